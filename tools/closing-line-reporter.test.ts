@@ -17,18 +17,18 @@ writeFileSync(
 export default { test: { globals: true, reporters: ['default', new ClosingLineReporter()] } }`,
 )
 
-interface Ended {
+interface RunResult {
   readonly line: string | undefined
   readonly code: number
 }
 
 /** Runs one file and returns its last line and exit code. */
-function runFile(body: string): Promise<Ended> {
+function runFile(body: string): Promise<RunResult> {
   writeFileSync(join(folder, 'one.test.mjs'), body)
   return run(folder)
 }
 
-async function run(directory: string): Promise<Ended> {
+async function run(directory: string): Promise<RunResult> {
   const args = ['run', '--root', directory, '--config', config]
   const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
     cwd: root,

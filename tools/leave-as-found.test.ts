@@ -22,8 +22,8 @@ test('a test file that leaves a server open fails, without failing the next file
   writeFileSync(join(folder, 'vitest.config.mjs'), `export default { test: { ${shared}, setupFiles: [${setUp}] } }`)
   writeFileSync(join(folder, 'a-leaves.test.mjs'), describeFile('{}'))
   writeFileSync(join(folder, 'b-closes.test.mjs'), describeFile('void setTimeout(() => server.close(), 100)'))
-  const texts = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', folder, '--no-color']
-  const { stdout, stderr, status } = spawnSync(process.execPath, texts, { cwd: root, encoding: 'utf8' })
+  const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', folder, '--no-color']
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
   expect(stdout + stderr).toContain('this file leaves a server open')
   expect(stdout + stderr).toMatch(/FAIL +a-leaves\.test\.mjs/)
   expect(stdout + stderr).not.toMatch(/FAIL +b-closes/)

@@ -3,7 +3,7 @@ import type { TestSpecification } from 'vitest/node'
 import { BaseSequencer } from 'vitest/node'
 
 /** The number of package test files that run after each test of a whole gateway, while there are any. */
-const othersPerSlow = 2
+const quickFilesPerSlowFile = 2
 
 /**
  * Runs the tests of whole gateways early. They take seconds each, so one that begins last would keep all other workers waiting. They mostly
@@ -16,7 +16,10 @@ export class SlowFilesFirst extends BaseSequencer {
     const quickFiles = sortedFiles.filter(file => !isSlow(file))
     const mixed = sortedFiles
       .filter(isSlow)
-      .flatMap((file, index) => [file, ...quickFiles.slice(index * othersPerSlow, (index + 1) * othersPerSlow)])
+      .flatMap((file, index) => [
+        file,
+        ...quickFiles.slice(index * quickFilesPerSlowFile, (index + 1) * quickFilesPerSlowFile),
+      ])
     return [...new Set([...mixed, ...quickFiles])]
   }
 }

@@ -54,8 +54,8 @@ async function work(text: string, { messageNumber = 0, reply }: AgentContext) {
   const repair = command ? shop.endRepair(Number(number), messageNumber) : undefined
   if (!repair) return 'Please write "photo" or "ready", and the number of a repair that waits.'
   // The gateway sends this message together with the answer, or not at all.
-  const told = await reply(repair.thread, `Your bicycle is ready (repair ${repair.number}).`)
-  return typeof told === 'string' ? 'The owner knows.' : `The owner does not know. ${told}`
+  const result = await reply(repair.thread, `Your bicycle is ready (repair ${repair.number}).`)
+  return typeof result === 'string' ? 'The owner knows.' : `The owner does not know. ${result}`
 }
 
 function showPhoto(number: number) {

@@ -13,9 +13,9 @@ export async function handle({ parts, recipient, phase_id = 0 }: NormalizedMessa
   const answers = await Promise.allSettled(
     workers.map(worker => context.call(recipient.replace(/^@[^@]+/, `@${worker}`), task, { broadcast: true })),
   )
-  const heard = answers.map((answer, index) => `${workers[index]}: ${wordsOf(answer)}`).join('\n\n')
-  context.note({ type: 'synthesis', content: heard, from_manager: 'manager', phase_id })
-  return heard
+  const combinedAnswers = answers.map((answer, index) => `${workers[index]}: ${wordsOf(answer)}`).join('\n\n')
+  context.note({ type: 'synthesis', content: combinedAnswers, from_manager: 'manager', phase_id })
+  return combinedAnswers
 }
 
 function wordsOf(answer: PromiseSettledResult<AgentCallAnswer>): string {

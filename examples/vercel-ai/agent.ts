@@ -16,9 +16,9 @@ export default defineAgent({
     const { fullStream } = streamText({
       model: openai(process.env.OPENAI_MODEL ?? 'gpt-5-mini'),
       system: 'You answer in one or two sentences.',
-      messages: [...(message.history ?? []), message].map(said => ({
-        role: 'role' in said ? said.role : 'user',
-        content: readMessageText(said),
+      messages: [...(message.history ?? []), message].map(entry => ({
+        role: 'role' in entry ? entry.role : 'user',
+        content: readMessageText(entry),
       })),
       tools: { weather },
       stopWhen: stepCountIs(5),

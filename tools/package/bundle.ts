@@ -55,8 +55,8 @@ async function bundle(
     plugins: [bundleWorkerFiles()],
     onLog: (level, log, handle) => handle(level === 'warn' ? 'error' : level, log),
   })
-  await using ends = new AsyncDisposableStack()
-  ends.defer(() => build.close())
+  await using resources = new AsyncDisposableStack()
+  resources.defer(() => build.close())
   const { output: files } = await output(build)
   return files.filter(file => file.type === 'chunk')
 }

@@ -24,16 +24,16 @@ test.each([
     'README.md',
     '[site](https://example.com/x) [here](#below) [mail](mailto:a@b.c)',
   ],
-])('keepLinks() keeps a link to a packaged file: %s', (text, from, kept) => {
-  expect(keepLinks(text, from, targets)).toBe(kept)
+])('keepLinks() keeps a link to a packaged file: %s', (text, from, expectedText) => {
+  expect(keepLinks(text, from, targets)).toBe(expectedText)
 })
 
 test.each([
   ['see [why](docs/decisions/0001.md).', 'README.md', 'see why.'],
   ['![the flow](docs/images/flow.png)', 'README.md', ''],
   ['[code](../packages/message), [rules](conformance/a2a.md#r1)', 'docs/a2a.md', 'code, rules'],
-])('keepLinks() reduces other links to their text, and removes pictures: %s', (text, from, kept) => {
-  expect(keepLinks(text, from, targets)).toBe(kept)
+])('keepLinks() reduces other links to their text, and removes pictures: %s', (text, from, expectedText) => {
+  expect(keepLinks(text, from, targets)).toBe(expectedText)
 })
 
 test('copyDocuments() copies the tracked files of examples, without local environments', () => {
@@ -43,13 +43,13 @@ test('copyDocuments() copies the tracked files of examples, without local enviro
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), 'x')
   }
-  const kept = ['LICENSE', 'docs/guides/a/model.md', 'examples/town/agent.py']
-  for (const path of [...kept, 'apps/gateway/bin/README.md', 'docs/decisions/1.md']) write(path)
+  const packagedPaths = ['LICENSE', 'docs/guides/a/model.md', 'examples/town/agent.py']
+  for (const path of [...packagedPaths, 'apps/gateway/bin/README.md', 'docs/decisions/1.md']) write(path)
   execFileSync('git', ['init', '--quiet'], { cwd: root })
   execFileSync('git', ['add', '.'], { cwd: root })
   for (const path of ['examples/town/venv/lib/x.py', 'examples/town/postern-data/store.db']) write(path)
   const folder = join(root, 'package')
   copyDocuments(root, folder)
   const files = [...globSync('**/*.*', { cwd: folder }), ...globSync('LICENSE', { cwd: folder })]
-  expect(files.toSorted()).toEqual([...kept, 'README.md'].toSorted())
+  expect(files.toSorted()).toEqual([...packagedPaths, 'README.md'].toSorted())
 })

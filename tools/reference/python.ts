@@ -18,7 +18,7 @@ const { sender, recipient_capabilities, history, merged } = normalizedMessageSch
 const historySchema = history.unwrap().element
 
 /** The names of types with their own section. Other types take their names from their positions. */
-const names: ReadonlyMap<Schema, string> = new Map<Schema, string>([
+const typeNames: ReadonlyMap<Schema, string> = new Map<Schema, string>([
   [partSchema, 'Part'],
   [policySchema, 'Policy'],
   [givenPartSchema, 'GivenPart'],
@@ -74,5 +74,5 @@ export function describePythonTypes(comments: Pick<KeyComments, 'find'>): string
   const roots = Object.entries(sentences).map(([name, sentence]) => {
     return { name, sentence, ...documentedSchemas[name as keyof typeof sentences] }
   })
-  return `${head}${formatPythonTypes(roots, names, comments)}\n`
+  return `${head}${formatPythonTypes(roots, typeNames, comments)}\n`
 }

@@ -25,7 +25,7 @@ segment of the path, \`*\` for the rest of it. [The guides](../guides/README.md)
 const secret = 'a-secret-of-the-reference'
 
 /** A configuration that opens every route. */
-const everything = {
+const fullConfig = {
   origin: 'https://agents.example',
   agents: { echo: { use: 'builtin:echo' } },
   web: { enabled: true },
@@ -128,7 +128,7 @@ function summarizeOperations({ paths }: DescribedOperations): Readonly<Record<st
 async function withGateway<Result>(read: (gateway: Gateway) => Promise<Result> | Result): Promise<Result> {
   using directory = mkdtempDisposableSync(join(tmpdir(), 'postern-reference-'))
   const data = directory.path
-  const config = parseConfig({ ...everything, data, operator_token: secret })
+  const config = parseConfig({ ...fullConfig, data, operator_token: secret })
   const log = createLog({ level: 'silent', readable: false })
   // The routes of the simulation are listed but never called.
   const simulation = createSimulationRoutes({} as Parameters<typeof createSimulationRoutes>[0])
@@ -147,19 +147,23 @@ async function withGateway<Result>(read: (gateway: Gateway) => Promise<Result> |
 export function listRoutes({ app, channels }: Pick<Gateway, 'app' | 'channels'>): readonly ListedRoute[] {
   const routes = app.routes.map(({ method, path }) => ({ method, path }))
   const methodRoutes = routes.filter(({ method }) => method !== 'ALL')
-  const answering = routes.filter(
+  const answeringRoutes = routes.filter(
     ({ method, path }) => method !== 'ALL' || !methodRoutes.some(route => covers(path, route.path)),
   )
-  const paths = [...new Set(answering.map(({ path }) => path))].filter(path => !(path.endsWith('/') && path !== '/'))
+  const paths = [...new Set(answeringRoutes.map(({ path }) => path))].filter(
+    path => !(path.endsWith('/') && path !== '/'),
+  )
   return paths.map(path => {
     const row = callerRows.find(callerRow => callerRow.path.test(path))
     if (!row) throw new Error(`Cannot say who may call ${path}: add a row to tools/reference/routes.ts`)
-    const methods = answering.filter(route => route.path === path).map(({ method }) => method)
-    const serving = channels.filter(({ endpoint }) =>
+    const methods = answeringRoutes.filter(route => route.path === path).map(({ method }) => method)
+    const servingChannels = channels.filter(({ endpoint }) =>
       endpoint.routes.routes.some(route => route.method !== 'ALL' && route.path === path),
     )
-    const unguarded = channels.filter(({ endpoint }) => endpoint.routes.routes.some(route => route.path === path))
-    const names = (serving.length > 0 ? serving : unguarded).map(({ descriptor }) => descriptor.name)
+    const mountedChannels = channels.filter(({ endpoint }) => endpoint.routes.routes.some(route => route.path === path))
+    const names = (servingChannels.length > 0 ? servingChannels : mountedChannels).map(
+      ({ descriptor }) => descriptor.name,
+    )
     const isShared = methods.length > new Set(methods).size
     const parts =
       names.length === 0 ? [row.part] : isShared && !names.includes(row.part as never) ? [...names, row.part] : names
@@ -182,9 +186,9 @@ interface CallerRow {
   readonly callers: string
 }
 
-const signer = 'a peer that signs its request (HTTP signature)'
-const chatter = 'bearer of a token of `web.auth`'
-const mailer = 'the provider, by its own signature or password'
+const signingPeer = 'a peer that signs its request (HTTP signature)'
+const chatClient = 'bearer of a token of `web.auth`'
+const mailProvider = 'the provider, by its own signature or password'
 
 /** The callers of each route. The first matching row counts. */
 const callerRows: readonly CallerRow[] = [
@@ -205,14 +209,14 @@ const callerRows: readonly CallerRow[] = [
   { path: /^\/operator/, part: 'operator', callers: 'anybody; the pages show nothing without a session' },
   { path: /^\/api\/v1\/operator\//, part: 'web', callers: 'bearer of the operator token, or one of `web.operators`' },
   { path: /^\/storage\/v1\/object\/sign\//, part: 'web', callers: 'whoever has the signed address, until it expires' },
-  { path: /^\/(api\/v1|v1)\//, part: 'web', callers: chatter },
-  { path: /^\/(agents\/:agent\/)?inbox$/, part: 'activitypub', callers: signer },
+  { path: /^\/(api\/v1|v1)\//, part: 'web', callers: chatClient },
+  { path: /^\/(agents\/:agent\/)?inbox$/, part: 'activitypub', callers: signingPeer },
   {
     path: /^\/email\/inbound$/,
     part: 'email',
     callers: 'whoever proves `email.intake.secret`, as bearer or by a webhook signature',
   },
-  { path: /^\/email\/inbound\//, part: 'email', callers: mailer },
+  { path: /^\/email\/inbound\//, part: 'email', callers: mailProvider },
   { path: /^\/email\/unsubscribe\//, part: 'email', callers: 'whoever has the address from a mail' },
   {
     path: /^\/(agents\/:agent\/)?a2a(\/|$)/,

@@ -68,8 +68,9 @@ export function insertRelease(file: string, release: string): string {
     throw new Error(`CHANGELOG.md has ${version} already. Choose another version, or take its section out.`)
   }
   const insertAt = file.search(/^## /m)
-  const [before, after] = insertAt === -1 ? [file || opening, ''] : [file.slice(0, insertAt), file.slice(insertAt)]
-  return `${before.trimEnd()}\n\n${release}\n${after === '' ? '' : `\n${after}`}`
+  const [textBefore, textAfter] =
+    insertAt === -1 ? [file || opening, ''] : [file.slice(0, insertAt), file.slice(insertAt)]
+  return `${textBefore.trimEnd()}\n\n${release}\n${textAfter === '' ? '' : `\n${textAfter}`}`
 }
 
 /** Matches a semantic version without build metadata (semver.org 2.0.0). */

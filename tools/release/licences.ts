@@ -63,13 +63,13 @@ export function listDependencies(lock: Lock, workspace: string): readonly Depend
   const paths = new Set([workspace])
   // Iterating a set includes items that are added meanwhile.
   for (const path of paths) for (const next of listPaths(lock, path)) paths.add(next)
-  const installed = [...paths].filter(path => path.includes('node_modules/') && !lock[path]?.link)
-  const unique = new Map(
-    installed
+  const installedPaths = [...paths].filter(path => path.includes('node_modules/') && !lock[path]?.link)
+  const dependenciesById = new Map(
+    installedPaths
       .map(path => describe(lock, path))
       .map(dependency => [`${dependency.name}@${dependency.version}`, dependency]),
   )
-  return [...unique].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, dependency]) => dependency)
+  return [...dependenciesById].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, dependency]) => dependency)
 }
 
 function describe(lock: Lock, path: string): Dependency {

@@ -2,7 +2,7 @@
 import type { SourceFile } from './source-files.ts'
 
 /** Matches files that are loaded by name or position instead of by an import: agents of tests, examples and templates. */
-const standsAlone =
+const standalonePattern =
   /^examples\/|\/test\/(agents|modules|tools)\/|^apps\/(bench\/src\/ours|connector-example)\/agents\/|\/templates\//
 
 /** Finds files that export everything of another file without naming it. */
@@ -13,14 +13,14 @@ export function findStarExports(files: readonly SourceFile[]): readonly string[]
 }
 
 /** The name that vitest prescribes for the set-up of a project's tests. */
-const prescribed = 'setup'
+const setupName = 'setup'
 
 /** Finds names that more than one file exports. */
 export function findDuplicateNames(files: readonly SourceFile[]): readonly string[] {
   const exported = files
-    .filter(({ path }) => !standsAlone.test(path))
-    .flatMap(({ path, exports }) => exports.filter(name => name !== prescribed).map(name => ({ name, path })))
+    .filter(({ path }) => !standalonePattern.test(path))
+    .flatMap(({ path, exports }) => exports.filter(name => name !== setupName).map(name => ({ name, path })))
   return [...Map.groupBy(exported, ({ name }) => name)]
-    .filter(([, all]) => all.length > 1)
-    .map(([name, all]) => `${name} is exported by ${all.map(({ path }) => path).join(', ')}`)
+    .filter(([, occurrences]) => occurrences.length > 1)
+    .map(([name, occurrences]) => `${name} is exported by ${occurrences.map(({ path }) => path).join(', ')}`)
 }

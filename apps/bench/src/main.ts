@@ -33,9 +33,9 @@ else await printAgainst(options.against)
 
 async function printAgainst(commit: string): Promise<void> {
   progress(`installing the packages of ${commit}`)
-  await using ends = new AsyncDisposableStack()
+  await using resources = new AsyncDisposableStack()
   const earlier = await openEarlierTree(commit)
-  ends.defer(earlier.remove)
+  resources.defer(earlier.remove)
   await printMeasurements(options, earlier)
 }
 
@@ -67,8 +67,8 @@ async function measureJob(
   earlier: EarlierTree | undefined,
 ): Promise<readonly SummaryRow[]> {
   const openedCase = await openCase[job]()
-  await using ends = new AsyncDisposableStack()
-  ends.defer(openedCase.close)
+  await using resources = new AsyncDisposableStack()
+  resources.defer(openedCase.close)
   const benchCase = earlier ? compareWithEarlier(openedCase, earlier) : openedCase
   if (benchCase.contenders.length === 0) {
     progress(`${job}: ${earlier?.commit} cannot do this`)

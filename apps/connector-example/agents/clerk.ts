@@ -9,7 +9,7 @@ type Answer = PartialResponse | string
 
 const actions: Readonly<Record<string, (context: AgentContext) => Answer>> = {
   order: context =>
-    keep(
+    rememberQuestion(
       context,
       context.requireConsent({
         title: 'Your order',
@@ -18,12 +18,15 @@ const actions: Readonly<Record<string, (context: AgentContext) => Answer>> = {
       }),
     ),
   pay: context =>
-    keep(context, context.requirePayment({ message: 'A cake is not for nothing.', amount: '4.50', currency: 'EUR' })),
+    rememberQuestion(
+      context,
+      context.requirePayment({ message: 'A cake is not for nothing.', amount: '4.50', currency: 'EUR' }),
+    ),
   secret: context => context.refuse({ message: 'That I tell nobody.' }),
 }
 
 /** The questions that it has asked, so that it recognizes them later. */
-function keep(context: AgentContext, answer: PartialResponse): PartialResponse {
+function rememberQuestion(context: AgentContext, answer: PartialResponse): PartialResponse {
   const policy = answer.parts?.find(part => part.kind === 'policy')?.policy
   if (policy?.state !== undefined) context.state.set(policy.state)
   return answer

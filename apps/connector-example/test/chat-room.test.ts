@@ -16,7 +16,7 @@ const idOf = (cookie: string) =>
 
 describe('a person’s message in a room', () => {
   test('reaches the agent that it mentions, with proof of its author and inline mentions (MN-11)', async () => {
-    const ann = await deps.comeIn('Ann')
+    const ann = await deps.logIn('Ann')
     expect(await ann.say('@teller@agents.test hello')).toBe(303)
     await deps.connector.idle()
     const subject = `room:lobby/${idOf(ann.cookie)}`
@@ -38,16 +38,16 @@ describe('a person’s message in a room', () => {
   })
 
   test('reaches no agent when it mentions nobody or only the room itself', async () => {
-    const ann = await deps.comeIn('Ann')
-    const before = (await deps.messages()).length
+    const ann = await deps.logIn('Ann')
+    const countBefore = (await deps.messages()).length
     await ann.say('hello ann@agents.test and @somebody@chat.test')
     await deps.connector.idle()
-    expect((await deps.messages()).length).toBe(before)
+    expect((await deps.messages()).length).toBe(countBefore)
   })
 
   test('continues one conversation for each agent and room', async () => {
-    const ann = await deps.comeIn('Ann')
-    const bob = await deps.comeIn('Bob')
+    const ann = await deps.logIn('Ann')
+    const bob = await deps.logIn('Bob')
     await ann.post('/rooms', { csrf: await ann.formToken(), name: 'kitchen' })
     await ann.say('@teller one', 'kitchen')
     await bob.say('@teller two', 'kitchen')
@@ -62,8 +62,8 @@ describe('a person’s message in a room', () => {
   })
 
   test('streams the agent’s answer to everyone in the room', async () => {
-    const ann = await deps.comeIn('Ann')
-    const bob = await deps.comeIn('Bob')
+    const ann = await deps.logIn('Ann')
+    const bob = await deps.logIn('Bob')
     const entries = await bob.watch()
     await ann.say('@holder wait')
     const first = await awaitEntry(entries, ({ by, text }) => by === '@holder@agents.test' && text.startsWith('first'))
@@ -77,8 +77,8 @@ describe('a person’s message in a room', () => {
   })
 
   test('answers the agent’s question only if its author is the person asked', async () => {
-    const ann = await deps.comeIn('Ann')
-    const bob = await deps.comeIn('Bob')
+    const ann = await deps.logIn('Ann')
+    const bob = await deps.logIn('Bob')
     await ann.say('@asker a bucket')
     await deps.connector.idle()
     await ann.say('@asker red')
@@ -98,7 +98,7 @@ describe('a person’s message in a room', () => {
 
 describe('an agent that mentions another agent', () => {
   test('wakes it by its text alone, without evidence (MN-8.1 inline)', async () => {
-    const ann = await deps.comeIn('Ann')
+    const ann = await deps.logIn('Ann')
     await ann.say('@convener please')
     await deps.connector.idle()
     const [convener, teller] = (await ann.answers()).slice(-2)
@@ -109,12 +109,12 @@ describe('an agent that mentions another agent', () => {
   })
 
   test('wakes nobody beyond the last hop, nor by a quotation (MN-8.3)', async () => {
-    const ann = await deps.comeIn('Ann')
+    const ann = await deps.logIn('Ann')
     const sendAndRead = async (text: string) => {
-      const before = (await deps.messages()).length
+      const countBefore = (await deps.messages()).length
       await ann.say(text)
       await deps.connector.idle()
-      const records = (await deps.messages()).slice(0, -before)
+      const records = (await deps.messages()).slice(0, -countBefore)
       return records
         .map(({ message }) => [message.recipient.split('@')[1], message.recipient_capabilities.agent_chain?.hop ?? 0])
         .toReversed()
@@ -130,19 +130,19 @@ describe('an agent that mentions another agent', () => {
   })
 
   test('wakes at most as many agents as one message may', async () => {
-    const ann = await deps.comeIn('Ann')
-    const before = (await deps.messages()).length
+    const ann = await deps.logIn('Ann')
+    const countBefore = (await deps.messages()).length
     await ann.say('@convener say @one @two @three @four @five @six @seven @eight')
     await deps.connector.idle()
-    expect((await deps.messages()).length - before).toBe(1)
+    expect((await deps.messages()).length - countBefore).toBe(1)
     expect((await ann.entries()).filter(({ kind }) => kind === 'agent failed')).toHaveLength(5)
   })
 })
 
 describe('a requirement of an agent', () => {
   test('accepts one decision, only from its recipient and only in their chat room (MN-7.2)', async () => {
-    const ann = await deps.comeIn('Ann')
-    const bob = await deps.comeIn('Bob')
+    const ann = await deps.logIn('Ann')
+    const bob = await deps.logIn('Bob')
     const entries = await bob.watch()
     await ann.say('@clerk order')
     await deps.connector.idle()
@@ -173,7 +173,7 @@ describe('a requirement of an agent', () => {
   })
 
   test('tells the agent when the person declines (MN-7.2)', async () => {
-    const ann = await deps.comeIn('Ann')
+    const ann = await deps.logIn('Ann')
     await ann.say('@clerk order')
     await deps.connector.idle()
     expect(await ann.press(requirementIn((await ann.entries()).at(-1)?.html ?? '') ?? '', 'decline')).toBe(303)
@@ -184,8 +184,8 @@ describe('a requirement of an agent', () => {
   })
 
   test('shows the payment link only to the payer, and announces the payment to the room (MN-11)', async () => {
-    const ann = await deps.comeIn('Ann')
-    const bob = await deps.comeIn('Bob')
+    const ann = await deps.logIn('Ann')
+    const bob = await deps.logIn('Bob')
     await ann.say('@clerk pay')
     await deps.connector.idle()
     const query = (await ann.entries()).at(-1)?.html ?? ''
@@ -206,7 +206,7 @@ describe('a requirement of an agent', () => {
   })
 
   test('appears as plain words if it is a refusal (MN-11)', async () => {
-    const ann = await deps.comeIn('Ann')
+    const ann = await deps.logIn('Ann')
     await ann.say('@clerk secret')
     await deps.connector.idle()
     await ann.say('@asker dance')
@@ -220,7 +220,7 @@ describe('a requirement of an agent', () => {
   })
 
   test('stays open for another decision when the first one did not arrive (MN-7.2)', async () => {
-    const ann = await deps.comeIn('Ann')
+    const ann = await deps.logIn('Ann')
     await ann.say('@clerk order')
     await deps.connector.idle()
     const { id, html = '' } = (await ann.entries()).at(-1) ?? {}
@@ -237,11 +237,11 @@ describe('a requirement of an agent', () => {
   })
 
   test('ignores a callback that nobody expects', async () => {
-    const ann = await deps.comeIn('Ann')
-    const before = await ann.entries()
+    const ann = await deps.logIn('Ann')
+    const entriesBefore = await ann.entries()
     const response = await ann.post('/callback', { task: 'x' }, { 'x-a2a-notification-token': 'guessed' })
     expect(response.status).toBe(202)
-    expect(await ann.entries()).toEqual(before)
+    expect(await ann.entries()).toEqual(entriesBefore)
   })
 })
 
@@ -252,7 +252,7 @@ describe('a gateway with limits for each person', () => {
       limits: { ...defaultLimits, loginsPerMinute: 100 },
       gatewayLimits: { per_identity: 3 },
     })
-    const [ann, bob] = [await limited.comeIn('Ann'), await limited.comeIn('Bob')]
+    const [ann, bob] = [await limited.logIn('Ann'), await limited.logIn('Bob')]
     for (const word of ['one', 'two', 'three', 'four']) await ann.say(`@teller ${word}`)
     for (const word of ['five', 'six', 'seven']) await bob.say(`@teller ${word}`)
     await limited.connector.idle()

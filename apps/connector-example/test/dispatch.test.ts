@@ -10,7 +10,7 @@ import { defaultLimits, readFlags } from '../src/config.ts'
 import { openKeyRing } from '../src/issuer/key-ring.ts'
 import { createOpenRequirements } from '../src/rooms/requirements.ts'
 import { createRooms } from '../src/rooms/rooms.ts'
-import { makePerson } from '../src/rooms/session.ts'
+import { createPerson } from '../src/rooms/session.ts'
 
 test('remote agents that never answer do not block local agents', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-dispatch-'))
@@ -39,16 +39,16 @@ test('remote agents that never answer do not block local agents', async () => {
     requirements: createOpenRequirements(),
     tasks,
   })
-  const eves = Array.from({ length: 6 }, () => makePerson('Eve'))
-  for (const [at, eve] of eves.entries()) dispatch.acceptMessage(room, eve, `@a@evil.test @b@evil${at}.test`)
+  const eves = Array.from({ length: 6 }, () => createPerson('Eve'))
+  for (const [index, eve] of eves.entries()) dispatch.acceptMessage(room, eve, `@a@evil.test @b@evil${index}.test`)
   expect(queries.filter(address => address.endsWith('@evil.test'))).toHaveLength(2)
   expect(queries).toHaveLength(4)
-  dispatch.acceptMessage(room, makePerson('Ann'), '@echo')
+  dispatch.acceptMessage(room, createPerson('Ann'), '@echo')
   expect(queries.at(-1)).toBe('@echo@agents.test')
   for (const end of hanging) end()
   await dispatch.idle()
   // All slots are free again.
-  dispatch.acceptMessage(room, makePerson('Bob'), '@c@evil.test')
+  dispatch.acceptMessage(room, createPerson('Bob'), '@c@evil.test')
   expect(queries.at(-1)).toBe('@c@evil.test')
   hanging.at(-1)?.()
   await dispatch.idle()

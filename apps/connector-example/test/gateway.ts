@@ -26,7 +26,7 @@ export interface ConnectorGateway {
   readonly gatewayUrl: string
   readonly directory: string
   /** Logs another visitor in to the chat room. */
-  comeIn(name: string): Promise<Visitor>
+  logIn(name: string): Promise<Visitor>
   /** Lists the messages of the gateway as its operator sees them, newest first. */
   messages(): Promise<readonly MessageRecord[]>
   stopGateway(): Promise<void>
@@ -124,7 +124,7 @@ export async function openConnectorGateway(options: ChatOptions = {}): Promise<C
     config,
     gatewayUrl,
     directory,
-    comeIn: name => createVisitor(`http://127.0.0.1:${chatPort}`, name),
+    logIn: name => createVisitor(`http://127.0.0.1:${chatPort}`, name),
     async messages() {
       const { items: messages } = await ask<{ items: readonly MessageSummary[] }>('/messages?limit=100')
       return Promise.all(messages.map(({ id }) => ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`)))

@@ -78,7 +78,7 @@ test('the gateway refuses a forged connector (MN-11)', async () => {
 
 test('the gateway treats an untrusted connector as any other caller (MN-6.3, MN-8.1)', async () => {
   const { connector } = await open({ issuers: [], connectors: [] })
-  const ann = await (deps as ConnectorGateway).comeIn('Ann')
+  const ann = await (deps as ConnectorGateway).logIn('Ann')
   await ann.say('@teller hello')
   await connector.idle()
   expect((await ann.answers()).at(-1)).toBe(
@@ -94,7 +94,7 @@ test('the gateway treats an untrusted connector as any other caller (MN-6.3, MN-
 
 test('a trusted connector cannot speak for people outside its prefixes (MN-6.3)', async () => {
   const { connector } = await open({ prefixes: ['room:lobby/'] })
-  const ann = await (deps as ConnectorGateway).comeIn('Ann')
+  const ann = await (deps as ConnectorGateway).logIn('Ann')
   await ann.post('/rooms', { csrf: await ann.formToken(), name: 'lobby2' })
   await ann.say('@teller hello', 'lobby2')
   await connector.idle()
@@ -117,36 +117,36 @@ test('after a rotation the card has both keys, and signatures by either key are 
     const card = await read('/.well-known/adapter-card')
     return [card.keys, card.previous_keys].map((keys: { kid: string }[]) => keys.map(({ kid }) => kid))
   }
-  const ann = await (deps as ConnectorGateway).comeIn('Ann')
+  const ann = await (deps as ConnectorGateway).logIn('Ann')
   const ask = async () => {
     await ann.say('@teller hello')
     await connector.idle()
     const [record] = await (deps as ConnectorGateway).messages()
     return record?.proofs.map(({ verdict, key_id }) => [verdict, key_id?.split('#').at(-1)])
   }
-  const [[before]] = (await kids()) as [[string], string[]]
-  const old = (await openKeyRing(config.keyFile, Date.now)).signing()
+  const [[firstKid]] = (await kids()) as [[string], string[]]
+  const oldKey = (await openKeyRing(config.keyFile, Date.now)).signing()
   const next = await connector.rotateKeys()
   // The new key is published, so that every reader can know it, and the old one still signs.
-  expect(await kids()).toEqual([[before, next], []])
+  expect(await kids()).toEqual([[firstKid, next], []])
   expect(await ask()).toEqual([
-    ['pass', before],
-    ['pass', before],
-    ['pass', before],
+    ['pass', firstKid],
+    ['pass', firstKid],
+    ['pass', firstKid],
   ])
   behind = -6_000
-  expect(await kids()).toEqual([[next], [before]])
+  expect(await kids()).toEqual([[next], [firstKid]])
   expect(await ask()).toEqual([
     ['pass', next],
     ['pass', next],
     ['pass', next],
   ])
   const did = await read('/.well-known/did.json')
-  expect(did.assertionMethod).toEqual([next, before].map(kid => `did:web:chat.test#${kid}`))
+  expect(did.assertionMethod).toEqual([next, firstKid].map(kid => `did:web:chat.test#${kid}`))
   const ring = await openKeyRing(config.keyFile, () => Date.now() + 6_000)
   const text = await callByHand(deps as ConnectorGateway, {
     tokenKeys: ring,
-    evidenceKeys: { ...ring, signing: () => old },
+    evidenceKeys: { ...ring, signing: () => oldKey },
   })
   expect(text).toContain('room:lobby/ann-0000 by chat.test (signed-attestation)')
   behind = -25 * 3_600_000

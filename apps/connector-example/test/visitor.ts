@@ -82,14 +82,15 @@ async function* readStream(stream: AsyncIterable<Uint8Array> | undefined): Async
   }
 }
 
-const characters: Readonly<Record<string, string>> = {
+const charactersByEntity: Readonly<Record<string, string>> = {
   '&lt;': '<',
   '&gt;': '>',
   '&quot;': '"',
   '&#39;': "'",
   '&amp;': '&',
 }
-const decode = (html: string) => html.replace(/&(?:lt|gt|quot|#39|amp);/g, escaped => characters[escaped] ?? escaped)
+const decode = (html: string) =>
+  html.replace(/&(?:lt|gt|quot|#39|amp);/g, escaped => charactersByEntity[escaped] ?? escaped)
 
 function readEntries(html: string): readonly SeenEntry[] {
   const pattern = /<li id="(e-[^"]+)" class="([^"]+)">(.*?)<\/li>/gs
@@ -109,11 +110,11 @@ export function requirementIn(html: string): string | undefined {
 
 export async function awaitEntry(
   entries: AsyncGenerator<SeenEntry>,
-  isIt: (entry: SeenEntry) => boolean,
+  matches: (entry: SeenEntry) => boolean,
 ): Promise<SeenEntry> {
   for (;;) {
     const { value, done } = await entries.next()
     if (done) throw new Error('the stream has ended')
-    if (isIt(value)) return value
+    if (matches(value)) return value
   }
 }

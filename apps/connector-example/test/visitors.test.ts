@@ -20,8 +20,8 @@ const attack = `<img src=x onerror=alert(1)>"'</textarea><script>alert(2)</scrip
 
 describe('the text of strangers', () => {
   test('appears as escaped data in names, messages and answers, on the page and in its stream', async () => {
-    const eve = await deps.comeIn('<b onclick="x()">Eve</b>')
-    const bob = await deps.comeIn('Bob')
+    const eve = await deps.logIn('<b onclick="x()">Eve</b>')
+    const bob = await deps.logIn('Bob')
     const entries = await bob.watch()
     await eve.say(`@convener say ${attack}`)
     await deps.connector.idle()
@@ -38,7 +38,7 @@ describe('the text of strangers', () => {
   })
 
   test('loses its control and direction characters', async () => {
-    const eve = await deps.comeIn('Eve')
+    const eve = await deps.logIn('Eve')
     await eve.say('a\u202eb\u0000c\u2066d\u200fe\r\nf')
     expect((await eve.entries()).at(-1)?.text).toBe('abcde\nf')
   })
@@ -46,12 +46,12 @@ describe('the text of strangers', () => {
   test.each(['', ' ', '@echo@agents.test', 'a\u202eb', 'a\nb', 'x'.repeat(33)])(
     'the login refuses the name %j',
     async name => {
-      await expect(deps.comeIn(name)).rejects.toThrow(/login: 400 .*A name has up to 32/s)
+      await expect(deps.logIn(name)).rejects.toThrow(/login: 400 .*A name has up to 32/s)
     },
   )
 
   test('two people with one name have different subjects', async () => {
-    const [one, other] = [await deps.comeIn('Ann'), await deps.comeIn('Ann')]
+    const [one, other] = [await deps.logIn('Ann'), await deps.logIn('Ann')]
     const subjects = []
     for (const ann of [one, other]) {
       await ann.say('@teller hi')
@@ -67,7 +67,7 @@ describe('every page', () => {
   test.each(['/', '/rooms/lobby', '/rooms/none', '/static/room.js', '/.well-known/adapter-card'])(
     '%s allows only scripts and styles of its own origin, and no frame',
     async path => {
-      const ann = await deps.comeIn('Ann')
+      const ann = await deps.logIn('Ann')
       const { headers } = await ann.get(path)
       expect(headers.get('content-security-policy')).toContain(
         "default-src 'none'; script-src 'self'; style-src 'self'",
@@ -78,7 +78,7 @@ describe('every page', () => {
   )
 
   test('contains no inline script or style', async () => {
-    const ann = await deps.comeIn('Ann')
+    const ann = await deps.logIn('Ann')
     expect(await ann.page()).not.toMatch(/<script(?! src="\/static\/room\.js")|<style|<[^>]+ (style|on\w+)=/)
   })
 })
@@ -92,16 +92,16 @@ describe('a form', () => {
     ['from a page of another origin', { csrf: 'own' }, { origin: 'https://evil.test' }],
     ['from a page without an origin', { csrf: 'own' }, { origin: 'null' }],
   ])('the server refuses %s', async (_, { csrf }: { csrf?: string }, headers) => {
-    const [ann, bob] = [await deps.comeIn('Ann'), await deps.comeIn('Bob')]
+    const [ann, bob] = [await deps.logIn('Ann'), await deps.logIn('Bob')]
     const token = csrf === 'own' ? await ann.formToken() : csrf === 'other' ? await bob.formToken() : ''
-    const before = (await ann.entries()).length
+    const countBefore = (await ann.entries()).length
     const answer = await ann.post('/rooms/lobby/messages', { csrf: token, text: 'forged' }, headers)
     expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('This form is not from here')])
-    expect((await ann.entries()).length).toBe(before)
+    expect((await ann.entries()).length).toBe(countBefore)
   })
 
   test('fails for somebody without a valid session cookie (MN-11)', async () => {
-    const ann = await deps.comeIn('Ann')
+    const ann = await deps.logIn('Ann')
     const fields = { csrf: await ann.formToken(), text: 'forged' }
     const [value = '', signature = ''] = ann.cookie.split('=')[1]?.split('.') ?? []
     const other = Buffer.from(Buffer.from(value, 'base64url').toString().replace('"Ann"', '"Eve"')).toString(
@@ -114,7 +114,7 @@ describe('a form', () => {
   })
 
   test('fails without a form body, and when the body is too large, empty or too long', async () => {
-    const ann = await deps.comeIn('Ann')
+    const ann = await deps.logIn('Ann')
     const csrf = await ann.formToken()
     const status = async (text: string) => (await ann.post('/rooms/lobby/messages', { csrf, text })).status
     expect([await status(' \n '), await status('x'.repeat(4_001)), await status('x'.repeat(70_000))]).toEqual([
@@ -125,7 +125,7 @@ describe('a form', () => {
   })
 
   test('cannot open a chat room with an invalid name', async () => {
-    const ann = await deps.comeIn('Ann')
+    const ann = await deps.logIn('Ann')
     const csrf = await ann.formToken()
     for (const name of ['', '-a', 'A', '../etc', 'x'.repeat(33)]) {
       expect((await ann.post('/rooms', { csrf, name })).status).toBe(400)
@@ -136,7 +136,7 @@ describe('a form', () => {
 
 describe('a flood', () => {
   test('of messages by one person gets 429 with Retry-After', async () => {
-    const eve = await deps.comeIn('Eve')
+    const eve = await deps.logIn('Eve')
     const csrf = await eve.formToken()
     heldAt = Date.now()
     const answers = await Promise.all(
@@ -149,13 +149,13 @@ describe('a flood', () => {
   })
 
   test('of mentions or of open windows stops at its limit', async () => {
-    const eve = await deps.comeIn('Eve')
-    const before = (await deps.messages()).length
+    const eve = await deps.logIn('Eve')
+    const countBefore = (await deps.messages()).length
     await eve.say(Array.from({ length: 50 }, (_, index) => `@agent${index}@agents.test`).join(' '))
     await deps.connector.idle()
     const failedEntries = (await eve.entries()).filter(({ kind }) => kind === 'agent failed')
     expect(failedEntries).toHaveLength(defaultLimits.agentsPerMessage)
-    expect((await deps.messages()).length).toBe(before)
+    expect((await deps.messages()).length).toBe(countBefore)
     const windows = [await eve.watch(), await eve.watch()]
     expect((await eve.get('/rooms/lobby/events')).status).toBe(429)
     for (const window of windows) await window.return()

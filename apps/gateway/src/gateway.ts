@@ -10,10 +10,10 @@ import { channelModules } from './channels.ts'
 import type { CompositionDeps } from './compose/composition.ts'
 import { compose } from './compose/composition.ts'
 import type { AppOptions } from './compose/create-app.ts'
-import type { GatewayResources, ResourceOptions } from './compose/foundation.ts'
-import { openResources } from './compose/foundation.ts'
-import type { ReloadableGateway } from './compose/succession.ts'
-import { createReloadableGateway } from './compose/succession.ts'
+import type { ReloadableGateway } from './compose/reloadable-gateway.ts'
+import { createReloadableGateway } from './compose/reloadable-gateway.ts'
+import type { GatewayResources, ResourceOptions } from './compose/resources.ts'
+import { openResources } from './compose/resources.ts'
 import type { AnyChannelModule } from './config/channel-slices.ts'
 import type { Config } from './config/schema.ts'
 import { noTrustedProxy, trustsNoProxy } from './config/trusted-proxies.ts'
@@ -37,7 +37,7 @@ export interface Gateway {
   readonly channels: readonly Channel<Hono>[]
   readonly requirements: Requirements
   /** Creates a code for a link that signs in to the console once. */
-  makeSignInCode(): string
+  createSignInCode(): string
   /** Opens the sockets and starts to work. @throws ConfigError if the data belongs to another gateway */
   start(): Promise<readonly Listening[]>
   /** Returns the newest `start()` of each agent. */
@@ -87,52 +87,56 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
   } = options
   const stages = await openStages(config.telemetry)
   const resourceOptions = toResourceOptions(options, stages, () => http?.description)
-  const first = await openResources(config, resourceOptions)
-  const { store, agents, system } = first
+  const firstResources = await openResources(config, resourceOptions)
+  const { store, agents, system } = firstResources
   const meter = createTokenMeter()
   const metrics = createMetrics(store.forOperators, { meter, stageMeter: stages.meter }, system.now)
-  const readiness = openReadiness(() => running.current().foundation, system)
+  const readiness = openReadiness(() => reloadableGateway.current().resources, system)
   const signInCodes = createSignInCodes()
-  const activity = describeActivity({ running: () => running, http: () => http })
+  const activity = describeActivity({ running: () => reloadableGateway, http: () => http })
   const reporting = { meter, metrics, telemetry: stages.telemetry, isReady: readiness.isReady }
   const deps = { operatorToken, ...reporting, extraOperations, signInCodes, listSettings, activity }
   const reloadDeps = { deps, options: resourceOptions }
-  const running: ReloadableGateway = createReloadableGateway(await compose(first, deps), reloadDeps)
+  const reloadableGateway: ReloadableGateway = createReloadableGateway(await compose(firstResources, deps), reloadDeps)
   let http: Listening | undefined
   let endRun: (() => Promise<void>) | undefined
   return {
     ...{ store, agents, system, operatorToken },
-    makeSignInCode: signInCodes.create,
+    createSignInCode: signInCodes.create,
     get app() {
-      return running.current().app
+      return reloadableGateway.current().app
     },
     get channels() {
-      return running.current().foundation.channels
+      return reloadableGateway.current().resources.channels
     },
     get requirements() {
-      return running.current().foundation.requirements
+      return reloadableGateway.current().resources.requirements
     },
     async start() {
       if (trustsNoProxy(config)) system.log.warn({ fix: noTrustedProxy.fix }, noTrustedProxy.message)
-      endRun = await beginRun(first, { isSimulating, adopts })
-      http = await listenHttp(isReloadable ? { fetch: running.serve } : running.current().app, config.listen)
-      const listening = [http, ...(await running.start())]
+      endRun = await beginRun(firstResources, { isSimulating, adopts })
+      http = await listenHttp(
+        isReloadable ? { fetch: reloadableGateway.serve } : reloadableGateway.current().app,
+        config.listen,
+      )
+      const listening = [http, ...(await reloadableGateway.start())]
       readiness.open()
       return listening
     },
-    ...{ starts: running.starts, reloadAgents: running.reloadAgents },
-    reload: async changedConfig => [...(http ? [http] : []), ...(await running.reload(changedConfig))],
+    ...{ starts: reloadableGateway.starts, reloadAgents: reloadableGateway.reloadAgents },
+    reload: async changedConfig => [...(http ? [http] : []), ...(await reloadableGateway.reload(changedConfig))],
     async stop() {
       readiness.close()
-      await running.stop({ graceMs: shutdownGraceMs, http })
+      await reloadableGateway.stop({ graceMs: shutdownGraceMs, http })
       await endRun?.()
-      await agents.close()
-      metrics.close()
-      await stages.telemetry?.close()
-      system.close()
-      await store.close()
+      await closeInOrder([agents, metrics, stages.telemetry, system, store])
     },
   }
+}
+
+/** Closes each of the resources, one after the other. */
+async function closeInOrder(resources: readonly ({ close(): unknown } | undefined)[]): Promise<void> {
+  for (const resource of resources) await resource?.close()
 }
 
 interface ActivityDeps {

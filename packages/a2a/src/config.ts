@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { operationNames, protocolVersions } from './format/wire.ts'
 
 /** A whole number above zero. */
-const count = z.number().int().positive()
+const positiveInteger = z.number().int().positive()
 const headerName = z.string().regex(/^[a-z0-9-]{1,64}$/i, 'must be the name of a header')
 
 const issuerSchema = z.strictObject({
@@ -83,7 +83,7 @@ const grpcSchema = z
     /** True to name the gRPC interface in the card. Some clients fail on an address without a scheme. */
     in_card: z.boolean().default(true),
     /** The most calls a minute from one network address. Default: 6000, and no limit behind a proxy. */
-    per_address: count.optional(),
+    per_address: positiveInteger.optional(),
   })
   .refine(({ host, tls, behind_proxy }) => tls || behind_proxy || loopback.has(host), {
     path: ['tls'],
@@ -139,23 +139,23 @@ export const a2aConfigSchema = z.strictObject({
   limits: z
     .strictObject({
       /** The most bytes of one request. */
-      body_bytes: count.default(4 * 1024 * 1024),
+      body_bytes: positiveInteger.default(4 * 1024 * 1024),
       /** The longest time that a blocking SendMessage waits before it returns the task in its present state. Default: the agent's `deadline`. */
       wait_seconds: z.number().positive().max(86_400).optional(),
       /** The most open tasks of one caller. */
-      open_tasks_per_caller: count.default(1_000),
+      open_tasks_per_caller: positiveInteger.default(1_000),
       /** The most tasks of one caller. Above it, the gateway deletes the oldest ended ones. */
-      tasks_per_caller: count.default(100_000),
+      tasks_per_caller: positiveInteger.default(100_000),
       /** The most bytes of all tasks of one caller, with attachments. Above it, the gateway deletes the oldest ended ones. */
-      bytes_per_caller: count.default(1024 ** 3),
+      bytes_per_caller: positiveInteger.default(1024 ** 3),
       /** The most open streams of one caller. */
-      streams_per_caller: count.default(100),
+      streams_per_caller: positiveInteger.default(100),
       /** The number of seconds without an event after which a stream ends. */
       stream_idle_seconds: z.number().positive().max(86_400).default(900),
       /** The number of seconds within which a receiver of push notifications must answer completely. */
       push_seconds: z.number().positive().max(60).default(15),
       /** The maximum of `agent_chain.max_hops`. */
-      max_hops: count.default(5),
+      max_hops: positiveInteger.default(5),
     })
     .prefault({}),
   /** The time for which the gateway keeps a task after its last change. `"0"` stores it for ever. */
@@ -199,7 +199,7 @@ export const a2aConfigSchema = z.strictObject({
       /** The longest time of one call with the task that it begins, in seconds. */
       call_seconds: z.number().positive().max(900).default(120),
       /** The most bytes of one answer. */
-      answer_bytes: count.default(8 * 1024 * 1024),
+      answer_bytes: positiveInteger.default(8 * 1024 * 1024),
     })
     .prefault({}),
   /** The media types that agents accept. The card names them, and the gateway rejects others. */

@@ -14,7 +14,7 @@ import type { A2aConfig } from './config.ts'
 import { a2aConfigSchema } from './config.ts'
 import { createTaskDelivery } from './deliver.ts'
 import { createLargeAnswers } from './endpoint/answers.ts'
-import { createTaskForms } from './forms/task-forms.ts'
+import { createTaskOutputModes } from './forms/task-output-modes.ts'
 import type { OwnKeyRing } from './keys/own-keys.ts'
 import { createKeySetRoute, createOwnIssuer, createOwnKeyRing, describeKey } from './keys/own-keys.ts'
 import { sharedOwnerFactor } from './message/person-behind.ts'
@@ -70,7 +70,7 @@ export function openA2a(fullConfig: A2aConfig, gateway: ChannelContext): Channel
       release: endpoint.release,
       ...(grpc && {
         listen: async previousListener =>
-          (await loadGrpc()).openGrpcListener(atPortOf(grpc, previousListener), endpoint.deps),
+          (await loadGrpc()).openGrpcListener(withPortOf(grpc, previousListener), endpoint.deps),
       }),
     },
     actions: { addressReply: createPushReply(store), call: createAgentCaller(client) },
@@ -120,7 +120,7 @@ function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRi
     maxBytes: limits.bytes_per_caller,
   })
   const cursors = createCursors(store)
-  const forms = createTaskForms(system)
+  const outputModes = createTaskOutputModes(system)
   const operations = createOperations({
     config,
     gateway,
@@ -131,7 +131,7 @@ function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRi
     cards,
     challenger,
     expiry,
-    forms,
+    outputModes,
   })
   const deps = {
     config,
@@ -157,7 +157,7 @@ function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRi
 export { a2aDescriptor } from './speaker.ts'
 
 /** Returns the configuration with the port that was chosen before, so that a free port stays the same. */
-function atPortOf<At extends { readonly port: number }>(
+function withPortOf<At extends { readonly port: number }>(
   config: At,
   previousListener: { readonly port: number } | undefined,
 ): At {
@@ -176,7 +176,7 @@ export const a2a: ChannelModule<A2aConfig, 'a2a'> = {
   configSchema: a2aConfigSchema,
   open: openA2a,
   tokens: {
-    of: ({ auth }) => auth,
+    authOf: ({ auth }) => auth,
     scopesOf: ({ auth }) => auth.scopes,
     join: (config, otherConfig) => ({ ...config, auth: joinTokenRules(config.auth, otherConfig) }),
   },

@@ -15,7 +15,7 @@ import type { ResolvedMessage } from './resolve.ts'
 
 /** Converts a proven message to an intake. `domain` is that of our agents. */
 export function normalizeMessage(resolvedMessage: ResolvedMessage, domain: string): Intake {
-  const { call, params, task, chain, phase, handedOver, senderEvidence, claim, receivedAt } = resolvedMessage
+  const { call, params, task, chain, phase, calledBy, senderEvidence, claim, receivedAt } = resolvedMessage
   const { caller, agent } = call
   const { message } = params
   const recipient = `@${agent.name}@${domain}`
@@ -36,11 +36,11 @@ export function normalizeMessage(resolvedMessage: ResolvedMessage, domain: strin
       received_at,
       ...(claim && { policy_resolution: claim.resolution }),
       ...phase,
-      ...handedOver,
+      ...calledBy,
     },
     duplicateKey: duplicateKeyOf(resolvedMessage),
     // The fingerprint leaves out the client's options for the answer, so that a repetition is recognized.
-    fingerprint: hash('sha256', canonicalizeJson(toWellFormed(stripMessage(params.message, evidence)))),
+    fingerprint: hash('sha256', canonicalizeJson(toWellFormed(stripMessage(params.message, evidenceMembers)))),
     thread: { scope: caller.owner, references: [] },
     aliases: [],
     proofs: [caller.proof, ...senderEvidence.proofs],
@@ -120,19 +120,19 @@ export function restoreCall(record: Json): CallArrival | undefined {
 }
 
 /** The members of a message that contain credentials. The endpoint consumes them, and they are never stored. */
-const evidence: readonly string[] = ['verifiable_credentials', 'identity_evidence']
+const evidenceMembers: readonly string[] = ['verifiable_credentials', 'identity_evidence']
 /** The members that are removed from a stored message. A checked decision is stored as its result, without its proof. */
-const carriers: readonly string[] = [...evidence, 'policy_resolution']
+const unstoredMembers: readonly string[] = [...evidenceMembers, 'policy_resolution']
 
 /** The names of the push configuration in JSON and in protobuf, because the raw request may use either. */
-const pushConfigs = ['taskPushNotificationConfig', 'task_push_notification_config']
+const pushConfigMembers = ['taskPushNotificationConfig', 'task_push_notification_config']
 
 /** Returns the parameters without credentials, or the same object if they have none. */
 function stripParams(params: unknown): unknown {
   if (!isJsonObject(params)) return params
   const message = stripMessage(params.message)
   const configuration = isJsonObject(params.configuration)
-    ? leaveOut(params.configuration, pushConfigs)
+    ? omitMembers(params.configuration, pushConfigMembers)
     : params.configuration
   // The gateway reads none of these, but a caller may have put them here.
   const strippedParams = stripMessage(params) as typeof params
@@ -141,17 +141,17 @@ function stripParams(params: unknown): unknown {
 }
 
 /** Returns the message without credentials. */
-function stripMessage(message: unknown, names = carriers): unknown {
+function stripMessage(message: unknown, names = unstoredMembers): unknown {
   if (!isJsonObject(message) || !isJsonObject(message.metadata) || !isJsonObject(message.metadata.mentionable))
     return message
   const { mentionable } = message.metadata
-  const unnamedMembers = leaveOut(mentionable, names)
-  return unnamedMembers === mentionable
+  const remainingMembers = omitMembers(mentionable, names)
+  return remainingMembers === mentionable
     ? message
-    : { ...message, metadata: { ...message.metadata, mentionable: unnamedMembers } }
+    : { ...message, metadata: { ...message.metadata, mentionable: remainingMembers } }
 }
 
-function leaveOut(
+function omitMembers(
   object: Readonly<Record<string, unknown>>,
   names: readonly string[],
 ): Readonly<Record<string, unknown>> {
@@ -189,19 +189,19 @@ function readText(part: WirePart): TextPart {
   }
 }
 
-const members = ['artifact_type', 'description', 'url', 'title'] as const
+const noteMembers = ['artifact_type', 'description', 'url', 'title'] as const
 
-const kinds: ReadonlySet<unknown> = new Set(['file', 'artifact', 'link'])
+const noteKinds: ReadonlySet<unknown> = new Set(['file', 'artifact', 'link'])
 
-const maxChars = 4_096
+const maxNoteChars = 4_096
 
 /** Reads the writer's note of a part. Members that are not short texts are ignored. */
 function readPartNote({ metadata }: WirePart): Partial<PartNote> {
   const mentionable = isJsonObject(metadata?.mentionable) ? metadata.mentionable : {}
-  if (!kinds.has(mentionable.kind)) return {}
-  const texts = members.flatMap(name => {
+  if (!noteKinds.has(mentionable.kind)) return {}
+  const texts = noteMembers.flatMap(name => {
     const value = mentionable[name]
-    return typeof value === 'string' && value !== '' && value.length <= maxChars ? [[name, value] as const] : []
+    return typeof value === 'string' && value !== '' && value.length <= maxNoteChars ? [[name, value] as const] : []
   })
   return { kind: mentionable.kind as PartNote['kind'], ...Object.fromEntries(texts) }
 }

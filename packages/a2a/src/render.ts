@@ -255,16 +255,16 @@ function renderEntry(entry: Entry, { id, context }: TaskIds, bytesByDigest: Byte
 }
 
 /** The most bytes of attachments in one answer. Attachments beyond it are only described. */
-const maxBytes = 16 * 1024 * 1024
+const maxAttachmentBytes = 16 * 1024 * 1024
 
 /** Reads the bytes that `parts` refer to, each digest once. */
 export async function readKnownBytes(
   store: Pick<Store, 'findBlob'>,
   parts: readonly Part[],
-  limitBytes = maxBytes,
+  maxBytes = maxAttachmentBytes,
 ): Promise<BytesByDigest> {
   const bytesByDigest = new Map<string, string>()
-  let remainingBytes = limitBytes
+  let remainingBytes = maxBytes
   for (const digest of new Set(parts.flatMap(digestOf))) {
     const blob = await store.findBlob(digest)
     if (!blob || blob.bytes.length > remainingBytes) continue

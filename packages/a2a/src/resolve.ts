@@ -8,14 +8,14 @@ import type { Call } from './endpoint/call.ts'
 import { A2aRejection, refuseField } from './format/errors.ts'
 import { mediaTypeOf } from './format/part-content.ts'
 import type { WireMessage, WirePart } from './format/wire.ts'
-import type { HandedOver } from './message/handed-over.ts'
-import { readHandedOver } from './message/handed-over.ts'
+import type { CalledBy } from './message/called-by.ts'
+import { readCalledBy } from './message/called-by.ts'
 import type { CheckedClaim, Phase, SenderEvidence } from './message/mentionable.ts'
 import { clampChain, noSenderEvidence, readPhase, readPolicyClaim, readSenderEvidence } from './message/mentionable.ts'
 import { findPersonBehind, sharedOwnerFactor } from './message/person-behind.ts'
 import { createPushConfig } from './push/watch.ts'
 import { findOwnTask } from './tasks/own-tasks.ts'
-import { makeTaskId } from './tasks/task-id.ts'
+import { createTaskId } from './tasks/task-id.ts'
 import type { PushConfig, SendMessageParams } from './validate/params.ts'
 import { checkParams } from './validate/params.ts'
 
@@ -29,7 +29,7 @@ export interface ResolvedMessage {
   readonly task: Omit<TaskIntake, 'owner'>
   readonly chain: AgentChain | undefined
   readonly phase: Phase | undefined
-  readonly handedOver: HandedOver | undefined
+  readonly calledBy: CalledBy | undefined
   readonly senderEvidence: SenderEvidence
   readonly claim: CheckedClaim | undefined
   /** The time of receipt, in ms since the epoch. */
@@ -56,8 +56,8 @@ export async function resolveMessage(
 ): Promise<ResolvedMessage> {
   const params = checkParams('SendMessage', call.params) as SendMessageParams
   const { message, configuration } = params
-  const push = configuration?.taskPushNotificationConfig ?? undefined
-  if (push && !config.capabilities.push_notifications) {
+  const pushConfig = configuration?.taskPushNotificationConfig ?? undefined
+  if (pushConfig && !config.capabilities.push_notifications) {
     throw new A2aRejection('pushNotificationNotSupported', 'Cannot SendMessage: push notifications are not supported')
   }
   checkInputModes(message.parts, config.input_modes)
@@ -65,9 +65,9 @@ export async function resolveMessage(
   const mentionable = isJsonObject(message.metadata?.mentionable) ? message.metadata.mentionable : undefined
   const chain = mentionable && clampChain(mentionable, config.limits.max_hops)
   const phase = mentionable && readPhase(mentionable)
-  const handedOver = mentionable && (await readHandedOver(mentionable, call, gateway))
+  const calledBy = mentionable && (await readCalledBy(mentionable, call, gateway))
   const task = findings?.task ?? (await resolveTask(message, call, gateway))
-  const watch = push && (await resolveWatch(push, task.id, call, gateway))
+  const watch = pushConfig && (await resolveWatch(pushConfig, task.id, call, gateway))
   const senderEvidence =
     findings?.evidence ??
     (mentionable ? await readSenderEvidence(mentionable, message.messageId, call, gateway) : noSenderEvidence)
@@ -81,7 +81,7 @@ export async function resolveMessage(
     task: { ...task, ...shareOf(call, senderEvidence, config.limits.open_tasks_per_caller), ...(watch && { watch }) },
     chain,
     phase,
-    handedOver,
+    calledBy,
     senderEvidence,
     claim,
     receivedAt: gateway.system.now(),
@@ -103,13 +103,13 @@ type TaskIds = Pick<TaskIntake, 'id' | 'context'>
 
 /** Creates the subscription in a message. A task has a limited number of them. */
 function resolveWatch(
-  push: PushConfig,
+  pushConfig: PushConfig,
   id: string,
   { caller, version }: Call,
   gateway: ResolveMessageDeps['gateway'],
 ): Promise<TaskWatch> {
   const fields = { task: 'message.taskId', url: 'configuration.taskPushNotificationConfig.url' }
-  return createPushConfig(push, { key: { owner: caller.owner, id }, version, fields }, gateway)
+  return createPushConfig(pushConfig, { key: { owner: caller.owner, id }, version, fields }, gateway)
 }
 
 /**
@@ -122,7 +122,7 @@ function resolveTask(
   { store, system }: ResolveMessageDeps['gateway'],
 ): TaskIds | Promise<TaskIds> {
   if (message.taskId) return continueTask(message, call, store)
-  const id = makeTaskId(system)
+  const id = createTaskId(system)
   if (!message.contextId) return { id, context: id }
   const task = { id, context: message.contextId }
   return call.caller.isAnonymous ? joinContext(task, call, store) : task
@@ -177,9 +177,9 @@ function checkOutputModes(acceptedModes: readonly string[], declaredModes: reado
 function isOffered(mode: string, declaredModes: readonly string[]): boolean {
   const [type = ''] = mode.toLowerCase().split(';')
   // Older clients write `text` for every text type.
-  const wantedType = /^\s*\w+\s*$/.test(type) ? `${type.trim()}/*` : type.trim()
-  if (wantedType === '*/*') return true
-  return wantedType.endsWith('/*')
-    ? declaredModes.some(declaredMode => declaredMode.startsWith(wantedType.slice(0, -1)))
-    : declaredModes.includes(wantedType)
+  const acceptedType = /^\s*\w+\s*$/.test(type) ? `${type.trim()}/*` : type.trim()
+  if (acceptedType === '*/*') return true
+  return acceptedType.endsWith('/*')
+    ? declaredModes.some(declaredMode => declaredMode.startsWith(acceptedType.slice(0, -1)))
+    : declaredModes.includes(acceptedType)
 }

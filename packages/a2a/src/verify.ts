@@ -5,7 +5,7 @@ import { Rejection } from '@postern/message'
 import type { ChannelContext } from '@postern/pipeline'
 import { createApiKeyCheck } from './auth/api-keys.ts'
 import type { Caller } from './auth/caller.ts'
-import { apiKeyCaller, nobodyAt, tokenCaller } from './auth/caller.ts'
+import { anonymousCaller, apiKeyCaller, tokenCaller } from './auth/caller.ts'
 import { findSharedHosts, listIssuers } from './auth/issuers.ts'
 import { readScopeTable } from './auth/schemes.ts'
 import type { A2aConfig } from './config.ts'
@@ -30,7 +30,7 @@ export function createVerifyCaller(
   const table = readScopeTable(config)
   const findApiKey = createApiKeyCheck(auth.api_keys)
   const apiKeyHeader = auth.api_keys.length > 0 ? auth.api_key_header : undefined
-  const anonymous = auth.anonymous ? nobodyAt(agents.domain) : undefined
+  const anonymous = auth.anonymous ? anonymousCaller(agents.domain) : undefined
   const issuers = listIssuers(auth.issuers, gateway, ownIssuer)
   const sharedHosts = findSharedHosts(issuers, agents.domain, ownIssuer)
   const verifyBearer = createTokenVerifier<Caller>(
@@ -44,21 +44,21 @@ export function createVerifyCaller(
     { system, store, origin: agents.origin },
   )
 
-  function admitNobody(): Caller {
+  function admitAnonymous(): Caller {
     if (anonymous) return anonymous
     throw new Rejection('unsigned', 'Cannot take request: credentials are missing')
   }
 
-  function admit(credential: Credential, visit: RequestHead): Promise<Caller> | Caller {
-    if (credential.kind === 'none') return admitNobody()
-    if (credential.kind === 'token') return verifyBearer(credential, visit)
+  function admit(credential: Credential, requestHead: RequestHead): Promise<Caller> | Caller {
+    if (credential.kind === 'none') return admitAnonymous()
+    if (credential.kind === 'token') return verifyBearer(credential, requestHead)
     return apiKeyCaller(findApiKey(credential.key), { table, ...agents })
   }
 
-  return visit =>
+  return requestHead =>
     admitCredential(
-      () => readCredential(visit.headers, apiKeyHeader),
-      credential => admit(credential, visit),
+      () => readCredential(requestHead.headers, apiKeyHeader),
+      credential => admit(credential, requestHead),
       challenger,
     )
 }
@@ -67,4 +67,4 @@ export function createVerifyCaller(
  * Finds the caller by the headers alone. A DPoP proof also needs the method and path.
  * @throws CredentialRejection `unsigned` without a credential, `signature_invalid` or `expired` with a bad one; Unavailable
  */
-export type VerifyCaller = (visit: RequestHead) => Promise<Caller> | Caller
+export type VerifyCaller = (requestHead: RequestHead) => Promise<Caller> | Caller

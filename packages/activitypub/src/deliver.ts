@@ -24,7 +24,7 @@ import { signRfc9421Request } from './keys/sign-rfc9421.ts'
 import type { ActorCache } from './peers/actor-cache.ts'
 import type { PeerLimits } from './peers/peer-limits.ts'
 import type { Inbox } from './posts/mentioned-people.ts'
-import { findMentioned, findMentionedInbox, toMentioned } from './posts/mentioned-people.ts'
+import { findMentioned, findMentionedInbox, toMentionedPerson } from './posts/mentioned-people.ts'
 import type { OutgoingActivity } from './posts/render-delivery.ts'
 import { renderOutgoingPost } from './posts/render-delivery.ts'
 import type { PublishedResponse } from './posts/render-post.ts'
@@ -96,16 +96,16 @@ export async function deliverActivity(
 
 /** Chooses the newest key after the host has been told of it. While an old key is listed, the old key may first have to introduce the new one. */
 async function chooseKey(
-  to: Recipient,
+  recipient: Recipient,
   delivery: Delivery,
   { keys, introductions, origin }: Pick<DeliverDeps, 'keys' | 'introductions' | 'origin'>,
 ): Promise<RequestKey> {
-  const actorKeys = await keys.find(agentIris(origin, to.agent).actor)
+  const actorKeys = await keys.find(agentIris(origin, recipient.agent).actor)
   if (readDeliveryTarget(delivery).isIntroduction) {
-    introductions.remember(to, actorKeys)
+    introductions.remember(recipient, actorKeys)
     return introducingKey(actorKeys)
   }
-  if (actorKeys.listedKeys.length > 1) await introductions.introduce(to, actorKeys)
+  if (actorKeys.listedKeys.length > 1) await introductions.introduce(recipient, actorKeys)
   return actorKeys.requestKey
 }
 
@@ -122,7 +122,7 @@ export function createFindBytes(
 ): FindBytes {
   const renderings = new WeakMap<OutgoingActivity, EncodedActivity>()
 
-  async function makeBytes(
+  async function encodeActivity(
     { post, document }: OutgoingActivity,
     delivery: Delivery,
     key: DocumentKey,
@@ -135,7 +135,8 @@ export function createFindBytes(
   return async function findBytes(outgoing, delivery) {
     const { documentKey: key } = await deps.keys.find(agentIris(deps.origin, delivery.agent).actor)
     const cached = renderings.get(outgoing)
-    const encoded = cached?.keyId === key.id ? cached : { keyId: key.id, bytes: makeBytes(outgoing, delivery, key) }
+    const encoded =
+      cached?.keyId === key.id ? cached : { keyId: key.id, bytes: encodeActivity(outgoing, delivery, key) }
     renderings.set(outgoing, encoded)
     try {
       return await encoded.bytes
@@ -196,7 +197,7 @@ async function lookUpMentions(
     recipients.map(mention => findMentioned({ mention, isNamed: named.includes(mention) }, deps)),
   )
   return lookups.flatMap((result, index) =>
-    result.status === 'fulfilled' ? [toMentioned(result.value, recipients[index] ?? '')] : [],
+    result.status === 'fulfilled' ? [toMentionedPerson(result.value, recipients[index] ?? '')] : [],
   )
 }
 
@@ -249,12 +250,12 @@ export function proveDocument(
   { verificationMethod, privateKey, createdAt }: ProofRequest,
 ): JsonObject {
   const context = [document['@context'] ?? []].flat()
-  const unsecured = { ...document, '@context': [...context, dataIntegrityContext] }
+  const unsecuredDocument = { ...document, '@context': [...context, dataIntegrityContext] }
   const created = `${new Date(createdAt).toISOString().slice(0, 19)}Z`
-  const options = { '@context': unsecured['@context'], ...proofSuite, created, verificationMethod }
-  const hashedData = Buffer.concat([hashCanonicalJson(options), hashCanonicalJson(unsecured)])
+  const options = { '@context': unsecuredDocument['@context'], ...proofSuite, created, verificationMethod }
+  const hashedData = Buffer.concat([hashCanonicalJson(options), hashCanonicalJson(unsecuredDocument)])
   const proofValue = `z${encodeBase58(sign(null, hashedData, privateKey))}`
-  return { ...unsecured, proof: { ...options, proofValue } }
+  return { ...unsecuredDocument, proof: { ...options, proofValue } }
 }
 
 const schemeRefusals: ReadonlySet<number> = new Set([400, 401, 403])

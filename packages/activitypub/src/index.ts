@@ -53,7 +53,7 @@ export function openActivityPub(config: ActivityPubConfig, context: ChannelConte
     diagnostics: {
       ...outbound.diagnostics,
       replay: createActivityReplay(config, context),
-      rehearse: (agent, ways) => selfTestInbox(agent, ways, deps),
+      rehearse: (agent, fetches) => selfTestInbox(agent, fetches, deps),
     },
   }
 }

@@ -9,7 +9,7 @@ import { asObject, idOf, idsOf, listOf, textOf, typeOf } from './format/json-obj
 import { findAgentName } from './format/own-iris.ts'
 import type { ReplyTarget } from './format/post-data.ts'
 import { readReplyTarget, toStoredJson } from './format/targets.ts'
-import { isOpen, narrower, readVisibility } from './format/visibility.ts'
+import { chooseNarrower, isOpen, readVisibility } from './format/visibility.ts'
 import { isPublic } from './format/vocabulary.ts'
 import type { NormalizedNote } from './html/read-note.ts'
 import { normalizeNote } from './html/read-note.ts'
@@ -43,11 +43,11 @@ export const create: ActivityKind = {
     const post = createdPost ?? (isReadablePost(embedded) ? embedded : undefined)
     const object = idOf(post)
     if (!post || !object) return undefined
-    const addressed = findAddressed(activity.json, post, agents)
-    if (addressed.length === 0) return undefined
+    const addressedAgents = findAddressed(activity.json, post, agents)
+    if (addressedAgents.length === 0) return undefined
     const messages = await store.findAuthored('activitypub', { author: actor.id, object })
     const notifiedAgents = messages.filter(({ id }) => id !== activity.id).map(({ agent }) => agent)
-    return { agents: addressed.filter(name => !notifiedAgents.includes(name)), createdPost }
+    return { agents: addressedAgents.filter(name => !notifiedAgents.includes(name)), createdPost }
   },
   read: resolved => resolved.agents.map(agent => readPost(resolved, agent)),
 }
@@ -104,7 +104,7 @@ function threadNew(
 ): ThreadFields {
   const inReplyTo = idOf(post.inReplyTo)
   // A chat has no threads: all of it is one conversation.
-  if (!inReplyTo && typeOf(post) === 'ChatMessage') return { kind: 'message', ...inThreadWith(resolved) }
+  if (!inReplyTo && typeOf(post) === 'ChatMessage') return { kind: 'message', ...actorThreadMembers(resolved) }
   return {
     kind: 'message',
     thread_source: idOf(post.context) ?? idOf(post.conversation) ?? inReplyTo ?? object,
@@ -120,7 +120,7 @@ function threadNew(
 
 /** Keeps an edited post in its thread, regardless of the thread that it declares now. `in_reply_to` names the changed post. */
 function threadEdit(earlierMessage: AuthoredMessage, object: string): ThreadFields {
-  return { kind: 'edit', in_reply_to: object, ...inThreadOf(earlierMessage, object) }
+  return { kind: 'edit', in_reply_to: object, ...threadMembersOf(earlierMessage, object) }
 }
 
 function ownNamesOf({ agents: names, gateway: { agents } }: ResolvedActivity) {
@@ -152,11 +152,13 @@ function visibilityOf(
 ): Visibility {
   const activityVisibility = readVisibility(activity.json, actor.followers)
   const postVisibility = readVisibility(post, actor.followers)
-  const declared = narrower(
+  const declaredVisibility = chooseNarrower(
     activityVisibility ?? postVisibility ?? 'direct',
     postVisibility ?? activityVisibility ?? 'direct',
   )
-  return earlierMessage ? narrower(readReplyTarget(earlierMessage.target).visibility, declared) : declared
+  return earlierMessage
+    ? chooseNarrower(readReplyTarget(earlierMessage.target).visibility, declaredVisibility)
+    : declaredVisibility
 }
 
 interface ReplyTargetSource {
@@ -255,7 +257,7 @@ export function targetActor({ proven: { actor, address } }: ResolvedActivity, ob
 }
 
 /** Places a message in the thread of an earlier message. */
-export function inThreadOf(
+export function threadMembersOf(
   { thread_source, scope }: Pick<AuthoredMessage, 'thread_source' | 'scope'>,
   reference: string,
 ) {
@@ -264,7 +266,7 @@ export function inThreadOf(
 
 /** Drafts the part of a message about an act outside of any conversation that is the same for all acts. */
 export function draftAct(resolved: ResolvedActivity, agent: string): Omit<IntakeDraft, 'kind' | 'parts'> {
-  return { agent, ...inThreadWith(resolved), object: resolved.proven.activity.id, target: targetActor(resolved) }
+  return { agent, ...actorThreadMembers(resolved), object: resolved.proven.activity.id, target: targetActor(resolved) }
 }
 
 /** Returns one message for each agent, which the operator sees and the agent does not. */
@@ -278,7 +280,7 @@ export function keepForAgents(
 }
 
 /** Places a message in the thread between this actor and an agent, outside of any conversation. */
-function inThreadWith({ proven: { actor } }: ResolvedActivity) {
+function actorThreadMembers({ proven: { actor } }: ResolvedActivity) {
   return { thread_source: actor.id, thread: { scope: actor.id, references: [] } }
 }
 

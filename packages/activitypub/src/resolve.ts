@@ -42,13 +42,13 @@ export async function resolveInboxRequest(
   const resolveStartedAt = steps.now()
   const findings = await kind?.find(verified, deps)
   if (!kind || !findings) return listUnused(verified, deps)
-  steps.note({ kind: 'resolve', verdict: 'pass' }, resolveStartedAt)
+  steps.recordCheck({ kind: 'resolve', verdict: 'pass' }, resolveStartedAt)
   const confirmStartedAt = steps.now()
   const namedActivity = concernsAgents(findings)
     ? await confirmActorName(verified, deps)
     : { ...verified, address: undefined }
   const handle = namedActivity.proofs.find(({ kind: proof }) => proof === 'webfinger')
-  if (handle) steps.note(handle, confirmStartedAt)
+  if (handle) steps.recordCheck(handle, confirmStartedAt)
   return {
     kind,
     resolved: { proven: namedActivity, agents: [], earlierMessages: [], gateway: deps.gateway, ...findings },

@@ -46,7 +46,7 @@ interface RouteDeps {
 /** Creates the ActivityPub routes. */
 export function createRoutes(deps: RouteDeps): Hono {
   const app = new Hono()
-  app.onError((error, context) => withAcceptSignature(toProblem(error, deps.system.log), context.req.method))
+  app.onError((error, context) => addAcceptSignature(toProblem(error, deps.system.log), context.req.method))
   addTombstones(app, deps)
   addInboxes(app, deps)
   addActors(app, deps)
@@ -129,7 +129,7 @@ function addCollections(app: Hono, { agents, collections, readAccess }: RouteDep
 
 function addNodeInfo(app: Hono, { agents }: RouteDeps): void {
   // The discovery document leads to the description (NodeInfo 2.1).
-  const links = [{ rel: schema, href: `${agents.origin}/nodeinfo/2.1` }]
+  const links = [{ rel: nodeInfoSchema, href: `${agents.origin}/nodeinfo/2.1` }]
   app.get('/.well-known/nodeinfo', context => context.json({ links }))
   app.get('/nodeinfo/2.1', context =>
     context.body(JSON.stringify(renderNodeInfo(agents.list().length)), 200, { 'content-type': nodeInfoType }),
@@ -144,7 +144,7 @@ function readPosition(context: Context): number | undefined {
 }
 
 /** Tells clients how to sign if their request has no sufficient signature (RFC 9421 §5.1). */
-function withAcceptSignature(problem: Response, method: string): Response {
+function addAcceptSignature(problem: Response, method: string): Response {
   if (problem.status !== 401) return problem
   const coveredComponents = method === 'POST' ? '"@method" "@target-uri" "content-digest"' : '"@method" "@target-uri"'
   problem.headers.set('accept-signature', `sig1=(${coveredComponents});created;keyid`)
@@ -173,9 +173,9 @@ export function createFormerAgents(
   }
 }
 
-const schema = 'http://nodeinfo.diaspora.software/ns/schema/2.1'
+const nodeInfoSchema = 'http://nodeinfo.diaspora.software/ns/schema/2.1'
 
-const nodeInfoType = `application/json; profile="${schema}#"`
+const nodeInfoType = `application/json; profile="${nodeInfoSchema}#"`
 
 /** Renders a description of this program. Agents are its users. */
 function renderNodeInfo(agentCount: number): Json {

@@ -10,7 +10,7 @@ import { findIri, isOnOrigin, parseIri } from './format/iri.ts'
 import { listCoreTypes, normalizeJsonLd } from './format/json-ld.ts'
 import type { JsonObject } from './format/json-object.ts'
 import { asObject, idOf, idsOf, listOf, onlyOf, textOf, typeOf } from './format/json-object.ts'
-import { malformed } from './format/malformed.ts'
+import { malformedActivity } from './format/malformed-activity.ts'
 import { isActivityMediaType } from './format/media-types.ts'
 import { parsePieceId, parsePostIri } from './format/own-iris.ts'
 import type { SignerDeps } from './proofs/forwarded-activity.ts'
@@ -52,7 +52,7 @@ export async function verifyInboxRequest(
   steps: IntakeSteps,
 ): Promise<VerifiedInboxRequest> {
   const { request } = inboxRequest
-  steps.claim({ agent: inboxRequest.agent })
+  steps.recordClaims({ agent: inboxRequest.agent })
   checkAddressee(inboxRequest, deps.agents)
   checkMediaType(request.headers)
   checkDeclaredBody(request.headers, maxBodyBytes)
@@ -65,8 +65,10 @@ export async function verifyInboxRequest(
   if (await isOwnForwardedPost(documents.normalized, signature.keyId, deps)) return 'ignored'
   const forwardedKey = findForwardedKey(documents.normalized, signature.keyId)
   const activity = parseUnblockedActivity(documents, forwardedKey ?? signature.keyId, deps)
-  const received = { activity, bytes, arrival: recordRequest(signedRequest, signature) }
-  return forwardedKey ? verifyForwarded(received, signature, verifyDeps) : verifySigned(received, signature, verifyDeps)
+  const receivedActivity = { activity, bytes, arrival: recordRequest(signedRequest, signature) }
+  return forwardedKey
+    ? verifyForwarded(receivedActivity, signature, verifyDeps)
+    : verifySigned(receivedActivity, signature, verifyDeps)
 }
 
 type VerifySteps = VerifyDeps & { readonly steps: IntakeSteps }
@@ -81,11 +83,11 @@ async function verifyUnsignedRequest(
   deps: VerifySteps,
 ): Promise<VerifiedInboxRequest> {
   const bytes = await readBody(request, maxBodyBytes)
-  deps.steps.claim(peekClaims(bytes))
-  if (!mayProveItself(bytes)) throw unsignedRejection()
+  deps.steps.recordClaims(peekClaims(bytes))
+  if (!mayProveItself(bytes)) throw refuseUnsigned()
   const documents = parseDocuments(bytes, deps.steps)
   const keyId = findForwardedKey(documents.normalized, '')
-  if (keyId === undefined) throw unsignedRejection()
+  if (keyId === undefined) throw refuseUnsigned()
   if (await isOwnForwardedPost(documents.normalized, keyId, deps)) return 'ignored'
   const activity = parseUnblockedActivity(documents, keyId, deps)
   const arrival = recordRequest(signedRequest, { covered: [] })
@@ -99,7 +101,7 @@ async function verifyUnsignedRequest(
 function readTimelySignature(request: SignedRequest, { steps, now, windowMs, actors }: VerifySteps): RequestSignature {
   const signature = readRequestSignature(request)
   // The key id is all that is known of the sender before the document is parsed.
-  steps.claim({ claimed_sender: signature.keyId })
+  steps.recordClaims({ claimed_sender: signature.keyId })
   signature.checkTimes({ now: now(), windowMs })
   actors.checkKey(signature.keyId)
   return signature
@@ -115,10 +117,10 @@ async function readSignedBody(request: Request, signature: RequestSignature, ste
   try {
     signature.checkBody(bytes)
   } catch (error) {
-    steps.claim(peekClaims(bytes))
+    steps.recordClaims(peekClaims(bytes))
     throw error
   }
-  steps.note(digestProof, checkStartedAt)
+  steps.recordCheck(digestProof, checkStartedAt)
   return bytes
 }
 
@@ -130,9 +132,9 @@ interface ActivityDocuments {
 
 /** Parses a document, and tells the operator what it claims to be. @throws Rejection `malformed` */
 function parseDocuments(bytes: Uint8Array, steps: IntakeSteps): ActivityDocuments {
-  const sent = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
+  const sent = parseBoundedJson(bytes, { maxDepth, label: 'activity' })
   const normalized = normalizeJsonLd(sent)
-  steps.claim(readClaims(normalized))
+  steps.recordClaims(readClaims(normalized))
   return { sent, normalized }
 }
 
@@ -147,7 +149,7 @@ function parseUnblockedActivity(
   return activity
 }
 
-function unsignedRejection(): Rejection {
+function refuseUnsigned(): Rejection {
   return new Rejection('unsigned', 'Cannot verify activity: there is no Signature header')
 }
 
@@ -227,15 +229,15 @@ function parseActivity(
   { sent, keyId }: { readonly sent: unknown; readonly keyId: string },
 ): Activity {
   const json = asObject(document)
-  if (!json) throw malformed('it is not an object')
+  if (!json) throw malformedActivity('it is not an object')
   checkContext(json)
   checkCaps(json)
   const type = listCoreTypes(sent).length > 1 ? undefined : typeOf(json)
   const id = textOf(json.id)
-  if (!type || !id) throw malformed(`it has no ${type ? 'id' : 'single type'}`)
+  if (!type || !id) throw malformedActivity(`it has no ${type ? 'id' : 'single type'}`)
   const actor = parseIri(readActorId(json.actor, keyId), 'its actor')
   requireOnOrigin(id, actor, 'its id')
-  if (!isOnOrigin(keyId, actor.origin)) throw mismatch("its signer's key is on another host than its actor")
+  if (!isOnOrigin(keyId, actor.origin)) throw refuseMismatch("its signer's key is on another host than its actor")
   originRules.get(type)?.(json, actor)
   return { id, type, actor, json, sent: asObject(sent) ?? json }
 }
@@ -245,8 +247,9 @@ function readActorId(value: unknown, keyId: string): string {
   const actor = onlyOf(value)
   const embedded = asObject(actor)
   const id = embedded ? textOf(embedded.id) : textOf(actor)
-  if (!id) throw malformed('it does not have exactly one actor')
-  if (embedded && !isKeyOf(keyId, id)) throw malformed('its actor is embedded under another id than the signer has')
+  if (!id) throw malformedActivity('it does not have exactly one actor')
+  if (embedded && !isKeyOf(keyId, id))
+    throw malformedActivity('its actor is embedded under another id than the signer has')
   return id
 }
 
@@ -256,28 +259,28 @@ function isKeyOf(keyId: string, actor: string): boolean {
 
 /** Refuses an IRI that is not on the actor's origin. Only an IRI that does not begin with that origin is parsed, which is rare for honest peers. */
 function requireOnOrigin(iri: string, { origin }: Iri, label: string): void {
-  if (iri.length > maxUrlLength) throw malformed(`${label} is too long`)
+  if (iri.length > maxUrlLength) throw malformedActivity(`${label} is too long`)
   if (isOnOrigin(iri, origin)) return
   parseIri(iri, label)
-  throw mismatch(`${label} is on another host than its actor`)
+  throw refuseMismatch(`${label} is on another host than its actor`)
 }
 
 /** Checks that the author of a post creates or changes it, on the author's own host (FEP-fe34). */
 function checkCreated(json: JsonObject, actor: Iri): void {
   const object = json.object
-  if (Array.isArray(object)) throw malformed('it is about several objects at once')
+  if (Array.isArray(object)) throw malformedActivity('it is about several objects at once')
   const createdObject = asObject(object)
   const id = textOf(createdObject ? createdObject.id : object)
-  if (!id) throw malformed('its object has no id')
+  if (!id) throw malformedActivity('its object has no id')
   requireOnOrigin(id, actor, 'its object')
   if (!createdObject) return
   checkPost(createdObject)
   const authors = idsOf(createdObject.attributedTo)
   if (createdObject.attributedTo !== undefined && !authors.includes(actor.href)) {
-    throw mismatch('its object is attributed to somebody else')
+    throw refuseMismatch('its object is attributed to somebody else')
   }
 }
 
-function mismatch(problem: string): Rejection {
+function refuseMismatch(problem: string): Rejection {
   return new Rejection('signer_mismatch', `Cannot verify activity: ${problem}`)
 }

@@ -8,9 +8,9 @@ type Issue = z.core.$ZodIssue
 
 /** One entry of `agents`: the members that every agent may have, and those of its kind. The parsed output is valid input and stays unchanged. */
 export const agentConfigSchema = z.looseObject({ use: z.string() }).transform((config, context): AgentConfig => {
-  const checked = checkAgentConfig(config)
-  if (checked.config) return checked.config
-  for (const issue of checked.issues) context.issues.push({ ...issue, input: config } as z.core.$ZodRawIssue)
+  const checkResult = checkAgentConfig(config)
+  if (checkResult.config) return checkResult.config
+  for (const issue of checkResult.issues) context.issues.push({ ...issue, input: config } as z.core.$ZodRawIssue)
   return z.NEVER
 })
 

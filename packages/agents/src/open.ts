@@ -127,7 +127,10 @@ async function openAgent(name: string, input: unknown, options: AgentDepsOptions
   return {
     profile,
     icon,
-    runningAgent: { ...runAgent(openedAgent.agent, config), continuesAdmission: continuesAdmission(config, kind) },
+    runningAgent: {
+      ...createRunningAgent(openedAgent.agent, config),
+      continuesAdmission: continuesAdmission(config, kind),
+    },
     close: createAgentCloser(name, openedAgent, log),
   }
 }
@@ -167,12 +170,12 @@ function describeAgent(
 function describeIcon(
   configuredIcon: string | undefined,
   icon: AgentIcon | undefined,
-  page: string,
+  pageUrl: string,
 ): Pick<AgentProfile, 'iconUrl' | 'iconType'> {
-  return icon ? { iconUrl: `${page}/icon/${icon.fileName}`, iconType: icon.mediaType } : { iconUrl: configuredIcon }
+  return icon ? { iconUrl: `${pageUrl}/icon/${icon.fileName}`, iconType: icon.mediaType } : { iconUrl: configuredIcon }
 }
 
-function runAgent(
+function createRunningAgent(
   agent: Agent,
   { deadline, history, receives, people, mentions, credentials }: CommonAgentConfig,
 ): RunningAgent {
@@ -196,10 +199,10 @@ function createHistoryPolicy({
   keep_head,
   max_turns,
   max_chars,
-  ...view
+  ...viewOptions
 }: CommonAgentConfig['history']): HistoryPolicy {
   return createHistoryView({
-    ...view,
+    ...viewOptions,
     ...(keep_head !== undefined && { keepHead: keep_head }),
     ...(max_turns !== undefined && { maxTurns: max_turns }),
     ...(max_chars !== undefined && { maxChars: max_chars }),

@@ -5,12 +5,12 @@ import type { AgentAction, NormalizedMessage, Part } from '@postern/message'
 import { parseJsonText, readWebhookKey, webhookSecretFix } from '@postern/message'
 import type { Adapter, ChatInstance, EmojiValue, WebhookOptions } from 'chat'
 import { NotImplementedError } from 'chat'
-import type { HeldAnswer } from './held-answer.ts'
-import { createHeldAnswer } from './held-answer.ts'
-import type { HeardSender } from './late-posts.ts'
-import { findOnlySender, planDirectPost, readHeardSender, rememberSender } from './late-posts.ts'
+import type { ThreadSender } from './late-posts.ts'
+import { findOnlySender, planDirectPost, readThreadSender, rememberSender } from './late-posts.ts'
 import type { PosternOperator } from './operator.ts'
 import { performForBot } from './operator.ts'
+import type { PendingAnswer } from './pending-answer.ts'
+import { createPendingAnswer } from './pending-answer.ts'
 import type { GatewayAddress, PosternMessage, PosternThread } from './to-chat-message.ts'
 import {
   formatThreadId,
@@ -59,9 +59,9 @@ export function createPosternAdapter(options: PosternAdapterOptions = {}): Poste
   const { origin = process.env.POSTERN_ORIGIN } = options
   const openAdapter: OpenAdapter = {
     operator,
-    gateway: { ...(origin && { origin: new URL(origin).origin }), reachedAt: operator?.url },
-    handling: new AsyncLocalStorage(),
-    busy: new Map(),
+    gateway: { ...(origin && { origin: new URL(origin).origin }), reachableUrl: operator?.url },
+    currentMessage: new AsyncLocalStorage(),
+    lastAnswers: new Map(),
     chat: undefined,
   }
   return {
@@ -101,18 +101,18 @@ interface OpenAdapter {
   readonly operator: PosternOperator | undefined
   readonly gateway: GatewayAddress
   /** The message whose handler is running. */
-  readonly handling: AsyncLocalStorage<HandledMessage>
+  readonly currentMessage: AsyncLocalStorage<HandledMessage>
   /** The end of the last message of each thread that has one in progress. */
-  readonly busy: Map<string, Promise<unknown>>
+  readonly lastAnswers: Map<string, Promise<unknown>>
   chat: ChatInstance | undefined
 }
 
 /** A message of the gateway, from its call for as long as a post may still answer it. */
 interface HandledMessage {
   readonly threadId: string
-  readonly sender: HeardSender
+  readonly sender: ThreadSender
   /** The pending answer, while the gateway waits for it. */
-  turn: HeldAnswer | undefined
+  pendingAnswer: PendingAnswer | undefined
 }
 
 type PostMethods = Pick<
@@ -126,12 +126,12 @@ type PostMethods = Pick<
  */
 function createPostMethods(openAdapter: OpenAdapter, ownMessage?: HandledMessage): PostMethods {
   const find = (threadId: string): HandledMessage | undefined => {
-    const handledMessage = ownMessage ?? openAdapter.handling.getStore()
+    const handledMessage = ownMessage ?? openAdapter.currentMessage.getStore()
     return handledMessage?.threadId === threadId ? handledMessage : undefined
   }
   const performAction = async (threadId: string, action: AgentAction): Promise<void> => {
-    const turn = find(threadId)?.turn
-    if (turn) turn.act(action)
+    const pendingAnswer = find(threadId)?.pendingAnswer
+    if (pendingAnswer) pendingAnswer.act(action)
     else await perform(threadId, action, openAdapter)
   }
   return {
@@ -139,17 +139,18 @@ function createPostMethods(openAdapter: OpenAdapter, ownMessage?: HandledMessage
       const parts = await writePostable(message)
       const handledMessage = find(threadId)
       const id =
-        handledMessage?.turn?.post(parts) ?? (await postLater(threadId, parts, { openAdapter, handledMessage }))
+        handledMessage?.pendingAnswer?.post(parts) ??
+        (await postLater(threadId, parts, { openAdapter, handledMessage }))
       return { id, threadId, raw: { parts } }
     },
     async editMessage(threadId, id, message) {
       const parts = await writePostable(message)
-      const isOpen = find(threadId)?.turn?.edit(id, parts) === true
-      if (!isOpen) await performAction(threadId, { act: 'edit', response: id, parts: [...parts] })
+      const isEdited = find(threadId)?.pendingAnswer?.edit(id, parts) === true
+      if (!isEdited) await performAction(threadId, { act: 'edit', response: id, parts: [...parts] })
       return { id, threadId, raw: { parts } }
     },
     async deleteMessage(threadId, id) {
-      if (!find(threadId)?.turn?.remove(id)) await performAction(threadId, { act: 'delete', response: id })
+      if (!find(threadId)?.pendingAnswer?.remove(id)) await performAction(threadId, { act: 'delete', response: id })
     },
     addReaction: (threadId, message, emoji) => performAction(threadId, { act: readReaction(emoji), message }),
     removeReaction: (threadId, message, emoji) => performAction(threadId, { act: `un${readReaction(emoji)}`, message }),
@@ -187,19 +188,19 @@ interface WebhookDeps {
 
 /** Answers the messages of one thread one after another, because Chat SDK's own queue would let the handler of one answer another. */
 async function answerInOrder(raw: NormalizedMessage, deps: WebhookDeps): Promise<Response> {
-  const { busy, gateway } = deps.openAdapter
+  const { lastAnswers, gateway } = deps.openAdapter
   const message = toChatMessage(raw, gateway)
-  const previousAnswer = busy.get(message.threadId)
+  const previousAnswer = lastAnswers.get(message.threadId)
   const answer = (async () => {
     await previousAnswer
     return answerWebhook(message, deps)
   })()
   const end = answer.catch(() => {})
-  busy.set(message.threadId, end)
+  lastAnswers.set(message.threadId, end)
   try {
     return await answer
   } finally {
-    if (busy.get(message.threadId) === end) busy.delete(message.threadId)
+    if (lastAnswers.get(message.threadId) === end) lastAnswers.delete(message.threadId)
   }
 }
 
@@ -209,25 +210,25 @@ async function answerWebhook(
   { chat, adapter, openAdapter, webhook }: WebhookDeps,
 ): Promise<Response> {
   const { threadId } = message
-  const sender = readHeardSender(message.raw)
-  const turn = createHeldAnswer(randomUUID())
-  const handledMessage: HandledMessage = { threadId, sender, turn }
+  const sender = readThreadSender(message.raw)
+  const pendingAnswer = createPendingAnswer(randomUUID())
+  const handledMessage: HandledMessage = { threadId, sender, pendingAnswer }
   const tasks: Promise<unknown>[] = []
   const waitUntil = (task: Promise<unknown>) => void tasks.push(task)
   await rememberSender(chat.getState(), threadId, sender)
   try {
     const webhookOptions = { ...webhook, waitUntil, deduplicate: false, propagateHandlerErrors: true }
     const ownAdapter: Adapter = { ...adapter, ...createPostMethods(openAdapter, handledMessage) }
-    await openAdapter.handling.run(handledMessage, async () => {
+    await openAdapter.currentMessage.run(handledMessage, async () => {
       await chat.processMessage(ownAdapter, threadId, message, webhookOptions)
       await Promise.all(tasks)
     })
   } catch {
     return new Response(null, { status: 500 })
   } finally {
-    handledMessage.turn = undefined
+    handledMessage.pendingAnswer = undefined
   }
-  const answer = turn.end()
+  const answer = pendingAnswer.end()
   return answer ? Response.json(answer) : new Response(null, { status: 204 })
 }
 
@@ -246,9 +247,9 @@ const toleranceMs = 300_000
 
 /** Returns true if the gateway has signed the request within five minutes (Standard Webhooks 1.0). */
 function isSignedWebhook(headers: Headers, body: string, { key, now }: { key: Uint8Array; now: number }): boolean {
-  const [id, at] = [headers.get('webhook-id') ?? '', headers.get('webhook-timestamp') ?? '']
-  if (!/^\d{1,12}$/.test(at) || Math.abs(now - Number(at) * 1000) > toleranceMs) return false
-  const expectedMac = createHmac('sha256', key).update(`${id}.${at}.${body}`).digest()
+  const [id, timestamp] = [headers.get('webhook-id') ?? '', headers.get('webhook-timestamp') ?? '']
+  if (!/^\d{1,12}$/.test(timestamp) || Math.abs(now - Number(timestamp) * 1000) > toleranceMs) return false
+  const expectedMac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest()
   // Nobody who rotates a secret sends more than a few signatures.
   const signatures = (headers.get('webhook-signature') ?? '').split(' ').slice(0, 4)
   return signatures.some(signature => {

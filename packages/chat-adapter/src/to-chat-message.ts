@@ -17,7 +17,7 @@ export interface GatewayAddress {
   /** The `origin` of its configuration, with which the addresses of its files begin. Default: `https://` with the host of its agents. */
   readonly origin?: string | undefined
   /** An address at which the bot reaches the gateway, whatever its origin is. */
-  readonly reachedAt?: string | undefined
+  readonly reachableUrl?: string | undefined
 }
 
 /** Converts a message of the gateway for Chat SDK. Every message is for the agent, so each counts as a mention. */
@@ -79,18 +79,18 @@ function readAttachment(part: Part, gateway: GatewayAddress): readonly Attachmen
   if (bytes_ref.kind === 'inline') return [{ ...common, data: Buffer.from(bytes_ref.data_base64, 'base64') }]
   const { url } = bytes_ref
   if (url === undefined) return [common]
-  const servedPath = bytes_ref.kind === 'content_addressed' ? findServedAt(new URL(url), gateway) : undefined
+  const servedPath = bytes_ref.kind === 'content_addressed' ? findServedUrl(new URL(url), gateway) : undefined
   if (bytes_ref.kind === 'url' || !servedPath) return [{ ...common, url }]
   return [rehydrateAttachment({ ...common, url, fetchMetadata: { url: servedPath, digest: bytes_ref.digest } })]
 }
 
 /** Returns the address at which the gateway serves a file; undefined for an address that is not the gateway's. */
-function findServedAt({ origin, pathname, search }: URL, gateway: GatewayAddress): string | undefined {
-  const { reachedAt } = gateway
+function findServedUrl({ origin, pathname, search }: URL, gateway: GatewayAddress): string | undefined {
+  const { reachableUrl } = gateway
   // In dev mode a gateway reports where it listens, because its origin leads elsewhere.
-  const isOwn = origin === gateway.origin || (reachedAt !== undefined && origin === new URL(reachedAt).origin)
+  const isOwn = origin === gateway.origin || (reachableUrl !== undefined && origin === new URL(reachableUrl).origin)
   const isServed = isOwn && pathname.startsWith('/attachments/')
-  return isServed ? new URL(pathname + search, reachedAt ?? origin).href : undefined
+  return isServed ? new URL(pathname + search, reachableUrl ?? origin).href : undefined
 }
 
 /** Restores the function that fetches the bytes of an attachment, of which Chat SDK has stored the rest as JSON. */
@@ -145,8 +145,8 @@ export function formatThreadId({ agent, thread }: PosternThread): string {
 
 /** Parses the id of a thread. @throws Error for an id of another adapter */
 export function parseThreadId(id: string): PosternThread {
-  const [head, agent, encodedAddress, ...remaining] = id.split(':')
-  if (head !== prefix || !agent || !encodedAddress || remaining.length > 0)
+  const [scheme, agent, encodedAddress, ...remaining] = id.split(':')
+  if (scheme !== prefix || !agent || !encodedAddress || remaining.length > 0)
     throw new Error(`Cannot read thread "${id}": expected postern:<agent>:<thread>`)
   return { agent, thread: Buffer.from(encodedAddress, 'base64url').toString('utf8') }
 }

@@ -42,16 +42,18 @@ export const emailConfigSchema = z.strictObject({
 
 export type EmailConfig = z.infer<typeof emailConfigSchema>
 
-const longer = 'Use 16 or more random characters.'
+const guessableSecretFix = 'Use 16 or more random characters.'
 
 /** Returns the faults that make the mail configuration unsafe outside dev mode. */
 export function findUnsafeMail({ intake, providers }: EmailConfig): readonly ConfigError[] {
   const { postmark, cloudmailin, forwardemail, mailgun } = providers
   const secrets = [postmark?.password, cloudmailin?.password, forwardemail?.secret, mailgun?.signing_key]
   return [
-    ...(isGuessableSecret(intake?.secret) ? [new ConfigError('email.intake.secret', 'can be guessed', longer)] : []),
+    ...(isGuessableSecret(intake?.secret)
+      ? [new ConfigError('email.intake.secret', 'can be guessed', guessableSecretFix)]
+      : []),
     ...(secrets.some(isGuessableSecret)
-      ? [new ConfigError('email.providers', 'has a secret that can be guessed', longer)]
+      ? [new ConfigError('email.providers', 'has a secret that can be guessed', guessableSecretFix)]
       : []),
   ]
 }

@@ -6,7 +6,7 @@ import { createSender } from '@postern/pipeline'
 import type { DkimSigner } from './dkim/own-keys.ts'
 import { addressMail } from './out/address-mail.ts'
 import { encodeMail } from './out/encode-mail.ts'
-import { giveToLocalAgent } from './out/local-agent.ts'
+import { deliverToLocalAgent } from './out/local-agent.ts'
 import type { OutgoingMail } from './out/outgoing-mail.ts'
 import { recordSuppression, unaskedPeer } from './out/suppression.ts'
 import type { RenderMailDeps } from './render.ts'
@@ -44,17 +44,17 @@ export function createMailSender(renderDeps: RenderMailDeps, deliverDeps: Delive
 async function deliverMail(mail: OutgoingMail, delivery: Delivery, deps: DeliverMailDeps): Promise<TransmitResult> {
   const { gateway, signer } = deps
   const tokens = await deps.openTokens()
-  const message = await encodeMail(mail, markMail(mail, delivery, deps, tokens), gateway.store)
+  const message = await encodeMail(mail, createMailMarks(mail, delivery, deps, tokens), gateway.store)
   if (!mail.localAgent) await refuseSuppressed(delivery, mail, gateway)
   const signedMail = await signer.sign(message, chooseSigningTime(mail, delivery))
   if (mail.localAgent)
-    return giveToLocalAgent({ signedMail, mail, delivery, localAgent: mail.localAgent }, gateway, deps.agents)
-  const from = tokens.bounceAddress(delivery.agent, delivery.id)
+    return deliverToLocalAgent({ signedMail, mail, delivery, localAgent: mail.localAgent }, gateway, deps.agents)
+  const from = tokens.formatBounceAddress(delivery.agent, delivery.id)
   try {
     const { response, reply } = await gateway.system.submitMail({ ...mail.envelope, from }, signedMail)
     return { note: response, ...reply }
   } catch (error) {
-    if (error instanceof Undeliverable && error.isDeadAddress) await suppress(mail, delivery, error, deps)
+    if (error instanceof Undeliverable && error.isDeadAddress) await suppressRecipient(mail, delivery, error, deps)
     throw error
   }
 }
@@ -63,7 +63,7 @@ async function deliverMail(mail: OutgoingMail, delivery: Delivery, deps: Deliver
  * Suppresses an address that the smarthost refused, as a bounce would. The gateway sends no more mail there, to protect the reputation of all its
  * mail.
  */
-async function suppress(
+async function suppressRecipient(
   { envelope: { to } }: OutgoingMail,
   { agent, id }: Delivery,
   { message }: Undeliverable,
@@ -83,11 +83,16 @@ function chooseSigningTime({ date }: OutgoingMail, { queuedAt }: Delivery): stri
   return queuedAt > Date.parse(date) + dayMs ? isoTime(queuedAt) : date
 }
 
-function markMail(mail: OutgoingMail, { agent }: Delivery, { agents, config }: DeliverMailDeps, tokens: AddressTokens) {
+function createMailMarks(
+  mail: OutgoingMail,
+  { agent }: Delivery,
+  { agents, config }: DeliverMailDeps,
+  tokens: AddressTokens,
+) {
   const [id = ''] = mail.messageId.split('@')
   const tag = mail.replyTo?.split('@')[0]?.slice(agent.length + 1)
   const plan = { response: id, tag, issuedAt: Date.parse(mail.date) }
-  const tokenAddress = config.reply_tokens ? tokens.replyAddress(agent, plan) : undefined
+  const tokenAddress = config.reply_tokens ? tokens.formatReplyAddress(agent, plan) : undefined
   const [mailbox = ''] = mail.envelope.to
   const unsubscribeUrl =
     mail.isLetter && agents.origin.startsWith('https:')
@@ -103,8 +108,8 @@ async function refuseSuppressed(
   { store }: Pick<ChannelContext, 'store'>,
 ): Promise<void> {
   const [peer = ''] = envelope.to
-  const find = (to: string) => store.findRelation({ via: 'email', agent, relation: 'suppressed', peer: to })
-  const relation = (await find(peer)) ?? (isLetter ? await find(unaskedPeer(peer)) : undefined)
+  const findSuppression = (to: string) => store.findRelation({ via: 'email', agent, relation: 'suppressed', peer: to })
+  const relation = (await findSuppression(peer)) ?? (isLetter ? await findSuppression(unaskedPeer(peer)) : undefined)
   if (!relation) return
   const reason = typeof relation.target === 'string' ? relation.target : 'suppressed'
   throw new Undeliverable(`Cannot send mail: this address is suppressed (${reason})`, { isSuppressed: true })

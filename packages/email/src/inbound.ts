@@ -2,7 +2,7 @@
 
 import type { Inbound } from '@postern/pipeline'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
-import type { RawMail } from './mail/raw.ts'
+import type { RawMail } from './mail/raw-mail.ts'
 import type { NormalizeMailDeps } from './normalize.ts'
 import { normalizeMail } from './normalize.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'

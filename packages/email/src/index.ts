@@ -21,7 +21,7 @@ import { createMailInbound } from './inbound.ts'
 import { createMailIntake } from './intake/intake.ts'
 import { warmUp } from './intake/warm-up.ts'
 import { openAddressReader } from './mail/address-list.ts'
-import type { RawMail } from './mail/raw.ts'
+import type { RawMail } from './mail/raw-mail.ts'
 import { createSimpleReader } from './mime/simple-mail.ts'
 import { openMailOutbound } from './outbound.ts'
 import { loadDmarc } from './policy/dmarc.ts'
@@ -36,7 +36,7 @@ import { loadSmtpServer, openSmtpListener } from './smtp/listener.ts'
 import { emailDescriptor } from './speaker.ts'
 import { createMailSubmitter } from './submit/submit-mail.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
-import { createTokenKey } from './tokens/address-tokens.ts'
+import { createTokenOpener } from './tokens/address-tokens.ts'
 import { createUnsubscribeRoutes } from './unasked/unsubscribe-routes.ts'
 
 interface EmailDeps {
@@ -50,7 +50,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
   const { limits, listen } = config
   const pool = deps.pool ?? createMimePool({ limits, system })
   const shutdown = new AbortController()
-  const openTokens = createTokenKey(gateway)
+  const openTokens = createTokenOpener(gateway)
   const inbound = openInbound(config, gateway, pool, openTokens)
   const intake = createMailIntake(inbound, gateway)
   const outbound = openMailOutbound(config, gateway, openTokens)
@@ -58,7 +58,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
     ...outbound,
     diagnostics: {
       ...outbound.diagnostics,
-      replay: createMailReplay(moment => openInbound(config, { ...gateway, ...moment }, pool, openTokens)),
+      replay: createMailReplay(conditions => openInbound(config, { ...gateway, ...conditions }, pool, openTokens)),
     },
     endpoint: {
       routes: createMailIntakeRoutes({
@@ -84,7 +84,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
         return pool.close()
       },
     },
-    ...(takesMail(config) && {
+    ...(acceptsMail(config) && {
       discovery: {
         describeContact: agent => ({ email: `${agent}@${agents.domain}` }),
         renderInvitation: agent => renderInvitation(agent, agents.domain),
@@ -116,7 +116,7 @@ function openInbound(
     pool,
     mayDefer: createDeferrals(store, system, limits.deferral_ms),
     noteSignature: createSignatureReplays(system),
-    recordCorrespondent: createCorrespondents({ store, system }),
+    compareAuthor: createCorrespondents({ store, system }),
     openAddresses: lazy(openAddressReader),
     openTokens,
     maxHops: gateway.maxHops ?? defaultMaxHops,
@@ -129,7 +129,7 @@ function renderInvitation(agent: string, domain: string): string {
 }
 
 /** Returns true if an endpoint that accepts mail is configured. */
-function takesMail({ listen, intake, providers }: EmailConfig): boolean {
+function acceptsMail({ listen, intake, providers }: EmailConfig): boolean {
   return listen !== undefined || intake !== undefined || Object.keys(providers).length > 0
 }
 

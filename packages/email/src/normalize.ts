@@ -12,7 +12,7 @@ import type { TextDigests } from './automatic/text-digests.ts'
 import { digestText } from './automatic/text-digests.ts'
 import { isDaemon } from './automatic/unread-mailbox.ts'
 import { bodyOfReaction, readReaction } from './body/reaction.ts'
-import type { ReadReport } from './bounces/bounce.ts'
+import type { ParsedReport } from './bounces/bounce.ts'
 import { readReport } from './bounces/bounce.ts'
 import type { EmailConfig } from './config.ts'
 import { noSenderHistory } from './correspondents/correspondents.ts'
@@ -74,7 +74,7 @@ export function normalizeMail(provenMail: ProvenMail, deps: NormalizeMailDeps): 
     listParts: (flags: readonly string[]) =>
       listMailParts(body, { subject: readHeaderText(mail.header, 'subject'), flags: [...mailFlags, ...flags] }),
   }
-  return mail.recipients.map(recipient => normalizeFor(recipient, mail, content, deps))
+  return mail.recipients.map(recipient => normalizeForRecipient(recipient, mail, content, deps))
 }
 
 /**
@@ -89,12 +89,12 @@ interface MailContent {
   readonly reply: ReplyAddress
   readonly thread: MailThread
   readonly kind: 'message' | 'reaction'
-  readonly report: ReadReport | undefined
+  readonly report: ParsedReport | undefined
   readonly digests: TextDigests
   listParts(flags: readonly string[]): Part[]
 }
 
-function normalizeFor(
+function normalizeForRecipient(
   recipient: AddressedAgent,
   mail: ProvenMail,
   { reply, thread, kind, report: parsedReport, digests, listParts }: MailContent,
@@ -104,21 +104,21 @@ function normalizeFor(
   const { agent } = recipient
   const senderHistory = mail.senderHistories.get(agent) ?? noSenderHistory
   const address = formatAddress({ local: agent, domain: agents.domain })
-  const read = tokens.readTag(agent, recipient.tag, Date.parse(raw.receivedAt))
+  const parsedTag = tokens.readTag(agent, recipient.tag, Date.parse(raw.receivedAt))
   const otherRecipients = listOtherRecipients(mail, reply, { agents, config })
   const agentMail = readAgentMail(mail, maxHops)
   const chain = agentMail?.chain
   const recipientFlags = [...senderHistory.flags, ...(mayBeReplayed(mail, recipient, agents) ? [replayFlag] : [])]
   const { messageId } = thread
-  const markContext = { recipient, agents, tokens, token: read.token, messageId, agentMail, reply, config }
+  const markContext = { recipient, agents, tokens, token: parsedTag.token, messageId, agentMail, reply, config }
   const dispositionFacts = { recipientFlags, reply, parsedReport }
   const { flags, handling, report } = decideDisposition(mail, markContext, dispositionFacts, config)
   const scope = scopeOf(mail, reply, otherRecipients)
   const isSilent = handling === 'show'
   const replyFields = describeReply(reply, { others: otherRecipients, scope, chain, isSilent })
-  const target = { ...describeTarget(mail, thread, read), ...replyFields }
+  const target = { ...describeTarget(mail, thread, parsedTag), ...replyFields }
   const duplicateKey = `${address} ${identifyMail(mail)}${handling === 'answer' ? '' : ' kept'}`
-  const references = listReferences(thread, read)
+  const references = listReferences(thread, parsedTag)
   const namedMailbox = reply.namedBy && reply.mailbox
   const isToAll = otherRecipients.length > 0
   const budgetFacts = { agent, digests, beginsThread: references.length === 0, isToAll, namedMailbox }

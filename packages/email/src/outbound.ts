@@ -15,7 +15,7 @@ import { liftMailSuppression } from './out/suppression.ts'
 import { previewMailTarget, retargetToAuthor } from './out/target.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 import { addressDirectMessage, addressMailNotice } from './unasked/direct-message.ts'
-import { createCorrespondentFinder, refuseMailReply } from './unasked/unasked.ts'
+import { createCorrespondentFinder, refuseMailReply } from './unasked/unasked-rules.ts'
 
 /**
  * Opens the outbound side. Its `actions` have no `address`, because sent mail cannot be changed or withdrawn. An agent writes

@@ -142,7 +142,7 @@ describe('extendThreadIndex()', () => {
     return octets
   }
   const extend = (octets: Buffer) => {
-    const index = extendThreadIndex(octets.toString('base64'), { response: 'r', at })
+    const index = extendThreadIndex(octets.toString('base64'), { response: 'r', createdAt: at })
     return index === undefined ? undefined : Buffer.from(index, 'base64')
   }
 
@@ -160,6 +160,6 @@ describe('extendThreadIndex()', () => {
     for (const octets of [Buffer.alloc(0), Buffer.alloc(21), Buffer.alloc(24), Buffer.alloc(22 + 500)]) {
       expect(extend(octets)).toBeUndefined()
     }
-    expect(extendThreadIndex(undefined, { response: 'r', at })).toBeUndefined()
+    expect(extendThreadIndex(undefined, { response: 'r', createdAt: at })).toBeUndefined()
   })
 })

@@ -55,7 +55,7 @@ export function renderMail(
   const response = presentResponse(readResponse(delivery, target), message, showRequirement)
   const address = `${agent}@${agents.domain}`
   const parts = attachOrLink(response.parts, config.attach_bytes, fileAddress)
-  const body = readableBody(parts, response.status)
+  const body = renderBody(parts, response.status)
   const quote = config.quote ? quoteOriginal(delivery) : undefined
   return {
     envelope: { from: address, to: [target.recipient ?? target.mailbox] },
@@ -70,7 +70,10 @@ export function renderMail(
     inReplyTo: target.message_id && isQuotable(target.message_id) ? target.message_id : undefined,
     references: listReferenceChain(target),
     threadTopic: target.thread_topic && withoutControls(target.thread_topic),
-    threadIndex: extendThreadIndex(target.thread_index, { response: response.id, at: Date.parse(response.created_at) }),
+    threadIndex: extendThreadIndex(target.thread_index, {
+      response: response.id,
+      createdAt: Date.parse(response.created_at),
+    }),
     hop: (target.hop ?? 0) + 1,
     maxHops: target.max_hops ?? maxHops,
     date: response.created_at,
@@ -141,7 +144,7 @@ const statusTexts: Readonly<Record<ResponseStatus, string>> = {
 }
 
 /** Writes the body for people: every part as text and as HTML, in order. */
-function readableBody(parts: readonly Part[], status: ResponseStatus): Block {
+function renderBody(parts: readonly Part[], status: ResponseStatus): Block {
   const blocks = parts.flatMap(part => blockOf(part) ?? [])
   const shownBlocks = blocks.length > 0 ? blocks : [plainBlock(statusTexts[status])]
   return {
@@ -192,14 +195,14 @@ function linkBlock(title: string, url: string, description?: string): Block {
 }
 
 function policyBlock({ policy }: PolicyPart): Block {
-  const policyBlock = plainBlock([policy.title, policy.message].filter(Boolean).join('\n'))
-  if (!policy.url) return policyBlock
-  const expiryText = typeof policy.expires_at === 'string' ? untilText(policy.expires_at) : undefined
+  const textBlock = plainBlock([policy.title, policy.message].filter(Boolean).join('\n'))
+  if (!policy.url) return textBlock
+  const expiryText = typeof policy.expires_at === 'string' ? formatExpiry(policy.expires_at) : undefined
   const link = linkBlock(policy.action_label ?? policy.url, policy.url, expiryText)
-  return { text: `${policyBlock.text}\n${link.text}`, html: `${policyBlock.html}\n${link.html}` }
+  return { text: `${textBlock.text}\n${link.text}`, html: `${textBlock.html}\n${link.html}` }
 }
 
-function untilText(expiresAt: string): string {
+function formatExpiry(expiresAt: string): string {
   return `This link is for you alone. It can be used once, until ${expiresAt.slice(0, 16).replace('T', ' ')} UTC.`
 }
 
@@ -222,10 +225,10 @@ function fileBlock({ name, bytes_ref }: FilePart | ArtifactPart): Block | undefi
 /** Replaces each file that no longer fits by a link, because receivers reject a mail that is too large, and then its text is lost too. */
 function attachOrLink(
   parts: readonly Part[],
-  attachBytes: number,
+  maxAttachBytes: number,
   fileAddress: RenderMailDeps['fileAddress'],
 ): readonly Part[] {
-  let remainingBytes = attachBytes
+  let remainingBytes = maxAttachBytes
   return parts.map(part => {
     if (part.kind !== 'file' && part.kind !== 'artifact') return part
     const size = sizeOf(part)
@@ -253,13 +256,13 @@ const epochTicks = 116_444_736_000_000_000n
  */
 export function extendThreadIndex(
   index: string | undefined,
-  { response, at: createdMs }: { response: string; at: number },
+  { response, createdAt: createdMs }: { response: string; createdAt: number },
 ): string | undefined {
   if (!index) return undefined
   const octets = Buffer.from(index, 'base64')
   if (octets.length < 22 || (octets.length - 22) % 5 !== 0 || octets.length > 500) return undefined
-  const began = octets.readUIntBE(0, 6)
-  const ticks = BigInt(createdMs) * 10_000n + epochTicks - (BigInt(began) << 16n)
+  const startTicks = octets.readUIntBE(0, 6)
+  const ticks = BigInt(createdMs) * 10_000n + epochTicks - (BigInt(startTicks) << 16n)
   const child = Buffer.alloc(5)
   child.writeUInt32BE(packDelta(ticks < 0n ? -ticks : ticks))
   // These bits are the same for the same answer, so that a second attempt sends the same octets.

@@ -5,18 +5,21 @@ import type { ChannelDiagnostics, Inbound, ReplayConditions } from '@postern/pip
 import { createIntakeSteps } from '@postern/pipeline'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
 import { restoreEnvelope } from './intake/envelope-record.ts'
-import type { RawMail } from './mail/raw.ts'
+import type { RawMail } from './mail/raw-mail.ts'
 
 /** Creates the function that reads a stored mail again, with its original envelope. */
 export function createMailReplay(
-  openInbound: (moment: ReplayConditions) => Inbound<RawMail, ProvenMail>,
+  openInbound: (conditions: ReplayConditions) => Inbound<RawMail, ProvenMail>,
 ): NonNullable<ChannelDiagnostics['replay']> {
-  return async ({ agent, arrival, raw }, moment) => {
+  return async ({ agent, arrival, raw }, conditions) => {
     const envelope = restoreEnvelope(arrival)
     if (!envelope) return undefined
-    const inbound = openInbound(moment)
-    const receivedAt = isoTime(moment.system.now())
-    const provenMail = await inbound.verify({ octets: raw, ...envelope, receivedAt }, createIntakeSteps(moment.system))
+    const inbound = openInbound(conditions)
+    const receivedAt = isoTime(conditions.system.now())
+    const provenMail = await inbound.verify(
+      { octets: raw, ...envelope, receivedAt },
+      createIntakeSteps(conditions.system),
+    )
     return inbound.normalize(provenMail).find(intake => intake.agent === agent)
   }
 }

@@ -9,7 +9,7 @@ import type { EmailConfig } from './config.ts'
 import type { MailIntake } from './intake/intake.ts'
 import type { IntakeProof } from './intake/proof.ts'
 import { createIntakeProof } from './intake/proof.ts'
-import type { MailEnvelopeIn } from './mail/raw.ts'
+import type { MailEnvelopeIn } from './mail/raw-mail.ts'
 import type { ProviderSystem } from './providers/provider.ts'
 import { createProviderRoutes } from './providers/routes.ts'
 
@@ -45,9 +45,9 @@ async function answerInbound(context: Context, routing: InboundRouting): Promise
     // The headers are checked before a stranger's body is read.
     proof.checkHeaders(headers)
     const { octets, envelope } = await readRequest(context, routing)
-    const admitted = await intake.take(octets, envelope, contextOf(context))
+    const admitResults = await intake.accept(octets, envelope, contextOf(context))
     proof.remember(headers)
-    return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
+    return Response.json({ status: 'accepted', messages: admitResults.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
     intake.recordRefusal(error, contextOf(context))
     return challenge(toProblem(error, system.log))

@@ -11,12 +11,12 @@ import type { ProvenMail } from './authenticate/proven-mail.ts'
 import { findTrustedVerdict, isStructureOpen, withoutForeignResults } from './authenticate/trusted-verdict.ts'
 import { readUpstream } from './authenticate/upstream.ts'
 import type { Authentication } from './authenticate/verdict.ts'
-import { findProofId, judgeMail, unjudgedMail } from './authenticate/verdict.ts'
+import { findProofId, judgeMail, unjudgedAuthentication } from './authenticate/verdict.ts'
 import type { MailBody } from './body/mail-body.ts'
 import type { MailTrust } from './config/trust.ts'
-import type { MeetCorrespondent, SenderHistory } from './correspondents/correspondents.ts'
+import type { CompareAuthor, SenderHistory } from './correspondents/correspondents.ts'
 import { findLookAlikes } from './correspondents/look-alikes.ts'
-import { readOwnId, readThread } from './intake/thread.ts'
+import { readMessageId, readThread } from './intake/thread.ts'
 import type { ReadMailDeps, UnprovenMail } from './intake/unproven-mail.ts'
 import { readUnprovenMail } from './intake/unproven-mail.ts'
 import { toBuffer } from './mail/buffers.ts'
@@ -26,7 +26,7 @@ import { findField } from './mail/header.ts'
 import { hidesInHeader } from './mail/header-text.ts'
 import type { Mailbox } from './mail/mailbox.ts'
 import { formatMailbox } from './mail/mailbox.ts'
-import type { RawMail } from './mail/raw.ts'
+import type { RawMail } from './mail/raw-mail.ts'
 import { findRecipient, findRecipients } from './mail/recipients.ts'
 import { findRepeatedFields } from './mail/repeated-fields.ts'
 import { isForwardSubject } from './mail/subjects.ts'
@@ -56,7 +56,7 @@ export interface VerifyMailDeps extends ReadMailDeps {
   readonly pool: MimePool
   readonly mayDefer: MayDefer
   readonly noteSignature: NoteSignature
-  readonly recordCorrespondent: MeetCorrespondent
+  readonly compareAuthor: CompareAuthor
 }
 
 /**
@@ -70,12 +70,12 @@ export async function verifyMail(raw: RawMail, deps: VerifyMailDeps): Promise<Pr
   const chain = trust.arc_sealers.length > 0 ? planChain(mail.header, trust.arc_sealers) : noChain
   const plan = planSignatures(mail.header, mail.addresses.author.domain, { limits, chain })
   const keyBudget = deps.dns.openBudget()
-  void askPolicyEarly(mail, deps)
-  const times: MailTimes = { startedAt: steps.now(), cachedNames: deps.dns.listKnown(plan.keyNames) }
+  void queryPolicyEarly(mail, deps)
+  const times: MailTimes = { startedAt: steps.now(), cachedNames: deps.dns.listCached(plan.keyNames) }
   const [keys, spf] = await Promise.all([
     fetchKeys(plan, keyBudget),
     runSpf(raw, deps).finally(() => {
-      times.spf = steps.now()
+      times.spfAt = steps.now()
     }),
   ])
   const { isSealed } = chain
@@ -86,17 +86,17 @@ export async function verifyMail(raw: RawMail, deps: VerifyMailDeps): Promise<Pr
   const trustedVerdict = findTrustedVerdict(mail, upstream)
   const isLoose = isStructureOpen(mail, isSealed, trustedVerdict)
   const parseOptions = { isLoose, isVouched: trustedVerdict !== undefined, keepsQuotes: keepsQuotes(mail.header) }
-  const job = { octets: raw.octets, ignoredRanges: plan.ignored, keys, isSealed, ...parseOptions, now }
+  const job = { octets: raw.octets, ignoredRanges: plan.ignoredRanges, keys, isSealed, ...parseOptions, now }
   const simpleResult = await readSimple(job, mail.header)
   const judgeOptions = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
   const earlyEvidence = { signatures: simpleResult.signatures, spf, trustedVerdict, judgeOptions, trust }
   const parsedMail =
     'body' in simpleResult ? simpleResult : await pool.run(simpleResult, describeSender(mail, earlyEvidence))
-  times.read = steps.now()
+  times.readAt = steps.now()
   const signatures = parsedMail?.signatures.map(report => classifySignature(report, judgeOptions)) ?? []
   const authentication = parsedMail
     ? await judge(mail, { signatures, spf, chain: parsedMail.chain, upstream, trustedVerdict }, parsedMail, deps)
-    : unjudgedMail('the parser was stopped')
+    : unjudgedAuthentication('the parser was stopped')
   noteAuthentication(steps, authentication.proofs, keys, times)
   refuseImpostors(mail.addresses.author, authentication, deps)
   const body = parsedMail?.body ?? withoutBody(mail)
@@ -106,7 +106,7 @@ export async function verifyMail(raw: RawMail, deps: VerifyMailDeps): Promise<Pr
     ...(await noteReuse(mail, deps)),
     ...noteReplay({ ...mail, signedRecipients }, authentication, deps),
   ]
-  const senderHistories = await recordAuthor(mail, authentication, deps)
+  const senderHistories = await compareWithCorrespondents(mail, authentication, deps)
   const unreadable = await findUnreadable({ ...mail, signedHeader, authentication, body }, deps)
   const flags = [
     ...plan.flags,
@@ -137,21 +137,21 @@ function describeSender(
     report =>
       classifySignature(report, judgeOptions).verdict === 'pass' && alignsWithoutPolicy(report.domain, author.domain),
   )
-  const isSent = trust.spf_only && spf?.result === 'pass' && alignsWithoutPolicy(spf.domain, author.domain)
+  const isProvenBySpf = trust.spf_only && spf?.result === 'pass' && alignsWithoutPolicy(spf.domain, author.domain)
   const { ip } = raw.envelope
-  return { isProven: trustedVerdict !== undefined || isSigned || isSent, network: ip && networkOf(ip) }
+  return { isProven: trustedVerdict !== undefined || isSigned || isProvenBySpf, network: ip && networkOf(ip) }
 }
 
 /** Compares the author with the correspondents of each agent. A report has no author who could resemble another. */
-async function recordAuthor(
+async function compareWithCorrespondents(
   { recipients, addresses: { author }, isReport }: UnprovenMail,
   { isVerified }: Authentication,
-  { recordCorrespondent }: VerifyMailDeps,
+  { compareAuthor }: VerifyMailDeps,
 ): Promise<ReadonlyMap<string, SenderHistory>> {
-  const metRecipients = isReport ? [] : recipients
+  const comparedRecipients = isReport ? [] : recipients
   return new Map(
     await Promise.all(
-      metRecipients.map(async ({ agent }) => [agent, await recordCorrespondent(agent, author, isVerified)] as const),
+      comparedRecipients.map(async ({ agent }) => [agent, await compareAuthor(agent, author, isVerified)] as const),
     ),
   )
 }
@@ -167,7 +167,7 @@ async function findUnreadable(
 
 /** Flags a Message-ID that an earlier mail had. The new mail never replaces the earlier one. A second copy of the same mail is not stored. */
 async function noteReuse({ header, recipients }: UnprovenMail, { gateway }: VerifyMailDeps): Promise<string[]> {
-  const messageId = readOwnId(header)
+  const messageId = readMessageId(header)
   if (!messageId) return []
   const messages = await Promise.all(recipients.map(({ agent }) => gateway.store.findMessageTo(agent, messageId)))
   return messages.some(message => message !== undefined) ? ['message_id_reused'] : []
@@ -189,7 +189,7 @@ function noteReplay(
 }
 
 /** Queries the DMARC policy together with the keys, although it is judged last. The cache then has the record, or knows that it is absent. */
-async function askPolicyEarly({ addresses: { author } }: UnprovenMail, { dns }: VerifyMailDeps): Promise<void> {
+async function queryPolicyEarly({ addresses: { author } }: UnprovenMail, { dns }: VerifyMailDeps): Promise<void> {
   await dns
     .openBudget()
     .resolve(`_dmarc.${author.domain}`, 'TXT')
@@ -211,11 +211,11 @@ async function judge(
   const budget = dns.openBudget()
   const authorDomain = mail.addresses.author.domain
   const dmarc = await checkDmarc({ authorDomain, ...evidence }, budget)
-  const mayWait = mail.raw.historyFlags === undefined
-  const canDefer = async () => mayWait && !budget.isExhausted() && (await mayDefer(body.digest))
+  const isNewMail = mail.raw.historyFlags === undefined
+  const canDefer = async () => isNewMail && !budget.isExhausted() && (await mayDefer(body.digest))
   return judgeMail(
     { ...evidence, authorDomain, dmarc },
-    { canDefer, isReport: mail.isReport, spfOnly: trust.spf_only, onReject: trust.dmarc_reject },
+    { canDefer, isReport: mail.isReport, isSpfEnough: trust.spf_only, rejectDisposition: trust.dmarc_reject },
   )
 }
 

@@ -10,7 +10,7 @@ import type { ScopeTable } from './tokens/scopes.ts'
  * A default value at a path of the configuration file (`email/submit`), for a member that the file does not set. With `besideBy`, the items of a list
  * are added to those of the file, except items that agree with one of the file in the member of that name.
  */
-export type ConfigFilling = readonly [path: string, value: unknown, besideBy?: string]
+export type ConfigDefault = readonly [path: string, value: unknown, besideBy?: string]
 
 /** The addresses and secrets of the simulated network in which the gateway runs. */
 export interface SimulationAccess {
@@ -67,8 +67,8 @@ export interface ChannelModule<Config, Name extends string = string, Context ext
   /** Returns true if files to which messages refer are fetched and stored. */
   keepsFiles?(config: Config): boolean
   /** The defaults of dev mode for settings that the file leaves out. */
-  readonly devDefaults?: readonly ConfigFilling[]
-  simulatedDefaults?(access: SimulationAccess): readonly ConfigFilling[]
+  readonly devDefaults?: readonly ConfigDefault[]
+  simulatedDefaults?(access: SimulationAccess): readonly ConfigDefault[]
   /** Returns the configuration for dev mode, in which the operator and the people of the simulation may use the channel without further settings. */
   admitDevCallers?(config: Config, callers: DevCallers): Config
   /** Returns the secret with which the simulation may deliver messages. */
@@ -76,7 +76,7 @@ export interface ChannelModule<Config, Name extends string = string, Context ext
 }
 
 interface TokenRulesOf<Config> {
-  of(config: Config): TokenAuth
+  authOf(config: Config): TokenAuth
   join(config: Config, other: TokenAuth): Config
   /** Returns other names for the scopes of tokens. */
   scopesOf?(config: Config): Partial<ScopeTable> | undefined

@@ -1,7 +1,13 @@
 // Offers the HTTP of all channels: guarded fetches, bounded bodies, problem details and pages.
 export { isLoopbackHost } from './address/loopback.ts'
 export { isPublicAddress } from './address/public-address.ts'
-export type { ByteStoreSystem, ChannelModule, ConfigFilling, DevCallers, SimulationAccess } from './channel-module.ts'
+export type {
+  ByteStoreSystem,
+  ChannelModule,
+  ConfigDefault as ConfigFilling,
+  DevCallers,
+  SimulationAccess,
+} from './channel-module.ts'
 export type { AnsweredStatus } from './fetch/answered-status.ts'
 export { formatStatus as nameStatus } from './fetch/answered-status.ts'
 export { readReply } from './fetch/delivery-reply.ts'
@@ -9,7 +15,7 @@ export { checkFetchUrl, createGuardedFetch } from './fetch/guarded-fetch.ts'
 export { parseRetryAfter } from './fetch/retry-after.ts'
 export { isGuessableSecret } from './guessable-secret.ts'
 export { admitsMedia, detectMedia, findServedType } from './media/media-kind.ts'
-export { acceptsType } from './request/accept.ts'
+export { selectMediaType as acceptsType } from './request/accept.ts'
 export { checkDeclaredBody, countBodyIn, readBody, sizeInMemory } from './request/body.ts'
 export { hasMoreMembers, parseBoundedJson } from './request/bounded-json.ts'
 export { matchesEtag } from './request/etag.ts'

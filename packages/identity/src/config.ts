@@ -3,7 +3,7 @@ import { toAsciiDomain } from '@postern/message'
 import { z } from 'zod'
 import { locateDidDocument } from './did/document.ts'
 
-const name = z.string().min(1).max(512)
+const configNameSchema = z.string().min(1).max(512)
 
 const issuerSchema = z
   .string()
@@ -16,11 +16,11 @@ const trustedIssuerSchema = z.strictObject({
   /** The issuer exactly as its evidence names it: a host and a DID are two issuers. */
   issuer: issuerSchema,
   /** Methods (URNs) that its evidence may name. */
-  methods: z.array(name).min(1),
+  methods: z.array(configNameSchema).min(1),
   /** Levels of assurance that its evidence may name. */
-  assurance: z.array(name).min(1),
+  assurance: z.array(configNameSchema).min(1),
   /** Subjects that it may describe, as prefixes of whole segments: `slack:T123/`. */
-  subject_prefixes: z.array(name).min(1),
+  subject_prefixes: z.array(configNameSchema).min(1),
 })
 
 export const identityConfigSchema = z.strictObject({
@@ -31,9 +31,9 @@ export const identityConfigSchema = z.strictObject({
     .array(
       z.strictObject({
         /** Issuer of the connector's token, or of its key. */
-        issuer: name,
+        issuer: configNameSchema,
         /** Subject of the connector's token, or of its key. */
-        subject: name,
+        subject: configNameSchema,
       }),
     )
     .default([]),

@@ -17,9 +17,9 @@ export async function inspectIssuer(
   try {
     const { status, body } = await fetch(url, documentRequest)
     if (status !== 200) return `${url} answers ${status}`
-    const document = parseBoundedJson(body, { maxDepth: 16, what: 'key document' })
-    const keys = did ? countAssertionKeys(document, issuer, now()) : countCardKeys(document, issuer)
-    return keys > 0 ? undefined : `${url} has no key that evidence is signed with`
+    const document = parseBoundedJson(body, { maxDepth: 16, label: 'key document' })
+    const keyCount = did ? countAssertionKeys(document, issuer, now()) : countCardKeys(document, issuer)
+    return keyCount > 0 ? undefined : `${url} has no key that evidence is signed with`
   } catch (error) {
     return `${url}: ${error instanceof Error ? error.message : 'cannot be read'}`
   }
@@ -28,12 +28,12 @@ export async function inspectIssuer(
 function countCardKeys(document: unknown, issuer: string): number {
   const algorithms = Object.keys(attestationAlgorithms) as AttestationAlgorithm[]
   // `findCardKey` throws for a document that is no card, so it is called at least once.
-  const names = connectorCardSchema.safeParse(document).data?.keys.map(({ kid }) => kid) ?? ['']
-  return names.filter(kid => algorithms.some(alg => findCardKey(document, { issuer, kid, alg }))).length
+  const keyIds = connectorCardSchema.safeParse(document).data?.keys.map(({ kid }) => kid) ?? ['']
+  return keyIds.filter(kid => algorithms.some(alg => findCardKey(document, { issuer, kid, alg }))).length
 }
 
 function countAssertionKeys(document: unknown, issuer: string, now: number): number {
-  const usable = (id: string) => {
+  const isUsable = (id: string) => {
     try {
       return findAssertionKey(document, { issuer, id, now }) !== undefined
     } catch (error) {
@@ -41,5 +41,5 @@ function countAssertionKeys(document: unknown, issuer: string, now: number): num
       throw error
     }
   }
-  return listAssertionKeyIds(document, issuer).filter(usable).length
+  return listAssertionKeyIds(document, issuer).filter(isUsable).length
 }

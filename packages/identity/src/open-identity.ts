@@ -6,8 +6,8 @@ import type { IdentityConfig } from './config.ts'
 import { attestationForm } from './connector/attestation.ts'
 import { credentialForm } from './credential/credential.ts'
 import type { CarriedEntry, UseEvidence } from './evidence/evidence-uses.ts'
-import { createEvidenceUses, describeAccepted, describeLeftOut, readCarrier } from './evidence/evidence-uses.ts'
-import type { EvidenceForm, ReadEvidence } from './evidence/trust.ts'
+import { createEvidenceUses, describeAccepted, describeRejected, readCarrier } from './evidence/evidence-uses.ts'
+import type { EvidenceForm, UnverifiedEvidence } from './evidence/trust.ts'
 import type { DocumentSystem, EvidenceDeps } from './evidence/verify.ts'
 import { checkEvidence, createDocumentCache } from './evidence/verify.ts'
 import { EvidenceFault } from './format/members.ts'
@@ -23,7 +23,7 @@ interface IdentityDeps {
 /** The result for one entry of a carrier. */
 interface Outcome {
   readonly kind: EvidenceForm['kind']
-  readonly read?: ReadEvidence | undefined
+  readonly evidence?: UnverifiedEvidence | undefined
   readonly fault?: EvidenceFault | undefined
 }
 
@@ -37,7 +37,7 @@ export function openIdentity(config: IdentityConfig, { system, store }: Identity
       const checkedOutcomes = await Promise.all(forms.flatMap(form => verifyForm(form, claim, deps)))
       const outcomes = await consumeEvidence(checkedOutcomes, claim, useEvidence)
       for (const outcome of outcomes) logFault(outcome, claim, system)
-      return toVerdict(outcomes)
+      return toEvidenceResult(outcomes)
     },
     isConnector: ({ issuer, subject }: EvidenceCaller) =>
       config.connectors.some(connector => connector.issuer === issuer && connector.subject === subject),
@@ -64,14 +64,14 @@ async function verifyEntry(
   claim: EvidenceClaim,
   deps: EvidenceDeps,
 ): Promise<Outcome> {
-  let read: ReadEvidence | undefined
+  let evidence: UnverifiedEvidence | undefined
   try {
     if (entry instanceof EvidenceFault) throw entry
-    read = form.read(entry, claim)
-    await checkEvidence(read, claim, deps)
-    return { kind: form.kind, read }
+    evidence = form.read(entry, claim)
+    await checkEvidence(evidence, claim, deps)
+    return { kind: form.kind, evidence }
   } catch (error) {
-    return { kind: form.kind, read, fault: toFault(error) }
+    return { kind: form.kind, evidence, fault: toFault(error) }
   }
 }
 
@@ -83,23 +83,23 @@ async function consumeEvidence(
 ): Promise<readonly Outcome[]> {
   const usesByKey = new Map<string, Promise<boolean>>()
   const consume = async (outcome: Outcome): Promise<Outcome> => {
-    const { read, fault } = outcome
-    if (!read || fault) return outcome
-    const use = usesByKey.get(read.replayKey) ?? useEvidence(read, claim)
-    usesByKey.set(read.replayKey, use)
+    const { evidence, fault } = outcome
+    if (!evidence || fault) return outcome
+    const use = usesByKey.get(evidence.replayKey) ?? useEvidence(evidence, claim)
+    usesByKey.set(evidence.replayKey, use)
     return (await use) ? outcome : { ...outcome, fault: new EvidenceFault('replayed', 'it was used before') }
   }
   return Promise.all(checkedOutcomes.map(consume))
 }
 
 function logFault(
-  { kind, read, fault }: Outcome,
+  { kind, evidence, fault }: Outcome,
   { audience }: EvidenceClaim,
   { log }: Pick<DocumentSystem, 'log'>,
 ): void {
   if (!fault) return
   const { code, message: reason, cause } = fault
-  const issuer = read?.assertion.issuer
+  const issuer = evidence?.assertion.issuer
   const fields = { kind, code, reason, issuer, audience, ...(cause !== undefined && { err: cause }) }
   log.info(fields, 'identity evidence left out')
 }
@@ -109,15 +109,15 @@ function toFault(cause: unknown): EvidenceFault {
   return cause instanceof EvidenceFault ? cause : new EvidenceFault('malformed', 'it cannot be read', { cause })
 }
 
-function toVerdict(outcomes: readonly Outcome[]): EvidenceResult {
+function toEvidenceResult(outcomes: readonly Outcome[]): EvidenceResult {
   return {
-    accepted: outcomes.flatMap(({ read, fault }) => (read && !fault ? [read.render()] : [])),
-    left_out: outcomes.flatMap(({ kind, read, fault }) =>
-      fault ? [{ kind, code: fault.code, reason: fault.message, issuer: read?.assertion.issuer }] : [],
+    accepted: outcomes.flatMap(({ evidence, fault }) => (evidence && !fault ? [evidence.render()] : [])),
+    left_out: outcomes.flatMap(({ kind, evidence, fault }) =>
+      fault ? [{ kind, code: fault.code, reason: fault.message, issuer: evidence?.assertion.issuer }] : [],
     ),
-    proofs: outcomes.flatMap(({ kind, read, fault }) => {
-      if (fault) return [describeLeftOut(kind, fault, read)]
-      return read ? [describeAccepted(kind, read)] : []
+    proofs: outcomes.flatMap(({ kind, evidence, fault }) => {
+      if (fault) return [describeRejected(kind, fault, evidence)]
+      return evidence ? [describeAccepted(kind, evidence)] : []
     }),
   }
 }

@@ -49,20 +49,20 @@ export function createRateLimit(options: RateLimitOptions, now: () => number): R
 
 /** Creates a map with constant time and bounded memory. It has two generations, and forgets the older one when the younger one is full. */
 function createRecentMap(maxKeys: number) {
-  let young = new Map<string, number>()
-  let old = new Map<string, number>()
+  let youngGeneration = new Map<string, number>()
+  let oldGeneration = new Map<string, number>()
 
   function set(key: string, value: number): void {
-    if (young.size >= maxKeys / 2 && !young.has(key)) {
-      old = young
-      young = new Map()
+    if (youngGeneration.size >= maxKeys / 2 && !youngGeneration.has(key)) {
+      oldGeneration = youngGeneration
+      youngGeneration = new Map()
     }
-    young.set(key, value)
+    youngGeneration.set(key, value)
   }
 
   function get(key: string): number | undefined {
-    const value = young.get(key) ?? old.get(key)
-    if (value !== undefined && !young.has(key)) set(key, value)
+    const value = youngGeneration.get(key) ?? oldGeneration.get(key)
+    if (value !== undefined && !youngGeneration.has(key)) set(key, value)
     return value
   }
 

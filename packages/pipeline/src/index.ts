@@ -123,7 +123,11 @@ export type {
   PersonMessage,
   PersonMessagesRequest,
 } from './ports/records/people/forgetting.ts'
-export type { OwnThread, OwnThreads, PersonHistoryRequest } from './ports/records/people/own-threads.ts'
+export type {
+  OwnThread,
+  OwnThreadFilter as OwnThreads,
+  PersonHistoryRequest,
+} from './ports/records/people/own-threads.ts'
 export { agentPeopleShape } from './ports/records/people/people-config.ts'
 export type { AgentPerson, Person, PersonAddress, PersonIdentity } from './ports/records/people/person.ts'
 export type {
@@ -208,7 +212,7 @@ export { rememberedDecisionSchema, rememberedKind } from './ports/store/remember
 export type { OverdueStore, RequirementDecisions, RequirementStore } from './ports/store/requirement-store.ts'
 export type { ListedSecret, RotateOptions, SecretPurpose, SecretRing, SecretStore } from './ports/store/secret-store.ts'
 export { replacedSecretMs, secretPurposes } from './ports/store/secret-store.ts'
-export type { OnceStore } from './ports/store/single-use-store.ts'
+export type { SingleUseStore as OnceStore } from './ports/store/single-use-store.ts'
 export type { Store } from './ports/store/store.ts'
 export type { TaskCancelEvent, TaskStore } from './ports/store/task-store.ts'
 export { taskCanceledFlag } from './ports/store/task-store.ts'
@@ -258,7 +262,7 @@ export { defaultRetryPolicy } from './retry/retry.ts'
 export { appendParts, collectAnswer } from './turn/answer/collect-answer.ts'
 export { completeResponse } from './turn/answer/complete-response.ts'
 export { createCallBudget, defaultCallsPerMessage } from './turn/limits/call-budget.ts'
-export { rebuildAgentInput } from './turn/trace/rebuilt-given.ts'
+export { rebuildAgentInput } from './turn/trace/rebuilt-input.ts'
 export { isTurnLeft, isTurnNews, readAbortKind, workTurn } from './turn/turn.ts'
 export { createAccessRule, createRequirementDecisions } from './worker/admission/access-rule.ts'
 export type { LoopMemory } from './worker/admission/loop-rule.ts'
@@ -267,7 +271,7 @@ export { readVisibleIntake } from './worker/admission/visible-intake.ts'
 export type { LeftAloneHost } from './worker/hosts/breaker.ts'
 export { createBreaker } from './worker/hosts/breaker.ts'
 export { admitOwn, receive } from './worker/receive.ts'
-export type { RefusalContext, RehearsalEnd } from './worker/record-refusal.ts'
+export type { RefusalContext, RehearsalOutcome as RehearsalEnd } from './worker/record-refusal.ts'
 export { codeRefusal, hasRefusal, markRehearsal, recordRefusal } from './worker/record-refusal.ts'
 export { renderUnsent } from './worker/render-unsent.ts'
 export { createOneByOne } from './worker/work-pool.ts'

@@ -8,7 +8,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { payRequirement } from './decisions/decide.ts'
 import type { FindByState } from './decisions/states.ts'
-import { renderNothingPage } from './pages/page.ts'
+import { renderNotFoundPage } from './pages/page.ts'
 import type { RequirementVisitDeps } from './pages/show-visit.ts'
 import { answerVisit } from './pages/show-visit.ts'
 import type { RequirementVisit } from './pages/visits.ts'
@@ -16,20 +16,20 @@ import { createVisits } from './pages/visits.ts'
 
 type RequirementRouteDeps = RequirementVisitDeps & { readonly findByState: FindByState }
 
-const maxReceipt = 16_384
+const maxReceiptBytes = 16_384
 /** The maximum number of requests per minute from one network address. A provider sends the receipts of all people, so its limit is higher. */
 const perMinute = { pages: 60, receipts: 600 } as const
 
 /** Creates the routes of the pages where people decide, and where payment providers report payments. A visit alone decides nothing. */
 export function createDecisionRoutes(gateway: RequirementRouteDeps): Hono {
-  const entrance = createEntrance(gateway)
+  const answerLink = createLinkCheck(gateway)
   const visits = createVisits(gateway)
   return new Hono()
     .use('/actions/*', limitVisits(perMinute.pages, gateway))
     .use('/payments/*', limitVisits(perMinute.receipts, gateway))
-    .get('/actions/:state', context => entrance(context, visits.show))
-    .post('/actions/:state', context => entrance(context, visits.decide))
-    .get('/actions/:state/receipt', context => entrance(context, visits.takeReceipt))
+    .get('/actions/:state', context => answerLink(context, visits.show))
+    .post('/actions/:state', context => answerLink(context, visits.decide))
+    .get('/actions/:state/receipt', context => answerLink(context, visits.acceptReceipt))
     .post('/payments/callback', createCallback(gateway))
 }
 
@@ -42,10 +42,10 @@ function limitVisits(maxPerMinute: number, { system }: RequirementRouteDeps): Mi
 }
 
 /** Creates the check of links. A visitor without a valid link gets a page that reveals nothing about a requirement. */
-function createEntrance({ findByState }: RequirementRouteDeps) {
+function createLinkCheck({ findByState }: RequirementRouteDeps) {
   return async (context: Context, visit: RequirementVisit): Promise<Response> => {
     const { requirement, isValid } = await findByState(context.req.param('state') ?? '')
-    if (!requirement || !isValid) return answerVisit(context, renderNothingPage(), requirement ? 403 : 404)
+    if (!requirement || !isValid) return answerVisit(context, renderNotFoundPage(), requirement ? 403 : 404)
     return visit(requirement, context)
   }
 }
@@ -53,7 +53,7 @@ function createEntrance({ findByState }: RequirementRouteDeps) {
 /** Creates the handler of a provider's receipt, which arrives from server to server as the body. */
 function createCallback(gateway: RequirementRouteDeps) {
   return async (context: Context): Promise<Response> => {
-    const receipt = Buffer.from(await readBody(context.req.raw, maxReceipt))
+    const receipt = Buffer.from(await readBody(context.req.raw, maxReceiptBytes))
       .toString('latin1')
       .trim()
     const id = gateway.provider?.requirementOf(receipt)

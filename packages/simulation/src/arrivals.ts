@@ -13,12 +13,12 @@ export interface Arrivals<Item> {
 /** Creates a list of arrivals. `description` names the items in the error of a failed wait. */
 export function createArrivals<Item>(description: string): Arrivals<Item> {
   const items: Item[] = []
-  const waiting = new Set<{ match(item: Item): boolean; resolve(item: Item): void; fail(reason: string): void }>()
+  const waiters = new Set<{ match(item: Item): boolean; resolve(item: Item): void; fail(reason: string): void }>()
   return {
     items,
     add(item) {
       items.push(item)
-      for (const waiter of waiting) if (waiter.match(item)) waiter.resolve(item)
+      for (const waiter of waiters) if (waiter.match(item)) waiter.resolve(item)
     },
     async waitFor(match, until) {
       const arrivedItem = items.find(match)
@@ -26,23 +26,23 @@ export function createArrivals<Item>(description: string): Arrivals<Item> {
       const { promise, resolve, reject } = Promise.withResolvers<Item>()
       const fail = (reason: string) => reject(new Error(`No ${description} arrived: ${reason}`))
       const waiter = { match, resolve, fail }
-      waiting.add(waiter)
-      const endWait = endWith(until, () =>
+      waiters.add(waiter)
+      const endWait = scheduleEnd(until, () =>
         fail(typeof until === 'number' ? `waited ${until} ms` : 'the wait has ended'),
       )
       return promise.finally(() => {
         endWait()
-        waiting.delete(waiter)
+        waiters.delete(waiter)
       })
     },
     close() {
-      for (const { fail } of waiting) fail('the simulation was closed')
+      for (const { fail } of waiters) fail('the simulation was closed')
     },
   }
 }
 
 /** Calls `end` when the time is over or the signal aborts. Returns a function that cancels this. */
-function endWith(until: number | AbortSignal, end: () => void): () => void {
+function scheduleEnd(until: number | AbortSignal, end: () => void): () => void {
   if (typeof until === 'number') {
     const timer = setTimeout(end, until)
     return () => clearTimeout(timer)

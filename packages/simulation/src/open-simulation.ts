@@ -53,7 +53,7 @@ export async function openSimulation({ now = Date.now }: SimulationOptions = {})
   const link: GatewayLink = { gateway: undefined }
   const loopback = createLoopbackFetch(ports)
   const dns = await openSimDns()
-  const [handles, fediverse, mail, a2a] = await Promise.all([
+  const [handleServer, fediverse, mail, a2a] = await Promise.all([
     openHandleHost(link),
     openSimFediverse({ loopback, now }),
     openSimMail({ dns, loopback, link, now }),
@@ -64,12 +64,12 @@ export async function openSimulation({ now = Date.now }: SimulationOptions = {})
   }
   return {
     network: { dns: [dns.address], loopback: Object.fromEntries(ports) },
-    connectGateway(connected) {
-      const { host, hostname } = new URL(connected.origin)
-      link.gateway = connected
-      ports.set(host, connected.port)
-      const { handleHost = hostname } = connected
-      if (handleHost !== hostname) ports.set(handleHost, handles.port)
+    connectGateway(gateway) {
+      const { host, hostname } = new URL(gateway.origin)
+      link.gateway = gateway
+      ports.set(host, gateway.port)
+      const { handleHost = hostname } = gateway
+      if (handleHost !== hostname) ports.set(handleHost, handleServer.port)
       for (const name of new Set([hostname, handleHost])) {
         dns.set(name, { ...dns.find(name), A: ['127.0.0.1'], MX: [{ priority: 10, exchange: hostname }] })
       }
@@ -84,17 +84,17 @@ export async function openSimulation({ now = Date.now }: SimulationOptions = {})
     follow: (persona, agent) => fediverse.follow(persona, `@${fullAddress(agent, link)}`),
     send: request => sendVia(request, { fediverse, mail, a2a, loopback, link }),
     async close() {
-      await Promise.all([handles.close(), fediverse.close(), mail.close(), a2a.close(), dns.close()])
+      await Promise.all([handleServer.close(), fediverse.close(), mail.close(), a2a.close(), dns.close()])
     },
   }
 }
 
-const redirected: ReadonlySet<string> = new Set(['/.well-known/webfinger', '/.well-known/host-meta'])
+const redirectedPaths: ReadonlySet<string> = new Set(['/.well-known/webfinger', '/.well-known/host-meta'])
 
 /** Serves the domain of agents that live on another host. It redirects their discovery there and serves nothing else. */
 function openHandleHost(link: GatewayLink): Promise<LoopbackServer> {
   return openLoopbackServer(async ({ path, target }) =>
-    redirected.has(path)
+    redirectedPaths.has(path)
       ? { status: 302, headers: { location: `${requireGateway(link).origin}${target}` } }
       : { status: 404 },
   )

@@ -124,17 +124,17 @@ export async function sendVia(request: SendRequest, system: SendingSystem): Prom
   try {
     return await senders[via]({ ...request, onStored }, { ...system, waiting: waiting.signal })
   } catch (cause) {
-    throw isLate(cause) ? new Error(notAcknowledged, { cause }) : cause
+    throw isTimeout(cause) ? new Error(notAcknowledgedText, { cause }) : cause
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', endWait)
   }
 }
 
-const notAcknowledged =
+const notAcknowledgedText =
   'the gateway did not acknowledge the message in time. It may be stored: look with "postern messages"'
 
-function isLate(cause: unknown): boolean {
+function isTimeout(cause: unknown): boolean {
   return cause instanceof Error && ['AbortError', 'TimeoutError'].includes(cause.name)
 }
 
@@ -143,11 +143,11 @@ async function sendNote(request: SendRequest, { fediverse, link, waiting }: Send
   const { text, files } = separateTextAndFiles(request)
   const sentFiles = files.map(({ mime: mediaType, ...file }) => ({ ...file, mediaType }))
   const plan = { to: fullAddress(request.to, link), text, from, inReplyTo: thread, visibility, files: sentFiles }
-  const receipt = await fediverse.deliver({ ...plan, fault: asPeerFault(request) })
+  const receipt = await fediverse.deliver({ ...plan, fault: readPeerFault(request) })
   const { activityId: id, objectId, status, body } = receipt
   if (status >= 300) return { id, status: 'refused', thread: objectId, refusal: { answer: status, text: body } }
   request.onStored?.({ id, thread: objectId })
-  const receivedActivity = await fediverse.awaitReply(objectId, waiting).catch(toSilence)
+  const receivedActivity = await fediverse.awaitReply(objectId, waiting).catch(ignoreWaitEnd)
   if (!receivedActivity) return { id, status: 'no_reply', thread: objectId }
   const { id: replyId, content } = receivedActivity.activity.object as { id?: string; content?: string }
   const reply = { text: readHtmlText(content ?? ''), raw: receivedActivity.activity }
@@ -172,14 +172,14 @@ async function sendMail(request: SendRequest, { mail, link, waiting }: SenderDep
       contentType: mime,
       content: Buffer.from(bytes),
     })),
-    fault: asPeerFault(request),
+    fault: readPeerFault(request),
   }
   const receipt = await mail.deliver(plan)
   const id = receipt.mail.messageId
   if (receipt.answer >= 300)
     return { id, status: 'refused', thread: id, refusal: { answer: receipt.answer, text: receipt.text } }
   request.onStored?.({ id, thread: id })
-  const receivedMail = await mail.awaitReply(id, waiting).catch(toSilence)
+  const receivedMail = await mail.awaitReply(id, waiting).catch(ignoreWaitEnd)
   if (!receivedMail) return { id, status: 'no_reply', thread: id }
   const reply = { text: (receivedMail.text ?? '').trim(), raw: receivedMail.octets.toString() }
   return { id, status: 'answered', thread: receivedMail.messageId ?? id, reply }
@@ -196,9 +196,9 @@ async function sendCall(request: SendRequest, { a2a, link, waiting }: SenderDeps
   const client = await a2a.client(card, await a2a.token({ sub: from }))
   const params = describeSendRequest(text, { messageId, contextId: thread, parts })
   const toResult = (result: SendMessageResult): SendResult => {
-    const { state, contextId, ...read } = readSendResult(result)
-    const isSilent = read.text === '' && 'artifacts' in result && result.artifacts.length === 0
-    const reply = isSilent ? undefined : { text: read.text, raw: result }
+    const { state, contextId, ...callResult } = readSendResult(result)
+    const isSilent = callResult.text === '' && 'artifacts' in result && result.artifacts.length === 0
+    const reply = isSilent ? undefined : { text: callResult.text, raw: result }
     return { id: messageId, status: state, thread: contextId, ...(reply && { reply }) }
   }
   let storedTask: Task | undefined
@@ -213,7 +213,7 @@ async function sendCall(request: SendRequest, { a2a, link, waiting }: SenderDeps
     if (!storedTask) throw cause
   }
   if (!storedTask) throw new Error('the agent answered with no task and no message')
-  const task = await client.getTask(GetTaskRequest.fromJSON({ id: storedTask.id })).catch(toSilence)
+  const task = await client.getTask(GetTaskRequest.fromJSON({ id: storedTask.id })).catch(ignoreWaitEnd)
   return task ? toResult(task) : { id: messageId, status: 'no_reply', thread: storedTask.contextId }
 }
 
@@ -264,7 +264,7 @@ function readRun(events: readonly RunEvent[]): Pick<SendResult, 'status' | 'repl
 }
 
 /** @throws Error if only access tokens can have this fault */
-function asPeerFault({ via, fault }: SendRequest): Fault | undefined {
+function readPeerFault({ via, fault }: SendRequest): Fault | undefined {
   const peerFault = faults.find(candidate => candidate === fault)
   if (fault !== undefined && !peerFault)
     throw new Error(`The fault "${fault}" is one of access tokens; ${via} has none`)
@@ -280,4 +280,4 @@ export function fullAddress(to: string, link: GatewayLink): string {
 }
 
 /** Treats the end of a wait as an answer that did not come. */
-const toSilence = () => undefined
+const ignoreWaitEnd = () => undefined

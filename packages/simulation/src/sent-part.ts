@@ -38,10 +38,10 @@ export function separateTextAndFiles(content: SentContent): {
   readonly text: string
   readonly files: readonly SentFilePart[]
 } {
-  const all = listSentParts(content)
-  if (all.some(({ kind }) => kind === 'artifact')) throw new Error('a value ("artifact") goes by A2A alone')
-  const text = all.flatMap(part => (part.kind === 'text' ? part.content : [])).join('\n\n')
-  return { text, files: all.flatMap(part => (part.kind === 'file' ? part : [])) }
+  const sentParts = listSentParts(content)
+  if (sentParts.some(({ kind }) => kind === 'artifact')) throw new Error('a value ("artifact") goes by A2A alone')
+  const text = sentParts.flatMap(part => (part.kind === 'text' ? part.content : [])).join('\n\n')
+  return { text, files: sentParts.flatMap(part => (part.kind === 'file' ? part : [])) }
 }
 
 /** Writes a part in the form of A2A 1.0. */

@@ -18,7 +18,7 @@ import { createRefusals } from './operator/refusals.ts'
 import { createWhyStore } from './operator/why/why-store.ts'
 import { createWorkCheck } from './operator/work-check.ts'
 import { createRelationStore } from './peers/relation-store.ts'
-import { createOnceStore } from './peers/single-use.ts'
+import { createSingleUseStore } from './peers/single-use.ts'
 import type { KnownPeopleReader } from './people/known-people.ts'
 import { createKnownPeopleReader } from './people/known-people.ts'
 import { createPeopleStore } from './people/people-store.ts'
@@ -128,7 +128,7 @@ export function assembleStore(deps: StoreDeps): AssembledStore {
     ...createWorkStore(context, tables),
     ...lookupStore,
     ...createTaskStore(context, { ...tables, admitNew }),
-    ...createOnceStore(context),
+    ...createSingleUseStore(context),
     ...createRelationStore(context),
     ...createPeopleStore(context, tables, { ...stores, admitNew }),
     ...createKnownPeopleReader(context),
@@ -153,11 +153,11 @@ export function assembleStore(deps: StoreDeps): AssembledStore {
 /** Adds the members that use the calls of an engine. */
 export function completeStore(
   { forOperators, ...store }: AssembledStore,
-  { readsOnly, ...circumstances }: Pick<StoreDeps, 'now' | 'isSoleWriter' | 'readsOnly'>,
+  { readsOnly, ...ringDeps }: Pick<StoreDeps, 'now' | 'isSoleWriter' | 'readsOnly'>,
 ): GatewayStore {
   const { close: closeSecrets, ...secrets } = createSecretRings({
-    store: readsOnly ? makeUpSecrets(store) : store,
-    ...circumstances,
+    store: readsOnly ? inventSecrets(store) : store,
+    ...ringDeps,
   })
   const close = () => {
     closeSecrets()
@@ -167,7 +167,7 @@ export function completeStore(
 }
 
 /** Invents missing secrets for this process, in a store that only reads. Nothing that they sign leaves the process. */
-function makeUpSecrets({
+function inventSecrets({
   secret,
   hasSecret,
   notify,
@@ -175,8 +175,8 @@ function makeUpSecrets({
 }: Pick<AssembledStore, 'secret' | 'hasSecret' | 'notify' | 'listen'>) {
   return {
     ...{ hasSecret, notify, listen },
-    secret: async (name: string, make: () => Promise<string>) =>
-      (await hasSecret(name)) ? secret(name, make) : make(),
+    secret: async (name: string, create: () => Promise<string>) =>
+      (await hasSecret(name)) ? secret(name, create) : create(),
   }
 }
 
@@ -185,16 +185,16 @@ interface HookDeps extends Pick<StoreDeps, 'onDurable'> {
 }
 
 function createHooks({ firstMessages, onDurable }: HookDeps): WriterHooks {
-  let waiting = 0
+  let waitingBatches = 0
 
   /** Sends the notices of a transaction that has the ends of its own turns after its callers have begun to listen, and later notices behind them. */
-  function tell(batch: Batch): void {
+  function sendNotices(batch: Batch): void {
     const send = () => onDurable(batch)
-    if (batch.continuations.length === 0 && waiting === 0) send()
+    if (batch.continuations.length === 0 && waitingBatches === 0) send()
     else {
-      waiting += 1
+      waitingBatches += 1
       setImmediate(() => {
-        waiting -= 1
+        waitingBatches -= 1
         send()
       })
     }
@@ -202,24 +202,24 @@ function createHooks({ firstMessages, onDurable }: HookDeps): WriterHooks {
 
   return {
     // After the commit a message keeps its number, and a turn its lease.
-    onCommitted: batch => firstMessages.keep(batch.firstMessages),
+    onCommitted: batch => firstMessages.remember(batch.firstMessages),
     onUndone: undoWork,
     // A notice may concern a turn that begins, so the worker gets the turn first.
     onDurable(batch) {
       beginWork(batch)
-      tell(batch)
+      sendNotices(batch)
     },
   }
 }
 
-interface Closing extends Pick<StoreDeps, 'release'> {
+interface CloseDeps extends Pick<StoreDeps, 'release'> {
   readonly writer: Writer
   readonly refusals: Refusals
   readonly flushLookups: FetchLog['flush']
 }
 
 /** Creates `close`, which first writes all waiting data. A second call waits for the same close. */
-function createClose({ writer, refusals, flushLookups, release }: Closing): () => Promise<void> {
+function createClose({ writer, refusals, flushLookups, release }: CloseDeps): () => Promise<void> {
   let closing: Promise<void> | undefined
   const closeAll = async () => {
     const flushed = Promise.all([refusals.flush(), flushLookups()])

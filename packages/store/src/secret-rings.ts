@@ -49,14 +49,14 @@ export function createSecretRings(deps: SecretRingDeps): SecretStore & { close()
     async openSecret(purpose) {
       await open()
       return {
-        list: () => keys.listCounting().map(number => keys.find(purpose, number)),
+        list: () => keys.listValidNumbers().map(number => keys.find(purpose, number)),
         listAll: () => keys.listNumbers().map(number => keys.find(purpose, number)),
       }
     },
     async listSecrets() {
       await open()
       await generations.readNew()
-      return purposes.flatMap(purpose => keys.listCounting().map(number => keys.describe(purpose, number)))
+      return purposes.flatMap(purpose => keys.listValidNumbers().map(number => keys.describe(purpose, number)))
     },
     async rotateSecrets({ isRevoking = false } = {}) {
       await open()
@@ -92,13 +92,13 @@ function createGenerations({ store, now }: Pick<SecretRingDeps, 'store' | 'now'>
   const generations: Generation[] = []
   const legacySecrets = new Map<SecretPurpose, string>()
 
-  const make = (revokes: boolean): Generation => ({
+  const createGeneration = (revokes: boolean): Generation => ({
     made_at: isoTime(now()),
     revokes,
     secret: randomBytes(32).toString('base64url'),
   })
 
-  async function read(number: number, newGeneration: Generation): Promise<void> {
+  async function readGeneration(number: number, newGeneration: Generation): Promise<void> {
     generations[number - 1] = parseJsonText(
       await store.secret(nameOf(number), async () => JSON.stringify(newGeneration)),
     ) as Generation
@@ -107,7 +107,7 @@ function createGenerations({ store, now }: Pick<SecretRingDeps, 'store' | 'now'>
   /** Reads new generations. Each run has its own count, because several may read at the same time. */
   async function readNew(): Promise<void> {
     for (let number = generations.length + 1; await store.hasSecret(nameOf(number)); number += 1)
-      await read(number, make(false))
+      await readGeneration(number, createGeneration(false))
   }
 
   return {
@@ -117,15 +117,15 @@ function createGenerations({ store, now }: Pick<SecretRingDeps, 'store' | 'now'>
     async readAll() {
       for (const purpose of purposes)
         if (await store.hasSecret(purpose)) legacySecrets.set(purpose, await store.secret(purpose, async () => ''))
-      await read(1, make(false))
+      await readGeneration(1, createGeneration(false))
       await readNew()
     },
     async add(isRevoking) {
-      const newGeneration = make(isRevoking)
+      const newGeneration = createGeneration(isRevoking)
       // Another gateway may rotate at the same time. This rotation then follows the other one.
       while (!generations.some(({ secret }) => secret === newGeneration.secret)) {
         await readNew()
-        await read(generations.length + 1, newGeneration)
+        await readGeneration(generations.length + 1, newGeneration)
       }
     },
   }
@@ -141,7 +141,7 @@ function createKeys(
     /** Returns the numbers of all generations, newest first. */
     listNumbers,
     /** Returns the numbers of the generations that count now, newest first. */
-    listCounting(): readonly number[] {
+    listValidNumbers(): readonly number[] {
       const oldest = generations.findLastIndex(
         ({ made_at, revokes }, index) => index === 0 || revokes || Date.parse(made_at) + replacedSecretMs <= now(),
       )

@@ -10,17 +10,17 @@ export function createSecrets({ db, write, readsOnly }: StoreContext): Pick<Look
   const insert = db.prepare('INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const creations = new Map<string, Promise<string>>()
 
-  async function storeFirst(name: string, make: () => Promise<string>): Promise<string> {
+  async function storeFirst(name: string, create: () => Promise<string>): Promise<string> {
     if (readsOnly) throw new KeyNotMade()
-    const newSecret = await make()
+    const newSecret = await create()
     return write(() => {
       insert.run(name, newSecret)
       return find.get(name)?.value ?? newSecret
     })
   }
 
-  function createShared(name: string, make: () => Promise<string>): Promise<string> {
-    const creation = creations.get(name) ?? storeFirst(name, make).finally(() => creations.delete(name))
+  function createShared(name: string, create: () => Promise<string>): Promise<string> {
+    const creation = creations.get(name) ?? storeFirst(name, create).finally(() => creations.delete(name))
     creations.set(name, creation)
     return creation
   }

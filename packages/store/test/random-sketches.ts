@@ -154,7 +154,7 @@ export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number): Answer 
         to: `inbox ${roll(3)} of ${address}`,
         target: {},
         ...(oneIn(2) && { peer: address }),
-        pulled: oneIn(6) || undefined,
+        isPulled: oneIn(6) || undefined,
       },
     ],
     // The turn may already have a partial answer.
@@ -191,5 +191,5 @@ export function sketchRandomPost({ name, oneIn }: Dice, agent: string): PlannedA
   }
   const broadcasts = [{ relation: 'follower' as const, target: {} }]
   const deliveries = [{ to: 'some inbox', target: {} }]
-  return { kind: 'post', synthetic, answer: { response, deliveries, broadcasts, isListed: oneIn(2) } }
+  return { kind: 'post', syntheticMessage: synthetic, answer: { response, deliveries, broadcasts, isListed: oneIn(2) } }
 }

@@ -290,6 +290,8 @@ export class Randomness {
     if (!turn || oneIn(3)) return sketchRandomPost(this.#dice, pick(sketchAgents))
     const planned = { deliveries: [{ to: 'some inbox', target: {} }] }
     const response = { ...sketchResponse(turn, `edited ${name()}`), id: answerIdOf(turn) }
-    return oneIn(2) ? { kind: 'edit', response, planned } : { kind: 'delete', response: response.id, planned }
+    return oneIn(2)
+      ? { kind: 'edit', response, deliveryPlan: planned }
+      : { kind: 'delete', response: response.id, deliveryPlan: planned }
   }
 }

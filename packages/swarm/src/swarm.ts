@@ -8,17 +8,17 @@ import type { SwarmClientState } from './client/state.ts'
 import { openSwarmClientState } from './client/state.ts'
 import type { AgentSpec, SwarmDeps, SwarmSpec } from './spec/swarm.ts'
 
-type Words = Pick<SwarmMessageOptions, 'payload' | 'images' | 'hear'>
+type SessionMessageOptions = Pick<SwarmMessageOptions, 'payload' | 'images' | 'hear'>
 
 interface SwarmSession {
   /** Answers a user's message; '' after `dispose`. */
-  complete(message: string, options?: Words): Promise<string>
+  complete(message: string, options?: SessionMessageOptions): Promise<string>
   dispose(): Promise<void>
 }
 
 interface SwarmConnection {
   /** Sends the answer to the receiver, and resolves after that. */
-  send(message: string, options?: Words): Promise<void>
+  send(message: string, options?: SessionMessageOptions): Promise<void>
   dispose(): Promise<void>
 }
 
@@ -143,21 +143,21 @@ async function notify(client: SwarmClient, content: string, { users }: OpenSwarm
 
 async function openSession(clientId: string, swarm: OpenSwarm): Promise<SwarmSession> {
   const client = await openClient(clientId, swarm)
-  const stay = swarm.users.enter(clientId)
+  const clientUse = swarm.users.enter(clientId)
   return {
-    complete: async (message, options) => (stay.isOver ? '' : await client.complete(message, options)),
-    dispose: stay.leave,
+    complete: async (message, options) => (clientUse.isOver ? '' : await client.complete(message, options)),
+    dispose: clientUse.leave,
   }
 }
 
 async function openConnection(receive: ReceiveMessage, clientId: string, swarm: OpenSwarm): Promise<SwarmConnection> {
   const client = await openClient(clientId, swarm)
-  const stay = swarm.users.connect(clientId, client.connect(receive))
+  const clientUse = swarm.users.connect(clientId, client.connect(receive))
   return {
     async send(message, options) {
-      if (!stay.isOver) await client.complete(message, options)
+      if (!clientUse.isOver) await client.complete(message, options)
     },
-    dispose: stay.leave,
+    dispose: clientUse.leave,
   }
 }
 
@@ -181,8 +181,8 @@ async function fork<Result>(
 }
 
 function scopeSpec(spec: SwarmSpec, { agents = [], ...options }: ScopeOptions): SwarmSpec {
-  const stranger = agents.find(({ agentName }) => !spec.agents.some(own => own.agentName === agentName))
-  if (stranger) throw new TypeError(`the swarm has no agent "${stranger.agentName}"`)
+  const unknownAgent = agents.find(({ agentName }) => !spec.agents.some(own => own.agentName === agentName))
+  if (unknownAgent) throw new TypeError(`the swarm has no agent "${unknownAgent.agentName}"`)
   const find = (own: AgentSpec) => agents.find(({ agentName }) => agentName === own.agentName) ?? own
   return { ...spec, ...options, agents: spec.agents.map(find) }
 }

@@ -88,7 +88,7 @@ export function agentContract(kind: string, makers: AgentMakers): void {
   })
 }
 
-interface Heard {
+interface AgentReply {
   readonly answer: PartialResponse | undefined
   readonly text: string
   readonly chunks: readonly PartialResponse[]
@@ -96,7 +96,7 @@ interface Heard {
 
 interface Conversation {
   /** Gives the agent one message, as a worker does, and reads its whole answer. */
-  askAgent(text?: string, signal?: AbortSignal): Promise<Heard>
+  askAgent(text?: string, signal?: AbortSignal): Promise<AgentReply>
 }
 
 interface AgentCase {

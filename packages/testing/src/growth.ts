@@ -34,10 +34,10 @@ export function measureGrowth(run: (text: string) => unknown, segment: string, s
 
 /** Returns the microseconds of one run, as the mean of up to `maxRuns`. */
 function costOf(run: () => unknown, maxRuns: number): number {
-  const before = process.threadCpuUsage()
+  const cpuBefore = process.threadCpuUsage()
   for (let runs = 1; ; runs += 1) {
     run()
-    const { user, system } = process.threadCpuUsage(before)
+    const { user, system } = process.threadCpuUsage(cpuBefore)
     if (runs >= maxRuns || user + system >= enoughMicroseconds) return (user + system) / runs
   }
 }

@@ -206,11 +206,11 @@ const page = { limit: 1_000 }
 
 async function observe(driver: ProtocolDriver, act: () => Promise<ProtocolAnswer>): Promise<Observation> {
   const { store } = driver
-  const before = new Set((await store.listMessages(page)).map(({ message }) => message))
+  const messagesBefore = new Set((await store.listMessages(page)).map(({ message }) => message))
   const numbersBefore = new Set((await store.listRefusals(page)).map(({ number }) => number))
   const answer = await act()
   await driver.settle?.()
-  const newMessages = (await store.listMessages(page)).filter(({ message }) => !before.has(message))
+  const newMessages = (await store.listMessages(page)).filter(({ message }) => !messagesBefore.has(message))
   const records = await Promise.all(newMessages.map(({ id }) => store.findMessage(id)))
   const refusals = (await store.listRefusals(page)).filter(({ number }) => !numbersBefore.has(number))
   return { answer, records: records.filter(record => record !== undefined), refusals }

@@ -11,9 +11,9 @@ import { withdrawnDeliveryContract } from './store/deliveries/withdrawn-deliveri
 import { durabilityContract } from './store/engine/durability.ts'
 import { listFilterContract } from './store/engine/list-filters.ts'
 import { noticeContract } from './store/engine/notices.ts'
-import { onceContract } from './store/engine/once.ts'
 import { operatorContract } from './store/engine/operator.ts'
 import { recordContract } from './store/engine/record.ts'
+import { singleUseContract } from './store/engine/single-use.ts'
 import { whyContract } from './store/engine/why.ts'
 import { backgroundContract } from './store/messages/background.ts'
 import { editContract } from './store/messages/edits.ts'
@@ -79,7 +79,7 @@ const contracts: readonly ((open: OpenStore) => void)[] = [
   requirementContract,
   decisionContract,
   overdueContract,
-  onceContract,
+  singleUseContract,
   operatorContract,
   whyContract,
   listFilterContract,
@@ -93,6 +93,6 @@ const contracts: readonly ((open: OpenStore) => void)[] = [
  */
 export function storeContract(name: string, open: OpenStore, share = { first: 0, of: 1 }): void {
   describe(`${name} keeps the contract of a store`, () => {
-    for (const [at, contract] of contracts.entries()) if (at % share.of === share.first) contract(open)
+    for (const [index, contract] of contracts.entries()) if (index % share.of === share.first) contract(open)
   })
 }

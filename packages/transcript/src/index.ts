@@ -19,12 +19,12 @@ export type { ExchangeFormat, FormatName } from './entry/kind.ts'
 export { exchangeFormats, formatNames, isChatVisible, scopeOfKind } from './entry/kind.ts'
 export {
   groupParts,
-  hasNoWords,
+  isEmptyText as hasNoWords,
   messageIdOf,
   nameCall,
   nameEntries,
   nameResult,
-  nameSaid,
+  nameTextMessage as nameSaid,
   standsAlone,
 } from './entry/message-id.ts'
 export { identifyEntry, nameEntry, nameNative, numberEntries, splitMessages } from './entry/numbered-entries.ts'
@@ -53,7 +53,7 @@ export {
   reportConversation,
   runConversation,
 } from './envelope/runs/run-conversation.ts'
-export type { WantedCall } from './envelope/runs/tool-policy.ts'
+export type { RequestedCall as WantedCall } from './envelope/runs/tool-policy.ts'
 export {
   auditTool,
   buildDecisionEnvelope,

@@ -27,7 +27,7 @@ export interface WebDeps {
   readonly quota: OwnerQuota
   /** Deletes one chat. It returns false if there is none. */
   forgetChat(chat: { readonly owner: string; readonly agent: string; readonly key: string }): Promise<boolean>
-  readonly records: RecordStore & RecordDeps
+  readonly records: RecordStore & RecordQuotas
   /** A signal that is aborted when the gateway stops, because a stream without an end would delay the stop. */
   readonly shutdownSignal: AbortSignal
   /** Returns true if people may link their addresses for this agent. */
@@ -60,12 +60,12 @@ interface StoreConversation {
 }
 
 /** The part of the record store that counts the conversations of agents for one person. */
-export interface RecordDeps {
+export interface RecordQuotas {
   readQuota(owner: string): Promise<RecordQuota>
 }
 
 /** Returns the same transcript with a quota for each owner. It refuses a write beyond the quota (`too_large`) and changes nothing. */
-export function boundTranscript(transcript: BoundTranscript, limits: OwnerQuota): BoundTranscript {
+export function limitTranscript(transcript: BoundTranscript, limits: OwnerQuota): BoundTranscript {
   return {
     ...transcript,
     openThread: (owner, alias) => transcript.openThread(owner, alias, limits),
@@ -117,13 +117,13 @@ export function readAddressedAgent(agentName: string | undefined, { gateway }: P
   return agent.name
 }
 
-export type OpenRuns = ReturnType<typeof createOpenCount>
+export type OwnerLimit = ReturnType<typeof createOpenCount>
 
 /**
  * Creates the limit on an owner's simultaneous streams or uploads.
  * @throws Rejection (the call) rate_limited
  */
-export function createOpenRuns(maxOpen: number, refusal = 'Cannot run: too many runs are open'): OpenRuns {
+export function createOwnerLimit(maxOpen: number, refusal = 'Cannot run: too many runs are open'): OwnerLimit {
   return createOpenCount(maxOpen, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
 }
 
@@ -171,7 +171,7 @@ export function answerOwner(
  * @throws Rejection malformed, too_large
  */
 export async function readJson(c: Context, { config }: Pick<WebDeps, 'config'>, description: string): Promise<unknown> {
-  return parseBoundedJson(await readBody(c.req.raw, config.limits.run_bytes), { what: description })
+  return parseBoundedJson(await readBody(c.req.raw, config.limits.run_bytes), { label: description })
 }
 
 /**

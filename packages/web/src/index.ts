@@ -12,8 +12,8 @@ import { createWebAttachments } from './attachments/attachment-store.ts'
 import type { WebConfig } from './config.ts'
 import { webConfigSchema } from './config.ts'
 import { deliverRun } from './deliver.ts'
-import type { BoundTranscript, RecordDeps, WebDeps } from './endpoint.ts'
-import { boundTranscript } from './endpoint.ts'
+import type { BoundTranscript, RecordQuotas, WebDeps } from './endpoint.ts'
+import { limitTranscript } from './endpoint.ts'
 import { addressRun, describeResponse, renderResponse, showChatAnswer } from './render.ts'
 import { createWebRoutes } from './routes.ts'
 import { createRunReplay } from './runs/replay.ts'
@@ -30,7 +30,7 @@ interface WebContext extends ChannelContext {
   readonly transcript: BoundTranscript
   readonly objects: ObjectStore
   /** The store of small records, such as rows of sessions. */
-  readonly records: RecordStore & RecordDeps
+  readonly records: RecordStore & RecordQuotas
   readonly forgetChat: WebDeps['forgetChat']
   /** Returns true if people may link their addresses for an agent. */
   isLinking(agent: string): boolean
@@ -45,7 +45,7 @@ interface WebContext extends ChannelContext {
 }
 
 /** The maximum number of large answers to one person at a time, because each may have some MB. */
-const atOnce = { maxRunning: 8, maxWaiting: 64 } as const
+const responseLimits = { maxRunning: 8, maxWaiting: 64 } as const
 
 /** Opens the chat for browsers and apps: AG-UI 1.0 with history and attachments. */
 export async function openWeb(config: WebConfig, context: WebContext): Promise<Channel<Hono>> {
@@ -58,11 +58,11 @@ export async function openWeb(config: WebConfig, context: WebContext): Promise<C
     ...context,
     config,
     gateway,
-    limitedTranscript: boundTranscript(transcript, quota),
+    limitedTranscript: limitTranscript(transcript, quota),
     quota,
     shutdownSignal: shutdown.signal,
     verifyOwner: createVerifyOwner(config, context),
-    responseSemaphore: createResponseSemaphore(atOnce),
+    responseSemaphore: createResponseSemaphore(responseLimits),
     attachments: createWebAttachments({ config, gateway, objects, secret }),
   }
   const routes = createWebRoutes(deps)
@@ -78,7 +78,7 @@ export async function openWeb(config: WebConfig, context: WebContext): Promise<C
     endpoint: {
       routes,
       release: () => shutdown.abort(),
-      ...(config.enabled && { entrance: { label: 'chat', path: '/api/v1/agent/runs' } }),
+      ...(config.enabled && { chatPage: { label: 'chat', path: '/api/v1/agent/runs' } }),
     },
     conversations: {
       async findThread(owner, key) {
@@ -105,7 +105,7 @@ export const web: ChannelModule<WebConfig, 'web', WebContext> = {
   fixedMembers: ['storage'],
   open: openWeb,
   tokens: {
-    of: ({ auth }) => auth,
+    authOf: ({ auth }) => auth,
     join: (config, otherConfig) => ({ ...config, auth: joinTokenRules(config.auth, otherConfig) }),
   },
   openBytes: ({ storage }, system) => (storage.kind === 's3' ? openS3Bytes(storage, system) : undefined),

@@ -19,7 +19,7 @@ function keep(text: string): string {
     document: { text },
     formerIds: new Set(),
     arrival: {},
-    receivedMs: 0,
+    receivedAt: 0,
   })
   return (JSON.parse(Buffer.from(raw.bytes).toString()) as { readonly text: string }).text
 }
@@ -61,7 +61,7 @@ test('normalizeRun() keeps only the ids of repeated messages, and complete new m
     document,
     formerIds: new Set(['m1']),
     arrival: {},
-    receivedMs: 0,
+    receivedAt: 0,
   })
   expect(JSON.parse(Buffer.from(raw.bytes).toString())).toEqual({
     threadId: 't',

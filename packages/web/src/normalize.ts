@@ -31,7 +31,7 @@ export interface ProvenRun {
   /** The facts that the stored request lacks, for a replay. */
   readonly arrival: Json
   /** The time of receipt, ms since the epoch. */
-  readonly receivedMs: number
+  readonly receivedAt: number
   /** The conversation of another channel that the run continues, with the target of an answer on that channel. */
   readonly joined?:
     | (Pick<OwnThread, 'id' | 'via' | 'key'> & { readonly target: Json; readonly mentionRelay: MentionRelay })
@@ -52,7 +52,7 @@ export function normalizeRun(run: ProvenRun): Intake {
     document,
     formerIds,
     arrival,
-    receivedMs,
+    receivedAt,
     joined,
   } = run
   const recipient = `@${agent}@${domain}`
@@ -61,12 +61,12 @@ export function normalizeRun(run: ProvenRun): Intake {
     message: {
       id: messageId,
       thread_source: joined?.key ?? threadId,
-      sender: senderOf(owner, recipient, receivedMs),
+      sender: senderOf(owner, recipient, receivedAt),
       recipient,
       parts: [...content.parts],
       recipient_capabilities: { mention_relay: joined?.mentionRelay ?? webDescriptor.mentionRelay },
       received_via: 'web',
-      received_at: isoTime(receivedMs),
+      received_at: isoTime(receivedAt),
       ...(closed !== undefined && { kind: 'cancel', in_reply_to: closed }),
     },
     // A run is started once (AG-UI: a run id names one execution), and a question is closed once, regardless of the run.
@@ -79,7 +79,7 @@ export function normalizeRun(run: ProvenRun): Intake {
     aliases: [],
     proofs: [proofOf(owner)],
     arrival,
-    raw: { bytes: Buffer.from(JSON.stringify(withoutFormer(document, formerIds), hideTokens)), form: 'json' },
+    raw: { bytes: Buffer.from(JSON.stringify(withoutFormerContent(document, formerIds), hideTokens)), form: 'json' },
     ...(content.blobs.length > 0 && { blobs: content.blobs }),
     target: joined?.target ?? { run: runId, thread: threadId },
     disposition: 'answer',
@@ -93,7 +93,7 @@ export function normalizeRun(run: ProvenRun): Intake {
  * Removes the content of known messages from a request. A client sends the whole conversation with each run, so storing each copy whole would need
  * quadratic space. Known messages keep only their ids and roles.
  */
-function withoutFormer(document: unknown, formerIds: ReadonlySet<string>): unknown {
+function withoutFormerContent(document: unknown, formerIds: ReadonlySet<string>): unknown {
   const { messages } = document as { readonly messages?: readonly { readonly id?: unknown; readonly role?: unknown }[] }
   if (!messages || formerIds.size === 0) return document
   const newMessages = messages.map(message => {
@@ -160,14 +160,14 @@ export interface RunRecord {
 
 export function recordRun({ request, news, answers, closed, content, joined }: RunRecord): Json {
   const { owner, subject, issuer, address, credential } = request.owner
-  const textsWithoutTokens = (content.kept ?? []).filter(text => hideToken(text) !== text)
+  const textsWithTokens = (content.unchangedTexts ?? []).filter(text => hideToken(text) !== text)
   const arrival: RunArrival = {
     owner: { owner, subject, issuer, address, ...(credential && { credential }) },
     said: news.said.map(({ id }) => id),
     ...(news.toolResults.length > 0 && { calls: news.toolResults.map(({ call }) => describeCall(call)) }),
     ...(answers.length > 0 && { answers }),
     ...(closed !== undefined && { closed }),
-    ...(textsWithoutTokens.length > 0 && { whole: textsWithoutTokens }),
+    ...(textsWithTokens.length > 0 && { whole: textsWithTokens }),
     ...(content.blobs.length > 0 && { files: content.parts.flatMap(describeFile) }),
     ...(joined && {
       joined: { id: joined.id, via: joined.via, key: joined.key, mentionRelay: joined.mentionRelay },

@@ -70,7 +70,7 @@ function showFile(part: FilePart | ArtifactPart, fileAddress: FileAddress): File
 
 function fileUrlOf({ bytes_ref }: FilePart | ArtifactPart, fileAddress: FileAddress): string | undefined {
   const url = bytes_ref.kind === 'content_addressed' ? fileAddress?.(bytes_ref.digest) : undefined
-  return url ?? (bytes_ref.kind === 'url' && isFollowed(bytes_ref.url) ? bytes_ref.url : undefined)
+  return url ?? (bytes_ref.kind === 'url' && isLinkable(bytes_ref.url) ? bytes_ref.url : undefined)
 }
 
 /** Writes any part as Markdown, because the content of an assistant's message is one string. */
@@ -87,17 +87,17 @@ export function writeBlock(part: Part, fileAddress: FileAddress): string {
 /** Returns the text and links of an answer together. HTML becomes the Markdown that a chat shows. */
 export function readChatText(parts: readonly Part[]): string {
   const isHtml = (part: Part) => part.kind === 'text' && part.mime === 'text/html'
-  const wireParts = parts.map(part => (isHtml(part) ? { ...part, content: writeBlock(part, undefined) } : part))
-  return plainTextOf(wireParts as readonly Part[])
+  const markdownParts = parts.map(part => (isHtml(part) ? { ...part, content: writeBlock(part, undefined) } : part))
+  return plainTextOf(markdownParts as readonly Part[])
 }
 
 /** Returns true for web pages and mailboxes only, because other addresses may run code in a browser. */
-function isFollowed(url: string): boolean {
+function isLinkable(url: string): boolean {
   return /^(https?|mailto):$/.test(URL.parse(url)?.protocol ?? '')
 }
 
 function writeLink({ url, title = url }: Pick<LinkPart, 'url' | 'title'>): string {
-  if (!isFollowed(url)) return title
+  if (!isLinkable(url)) return title
   return `[${title.replace(/[[\]\\]/g, '\\$&')}](${new URL(url).href.replace(/[()]/g, mark => (mark === '(' ? '%28' : '%29'))})`
 }
 

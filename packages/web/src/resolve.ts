@@ -22,7 +22,7 @@ interface ResolvedRun {
 }
 
 /** The stored entries that a client's copy is compared with. */
-const recentEntries = 400
+const maxRecentEntries = 400
 
 /** Finds the conversation of a run, and the new messages of the run. @throws Rejection no_recipient, RunRepeated */
 export async function resolveRun(request: RequestedRun, deps: WebDeps): Promise<ResolvedRun> {
@@ -43,7 +43,7 @@ export async function readRecent(
   deps: WebDeps,
 ): Promise<Pick<ResolvedRun, 'conversation' | 'recent'>> {
   const conversation = await findWebConversation({ owner, agent, threadId: input.threadId }, deps)
-  const range = { tail: recentEntries, max_bytes: maxThreadBytes }
+  const range = { tail: maxRecentEntries, max_bytes: maxThreadBytes }
   return { conversation, recent: conversation ? await deps.transcript.read(conversation.thread, range) : [] }
 }
 

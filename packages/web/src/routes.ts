@@ -9,7 +9,7 @@ import { answerCors } from './endpoint.ts'
 import { createThreadRoutes } from './history/thread-routes.ts'
 import type { OperatorRunDeps } from './operator/routes.ts'
 import { createOperatorRunRoutes } from './operator/routes.ts'
-import { createOwnDecisionRoutes } from './requirements/remembered-routes.ts'
+import { createOwnDecisionRoutes } from './requirements/remembered-decision-routes.ts'
 import { createFollowRoutes } from './runs/follow.ts'
 import { createRunRoutes } from './runs/routes.ts'
 import { createAttachmentRoutes } from './uploads/routes.ts'
@@ -60,11 +60,11 @@ function refuseWrongMethods(routes: Hono): void {
 
 /** Lists the paths of the routes with their methods, without middleware. */
 function listPaths({ routes }: Hono): readonly KnownPath[] {
-  const own = routes.filter(({ method }) => method !== 'ALL')
-  return [...new Set(own.map(({ path }) => path))].map(path => ({
+  const methodRoutes = routes.filter(({ method }) => method !== 'ALL')
+  return [...new Set(methodRoutes.map(({ path }) => path))].map(path => ({
     path,
     pattern: patternOf(path),
-    methods: new Set(own.filter(route => route.path === path).map(({ method }) => method)),
+    methods: new Set(methodRoutes.filter(route => route.path === path).map(({ method }) => method)),
   }))
 }
 

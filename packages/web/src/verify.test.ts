@@ -133,7 +133,7 @@ describe('createOwnerReader()', () => {
     const token = await mint({ header: { kid: 'k2' }, by: other.privateKey })
     for (let i = 0; i < 20; i++) await expect(enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
     expect(quota.asked).toBe(1)
-    quota.now += issuerKeyTimes.cooldown
+    quota.now += issuerKeyTimes.cooldownMs
     quota.keys = [jwk, { ...(await exportJWK(other.publicKey)), kid: 'k2' }]
     await enter(token)
     expect(quota.asked).toBe(2)
@@ -149,7 +149,7 @@ describe('createOwnerReader()', () => {
     await expect(enter(token)).rejects.toThrow('Cannot verify token: keys of its issuer cannot be had')
     expect(quota.asked).toBe(1)
     quota.status = 200
-    quota.now += issuerKeyTimes.pause
+    quota.now += issuerKeyTimes.pauseMs
     await enter(token)
     expect(quota.asked).toBe(2)
   })
@@ -158,9 +158,9 @@ describe('createOwnerReader()', () => {
     const { quota, enter } = openEndpoint()
     await enter(await mint())
     quota.keys = 'nonsense'
-    quota.now += issuerKeyTimes.maxAge
+    quota.now += issuerKeyTimes.maxAgeMs
     await enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))
-    quota.now = start + issuerKeyTimes.staleLimit
+    quota.now = start + issuerKeyTimes.staleLimitMs
     await expect(enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))).rejects.toThrow(Unavailable)
   })
 

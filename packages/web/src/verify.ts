@@ -51,7 +51,7 @@ type WebAction = 'read' | 'write' | 'cancel'
  * @throws CredentialRejection unsigned, signature_invalid, expired, replayed, or forbidden if the token lacks the scope
  * @throws Unavailable
  */
-export type VerifyOwner = (visit: RequestHead, act?: WebAction) => Promise<WebOwner>
+export type VerifyOwner = (request: RequestHead, action?: WebAction) => Promise<WebOwner>
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
@@ -78,9 +78,9 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
   const { system, agents, store } = deps
   checkIssuers(auth, agents.origin)
   const table = { ...defaultScopes, ...deps.scopes }
-  const findStatic = createStaticCheck(auth.tokens)
-  const isNothing = auth.issuers.length === 0 || auth.tokens.length > 0
-  const challenger = createChallenger({ realm: 'postern', schemes: listTokenSchemes(auth.issuers, isNothing) })
+  const findTokenName = createStaticCheck(auth.tokens)
+  const acceptsBearer = auth.issuers.length === 0 || auth.tokens.length > 0
+  const challenger = createChallenger({ realm: 'postern', schemes: listTokenSchemes(auth.issuers, acceptsBearer) })
   const verifyBearer = createTokenVerifier<WebOwner>(
     {
       issuers: auth.issuers.map(issuer => trustIssuer(issuer, system)),
@@ -97,13 +97,13 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
     { system, store, origin: agents.origin },
   )
 
-  function admit(credential: Credential, visit: RequestHead): Promise<WebOwner> | WebOwner {
-    if (credential.kind === 'token') return verifyBearer(credential, visit)
+  function admit(credential: Credential, request: RequestHead): Promise<WebOwner> | WebOwner {
+    if (credential.kind === 'token') return verifyBearer(credential, request)
     throw new Rejection('unsigned', 'Cannot answer: a bearer token is needed')
   }
 
-  return async (visit, action = readingMethods.has(visit.method) ? 'read' : 'write') => {
-    const name = findStatic(visit.headers.get('authorization'))
+  return async (request, action = readingMethods.has(request.method) ? 'read' : 'write') => {
+    const name = findTokenName(request.headers.get('authorization'))
     if (name !== undefined) {
       return {
         ...toWebPerson(agents.origin, name, `web.${agents.domain}`),
@@ -113,8 +113,8 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
       }
     }
     const owner = await admitCredential(
-      () => readCredential(visit.headers, undefined),
-      credential => admit(credential, visit),
+      () => readCredential(request.headers, undefined),
+      credential => admit(credential, request),
       challenger,
     )
     const allowingScopes = operations[action].map(operation => table[operation])
@@ -168,7 +168,7 @@ export function proofOf({ issuer, subject }: Pick<WebPerson, 'issuer' | 'subject
 export function senderOf(
   { address, subject, issuer, credential }: Pick<WebPerson, 'address' | 'subject' | 'issuer' | 'credential'>,
   audience: string,
-  receivedMs: number,
+  receivedAt: number,
 ): NormalizedMessage['sender'] {
   const evidence = {
     method: 'a2a-oauth',
@@ -176,7 +176,7 @@ export function senderOf(
     issuer,
     assurance: 'oauth',
     audience,
-    issuedAt: isoTime(receivedMs),
+    issuedAt: isoTime(receivedAt),
     credential,
   } as const
   return { address, auth_method: 'a2a-oauth', verified: true, identities: [mintTransportEvidence(evidence)] }

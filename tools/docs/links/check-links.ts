@@ -11,7 +11,7 @@ interface FoundLink {
 }
 
 /** Pages that are published at another path: the README of the npm package is in its root folder. */
-const readFrom: Readonly<Record<string, string>> = { 'apps/gateway/bin/README.md': 'README.md' }
+const publishedPaths: Readonly<Record<string, string>> = { 'apps/gateway/bin/README.md': 'README.md' }
 
 const parser = new MarkdownIt({ html: true })
 
@@ -21,7 +21,7 @@ export function checkLinks(pages: readonly MarkdownPage[], files: readonly strin
   const anchors = new Map(pages.map(({ path, text }) => [path, listAnchors(text)]))
   return pages.flatMap(({ path, text }) =>
     listLinks(text).flatMap(({ line, target }) => {
-      const fault = findLinkFault(readFrom[path] ?? path, target, { existingPaths, anchors })
+      const fault = findLinkFault(publishedPaths[path] ?? path, target, { existingPaths, anchors })
       return fault === undefined ? [] : [`${path}:${line}  link  "${target}"  (${fault})`]
     }),
   )
@@ -77,9 +77,9 @@ export function listAnchors(markdown: string): ReadonlySet<string> {
   for (const { kind, text, codes } of readPassages(markdown)) {
     if (kind !== 'heading') continue
     const anchor = slugify(text.replace(/[\uE000-\uF8FF]/g, character => codes[character.charCodeAt(0) - 0xe000] ?? ''))
-    let unique = anchor
-    for (let count = 1; anchors.has(unique); count += 1) unique = `${anchor}-${count}`
-    anchors.add(unique)
+    let uniqueAnchor = anchor
+    for (let count = 1; anchors.has(uniqueAnchor); count += 1) uniqueAnchor = `${anchor}-${count}`
+    anchors.add(uniqueAnchor)
   }
   for (const [, id = ''] of markdown.matchAll(/<[a-z][^>]*\b(?:id|name)="([^"]+)"/g)) anchors.add(id)
   return anchors

@@ -26,8 +26,8 @@ export function renderRecording(title: string, lines: readonly TerminalLine[]): 
   const shows = times.map(time => {
     const start = percent(time)
     const name = classOf(time)
-    const before = start === 0 ? '' : `0%,${start}%{opacity:0}`
-    return `@keyframes ${name}{${before}${Number((start + 0.01).toFixed(3))}%,100%{opacity:1}}.${name}{animation:${name} ${total}ms step-end infinite}`
+    const hiddenFrame = start === 0 ? '' : `0%,${start}%{opacity:0}`
+    return `@keyframes ${name}{${hiddenFrame}${Number((start + 0.01).toFixed(3))}%,100%{opacity:1}}.${name}{animation:${name} ${total}ms step-end infinite}`
   })
   const scrolls = times.map(time => {
     const count = lines.filter(line => line.at <= time).length

@@ -32,9 +32,9 @@ const server = createServer(async (request, response) => {
 })
 server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port))
 `
-const ends: (() => Promise<void>)[] = []
+const cleanups: (() => Promise<void>)[] = []
 afterAll(async () => {
-  for (const end of ends.toReversed()) await end()
+  for (const end of cleanups.toReversed()) await end()
 })
 
 /** Starts the bot. @returns the port that it listens on */
@@ -45,7 +45,7 @@ async function startBot(): Promise<number> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')
-  ends.push(async () => {
+  cleanups.push(async () => {
     child.kill()
     await exited
   })
@@ -59,7 +59,7 @@ test('a Chat SDK bot with the adapter answers agents and mail through the gatewa
   const agents = { guide: { use: 'webhook', url, secret: { env: 'POSTERN_WEBHOOK_SECRET' } } }
   writeFileSync(join(folder, 'postern.config.json'), JSON.stringify({ agents }))
   const gateway = await startDev({ node, folder, environment })
-  ends.push(gateway.stop)
+  cleanups.push(gateway.stop)
   for (const via of ['a2a', 'email']) {
     const { output, errors } = await runInstalled(['send', '--via', via, '--to', 'guide', 'hello'], {
       node,

@@ -11,7 +11,7 @@ interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-interface Ended {
+interface ProgramResult {
   readonly code: number | null
   readonly output: string
   readonly errors: string
@@ -26,11 +26,15 @@ export function environmentOf({ node, environment = {} }: RunOptions): NodeJS.Pr
 }
 
 /** Runs a command of the package until it ends. */
-export async function runInstalled(args: readonly string[], options: RunOptions): Promise<Ended> {
+export async function runInstalled(args: readonly string[], options: RunOptions): Promise<ProgramResult> {
   return runProgram(options.node, [programOf(options.folder), ...args], options)
 }
 
-export async function runProgram(program: string, args: readonly string[], options: RunOptions): Promise<Ended> {
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  options: RunOptions,
+): Promise<ProgramResult> {
   const child = spawn(program, args, {
     cwd: options.folder,
     env: environmentOf(options),

@@ -27,7 +27,7 @@ registerHooks({ load(url, context, next) { loaded.push(url); return next(url, co
 process.on('exit', () => writeFileSync('loaded.json', JSON.stringify(loaded)))
 `
 
-interface Started {
+interface GatewayStart {
   /** The resident memory when it listens, bytes. */
   readonly rss: number
   /** The addresses of the files that it has loaded. */
@@ -35,7 +35,7 @@ interface Started {
 }
 
 /** Runs `postern start` with one agent and SQLite until it listens. */
-async function startGateway(node: string): Promise<Started> {
+async function startGateway(node: string): Promise<GatewayStart> {
   const workingDir = mkdtempSync(join(directory, 'run-'))
   writeFileSync(join(workingDir, 'postern.config.json'), JSON.stringify(config))
   writeFileSync(join(workingDir, 'list-loaded.mjs'), listLoaded)

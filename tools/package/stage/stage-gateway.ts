@@ -101,20 +101,20 @@ const sources = {
  */
 function groupByStart(chunks: readonly OutputChunk[], root: string): CodeSplittingGroup[] {
   const loaders = new Map<string, string>()
-  const note = (loader: string, ids: readonly string[]) => {
+  const addLoader = (loader: string, ids: readonly string[]) => {
     for (const id of ids) loaders.set(id, [...(loaders.get(id)?.split(' ') ?? []), loader].join(' '))
   }
-  for (const [name, source] of Object.entries(sources)) note(name, listModules(findChunk(source), chunks))
+  for (const [name, source] of Object.entries(sources)) addLoader(name, listModules(findChunk(source), chunks))
   const neededLoaders = new Set(loaders.keys())
   for (const chunk of chunks.filter(({ fileName }) => fileName.startsWith('thread-')))
-    note(
+    addLoader(
       chunk.name,
       listModules(chunk, chunks, ({ imports, dynamicImports }) => [...imports, ...dynamicImports]),
     )
-  const sets = new Set([...neededLoaders].map(id => loaders.get(id) ?? ''))
-  return [...sets].map((set, index) => ({
-    name: set.includes(' ') ? `shared-${index}` : set,
-    test: id => neededLoaders.has(id) && loaders.get(id) === set,
+  const loaderSets = new Set([...neededLoaders].map(id => loaders.get(id) ?? ''))
+  return [...loaderSets].map((loaderSet, index) => ({
+    name: loaderSet.includes(' ') ? `shared-${index}` : loaderSet,
+    test: id => neededLoaders.has(id) && loaders.get(id) === loaderSet,
   }))
 
   function findChunk(source: string): OutputChunk {

@@ -52,8 +52,8 @@ const labels: Readonly<Record<string, readonly string[]>> = {
 async function renderMetrics(): Promise<string> {
   const counts = { messages: {}, deliveries: {}, refusals: 0, refused: [], stopped: { loop_guard: 0, hop_limit: 0 } }
   const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
-  using ends = new DisposableStack()
+  using resources = new DisposableStack()
   const metrics = createMetrics(store, { meter: createTokenMeter(), stageMeter: createStageMeter() }, Date.now)
-  ends.defer(metrics.close)
+  resources.defer(metrics.close)
   return await metrics.render()
 }

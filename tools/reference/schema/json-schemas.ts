@@ -49,15 +49,18 @@ export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): strin
 
 /** Writes apps/gateway/schemas/message.json: the message that an agent gets. */
 export function describeMessageSchema(comments: Pick<KeyComments, 'find'>): string {
-  return describeOne('NormalizedMessage', comments)
+  return describeMessageType('NormalizedMessage', comments)
 }
 
 /** Writes apps/gateway/schemas/response.json: the response that the gateway builds from an agent's answer. */
 export function describeResponseSchema(comments: Pick<KeyComments, 'find'>): string {
-  return describeOne('NormalizedResponse', comments)
+  return describeMessageType('NormalizedResponse', comments)
 }
 
-function describeOne(title: 'NormalizedMessage' | 'NormalizedResponse', comments: Pick<KeyComments, 'find'>): string {
+function describeMessageType(
+  title: 'NormalizedMessage' | 'NormalizedResponse',
+  comments: Pick<KeyComments, 'find'>,
+): string {
   const { schema, source } = documentedSchemas[title]
   const node = toJsonSchema(schema, 'output')
   addDescriptions(node, path => comments.find(source, path))

@@ -104,12 +104,12 @@ function describeKey(path: readonly string[], schema: Schema, { namedSchemas, ha
   }
 }
 
-interface BareSchema extends Pick<SchemaRow, 'isRequired' | 'default'> {
+interface UnwrappedSchema extends Pick<SchemaRow, 'isRequired' | 'default'> {
   readonly schema: Schema
 }
 
 /** Unwraps a schema that is optional or transformed. */
-export function unwrapSchema(schema: Schema): BareSchema {
+export function unwrapSchema(schema: Schema): UnwrappedSchema {
   const definition = definitionOf(schema)
   switch (definition.type) {
     case 'optional':
@@ -190,17 +190,17 @@ interface SchemaTableOptions {
 export function formatSchemaTable(schema: Schema, options: SchemaTableOptions): string {
   const { comments, source, namedSchemas, filter = () => true, defaults = {} } = options
   const rows = listSchemaRows(schema, namedSchemas).filter(filter)
-  const described = rows.map(row => ({ row, sentence: comments.find(source, row.path) }))
-  const silent = described.filter(({ row, sentence }) => sentence === '' && !row.hasKeys)
-  if (silent.length > 0) {
-    const keys = silent.map(({ row }) => formatPath(row.path)).join(', ')
+  const describedRows = rows.map(row => ({ row, sentence: comments.find(source, row.path) }))
+  const undescribedRows = describedRows.filter(({ row, sentence }) => sentence === '' && !row.hasKeys)
+  if (undescribedRows.length > 0) {
+    const keys = undescribedRows.map(({ row }) => formatPath(row.path)).join(', ')
     throw new Error(
       `Cannot describe ${keys} of ${source.name}: write a doc comment at each in ${source.file} or where it takes them from`,
     )
   }
   return formatMarkdownTable(
     ['key', 'value', 'meaning'],
-    described
+    describedRows
       .filter(({ sentence }) => sentence !== '')
       .map(({ row, sentence }) => [
         formatInlineCode(formatPath(row.path)),

@@ -34,7 +34,7 @@ export async function probeAborts({ quick, cores, progress }: ProbeOptions): Pro
   const open = await countStreams()
   if (open < count) throw new Error(`${count} streams are open, but ${open} listeners`)
   for (const socket of sockets) socket.destroy()
-  const remainingStreams = await waitUntilNone(countStreams)
+  const remainingStreams = await waitForNoStreams(countStreams)
   return [
     {
       case: 'A2A streams',
@@ -66,7 +66,7 @@ async function openStream(port: number, number: number): Promise<Socket> {
   return socket
 }
 
-async function waitUntilNone(count: () => Promise<number>): Promise<number> {
+async function waitForNoStreams(count: () => Promise<number>): Promise<number> {
   const until = performance.now() + settleMs
   let remainingStreams = await count()
   while (remainingStreams > 0 && performance.now() < until) {

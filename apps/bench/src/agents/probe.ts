@@ -35,11 +35,11 @@ export async function probeAgents({
   const counts = sizes[quick ? 'quick' : 'usual']
   const starts = { title: 'agents, start', rounds: Math.min(rounds, maxStarts), progress }
   const startRounds = await measureInterleaved(counts, starts, measureStart)
-  await using ends = new AsyncDisposableStack()
-  const makeCalls = createCallMakers(ends.use(await openAgentIssuer()))
+  await using resources = new AsyncDisposableStack()
+  const makeCalls = createCallMakers(resources.use(await openAgentIssuer()))
   const gateways: { readonly gateway: LaunchedGateway; readonly agents: number }[] = []
   for (const agents of counts) {
-    const gateway = ends.use(await launchAgents(agents))
+    const gateway = resources.use(await launchAgents(agents))
     gateways.push({ gateway, agents })
     progress(`agents: warming up ${agents}`)
     for (const portion of splitWarmUp(warmUp)) await measureCalls(gateway, await makeCalls(agents, portion))
@@ -90,8 +90,8 @@ export function pickAgent(call: number, agents: number): number {
 /** Measures the CPU time of a call, µs, all threads, until every message is done. */
 async function measureCalls(gateway: LaunchedGateway, requests: readonly Uint8Array[]): Promise<number> {
   const expected = (await gateway.countHandled()) + requests.length
-  const before = gateway.readUsage().cpuMs
+  const cpuMsBefore = gateway.readUsage().cpuMs
   await saturateServer({ port: gateway.port, connections, requests, isAccepted: isCompleted }, 600)
   while ((await gateway.countHandled()) < expected) await pauseFor(20)
-  return ((gateway.readUsage().cpuMs - before) * 1_000) / requests.length
+  return ((gateway.readUsage().cpuMs - cpuMsBefore) * 1_000) / requests.length
 }

@@ -2,23 +2,25 @@ import { expect, test } from 'vitest'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
 import { pairWithEarlier } from './pairs.ts'
 
-const [now, then, agent] = ['file:///now/gateway.ts', 'file:///then/gateway.ts', 'file:///now/agent.ts'].map(
-  text => new URL(text),
-) as [URL, URL, URL]
+const [presentEntry, earlierEntry, agentFile] = [
+  'file:///now/gateway.ts',
+  'file:///then/gateway.ts',
+  'file:///now/agent.ts',
+].map(text => new URL(text)) as [URL, URL, URL]
 const earlier: EarlierTree = {
   commit: 'abc123',
-  find: file => (file.href === now.href ? then : undefined),
+  find: file => (file.href === presentEntry.href ? earlierEntry : undefined),
   remove: async () => undefined,
 }
 
 test('pairWithEarlier() lists the server of the earlier commit after the present one', () => {
-  const ours = { name: 'Postern', note: 'durable', entry: now, setup: { tree: {} } }
+  const ours = { name: 'Postern', note: 'durable', entry: presentEntry, setup: { tree: {} } }
   expect(pairWithEarlier([ours], earlier)).toEqual([
     ours,
     {
       name: 'Postern, abc123',
       note: 'the same at abc123',
-      entry: then,
+      entry: earlierEntry,
       setup: { tree: {} },
       referenceName: 'Postern',
       aim: { atLeast: 0.97 },
@@ -27,7 +29,7 @@ test('pairWithEarlier() lists the server of the earlier commit after the present
 })
 
 test('pairWithEarlier() omits servers that the earlier commit lacks, or cannot run without a missing file', () => {
-  const unknown = { name: 'new case', note: '', entry: agent }
-  const unable = { name: 'new agent', note: '', entry: now, requiredFiles: [agent] }
-  expect(pairWithEarlier([unknown, unable], earlier)).toEqual([])
+  const unknownContender = { name: 'new case', note: '', entry: agentFile }
+  const incompleteContender = { name: 'new agent', note: '', entry: presentEntry, requiredFiles: [agentFile] }
+  expect(pairWithEarlier([unknownContender, incompleteContender], earlier)).toEqual([])
 })

@@ -57,9 +57,9 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
         content: `<p>${replyText}</p>`,
       })
       const activity = new Create({ id: new URL(`${id}/activity`), actor, to: PUBLIC_COLLECTION, object })
-      const before = sentCount
+      const sentBefore = sentCount
       await context.sendActivity({ identifier: author }, recipients, activity)
-      while (sentCount < before + count) await new Promise(resolve => setTimeout(resolve, 10))
+      while (sentCount < sentBefore + count) await new Promise(resolve => setTimeout(resolve, 10))
     },
   }
 })

@@ -26,7 +26,7 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
       const body = Buffer.from(formatCreateNote(sender, addressAgent('herald'), serial))
       const digest = formatDigestField(body)
       let next = 0
-      const sendRest = async () => {
+      const sendRemaining = async () => {
         while (next < count) {
           const index = next++
           const path = `/inboxes/${index}`
@@ -35,7 +35,7 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
           sentCount++
         }
       }
-      await Promise.all(Array.from({ length: width }, sendRest))
+      await Promise.all(Array.from({ length: width }, sendRemaining))
     },
   }
 })

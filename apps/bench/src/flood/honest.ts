@@ -43,10 +43,10 @@ export async function measureHonest(
 /** Measures accepted deliveries at the highest rate of the gateway. */
 export async function measureAccepted({ traffic, gateway }: HonestTraffic, count: number) {
   const requests = await traffic.prepare(count)
-  const before = await gateway.sample()
+  const sampleBefore = await gateway.sample()
   const { accepted, seconds } = await saturateServer(loadOf(gateway, requests))
-  const { cpu } = await settleServer(gateway, before.handled + accepted)
-  return { perSecond: accepted / seconds, cpuMicros: (cpu - before.cpu) / accepted }
+  const { cpu } = await settleServer(gateway, sampleBefore.handled + accepted)
+  return { perSecond: accepted / seconds, cpuMicros: (cpu - sampleBefore.cpu) / accepted }
 }
 
 function loadOf({ port }: ServerProcess, requests: readonly Uint8Array[]) {

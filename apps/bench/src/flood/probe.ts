@@ -87,10 +87,10 @@ async function measureBeside({ kind, times }: FloodPlan, stage: Stage): Promise<
 async function measureRefused({ kind, times }: FloodPlan, { flooder, gateway, perSecond }: Stage): Promise<number> {
   const count = times * perSecond
   await orderFlood(flooder, { step: 'ready', kind, count })
-  const before = await gateway.sample()
+  const sampleBefore = await gateway.sample()
   await orderFlood(flooder, { step: 'go', port: gateway.port, perSecond: count })
-  const { cpu } = await settleServer(gateway, before.handled)
-  return (cpu - before.cpu) / count
+  const { cpu } = await settleServer(gateway, sampleBefore.handled)
+  return (cpu - sampleBefore.cpu) / count
 }
 
 function orderFlood(flooder: ServerProcess, order: FloodOrder): Promise<unknown> {

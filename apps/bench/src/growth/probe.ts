@@ -14,7 +14,7 @@ import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 import type { Cost } from './stock.ts'
-import { answering } from './stock.ts'
+import { answeringAgent } from './stock.ts'
 import type { StockOrder } from './stocker.ts'
 
 const title = 'Growth'
@@ -64,7 +64,7 @@ async function measureLines(
   rounds: number,
   { cores, progress }: ProbeOptions,
 ): Promise<Costs> {
-  using traffic = await openTraffic({ agent: answering, senders: 32 })
+  using traffic = await openTraffic({ agent: answeringAgent, senders: 32 })
   const tree = { network: { loopback: traffic.fediverse.loopback } }
   await using servers = new AsyncDisposableStack()
   const gateways: ServerProcess[] = []
@@ -80,11 +80,11 @@ async function measureLines(
 /** Measures posts from their arrival, through the agent, to the delivery of the answers to their authors. */
 async function measureLine(gateway: ServerProcess, traffic: Traffic, count: number): Promise<Cost> {
   const requests = await traffic.prepare(count)
-  const before = await gateway.sample()
+  const sampleBefore = await gateway.sample()
   const startedAt = performance.now()
   await saturateServer({ port: gateway.port, connections: 24, requests, isAccepted: isAccepted202 })
-  const { cpu, doneAt } = await settleServer(gateway, before.handled + count)
-  return { cpuMicros: (cpu - before.cpu) / count, wallMicros: ((doneAt - startedAt) * 1000) / count }
+  const { cpu, doneAt } = await settleServer(gateway, sampleBefore.handled + count)
+  return { cpuMicros: (cpu - sampleBefore.cpu) / count, wallMicros: ((doneAt - startedAt) * 1000) / count }
 }
 
 const descriptions = {

@@ -56,15 +56,15 @@ async function finishPortion(store: Store): Promise<void> {
   }
 }
 
-export const answering = 'brief'
+export const answeringAgent = 'brief'
 const people = 5_000
 /** The interval, in messages, at which a new conversation begins; the others continue one that is at most `reach` messages old. */
 const newThreadEvery = 2
-const reach = 2_000
+const maxReplyDistance = 2_000
 const recipientOf = (agent: string) => `@${agent}@${gatewayHost}`
 
 /** Makes the message of this number in the form of the ActivityPub channel: from one of thousands of people, half of them replies. */
-export function makeIntake(number: number, agent = answering): Intake {
+export function makeIntake(number: number, agent = answeringAgent): Intake {
   const host = `people-${number % 500}.test`
   const actorId = `https://${host}/users/user${number % people}`
   const object = objectOf(number)
@@ -115,12 +115,12 @@ function makeAnswer({ content, message }: Turn): Answer {
       id,
       thread_id: content.thread_id,
       in_reply_to: content.id,
-      sender: recipientOf(answering),
+      sender: recipientOf(answeringAgent),
       parts: [{ kind: 'text', mime: 'text/markdown', content: 'At 21:40; bicycles travel free.' }],
       status: 'completed',
       created_at: new Date().toISOString(),
     },
-    aliases: [`https://${gatewayHost}/agents/${answering}/posts/${id}`],
+    aliases: [`https://${gatewayHost}/agents/${answeringAgent}/posts/${id}`],
     isListed: true,
     deliveries: [{ to: inbox, target: { reply: { visibility: 'public' }, inbox } }],
   }
@@ -132,6 +132,6 @@ function objectOf(number: number): string {
 
 /** Picks an earlier message, spread evenly, and the same in every run. */
 function pickEarlier(number: number): number {
-  const step = 1 + ((number * 7_919) % reach)
+  const step = 1 + ((number * 7_919) % maxReplyDistance)
   return Math.max(0, number - step)
 }

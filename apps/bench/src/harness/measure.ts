@@ -29,10 +29,10 @@ interface RoundOptions {
 /** Saturates a server, waits until it has handled everything it accepted, then measures its latency at a moderate load. */
 export async function measureRound({ server, load, seconds }: RoundOptions): Promise<RoundResult> {
   const reserved = Math.ceil((load.requests.length * pacedShare) / 2 / (1 + pacedShare / 2))
-  const before = await server.sample()
+  const sampleBefore = await server.sample()
   const saturated = await saturateServer({ ...load, requests: load.requests.slice(0, -reserved) }, seconds)
   const { rss } = await server.sample()
-  const after = await settleServer(server, before.handled + saturated.accepted)
+  const sampleAfter = await settleServer(server, sampleBefore.handled + saturated.accepted)
   const perSecond = saturated.accepted / saturated.seconds
   const pacedRate = perSecond * pacedShare
   const remainingRequests = load.requests.slice(
@@ -40,9 +40,9 @@ export async function measureRound({ server, load, seconds }: RoundOptions): Pro
     saturated.accepted + Math.ceil((pacedRate * seconds) / 2),
   )
   const paced = await paceServer({ ...load, requests: remainingRequests }, pacedRate)
-  await settleServer(server, after.handled + paced.accepted)
+  await settleServer(server, sampleAfter.handled + paced.accepted)
   return {
-    cpuMicros: (after.cpu - before.cpu) / saturated.accepted,
+    cpuMicros: (sampleAfter.cpu - sampleBefore.cpu) / saturated.accepted,
     perSecond,
     p99: quantile(paced.latencies, 0.99),
     rss,

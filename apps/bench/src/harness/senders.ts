@@ -63,14 +63,14 @@ async function sendOrder(
   { unit, count, nextOrder }: SenderRace,
 ): Promise<Cost> {
   const arrivedBefore = (await sink.sample()).handled
-  const before = await server.sample()
+  const sampleBefore = await server.sample()
   const startedAt = performance.now()
   await server.work(nextOrder())
   const seconds = (performance.now() - startedAt) / 1000
-  const { cpu } = await settleServer(server, before.handled + count)
+  const { cpu } = await settleServer(server, sampleBefore.handled + count)
   const arrived = (await sink.sample()).handled - arrivedBefore
   if (arrived !== count) throw new Error(`${arrived} of ${count} ${unit} arrived`)
-  return { perSecond: count / seconds, cpuMicros: (cpu - before.cpu) / count }
+  return { perSecond: count / seconds, cpuMicros: (cpu - sampleBefore.cpu) / count }
 }
 
 function toFigure(

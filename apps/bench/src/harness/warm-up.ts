@@ -36,9 +36,9 @@ export async function warmUpServers(
     for (const [index, { server, variant }] of servers.entries()) {
       const requests = requestsByVariant.get(variant) ?? (await load.prepare(portion, variant))
       requestsByVariant.set(variant, requests)
-      const before = await server.sample()
+      const sampleBefore = await server.sample()
       const outcome = await saturateServer({ ...load, port: server.port, requests }, patienceSeconds)
-      await settleServer(server, before.handled + outcome.accepted)
+      await settleServer(server, sampleBefore.handled + outcome.accepted)
       rates[index] = outcome.accepted / outcome.seconds
     }
   }

@@ -11,7 +11,7 @@ import { formatRun, webAuth } from '../web/case.ts'
 import { writeOddMail } from './odd-mails.ts'
 
 const recipient = `silent@${gatewayHost}`
-const run = process.pid.toString(36)
+const runId = process.pid.toString(36)
 let serial = 0
 const webLimits = { threads_per_owner: 1e9, entries_per_owner: 1e9, bytes_per_owner: 1e15 }
 
@@ -31,13 +31,13 @@ export async function openMix(): Promise<Mix> {
   const traffic = await openTraffic({ agent: 'brief', senders: 200, keys: 'ed25519' })
   const [simulation, issuer] = [await openSimulation(), await openAgentIssuer()]
   const [call, stream] = [createCallMaker(issuer, 'SendMessage'), createCallMaker(issuer, 'SendStreamingMessage')]
-  const post = () => first(traffic.prepare(1))
-  const send = () => first(call(1, 'jwt'))
-  const follow = () => first(stream(1, 'jwt'))
+  const post = () => takeFirstRequest(traffic.prepare(1))
+  const send = () => takeFirstRequest(call(1, 'jwt'))
+  const follow = () => takeFirstRequest(stream(1, 'jwt'))
   const chat = writeRun
-  const oddMail = async () => formatMail(writeOddMail(serial++, run))
+  const oddMail = async () => formatMail(writeOddMail(serial++, runId))
   const mail = alternate([() => writeLetter(simulation.mail), oddMail])
-  const parties = [post, send, mail, chat, post, send, chat, post, follow, post]
+  const requestMakers = [post, send, mail, chat, post, send, chat, post, follow, post]
   return {
     tree: {
       origin: `https://${gatewayHost}`,
@@ -51,7 +51,7 @@ export async function openMix(): Promise<Mix> {
       web: { enabled: true, auth: webAuth, limits: webLimits },
       network: { dns: simulation.network.dns, loopback: { ...traffic.fediverse.loopback, ...issuer.loopback } },
     },
-    makeMixed: alternate(parties),
+    makeMixed: alternate(requestMakers),
     makeOddMail: oddMail,
     async [Symbol.asyncDispose]() {
       traffic.fediverse.close()
@@ -61,7 +61,7 @@ export async function openMix(): Promise<Mix> {
   }
 }
 
-async function first(requests: Promise<readonly Uint8Array[]>): Promise<Uint8Array> {
+async function takeFirstRequest(requests: Promise<readonly Uint8Array[]>): Promise<Uint8Array> {
   return (await requests)[0] as Uint8Array
 }
 
@@ -71,12 +71,12 @@ function alternate(makers: readonly Make[]): Make {
 }
 
 async function writeRun(): Promise<Uint8Array> {
-  const id = `${run}-${serial++}`
+  const id = `${runId}-${serial++}`
   return formatRun('/api/v1/agent/runs', id, letterText(id))
 }
 
 async function writeLetter(mail: SimMail): Promise<Uint8Array> {
-  const id = `${run}-${serial++}`
+  const id = `${runId}-${serial++}`
   const from = 'Alice <alice@alice.test>'
   const { octets } = await mail.compose({ from, to: recipient, subject: id, text: letterText(id), html: html(id) })
   return formatMail(octets, 'alice@alice.test')

@@ -7,7 +7,7 @@ import type { Usage } from '../servers/process-usage.ts'
 import { readMemoryField, readProcessUsage } from '../servers/process-usage.ts'
 import { buildProgram, readPort, spawnProgram } from '../servers/program.ts'
 
-const report = new URL('./memory-report.mjs', import.meta.url).href
+const reportModule = new URL('./memory-report.mjs', import.meta.url).href
 
 const operatorToken = 'bench-operator-token'
 
@@ -46,7 +46,7 @@ export async function launchGateway(tree: object): Promise<LaunchedGateway> {
   writeFileSync(join(directory, 'postern.config.json'), JSON.stringify({ ...tree, data: directory }))
   const reportPath = join(directory, 'memory.json')
   const environment = {
-    NODE_OPTIONS: `--import ${report}`,
+    NODE_OPTIONS: `--import ${reportModule}`,
     POSTERN_OPERATOR_TOKEN: operatorToken,
     BENCH_MEMORY_REPORT: reportPath,
   }
@@ -64,7 +64,7 @@ export async function launchGateway(tree: object): Promise<LaunchedGateway> {
     async readMemory() {
       rmSync(reportPath, { force: true })
       child.kill('SIGUSR2')
-      return readTold(reportPath)
+      return readReport(reportPath)
     },
     async countHandled() {
       const headers = { authorization: `Bearer ${operatorToken}` }
@@ -81,7 +81,7 @@ export async function launchGateway(tree: object): Promise<LaunchedGateway> {
   }
 }
 
-async function readTold(file: string): Promise<MemoryReport> {
+async function readReport(file: string): Promise<MemoryReport> {
   while (true) {
     try {
       return JSON.parse(readFileSync(file, 'utf8'))

@@ -24,9 +24,9 @@ export function runSendingGateway<Setup, Order>(createGateway: (setup: Setup) =>
       port: 0,
       handled: countSent,
       async work(order) {
-        const before = await countSent()
+        const sentBefore = await countSent()
         const count = await admit(gateway.store, order as Order)
-        while ((await countSent()) < before + count) await new Promise(resolve => setTimeout(resolve, 10))
+        while ((await countSent()) < sentBefore + count) await new Promise(resolve => setTimeout(resolve, 10))
       },
       close,
     }

@@ -46,15 +46,15 @@ export const limitedPlans: readonly PostgresPlan[] = [
 export async function probeHeldGateways(options: ProbeOptions): Promise<readonly Figure[]> {
   const { rounds, seconds, warmUp, cores, progress } = options
   process.env.PGPASSWORD = password
-  await using ends = new AsyncDisposableStack()
-  const cluster = await startCluster(ends, cores?.server)
-  const makeCalls = createCallMaker(ends.use(await openAgentIssuer()), 'SendMessage')
+  await using resources = new AsyncDisposableStack()
+  const cluster = await startCluster(resources, cores?.server)
+  const makeCalls = createCallMaker(resources.use(await openAgentIssuer()), 'SendMessage')
   const contenders: PostgresContender[] = []
   for (const plan of limitedPlans) {
     // The groups outlive the gateways in them.
-    const shares = Array.from({ length: plan.gateways }, () => ends.use(openCpuShare(share)))
+    const shares = Array.from({ length: plan.gateways }, () => resources.use(openCpuShare(share)))
     const store = `postgres:///postgres?host=${cluster.directory}&port=${cluster.port}&user=postern&schema=${plan.schema}`
-    const servers = await startGateways(plan.gateways, { store }, ends, cores?.load)
+    const servers = await startGateways(plan.gateways, { store }, resources, cores?.load)
     progress(`postgres-held: warming up ${plan.name}`)
     await warmUpGateways(servers, makeCalls, { count: warmUp, connections })
     for (const [index, { pid }] of servers.entries()) shares[index]?.hold(pid)

@@ -27,13 +27,13 @@ export async function probeFarPostgres(options: ProbeOptions): Promise<readonly 
 }
 
 async function probeAt(delayMs: number, { rounds, warmUp, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
-  await using ends = new AsyncDisposableStack()
-  const cluster = await startCluster(ends)
+  await using resources = new AsyncDisposableStack()
+  const cluster = await startCluster(resources)
   const proxy = await openDelayedProxy({ targetPort: cluster.port, delayMs })
-  ends.defer(proxy.close)
+  resources.defer(proxy.close)
   const contenders: PostgresContender[] = []
-  for (const gateways of [1, 2, 4]) contenders.push(await openContender(gateways, proxy.port, ends))
-  const makeCalls = createCallMaker(ends.use(await openAgentIssuer()), 'SendMessage')
+  for (const gateways of [1, 2, 4]) contenders.push(await openContender(gateways, proxy.port, resources))
+  const makeCalls = createCallMaker(resources.use(await openAgentIssuer()), 'SendMessage')
   progress(`postgres-far: warming up, ${delayMs} ms away`)
   const warming = { count: Math.min(warmUp, maxWarmUp), connections: atOnce }
   for (const { servers } of contenders) await warmUpGateways(servers, makeCalls, warming)
@@ -48,13 +48,17 @@ async function probeAt(delayMs: number, { rounds, warmUp, quick, progress }: Pro
 
 const agents = { brief: { use: findAgentModule('brief'), concurrency }, silent: { use: findAgentModule('silent') } }
 
-async function openContender(gateways: number, port: number, ends: AsyncDisposableStack): Promise<PostgresContender> {
+async function openContender(
+  gateways: number,
+  port: number,
+  resources: AsyncDisposableStack,
+): Promise<PostgresContender> {
   const store = `postgres://postern:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres?schema=far${gateways}`
   return {
     name: `${numbers[gateways - 1]} gateway${gateways > 1 ? 's' : ''}`,
     note: `${atOnce} at once of each gateway`,
     gateways,
-    servers: await startGateways(gateways, { store, agents }, ends),
+    servers: await startGateways(gateways, { store, agents }, resources),
     ...(gateways > 1 && { referenceName: 'one gateway' }),
   }
 }

@@ -33,11 +33,11 @@ export interface PostgresContender extends PostgresPlan {
  * Starts a PostgreSQL server, which `ends` removes. The load has the whole machine.
  * @param core the core that the server is kept to; default: it has the whole machine, too
  */
-export async function startCluster(ends: AsyncDisposableStack, core?: number): ReturnType<typeof createCluster> {
+export async function startCluster(resources: AsyncDisposableStack, core?: number): ReturnType<typeof createCluster> {
   const programs = findPostgres()
   if (!programs) throw new Error('no PostgreSQL server is installed here')
   const cluster = await createCluster({ programs, settings: ['max_connections=200'] })
-  ends.defer(cluster.remove)
+  resources.defer(cluster.remove)
   // Child processes inherit the core of this thread.
   if (core !== undefined) pinThisThread(core)
   await cluster.start()
@@ -52,12 +52,12 @@ export async function startCluster(ends: AsyncDisposableStack, core?: number): R
 export async function startGateways(
   gateways: number,
   extraConfig: object,
-  ends: AsyncDisposableStack,
+  resources: AsyncDisposableStack,
   core?: number,
 ): Promise<readonly ServerProcess[]> {
   const ours = describeBenchGateway({ a2a: { auth: { anonymous: true }, limits }, ...extraConfig })
   const servers: ServerProcess[] = []
-  while (servers.length < gateways) servers.push(ends.use(await startServer({ ...ours, core })))
+  while (servers.length < gateways) servers.push(resources.use(await startServer({ ...ours, core })))
   return servers
 }
 
@@ -85,7 +85,7 @@ export async function measureRate(
 ): Promise<number> {
   const countTurns = async () =>
     (await Promise.all(servers.map(server => server.sample()))).reduce((sum, { handled }) => sum + handled, 0)
-  const before = await countTurns()
+  const turnsBefore = await countTurns()
   const startedAt = performance.now()
   const saturate = ({ port }: ServerProcess, serverIndex: number) => {
     const requests = calls.filter((_, index) => index % servers.length === serverIndex)
@@ -93,7 +93,7 @@ export async function measureRate(
   }
   await Promise.all(servers.map(saturate))
   const seconds = (performance.now() - startedAt) / 1_000
-  const turns = (await countTurns()) - before
+  const turns = (await countTurns()) - turnsBefore
   if (turns !== calls.length) throw new Error(`${calls.length} calls were answered, and agents had ${turns} turns`)
   return calls.length / seconds
 }

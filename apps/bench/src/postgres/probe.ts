@@ -43,15 +43,15 @@ const plans: readonly PostgresPlan[] = [
  */
 export async function probePostgres({ rounds, warmUp, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
   process.env.PGPASSWORD = password
-  await using ends = new AsyncDisposableStack()
-  const cluster = await startCluster(ends)
-  const makeCalls = createCallMaker(ends.use(await openAgentIssuer()), 'SendMessage')
+  await using resources = new AsyncDisposableStack()
+  const cluster = await startCluster(resources)
+  const makeCalls = createCallMaker(resources.use(await openAgentIssuer()), 'SendMessage')
   const contenders: PostgresContender[] = []
   const urlOf = (schema: string) =>
     `postgres:///postgres?host=${cluster.directory}&port=${cluster.port}&user=postern&schema=${schema}`
   for (const plan of plans) {
     const store = plan.schema && { store: urlOf(plan.schema) }
-    const servers = await startGateways(plan.gateways, { ...store }, ends)
+    const servers = await startGateways(plan.gateways, { ...store }, resources)
     progress(`postgres: warming up ${plan.name}`)
     await warmUpGateways(servers, makeCalls, { count: warmUp, connections: atOnce / servers.length })
     contenders.push({ ...plan, servers })

@@ -18,11 +18,11 @@ const afterwardsMs = 300
 /** Measures how long one hostile mail blocks all other work. */
 export async function probeStall({ rounds, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const entry = new URL('./ours.ts', import.meta.url)
-  await using ends = new AsyncDisposableStack()
+  await using resources = new AsyncDisposableStack()
   const simulation = await openSimulation()
-  ends.defer(simulation.close)
+  resources.defer(simulation.close)
   const setup = { dns: simulation.network.dns }
-  const server = ends.use(await startServer({ entry, setup, core: undefined, nodeFlags }))
+  const server = resources.use(await startServer({ entry, setup, core: undefined, nodeFlags }))
   const stalls = await measureInterleaved(hostileInputs, { title: 'stall', rounds, progress }, (input, round) =>
     measureStall(server, input, `${process.pid}-${round}-${hostileInputs.indexOf(input)}`),
   )

@@ -36,11 +36,11 @@ type Costs = ReadonlyMap<string, number>
 /** Measures one more entry and a page of 50 in each dialect, in one conversation that has few or very many entries already. */
 export async function probeTranscript({ rounds, quick, full, progress }: ProbeOptions): Promise<readonly Figure[]> {
   using base = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
-  await using ends = new AsyncDisposableStack()
+  await using resources = new AsyncDisposableStack()
   const stocks: StockedStore[] = []
   for (const mark of marks[full ? 'full' : quick ? 'quick' : 'usual']) {
     progress(`transcript: storing ${mark} entries`)
-    stocks.push(ends.use(await stockThread(base.path, mark)))
+    stocks.push(resources.use(await stockThread(base.path, mark)))
   }
   return toFigures(stocks, await measureInterleaved(stocks, { title: 'transcript', rounds, progress }, measure))
 }
@@ -79,9 +79,9 @@ function makeEntry({ thread_id }: ThreadKey, number: number): EntryBody {
 async function measure({ transcript, thread, mark }: StockedStore): Promise<Costs> {
   const costs = new Map<string, number>()
   const time = async (name: string, work: (number: number) => Promise<unknown>) => {
-    const before = process.cpuUsage()
+    const cpuBefore = process.cpuUsage()
     for (let number = 0; number < turns; number++) await work(number)
-    const { user, system } = process.cpuUsage(before)
+    const { user, system } = process.cpuUsage(cpuBefore)
     costs.set(name, (user + system) / turns)
   }
   for (const format of formatNames) {

@@ -12,7 +12,7 @@ export type ClientSystem = Pick<System, 'fetch' | 'openStream' | 'now' | 'sleep'
 
 /** An agent whose card was found and verified. */
 export interface KnownAgent {
-  readonly to: FollowTaskDeps['to']
+  readonly to: FollowTaskDeps['agentInterface']
   /** The only origin that a link of a policy may lead to. */
   readonly origin: string
   readonly canPush: boolean
@@ -72,7 +72,7 @@ export function createAgentClient({ config, keys, system, closing }: LineDeps): 
   }
 
   const lineTo = ({ to }: KnownAgent, signal: AbortSignal): FollowTaskDeps => ({
-    to,
+    agentInterface: to,
     system,
     signal,
     maxBytes: maxAnswer,
@@ -82,8 +82,8 @@ export function createAgentClient({ config, keys, system, closing }: LineDeps): 
 
   return {
     async find(address) {
-      const before = knownAgents.get(address)
-      if (before) return before
+      const knownAgent = knownAgents.get(address)
+      if (knownAgent) return knownAgent
       const agent = await within(times.lookupMs, signal => resolve(address, signal))
       knownAgents.set(address, agent, times.keptMs)
       return agent

@@ -14,16 +14,16 @@ export function createAgentSlots({
   agentsDomain,
 }: Pick<ConnectorConfig, 'limits' | 'agentsDomain'>): AcquireSlots {
   const tooMany = 'You are waiting for several agents already'
-  const slots = createCallSlots({ total: limits.calls, perKey: limits.callsPerPerson }, tooMany)
+  const personSlots = createCallSlots({ total: limits.calls, perKey: limits.callsPerPerson }, tooMany)
   // Foreign agents that never finish leave slots for agents that work.
-  const elsewhere = createCallSlots(
+  const foreignSlots = createCallSlots(
     { total: Math.ceil(limits.calls / 2), perKey: Math.ceil(limits.calls / 4) },
     'Too many are waiting for agents there already',
   )
   return function acquireSlots({ id }, address) {
     const domain = address.slice(address.lastIndexOf('@') + 1)
-    const release = domain === agentsDomain ? () => {} : elsewhere(domain)
-    return acquireBoth(release, () => slots(id))
+    const release = domain === agentsDomain ? () => {} : foreignSlots(domain)
+    return acquireBoth(release, () => personSlots(id))
   }
 }
 
@@ -47,7 +47,7 @@ export function createCallSlots(
   refusalText: string,
 ): (key: string) => () => void {
   const refuse = () => new Rejection('rate_limited', refusalText, { retryAfter: 5 })
-  const inAll = createOpenCount(total, refuse)
-  const ofKey = createOpenCount(perKey, refuse)
-  return key => acquireBoth(inAll('all'), () => ofKey(key))
+  const acquireTotal = createOpenCount(total, refuse)
+  const acquireOfKey = createOpenCount(perKey, refuse)
+  return key => acquireBoth(acquireTotal('all'), () => acquireOfKey(key))
 }

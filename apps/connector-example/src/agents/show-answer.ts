@@ -39,7 +39,7 @@ function showPolicy(
   policy: Policy,
   { taskId }: FinishedAnswer,
   { room, entryId, origin, task: { address, person: decider } }: AnswerLocation,
-  book: OpenRequirements,
+  openRequirements: OpenRequirements,
 ): RequirementView {
   const { kind, title, message, action_label: label, state, retry_after_seconds: wait } = policy
   const isOpen = isRequirementKind(kind) && decider !== undefined && taskId !== undefined
@@ -55,7 +55,7 @@ function showPolicy(
     ...(wait !== undefined && { retryAfterSeconds: wait }),
     ...(isOpen && { decider }),
     ...(isOurs && {
-      token: book.add({ room: room.name, entryId, address, taskId, kind, inReplyToState: state, decider }),
+      token: openRequirements.add({ room: room.name, entryId, address, taskId, kind, inReplyToState: state, decider }),
     }),
     status: isOpen ? 'open' : 'told',
   }
@@ -116,7 +116,7 @@ interface ReadAnswer {
 const maxText = 16_000
 const maxPolicies = 5
 /** Matches characters that reverse the reading direction of a line, or are invisible. */
-const unseen = /[[\p{Cc}\p{Bidi_Control}]--[\n\t]]/gv
+const hiddenCharacters = /[[\p{Cc}\p{Bidi_Control}]--[\n\t]]/gv
 
 /**
  * Reads an A2A answer, which says a policy twice: in words, for those who know nothing else, and as data. The words are left out, because
@@ -132,8 +132,8 @@ function readPolicy(part: Part): readonly Policy[] {
   if (part.kind !== 'artifact' || part.artifact_type !== 'data' || part.bytes_ref.kind !== 'inline') return []
   const data = parseJsonText(Buffer.from(part.bytes_ref.data_base64, 'base64').toString()) as unknown
   const { kind, policy } = (data ?? {}) as { readonly kind?: unknown; readonly policy?: unknown }
-  const read = kind === 'policy' ? policySchema.safeParse(policy) : undefined
-  return read?.success ? [read.data] : []
+  const parsedPolicy = kind === 'policy' ? policySchema.safeParse(policy) : undefined
+  return parsedPolicy?.success ? [parsedPolicy.data] : []
 }
 
 function readWords(part: Part, policies: readonly Policy[]): string {
@@ -143,7 +143,7 @@ function readWords(part: Part, policies: readonly Policy[]): string {
 }
 
 export function cleanAnswerText(text: string): string {
-  return text.replace(/\r\n?/g, '\n').replace(unseen, '')
+  return text.replace(/\r\n?/g, '\n').replace(hiddenCharacters, '')
 }
 
 function dropWords(text: string, { title, message, url, action_label: label }: Policy): string {

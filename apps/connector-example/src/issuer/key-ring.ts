@@ -67,9 +67,9 @@ export async function openKeyRing(path: string, now: () => number): Promise<Conn
     const loadedKey = keysById.get(kid)
     if (loadedKey) return loadedKey
     const privateKey = createPrivateKey({ key, format: 'jwk' })
-    const made = { kid, privateKey, publicKey: createPublicKey(privateKey) }
-    keysById.set(kid, made)
-    return made
+    const loaded = { kid, privateKey, publicKey: createPublicKey(privateKey) }
+    keysById.set(kid, loaded)
+    return loaded
   }
 
   /** Finds the position of the newest key whose time has come. */
@@ -120,12 +120,12 @@ export function issuersOf({ origin }: Pick<ConnectorConfig, 'origin'>): {
   return { host, did: `did:web:${host}` }
 }
 
-type Described = Pick<ConnectorConfig, 'origin' | 'name'>
+type ConnectorIdentity = Pick<ConnectorConfig, 'origin' | 'name'>
 
 /** Creates the routes of our public documents: Connector Card, DID document, keys of our tokens. */
-export function createDocumentRoutes(config: Described, keys: ConnectorKeyRing): Hono {
+export function createDocumentRoutes(config: ConnectorIdentity, keys: ConnectorKeyRing): Hono {
   const { host, did } = issuersOf(config)
-  const all = () => [...keys.active(), ...keys.previous()]
+  const listKeys = () => [...keys.active(), ...keys.previous()]
   const card = () =>
     writeConnectorCard({
       issuer: host,
@@ -139,9 +139,9 @@ export function createDocumentRoutes(config: Described, keys: ConnectorKeyRing):
     '/.well-known/did.json': () =>
       writeDidDocument(
         did,
-        all().map(({ kid, publicKey }) => ({ fragment: kid, publicKey })),
+        listKeys().map(({ kid, publicKey }) => ({ fragment: kid, publicKey })),
       ),
-    [keySetPath]: () => ({ keys: writeConnectorCard({ issuer: host, keys: all() }).keys }),
+    [keySetPath]: () => ({ keys: writeConnectorCard({ issuer: host, keys: listKeys() }).keys }),
   }
   const routes = new Hono()
   for (const [path, write] of Object.entries(writers)) {

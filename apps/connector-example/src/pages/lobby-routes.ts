@@ -9,7 +9,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import type { ConnectorConfig } from '../config.ts'
 import type { Rooms } from '../rooms/rooms.ts'
 import type { Sessions } from '../rooms/session.ts'
-import { makePerson } from '../rooms/session.ts'
+import { createPerson } from '../rooms/session.ts'
 import type { Viewer } from './page.ts'
 import { renderLobby, renderLogin } from './page.ts'
 
@@ -35,17 +35,17 @@ export function createLobbyRoutes(deps: LobbyDeps): Hono {
     .post('/login', async context => {
       checkOwnPage(context)
       logins.consume(visitorNetwork(context, config))
-      const person = makePerson((await readForm(context.req.raw)).get('name') ?? '')
+      const person = createPerson((await readForm(context.req.raw)).get('name') ?? '')
       setCookie(context, cookieName(config), sessions.issue(person), cookie)
       return context.redirect(`/rooms/${first}`, 303)
     })
     .post('/logout', async context => {
-      await takeForm(context, deps)
+      await readCheckedForm(context, deps)
       deleteCookie(context, cookieName(config), cookie)
       return context.redirect('/', 303)
     })
     .post('/rooms', async context => {
-      const { form } = await takeForm(context, deps)
+      const { form } = await readCheckedForm(context, deps)
       openings.consume(visitorNetwork(context, config))
       const { name } = rooms.open(form.get('name') ?? '')
       return context.redirect(`/rooms/${name}`, 303)
@@ -98,7 +98,7 @@ export function requireViewer(context: Context, deps: VisitDeps): Viewer {
 }
 
 /** Reads a form that a logged-in person submits from a page of ours, and checks its token. @throws Rejection */
-export async function takeForm(
+export async function readCheckedForm(
   context: Context,
   rooms: VisitDeps,
 ): Promise<{ readonly viewer: Viewer; readonly form: URLSearchParams }> {

@@ -80,18 +80,18 @@ interface RoomView {
 }
 
 export function renderRoom({ room, entries, revision, viewer, maxChars }: RoomView): Markup {
-  const here = `/rooms/${room.name}`
+  const roomPath = `/rooms/${room.name}`
   return renderPage(
     { title: room.name, script: '/static/room.js' },
     html`<h1>${room.name}</h1>
 ${renderHead(viewer)}
 <p>Here: ${[...room.people.values()].map(({ name }) => html`<bdi>${name}</bdi> `)}</p>
-<ol id="entries" data-events="${here}/events?after=${revision}">${entries.map(entry => renderEntry(entry, here, viewer))}</ol>
-<form method="post" action="${here}/messages" id="say">${renderTokenField(viewer)}
+<ol id="entries" data-events="${roomPath}/events?after=${revision}">${entries.map(entry => renderEntry(entry, roomPath, viewer))}</ol>
+<form method="post" action="${roomPath}/messages" id="say">${renderTokenField(viewer)}
 <textarea name="text" required maxlength="${maxChars}" rows="3" aria-label="Message" placeholder="@agent@domain …"></textarea>
 <button>Say it</button>
 </form>
-<p><a href="${here}">Look what is new</a> · <a href="/">Other rooms</a></p>`,
+<p><a href="${roomPath}">Look what is new</a> · <a href="/">Other rooms</a></p>`,
   )
 }
 

@@ -11,7 +11,7 @@ import { cleanAnswerText } from '../agents/show-answer.ts'
 import type { RoomDecision } from '../rooms/requirements.ts'
 import type { Room, RoomEntry, Rooms } from '../rooms/rooms.ts'
 import type { LobbyDeps } from './lobby-routes.ts'
-import { requireViewer, takeForm, visitorNetwork } from './lobby-routes.ts'
+import { readCheckedForm, requireViewer, visitorNetwork } from './lobby-routes.ts'
 import type { Viewer } from './page.ts'
 import { renderEntry, renderRoom } from './page.ts'
 
@@ -26,8 +26,8 @@ const outcomes: Readonly<Record<string, RoomDecision['outcome']>> = { grant: 'gr
 export function createRoomRoutes(deps: ChatDeps): Hono {
   const { config, rooms, dispatch, closing } = deps
   const { limits } = config
-  const takeWindow = createWindows(config)
-  const takeSaid = createRoomForms(deps)
+  const acquireStream = createStreamLimits(config)
+  const readRoomForm = createRoomFormReader(deps)
 
   return new Hono()
     .get('/rooms/:room', context => {
@@ -39,7 +39,7 @@ export function createRoomRoutes(deps: ChatDeps): Hono {
       return context.html(renderRoom({ room, entries, revision, viewer, maxChars: limits.textChars }))
     })
     .post('/rooms/:room/messages', async context => {
-      const { room, person, form } = await takeSaid(context)
+      const { room, person, form } = await readRoomForm(context)
       const text = cleanAnswerText(form.get('text') ?? '').trim()
       if (text === '') throw new Rejection('malformed', 'Nothing was said')
       if (text.length > limits.textChars) throw new Rejection('too_large', 'That is too long')
@@ -47,7 +47,7 @@ export function createRoomRoutes(deps: ChatDeps): Hono {
       return context.redirect(`/rooms/${room.name}`, 303)
     })
     .post('/rooms/:room/decisions', async context => {
-      const { room, person, form } = await takeSaid(context)
+      const { room, person, form } = await readRoomForm(context)
       const outcome = outcomes[form.get('decision') ?? '']
       if (outcome === undefined) throw new Rejection('malformed', 'Neither yes nor no')
       dispatch.decide(room, person, { token: form.get('requirement') ?? '', outcome })
@@ -58,20 +58,26 @@ export function createRoomRoutes(deps: ChatDeps): Hono {
       const viewer = requireViewer(context, deps)
       room.enter(viewer.person)
       const requestedEntry = Number(context.req.header('last-event-id') ?? context.req.query('after'))
-      const after = Number.isSafeInteger(requestedEntry) ? requestedEntry : 0
-      return streamEntries(context, { room, viewer, after, release: takeWindow(context, viewer), closing })
+      const lastRevision = Number.isSafeInteger(requestedEntry) ? requestedEntry : 0
+      return streamEntries(context, {
+        room,
+        viewer,
+        after: lastRevision,
+        release: acquireStream(context, viewer),
+        closing,
+      })
     })
 }
 
 /** Creates the reader of a room's forms, which limits their rate. */
-function createRoomForms(deps: ChatDeps) {
+function createRoomFormReader(deps: ChatDeps) {
   const { config, rooms, now } = deps
   const { limits } = config
   const perPerson = createRateLimit({ perMinute: limits.messagesPerMinute, burst: 10 }, now)
   const perNetwork = createRateLimit({ perMinute: limits.messagesPerAddress }, now)
   return async (context: Context) => {
     const room = findRoom(context, rooms)
-    const { viewer, form } = await takeForm(context, deps)
+    const { viewer, form } = await readCheckedForm(context, deps)
     perNetwork.consume(visitorNetwork(context, config))
     perPerson.consume(viewer.person.id)
     room.enter(viewer.person)
@@ -80,7 +86,7 @@ function createRoomForms(deps: ChatDeps) {
 }
 
 /** Creates the limits of open windows: of a person, and of a network address. The returned function @throws Rejection `rate_limited` */
-function createWindows(config: ChatDeps['config']) {
+function createStreamLimits(config: ChatDeps['config']) {
   const { limits } = config
   const tooMany = 'Too many windows are open'
   const streams = createCallSlots({ total: limits.streams, perKey: limits.streamsPerPerson }, tooMany)
@@ -95,7 +101,7 @@ function findRoom(context: Context, rooms: Rooms): Room {
   return room
 }
 
-interface RoomListening {
+interface EntryStreamOptions {
   readonly room: Room
   readonly viewer: Viewer
   /** The last revision that the reader has. */
@@ -110,7 +116,7 @@ const heartbeatMs = 20_000
  * Streams new entries of a room (server-sent events): each as HTML of the page, for this viewer. A slow reader misses intermediate changes,
  * and costs no memory.
  */
-function streamEntries(context: Context, { room, viewer, after, closing, release }: RoomListening): Response {
+function streamEntries(context: Context, { room, viewer, after, closing, release }: EntryStreamOptions): Response {
   context.header('x-accel-buffering', 'no')
   return streamSSE(context, async stream => {
     const disconnected = new AbortController()

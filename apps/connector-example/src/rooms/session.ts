@@ -14,7 +14,7 @@ const maxName = 32
 const namePattern = /^(?!.*@)[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u
 
 /** Checks a name. @throws Rejection `malformed` */
-export function makePerson(nickname: string): RoomPerson {
+export function createPerson(nickname: string): RoomPerson {
   const name = nickname.normalize('NFC').trim().replace(/ +/g, ' ')
   if (name === '' || [...name].length > maxName || !namePattern.test(name)) {
     throw new Rejection('malformed', `A name has up to ${maxName} letters, figures and marks, and no @`)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { limitsConfigSchema } from '../config/own-schema.ts'
 import { createLimits } from '../http/clients/limits.ts'
 import { createStorageRule } from '../storage/storage-rule.ts'
-import { listAdmissionRules } from './foundation.ts'
+import { listAdmissionRules } from './resources.ts'
 
 const agents = { desk: { allow: [{ issuer: 'friend.test' }], queue: 'merge' }, open: { queue: 'queue' } } as never
 const limits = limitsConfigSchema.parse({ per_identity: 1 })

@@ -24,8 +24,8 @@ import type { Work } from '../work/work.ts'
 import { noWork, openLinkCodes, startWork } from '../work/work.ts'
 import type { AppOptions } from './create-app.ts'
 import { createApp } from './create-app.ts'
-import type { GatewayResources } from './foundation.ts'
-import { listConcurrency } from './foundation.ts'
+import type { GatewayResources } from './resources.ts'
+import { listConcurrency } from './resources.ts'
 
 /** Dependencies that stay the same when the configuration changes. */
 export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused' | 'streamsSignal' | 'rehearsals'> {
@@ -36,7 +36,7 @@ export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused' | 
 
 /** The channels, routes and system of one configuration. Nothing listens or works yet. */
 export interface Composition {
-  readonly foundation: GatewayResources
+  readonly resources: GatewayResources
   readonly app: Hono
   readonly system: GatewaySystem
   readonly requests: OpenRequests
@@ -60,29 +60,29 @@ export interface ChannelSocket {
 }
 
 /** Opens the channels and routes of a configuration without listening or starting work. @throws ConfigError */
-export async function compose(foundation: GatewayResources, deps: CompositionDeps): Promise<Composition> {
+export async function compose(resources: GatewayResources, deps: CompositionDeps): Promise<Composition> {
   const bodies = createBodyBudget({
-    total: foundation.config.limits.held_bytes,
+    total: resources.config.limits.held_bytes,
     refusal: 'Cannot take request: too many large ones are on their way',
   })
-  const { config, store } = foundation
-  const rehearsals = await openRehearsals(store, foundation.system.now)
-  const people = await openLinkCodes(foundation.store)
+  const { config, store } = resources
+  const rehearsals = await openRehearsals(store, resources.system.now)
+  const people = await openLinkCodes(resources.store)
   const paused = await openPausedAgents({ store, concurrency: listConcurrency(config.agents) })
-  const opening = openChannels(foundation, {
+  const pendingSystem = openChannels(resources, {
     operatorToken: deps.operatorToken,
     bodies,
     isPaused: paused.isPaused,
     app: { fetch: (request, env) => app.fetch(request, env) },
   })
-  const system = await opening.catch(error => {
+  const system = await pendingSystem.catch(error => {
     paused.close()
     throw error
   })
   const streamsEnd = new AbortController()
-  const app = createApp(foundation, { ...deps, bodies, paused, rehearsals, streamsSignal: streamsEnd.signal })
+  const app = createApp(resources, { ...deps, bodies, paused, rehearsals, streamsSignal: streamsEnd.signal })
   return {
-    foundation,
+    resources,
     app,
     system,
     people,
@@ -96,8 +96,8 @@ export async function compose(foundation: GatewayResources, deps: CompositionDep
 }
 
 /** Opens the sockets of channels and adds each open one to `sockets`, even if a later one fails. @throws ConfigError */
-export async function openChannelSockets({ foundation }: Composition, sockets: ChannelSocket[]): Promise<void> {
-  for (const channel of listReceivingChannels(foundation)) {
+export async function openChannelSockets({ resources }: Composition, sockets: ChannelSocket[]): Promise<void> {
+  for (const channel of listReceivingChannels(resources)) {
     const listening = await openSocket(channel)
     if (listening) sockets.push({ channel, listening })
   }
@@ -127,30 +127,30 @@ export function startComposition(
   {
     meter,
     telemetry,
-    formers = [],
-  }: Pick<CompositionDeps, 'meter' | 'telemetry'> & { readonly formers?: readonly StartedComposition[] },
+    formerCompositions = [],
+  }: Pick<CompositionDeps, 'meter' | 'telemetry'> & { readonly formerCompositions?: readonly StartedComposition[] },
 ): StartedComposition {
-  const { foundation, system, people, paused } = composition
-  const { store, decisions, config } = foundation
+  const { resources, system, people, paused } = composition
+  const { store, decisions, config } = resources
   if (!hasRole(config, 'worker')) return { ...composition, sockets, work: noWork, endWatch: async () => undefined }
   const work = startWork({
-    ...foundation,
+    ...resources,
     system,
-    requirements: foundation.requirements.states,
+    requirements: resources.requirements.states,
     people,
     countUsage: meter.count,
     traceparentOf: telemetry?.traceparentOf,
     noteStep: telemetry && ((turn, step) => telemetry.send(describeTurnStep(turn, step))),
     turnsOf: paused.turnsOf,
     turnsElsewhere: agent =>
-      formers.reduce((sum, formerComposition) => sum + formerComposition.work.countTurns(agent), 0),
+      formerCompositions.reduce((sum, formerComposition) => sum + formerComposition.work.countTurns(agent), 0),
   })
   const watchEnd = new AbortController()
   const watching = Promise.all([
-    watchOverdue({ store, decisions, system: foundation.system }, watchEnd.signal),
-    watchRetention(foundation, watchEnd.signal),
-    foundation.agentForgetting.watch(watchEnd.signal),
-    announceRemovedAgents({ ...foundation, system }),
+    watchOverdue({ store, decisions, system: resources.system }, watchEnd.signal),
+    watchRetention(resources, watchEnd.signal),
+    resources.agentForgetting.watch(watchEnd.signal),
+    announceRemovedAgents({ ...resources, system }),
   ])
   const endWatch = async () => {
     watchEnd.abort()
@@ -160,16 +160,16 @@ export function startComposition(
 }
 
 /** Answers waiting peers at once with the current state of their messages. */
-export function releaseChannels({ foundation, endStreams }: Composition): void {
+export function releaseChannels({ resources, endStreams }: Composition): void {
   endStreams()
-  for (const channel of foundation.channels) channel.endpoint.release?.()
+  for (const channel of resources.channels) channel.endpoint.release?.()
 }
 
 export async function closeChannels({ channels }: Pick<GatewayResources, 'channels'>): Promise<void> {
   await Promise.all(channels.map(channel => channel.endpoint.close?.()))
 }
 
-interface ChannelOpening extends Pick<AppOptions, 'operatorToken' | 'bodies'>, Pick<PausedAgents, 'isPaused'> {
+interface OpenChannelsDeps extends Pick<AppOptions, 'operatorToken' | 'bodies'>, Pick<PausedAgents, 'isPaused'> {
   /** The gateway’s own routes; absent until they exist. */
   readonly app: Pick<Hono, 'fetch'>
 }
@@ -179,23 +179,23 @@ interface ChannelOpening extends Pick<AppOptions, 'operatorToken' | 'bodies'>, P
  * network, but through all checks of the endpoints
  */
 async function openChannels(
-  foundation: GatewayResources,
-  { operatorToken, bodies, isPaused, app }: ChannelOpening,
+  resources: GatewayResources,
+  { operatorToken, bodies, isPaused, app }: OpenChannelsDeps,
 ): Promise<GatewaySystem> {
-  const { config, slices, channels, store, decisions, agents, attachments, requirements, operators } = foundation
+  const { config, slices, channels, store, decisions, agents, attachments, requirements, operators } = resources
   const { loop } = config.limits
-  const origins = [config.origin, `https://${foundation.domain}`]
-  const system = localizeFetches(foundation.system, { app, origins, channels })
+  const origins = [config.origin, `https://${resources.domain}`]
+  const system = localizeFetches(resources.system, { app, origins, channels })
   const context = {
     channels,
     system: recordFetches(system, store),
     store,
-    admission: { rules: foundation.admissionRules, store },
+    admission: { rules: resources.admissionRules, store },
     decisions,
-    identity: openIdentity(config.identity, { system: foundation.system, store }),
+    identity: openIdentity(config.identity, { system: resources.system, store }),
     agents,
     isPaused,
-    checkSpace: () => foundation.freeSpace.check({ isProven: true }),
+    checkSpace: () => resources.freeSpace.check({ isProven: true }),
     fileAddress: attachments.fileAddress,
     showRequirement: requirements.showRequirement,
     requirementClaims: requirements.requirementClaims,
@@ -211,9 +211,9 @@ async function openChannels(
     isOperatorToken: createTokenCheck(operatorToken),
     scopes: findScopes(slices),
   }
-  for (const { module, config: own } of slices) {
-    const opening = { ...context, bodies: bodies.of(module.descriptor.name) }
-    channels.push(await module.open(own, opening))
+  for (const { module, config: channelConfig } of slices) {
+    const channelContext = { ...context, bodies: bodies.forChannel(module.descriptor.name) }
+    channels.push(await module.open(channelConfig, channelContext))
   }
   return system
 }
@@ -223,7 +223,7 @@ interface OpenRequests {
   /** Counts a request until its answer ends. `env` holds the server’s own objects for the request. */
   add(env: unknown): void
   /** Resolves when no request is open. */
-  ended(): Promise<void>
+  untilIdle(): Promise<void>
 }
 
 function createOpenRequests(): OpenRequests {
@@ -242,7 +242,7 @@ function createOpenRequests(): OpenRequests {
       openCount += 1
       answer.once('close', removeRequest)
     },
-    async ended() {
+    async untilIdle() {
       if (openCount > 0) await new Promise<void>(resolve => waiters.add(resolve))
     },
   }

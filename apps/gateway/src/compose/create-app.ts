@@ -62,9 +62,9 @@ import { openPublisherDeps } from '../work/work.ts'
 import { createAnswerMask } from './answer-mask.ts'
 import { describeChannelSettings, describeInstallation } from './doctor-deps.ts'
 import { openDoctorNetwork } from './doctor-network.ts'
-import type { GatewayResources } from './foundation.ts'
 import { openReplay } from './open-replay.ts'
 import { createResolveSystem } from './resolve-system.ts'
+import type { GatewayResources } from './resources.ts'
 
 /** The dependencies of the application besides the resources of the gateway. */
 export interface AppOptions {
@@ -86,15 +86,15 @@ export interface AppOptions {
 }
 
 /** Creates the HTTP application of a gateway: the routes of its channels and its own, behind the checks of every request. */
-export function createApp(foundation: GatewayResources, options: AppOptions): Hono {
-  const { config, channels, limits, store, system } = foundation
+export function createApp(resources: GatewayResources, options: AppOptions): Hono {
+  const { config, channels, limits, store, system } = resources
   const { bodies, metrics, rehearsals, isReady, activity } = options
   const { log, now } = system
   const trustedProxies = createTrustedProxies(config)
   const unknownProxies = createUnknownProxies(trustedProxies, log)
   const app: Hono = createServer({
     channels,
-    routers: createOwnRouters(foundation, options, {
+    routers: createOwnRouters(resources, options, {
       unknownProxies,
       fetchOwn: (request, env) => app.fetch(request, env as object),
     }),
@@ -107,7 +107,7 @@ export function createApp(foundation: GatewayResources, options: AppOptions): Ho
     rehearsals,
     store,
     now,
-    takesMessages: hasRole(config, 'ingress'),
+    acceptsMessages: hasRole(config, 'ingress'),
     isReady,
     listMissingAgents: () =>
       activity.listFailedStarts().flatMap(({ agent }) => (config.agents[agent]?.required === true ? agent : [])),
@@ -123,11 +123,11 @@ interface OwnRouterDeps {
 
 /** Creates the routers of the gateway itself: discovery, files, requirements, the operator's API and the console. */
 function createOwnRouters(
-  foundation: GatewayResources,
+  resources: GatewayResources,
   options: AppOptions,
   { unknownProxies, fetchOwn }: OwnRouterDeps,
 ): readonly Hono[] {
-  const { config, channels, agents, attachments, requirements, store, system } = foundation
+  const { config, channels, agents, attachments, requirements, store, system } = resources
   const { operatorToken, rehearsals, extraOperations, signInCodes, activity } = options
   const { now } = system
   const sessions = createOperatorSessions({ records: store.records, token: operatorToken, now })
@@ -135,21 +135,21 @@ function createOwnRouters(
   const operatorOnly = requireOperator(access)
   const selfVisits = createSelfVisits()
   const openResolveSystem = () => createResolveSystem({ config, system, channels, app: { fetch: fetchOwn } })
-  const openDoctorDeps = createDoctorDepsFactory(foundation, {
+  const openDoctorDeps = createDoctorDepsFactory(resources, {
     ...activity,
-    ...describeChannelSettings({ ...foundation, store: store.forOperators, unknownProxies }),
+    ...describeChannelSettings({ ...resources, store: store.forOperators, unknownProxies }),
     operatorToken,
     visits: selfVisits,
     rehearsals,
     openResolveSystem,
-    listWaitingForgets: foundation.agentForgetting.listWaiting,
+    listWaitingForgets: resources.agentForgetting.listWaiting,
   })
   return [
     createDiscoveryRoutes({ agents, channels, extensions: listGatewayExtensions(config) }),
     createSchemaRoutes(),
     attachments.routes,
     requirements.routes,
-    openOperatorRoutes(foundation, {
+    openOperatorRoutes(resources, {
       ...options,
       operatorOnly,
       openResolveSystem,
@@ -166,7 +166,7 @@ function createOwnRouters(
 type OperatorRouteDeps = AppOptions & Pick<OperatorOptions, 'operatorOnly' | 'openResolveSystem'>
 
 function openOperatorRoutes(
-  foundation: GatewayResources,
+  resources: GatewayResources,
   {
     operatorOnly,
     extraOperations,
@@ -178,12 +178,12 @@ function openOperatorRoutes(
     activity,
   }: OperatorRouteDeps,
 ): Hono {
-  const { config, channels, agents, requirements, operators, system } = foundation
-  const { forOperators: store } = foundation.store
+  const { config, channels, agents, requirements, operators, system } = resources
+  const { forOperators: store } = resources.store
   return createOperatorRoutes({
     store,
     operations: [
-      ...createReplayRoutes(openReplay(foundation)),
+      ...createReplayRoutes(openReplay(resources)),
       createEventRoute({ store, signal: streamsSignal, now: system.now }),
       createWhyRoute({ store, agents, agentConfigs: config.agents, now: () => system.now() }),
       createHostRoute({ store, listLeftAlone: activity.listLeftAlone }),
@@ -193,7 +193,7 @@ function openOperatorRoutes(
       ...createQuestionRoutes(operators),
       ...createBanRoutes(store.records),
       createSwarmUsageRoute({ records: store.records, findQuota: name => findSwarmQuota(config, name) }),
-      ...createForgettingRoutes({ ...foundation, store }),
+      ...createForgettingRoutes({ ...resources, store }),
       createPruneRoute({ store, listCutoffs: () => listCutoffs(config.retention, system.now()) }),
       ...createTranscriptRoutes({ store, system, channels }),
       ...extraOperations,
@@ -215,9 +215,9 @@ function openOperatorRoutes(
     channelNames: channelModules.map(({ descriptor }) => descriptor.name),
     version: softwareVersion,
     operatorOnly,
-    mask: createAnswerMask(foundation.mask),
+    mask: createAnswerMask(resources.mask),
     requirements,
-    acting: openPublisherDeps(foundation),
+    acting: openPublisherDeps(resources),
     openResolveSystem,
   })
 }
@@ -241,11 +241,11 @@ type DoctorFactoryDeps = Omit<OpenedGateway, 'store' | 'channels' | 'agents' | '
 
 /** Creates a factory that makes new dependencies for each run of `postern doctor`, so that a run caches only its own answers. */
 function createDoctorDepsFactory(
-  foundation: GatewayResources,
-  { listListening, ...opened }: DoctorFactoryDeps,
+  resources: GatewayResources,
+  { listListening, ...openedGateway }: DoctorFactoryDeps,
 ): () => DoctorDeps {
-  const { config, channels, agents, system, baseDir, configPath } = foundation
-  const { forOperators: store } = foundation.store
+  const { config, channels, agents, system, baseDir, configPath } = resources
+  const { forOperators: store } = resources.store
   const network = openDoctorNetwork(system, config)
   return () => {
     const listening = listListening()
@@ -253,7 +253,7 @@ function createDoctorDepsFactory(
       ...describeInstallation(config, { network, now: system.now }),
       configPath,
       network,
-      gateway: { store, channels, agents, listening, ...opened },
+      gateway: { store, channels, agents, listening, ...openedGateway },
       directory: resolve(baseDir, config.data),
       facts: readMachineFacts(minimumNode),
       now: system.now,

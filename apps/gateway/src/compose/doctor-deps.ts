@@ -48,16 +48,18 @@ export function describeChannelSettings({
     async withFileStorage(use) {
       const system = createSystem(config, { log: noLog, slices: [] })
       try {
-        const [storage] = slices.flatMap(({ module, config: own }) => module.openBytes?.(own, system) ?? [])
+        const [storage] = slices.flatMap(
+          ({ module, config: channelConfig }) => module.openBytes?.(channelConfig, system) ?? [],
+        )
         return await use(storage)
       } finally {
         system.close()
       }
     },
     findProxyFault() {
-      const unknown = unknownProxies.list()
-      const message = `forwarded requests come from ${unknown.join(', ')}, which is not trusted`
-      if (unknown.length > 0) return { message, fix: untrustedProxyFix }
+      const unknownAddresses = unknownProxies.list()
+      const message = `forwarded requests come from ${unknownAddresses.join(', ')}, which is not trusted`
+      if (unknownAddresses.length > 0) return { message, fix: untrustedProxyFix }
       return trustsNoProxy(config) ? noTrustedProxy : undefined
     },
   }

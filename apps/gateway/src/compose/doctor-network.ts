@@ -8,13 +8,13 @@ import type { GatewaySystem } from '../system/system.ts'
 /** Opens the network, which closes with the system. */
 export function openDoctorNetwork(system: GatewaySystem, { dev }: Pick<Config, 'dev'>): DoctorNetwork {
   const { fetch, openStream } = toConfigured(system)
-  const trusted = new Map<string, GuardedFetch>()
+  const fetchesByOrigin = new Map<string, GuardedFetch>()
   return {
     fetch,
     openStream: openStream ?? refuseToStream,
     fetchFor(origin) {
-      const fetch = trusted.get(origin) ?? system.fetchFor(origin)
-      trusted.set(origin, fetch)
+      const fetch = fetchesByOrigin.get(origin) ?? system.fetchFor(origin)
+      fetchesByOrigin.set(origin, fetch)
       return fetch
     },
     resolveDns: system.resolveDns,

@@ -2,27 +2,27 @@
 import { agentKinds } from '@postern/agents'
 import type { ReplayRouteDeps } from '@postern/operator'
 import { openPublisherDeps, openTurnDeps } from '../work/work.ts'
-import type { GatewayResources } from './foundation.ts'
-import { readAgentOpening } from './foundation.ts'
 import { openAgentFile } from './replay-agent.ts'
+import type { GatewayResources } from './resources.ts'
+import { createAgentOptions } from './resources.ts'
 
 /** Returns the dependencies of real turns, without those that would send or change something. */
-export function openReplay(foundation: GatewayResources): ReplayRouteDeps {
-  const { config, agents, requirements } = foundation
-  const { forOperators: store } = foundation.store
-  const opening = readAgentOpening(config, foundation)
+export function openReplay(resources: GatewayResources): ReplayRouteDeps {
+  const { config, agents, requirements } = resources
+  const { forOperators: store } = resources.store
+  const agentOptions = createAgentOptions(config, resources)
   return {
     turn: {
-      ...openTurnDeps(foundation),
+      ...openTurnDeps(resources),
       ...{ store, requirements: requirements.states },
       // A replay makes one attempt and reports its failure.
       retry: { initialDelayMs: 1_000, maxDelayMs: 1_000, giveUpAfterMs: 0 },
       maxCrashes: 1,
     },
-    commit: openPublisherDeps(foundation),
+    commit: openPublisherDeps(resources),
     findAgent: agents.findRunning,
     runsHere: name => runsHere(config.agents[name]?.use),
-    openAgentFile: (name, file) => openAgentFile(name, file, { config, opening }),
+    openAgentFile: (name, file) => openAgentFile(name, file, { config, agentOptions }),
   }
 }
 

@@ -9,7 +9,7 @@ import type { Config } from '../config/schema.ts'
 
 interface AgentFileDeps {
   readonly config: Pick<Config, 'agents'>
-  readonly opening: AgentDepsOptions
+  readonly agentOptions: AgentDepsOptions
 }
 
 /**
@@ -18,12 +18,12 @@ interface AgentFileDeps {
  * @throws Rejection `malformed`, `forbidden`
  */
 export async function openAgentFile(name: string, file: string, deps: AgentFileDeps): Promise<ReplayAgent> {
-  const { config, opening } = deps
-  const use = findInProject(file, listRoots(config.agents[name], opening.baseDir), opening.baseDir)
+  const { config, agentOptions } = deps
+  const use = findInProject(file, listRoots(config.agents[name], agentOptions.baseDir), agentOptions.baseDir)
   try {
-    const agent = { ...keepCommon(config.agents[name]), use }
+    const agent = { ...pickCommonSettings(config.agents[name]), use }
     const agents = await withReloadedModules(() =>
-      openAgents({ agents: { [name]: agent }, default_agent: name }, opening),
+      openAgents({ agents: { [name]: agent }, default_agent: name }, agentOptions),
     )
     const running = agents.findRunning(name)
     if (!running) throw new Error(`the agent "${name}" was not opened`)
@@ -35,34 +35,35 @@ export async function openAgentFile(name: string, file: string, deps: AgentFileD
 }
 
 /** The settings of every kind of agent that affect a turn. A module has no other settings. */
-const commonMembers = ['deadline', 'history', 'receives', 'people'] as const
+const commonSettings = ['deadline', 'history', 'receives', 'people'] as const
 
-function keepCommon(agent: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
-  return Object.fromEntries(commonMembers.flatMap(name => (agent[name] === undefined ? [] : [[name, agent[name]]])))
+function pickCommonSettings(agent: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return Object.fromEntries(commonSettings.flatMap(name => (agent[name] === undefined ? [] : [[name, agent[name]]])))
 }
 
 /** Returns the folders of the project’s modules: beside its configuration, and beside the agent’s present module. */
 function listRoots(agent: Readonly<Record<string, unknown>> = {}, baseDir: string): readonly string[] {
   const ownFolder =
     typeof agent.use === 'string' && modulePattern.test(agent.use) ? [dirname(resolve(baseDir, agent.use))] : []
-  return [baseDir, ...ownFolder].flatMap(folder => findReal(folder) ?? [])
+  return [baseDir, ...ownFolder].flatMap(folder => findRealPath(folder) ?? [])
 }
 
 const modulePattern = /^\.{0,2}\/.*\.(?:ts|mts|js|mjs)$/
 
 /** Returns the absolute path of a module of the project. @throws Rejection */
 function findInProject(file: string, roots: readonly string[], baseDir: string): string {
-  const real = findReal(resolve(baseDir, file))
-  if (real === undefined) throw new Rejection('malformed', `Cannot replay: there is no file "${file}" in the project`)
-  if (!roots.some(root => real.startsWith(root + sep)) || real.split(sep).includes('node_modules')) {
+  const realPath = findRealPath(resolve(baseDir, file))
+  if (realPath === undefined)
+    throw new Rejection('malformed', `Cannot replay: there is no file "${file}" in the project`)
+  if (!roots.some(root => realPath.startsWith(root + sep)) || realPath.split(sep).includes('node_modules')) {
     throw new Rejection('forbidden', `Cannot replay: "${file}" is outside of the project's folder`)
   }
-  if (modulePattern.test(real)) return real
+  if (modulePattern.test(realPath)) return realPath
   throw new Rejection('malformed', `Cannot replay: "${file}" is not a module (.ts, .mts, .js or .mjs)`)
 }
 
 /** Resolves symbolic links; returns undefined if the file does not exist. */
-function findReal(path: string): string | undefined {
+function findRealPath(path: string): string | undefined {
   try {
     return realpathSync(path)
   } catch {

@@ -10,7 +10,7 @@ import { openLocalFetch } from '../system/local-fetch.ts'
 import type { GatewaySystem } from '../system/system.ts'
 import { createCardReader } from './card-reader.ts'
 
-interface OwnSystemDeps {
+interface ResolveSystemDeps {
   readonly config: Config
   readonly system: GatewaySystem
   readonly channels: readonly Channel[]
@@ -18,7 +18,7 @@ interface OwnSystemDeps {
 }
 
 /** Creates the system. In dev mode it fetches the gateway’s own addresses locally, because nobody else could reach them. */
-export function createResolveSystem({ config, system, channels, app }: OwnSystemDeps): ResolveSystem {
+export function createResolveSystem({ config, system, channels, app }: ResolveSystemDeps): ResolveSystem {
   const ownDomain = handleHostOf(config)
   const origins = [config.origin, `https://${ownDomain}`]
   const { fetch } = config.dev ? openLocalFetch(system, { app, origins, channels }) : system
@@ -35,7 +35,9 @@ export function createResolveSystem({ config, system, channels, app }: OwnSystem
     extensionUris: knownExtensionUris,
     async dkimRecordsOf(domain) {
       if (domain !== ownDomain) return []
-      const keys = (await Promise.all(channels.map(channel => channel.keys?.list().catch(noneIfUnmade) ?? []))).flat()
+      const keys = (
+        await Promise.all(channels.map(channel => channel.keys?.list().catch(noKeysIfNotMade) ?? []))
+      ).flat()
       return keys.flatMap(({ dns, publicKey }) =>
         dns?.name.endsWith(`._domainkey.${ownDomain}`) && publicKey ? [{ name: dns.name, key: publicKey }] : [],
       )
@@ -44,7 +46,7 @@ export function createResolveSystem({ config, system, channels, app }: OwnSystem
 }
 
 /** Returns no keys for a gateway that has never run, and rethrows any other error. */
-function noneIfUnmade(error: unknown): readonly PublishedKey[] {
+function noKeysIfNotMade(error: unknown): readonly PublishedKey[] {
   if (error instanceof KeyNotMade) return []
   throw error
 }

@@ -43,10 +43,10 @@ export function readChannelFiles(
 }
 
 /** Joins the token rules of all channels, so that no channel accepts a token that another one rejects. */
-export function joinTokens(slices: readonly ChannelSlice[]): readonly ChannelSlice[] {
+export function joinChannelTokenRules(slices: readonly ChannelSlice[]): readonly ChannelSlice[] {
   return slices.map(({ module, config }) => {
     const otherSlices = slices.filter(otherSlice => otherSlice.module !== module)
-    const rules = otherSlices.flatMap(otherSlice => otherSlice.module.tokens?.of(otherSlice.config) ?? [])
+    const rules = otherSlices.flatMap(otherSlice => otherSlice.module.tokens?.authOf(otherSlice.config) ?? [])
     return {
       module,
       config: rules.reduce((joinedAuth, rule) => module.tokens?.join(joinedAuth, rule) ?? joinedAuth, config),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '@postern/message'
 import { describe, expect, test } from 'vitest'
-import { effectiveConfig } from '../dev/dev-configs.ts'
+import { parseEffectiveConfig } from '../dev/dev-configs.ts'
 import { applyEnvironment, listVariables } from './environment.ts'
 import { findUnsafeSettings } from './production.ts'
 import { parseConfig, readConfigFile } from './read-config.ts'
@@ -365,7 +365,7 @@ describe('readConfigFile()', () => {
 
 describe('effectiveConfig()', () => {
   const of = (tree: Record<string, unknown>) =>
-    effectiveConfig({ tree, missing: [], path: '/postern.config.json', baseDir: '/' })
+    parseEffectiveConfig({ tree, missing: [], path: '/postern.config.json', baseDir: '/' })
 
   test('returns a production file unchanged', () => {
     expect(of(smallest)).toMatchObject({ dev: false, origin: smallest.origin })

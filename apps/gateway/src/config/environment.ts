@@ -32,19 +32,19 @@ function variableTypeOf({ type = '', items }: JsonSchema): string | undefined {
 
 /** Overrides values of the file. `referenced`: variables that the file itself refers to, which need not be keys. @throws ConfigError */
 export function applyEnvironment(
-  file: ConfigTree,
+  fileTree: ConfigTree,
   environment: Readonly<Record<string, string | undefined>>,
-  referenced: ReadonlySet<string> = new Set(),
+  referencedVariables: ReadonlySet<string> = new Set(),
 ): ConfigTree {
   const gatewayVariables = Object.entries(environment).filter(
     ([name]) => name.startsWith('POSTERN_') && !nonSettingVariables.has(name),
   )
-  if (gatewayVariables.length === 0) return file
+  if (gatewayVariables.length === 0) return fileTree
   const variables = listVariables()
-  let tree: unknown = file
+  let tree: unknown = fileTree
   for (const [name, text] of gatewayVariables) {
     const variable = variables.get(name)
-    if (!variable && referenced.has(name)) continue
+    if (!variable && referencedVariables.has(name)) continue
     if (!variable) {
       const suggestion = suggestName(name, variables.keys())
       const fix = suggestion === undefined ? 'Unset it, or correct its spelling.' : `Did you mean ${suggestion}?`

@@ -26,12 +26,12 @@ export function listKnownKeys(path: readonly PropertyKey[], tree: unknown): read
   const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as SchemaNode
   let nodes = listForms([root], root)
   for (const step of kind ? agentPath : path.map(String)) {
-    const inner = nodes.flatMap(({ properties, additionalProperties, items }) => [
+    const innerNodes = nodes.flatMap(({ properties, additionalProperties, items }) => [
       properties?.[step] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined),
       items,
     ])
     nodes = listForms(
-      inner.filter(node => node !== undefined),
+      innerNodes.filter(node => node !== undefined),
       root,
     )
   }
@@ -41,8 +41,8 @@ export function listKnownKeys(path: readonly PropertyKey[], tree: unknown): read
 /** Resolves references and alternatives. A schema that refers to itself does so below a key, so this ends. */
 function listForms(nodes: readonly SchemaNode[], root: SchemaNode): readonly SchemaNode[] {
   return nodes.flatMap(node => {
-    const referred = node.$ref === undefined ? undefined : root.$defs?.[node.$ref.split('/').at(-1) ?? '']
-    const alternatives = [referred, ...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])]
+    const referencedNode = node.$ref === undefined ? undefined : root.$defs?.[node.$ref.split('/').at(-1) ?? '']
+    const alternatives = [referencedNode, ...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])]
     return [
       node,
       ...listForms(

@@ -54,8 +54,8 @@ export async function readConfigFile({ path, environment, workingDir, settings }
   const { value, missing, variables, references } = resolveSecrets(loadedSettings, { baseDir, environment })
   const tree = applyEnvironment(value as Record<string, unknown>, environment, variables)
   // A `POSTERN_*` variable may give a value that a reference in the file lacks.
-  const unset = missing.filter(({ path }) => readAt(tree, path) === undefined)
-  return { tree, missing: unset, references, baseDir, path: file }
+  const unsetSettings = missing.filter(({ path }) => readAt(tree, path) === undefined)
+  return { tree, missing: unsetSettings, references, baseDir, path: file }
 }
 
 async function loadFile(path: string): Promise<unknown> {
@@ -81,11 +81,11 @@ function blankComments(text: string): string {
 }
 
 /** The configuration is parsed once, and compiling a parser for it would take longer than parsing without one. */
-const uncompiled = { jitless: true } as const
+const parseOptions = { jitless: true } as const
 
 /** Parses a configuration with its schema. @throws AggregateError of ConfigErrors, one for each fault */
 export function parseConfig(tree: unknown, schema: z.ZodType<Config> = configSchema): Config {
-  const result = schema.safeParse(tree, uncompiled)
+  const result = schema.safeParse(tree, parseOptions)
   if (result.success) return result.data
   throw createConfigFaults(toConfigErrors(result.error, tree))
 }
@@ -93,14 +93,14 @@ export function parseConfig(tree: unknown, schema: z.ZodType<Config> = configSch
 /** Parses like `parseConfig`, and reports every other fault that can be found at once. @throws AggregateError of ConfigErrors, one for each key */
 export function parseConfigFile(
   { tree, missing }: ConfigFile,
-  findMore: (config: Config) => readonly ConfigError[],
+  findOtherFaults: (config: Config) => readonly ConfigError[],
 ): Config {
-  const result = configSchema.safeParse(tree, uncompiled)
+  const result = configSchema.safeParse(tree, parseOptions)
   const errors = result.success
-    ? findMore(result.data)
+    ? findOtherFaults(result.data)
     : [...toConfigErrors(result.error, tree), ...findMissingSettings(tree)]
-  const unset = missing.map(({ error }) => error)
-  const faults = [...unset, ...errors.filter(({ key }) => !unset.some(error => error.key === key))]
+  const unsetErrors = missing.map(({ error }) => error)
+  const faults = [...unsetErrors, ...errors.filter(({ key }) => !unsetErrors.some(error => error.key === key))]
   if (result.success && faults.length === 0) return result.data
   throw createConfigFaults(faults)
 }
@@ -129,8 +129,9 @@ function toConfigErrors(error: z.ZodError, tree: unknown): readonly ConfigError[
     if (issue.code !== 'unrecognized_keys') return [new ConfigError(path || 'configuration', describe(issue), fix)]
     const validKeys = listKnownKeys(issue.path, tree)
     return issue.keys.map(key => {
-      const meant = suggestName(key, validKeys)
-      const correction = meant === undefined ? 'Remove it, or correct its spelling.' : `Did you mean "${meant}"?`
+      const suggestion = suggestName(key, validKeys)
+      const correction =
+        suggestion === undefined ? 'Remove it, or correct its spelling.' : `Did you mean "${suggestion}"?`
       return new ConfigError(path ? `${path}.${key}` : key, 'is not a known key', correction)
     })
   })

@@ -9,15 +9,15 @@ import { hasRole, ownShape } from './own-schema.ts'
 /** The whole configuration file, with a member for each channel of the list. */
 export function createConfigSchema(modules: readonly AnyChannelModule[]): z.ZodType<Config> {
   const schema = z.strictObject({ ...ownShape, ...shapeOfChannels(modules) })
-  return schema.refine(hasAllRolesItNeeds, dividedAlone) as unknown as z.ZodType<Config>
+  return schema.refine(hasRequiredRoles, missingRoleIssue) as unknown as z.ZodType<Config>
 }
 
 /** Returns true if a gateway on the embedded store has both roles. No other gateway can do the work of a missing one there. */
-function hasAllRolesItNeeds(config: Pick<Config, 'store' | 'roles'>): boolean {
+function hasRequiredRoles(config: Pick<Config, 'store' | 'roles'>): boolean {
   return config.store !== 'sqlite' || (hasRole(config, 'ingress') && hasRole(config, 'worker'))
 }
 
-const dividedAlone = {
+const missingRoleIssue = {
   path: ['roles'],
   error: 'leaves work to other gateways, but no other gateway can share the embedded store',
   params: { fix: 'Name both roles or none, or set store to the postgres:// address that the others have.' },

@@ -37,33 +37,33 @@ const maxDepth = 64
 
 /** Replaces each `{ "env": "NAME" }` and `{ "file": "path" }` with its value. @throws ConfigError */
 export function resolveSecrets(value: unknown, sources: SecretSources): ResolvedSettings {
-  const collected: CollectedSecrets = { missing: [], variables: new Set(), references: [] }
-  return { value: resolveAt(value, [], sources, collected), ...collected }
+  const collectedSecrets: CollectedSecrets = { missing: [], variables: new Set(), references: [] }
+  return { value: resolveAt(value, [], sources, collectedSecrets), ...collectedSecrets }
 }
 
 function resolveAt(
   value: unknown,
   path: readonly string[],
   sources: SecretSources,
-  collected: CollectedSecrets,
+  collectedSecrets: CollectedSecrets,
 ): unknown {
   if (path.length > maxDepth)
     throw new ConfigError(path.slice(0, 3).join('.'), `is nested deeper than ${maxDepth} levels`, 'Correct it.')
   if (Array.isArray(value))
-    return value.map((item, index) => resolveAt(item, [...path, String(index)], sources, collected))
+    return value.map((item, index) => resolveAt(item, [...path, String(index)], sources, collectedSecrets))
   if (typeof value !== 'object' || value === null) return value
   const reference = findReference(value)
   if (!reference) {
     const entries = Object.entries(value).map(([key, child]) => [
       key,
-      resolveAt(child, [...path, key], sources, collected),
+      resolveAt(child, [...path, key], sources, collectedSecrets),
     ])
     return Object.fromEntries(entries.filter(([, child]) => child !== undefined))
   }
   const resolvedSecret = reference.read(sources)
-  if (reference.variable !== undefined) collected.variables.add(reference.variable)
-  if (resolvedSecret === undefined) collected.missing.push(describeMissing(path, reference))
-  else collected.references.push(path)
+  if (reference.variable !== undefined) collectedSecrets.variables.add(reference.variable)
+  if (resolvedSecret === undefined) collectedSecrets.missing.push(describeMissing(path, reference))
+  else collectedSecrets.references.push(path)
   return resolvedSecret
 }
 
@@ -94,11 +94,11 @@ const references: Readonly<Record<string, (name: string) => Reference>> = {
     source: name,
     problem: `the file "${name}" cannot be read`,
     fix: 'Create it, or correct its path.',
-    read: ({ baseDir }) => readText(resolve(baseDir, name)),
+    read: ({ baseDir }) => findFileText(resolve(baseDir, name)),
   }),
 }
 
-function readText(path: string): string | undefined {
+function findFileText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch {

@@ -3,10 +3,10 @@ import { distance } from 'fastest-levenshtein'
 
 /** Returns the valid name that is one or two letters away, or `undefined`. */
 export function suggestName(name: string, validNames: Iterable<string>): string | undefined {
-  const near = [...validNames]
-    .map(candidate => ({ each: candidate, letters: distance(name, candidate) }))
+  const nearNames = [...validNames]
+    .map(candidate => ({ candidate, letters: distance(name, candidate) }))
     // In a short name, two changed letters make a different name.
     .filter(({ letters }) => letters <= Math.min(2, name.length / 2))
     .toSorted((a, b) => a.letters - b.letters)
-  return near[0]?.each
+  return nearNames[0]?.candidate
 }

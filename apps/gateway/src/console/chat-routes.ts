@@ -19,7 +19,7 @@ const forwardedPaths =
 /** Forwards requests of a signed-in console to the chat’s own routes, with the operator token, which no page sees. */
 export function createConsoleChatRoutes({ operatorOnly, channels, token, fetch }: ChatRouteOptions): Hono {
   const forward = (context: Context, path: string) => {
-    const [entrance] = channels.flatMap(channel => channel.endpoint.entrance?.path ?? [])
+    const [entrance] = channels.flatMap(channel => channel.endpoint.chatPage?.path ?? [])
     if (entrance === undefined || !forwardedPaths.test(path)) throw new Rejection('no_recipient', noChat)
     const base = entrance.split('/').slice(0, -2).join('/')
     const agent = encodeURIComponent(context.req.param('agent') ?? '')

@@ -10,7 +10,7 @@ import { Hono } from 'hono'
 /** The console's folder in the repository, and in the npm package, which has all code in one folder. */
 const folders = ['../../../../packages/console/public/', '../console/']
 
-const types: Readonly<Record<string, string>> = {
+const mediaTypes: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -39,24 +39,29 @@ const policy = [
 export function createConsoleFiles(): Hono {
   const folder = findFolder()
   const names = new Set(folder === undefined ? [] : listFiles(folder))
-  const answer = async (context: Context, name: string, next: Next) => {
+  const serveFile = async (context: Context, name: string, next: Next) => {
     // Only listed files are opened, so a name never becomes a path.
     if (folder === undefined || !names.has(name)) return next()
     const bytes = await readFile(join(folder, name))
     const etag = `"${hash('sha256', bytes).slice(0, 32)}"`
-    const headers = { etag, 'cache-control': 'no-cache', ...securityHeaders, ...openTo(name) }
+    const headers = { etag, 'cache-control': 'no-cache', ...securityHeaders, ...crossOriginHeaders(name) }
     if (context.req.header('if-none-match') === etag) return context.body(null, 304, headers)
-    return context.body(bytes, 200, { ...headers, 'content-type': types[extname(name)] ?? 'application/octet-stream' })
+    return context.body(bytes, 200, {
+      ...headers,
+      'content-type': mediaTypes[extname(name)] ?? 'application/octet-stream',
+    })
   }
   return (
     new Hono()
       // These paths are outside of /operator, because a proxy may restrict /operator to a private network.
-      .get('/postern-chat.js', (context, next) => answer(context, 'postern-chat.js', next))
+      .get('/postern-chat.js', (context, next) => serveFile(context, 'postern-chat.js', next))
       .get('/postern-chat/:name{.+}', (context, next) =>
-        answer(context, `postern-chat/${context.req.param('name')}`, next),
+        serveFile(context, `postern-chat/${context.req.param('name')}`, next),
       )
       .get('/operator', context => context.redirect('/operator/', 308))
-      .get('/operator/:name{.*}', (context, next) => answer(context, context.req.param('name') || 'index.html', next))
+      .get('/operator/:name{.*}', (context, next) =>
+        serveFile(context, context.req.param('name') || 'index.html', next),
+      )
   )
 }
 
@@ -71,7 +76,7 @@ const securityHeaders = {
 }
 
 /** Allows other origins to load the chat, and only this origin to load everything else. */
-function openTo(name: string): Readonly<Record<string, string>> {
+function crossOriginHeaders(name: string): Readonly<Record<string, string>> {
   if (!chatFiles.test(name)) return { 'cross-origin-resource-policy': 'same-origin' }
   return { 'cross-origin-resource-policy': 'cross-origin', 'access-control-allow-origin': '*' }
 }
@@ -84,6 +89,6 @@ function findFolder(): string | undefined {
 
 function listFiles(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile() && extname(entry.name) in types)
+    .filter(entry => entry.isFile() && extname(entry.name) in mediaTypes)
     .map(entry => join(entry.parentPath, entry.name).slice(folder.length).replaceAll('\\', '/'))
 }

@@ -52,8 +52,8 @@ export function createSignInRoutes({ sessions, codes, token, origin, now }: Sign
       const clientNetwork = networkOf((context.env as { clientAddress?: string }).clientAddress ?? '')
       failures.check(clientNetwork)
       const credentials = await readSignIn(context)
-      const isKnown = 'code' in credentials ? codes.use(credentials.code) : isOperator(`Bearer ${credentials.token}`)
-      if (!isKnown) {
+      const isValid = 'code' in credentials ? codes.use(credentials.code) : isOperator(`Bearer ${credentials.token}`)
+      if (!isValid) {
         failures.consume(clientNetwork)
         throw new Rejection('forbidden', describeFailure('code' in credentials))
       }
@@ -85,7 +85,7 @@ function cookieOf(origin: string, context: Context) {
 /** Reads the body of a sign-in request. @throws Rejection `malformed`, `too_large` */
 async function readSignIn({ req }: Context): Promise<z.output<typeof signInSchema>> {
   const bytes = await readBody(req.raw, 65_536)
-  const result = signInSchema.safeParse(parseBoundedJson(bytes, { maxDepth: 4, what: 'request' }))
+  const result = signInSchema.safeParse(parseBoundedJson(bytes, { maxDepth: 4, label: 'request' }))
   if (result.success) return result.data
   throw new Rejection('malformed', problem)
 }

@@ -38,7 +38,7 @@ export async function decideByReference(
 }
 
 /** The number of open requirements to search for a message. */
-const maxSearched = 500
+const maxSearchedRequirements = 500
 
 async function findRequirement(
   reference: RequirementReference,
@@ -49,7 +49,7 @@ async function findRequirement(
     if (requirement) return requirement
     throw new Error(`There is no requirement "${reference}"`)
   }
-  const openRequirements = await store.forOperators.listRequirements({ status: 'open', limit: maxSearched })
+  const openRequirements = await store.forOperators.listRequirements({ status: 'open', limit: maxSearchedRequirements })
   const requirement = openRequirements.find(({ message }) => message === reference.number)
   if (requirement) return requirement
   throw new Error(`Message ${reference.number} waits for no decision`)

@@ -74,34 +74,38 @@ export function simulatedDefaults({ dns, loopback, ...access }: SimulatedNetwork
 }
 
 /** Puts a value at `path`, and never replaces a value of the file. */
-function fillAt(tree: ConfigTree, path: readonly string[], fill: (present: unknown) => unknown): ConfigTree {
+function fillAt(tree: ConfigTree, path: readonly string[], fill: (presentValue: unknown) => unknown): ConfigTree {
   const [key, ...innerPath] = path
   if (key === undefined) return tree
-  const present = tree[key]
-  if (innerPath.length === 0) return { ...tree, [key]: fill(present) }
-  if (present !== undefined && !isJsonObject(present)) return tree
-  return { ...tree, [key]: fillAt(present ?? {}, innerPath, fill) }
+  const presentValue = tree[key]
+  if (innerPath.length === 0) return { ...tree, [key]: fill(presentValue) }
+  if (presentValue !== undefined && !isJsonObject(presentValue)) return tree
+  return { ...tree, [key]: fillAt(presentValue ?? {}, innerPath, fill) }
 }
 
-function fillBeside(present: unknown, value: unknown, neighbor: string): unknown {
-  if (!Array.isArray(present) || !Array.isArray(value)) return present
-  const nameOf = (item: unknown) => (isJsonObject(item) ? item[neighbor] : undefined)
-  const presentNames = new Set(present.map(nameOf))
-  return [...present, ...value.filter(item => !presentNames.has(nameOf(item)))]
+function appendMissingItems(presentItems: unknown, value: unknown, identifyingMember: string): unknown {
+  if (!Array.isArray(presentItems) || !Array.isArray(value)) return presentItems
+  const nameOf = (item: unknown) => (isJsonObject(item) ? item[identifyingMember] : undefined)
+  const presentNames = new Set(presentItems.map(nameOf))
+  return [...presentItems, ...value.filter(item => !presentNames.has(nameOf(item)))]
 }
 
 export function fillAll(tree: ConfigTree, fillings: readonly ConfigFilling[]): ConfigTree {
-  return fillings.reduce((filledTree, [path, value, by]) => {
-    const fill = (present: unknown) =>
-      present === undefined ? value : by === undefined ? present : fillBeside(present, value, by)
+  return fillings.reduce((filledTree, [path, value, identifyingMember]) => {
+    const fill = (presentValue: unknown) =>
+      presentValue === undefined
+        ? value
+        : identifyingMember === undefined
+          ? presentValue
+          : appendMissingItems(presentValue, value, identifyingMember)
     return fillAt(filledTree, path.split('/'), fill)
   }, tree)
 }
 
 /** Returns the configuration of a command: the file itself if `start` would run it, or else the file with dev mode’s defaults. */
-export function effectiveConfig(file: ConfigFile): Config {
+export function parseEffectiveConfig(file: ConfigFile): Config {
   if (file.missing.length > 0) throw createConfigFaults(file.missing.map(({ error }) => error))
-  return isForProduction(file) ? parseConfig(file.tree) : devConfig(file)
+  return isForProduction(file) ? parseConfig(file.tree) : parseDevConfig(file)
 }
 
 /** Returns true if `start` would run a file as it is. */
@@ -111,7 +115,7 @@ export function isForProduction({ path, tree }: Pick<ConfigFile, 'path' | 'tree'
 }
 
 /** Returns the configuration of a command that runs beside a gateway in dev mode. */
-export function devConfig({ tree, missing }: ConfigFile): Config {
+export function parseDevConfig({ tree, missing }: ConfigFile): Config {
   return parseFilled(fillAll(fillSecrets(tree, generateSecrets(missing)), devDefaults), missing)
 }
 
@@ -122,7 +126,7 @@ function parseFilled(tree: ConfigTree, missing: readonly MissingSetting[]): Conf
   } catch (error) {
     const faults = listConfigFaults(error)
     if (faults.length === 0) throw error
-    const explained = faults.map(fault => missing.find(({ error: { key } }) => key === fault.key)?.error ?? fault)
-    throw createConfigFaults(explained)
+    const explainedFaults = faults.map(fault => missing.find(({ error: { key } }) => key === fault.key)?.error ?? fault)
+    throw createConfigFaults(explainedFaults)
   }
 }

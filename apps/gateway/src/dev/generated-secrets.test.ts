@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { ConfigFile } from '../config/read-config.ts'
 import { resolveSecrets } from '../config/secrets.ts'
-import { devConfig } from './dev-configs.ts'
+import { parseDevConfig } from './dev-configs.ts'
 import { generateSecrets } from './generated-secrets.ts'
 
 function read(tree: object): ConfigFile {
@@ -18,7 +18,7 @@ test('dev mode generates an API key for a list together with its digest', () => 
   expect(others).toEqual([])
   expect(generated).toMatchObject({ source: 'KEY', key: 'a2a.auth.api_keys.0.sha256' })
   expect(generated?.value).toBe(hash('sha256', generated?.plainSecret ?? ''))
-  const digest = devConfig(file)
+  const digest = parseDevConfig(file)
   expect(digest.a2a.auth.api_keys[0]?.sha256).toMatch(/^[0-9a-f]{64}$/)
 })
 
@@ -35,7 +35,7 @@ test('dev mode generates one value for a variable, and uses it for later files t
 
 test('an error in a value that dev mode cannot generate names the variable', () => {
   const file = read({ a2a: { auth: { api_keys: [{ name: { env: 'HOLDER' }, sha256: '0' }] } } })
-  const parse = () => devConfig(file)
+  const parse = () => parseDevConfig(file)
   const fails = expect.objectContaining({
     errors: expect.arrayContaining([
       expect.objectContaining({

@@ -22,8 +22,8 @@ interface ReloadDeps {
   reload(config: Config): Promise<void>
 }
 
-interface Reloading extends ReloadDeps {
-  running: Config
+interface ReloadState extends ReloadDeps {
+  runningConfig: Config
   /** The last configuration that was tried. */
   attemptedConfig: Config
   /** Settings that the log has already reported as waiting for a restart. */
@@ -36,12 +36,12 @@ interface Reloading extends ReloadDeps {
  */
 export function reloadOnChange(deps: ReloadDeps): () => void {
   const { gateway, folder, initialConfig } = deps
-  const reloading: Reloading = { ...deps, running: initialConfig, attemptedConfig: initialConfig, waiting: [] }
+  const reloading: ReloadState = { ...deps, runningConfig: initialConfig, attemptedConfig: initialConfig, waiting: [] }
   const { log } = gateway.system
   return watchFiles({ folder, data: resolve(folder, initialConfig.data), log }, paths => reload(paths, reloading))
 }
 
-async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise<void> {
+async function reload(paths: ReadonlySet<string>, reloading: ReloadState): Promise<void> {
   const { gateway, folder } = reloading
   const { log } = gateway.system
   const otherPaths = [...paths].filter(path => !isModule(path, folder))
@@ -49,17 +49,17 @@ async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise
   if (isModuleChanged) reloadAllModules()
   let subject = 'configuration cannot be reloaded; the former one stays in use'
   try {
-    const { config, waiting } = keepFixedSettings(await reloading.readConfig(), reloading.running)
+    const { config, waiting } = restoreFixedSettings(await reloading.readConfig(), reloading.runningConfig)
     reportWaiting(waiting, reloading)
     const referencedFiles = new Set(listFiles(config, folder))
     const isNamed = otherPaths.some(path => referencedFiles.has(path))
     // A failed configuration is tried again only when a module or a value changes, because agents may write files themselves.
     const mayDiffer = isModuleChanged || !isDeepStrictEqual(config, reloading.attemptedConfig)
-    if (isNamed || (mayDiffer && !isDeepStrictEqual(config, reloading.running))) {
+    if (isNamed || (mayDiffer && !isDeepStrictEqual(config, reloading.runningConfig))) {
       reloading.attemptedConfig = config
       await reloading.reload(config)
-      const changedSettings = listChanged(config, reloading.running)
-      reloading.running = config
+      const changedSettings = listChanged(config, reloading.runningConfig)
+      reloading.runningConfig = config
       log.info({ changed: changedSettings }, 'configuration reloaded')
     } else if (isModuleChanged) {
       subject = 'agents cannot be reloaded; the former ones stay in use'
@@ -72,7 +72,7 @@ async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise
 }
 
 /** Reports each setting once, not with every change. */
-function reportWaiting(waiting: readonly string[], reloading: Reloading): void {
+function reportWaiting(waiting: readonly string[], reloading: ReloadState): void {
   const newWaiting = waiting.filter(name => !reloading.waiting.includes(name))
   reloading.waiting = waiting
   if (newWaiting.length === 0) return
@@ -95,8 +95,8 @@ function listFiles(tree: unknown, folder: string): readonly string[] {
   return Object.values(tree).flatMap(value => listFiles(value, folder))
 }
 
-function listChanged(config: Config, running: Config): readonly string[] {
-  const [newSettings, oldSettings] = [config, running] as unknown as Readonly<Record<string, unknown>>[]
+function listChanged(config: Config, runningConfig: Config): readonly string[] {
+  const [newSettings, oldSettings] = [config, runningConfig] as unknown as Readonly<Record<string, unknown>>[]
   const names = Object.keys({ ...newSettings, ...oldSettings })
   return names.filter(name => !isDeepStrictEqual(newSettings?.[name], oldSettings?.[name]))
 }
@@ -122,11 +122,11 @@ interface FixedConfig {
 }
 
 /** Returns a new configuration without the changes that need a restart. */
-function keepFixedSettings(changedConfig: Config, running: Config): FixedConfig {
+function restoreFixedSettings(changedConfig: Config, runningConfig: Config): FixedConfig {
   let config: unknown = changedConfig
   const waiting = fixedSettings.filter(name => {
     const path = name.split('.')
-    const [changedValue, runningValue] = [readAt(changedConfig, path), readAt(running, path)]
+    const [changedValue, runningValue] = [readAt(changedConfig, path), readAt(runningConfig, path)]
     if (isDeepStrictEqual(changedValue, runningValue)) return false
     config = setAt(config, path, runningValue)
     return true

@@ -35,7 +35,7 @@ const progressMs = 10_000
 
 const { body } = simulationOperations.send
 /** The operation `send`, with the names that the simulation knows. */
-const send = {
+const sendOperation = {
   ...simulationOperations.send,
   body: {
     ...body,
@@ -65,7 +65,7 @@ const linesType = 'application/x-ndjson'
 export function createSimulationRoutes(deps: SimulationRouteDeps): readonly OperatorRoute[] {
   return [
     handleOperation(simulationOperations.describe, async () => simulationCatalogue),
-    handleOperation(send, async ({ body: { timeout_seconds: seconds, files = [], ...fields }, context }) => {
+    handleOperation(sendOperation, async ({ body: { timeout_seconds: seconds, files = [], ...fields }, context }) => {
       const request = { ...fields, parts: files.map(toSentPart) }
       const { expected } = findEntry(request)
       const timeoutMs = seconds === undefined ? findWaitMs(request.to, deps) : seconds * 1000
@@ -139,17 +139,17 @@ function startSending(
   { simulation, findGateway, clientSignal }: SimulationRouteDeps & { readonly clientSignal: AbortSignal },
 ): Sending {
   const acknowledgement = Promise.withResolvers<AcknowledgedMessage>()
-  const [waiting, answered] = [new AbortController(), new AbortController()]
-  const signal = AbortSignal.any([waiting.signal, clientSignal])
+  const [waitEnd, pollEnd] = [new AbortController(), new AbortController()]
+  const signal = AbortSignal.any([waitEnd.signal, clientSignal])
   let message: AcknowledgedMessage | undefined
   let isOver = false
-  const onStored = (sent: AcknowledgedMessage) => {
-    message = sent
-    acknowledgement.resolve(sent)
-    awaitTurn(sent.id, findGateway(), answered.signal).then(
+  const onStored = (storedMessage: AcknowledgedMessage) => {
+    message = storedMessage
+    acknowledgement.resolve(storedMessage)
+    awaitTurn(storedMessage.id, findGateway(), pollEnd.signal).then(
       () => {
         isOver = true
-        waiting.abort()
+        waitEnd.abort()
       },
       () => undefined,
     )
@@ -161,7 +161,7 @@ function startSending(
   const result = simulation
     .send({ ...request, signal, onStored })
     .catch(explain)
-    .finally(() => answered.abort())
+    .finally(() => pollEnd.abort())
     .then(sendResult =>
       sendResult.status === 'no_reply' && !isOver ? { ...sendResult, status: 'working' } : sendResult,
     )

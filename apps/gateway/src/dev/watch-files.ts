@@ -25,15 +25,15 @@ export function watchFiles(
 ): () => void {
   let timer: NodeJS.Timeout | undefined
   let changedPaths = new Set<string>()
-  let working = Promise.resolve()
+  let pendingCall = Promise.resolve()
   const notify = () => {
     const paths = changedPaths
     changedPaths = new Set()
-    working = working.then(() => onChange(paths))
+    pendingCall = pendingCall.then(() => onChange(paths))
   }
   const watcher = watch(folder, {
     ignoreInitial: true,
-    ignored: path => isForeign(relative(folder, path), relative(folder, data)),
+    ignored: path => isIgnored(relative(folder, path), relative(folder, data)),
   })
   watcher.on('all', (_, path) => {
     changedPaths.add(resolve(folder, path))
@@ -47,7 +47,7 @@ export function watchFiles(
   }
 }
 
-function isForeign(path: string, data: string): boolean {
+function isIgnored(path: string, data: string): boolean {
   const isData = data !== '' && (path === data || path.startsWith(`${data}${sep}`))
   return isData || /(?:^|[/\\])(?:node_modules|\.git)(?:[/\\]|$)/.test(path)
 }

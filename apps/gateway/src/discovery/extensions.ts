@@ -6,15 +6,15 @@ interface MentionableExtension {
   readonly uri: string
   readonly description: string
   /** Returns true if this gateway supports the extension. */
-  isOn(config: Switches): boolean
+  isSupported(config: ExtensionConfig): boolean
 }
 
-interface Switches {
+interface ExtensionConfig {
   readonly identity: Pick<Config['identity'], 'trusted_issuers'>
 }
 
 /** Returns true if the gateway trusts an issuer of v0.2, which is a DID, or of v0.1, which is a host. */
-const trustsOne = ({ identity }: Switches, isDid: boolean) =>
+const trustsIssuer = ({ identity }: ExtensionConfig, isDid: boolean) =>
   identity.trusted_issuers.some(({ issuer }) => issuer.startsWith('did:') === isDid)
 
 const namespace = 'https://mentionable.dev/ns'
@@ -24,31 +24,37 @@ export const mentionableExtensions: readonly MentionableExtension[] = [
   {
     uri: `${namespace}/policy/v0.1`,
     description: 'What an agent requires or refuses is a PolicyPart.',
-    isOn: () => true,
+    isSupported: () => true,
   },
   {
     uri: `${namespace}/a2a-tool-events/v0.1`,
     description: 'Tools that an agent ran are data parts of the types tool-call, tool-result and tool-error.',
-    isOn: () => true,
+    isSupported: () => true,
   },
   {
     uri: `${namespace}/identity/v0.1`,
     description: 'Identity evidence of trusted issuers is verified and given to the agent.',
-    isOn: config => trustsOne(config, false),
+    isSupported: config => trustsIssuer(config, false),
   },
   {
     uri: `${namespace}/identity/v0.2`,
     description: 'Verifiable credentials of trusted issuers are verified and given to the agent.',
-    isOn: config => trustsOne(config, true),
+    isSupported: config => trustsIssuer(config, true),
   },
-  { uri: `${namespace}/oauth-federation/v0.1`, description: 'Authorization servers federate.', isOn: () => false },
+  {
+    uri: `${namespace}/oauth-federation/v0.1`,
+    description: 'Authorization servers federate.',
+    isSupported: () => false,
+  },
 ]
 
 export const knownExtensionUris: ReadonlySet<string> = new Set(mentionableExtensions.map(({ uri }) => uri))
 
 /** Returns the extensions for an agent card. */
 export function listGatewayExtensions(
-  config: Switches,
+  config: ExtensionConfig,
 ): readonly { readonly uri: string; readonly description: string }[] {
-  return mentionableExtensions.filter(({ isOn }) => isOn(config)).map(({ uri, description }) => ({ uri, description }))
+  return mentionableExtensions
+    .filter(({ isSupported }) => isSupported(config))
+    .map(({ uri, description }) => ({ uri, description }))
 }

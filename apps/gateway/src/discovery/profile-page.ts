@@ -103,6 +103,6 @@ function renderFieldLine(field: ProfileField): PageMarkup {
 }
 
 /** Returns headers that let the page load only its own style and the agent’s picture. */
-export function guardProfilePage({ iconUrl }: Pick<AgentProfile, 'iconUrl'>): Readonly<Record<string, string>> {
+export function profilePageHeaders({ iconUrl }: Pick<AgentProfile, 'iconUrl'>): Readonly<Record<string, string>> {
   return { ...htmlPageHeaders([iconUrl]), vary: 'Accept' }
 }

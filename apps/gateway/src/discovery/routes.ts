@@ -6,7 +6,7 @@ import type { AgentDirectory, AgentProfile } from '@postern/pipeline'
 import { Hono } from 'hono'
 import type { AnnouncedSetup } from './agent-card.ts'
 import { describeAgentCard, describeDirectory, listAnnouncedChannels } from './agent-card.ts'
-import { guardProfilePage, renderProfilePage } from './profile-page.ts'
+import { profilePageHeaders, renderProfilePage } from './profile-page.ts'
 import { describeGatewayAccount, describeResource, readAgentName, renderHostMeta } from './webfinger.ts'
 
 interface DiscoveryOptions extends AnnouncedSetup {
@@ -54,7 +54,7 @@ export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): H
         channels.flatMap(channel => channel.discovery?.readProfile?.(agent.name) ?? []),
       )
       const page = renderProfilePage(agent, { agents, channels, publicProfile })
-      return context.html(page, 200, guardProfilePage(agent))
+      return context.html(page, 200, profilePageHeaders(agent))
     })
     .get('/agents/:agent/icon/:file', context => {
       const icon = agents.findIcon(context.req.param('agent'))

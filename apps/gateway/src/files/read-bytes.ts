@@ -21,7 +21,7 @@ export function createBytesReader({ store, origin, fetch }: BytesReaderOptions) 
     const { digest, url } = ref
     // A file of another host may be fetched from there. The gateway’s own files are only in its store.
     const isElsewhere = url !== undefined && !url.startsWith(`${origin}/`) && !(await findBlob(store, digest))
-    return isElsewhere ? fetchDigested(fetch, { url, digest }, signal) : (await readBlob(store, digest)).bytes
+    return isElsewhere ? fetchVerifiedBytes(fetch, { url, digest }, signal) : (await readBlob(store, digest)).bytes
   }
 }
 
@@ -53,7 +53,7 @@ async function fetchBytes(fetch: GuardedFetch, url: string, signal: AbortSignal)
   return body
 }
 
-async function fetchDigested(
+async function fetchVerifiedBytes(
   fetch: GuardedFetch,
   { url, digest }: { readonly url: string; readonly digest: string },
   signal: AbortSignal,

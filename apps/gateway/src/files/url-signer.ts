@@ -26,10 +26,10 @@ export function createFileUrlSigner({ origin, secret, now }: UrlSignerOptions): 
     checkToken(digest, token) {
       const [expiresAt = '', signature = ''] = token.split('.')
       const givenSignature = Buffer.from(signature)
-      const expected = listSignatures(digest, Number(expiresAt)).map(expectedSignature =>
+      const expectedSignatures = listSignatures(digest, Number(expiresAt)).map(expectedSignature =>
         Buffer.from(expectedSignature),
       )
-      const isValid = expected.some(
+      const isValid = expectedSignatures.some(
         expectedSignature =>
           givenSignature.length === expectedSignature.length && timingSafeEqual(givenSignature, expectedSignature),
       )

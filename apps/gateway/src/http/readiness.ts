@@ -40,11 +40,11 @@ export function createReadiness({ checkWork, sleep, log }: ReadinessDeps): Readi
 
   async function checkInTime(): Promise<boolean> {
     const waitEnd = new AbortController()
-    const isLate = sleep(maxWaitMs, waitEnd.signal).then(
+    const timeout = sleep(maxWaitMs, waitEnd.signal).then(
       () => false,
       () => false,
     )
-    const isReady = await Promise.race([checkOnceAtATime('', check), isLate])
+    const isReady = await Promise.race([checkOnceAtATime('', check), timeout])
     waitEnd.abort()
     if (isReady !== wasReady) notify(isReady)
     wasReady = isReady

@@ -25,7 +25,7 @@ export async function openRehearsals(store: Pick<SecretStore, 'openSecret'>, now
   const listSignatures = (claim: string) => secret.list().map(key => createHmac('sha256', key).update(claim).digest())
   const usedClaims = new Map<string, number>()
 
-  function makePass(end: RehearsalEnd): string {
+  function createPass(end: RehearsalEnd): string {
     const claim = `${end}.${now() + validMs}.${randomBytes(12).toString('base64url')}`
     return `${claim}.${listSignatures(claim)[0]?.toString('base64url')}`
   }
@@ -34,7 +34,7 @@ export async function openRehearsals(store: Pick<SecretStore, 'openSecret'>, now
     withPass:
       (fetch, end) =>
       (url, request: FetchRequest = {}) =>
-        fetch(url, { ...request, headers: { ...request.headers, [rehearsalField]: makePass(end) } }),
+        fetch(url, { ...request, headers: { ...request.headers, [rehearsalField]: createPass(end) } }),
     take(pass) {
       const [, claim = '', end, expiresAtMs, mac = ''] =
         /^((refused|taken)\.(\d{13,15})\.[\w-]{16})\.([\w-]{43})$/.exec(pass) ?? []

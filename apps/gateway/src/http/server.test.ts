@@ -71,7 +71,7 @@ test('the server refuses bodies and is not ready only while memory cannot hold e
   const ready = async () => (await server.request('/readyz')).status
   const post = async (path: string) => (await server.request(path, { method: 'POST', body: 'hello' })).status
   const channels = ['email', 'a2a', 'web', 'activitypub']
-  const large = channels.flatMap(channel => ['a', 'b'].map(owner => bodies.of(channel).hold(owner)))
+  const large = channels.flatMap(channel => ['a', 'b'].map(owner => bodies.forChannel(channel).hold(owner)))
   for (const hold of large.slice(0, 4)) hold.add(224 * 1_024)
   expect([await ready(), await post('/mail'), await post('/other')]).toEqual([200, 200, 200])
   for (const hold of large.slice(4)) hold.add(32 * 1_024)
@@ -85,7 +85,7 @@ test('the server counts a body towards the memory share of its channel', async (
   const server = openFullServer({ bodies, takeAddress() {} })
   for (const owner of ['a', 'b'])
     bodies
-      .of('mail')
+      .forChannel('mail')
       .hold(owner)
       .add(224 * 1_024)
   const post = async (path: string) =>

@@ -12,7 +12,7 @@ import { RegExpRouter } from 'hono/router/reg-exp-router'
 import { SmartRouter } from 'hono/router/smart-router'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { Metrics } from '../observe/metrics.ts'
-import { createRefusedAnswers } from '../observe/refused-answers.ts'
+import { createRefusalRecorder } from '../observe/refusal-recorder.ts'
 import { createRouteOwners, ownRoutes } from '../observe/route-owners.ts'
 import { isOwnVisit } from '../system/local-fetch.ts'
 import type { Limits } from './clients/limits.ts'
@@ -39,7 +39,7 @@ interface ServerDeps {
   /** Recognizes the gateway's own test requests, whose refusals are not listed. */
   readonly rehearsals: Pick<Rehearsals, 'take'>
   /** False if only the other gateways at this address accept messages. */
-  readonly takesMessages: boolean
+  readonly acceptsMessages: boolean
   isReady(): Promise<boolean>
   /** Returns the required agents that did not start. */
   listMissingAgents(): readonly string[]
@@ -55,28 +55,28 @@ export function createServer(deps: ServerDeps): Hono {
   const app = new Hono({ router: memoizeMatches(new SmartRouter({ routers: [new RegExpRouter(), new TrieRouter()] })) })
   const addressOf = ({ env, req }: Context) => findClientAddress(env, req.header('x-forwarded-for'), trustedProxies)
   const findOwner = createRouteOwners(channels)
-  const rememberRefused = createRefusedAnswers({ findOwner, store, now, addressOf })
+  const recordRefusal = createRefusalRecorder({ findOwner, store, now, addressOf })
   app.use(async function watchAnswers(context, next) {
     await next()
-    if (context.res.status >= 400) await rememberRefused(context)
+    if (context.res.status >= 400) await recordRefusal(context)
   })
   app.use(async function checkAtTheEndpoint(context, next) {
     if (countHeaders(context.env) > maxHeaders)
       return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
     const clientAddress = addressOf(context)
     unknownProxies.notice(context.env, context.req.raw.headers)
-    const rehearsed = deps.rehearsals.take(context.req.header(rehearsalField) ?? '')
-    if (rehearsed) markRehearsal(context.req.raw, rehearsed)
+    const rehearsalEnd = deps.rehearsals.take(context.req.header(rehearsalField) ?? '')
+    if (rehearsalEnd) markRehearsal(context.req.raw, rehearsalEnd)
     context.env = { ...(context.env as object | undefined), clientAddress }
     if (isCounted(context.req, channels) && !isOwnVisit(context.env)) {
-      if (!deps.takesMessages)
+      if (!deps.acceptsMessages)
         throw new Unavailable('Cannot take message: this gateway takes none, but others at its address do', {
           retryAfter: 5,
         })
-      limits.takeAddress(clientAddress)
+      limits.consumeAddress(clientAddress)
     }
     if (context.req.method === 'GET') return next()
-    const hold = bodies.of(findOwner(context)?.channel ?? ownRoutes).hold(networkOf(clientAddress))
+    const hold = bodies.forChannel(findOwner(context)?.channel ?? ownRoutes).hold(networkOf(clientAddress))
     countBodyIn(context.req.raw, hold)
     return next().finally(hold.release)
   })

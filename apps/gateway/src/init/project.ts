@@ -217,13 +217,13 @@ async function answerQuestion(
 }
 
 /** Asks until the answer is valid. */
-async function readAnswer({ prompt: words, fallback, findFault }: Question, read: Read): Promise<string> {
-  let prompt = `${words} (${fallback}): `
+async function readAnswer({ prompt: promptText, fallback, findFault }: Question, read: Read): Promise<string> {
+  let prompt = `${promptText} (${fallback}): `
   for (;;) {
     const answer = (await read(prompt)).trim() || fallback
     const fault = findFault(answer)
     if (fault === undefined) return answer
-    prompt = `${fault}.\n${words} (${fallback}): `
+    prompt = `${fault}.\n${promptText} (${fallback}): `
   }
 }
 

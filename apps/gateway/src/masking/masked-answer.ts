@@ -7,7 +7,7 @@ export function maskAnswer(answer: Response, { hideIn }: Pick<SecretMask, 'hideI
   const reader = answer.body.getReader()
   const [decoder, encoder] = [new TextDecoder(), new TextEncoder()]
   let partialLine: string[] = []
-  const takeLines = (text: string, end: number) => {
+  const maskLines = (text: string, end: number) => {
     const lines = partialLine.join('') + text.slice(0, end)
     partialLine = [text.slice(end)]
     return encoder.encode(hideIn(lines))
@@ -19,7 +19,7 @@ export function maskAnswer(answer: Response, { hideIn }: Pick<SecretMask, 'hideI
           const { value, done } = await reader.read()
           const text = decoder.decode(value, { stream: !done })
           const end = done ? text.length : text.lastIndexOf('\n') + 1
-          if (end > 0 || done) controller.enqueue(takeLines(text, end))
+          if (end > 0 || done) controller.enqueue(maskLines(text, end))
           else partialLine.push(text)
           if (done) return controller.close()
           if (end > 0) return

@@ -3,7 +3,7 @@ import type { TurnNote } from '@postern/pipeline'
 import type { GatewayStore } from '@postern/store'
 import type { SecretMask } from './secret-mask.ts'
 
-type RecordStore = Pick<
+type MaskedOperations = Pick<
   GatewayStore,
   'commit' | 'say' | 'note' | 'release' | 'settle' | 'refuse' | 'noteAttempt' | 'noteLookup' | 'findLookup'
 >
@@ -16,7 +16,7 @@ interface WorkRecord {
 }
 
 /** Wraps a store. Messages and answers reach it as they are; the gateway’s notes on its work reach it masked. */
-export function maskRecords<Store extends RecordStore>(store: Store, mask: SecretMask): Store {
+export function maskRecords<Store extends MaskedOperations>(store: Store, mask: SecretMask): Store {
   const { hideIn, hideInAll } = mask
   const maskNotes = (notes: readonly TurnNote[]) =>
     notes.map(note =>

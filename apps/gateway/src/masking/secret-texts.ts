@@ -15,8 +15,8 @@ interface HiddenValue {
 export function findSecretTexts({ text: givenText, isNamed = false, ...hidden }: HiddenValue): readonly string[] {
   const text = givenText.trim()
   if (!isLoneUrl(text)) {
-    const wholes = isNamed ? listNamed(text) : hidden.isReferenced ? listReferenced(text) : []
-    return [...wholes, ...findLikely(text)]
+    const wholeValues = isNamed ? listNamed(text) : hidden.isReferenced ? listReferenced(text) : []
+    return [...wholeValues, ...findLikely(text)]
   }
   const isSecretAsItStands = isNamed || (hidden.isReferenced && hasMoreThanHost(text))
   return [
@@ -53,7 +53,7 @@ const harmless =
 /** Lists a value as it stands, and the value of an option such as `--pass=x`. The name of an option is no secret. */
 function listReferenced(text: string): readonly string[] {
   const [, optionValue] = /^--?[\w.-]+=(.*)$/s.exec(text) ?? []
-  const values = optionValue === undefined ? [text].filter(whole => !/^--?[a-z][\w-]*$/i.test(whole)) : [optionValue]
+  const values = optionValue === undefined ? [text].filter(value => !/^--?[a-z][\w-]*$/i.test(value)) : [optionValue]
   return values.filter(value => !harmless.test(value)).flatMap(value => [value, decode(value)])
 }
 
@@ -85,9 +85,9 @@ function findInUrl(url: string): readonly string[] {
 
 /** Finds secrets in the user of a URL. A user name alone is a secret only by its form. */
 function findInUser(user: string): readonly string[] {
-  const end = user.indexOf(':')
-  const password = user.slice(end + 1)
-  return end < 0 ? [user].filter(isLikelySecret) : [password, decode(password)]
+  const colonIndex = user.indexOf(':')
+  const password = user.slice(colonIndex + 1)
+  return colonIndex < 0 ? [user].filter(isLikelySecret) : [password, decode(password)]
 }
 
 /** The minimum length of a segment that may be a secret. A shorter segment of a path is an ordinary word. */
@@ -114,14 +114,14 @@ const hostName = /^(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?$/
 /** Returns true if a text looks random. Words, paths and names of words, media types, dates, versions and hosts do not. */
 export function isLikelySecret(text: string): boolean {
   if (text.length < minSecretChars || hostName.test(text)) return false
-  const opaque = text.split(/[^\p{L}\p{N}]+/u).filter(part => !isPlain(part))
-  return opaque.join('').length >= minOpaqueChars
+  const opaqueWords = text.split(/[^\p{L}\p{N}]+/u).filter(part => !isPlain(part))
+  return opaqueWords.join('').length >= minOpaqueChars
 }
 
-function isPlain(part: string): boolean {
-  if (part.length <= 3) return true
-  if (/^\p{L}+$/u.test(part)) return part.length < 16 || isWord(part)
-  return /^(?:v?\d{1,15}\p{L}{0,3}|\p{L}{3,15}\d{1,4})$/u.test(part)
+function isPlain(word: string): boolean {
+  if (word.length <= 3) return true
+  if (/^\p{L}+$/u.test(word)) return word.length < 16 || isWord(word)
+  return /^(?:v?\d{1,15}\p{L}{0,3}|\p{L}{3,15}\d{1,4})$/u.test(word)
 }
 
 /** The maximum length of a word, characters. Random text changes often between capitals and small letters. */

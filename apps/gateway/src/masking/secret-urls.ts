@@ -1,6 +1,6 @@
 // Finds the parts of a URL that may be secrets: user, password and query.
 
-type UrlPart = 'user' | 'password' | 'query'
+type UrlComponent = 'user' | 'password' | 'query'
 
 const databasePassword = /^(postgres(?:ql)?:\/\/[^:@/?#]*:)([^?#]*)@/
 const userInfo = /^((?!postgres)[a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
@@ -11,7 +11,7 @@ export function isUrl(text: string): boolean {
 }
 
 /** Replaces the user, the password and the query of a URL. Keeps a database’s user; in other URLs even a name alone may be a secret. */
-export function replaceUrlSecrets(url: string, replace: (part: string, kind: UrlPart) => string): string {
+export function replaceUrlSecrets(url: string, replace: (part: string, kind: UrlComponent) => string): string {
   return url
     .replace(databasePassword, (_, start: string, password: string) => `${start}${replace(password, 'password')}@`)
     .replace(userInfo, (_, start: string, user: string) => `${start}${replace(user, 'user')}@`)

@@ -27,37 +27,37 @@ export function createMetrics(
   { meter, stageMeter }: MetricSources,
   now: () => number,
 ): Metrics {
-  const delay = monitorEventLoopDelay({ resolution: 20 })
-  let lastSpan = 0
+  const delayHistogram = monitorEventLoopDelay({ resolution: 20 })
+  let lastDelayNs = 0
   const spanTimer = setInterval(() => {
-    lastSpan = delay.percentile(99)
-    delay.reset()
+    lastDelayNs = delayHistogram.percentile(99)
+    delayHistogram.reset()
   }, delaySpanMs).unref()
-  delay.enable()
+  delayHistogram.enable()
   return {
     async render() {
       const [{ messages, deliveries, stopped, ...counts }, due] = await Promise.all([store.count(), store.nextDue()])
       const overdue = due === undefined ? 0 : Math.max(0, now() - due) / 1000
       const text = [
-        formatMetric('postern_messages', 'Messages stored, by state.', 'gauge', byLabel('state', messages)),
-        formatMetric('postern_deliveries', 'Deliveries, by state.', 'gauge', byLabel('state', deliveries)),
+        formatMetric('postern_messages', 'Messages stored, by state.', 'gauge', listSamples('state', messages)),
+        formatMetric('postern_deliveries', 'Deliveries, by state.', 'gauge', listSamples('state', deliveries)),
         formatMetric(
           'postern_stopped_total',
           'Messages that loop protection has stopped, by flag.',
           'counter',
-          byLabel('flag', stopped),
+          listSamples('flag', stopped),
         ),
         formatMetric(
           'postern_tokens_total',
           'Tokens that agents report as spent, by agent, model and kind.',
           'counter',
-          byLabels(meter.list()),
+          listTokenSamples(meter.list()),
         ),
         formatMetric(
           'postern_tokens_part_total',
           'Tokens read from or written to a cache, and tokens of reasoning, among those of postern_tokens_total.',
           'counter',
-          byLabels(meter.listSubtotals()),
+          listTokenSamples(meter.listSubtotals()),
         ),
         formatHistograms(stageMeter.list()),
         formatRefusals(counts),
@@ -68,7 +68,7 @@ export function createMetrics(
           'postern_event_loop_delay_seconds',
           'Delay of the event loop: the worse 99th percentile of the last half minute and the current one.',
           'gauge',
-          [['', Math.max(lastSpan, delay.percentile(99)) / 1e9]],
+          [['', Math.max(lastDelayNs, delayHistogram.percentile(99)) / 1e9]],
         ),
         formatMetric('process_resident_memory_bytes', 'Resident memory.', 'gauge', [['', process.memoryUsage.rss()]]),
       ].join('')
@@ -76,7 +76,7 @@ export function createMetrics(
     },
     close() {
       clearInterval(spanTimer)
-      delay.disable()
+      delayHistogram.disable()
     },
   }
 }
@@ -92,11 +92,11 @@ function formatRefusals({ refusals, refused }: Pick<StoreCounts, 'refusals' | 'r
   ].join('')
 }
 
-function byLabel(label: string, counts: Readonly<Record<string, number>>): Sample[] {
+function listSamples(label: string, counts: Readonly<Record<string, number>>): Sample[] {
   return Object.entries(counts).map(([name, value]) => [`{${label}="${name}"}`, value])
 }
 
-function byLabels(counts: readonly TokenCount[]): Sample[] {
+function listTokenSamples(counts: readonly TokenCount[]): Sample[] {
   return counts.map(({ labels, tokens }) => {
     const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`)
     return [`{${pairs.join(',')}}`, tokens]

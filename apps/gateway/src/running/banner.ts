@@ -2,7 +2,7 @@
 import { simulatedChannels } from '../channels.ts'
 import type { GeneratedSecret } from '../dev/generated-secrets.ts'
 import { softwareVersion } from '../system/version.ts'
-import type { Running } from './run.ts'
+import type { RunningGateway } from './run.ts'
 
 interface BannerOptions {
   readonly hasSimulation: boolean
@@ -14,7 +14,7 @@ interface BannerOptions {
  * Formats the addresses, the token, and one line to paste for each channel.
  */
 export function formatBanner(
-  { gateway, config, listening, generatedSecrets = [] }: Running,
+  { gateway, config, listening, generatedSecrets = [] }: RunningGateway,
   { hasSimulation, configPath }: BannerOptions,
 ): string {
   const { agents, operatorToken } = gateway
@@ -27,10 +27,10 @@ export function formatBanner(
     '',
     `  agents    ${addresses.join(', ')}`,
     ...channelSockets.map(({ label = '', description }) => `  ${label.padEnd(10)}${description}`),
-    ...gateway.channels.flatMap(({ endpoint: { entrance: entryPage } }) =>
+    ...gateway.channels.flatMap(({ endpoint: { chatPage: entryPage } }) =>
       entryPage ? [`  ${entryPage.label.padEnd(10)}${http?.description}${entryPage.path}`] : [],
     ),
-    `  console   ${http?.description}/operator/${config.dev ? `#${gateway.makeSignInCode()}` : ''}`,
+    `  console   ${http?.description}/operator/${config.dev ? `#${gateway.createSignInCode()}` : ''}`,
     ...(config.dev ? [`  token     ${operatorToken}`] : []),
     '',
     ...formatGeneratedSecrets(generatedSecrets),

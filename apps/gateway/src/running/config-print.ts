@@ -12,7 +12,7 @@ import { configSchema } from '../config/schema.ts'
 import { createDevConfigs } from '../dev/dev-configs.ts'
 import { maskSettings } from '../masking/secret-settings.ts'
 import type { IncompleteConfig } from './incomplete-config.ts'
-import { readIncomplete } from './incomplete-config.ts'
+import { readIncompleteConfig } from './incomplete-config.ts'
 
 /**
  * Prints the configuration with all defaults filled in and all secrets masked. A missing value shows its reason, and the faults follow at
@@ -20,7 +20,7 @@ import { readIncomplete } from './incomplete-config.ts'
  * @throws AggregateError of ConfigErrors
  */
 export async function printConfig(file: ConfigFile, output: Output): Promise<void> {
-  const { config, reasons, faults } = readIncomplete(file)
+  const { config, reasons, faults } = readIncompleteConfig(file)
   printMasked(config, file, { reasons, output })
   if (faults.length > 0) throw createConfigFaults(faults)
 }
@@ -33,17 +33,17 @@ export async function printDevConfig(file: ConfigFile, output: Output): Promise<
   const { openSimulation } = await import('@postern/simulation')
   const simulation = await openSimulation()
   try {
-    printMasked(createDevConfigs(simulation).parse(file), file, { reasons: readIncomplete(file).reasons, output })
+    printMasked(createDevConfigs(simulation).parse(file), file, { reasons: readIncompleteConfig(file).reasons, output })
   } finally {
     await simulation.close()
   }
 }
 
-interface Printing extends Pick<IncompleteConfig, 'reasons'> {
+interface PrintOptions extends Pick<IncompleteConfig, 'reasons'> {
   readonly output: Output
 }
 
-function printMasked(config: unknown, { references }: ConfigFile, { reasons, output }: Printing): void {
+function printMasked(config: unknown, { references }: ConfigFile, { reasons, output }: PrintOptions): void {
   const maskedTree = maskSettings({ tree: config, references })
   const shownTree = reasons.reduce((tree, { path, reason }) => setAt(tree, path, reason), maskedTree)
   output.print(JSON.stringify(shownTree, null, 2))
@@ -69,12 +69,12 @@ export function listSettings({
   const variables = new Set(
     [...listVariables()].filter(([name]) => environment[name] !== undefined).map(([, { path }]) => path.join('.')),
   )
-  const inFile = new Map(flatten(givenConfig))
+  const fileValues = new Map(flatten(givenConfig))
   const defaults = new Map(flatten(findDefaults(givenConfig)))
-  const raw = new Map(flatten(config))
+  const unmaskedValues = new Map(flatten(config))
   return flatten(maskSettings({ tree: config, references }) as object).map(([key, value]) => {
-    const isSame = isDeepStrictEqual(defaults.get(key), raw.get(key))
-    const source = variables.has(key) ? 'environment' : inFile.has(key) ? 'file' : isSame ? 'default' : 'dev'
+    const isDefault = isDeepStrictEqual(defaults.get(key), unmaskedValues.get(key))
+    const source = variables.has(key) ? 'environment' : fileValues.has(key) ? 'file' : isDefault ? 'default' : 'dev'
     return { key, value, source }
   })
 }

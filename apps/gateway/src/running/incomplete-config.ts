@@ -22,16 +22,19 @@ export interface IncompleteConfig {
 const placeholders = ['0'.repeat(64), 'https://unset.invalid', 'postgres://unset.invalid/unset', 'unset', '1h', '1']
 
 /** Reads the configuration with placeholders for its missing values. */
-export function readIncomplete({
+export function readIncompleteConfig({
   tree,
   missing,
   path,
 }: Pick<ConfigFile, 'tree' | 'missing' | 'path'>): IncompleteConfig {
-  const filledTree = missing.reduce((partial, setting) => fillBest(partial, setting.path, path), tree as ConfigTree)
+  const filledTree = missing.reduce(
+    (partial, setting) => fillBestPlaceholder(partial, setting.path, path),
+    tree as ConfigTree,
+  )
   const generatedKeys = new Set(
     isForProduction({ path, tree: filledTree }) ? [] : generateSecrets(missing).map(({ key }) => key),
   )
-  const unset = missing.filter(setting => !generatedKeys.has(setting.path.join('.'))).map(({ error }) => error)
+  const unsetErrors = missing.filter(setting => !generatedKeys.has(setting.path.join('.'))).map(({ error }) => error)
   const { config, faults } = parse(filledTree, path)
   return {
     config: config ?? tree,
@@ -39,12 +42,12 @@ export function readIncomplete({
       path: settingPath,
       reason: generatedKeys.has(settingPath.join('.')) ? `(dev mode makes it up: ${problem})` : `(missing: ${problem})`,
     })),
-    faults: [...unset, ...faults.filter(({ key }) => !unset.some(error => error.key === key))],
+    faults: [...unsetErrors, ...faults.filter(({ key }) => !unsetErrors.some(error => error.key === key))],
   }
 }
 
 /** Fills a missing value with the placeholder that causes the fewest faults. Leaves the value absent if no placeholder fits. */
-function fillBest(tree: ConfigTree, missingPath: readonly string[], path: string | undefined): ConfigTree {
+function fillBestPlaceholder(tree: ConfigTree, missingPath: readonly string[], path: string | undefined): ConfigTree {
   const trees = placeholders.map(placeholder => setAt(tree, missingPath, placeholder) as ConfigTree)
   const candidates = [...trees, tree].map(candidate => ({
     filled: candidate,

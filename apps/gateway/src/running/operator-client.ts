@@ -3,11 +3,11 @@ import { resolve } from 'node:path'
 import { openRemoteClient } from '@postern/operator/client'
 import type { DataLocation, OperatorClient } from '@postern/operator/commands'
 import type { ConfigFile } from '../config/read-config.ts'
-import { devConfig } from '../dev/dev-configs.ts'
+import { parseDevConfig } from '../dev/dev-configs.ts'
 import type { RunFile } from '../system/run/run-file.ts'
 import { findRunFile } from '../system/run/run-file.ts'
 import { isProvenRun } from '../system/run/run-proof.ts'
-import { findOperatorToken } from './run.ts'
+import { readOperatorToken } from './run.ts'
 import { openStoredClient } from './stored-client.ts'
 
 /**
@@ -20,12 +20,15 @@ export async function openOperatorClient(file: ConfigFile): Promise<OperatorClie
   if (!run) return openStoredClient(file)
   const missingToken = file.missing.find(({ path }) => path.join('.') === 'operator_token')
   if (missingToken && !run.isSimulating) throw missingToken.error
-  return openRemoteClient({ url: run.url, token: findOperatorToken(devConfig(file), file.baseDir) }, run.isSimulating)
+  return openRemoteClient(
+    { url: run.url, token: readOperatorToken(parseDevConfig(file), file.baseDir) },
+    run.isSimulating,
+  )
 }
 
 /** Returns the store and the data folder of a file, even if other settings are missing. */
 export function findDataLocation(file: ConfigFile): DataLocation {
-  const { data, store } = devConfig(file)
+  const { data, store } = parseDevConfig(file)
   return { store, directory: resolve(file.baseDir, data) }
 }
 
@@ -34,6 +37,6 @@ export function findDataLocation(file: ConfigFile): DataLocation {
  * port, and that program must not get the token.
  */
 async function findAnsweringGateway(file: ConfigFile): Promise<RunFile | undefined> {
-  const run = findRunFile(resolve(file.baseDir, devConfig(file).data))
+  const run = findRunFile(resolve(file.baseDir, parseDevConfig(file).data))
   return run && (await isProvenRun(run)) ? run : undefined
 }

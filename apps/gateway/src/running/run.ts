@@ -18,12 +18,12 @@ import type { SecretMask } from '../masking/secret-mask.ts'
 import { createSecretMask } from '../masking/secret-mask.ts'
 import { listSecretTexts } from '../masking/secret-settings.ts'
 import { createLog } from '../observe/log.ts'
-import { keepOperatorToken, removeRunFile, writeRunFile } from '../system/run/run-file.ts'
+import { ensureOperatorToken, removeRunFile, writeRunFile } from '../system/run/run-file.ts'
 import type { GatewayClock } from '../system/test-clock.ts'
 import { listSettings } from './config-print.ts'
 import { handleSignals } from './signals.ts'
 
-export interface Running {
+export interface RunningGateway {
   readonly gateway: Gateway
   readonly config: Config
   readonly listening: readonly Listening[]
@@ -33,7 +33,7 @@ export interface Running {
 }
 
 /** A gateway connected to a simulated network. */
-export interface SimulatedGateway extends Running {
+export interface SimulatedGateway extends RunningGateway {
   readonly simulation: Simulation
   /** The configuration of the file, with dev mode's values. */
   readonly initialConfig: Config
@@ -58,7 +58,7 @@ export async function runDev(
     return openedGateway.stop()
   }
   const running = { ...openedGateway, stop }
-  ownProcess(running)
+  handleProcessEvents(running)
   return running
 }
 
@@ -81,21 +81,23 @@ interface OpenOptions {
 export async function openDev(file: ConfigFile, options: OpenOptions = {}): Promise<SimulatedGateway> {
   const { openSimulation } = await import('@postern/simulation')
   const simulation = options.simulation ?? (await openSimulation())
-  const closeOwn = async () => {
+  const closeOwnSimulation = async () => {
     if (!options.simulation) await simulation.close()
   }
-  const { given, configs, running } = await openSimulated(file, { ...options, simulation }).catch(async error => {
-    await closeOwn()
-    throw error
-  })
+  const { initialConfig, configs, running } = await openSimulated(file, { ...options, simulation }).catch(
+    async error => {
+      await closeOwnSimulation()
+      throw error
+    },
+  )
   const { gateway } = running
-  connectSimulation(simulation, given, running.listening)
+  connectSimulation(simulation, initialConfig, running.listening)
   let publishing = publishKeys(simulation, gateway)
   return {
     ...running,
     generatedSecrets: configs.generatedSecrets(),
     simulation,
-    initialConfig: given,
+    initialConfig,
     parse: configs.parse,
     async reload(config) {
       const listening = await gateway.reload(
@@ -109,7 +111,7 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
       // Publishing reads the store, so it ends before the store closes.
       await publishing.catch(() => undefined)
       await running.stop()
-      await closeOwn()
+      await closeOwnSimulation()
     },
   }
 }
@@ -118,21 +120,21 @@ async function openSimulated(file: ConfigFile, options: RunningOptions & { reado
   const configs = createDevConfigs(options.simulation)
   const initialConfig = configs.parse(file)
   const mask = createSecretMask(listSecretTexts(file))
-  let newest = file
+  let newestFile = file
   const parse = (changedFile: ConfigFile) => {
-    newest = changedFile
+    newestFile = changedFile
     mask.addSecrets(listSecretTexts(changedFile))
     return configs.parse(changedFile)
   }
-  const running = await openRunning(initialConfig, file, { ...options, mask, readGiven: () => newest })
-  return { given: initialConfig, configs: { ...configs, parse }, running }
+  const running = await openRunning(initialConfig, file, { ...options, mask, readGiven: () => newestFile })
+  return { initialConfig, configs: { ...configs, parse }, running }
 }
 
 /** Runs `postern start`: a gateway with exactly the configuration of the file. @throws AggregateError if settings are unsafe outside of dev mode */
-export async function runProduction(file: ConfigFile, { adopts }: RunOptions = {}): Promise<Running> {
+export async function runProduction(file: ConfigFile, { adopts }: RunOptions = {}): Promise<RunningGateway> {
   const tree = file.tree.dev === true ? fillAll(file.tree, devDefaults) : file.tree
   const running = await openRunning(parseConfigFile({ ...file, tree }, findUnsafeSettings), file, { adopts })
-  ownProcess(running)
+  handleProcessEvents(running)
   return running
 }
 
@@ -146,10 +148,10 @@ async function openRunning(
   givenConfig: Config,
   file: ConfigFile,
   { simulation, log: givenLog, isReloadable, adopts, clock, readGiven = () => file, ...masking }: RunningOptions = {},
-): Promise<Running> {
+): Promise<RunningGateway> {
   const { baseDir, path: configPath } = file
   const { mask = createSecretMask(listSecretTexts(file)) } = masking
-  const operatorToken = findOperatorToken(givenConfig, baseDir)
+  const operatorToken = readOperatorToken(givenConfig, baseDir)
   const config = givenConfig.dev ? admitDevCallers(givenConfig, { operatorToken, simulation }) : givenConfig
   const directory = resolve(baseDir, config.data)
   const log = givenLog ?? createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
@@ -214,20 +216,20 @@ function admitDevCallers(config: Config, { operatorToken, simulation }: DevCalle
     operatorDigest: hash('sha256', operatorToken),
     issuers: simulation ? [simulation.a2a.issuerConfig, simulation.a2a.deadIssuerConfig] : [],
   }
-  const members = listSlices(config).map(({ module, config: own }) => [
+  const members = listSlices(config).map(({ module, config: channelConfig }) => [
     module.descriptor.name,
-    module.admitDevCallers?.(own, callers) ?? own,
+    module.admitDevCallers?.(channelConfig, callers) ?? channelConfig,
   ])
   return { ...config, ...Object.fromEntries(members) }
 }
 
 /** Returns the configured token. In dev mode it otherwise returns a token that is created once and stored with the data. */
-export function findOperatorToken(config: Pick<Config, 'operator_token' | 'data'>, baseDir: string): string {
-  return config.operator_token ?? keepOperatorToken(resolve(baseDir, config.data))
+export function readOperatorToken(config: Pick<Config, 'operator_token' | 'data'>, baseDir: string): string {
+  return config.operator_token ?? ensureOperatorToken(resolve(baseDir, config.data))
 }
 
 /** Ends the process with this gateway, which is the only one in it. */
-function ownProcess({ gateway, stop }: Running): void {
+function handleProcessEvents({ gateway, stop }: RunningGateway): void {
   const { log } = gateway.system
   handleSignals(stop, log)
   // An unhandled rejection in an agent's module must not end all other conversations.

@@ -12,9 +12,9 @@ export function handleSignals(stop: () => Promise<void>, log: Log): void {
     if (isStopping) return
     isStopping = true
     log.info({ signal }, 'stopping')
-    const overdue = setTimeout(() => process.exit(1), 10_000)
+    const exitTimer = setTimeout(() => process.exit(1), 10_000)
     await stop().catch(error => log.error({ err: error }, 'stopping failed'))
-    clearTimeout(overdue)
+    clearTimeout(exitTimer)
     process.exit(process.exitCode ?? 0)
   }
   const hadTerminal = hasTerminal()

@@ -4,7 +4,7 @@ import type { ApiOperation } from '@postern/operator'
 import { createClient } from '@postern/operator/client'
 import type { OperatorClient } from '@postern/operator/commands'
 import type { ConfigFile } from '../config/read-config.ts'
-import { effectiveConfig } from '../dev/dev-configs.ts'
+import { parseEffectiveConfig } from '../dev/dev-configs.ts'
 import type { Gateway } from '../gateway.ts'
 import { openGateway } from '../gateway.ts'
 import { createSecretMask } from '../masking/secret-mask.ts'
@@ -16,50 +16,50 @@ import { createLog } from '../observe/log.ts'
  * @throws ConfigError, AggregateError of them
  */
 export async function openStoredClient(file: ConfigFile): Promise<OperatorClient> {
-  const config = effectiveConfig(file)
+  const config = parseEffectiveConfig(file)
   const { baseDir, path: configPath } = file
   const token = config.operator_token ?? randomBytes(24).toString('base64url')
   const log = createLog({ level: 'error', readable: true })
   const mask = createSecretMask(listSecretTexts(file))
-  const openStore = (isReadOnly: boolean) =>
+  const openStoredGateway = (isReadOnly: boolean) =>
     // Only a start may change the tables, because another release may be using them, or nobody has a backup of them.
     openGateway(config, { baseDir, configPath, log, mask, operatorToken: token, mayMigrate: false, isReadOnly })
-  let openedStore: Promise<OpenedStore | undefined> = Promise.resolve(undefined)
+  let openedGateway: Promise<OpenedStore | undefined> = Promise.resolve(undefined)
 
   /** Opens the data once, in the mode of the first operation, because opening and closing runs the agents' own code. */
-  function openFor(operation: ApiOperation, input: unknown): Promise<Gateway> {
-    return openAs({ isReadOnly: isReading(operation, (input as { readonly body?: unknown }).body) })
+  function openForOperation(operation: ApiOperation, input: unknown): Promise<Gateway> {
+    return openInMode({ isReadOnly: isReading(operation, (input as { readonly body?: unknown }).body) })
   }
 
-  function openAs({ isReadOnly }: { readonly isReadOnly: boolean }): Promise<Gateway> {
-    const opening = openedStore.then(async current => {
+  function openInMode({ isReadOnly }: { readonly isReadOnly: boolean }): Promise<Gateway> {
+    const opening = openedGateway.then(async current => {
       if (current && (isReadOnly || !current.isReadOnly)) return current
       await current?.gateway.stop()
-      return { gateway: await openStore(isReadOnly), isReadOnly }
+      return { gateway: await openStoredGateway(isReadOnly), isReadOnly }
     })
     // The next operation retries.
-    openedStore = opening.catch(() => undefined)
+    openedGateway = opening.catch(() => undefined)
     return opening.then(({ gateway }) => gateway)
   }
 
   const request: Parameters<typeof createClient>[1] = async (path, init) => {
-    const gateway = await openAs({ isReadOnly: true })
+    const gateway = await openInMode({ isReadOnly: true })
     return gateway.app.request(path, init)
   }
-  const reader = createClient(token, request, {
+  const client = createClient(token, request, {
     isRunning: false,
     isSimulating: false,
-    close: async () => void (await (await openedStore)?.gateway.stop()),
+    close: async () => void (await (await openedGateway)?.gateway.stop()),
   })
   return {
-    ...reader,
+    ...client,
     async call(operation, input) {
-      await openFor(operation, input)
-      return reader.call(operation, input)
+      await openForOperation(operation, input)
+      return client.call(operation, input)
     },
     async *readLines(operation, input) {
-      await openFor(operation, input)
-      yield* reader.readLines(operation, input)
+      await openForOperation(operation, input)
+      yield* client.readLines(operation, input)
     },
   }
 }

@@ -10,7 +10,7 @@ import { describeInstallation } from '../compose/doctor-deps.ts'
 import { openDoctorNetwork } from '../compose/doctor-network.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
-import { effectiveConfig } from '../dev/dev-configs.ts'
+import { parseEffectiveConfig } from '../dev/dev-configs.ts'
 import { createSystem } from '../system/system.ts'
 
 interface UnopenedOptions {
@@ -22,7 +22,7 @@ interface UnopenedOptions {
 
 /** Runs the checks in this process, without those that need a gateway. */
 export async function examineUnopenedGateway({ fault, groups, readFile }: UnopenedOptions): Promise<DoctorReport> {
-  const { file, config } = await readUsable(readFile)
+  const { file, config } = await readUsableFile(readFile)
   const settings = config ?? unreadConfig
   const system = createSystem(settings, { log: noLog, slices: [] })
   const faults = listConfigFaults(fault)
@@ -52,11 +52,11 @@ interface UsableFile {
   readonly config?: Config
 }
 
-async function readUsable(readFile: () => Promise<ConfigFile>): Promise<UsableFile> {
+async function readUsableFile(readFile: () => Promise<ConfigFile>): Promise<UsableFile> {
   const file = await readFile().catch(() => undefined)
   if (!file) return {}
   try {
-    return { file, config: effectiveConfig(file) }
+    return { file, config: parseEffectiveConfig(file) }
   } catch {
     return { file }
   }

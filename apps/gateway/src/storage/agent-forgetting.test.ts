@@ -97,7 +97,7 @@ test.each([1e14, 3 * 86_400, Number.NaN])(
     await plan('desk', 'a')
     begin()
     await vi.waitFor(async () => expect(await forgetting.listWaiting()).toMatchObject([{ failures: 1 }]))
-    const [{ againAt = 0 } = {}] = await forgetting.listWaiting()
+    const [{ nextCallAt: againAt = 0 } = {}] = await forgetting.listWaiting()
     expect(againAt - Date.now()).toBeGreaterThan(10_000)
     expect(againAt - Date.now()).toBeLessThanOrEqual(6 * 3_600_000)
     await sleep(700)

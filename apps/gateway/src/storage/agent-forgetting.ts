@@ -53,9 +53,9 @@ export interface AgentForgetting {
 export function createAgentForgetting(deps: AgentForgettingDeps): AgentForgetting {
   const { store, system } = deps
   /** The signal of the newest watch. Undefined while this gateway runs no agents. */
-  let watching: AbortSignal | undefined
+  let watchSignal: AbortSignal | undefined
   const isDue = ({ due_at }: PlannedCall) => due_at <= system.now()
-  let sleeping = new AbortController()
+  let sleepEnd = new AbortController()
   const slots = new CallSlots()
   /** Makes a call, which stays planned if the store does not answer. */
   async function makeCall(id: string, stop: AbortSignal): Promise<AgentOutcome | undefined> {
@@ -66,42 +66,47 @@ export function createAgentForgetting(deps: AgentForgettingDeps): AgentForgettin
       return undefined
     }
   }
-  const begin = (id: string, agent: string, stop: AbortSignal) =>
-    slots.run(id, agent, () => makeCall(id, stop))?.finally(() => sleeping.abort())
+  const beginCall = (id: string, agent: string, stop: AbortSignal) =>
+    slots.run(id, agent, () => makeCall(id, stop))?.finally(() => sleepEnd.abort())
 
   /** Begins the due calls, and returns the time until the next ones, ms. Calls without a slot begin when another call ends. */
   async function beginDue(signal: AbortSignal): Promise<number> {
-    const planned = (await listPlanned(deps)).filter(({ id }) => !slots.isRunning(id))
-    for (const { id, agent } of planned.filter(isDue)) void begin(id, agent, signal)
-    const waits = planned.filter(call => !isDue(call)).map(({ due_at }) => due_at - system.now())
-    return Math.max(minPollMs, Math.min(maxPollMs, ...waits))
+    const plannedCalls = (await listPlanned(deps)).filter(({ id }) => !slots.isRunning(id))
+    for (const { id, agent } of plannedCalls.filter(isDue)) void beginCall(id, agent, signal)
+    const waitsMs = plannedCalls.filter(call => !isDue(call)).map(({ due_at }) => due_at - system.now())
+    return Math.max(minPollMs, Math.min(maxPollMs, ...waitsMs))
   }
 
   return {
     plan: request => planCalls(request, deps),
     async call(ids) {
-      const stop = watching
-      return waitFor(ids, {
+      const stop = watchSignal
+      return waitForCalls(ids, {
         deps,
         async call(id) {
-          const agent = await readAgentName(id, store.records)
-          const ownCall = stop && agent !== undefined ? begin(id, agent, stop) : undefined
+          const agent = await findCalledAgent(id, store.records)
+          const ownCall = stop && agent !== undefined ? beginCall(id, agent, stop) : undefined
           return ownCall ?? makeDueNow(id, deps)
         },
       })
     },
     async watch(signal) {
-      watching = signal
+      watchSignal = signal
       while (!signal.aborted) {
-        sleeping = new AbortController()
+        sleepEnd = new AbortController()
         const pauseMs = await beginDue(signal)
-        await system.sleep(pauseMs, AbortSignal.any([signal, sleeping.signal]))
+        await system.sleep(pauseMs, AbortSignal.any([signal, sleepEnd.signal]))
       }
       await slots.settle()
     },
     async listWaiting() {
-      const waiting = await listPlanned(deps)
-      return waiting.map(({ agent, failures, error, due_at: againAt }) => ({ agent, failures, error, againAt }))
+      const plannedCalls = await listPlanned(deps)
+      return plannedCalls.map(({ agent, failures, error, due_at: nextCallAt }) => ({
+        agent,
+        failures,
+        error,
+        nextCallAt,
+      }))
     },
   }
 }
@@ -130,24 +135,26 @@ interface FirstCalls {
 }
 
 /** Waits for the calls, but no longer than an operator would. */
-async function waitFor(
+async function waitForCalls(
   ids: readonly string[],
   { deps: { store, system }, call }: FirstCalls,
 ): Promise<readonly AgentOutcome[]> {
   const waitEnd = new AbortController()
   const timeout = system.sleep(maxWaitMs, waitEnd.signal).then(() => undefined)
-  const outcomes = ids.map(async id => (await Promise.race([call(id), timeout])) ?? readWaiting(id, store.records))
+  const outcomes = ids.map(
+    async id => (await Promise.race([call(id), timeout])) ?? findPendingOutcome(id, store.records),
+  )
   const settled = await Promise.all(outcomes)
   waitEnd.abort()
   return settled.flatMap(outcome => outcome ?? [])
 }
 
 async function listPlanned({ store, system }: AgentForgettingDeps) {
-  const waiting = await store.records.list(callRecords.kind, callRecords.owner).catch(error => {
+  const records = await store.records.list(callRecords.kind, callRecords.owner).catch(error => {
     system.log.warn({ err: error }, 'cannot read which agents have to forget somebody')
     return []
   })
-  return waiting.map(({ key, value }) => ({ id: key, ...(value as unknown as PlannedCall) }))
+  return records.map(({ key, value }) => ({ id: key, ...(value as unknown as PlannedCall) }))
 }
 
 function toOutcome({ agent, error = 'it has not answered yet' }: PlannedCall): AgentOutcome {
@@ -162,14 +169,14 @@ async function makeDueNow(id: string, { store: { records }, system }: AgentForge
   if (planned) await records.swap(key, record.version, planned as unknown as Json)
 }
 
-async function readAgentName(id: string, records: GatewayStore['records']): Promise<string | undefined> {
+async function findCalledAgent(id: string, records: GatewayStore['records']): Promise<string | undefined> {
   const record = await records.get({ ...callRecords, key: id })
   return (record?.value as unknown as PlannedCall | undefined)?.agent
 }
 
-async function readWaiting(id: string, records: GatewayStore['records']): Promise<AgentOutcome | undefined> {
-  const waiting = await records.get({ ...callRecords, key: id })
-  return waiting && toOutcome(waiting.value as unknown as PlannedCall)
+async function findPendingOutcome(id: string, records: GatewayStore['records']): Promise<AgentOutcome | undefined> {
+  const record = await records.get({ ...callRecords, key: id })
+  return record && toOutcome(record.value as unknown as PlannedCall)
 }
 
 /** Makes one call. Returns undefined if another process is making it. */
@@ -185,8 +192,8 @@ async function callAgent(
   const { agent: name } = planned
   const deadlineMs = Math.min(maxCallMs, agents()?.findRunning(name)?.deadlineMs ?? maxCallMs)
   const write = (version: number, value: PlannedCall) => records.swap(key, version, value as unknown as Json)
-  const isOurs = await write(record.version, { ...planned, due_at: system.now() + deadlineMs + graceMs })
-  if (!isOurs) return undefined
+  const isClaimed = await write(record.version, { ...planned, due_at: system.now() + deadlineMs + graceMs })
+  if (!isClaimed) return undefined
   const log = bindLog(system.log, { agent: name })
   try {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(deadlineMs)])
@@ -195,10 +202,10 @@ async function callAgent(
     log.info({ forgetting: id }, 'an agent has forgotten somebody')
     return { agent: name, has_forgotten: true }
   } catch (error) {
-    const failed = describeFailed(planned, error, system.now())
-    log.warn({ err: error, forgetting: id, failures: failed.failures }, 'an agent has not forgotten somebody yet')
-    await write(record.version + 1, failed)
-    return toOutcome(failed)
+    const failedCall = describeFailed(planned, error, system.now())
+    log.warn({ err: error, forgetting: id, failures: failedCall.failures }, 'an agent has not forgotten somebody yet')
+    await write(record.version + 1, failedCall)
+    return toOutcome(failedCall)
   }
 }
 
@@ -223,12 +230,12 @@ async function forget({ agent, forgotten }: PlannedCall, { id, signal, log, agen
 function describeFailed(planned: PlannedCall, error: unknown, now: number): PlannedCall {
   const failures = planned.failures + 1
   const pauseMs = Math.min(maxRetryMs, minRetryMs * 2 ** Math.min(20, planned.failures))
-  const asked = error instanceof Unavailable ? boundRetryAfter(error.retryAfter) : undefined
-  const askedMs = asked === undefined ? undefined : asked * 1_000
+  const retryAfterSeconds = error instanceof Unavailable ? boundRetryAfter(error.retryAfter) : undefined
+  const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000
   const reason = error instanceof Error ? error.message : String(error)
   return {
     ...planned,
-    due_at: Math.ceil(now + Math.min(maxRetryMs, Math.max(1_000, askedMs ?? pauseMs))),
+    due_at: Math.ceil(now + Math.min(maxRetryMs, Math.max(1_000, retryAfterMs ?? pauseMs))),
     failures,
     error: reason.slice(0, 300).toWellFormed(),
   }

@@ -20,7 +20,7 @@ const pathOf = (name = 'list') => join(directory, name)
 /** Adds a line like a separate process that opens the list for it. */
 function add(name: string, path = pathOf()) {
   const list = openForgottenList(path)
-  const line = list.draft([name], {})
+  const line = list.createLine([name], {})
   list.append(line)
   return line.id
 }
@@ -54,7 +54,7 @@ test('two processes that create the list at once lose no line', () => {
 test('two processes that write at once give their lines different ids', () => {
   add('ada')
   const [one, other] = [openForgottenList(pathOf()), openForgottenList(pathOf())]
-  const drafts = [one.draft(['bob'], {}), other.draft(['bob'], {})] as const
+  const drafts = [one.createLine(['bob'], {}), other.createLine(['bob'], {})] as const
   one.append(drafts[0])
   other.append(drafts[1])
   expect(new Set(find('bob'))).toEqual(new Set(drafts.map(({ id }) => id)))
@@ -72,7 +72,7 @@ test('a line that the disk writes in two parts is complete', () => {
 
 test('a list finds many people among many lines in linear time', () => {
   const list = openForgottenList(pathOf())
-  const drafts = Array.from({ length: 8000 }, (_, person) => list.draft([`line ${person}`], {}))
+  const drafts = Array.from({ length: 8000 }, (_, person) => list.createLine([`line ${person}`], {}))
   const findAll = ({ length }: string) => {
     const finds = list.createFinder(drafts.slice(0, length))
     for (let person = 0; person < length; person += 1) finds([`person ${person}`])

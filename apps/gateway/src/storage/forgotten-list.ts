@@ -19,11 +19,11 @@ interface ForgottenList {
   /** The number of unreadable lines. A crash has truncated them or lost their key. */
   readonly unreadable: number
   /** Lists the lines that a new forgetting fulfils, because it covers all of them. */
-  listWithin(names: readonly string[], whose: ForgottenBy): readonly ForgottenLine[]
+  listCovered(names: readonly string[], whose: ForgottenBy): readonly ForgottenLine[]
   /** Creates a function that finds the lines for any of some names. */
   createFinder(lines: readonly ForgottenLine[]): (names: readonly string[]) => readonly ForgottenLine[]
   /** Creates a line that is not in the file yet. */
-  draft(names: readonly string[], whose: ForgottenBy): ForgottenLine
+  createLine(names: readonly string[], whose: ForgottenBy): ForgottenLine
   /** Writes a line, and returns once it is on disk. */
   append(line: ForgottenLine): void
 }
@@ -35,9 +35,9 @@ const listFormat = 'postern-forgotten/1'
  * at the same time.
  */
 export function openForgottenList(path: string): ForgottenList {
-  const written = readLines(path)
-  const keys = new Map(written.flatMap(readKey).map(key => [nameKey(key), key]))
-  const entries = written.filter(line => readKey(line).length === 0)
+  const writtenLines = readLines(path)
+  const keys = new Map(writtenLines.flatMap(readKey).map(key => [nameKey(key), key]))
+  const entries = writtenLines.filter(line => readKey(line).length === 0)
   const lines = entries.flatMap(line => readLine(line, keys))
   const [firstKey] = keys.values()
   const ownKey = firstKey ?? randomBytes(32).toString('base64url')
@@ -47,18 +47,18 @@ export function openForgottenList(path: string): ForgottenList {
   return {
     lines,
     unreadable: entries.length - lines.length,
-    listWithin(names, whose) {
+    listCovered(names, forgottenBy) {
       const digests = new Set(digestAll(names))
-      return lines.filter(line => isWithin(line, whose, digests))
+      return lines.filter(line => isCovered(line, forgottenBy, digests))
     },
-    createFinder(among) {
+    createFinder(searchedLines) {
       const linesByDigest = Map.groupBy(
-        among.flatMap(line => [...line.digests].map(digest => ({ digest, line }))),
+        searchedLines.flatMap(line => [...line.digests].map(digest => ({ digest, line }))),
         ({ digest }) => digest,
       )
       return names => digestAll(names).flatMap(digest => (linesByDigest.get(digest) ?? []).map(({ line }) => line))
     },
-    draft: (names, { agent, isOwn }) => ({
+    createLine: (names, { agent, isOwn }) => ({
       ...{ id: randomBytes(16).toString('base64url'), agent, isOwn },
       digests: new Set(names.map(name => digestWith(ownKey, name))),
     }),
@@ -77,7 +77,7 @@ const digestWith = (key: string, name: string) => createHmac('sha256', key).upda
 const nameKey = (key: string) => digestWith(key, 'list').slice(0, 22)
 
 /** Returns true if a forgetting covers a line. The operator's forgetting also deletes data that a person's own request leaves. */
-function isWithin(line: ForgottenLine, { agent, isOwn = false }: ForgottenBy, digests: ReadonlySet<string>): boolean {
+function isCovered(line: ForgottenLine, { agent, isOwn = false }: ForgottenBy, digests: ReadonlySet<string>): boolean {
   const isOfAgent = agent === undefined || line.agent === agent
   return isOfAgent && (!isOwn || line.isOwn === true) && [...line.digests].every(digest => digests.has(digest))
 }

@@ -50,10 +50,10 @@ export function createFreeSpace({ minFreeBytes, readFree, now, log }: FreeSpaceO
     if (Math.abs(now() - measuredAt) < freshMs) return
     measuredAt = now()
     const freeBytes = readFree()
-    const measured = freeBytes >= minBytes ? 'enough' : freeBytes >= minBytes / 2 ? 'low' : 'full'
-    if (measured !== level)
-      log.warn({ free_bytes: freeBytes, ...(measured !== 'enough' && { fix }) }, logTexts[measured])
-    level = measured
+    const measuredLevel = freeBytes >= minBytes ? 'enough' : freeBytes >= minBytes / 2 ? 'low' : 'full'
+    if (measuredLevel !== level)
+      log.warn({ free_bytes: freeBytes, ...(measuredLevel !== 'enough' && { fix }) }, logTexts[measuredLevel])
+    level = measuredLevel
   }
 
   return {

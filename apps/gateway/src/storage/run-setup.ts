@@ -11,7 +11,7 @@ export function describeSetup(
   slices: readonly ChannelSlice[],
   mode: RunSetup['mode'],
 ): RunSetup {
-  const issuers = slices.flatMap(({ module, config }) => module.tokens?.of(config).issuers ?? [])
+  const issuers = slices.flatMap(({ module, config }) => module.tokens?.authOf(config).issuers ?? [])
   return {
     mode,
     origin,

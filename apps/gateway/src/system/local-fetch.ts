@@ -54,14 +54,17 @@ export function openLocalFetch(
   const isOwnUrl = (url: string) => {
     const target = parseUrl(url)
     if (target === undefined || !ownOrigins.has(target.origin)) return false
-    const [, first = ''] = target.pathname.split('/')
-    return discoveryPaths.includes(first) || channels.some(({ descriptor }) => descriptor.openPaths?.includes(first))
+    const [, firstSegment = ''] = target.pathname.split('/')
+    return (
+      discoveryPaths.includes(firstSegment) ||
+      channels.some(({ descriptor }) => descriptor.openPaths?.includes(firstSegment))
+    )
   }
   const call = async (url: string, request: FetchRequest | StreamRequest): Promise<Response> => {
     const { method = 'GET', headers = {}, body } = request
     const sentRequest = new Request(url, { method, headers, ...(body !== undefined && { body: body as BodyInit }) })
     const answer = Promise.resolve(app.fetch(sentRequest, ownVisit))
-    return endWith(request.signal, answer).catch(error => {
+    return rejectOnAbort(request.signal, answer).catch(error => {
       // The answer of a caller that has left may be a stream, which would continue without a reader.
       void answer.then(response => response.body?.cancel()).catch(() => undefined)
       throw error
@@ -70,7 +73,7 @@ export function openLocalFetch(
   return {
     async fetch(url, request = {}) {
       if (!isOwnUrl(url)) return fetch(url, request)
-      return withinTime(request, async signal => {
+      return withTimeout(request, async signal => {
         const { status, headers, body } = await call(url, { ...request, signal })
         return { status, headers, url, body: await readAll(readChunks(body, signal), request.maxBytes) }
       })
@@ -86,7 +89,7 @@ export function openLocalFetch(
 }
 
 /** Bounds the time until the last byte, because answers of the gateway's own routes may also never end. */
-async function withinTime<Value>(
+async function withTimeout<Value>(
   { timeoutMs = defaultTimeoutMs, signal }: FetchRequest,
   work: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
@@ -116,7 +119,7 @@ async function readAll(body: AsyncIterable<Uint8Array>, maxBytes = defaultMaxByt
 }
 
 /** Rejects when the signal aborts. The work itself continues, but nothing waits for it. */
-function endWith<Value>(signal: AbortSignal | undefined, work: Promise<Value>): Promise<Value> {
+function rejectOnAbort<Value>(signal: AbortSignal | undefined, work: Promise<Value>): Promise<Value> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

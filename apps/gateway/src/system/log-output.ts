@@ -13,27 +13,27 @@ const maxWaitingChars = 1_048_576
  * away never blocks the process.
  */
 export function createLogOutput(descriptor: number, write: typeof writeSync = writeSync) {
-  let waiting = ''
+  let pendingText = ''
   let timer: NodeJS.Timeout | undefined
 
   function flush(): void {
     clearTimeout(timer)
     timer = undefined
-    const octets = Buffer.from(waiting)
+    const bytes = Buffer.from(pendingText)
     try {
-      const writtenBytes = write(descriptor, octets)
-      waiting = octets.subarray(writtenBytes).toString()
+      const writtenBytes = write(descriptor, bytes)
+      pendingText = bytes.subarray(writtenBytes).toString()
     } catch (error) {
-      const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN' && waiting.length < maxWaitingChars
-      if (!isFull) waiting = ''
+      const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN' && pendingText.length < maxWaitingChars
+      if (!isFull) pendingText = ''
     }
   }
 
   process.once('exit', flush)
   return {
     write(line: string): void {
-      waiting += line
-      if (waiting.length >= flushChars) flush()
+      pendingText += line
+      if (pendingText.length >= flushChars) flush()
       else timer ??= setTimeout(flush, flushAfterMs).unref()
     },
   }

@@ -40,7 +40,7 @@ export function createSystem(
   }
   const fetch = openFetch([])
   const configured = openFetch(allow_private)
-  const [submitter] = slices.flatMap(({ module, config: own }) => module.openMail?.(own, log) ?? [])
+  const [submitter] = slices.flatMap(({ module, config: channelConfig }) => module.openMail?.(channelConfig, log) ?? [])
   if (submitter) closables.push(submitter)
   return {
     fetch,

@@ -21,12 +21,12 @@ export function createTestClock(): TestClock {
   return {
     now,
     async sleep(ms, signal) {
-      const woken = new AbortController()
-      const sleeper = { endsAt: now() + ms, wake: () => woken.abort() }
+      const wakeController = new AbortController()
+      const sleeper = { endsAt: now() + ms, wake: () => wakeController.abort() }
       sleepers.add(sleeper)
       signal?.addEventListener('abort', sleeper.wake, { once: true })
       if (signal?.aborted) sleeper.wake()
-      await pause(ms, woken.signal)
+      await pause(ms, wakeController.signal)
       signal?.removeEventListener('abort', sleeper.wake)
       sleepers.delete(sleeper)
     },

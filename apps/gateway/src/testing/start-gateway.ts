@@ -18,7 +18,7 @@ import type { TestClock } from '../system/test-clock.ts'
 import { createTestClock } from '../system/test-clock.ts'
 import type { AgentStarts } from '../work/agent-starts.ts'
 import { readChatRun } from './chat.ts'
-import { locateModules } from './given-modules.ts'
+import { locateModules } from './preloaded-modules.ts'
 import { readAnswerOf, readRecord } from './records.ts'
 import type { StartedGateway } from './started-gateway.ts'
 
@@ -118,26 +118,26 @@ interface RunsOptions extends StartGatewayOptions {
 
 function createRuns(options: RunsOptions): Runs {
   const { folder = process.cwd(), settings, modules = {}, log = 'error', data, simulation, clock } = options
-  let last: SimulatedGateway | undefined
+  let lastRun: SimulatedGateway | undefined
   let isRunning = false
   const current = () => {
-    if (!last) throw new Error('the gateway was not started')
-    return last
+    if (!lastRun) throw new Error('the gateway was not started')
+    return lastRun
   }
   return {
     clock,
     current,
     async start() {
-      const port = last?.listening[0]?.port
+      const port = lastRun?.listening[0]?.port
       const ports = { ...freePorts, ...(port !== undefined && { POSTERN_LISTEN_PORT: String(port) }) }
       const environment = { ...process.env, ...ports, POSTERN_DATA: data }
-      last = await withReloadedModules(async () => {
+      lastRun = await withReloadedModules(async () => {
         const file = await readConfigFile({ environment, workingDir: resolve(folder), settings })
         const options = { log: createLog({ level: log, readable: true }), simulation, clock }
         return withPreloadedModules(locateModules(modules, file), () => openDev(file, options))
       })
       isRunning = true
-      await checkStarts(last.gateway.starts())
+      await checkStarts(lastRun.gateway.starts())
     },
     async stop() {
       if (isRunning) await current().stop()
@@ -151,50 +151,51 @@ const startMs = 1_000
 
 /** @throws Error, AggregateError of them, if an agent has failed to start */
 async function checkStarts({ firstEnded, listFailed }: AgentStarts): Promise<void> {
-  const waiting = new AbortController()
-  await Promise.race([firstEnded, sleep(startMs, undefined, waiting).catch(() => undefined)])
-  waiting.abort()
-  const [fault, ...further] = listFailed().map(
+  const waitEnd = new AbortController()
+  await Promise.race([firstEnded, sleep(startMs, undefined, waitEnd).catch(() => undefined)])
+  waitEnd.abort()
+  const [fault, ...furtherFaults] = listFailed().map(
     ({ agent, error }) => new Error(`The agent "${agent}" failed to start: ${describeError(error)}`, { cause: error }),
   )
-  if (fault) throw further.length === 0 ? fault : new AggregateError([fault, ...further], 'Agents failed to start')
+  if (fault)
+    throw furtherFaults.length === 0 ? fault : new AggregateError([fault, ...furtherFaults], 'Agents failed to start')
 }
 
-function describeGateway(run: Runs, end: () => Promise<void>): StartedGateway {
-  const { listening, gateway } = run.current()
+function describeGateway(runs: Runs, end: () => Promise<void>): StartedGateway {
+  const { listening, gateway } = runs.current()
   // All runs have the same address.
   const url = listening[0]?.description ?? ''
   const token = gateway.operatorToken
-  const runs = gateway.channels.flatMap(({ endpoint }) => endpoint.entrance?.path ?? [])[0] ?? ''
+  const runsPath = gateway.channels.flatMap(({ endpoint }) => endpoint.chatPage?.path ?? [])[0] ?? ''
   return {
     url,
     token,
     async send({ text = '', ...request }) {
-      const { simulation, gateway } = run.current()
+      const { simulation, gateway } = runs.current()
       const result = await simulation.send({ ...request, text })
       return { ...result, ...(await readAnswerOf(result.id, gateway.store)) }
     },
     async chat({ to, from, ...request }) {
-      const { simulation, gateway, config } = run.current()
-      const path = to === undefined ? runs : runs.replace('/agent/', `/agents/${encodeURIComponent(to)}/`)
+      const { simulation, gateway, config } = runs.current()
+      const path = to === undefined ? runsPath : runsPath.replace('/agent/', `/agents/${encodeURIComponent(to)}/`)
       const audience = `${config.origin}/api/v1`
-      const access = from === undefined ? token : await simulation.a2a.token({ sub: from, audience })
-      const { messageId, ...result } = await readChatRun(request, { url: `${url}${path}`, token: access })
+      const accessToken = from === undefined ? token : await simulation.a2a.token({ sub: from, audience })
+      const { messageId, ...result } = await readChatRun(request, { url: `${url}${path}`, token: accessToken })
       return { ...result, ...(await readAnswerOf(messageId, gateway.store)) }
     },
-    record: message => readRecord(message, run.current().gateway.store),
-    inbox: persona => run.current().simulation.listInbox(persona),
-    follow: (persona, agent) => run.current().simulation.follow(persona, agent),
+    record: message => readRecord(message, runs.current().gateway.store),
+    inbox: persona => runs.current().simulation.listInbox(persona),
+    follow: (persona, agent) => runs.current().simulation.follow(persona, agent),
     async decide(requirement, outcome, args) {
-      const { gateway } = run.current()
+      const { gateway } = runs.current()
       const number = await decideByReference(requirement, { outcome, args }, gateway)
       const { response } = await readRecord(number, gateway.store)
       return { number, parts: response?.parts ?? [] }
     },
-    clock: run.clock,
+    clock: runs.clock,
     async restart() {
-      await run.stop()
-      await run.start()
+      await runs.stop()
+      await runs.start()
     },
     stop: end,
   }

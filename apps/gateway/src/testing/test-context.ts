@@ -102,13 +102,13 @@ export function createTestMessage(options: TestMessage = {}): NormalizedMessage 
   }
 }
 
-interface Proof {
+interface SenderProof {
   readonly verified: boolean
   readonly audience: string
   readonly issuedAt: string
 }
 
-function describeSender(address: string, { verified, ...claim }: Proof): NormalizedMessage['sender'] {
+function describeSender(address: string, { verified, ...claim }: SenderProof): NormalizedMessage['sender'] {
   if (!verified) return { address, auth_method: 'none', verified }
   const issuer = address.split('@').at(-1) ?? ''
   const [method = 'none'] = authMethods
@@ -165,7 +165,7 @@ export function createTestContext<State = Json>(options: TestContextOptions<Stat
     stage: name => void stages.push(name),
     attach: (bytes, file = {}) => void attached.push({ bytes, ...file }),
     attachment: part => readBytes(part, options),
-    call: (address, content, askOptions = {}) => callOther(address, toGivenParts(content), { askOptions, options }),
+    call: (address, content, askOptions = {}) => callTestAgent(address, toGivenParts(content), { askOptions, options }),
   }
 }
 
@@ -180,8 +180,8 @@ function findPerson({ sender, received_via: via }: NormalizedMessage): AgentPers
   return verified ? { id: hash('sha256', address).slice(0, 32), addresses: [{ via, address }] } : undefined
 }
 
-function createState<State>(first: State | undefined): AgentState<State> {
-  let state = first
+function createState<State>(initialState: State | undefined): AgentState<State> {
+  let state = initialState
   return {
     get: async () => state,
     set(value) {
@@ -190,10 +190,10 @@ function createState<State>(first: State | undefined): AgentState<State> {
   }
 }
 
-type Acting = Pick<RecordedContext, 'acts' | 'post' | 'reply' | 'edit' | 'delete' | 'react'>
+type RecordedActions = Pick<RecordedContext, 'acts' | 'post' | 'reply' | 'edit' | 'delete' | 'react'>
 
 /** Creates actions that always succeed. */
-function createActing(): Acting {
+function createActing(): RecordedActions {
   const acts: AgentAction[] = []
   const note = (act: Readonly<Record<string, unknown>>) => void acts.push(agentActionSchema.parse(act))
   return {
@@ -248,7 +248,7 @@ interface Asking {
 }
 
 /** @throws Undeliverable */
-async function callOther(
+async function callTestAgent(
   address: string,
   parts: readonly Part[],
   { askOptions, options }: Asking,

@@ -45,12 +45,12 @@ export function startAgents({ agents, system, openPublisher }: StartDeps, signal
     // A long run before the failure means that the agent had started.
     const earlierFailures = ranMs > maxRetryMs ? 0 : (failedStarts.get(agent)?.failures ?? 0)
     const pauseMs = Math.min(maxRetryMs, minRetryMs * 2 ** earlierFailures)
-    failedStarts.set(agent, { agent, error, failures: earlierFailures + 1, againAt: system.now() + pauseMs })
+    failedStarts.set(agent, { agent, error, failures: earlierFailures + 1, nextCallAt: system.now() + pauseMs })
     system.log.error({ agent, err: error, again_in_seconds: pauseMs / 1000 }, 'agent failed to start')
     return pauseMs
   }
 
-  async function keepStarting(name: string, onFirst: () => void): Promise<void> {
+  async function startUntilSuccess(name: string, onFirst: () => void): Promise<void> {
     while (!signal.aborted) {
       const beganAt = system.now()
       const failure = await tryStart(name)
@@ -62,6 +62,8 @@ export function startAgents({ agents, system, openPublisher }: StartDeps, signal
     }
   }
 
-  const firsts = agents.list().map(({ name }) => new Promise<void>(resolve => void keepStarting(name, resolve)))
-  return { listFailed: () => [...failedStarts.values()], firstEnded: Promise.all(firsts) }
+  const firstStarts = agents
+    .list()
+    .map(({ name }) => new Promise<void>(resolve => void startUntilSuccess(name, resolve)))
+  return { listFailed: () => [...failedStarts.values()], firstEnded: Promise.all(firstStarts) }
 }

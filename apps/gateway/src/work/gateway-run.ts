@@ -1,7 +1,7 @@
 // Begins the run of a gateway on its store, unless the data belongs to another gateway.
 import type { System } from '@postern/message'
 import type { WhyStore } from '@postern/pipeline'
-import type { PeopleForgetting } from '../storage/forgotten.ts'
+import type { PeopleForgetting } from '../storage/people-forgetting.ts'
 import { describeSetup, toSetupError } from '../storage/run-setup.ts'
 
 interface RunDeps {

@@ -27,10 +27,10 @@ export async function announceRemovedAgents(deps: RemovedAgentsDeps): Promise<vo
 }
 
 async function announceAll({ store, agents, channels, system }: RemovedAgentsDeps): Promise<void> {
-  const configured = agents.list().map(({ name }) => name)
+  const configuredNames = agents.list().map(({ name }) => name)
   const formerNames = readNames((await store.records.get(recordKey))?.value) ?? (await listRelatedAgents(store))
   const pendingNames: string[] = []
-  for (const name of formerNames.filter(formerName => !configured.includes(formerName))) {
+  for (const name of formerNames.filter(formerName => !configuredNames.includes(formerName))) {
     try {
       for (const channel of channels) await channel.actions?.announceRemoval?.(name)
       system.log.info({ agent: name }, 'an agent has left the configuration: told its peers')
@@ -39,7 +39,7 @@ async function announceAll({ store, agents, channels, system }: RemovedAgentsDep
       system.log.error({ agent: name, err: error }, 'cannot tell the peers of an agent that it was removed')
     }
   }
-  const names = [...configured, ...pendingNames].toSorted()
+  const names = [...configuredNames, ...pendingNames].toSorted()
   if (names.join() !== formerNames.toSorted().join()) await store.records.put(recordKey, names)
 }
 

@@ -148,8 +148,8 @@ test('a replay repeats the cancel, and `why` explains it', async () => {
 })
 
 test.each(['deaf', 'listener'])('an agent that does not receive the kind `cancel` gets no call (%s)', async agent => {
-  const before = (await gateway.messages()).length
+  const countBefore = (await gateway.messages()).length
   const task = await ask(agent)
   expect((await task.cancel()).status?.state).toBe(canceledState)
-  expect((await gateway.messages()).length).toBe(before + 1)
+  expect((await gateway.messages()).length).toBe(countBefore + 1)
 })

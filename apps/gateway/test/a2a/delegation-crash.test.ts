@@ -26,8 +26,8 @@ afterAll(async () => {
   await setup.close()
 })
 
-const holdWords = (...args: readonly string[]) => writeFileSync(join(directory, 'held'), args.join('\n'))
-const readStarted = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', flag: 'a+' }).split('\n')
+const writeHeldTexts = (...args: readonly string[]) => writeFileSync(join(directory, 'held'), args.join('\n'))
+const listStartedMessages = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', flag: 'a+' }).split('\n')
 
 async function ask<Answer>(path: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${operatorToken}` }
@@ -60,16 +60,16 @@ test('a delegation survives a kill of its worker, and the second try stores it o
   const { fediverse } = setup.simulation
   for (const [round, delayMs] of delays.entries()) {
     const message = `apples ${round}`
-    holdWords(message)
+    writeHeldTexts(message)
     const text = JSON.stringify([
       { note: { type: 'task', content: message } },
       { ask: '@worker@agents.test', say: message },
     ])
     const { objectId } = await fediverse.deliver({ to: '@manager@agents.test', text, visibility: 'direct' })
-    await eventually(async () => readStarted().includes(message))
+    await eventually(async () => listStartedMessages().includes(message))
     await restart()
     expect(typesOf(await rowsOf(message))).toEqual(['user_message', 'task', 'delegation'])
-    holdWords()
+    writeHeldTexts()
     // The delays range from before the worker has answered to after the manager has.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await restart()

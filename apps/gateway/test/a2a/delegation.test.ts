@@ -75,10 +75,10 @@ const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
 describe('a call from one agent to another (S-31)', () => {
   test('appears in the caller’s thread with its result, in one turn', async () => {
     const { rows } = await work([{ ask: '@one@agents.test', say: 'count the apples', broadcast: true }])
-    const [asked, ...done] = rows
-    expect(asked?.type).toBe('user_message')
-    const turn_id = asked?.turn_id
-    expect(done).toMatchObject(
+    const [userRow, ...laterRows] = rows
+    expect(userRow?.type).toBe('user_message')
+    const turn_id = userRow?.turn_id
+    expect(laterRows).toMatchObject(
       [
         { type: 'delegation', worker: '@one@agents.test', task: 'count the apples', agent_key: 'manager', turn_id },
         { type: 'observation', content: '@one@agents.test has done: count the apples', agent_key: 'manager', turn_id },
@@ -169,11 +169,11 @@ describe('a call from one agent to another (S-31)', () => {
       { note: { type: 'observation', content: { sum: 3 } } },
       { note: { type: 'synthesis', content: 'three', from_manager: 'manager', phase_id: 0 } },
     ])
-    const before = await exportThread(id, 'jsonl')
-    expect(before).toHaveLength(11)
+    const linesBefore = await exportThread(id, 'jsonl')
+    expect(linesBefore).toHaveLength(11)
     const messages = await exportThread<unknown>(id, format)
     expect(await importThread(id, format, messages)).toMatchObject({ added: 0 })
-    expect(await exportThread(id, 'jsonl')).toEqual(before)
+    expect(await exportThread(id, 'jsonl')).toEqual(linesBefore)
   })
 
   test('disappears with its message when the author deletes the post', async () => {
@@ -181,7 +181,9 @@ describe('a call from one agent to another (S-31)', () => {
     const text = `@manager@agents.test ${JSON.stringify([{ ask: '@one@agents.test', say: 'the secret word' }])}`
     const { objectId } = await fediverse.deliver({ to: '@manager@agents.test', text })
     await fediverse.awaitReply(objectId, 30_000)
-    const [{ id = '' } = {}] = await gateway.messages().then(all => all.filter(({ agent }) => agent === 'manager'))
+    const [{ id = '' } = {}] = await gateway
+      .messages()
+      .then(messages => messages.filter(({ agent }) => agent === 'manager'))
     expect(JSON.stringify(await exportThread(id))).toContain('the secret word')
     await fediverse.send({ to: '@manager@agents.test', type: 'Delete', object: { id: objectId, type: 'Tombstone' } })
     const remainingRows = await exportThread(id)

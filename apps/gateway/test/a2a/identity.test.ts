@@ -60,7 +60,7 @@ interface Call {
   readonly mentionable?: object
 }
 
-interface Heard {
+interface CallResult {
   readonly status: number
   readonly text: string
   readonly messageId: string
@@ -68,7 +68,7 @@ interface Heard {
 }
 
 /** Makes a real call over a socket. */
-async function say({ to = 'guard', sub = 'bob', messageId = randomUUID(), mentionable }: Call): Promise<Heard> {
+async function say({ to = 'guard', sub = 'bob', messageId = randomUUID(), mentionable }: Call): Promise<CallResult> {
   const answer = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
     method: 'POST',
     headers: {
@@ -158,8 +158,8 @@ describe('an identity attestation in a call', () => {
     const first = await say(call)
     expect((await say(call)).text).toBe(first.text)
     const toClub = { to: 'club', ...vouch(randomUUID(), { domain: '@club@agents.test' }) }
-    const [once, again] = [await say(toClub), await say(toClub)]
-    expect([once.status, again.status, again.text]).toEqual([200, 200, once.text])
+    const [firstResult, secondResult] = [await say(toClub), await say(toClub)]
+    expect([firstResult.status, secondResult.status, secondResult.text]).toEqual([200, 200, firstResult.text])
     expect((await say({ ...toClub, sub: 'mallory' })).status).toBe(403)
     expect((await say({ ...call, mentionable: { verifiable_credentials: [] } })).text).toBe(first.text)
     expect((await gateway.show(first.messageId)).duplicates).toBe(2)
@@ -294,13 +294,13 @@ describe('mention_relay (MN-8.1)', () => {
 })
 
 test('the agent cards name the supported identity extensions, and the response to a call names those in use', async () => {
-  const wanted = ['v0.1', 'v0.2'].map(version => `https://mentionable.dev/ns/identity/${version}`)
+  const extensionUris = ['v0.1', 'v0.2'].map(version => `https://mentionable.dev/ns/identity/${version}`)
   const read = async (path: string) =>
     (await (await fetch(gateway.url() + path)).json()) as Card & { readonly a2a: Card }
   const ownCard = await read('/.well-known/agent-card/guard')
   const a2a = await read('/agents/guard/.well-known/agent-card.json')
   for (const { capabilities } of [ownCard.a2a, a2a]) {
-    expect(capabilities.extensions.map(({ uri }) => uri)).toEqual(expect.arrayContaining(wanted))
+    expect(capabilities.extensions.map(({ uri }) => uri)).toEqual(expect.arrayContaining(extensionUris))
   }
   const answer = await fetch(`${gateway.url()}/agents/guard/a2a`, {
     method: 'POST',
@@ -308,11 +308,11 @@ test('the agent cards name the supported identity extensions, and the response t
       authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'bob' })}`,
       'content-type': 'application/json',
       'a2a-version': '1.0',
-      'a2a-extensions': `urn:unknown, ${wanted[1]}`,
+      'a2a-extensions': `urn:unknown, ${extensionUris[1]}`,
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }),
   })
-  expect(answer.headers.get('a2a-extensions')).toBe(wanted[1])
+  expect(answer.headers.get('a2a-extensions')).toBe(extensionUris[1])
 })
 
 interface Card {

@@ -24,7 +24,7 @@ const withProof = (draft: TokenDraft, proofFor = prove, key = owner): Attack => 
   }
 }
 
-const honest: readonly [string, Attack][] = [
+const validCredentials: readonly [string, Attack][] = [
   ['an access token', bearer({})],
   ['a plain JWT', bearer({ header: { typ: 'JWT' } })],
   ['an access token of an issuer that has to say so', bearer({ from: 'access' })],
@@ -153,7 +153,7 @@ describe.each(['a2a', 'web'] as const)('when only `%s.auth` has the rules of the
   afterAll(() => tokens.close())
 
   describe.each(endpoints)('$name', endpoint => {
-    test.each(honest)('accepts %s', async (_, credentials) => {
+    test.each(validCredentials)('accepts %s', async (_, credentials) => {
       expect(await callWith(tokens, endpoint, credentials(endpoint))).toMatchObject({ status: 200 })
     })
 

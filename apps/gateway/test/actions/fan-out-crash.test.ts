@@ -35,7 +35,7 @@ const server = createServer(async (request, response) => {
   response.writeHead(202).end()
 })
 
-async function follow(store: Store): Promise<void> {
+async function admitFollowers(store: Store): Promise<void> {
   const names = Array.from({ length: followers }, (_, index) => `https://${hosts[index % hosts.length]}/users/${index}`)
   await Promise.all(
     names.map(peer =>
@@ -93,7 +93,7 @@ beforeAll(async () => {
     now: Date.now,
     log: noLog,
   })
-  await follow(store)
+  await admitFollowers(store)
   await store.close()
   await gateway.start()
 }, 60_000)
@@ -122,7 +122,7 @@ function countReached(part: string): number {
 }
 
 /** The number of deliveries that may be in flight at once, or be answered and not recorded yet. */
-const underWay = 128
+const maxInFlight = 128
 
 test('after a kill, a broadcast still reaches all thousand followers and repeats only deliveries in flight', {
   timeout: 180_000,
@@ -140,7 +140,7 @@ test('after a kill, a broadcast still reaches all thousand followers and repeats
   expect(received.size).toBe(followers)
   const copies = [...received.values()].map(ids => ids.filter(id => id.endsWith('/activity')).length)
   expect(Math.min(...copies)).toBe(1)
-  expect(copies.filter(count => count > 1).length).toBeLessThanOrEqual(kills.length * underWay)
+  expect(copies.filter(count => count > 1).length).toBeLessThanOrEqual(kills.length * maxInFlight)
   const isInOrder = (ids: readonly string[]) =>
     ids.findLastIndex(id => id.endsWith('/activity')) < ids.findIndex(id => id.includes('/updates/'))
   expect([...received.values()].every(isInOrder)).toBe(true)

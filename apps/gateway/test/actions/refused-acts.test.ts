@@ -15,14 +15,14 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-interface Asked {
+interface ActionRequest {
   readonly agent: string
   readonly act: string
   readonly args: readonly unknown[]
 }
 
 /** Has an agent act. Returns its reply, and the operator's record of the act. */
-async function act({ agent, ...asked }: Asked): Promise<{ readonly given: string; readonly facts: string }> {
+async function act({ agent, ...asked }: ActionRequest): Promise<{ readonly given: string; readonly facts: string }> {
   const id = uniqueName('msg')
   const messages = [{ id, role: 'user', content: JSON.stringify(asked) }]
   const body = { threadId: uniqueName('thread'), runId: uniqueName('run'), protocolVersion: '1.0', messages }
@@ -69,8 +69,8 @@ describe.each(['actor', 'alone'])('an action of the agent "%s" that is not possi
 test('an agent that acts outside a turn gets the same refusals, and the operator can list them', async () => {
   for (const [name, args, code, words] of refusals) {
     const { given } = await act({ agent: 'unasked', act: name, args })
-    const { refused: isRefused, message, ...more } = JSON.parse(given)
-    expect([isRefused, more.code, message]).toEqual([true, code, expect.stringMatching(words)])
+    const { refused: isRefused, message, ...refusal } = JSON.parse(given)
+    expect([isRefused, refusal.code, message]).toEqual([true, code, expect.stringMatching(words)])
     const { items } = await web.gateway.ask<{ items: readonly { reason: string }[] }>('/refusals?agent=unasked')
     expect(items.map(({ reason }) => reason)).toContain(message)
   }

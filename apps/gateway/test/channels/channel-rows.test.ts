@@ -40,28 +40,28 @@ describe('an agent’s own message that comes back (E-41)', () => {
   test('through the fediverse gets a silent acceptance, and no answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'say it' })
     const create = gateway.simulation.fediverse.received.findLast(({ activity }) => activity.type === 'Create')
-    const before = await takeStock(id)
+    const stockBefore = await takeStock(id)
     const answer = await postToInbox(create?.activity ?? {})
     expect([answer.status, await answer.text()]).toEqual([202, ''])
-    expect(await takeStock(id)).toEqual(before)
+    expect(await takeStock(id)).toEqual(stockBefore)
     // An id that only looks like one of the gateway's own is refused, and listed.
     const forgedActivity = { ...create?.activity, id: `${gatewayOrigin}/agents/echo/posts/${'0'.repeat(32)}/activity` }
     const refusal = await postToInbox(forgedActivity)
     expect([refusal.status, await refusal.json()]).toMatchObject([401, { code: 'signer_mismatch' }])
-    expect(await takeStock(id)).toEqual({ ...before, refused: before.refused + 1 })
+    expect(await takeStock(id)).toEqual({ ...stockBefore, refused: stockBefore.refused + 1 })
   })
 
   test('by mail gets a silent acceptance, and no answer', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', subject: 'Say', text: 'it' })
     const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
-    const before = await eventually(async () => {
+    const stockBefore = await eventually(async () => {
       const stock = await takeStock(mail.messageId)
       return stock.entries === 2 && stock
     })
     const envelope = { from: 'alice@alice.test', to: ['echo@agents.test'] }
     const answer = await gateway.simulation.mail.sendSmtp({ ...mail, octets: reply.octets, envelope })
     expect(answer.code).toBe(250)
-    expect(await takeStock(mail.messageId)).toEqual(before)
+    expect(await takeStock(mail.messageId)).toEqual(stockBefore)
     expect((await gateway.messages())[0]).toMatchObject({
       state: 'ignored',
       flags: expect.arrayContaining(['own_mail']),
@@ -73,19 +73,19 @@ describe('an external message that arrives twice (E-42)', () => {
   test('through the fediverse takes effect once and gets one answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'once' })
     const { message } = await gateway.show(id)
-    const before = await takeStock(id)
+    const stockBefore = await takeStock(id)
     const secondResponse = await postToInbox(message.raw as object)
     expect([secondResponse.status, await secondResponse.text()]).toEqual([202, ''])
-    expect(await takeStock(id)).toEqual(before)
+    expect(await takeStock(id)).toEqual(stockBefore)
     expect((await gateway.show(id)).duplicates).toBe(1)
   })
 
   test('by mail takes effect once and gets one answer', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', subject: 'Once', text: 'once' })
     await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
-    const before = await takeStock(mail.messageId)
+    const stockBefore = await takeStock(mail.messageId)
     expect((await gateway.simulation.mail.sendSmtp(mail)).code).toBe(250)
-    expect(await takeStock(mail.messageId)).toEqual(before)
+    expect(await takeStock(mail.messageId)).toEqual(stockBefore)
     expect((await gateway.show(mail.messageId)).duplicates).toBe(1)
     expect(gateway.simulation.mail.countArrivals(mail.messageId)).toBe(0)
   })

@@ -23,8 +23,8 @@ interface Sink {
   readonly acceptedPaths: readonly string[]
   connections(): number
   isDown(): boolean
-  fall(): void
-  rise(): void
+  goDown(): void
+  comeBack(): void
   close(): Promise<void>
 }
 
@@ -44,13 +44,13 @@ async function openSink(): Promise<Sink> {
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
-    acceptedPaths: acceptedPaths,
+    acceptedPaths,
     connections: () => connections,
     isDown: () => isDown,
-    fall() {
+    goDown() {
       isDown = true
     },
-    rise() {
+    comeBack() {
       isDown = false
     },
     close: () =>
@@ -61,7 +61,7 @@ async function openSink(): Promise<Sink> {
   }
 }
 
-interface Line {
+interface DeliverySetup {
   readonly store: Store
   readonly logged: readonly (readonly [string, LogFields])[]
   advance(ms: number): void
@@ -77,7 +77,7 @@ afterEach(async () => {
   for (const resource of openResources.splice(0).toReversed()) await resource.close()
 })
 
-interface LineOptions {
+interface DeliveryOptions {
   readonly giveUpAfterMs: number
   readonly timeoutMs: number
   readonly slots: Omit<WorkerOptions, 'holder'>
@@ -86,11 +86,11 @@ interface LineOptions {
 const fewSlots = { turnSlots: 1, turnsPerAgent: 1, deliverySlots: 64, deliveriesPerHost: 4, leaseMs: 60_000 }
 
 /** Opens the real store, worker and guard. The channel posts the number of a delivery and nothing else. */
-async function openLine(
+async function openDeliverySetup(
   sinks: Readonly<Record<string, Sink>>,
-  { giveUpAfterMs = 48 * 60 * minute, timeoutMs = 150, slots = fewSlots }: Partial<LineOptions> = {},
-): Promise<Line> {
-  let shift = 0
+  { giveUpAfterMs = 48 * 60 * minute, timeoutMs = 150, slots = fewSlots }: Partial<DeliveryOptions> = {},
+): Promise<DeliverySetup> {
+  let clockShiftMs = 0
   const logged: (readonly [string, LogFields])[] = []
   const recordLog = (fields: LogFields, text: string) => void logged.push([text, fields])
   const ports = Object.entries(sinks).map(([host, { port }]) => [host, port] as const)
@@ -99,7 +99,7 @@ async function openLine(
     fetch,
     resolveDns: async () => [],
     submitMail: async () => ({ response: '' }),
-    now: () => Date.now() + shift,
+    now: () => Date.now() + clockShiftMs,
     randomBytes: count => randomBytes(count),
     sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
     log: { debug: recordLog, info: recordLog, warn: recordLog, error: recordLog },
@@ -130,7 +130,7 @@ async function openLine(
     store,
     logged,
     advance(ms) {
-      shift += ms
+      clockShiftMs += ms
     },
     async queue(host, count, name = '') {
       for (let index = 0; index < count; index += 1) {
@@ -155,7 +155,7 @@ async function openLine(
   }
 }
 
-async function countOf({ store }: Line, state: 'sent' | 'later' | 'dead', to: string): Promise<number> {
+async function countOf({ store }: DeliverySetup, state: 'sent' | 'later' | 'dead', to: string): Promise<number> {
   const list = await store.listDeliveries({ limit: 500 })
   return list.filter(delivery => delivery.state === state && delivery.to.startsWith(to)).length
 }
@@ -164,26 +164,26 @@ const pollOptions = { timeout: 30_000, interval: 20 }
 
 test('a dead host gets five connections and one per retry, and after its return everything in order', async () => {
   const [dead, healthy] = [await openSink(), await openSink()]
-  const line = await openLine({ 'dead.test': dead, 'healthy.test': healthy })
-  dead.fall()
-  await line.queue('dead.test', 50)
-  await line.queue('healthy.test', 50)
-  line.work()
+  const setup = await openDeliverySetup({ 'dead.test': dead, 'healthy.test': healthy })
+  dead.goDown()
+  await setup.queue('dead.test', 50)
+  await setup.queue('healthy.test', 50)
+  setup.work()
   await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(50)
   expect(dead.connections()).toBeLessThanOrEqual(5)
   // There are five deliveries per thread, one after another: the first of each waits, and the others wait for it.
-  await expect.poll(() => countOf(line, 'later', 'https://dead.test/'), pollOptions).toBe(10)
+  await expect.poll(() => countOf(setup, 'later', 'https://dead.test/'), pollOptions).toBe(10)
   expect(dead.connections()).toBe(5)
 
-  line.advance(31 * minute)
-  await expect.poll(() => opened(line), pollOptions).toEqual([1, 2])
+  setup.advance(31 * minute)
+  await expect.poll(() => listBreakerOpenings(setup), pollOptions).toEqual([1, 2])
   expect(dead.connections()).toBe(6)
 
-  dead.rise()
-  line.advance(61 * minute)
+  dead.comeBack()
+  setup.advance(61 * minute)
   await expect.poll(() => dead.acceptedPaths.length, pollOptions).toBe(50)
-  await expect.poll(() => countOf(line, 'sent', 'https://dead.test/'), pollOptions).toBe(50)
-  expect(line.logged.filter(([text]) => text === 'host answers again')).toEqual([
+  await expect.poll(() => countOf(setup, 'sent', 'https://dead.test/'), pollOptions).toBe(50)
+  expect(setup.logged.filter(([text]) => text === 'host answers again')).toEqual([
     ['host answers again', { host: 'dead.test' }],
   ])
   for (let thread = 0; thread < 10; thread += 1) {
@@ -193,22 +193,22 @@ test('a dead host gets five connections and one per retry, and after its return 
   }
 })
 
-function opened({ logged }: Line): readonly unknown[] {
+function listBreakerOpenings({ logged }: DeliverySetup): readonly unknown[] {
   return logged.filter(([text]) => text === 'host left alone: it does not answer').map(([, fields]) => fields.opened)
 }
 
 test('a delivery that waits for a dead host fails with a reason when its time is over', async () => {
   const dead = await openSink()
-  const line = await openLine({ 'dead.test': dead }, { giveUpAfterMs: 20 * minute })
-  dead.fall()
-  await line.queue('dead.test', 50)
-  line.work()
-  await expect.poll(() => opened(line), pollOptions).toEqual([1])
+  const setup = await openDeliverySetup({ 'dead.test': dead }, { giveUpAfterMs: 20 * minute })
+  dead.goDown()
+  await setup.queue('dead.test', 50)
+  setup.work()
+  await expect.poll(() => listBreakerOpenings(setup), pollOptions).toEqual([1])
   // The retry time of all of them begins when the first one is tried or postponed.
-  await expect.poll(() => countOf(line, 'later', 'https://dead.test/'), pollOptions).toBe(10)
-  line.advance(21 * minute)
-  await expect.poll(() => countOf(line, 'dead', 'https://dead.test/'), pollOptions).toBe(50)
-  const [delivery] = await line.store.listDeliveries({ limit: 1 })
+  await expect.poll(() => countOf(setup, 'later', 'https://dead.test/'), pollOptions).toBe(10)
+  setup.advance(21 * minute)
+  await expect.poll(() => countOf(setup, 'dead', 'https://dead.test/'), pollOptions).toBe(50)
+  const [delivery] = await setup.store.listDeliveries({ limit: 1 })
   expect(delivery?.last_error).toContain('its host does not answer and is left alone for a while')
   expect(dead.connections()).toBe(5)
 })
@@ -218,30 +218,33 @@ test('fifty hosts that hang do not delay an answer to another host', async () =>
   const hosts = Array.from({ length: 50 }, (_, index) => `h${index}.evil.test`)
   const sinks = { ...Object.fromEntries(hosts.map(host => [host, dead])), 'healthy.test': healthy }
   const timeoutMs = 25_000
-  const line = await openLine(sinks, { timeoutMs, slots })
-  dead.fall()
+  const setup = await openDeliverySetup(sinks, { timeoutMs, slots })
+  dead.goDown()
   for (let round = 0; round < slots.deliveriesPerHost; round += 1) {
-    for (const host of hosts) await line.queue(`${host}`, 1, `${round}`)
+    for (const host of hosts) await setup.queue(`${host}`, 1, `${round}`)
   }
-  await line.queue('healthy.test', 1)
-  line.work()
+  await setup.queue('healthy.test', 1)
+  setup.work()
   await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(1)
   // None of them has been put off yet.
-  expect(await countOf(line, 'later', 'https://h')).toBe(0)
+  expect(await countOf(setup, 'later', 'https://h')).toBe(0)
 })
 
 test('the worker delivers to twenty healthy hosts while more hosts hang than there are slots', async () => {
   const [dead, healthy] = [await openSink(), await openSink()]
-  const hanging = Array.from({ length: 160 }, (_, index) => `h${index}.evil.test`)
-  const living = Array.from({ length: 20 }, (_, index) => `l${index}.good.test`)
-  const all = [...hanging.map(host => [host, dead] as const), ...living.map(host => [host, healthy] as const)]
-  const line = await openLine(Object.fromEntries(all), { timeoutMs: 60_000 })
-  dead.fall()
-  for (const [host] of all) await line.queue(host, 1)
-  line.work()
+  const hangingHosts = Array.from({ length: 160 }, (_, index) => `h${index}.evil.test`)
+  const healthyHosts = Array.from({ length: 20 }, (_, index) => `l${index}.good.test`)
+  const hostSinks = [
+    ...hangingHosts.map(host => [host, dead] as const),
+    ...healthyHosts.map(host => [host, healthy] as const),
+  ]
+  const setup = await openDeliverySetup(Object.fromEntries(hostSinks), { timeoutMs: 60_000 })
+  dead.goDown()
+  for (const [host] of hostSinks) await setup.queue(host, 1)
+  setup.work()
   await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(20)
   // None of the others has been put off yet.
-  expect(await countOf(line, 'later', 'https://h')).toBe(0)
+  expect(await countOf(setup, 'later', 'https://h')).toBe(0)
 })
 
 test('a caller who names many hanging hosts gets few slots, all such callers a quarter, so other deliveries go on', async () => {
@@ -257,15 +260,15 @@ test('a caller who names many hanging hosts gets few slots, all such callers a q
     dead[index % dead.length] as Sink,
   ])
   const sinks = { ...Object.fromEntries(hosts), 'healthy.test': healthy }
-  const line = await openLine(sinks, { timeoutMs: 25_000, slots })
-  for (const sink of dead) sink.fall()
-  await line.queueNamed('one who names many', manyHosts)
-  line.work()
-  await line.queue('healthy.test', 20)
+  const setup = await openDeliverySetup(sinks, { timeoutMs: 25_000, slots })
+  for (const sink of dead) sink.goDown()
+  await setup.queueNamed('one who names many', manyHosts)
+  setup.work()
+  await setup.queue('healthy.test', 20)
   await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(20)
   expect(countConnections()).toBe(4)
-  for (const caller of callers) await line.queueNamed(caller, hostsOf(caller))
-  await line.queue('healthy.test', 20, 'again-')
+  for (const caller of callers) await setup.queueNamed(caller, hostsOf(caller))
+  await setup.queue('healthy.test', 20, 'again-')
   await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(40)
   await expect.poll(countConnections, pollOptions).toBeGreaterThan(100)
   await delay(1_000)

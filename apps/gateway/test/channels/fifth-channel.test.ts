@@ -65,12 +65,12 @@ describe('an invented fifth channel', () => {
   })
 
   test('gives a repeated message the same answer', async () => {
-    const before = texts.length
+    const countBefore = texts.length
     for (const _ of [1, 2]) expect((await post({ id: 's2', text: 'once' })).status).toBe(202)
-    await eventually(async () => texts.length > before)
+    await eventually(async () => texts.length > countBefore)
     await post({ id: 's3', text: 'and then' })
-    await eventually(async () => texts.length > before + 1)
-    expect(texts.slice(before)).toHaveLength(2)
+    await eventually(async () => texts.length > countBefore + 1)
+    expect(texts.slice(countBefore)).toHaveLength(2)
   })
 
   test.each([

@@ -55,9 +55,9 @@ async function sendFaulty(via: string, fault: Fault): Promise<number> {
 
 describe('the table of answers, over real sockets', () => {
   test.each(table)('%s, %s: %i', async (via, fault, answer, code) => {
-    const before = (await gateway.messages()).length
+    const countBefore = (await gateway.messages()).length
     expect(await sendFaulty(via, fault)).toBe(answer)
-    expect(await gateway.messages()).toHaveLength(before)
+    expect(await gateway.messages()).toHaveLength(countBefore)
     const listRefusals = async () => (await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')).items
     // The record of a refused mail may be written after the answer.
     await expect.poll(async () => (await listRefusals())[0]).toMatchObject({ via, code })
@@ -67,9 +67,9 @@ describe('the table of answers, over real sockets', () => {
   test.each(['activitypub', 'a2a', 'email'] as const)(
     'a message by %s gets a temporary refusal while the host of its key does not answer',
     async via => {
-      const before = (await gateway.messages()).length
+      const countBefore = (await gateway.messages()).length
       expect(await sendFaulty(via, 'key_host_down')).toBe(via === 'email' ? 451 : 503)
-      expect(await gateway.messages()).toHaveLength(before)
+      expect(await gateway.messages()).toHaveLength(countBefore)
     },
   )
 })

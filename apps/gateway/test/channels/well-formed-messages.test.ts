@@ -117,9 +117,9 @@ test.each<[string, object]>([
 test.each([{ messageId: half }, { messageId: randomUUID(), contextId: half }])(
   'the gateway makes an A2A id well-formed text: %o',
   async ids => {
-    const before = posted.length
+    const countBefore = posted.length
     const answer = await callA2a('SendMessage', { message: { role: 'ROLE_USER', parts: [{ text: 'x' }], ...ids } })
     expect(JSON.parse(answer).error.code).toBe(-32602)
-    expect(posted).toHaveLength(before)
+    expect(posted).toHaveLength(countBefore)
   },
 )

@@ -6,7 +6,7 @@ import { PROTOCOL_VERSION } from '@ag-ui/core'
 import { openPeopleGateway } from '../setup/people-gateway.ts'
 import { uniqueName, withoutWarnings } from '../setup/web-gateway.ts'
 
-export type Who = 'ann' | 'bob'
+export type PersonName = 'ann' | 'bob'
 
 export interface Thread {
   readonly threadId: string
@@ -17,7 +17,7 @@ export interface Thread {
   readonly shared?: true
 }
 
-export interface Shown {
+export interface HistoryMessage {
   readonly id: string
   readonly seq: number
   readonly role: string
@@ -25,20 +25,20 @@ export interface Shown {
   readonly metadata: Record<string, unknown>
 }
 
-export interface Told {
+export interface ChatReply {
   readonly events: readonly BaseEvent[]
   readonly text: string
   readonly client: HttpAgent
 }
 
-interface Turning {
+interface ChatOptions {
   readonly threadId?: string
-  readonly as?: Who
+  readonly as?: PersonName
   readonly agent?: string
   readonly client?: HttpAgent | undefined
 }
 
-const tokenOf = (person: Who) => `token-of-${person}-for-the-tests`
+const tokenOf = (person: PersonName) => `token-of-${person}-for-the-tests`
 
 export type PeopleChatGateway = Awaited<ReturnType<typeof openPeopleChatGateway>>
 
@@ -50,7 +50,10 @@ export async function openPeopleChatGateway(overrides: Record<string, unknown> =
   const web = { enabled: true, auth: { tokens, issuers } }
   const people = await openPeopleGateway({ default_agent: 'desk', web, ...overrides })
 
-  function call(path: string, { as = 'ann' as Who, ...init }: RequestInit & { as?: Who } = {}): Promise<Response> {
+  function call(
+    path: string,
+    { as = 'ann' as PersonName, ...init }: RequestInit & { as?: PersonName } = {},
+  ): Promise<Response> {
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${tokenOf(as)}` }
     return fetch(`${people.gateway.url()}${path}`, { ...init, headers })
   }
@@ -60,8 +63,8 @@ export async function openPeopleChatGateway(overrides: Record<string, unknown> =
   /** Sends a text in a chat with the real client, which rejects a stream that breaks a rule of AG-UI. */
   async function chat(
     text: string,
-    { threadId, as = 'ann', agent = 'desk', client: existingClient }: Turning = {},
-  ): Promise<Told> {
+    { threadId, as = 'ann', agent = 'desk', client: existingClient }: ChatOptions = {},
+  ): Promise<ChatReply> {
     const url = `${people.gateway.url()}${base(agent)}/runs`
     const headers = { authorization: `Bearer ${tokenOf(as)}` }
     const client = existingClient ?? new HttpAgent({ url, headers, threadId: threadId ?? uniqueName('thread') })
@@ -83,17 +86,17 @@ export async function openPeopleChatGateway(overrides: Record<string, unknown> =
     ...people,
     call,
     chat,
-    async threads(as: Who = 'ann', agent = 'desk'): Promise<readonly Thread[]> {
+    async threads(as: PersonName = 'ann', agent = 'desk'): Promise<readonly Thread[]> {
       const answer = await call(`${base(agent)}/threads`, { as })
       return ((await answer.json()) as { threads: readonly Thread[] }).threads
     },
-    history: (threadId: string, as: Who = 'ann', agent = 'desk') =>
+    history: (threadId: string, as: PersonName = 'ann', agent = 'desk') =>
       call(`${base(agent)}/history?threadId=${encodeURIComponent(threadId)}`, { as }),
-    async read(threadId: string, as: Who = 'ann', agent = 'desk'): Promise<readonly Shown[]> {
+    async read(threadId: string, as: PersonName = 'ann', agent = 'desk'): Promise<readonly HistoryMessage[]> {
       const answer = await this.history(threadId, as, agent)
-      return ((await answer.json()) as { messages: readonly Shown[] }).messages
+      return ((await answer.json()) as { messages: readonly HistoryMessage[] }).messages
     },
-    postRun(body: object, as: Who = 'ann', agent = 'desk') {
+    postRun(body: object, as: PersonName = 'ann', agent = 'desk') {
       return call(`${base(agent)}/runs`, {
         as,
         method: 'POST',
@@ -101,17 +104,17 @@ export async function openPeopleChatGateway(overrides: Record<string, unknown> =
       })
     },
     /** Links a person who chats with an account on the fediverse. */
-    async linkAccount(account: string, { as = 'ann' as Who, agent = 'desk' } = {}): Promise<Told> {
+    async linkAccount(account: string, { as = 'ann' as PersonName, agent = 'desk' } = {}): Promise<ChatReply> {
       const [user, host] = account.split('@')
       const actor = `https://${host}/users/${user}`
-      const before = await this.countCodes(actor)
+      const countBefore = await this.countCodes(actor)
       const { client } = await chat(`link acct:${account}`, { as, agent })
-      return chat(`confirm ${await people.postedCode(actor, before + 1)}`, { as, agent, client })
+      return chat(`confirm ${await people.postedCode(actor, countBefore + 1)}`, { as, agent, client })
     },
-    async linkMailbox(address: string, { as = 'ann' as Who, agent = 'desk' } = {}): Promise<Told> {
-      const before = people.codesTo(address)
+    async linkMailbox(address: string, { as = 'ann' as PersonName, agent = 'desk' } = {}): Promise<ChatReply> {
+      const countBefore = people.codesTo(address)
       const { client } = await chat(`link ${address}`, { as, agent })
-      return chat(`confirm ${await people.mailedCode(address, before + 1)}`, { as, agent, client })
+      return chat(`confirm ${await people.mailedCode(address, countBefore + 1)}`, { as, agent, client })
     },
     countCodes: async (actor: string) =>
       people.gateway.simulation.fediverse.received.filter(({ activity }) => {

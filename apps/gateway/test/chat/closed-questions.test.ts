@@ -83,10 +83,10 @@ test('a person can close a question again if the gateway stopped before the agen
 })
 
 test('an agent that only receives messages gets no turn for a closed question', async () => {
-  const before = (await web.gateway.messages()).length
+  const countBefore = (await web.gateway.messages()).length
   const { events } = await answer('deaf', 'ask', { status: 'cancelled' })
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
-  expect((await web.gateway.messages()).length).toBe(before + 1)
+  expect((await web.gateway.messages()).length).toBe(countBefore + 1)
 })
 
 test.each([

@@ -33,8 +33,10 @@ interface Note {
 
 /** Lists notes once by id: every server ignores a note that arrives again. */
 function notes(): readonly string[] {
-  const all = setup.simulation.fediverse.received.map(({ activity }) => activity.object as Note | undefined)
-  const notesToAlice = all.flatMap(note => (note?.to?.includes(alice) ? [[note.id, note.content] as const] : []))
+  const receivedNotes = setup.simulation.fediverse.received.map(({ activity }) => activity.object as Note | undefined)
+  const notesToAlice = receivedNotes.flatMap(note =>
+    note?.to?.includes(alice) ? [[note.id, note.content] as const] : [],
+  )
   return [...new Map(notesToAlice).values()]
 }
 

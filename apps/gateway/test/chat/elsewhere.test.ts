@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import { readConfided } from '../setup/people-gateway.ts'
 import { uniqueName } from '../setup/web-gateway.ts'
-import type { PeopleChatGateway, Shown, Thread } from './chat-gateway.ts'
+import type { HistoryMessage, PeopleChatGateway, Thread } from './chat-gateway.ts'
 import { openPeopleChatGateway } from './chat-gateway.ts'
 
 // These tests cover C-30: a conversation that began on another channel continues in its owner's chat, and its answers leave by the first channel.
@@ -85,12 +85,12 @@ describe('a thread that began on the fediverse', () => {
       runId: uniqueName('run'),
       messages: [{ id: uniqueName('msg'), role: 'user', content: 'twice' }],
     }
-    const both = await Promise.all([
+    const responses = await Promise.all([
       gateway.postRun(body),
       gateway.postRun({ ...body, threadId: uniqueName('thread') }),
     ])
-    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
-    await Promise.all(both.map(answer => answer.text()))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 409])
+    await Promise.all(responses.map(answer => answer.text()))
     expect((await gateway.postRun(body)).status).toBe(409)
   })
 
@@ -134,12 +134,15 @@ describe('a thread that began on the fediverse', () => {
 
   test('has pages, and nobody can delete it from the chat', async () => {
     const page = await gateway.call(`/api/v1/agent/history?threadId=${threadId}&limit=2`)
-    const { messages, next_before_seq } = (await page.json()) as { messages: readonly Shown[]; next_before_seq: number }
+    const { messages, next_before_seq } = (await page.json()) as {
+      messages: readonly HistoryMessage[]
+      next_before_seq: number
+    }
     expect(messages.map(({ seq }) => seq)).toEqual([next_before_seq, next_before_seq + 1])
-    const before = await gateway.call(
+    const olderPage = await gateway.call(
       `/api/v1/agent/history?threadId=${threadId}&before_seq=${next_before_seq}&limit=1`,
     )
-    expect(await before.json()).toMatchObject({ messages: [{ seq: next_before_seq - 1 }] })
+    expect(await olderPage.json()).toMatchObject({ messages: [{ seq: next_before_seq - 1 }] })
     const deleted = await gateway.call(`/api/v1/agent/threads/${threadId}`, { method: 'DELETE' })
     expect([deleted.status, await deleted.json()]).toMatchObject([403, { code: 'forbidden' }])
     expect(await gateway.read(threadId)).not.toEqual([])

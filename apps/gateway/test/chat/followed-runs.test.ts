@@ -43,7 +43,7 @@ function readOn(response: Response): Reading {
   }
 }
 
-interface ToldEvent extends Pick<BaseEvent, 'type'> {
+interface StreamedEvent extends Pick<BaseEvent, 'type'> {
   readonly messages?: readonly { readonly id: string; readonly content: string }[]
   readonly messageId?: string
   readonly delta?: string
@@ -52,7 +52,7 @@ interface ToldEvent extends Pick<BaseEvent, 'type'> {
 /** Returns the text of each message that a client has after these events, by message id. */
 function textsOf(events: readonly BaseEvent[]): ReadonlyMap<string, string> {
   const texts = new Map<string, string>()
-  for (const { type, messages = [], messageId = '', delta = '' } of events as readonly ToldEvent[]) {
+  for (const { type, messages = [], messageId = '', delta = '' } of events as readonly StreamedEvent[]) {
     if (type === 'MESSAGES_SNAPSHOT') {
       texts.clear()
       for (const { id, content } of messages) texts.set(id, content)

@@ -152,9 +152,9 @@ describe('the messages of the history', () => {
   test('keep earlier tool calls of the client when its stream ends with them', async () => {
     const client = openClient()
     await ask(client, 'between')
-    const before = idsOf(client.messages)
+    const idsBefore = idsOf(client.messages)
     await ask(client, 'fail')
-    expect(idsOf(client.messages)).toEqual(expect.arrayContaining(before))
+    expect(idsOf(client.messages)).toEqual(expect.arrayContaining(idsBefore))
   })
 })
 
@@ -163,6 +163,11 @@ test('a client can close a question after a tool call, and no run waits for it a
   const { outcome } = findEvent(await ask(client, 'question'), 'RUN_FINISHED')
   const interruptId = outcome.interrupts[0]?.id
   const resume = [{ interruptId, status: 'cancelled' }]
-  const closed = await web.postRun({ threadId: client.threadId, runId: uniqueName('run'), messages: [], resume })
-  expect(await closed.text()).toContain('"outcome":{"type":"success"}')
+  const closingResponse = await web.postRun({
+    threadId: client.threadId,
+    runId: uniqueName('run'),
+    messages: [],
+    resume,
+  })
+  expect(await closingResponse.text()).toContain('"outcome":{"type":"success"}')
 })

@@ -52,16 +52,16 @@ test('a history with actions has pages without gaps', async () => {
   const rows = await web.readHistory(threadId, '&include=trace')
   expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, index) => index + 1))
   const read: (typeof rows)[number][] = []
-  let before: number | undefined
+  let beforeSeq: number | undefined
   do {
-    const from = before === undefined ? '' : `&before_seq=${before}`
+    const from = beforeSeq === undefined ? '' : `&before_seq=${beforeSeq}`
     const { json } = await web.ask('GET', `/api/v1/agent/history?threadId=${threadId}&include=trace&limit=5${from}`)
     read.unshift(...json.messages)
-    before = json.next_before_seq
-  } while (before !== undefined)
+    beforeSeq = json.next_before_seq
+  } while (beforeSeq !== undefined)
   expect(read).toEqual(rows)
-  const after = await web.readHistory(threadId, `&include=trace&after_seq=${rows[4]?.seq}`)
-  expect(after).toEqual(rows.slice(5))
+  const laterRows = await web.readHistory(threadId, `&include=trace&after_seq=${rows[4]?.seq}`)
+  expect(laterRows).toEqual(rows.slice(5))
 })
 
 test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https://ann:secret@x.test/a'])(

@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const openPage = (options?: BrowserContextOptions) => {
   const { gateway } = operator.swarm
-  return openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().makeSignInCode() }, options)
+  return openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().createSignInCode() }, options)
 }
 
 test('the operator sees the number of waiting calls and allows one with changed arguments', async () => {
@@ -33,7 +33,7 @@ test('the operator sees the number of waiting calls and allows one with changed 
   expect(await panel.getByRole('button', { name: /^Allow/ }).isDisabled()).toBe(true)
   await args.fill('{ "order": "18" }')
   await panel.getByRole('button', { name: 'Allow with these arguments' }).click()
-  await expect.poll(() => operator.takeRings().join()).toContain('done 18')
+  await expect.poll(() => operator.readNewTillLines().join()).toContain('done 18')
   await page.getByText('Nothing waits for you').waitFor()
   expect(faults).toEqual([])
   await page.context().close()
@@ -45,7 +45,7 @@ test('a declined call never runs', async () => {
   await show('waiting')
   await page.getByRole('region', { name: 'shop asks' }).getByRole('button', { name: 'Decline' }).click()
   await page.getByText('Nothing waits for you').waitFor()
-  expect(operator.takeRings()).toEqual([])
+  expect(operator.readNewTillLines()).toEqual([])
   await page.context().close()
 })
 

@@ -51,7 +51,7 @@ export async function openConsoleGateway(settings: Record<string, unknown> = {})
     ...running,
     url,
     browser,
-    openPage: options => openSignedIn(browser, { url, code: running.gateway.makeSignInCode() }, options),
+    openPage: options => openSignedIn(browser, { url, code: running.gateway.createSignInCode() }, options),
     async close() {
       await browser.close()
       await running.stop()

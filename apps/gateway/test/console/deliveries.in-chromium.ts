@@ -29,7 +29,7 @@ interface ListedHost {
   readonly retry_after?: string
 }
 
-async function findListed(host: string): Promise<ListedHost | undefined> {
+async function findHost(host: string): Promise<ListedHost | undefined> {
   const headers = { authorization: `Bearer ${operatorToken}` }
   const answer = await fetch(`${gateway.url}/operator/api/hosts`, { headers })
   return ((await answer.json()) as { hosts: ListedHost[] }).hosts.find(each => each.host === host)
@@ -45,7 +45,7 @@ test('the screen shows a rate-limiting host with its Retry-After time, and the d
     .poll(() => panel.textContent())
     .toMatch(/asked for time1 delivery · next attempt in \d+ (min|h).*Retry-After: nothing is sent to it before/)
   await expect.poll(() => panel.locator('.item').textContent()).toMatch(/503.*1 attempt · next in/)
-  const listedHost = await findListed(host)
+  const listedHost = await findHost(host)
   expect(listedHost?.breaker).toBe('closed')
   expect(Date.parse(listedHost?.retry_after ?? '') - Date.now()).toBeGreaterThan(3_000_000)
   endBusy()
@@ -58,7 +58,7 @@ test('the screen says until when the gateway pauses a silent host', async () => 
   const panel = panelOf(host)
   await expect.poll(() => panel.textContent()).toMatch(/left alone6 deliveries.*One attempt goes out in \d+ min/)
   await expect.poll(() => panel.locator('.item').count()).toBe(6)
-  expect(await findListed(host)).toMatchObject({ breaker: 'open', open_until: expect.any(String) })
+  expect(await findHost(host)).toMatchObject({ breaker: 'open', open_until: expect.any(String) })
   endSilence()
 })
 

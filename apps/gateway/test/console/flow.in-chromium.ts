@@ -129,10 +129,10 @@ test('the focus moves with the selection at once, so that Enter opens the select
 test('new rows wait above the list while somebody is about to click', async () => {
   const target = rowOf('from a mailbox')
   await target.hover()
-  const before = await target.boundingBox()
+  const boxBefore = await target.boundingBox()
   await gateway.simulation.send({ via: 'a2a', to: 'desk', text: 'while you look' })
   await page.getByRole('button', { name: /new above/ }).waitFor()
-  expect((await target.boundingBox())?.y).toBe(before?.y)
+  expect((await target.boundingBox())?.y).toBe(boxBefore?.y)
   await page.getByRole('button', { name: /new above/ }).click()
   await rowOf('while you look').waitFor()
 })

@@ -45,15 +45,15 @@ test('the operator rotates keys after a confirmation, and the list shows the new
   const panel = page.getByRole('region', { name: 'Public keys' })
   const listIds = () => panel.locator('.item code').allTextContents()
   await expect.poll(async () => (await listIds()).length).toBeGreaterThan(2)
-  const before = await listIds()
+  const idsBefore = await listIds()
   await page.getByRole('button', { name: 'Rotate all' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-  expect(await listIds()).toEqual(before)
+  expect(await listIds()).toEqual(idsBefore)
   await page.getByRole('button', { name: 'Rotate all' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click()
   await page.getByText('There are new keys').waitFor()
-  await expect.poll(async () => (await listIds()).filter(id => !before.includes(id)).length).toBeGreaterThan(0)
-  expect((await listIds()).filter(id => before.includes(id)).length).toBeGreaterThan(0)
+  await expect.poll(async () => (await listIds()).filter(id => !idsBefore.includes(id)).length).toBeGreaterThan(0)
+  expect((await listIds()).filter(id => idsBefore.includes(id)).length).toBeGreaterThan(0)
   await expect.poll(() => panel.locator('.item').first().textContent()).toMatch(/rsa-sha256 · .*\d\d:\d\d/)
   const { status } = await gateway.simulation.send({ via: 'email', to: 'desk', text: 'after the rotation' })
   expect(status).toBe('answered')
@@ -61,11 +61,13 @@ test('the operator rotates keys after a confirmation, and the list shows the new
 
 test('the operator revokes stolen keys at once', async () => {
   const panel = page.getByRole('region', { name: 'Public keys' })
-  const before = await panel.locator('.item code').allTextContents()
+  const textsBefore = await panel.locator('.item code').allTextContents()
   await page.getByRole('button', { name: 'Somebody has a key: revoke' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
   await expect
-    .poll(async () => (await panel.locator('.item code').allTextContents()).filter(id => before.includes(id)).length)
-    .toBeLessThan(before.length)
+    .poll(
+      async () => (await panel.locator('.item code').allTextContents()).filter(id => textsBefore.includes(id)).length,
+    )
+    .toBeLessThan(textsBefore.length)
   expect(openedPage.faults).toEqual([])
 })

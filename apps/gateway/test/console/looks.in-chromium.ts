@@ -72,14 +72,14 @@ test.each(['light', 'dark'] as const)('axe finds no WCAG 2.2 AA violation on any
 
 test('every screen fits the width of a phone of 360 px', async () => {
   const { page, show } = await gateway.openPage({ viewport: { width: 360, height: 740 } })
-  const wide: unknown[] = []
+  const faultsByRoute: unknown[] = []
   for (const route of routes()) {
     await show(route)
     await settle(page)
     const wideElements = await findWide(page)
-    if (wideElements.length > 0) wide.push([route, wideElements])
+    if (wideElements.length > 0) faultsByRoute.push([route, wideElements])
   }
-  expect(wide).toEqual([])
+  expect(faultsByRoute).toEqual([])
   await page.context().close()
 })
 

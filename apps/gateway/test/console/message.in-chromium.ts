@@ -52,7 +52,7 @@ test('the screen names a failed agent with its error and the fix', async () => {
 
 test('the screen shows one answer as mail, post, task and chat as the gateway writes each, with tabs for the arrow keys', async () => {
   await openedPage.show(`message/${await numberOf('open')}`)
-  const before = (await gateway.gateway.store.listDeliveries({ limit: 50 })).length
+  const countBefore = (await gateway.gateway.store.listDeliveries({ limit: 50 })).length
   const tabs = page.getByRole('tablist', { name: 'The answer by channel' })
   const panel = page.locator('.previews [role=tabpanel]')
   await tabs.getByRole('tab', { name: 'mail' }).waitFor()
@@ -72,7 +72,7 @@ test('the screen shows one answer as mail, post, task and chat as the gateway wr
   await expect
     .poll(() => page.frameLocator('iframe').locator('p').first().textContent())
     .toMatch(/^@alice We are open on Sunday/)
-  expect((await gateway.gateway.store.listDeliveries({ limit: 50 })).length).toBe(before)
+  expect((await gateway.gateway.store.listDeliveries({ limit: 50 })).length).toBe(countBefore)
 })
 
 test('a wide screen shows the four forms side by side', async () => {
@@ -149,7 +149,7 @@ test('a redacted trace has the stages without people or their text', async () =>
 })
 
 test('a replay shows the differences and sends nothing', async () => {
-  const before = (await gateway.gateway.store.listDeliveries({ limit: 50 })).length
+  const countBefore = (await gateway.gateway.store.listDeliveries({ limit: 50 })).length
   await page.keyboard.press('r')
   const dialog = page.getByRole('dialog', { name: 'Replay' })
   await expect.poll(() => dialog.textContent()).toMatch(/nothing is different|different/)
@@ -158,7 +158,7 @@ test('a replay shows the differences and sends nothing', async () => {
   await expect
     .poll(() => dialog.getByRole('region', { name: 'Answer', exact: true }).textContent())
     .toContain('Another word')
-  expect((await gateway.gateway.store.listDeliveries({ limit: 50 })).length).toBe(before)
+  expect((await gateway.gateway.store.listDeliveries({ limit: 50 })).length).toBe(countBefore)
 })
 
 const sendNewAnswer = async () => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
   people = await openPeopleGateway()
   browser = await openChromium()
   const { gateway } = people
-  openedPage = await openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().makeSignInCode() })
+  openedPage = await openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().createSignInCode() })
 })
 afterAll(async () => {
   await browser.close()

@@ -15,7 +15,7 @@ afterAll(() => gateway.close())
 
 test('a sign-in link works once and leaves no code in the URL, and the token works without a link', async () => {
   const page = await (await gateway.browser.newContext()).newPage()
-  const code = gateway.gateway.makeSignInCode()
+  const code = gateway.gateway.createSignInCode()
   await page.goto(`${gateway.url}/operator/#${code}`)
   await page.getByRole('heading', { name: 'Flow' }).waitFor()
   expect(page.url()).not.toContain(code)
@@ -39,13 +39,13 @@ test('a sign-in link pasted into an open tab also works, and leaves no code in t
     await page.goto(`${gateway.url}/operator/#${code}`)
     await expect.poll(() => page.url()).not.toContain(code)
   }
-  await paste(gateway.gateway.makeSignInCode())
+  await paste(gateway.gateway.createSignInCode())
   await page.getByRole('heading', { name: 'Flow' }).waitFor()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('Operator token').fill('not the token')
   await page.getByRole('button', { name: 'Sign in' }).click()
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('not the operator token')
-  const code = gateway.gateway.makeSignInCode()
+  const code = gateway.gateway.createSignInCode()
   await paste(code)
   await page.getByRole('heading', { name: 'Flow' }).waitFor()
   await page.getByRole('button', { name: 'Sign out' }).click()
@@ -58,7 +58,7 @@ test('the footer says when the gateway does not answer', async () => {
   const otherGateway = await openConsoleGateway()
   const { page } = await openSignedIn(gateway.browser, {
     url: otherGateway.url,
-    code: otherGateway.gateway.makeSignInCode(),
+    code: otherGateway.gateway.createSignInCode(),
   })
   const foot = page.locator('.foot')
   await expect.poll(() => foot.textContent()).toContain('ready')

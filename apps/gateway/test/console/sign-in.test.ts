@@ -16,7 +16,7 @@ interface SignInRequest {
 }
 
 /** Sends a request like the console's own page; `headers` replace its own. */
-function askAsPage(
+function fetchAsPage(
   path: string,
   { body, cookie, headers = {}, method = 'POST' }: SignInRequest = {},
 ): Promise<Response> {
@@ -32,39 +32,39 @@ function askAsPage(
 }
 
 async function signIn(): Promise<string> {
-  const answer = await askAsPage('/operator/session', { body: { token: operatorToken } })
+  const answer = await fetchAsPage('/operator/session', { body: { token: operatorToken } })
   expect(answer.status).toBe(200)
   return (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
 }
 
-const isListed = async (cookie: string) =>
+const listStatus = async (cookie: string) =>
   (await fetch(`${gateway.url()}/operator/api/messages`, { headers: { cookie } })).status
 
 test('the operator token becomes a session cookie that scripts and other sites cannot use', async () => {
-  const answer = await askAsPage('/operator/session', { body: { token: operatorToken } })
+  const answer = await fetchAsPage('/operator/session', { body: { token: operatorToken } })
   const cookie = answer.headers.get('set-cookie') ?? ''
   expect(cookie).toMatch(/^postern_operator=[\w-]{43}; Max-Age=43200; Path=\/operator; HttpOnly; SameSite=Strict$/)
-  expect(await isListed(cookie.split(';')[0] ?? '')).toBe(200)
-  expect(await isListed('postern_operator=AAAA')).toBe(401)
-  expect(await isListed('')).toBe(401)
+  expect(await listStatus(cookie.split(';')[0] ?? '')).toBe(200)
+  expect(await listStatus('postern_operator=AAAA')).toBe(401)
+  expect(await listStatus('')).toBe(401)
 })
 
 test('a browser never sends the cookie without TLS when the console uses https', async () => {
   const headers = { origin: 'https://agents.test' }
-  const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, headers })
+  const answer = await fetchAsPage('/operator/session', { body: { token: operatorToken }, headers })
   expect(answer.headers.get('set-cookie')).toContain('; Secure;')
 })
 
 test('a cookie that somebody else chose never becomes a session', async () => {
   const chosenCookie = `postern_operator=${'A'.repeat(43)}`
-  const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, cookie: chosenCookie })
+  const answer = await fetchAsPage('/operator/session', { body: { token: operatorToken }, cookie: chosenCookie })
   const ownCookie = (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
   expect(ownCookie).not.toBe(chosenCookie)
-  expect([await isListed(ownCookie), await isListed(chosenCookie)]).toEqual([200, 401])
+  expect([await listStatus(ownCookie), await listStatus(chosenCookie)]).toEqual([200, 401])
   // Each sign-in has a session of its own, and ends no other session.
-  const secondText = await signIn()
-  expect(secondText).not.toBe(ownCookie)
-  expect(await isListed(ownCookie)).toBe(200)
+  const secondCookie = await signIn()
+  expect(secondCookie).not.toBe(ownCookie)
+  expect(await listStatus(ownCookie)).toBe(200)
 })
 
 test('an open event stream ends after the sign-out', async () => {
@@ -72,33 +72,33 @@ test('an open event stream ends after the sign-out', async () => {
   const answer = await fetch(`${gateway.url()}/operator/api/events`, { headers: { cookie } })
   expect(answer.status).toBe(200)
   const text = answer.text()
-  expect((await askAsPage('/operator/session', { cookie, method: 'DELETE' })).ok).toBe(true)
+  expect((await fetchAsPage('/operator/session', { cookie, method: 'DELETE' })).ok).toBe(true)
   expect(await text).toContain('event: ready')
 })
 
 test('the code of a link opens only one session', async () => {
-  const code = gateway.gateway().makeSignInCode()
-  const first = await askAsPage('/operator/session', { body: { code } })
+  const code = gateway.gateway().createSignInCode()
+  const first = await fetchAsPage('/operator/session', { body: { code } })
   expect(first.status).toBe(200)
-  const second = await askAsPage('/operator/session', { body: { code } })
+  const second = await fetchAsPage('/operator/session', { body: { code } })
   expect([second.status, await second.json()]).toMatchObject([403, { detail: expect.stringContaining('used before') }])
 })
 
 test('signing out ends the session for everyone with its cookie', async () => {
   const cookie = await signIn()
-  expect(await isListed(cookie)).toBe(200)
-  expect((await askAsPage('/operator/session', { method: 'DELETE', cookie })).status).toBe(200)
-  expect(await isListed(cookie)).toBe(401)
+  expect(await listStatus(cookie)).toBe(200)
+  expect((await fetchAsPage('/operator/session', { method: 'DELETE', cookie })).status).toBe(200)
+  expect(await listStatus(cookie)).toBe(401)
 })
 
 test('a session survives a restart of the gateway, but not a new operator token', async () => {
   const cookie = await signIn()
   await gateway.restart()
-  expect(await isListed(cookie)).toBe(200)
-  expect((await askAsPage('/operator/session', { method: 'GET', cookie })).status).toBe(200)
+  expect(await listStatus(cookie)).toBe(200)
+  expect((await fetchAsPage('/operator/session', { method: 'GET', cookie })).status).toBe(200)
 })
 
-const foreign: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+const foreignRequests: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ['without the header that only a script of the page sends', { 'x-postern-console': '' }],
   ['from another origin', { origin: 'https://evil.test' }],
   ['without an origin', { origin: '' }],
@@ -107,15 +107,15 @@ const foreign: readonly (readonly [string, Readonly<Record<string, string>>])[] 
   ['that the browser calls same-site', { 'sec-fetch-site': 'same-site' }],
 ]
 
-test.each(foreign)('a session cannot change anything by a request %s', async (_, headers) => {
+test.each(foreignRequests)('a session cannot change anything by a request %s', async (_, headers) => {
   const cookie = await signIn()
-  const answer = await askAsPage('/operator/api/vacuum', { cookie, headers })
+  const answer = await fetchAsPage('/operator/api/vacuum', { cookie, headers })
   expect(answer.status).toBe(403)
-  expect((await askAsPage('/operator/api/vacuum', { cookie })).status).toBe(200)
+  expect((await fetchAsPage('/operator/api/vacuum', { cookie })).status).toBe(200)
 })
 
-test.each(foreign)('nobody can sign in by a request %s', async (_, headers) => {
-  const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, headers })
+test.each(foreignRequests)('nobody can sign in by a request %s', async (_, headers) => {
+  const answer = await fetchAsPage('/operator/session', { body: { token: operatorToken }, headers })
   expect([answer.status, answer.headers.get('set-cookie')]).toEqual([403, null])
 })
 
@@ -128,11 +128,11 @@ test('the gateway refuses a wrong token together with a valid session', async ()
 test('the gateway limits failed sign-ins, without delaying somebody with the token elsewhere', async () => {
   const statuses: number[] = []
   for (let index = 0; index < 12; index += 1)
-    statuses.push((await askAsPage('/operator/session', { body: { token: `wrong-${index}` } })).status)
+    statuses.push((await fetchAsPage('/operator/session', { body: { token: `wrong-${index}` } })).status)
   expect(statuses.slice(0, 10)).toEqual(Array(10).fill(403))
   expect(statuses.at(-1)).toBe(429)
   const otherNetwork = { 'x-forwarded-for': '192.0.2.9' }
-  expect((await askAsPage('/operator/session', { body: { token: operatorToken }, headers: otherNetwork })).status).toBe(
-    200,
-  )
+  expect(
+    (await fetchAsPage('/operator/session', { body: { token: operatorToken }, headers: otherNetwork })).status,
+  ).toBe(200)
 })

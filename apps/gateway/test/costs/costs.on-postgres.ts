@@ -6,20 +6,20 @@ import type { Company } from './ceilings.ts'
 import { ceilings, findCostFaults } from './ceilings.ts'
 import type { CountedProcess } from './counted-process.ts'
 import { openCountedProcess } from './counted-process.ts'
-import type { CountedWire } from './counted-wire.ts'
-import { openCountedWire } from './counted-wire.ts'
+import type { CountingProxy } from './counting-proxy.ts'
+import { openCountingProxy } from './counting-proxy.ts'
 import type { PathCosts } from './measure-paths.ts'
 import { measurePathCosts, selectKind } from './measure-paths.ts'
 
 let cluster: Cluster
-let wire: CountedWire
+let wire: CountingProxy
 let gateway: CountedProcess
 let costs: Readonly<Record<Company, PathCosts>>
 
 beforeAll(async () => {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
-  wire = await openCountedWire(cluster.port)
+  wire = await openCountingProxy(cluster.port)
   const url = new URL(cluster.url)
   url.port = String(wire.port)
   gateway = await openCountedProcess({ url: url.href, wire })

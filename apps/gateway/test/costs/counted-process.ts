@@ -5,8 +5,8 @@ import { globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Simulation } from '@postern/simulation'
 import { openForkedGateway } from '../setup/forked-gateway.ts'
-import type { CountedWire } from './counted-wire.ts'
 import type { CountsAnswer } from './counter.ts'
+import type { CountingProxy } from './counting-proxy.ts'
 import { chatTokenHash } from './requests.ts'
 
 const counter = new URL('./counter.ts', import.meta.url).href
@@ -36,7 +36,7 @@ export interface CountedProcess {
 interface PostgresStore {
   /** The address of the database, through the counted wire. */
   readonly url: string
-  readonly wire: CountedWire
+  readonly wire: CountingProxy
 }
 
 /** Opens the process. @param postgres the store of its data; absent for a file of its own */

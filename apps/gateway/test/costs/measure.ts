@@ -33,7 +33,7 @@ const waves: Readonly<Record<Company, WavePlan>> = {
  * The gateway has settled messages whose turns have begun and whose posts have arrived once it makes no request to its store between
  * samples.
  */
-const [samples, sampleMs] = [3, 10]
+const [requiredSamples, sampleMs] = [3, 10]
 
 /** A serial number that no other request of this process has. */
 let serial = Date.now() * 1000
@@ -61,10 +61,10 @@ export async function measureCost(gateway: CountedProcess, traffic: Traffic): Pr
 }
 
 async function measureWave(gateway: CountedProcess, traffic: Traffic, connections: Agent): Promise<MessageCost> {
-  const [before, bytesBefore] = [await gateway.readCounts(), gateway.readBytes()]
+  const [countsBefore, bytesBefore] = [await gateway.readCounts(), gateway.readBytes()]
   await sendWave(gateway, traffic, connections)
-  const [after, bytesAfter] = [await gateway.readCounts(), gateway.readBytes()]
-  const [from, to] = [withBytes(before, bytesBefore), withBytes(after, bytesAfter)]
+  const [countsAfter, bytesAfter] = [await gateway.readCounts(), gateway.readBytes()]
+  const [from, to] = [withBytes(countsBefore, bytesBefore), withBytes(countsAfter, bytesAfter)]
   return mapKinds(kind => (to[kind] - from[kind]) / waves[traffic.company].size)
 }
 
@@ -128,13 +128,13 @@ async function untilSettled(
   gateway: CountedProcess,
   expected: Pick<ProcessCounts, 'turns' | 'arrivals'>,
 ): Promise<void> {
-  let last = await gateway.readCounts()
-  for (let same = 0; same < samples; ) {
+  let lastCounts = await gateway.readCounts()
+  for (let unchangedSamples = 0; unchangedSamples < requiredSamples; ) {
     await sleep(sampleMs)
-    const now = await gateway.readCounts()
-    const isThere = now.turns >= expected.turns && now.arrivals >= expected.arrivals
-    const isQuiet = now.statements === last.statements && now.rounds === last.rounds
-    same = isThere && isQuiet ? same + 1 : 0
-    last = now
+    const currentCounts = await gateway.readCounts()
+    const isThere = currentCounts.turns >= expected.turns && currentCounts.arrivals >= expected.arrivals
+    const isQuiet = currentCounts.statements === lastCounts.statements && currentCounts.rounds === lastCounts.rounds
+    unchangedSamples = isThere && isQuiet ? unchangedSamples + 1 : 0
+    lastCounts = currentCounts
   }
 }

@@ -25,7 +25,7 @@ export function openDeathFiles(directory: string) {
   return {
     dieAt: (at: DeathStep) => writeFileSync(step, at),
     /** Lists the messages of all runs so far, and forgets them. */
-    takeRuns(): readonly string[] {
+    readAndClearRuns(): readonly string[] {
       const names = existsSync(runs) ? readFileSync(runs, 'utf8').trim().split('\n') : []
       rmSync(runs, { force: true })
       return names
@@ -36,7 +36,9 @@ export function openDeathFiles(directory: string) {
 type DeathFiles = ReturnType<typeof openDeathFiles>
 
 const listMessages = async (gateway: PairedGateway, id: string) =>
-  (await gateway.ask<{ items: MessageSummary[] }>('/messages?limit=500')).items.filter(({ id: its }) => its === id)
+  (await gateway.ask<{ items: MessageSummary[] }>('/messages?limit=500')).items.filter(
+    ({ id: messageId }) => messageId === id,
+  )
 
 /** Kills a gateway at a step, and checks that its peer loses nothing: the message is new when it comes again, and is answered once. */
 export async function checkLostMessage(gateway: PairedGateway, files: DeathFiles, step: DeathStep): Promise<void> {
@@ -46,7 +48,7 @@ export async function checkLostMessage(gateway: PairedGateway, files: DeathFiles
   expect((await gateway.send({ id, text: 'hello' })).text).toContain('answered')
   expect((await gateway.send({ id, text: 'hello' })).text).toContain('answered')
   expect(await listMessages(gateway, id)).toMatchObject([{ state: 'answered' }])
-  expect(files.takeRuns()).toEqual([id, id])
+  expect(files.readAndClearRuns()).toEqual([id, id])
 }
 
 /** Kills a gateway while its agent has a message, and checks that the message is answered without its peer. */
@@ -56,7 +58,7 @@ export async function checkKeptMessage(gateway: PairedGateway, files: DeathFiles
   await eventually(async () => (await listMessages(gateway, id))[0]?.state === 'answered', 100_000)
   expect((await gateway.send({ id, text: 'hello' })).text).toContain('answered')
   expect(await listMessages(gateway, id)).toHaveLength(1)
-  expect(files.takeRuns()).toEqual([id, id])
+  expect(files.readAndClearRuns()).toEqual([id, id])
 }
 
 async function killAt(

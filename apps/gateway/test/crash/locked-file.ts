@@ -12,7 +12,7 @@ const program = `
 `
 
 /** Locks the file from another process. @returns a function that releases the lock */
-export async function holdFile(path: string, mode: 'IMMEDIATE' | 'EXCLUSIVE'): Promise<() => Promise<void>> {
+export async function lockFile(path: string, mode: 'IMMEDIATE' | 'EXCLUSIVE'): Promise<() => Promise<void>> {
   const child = spawn(process.execPath, ['-e', program, path, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')
   return async () => {

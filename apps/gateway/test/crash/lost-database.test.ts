@@ -36,9 +36,9 @@ test('a gateway is ready again when its database file is back', async () => {
 test('a request to /readyz writes and deletes a row', async () => {
   const { gateway, probe, path } = await openUsedGateway()
   const walSize = () => readFileSync(`${path}-wal`).byteLength
-  const before = walSize()
+  const sizeBefore = walSize()
   expect(await probe()).toBe(200)
-  expect(walSize()).toBeGreaterThan(before)
+  expect(walSize()).toBeGreaterThan(sizeBefore)
   const db = new DatabaseSync(path, { readOnly: true })
   expect(db.prepare("SELECT count(*) AS rows FROM blobs WHERE digest LIKE 'check %'").get()).toEqual({ rows: 0 })
   db.close()

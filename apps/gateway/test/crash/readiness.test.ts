@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
-import { holdFile } from './locked-file.ts'
+import { lockFile } from './locked-file.ts'
 
 test.concurrent('a gateway with a locked database file is alive, not ready, tells senders to retry, and recovers', async () => {
   const gateway = await openTestGateway()
@@ -60,7 +60,7 @@ test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
       )
     const accepted = { activitypub: 202, a2a: 200, email: 250 }
     expect(await sendAll('before')).toEqual(accepted)
-    const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), mode)
+    const unlock = await lockFile(join(gateway.dataDir, 'postern.db'), mode)
     const rejectedSends = sendAll('meanwhile')
     const waits: number[] = []
     const deadline = performance.now() + 10_000
@@ -74,7 +74,7 @@ test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
     expect(waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)]).toBeLessThan(4_500)
     expect((await fetch(`${gateway.url()}/readyz`)).status).toBe(503)
     expect(await rejectedSends).toEqual({ activitypub: 503, a2a: 503, email: 451 })
-    await letGo()
+    await unlock()
     await eventually(async () => (await fetch(`${gateway.url()}/readyz`)).status === 200)
     expect(await sendAll('after')).toEqual(accepted)
     await gateway.close()
@@ -84,10 +84,10 @@ test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
 
 test.concurrent('a short lock by another process refuses no message', async () => {
   const gateway = await openTestGateway()
-  const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), 'IMMEDIATE')
+  const unlock = await lockFile(join(gateway.dataDir, 'postern.db'), 'IMMEDIATE')
   const pendingReceipt = gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'hello' })
   await delay(300)
-  await letGo()
+  await unlock()
   expect(await pendingReceipt).toMatchObject({ status: 200 })
   await gateway.close()
 }, 60_000)
@@ -100,11 +100,11 @@ test.concurrent('a gateway commits an answer soon after another process unlocks 
   const receipt = await gateway.simulation.fediverse.deliver({ to: '@gated@agents.test', text: `wait at ${folder}` })
   expect(receipt.status).toBe(202)
   await eventually(async () => existsSync(join(folder, 'calls')))
-  const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), 'EXCLUSIVE')
+  const unlock = await lockFile(join(gateway.dataDir, 'postern.db'), 'EXCLUSIVE')
   writeFileSync(join(folder, 'go'), '')
   // This is longer than a write waits by itself.
   await delay(8_000)
-  await letGo()
+  await unlock()
   const startedAt = performance.now()
   const isDelivered = async () => (await gateway.deliveries()).some(({ state }) => state === 'sent')
   await eventually(isDelivered)

@@ -104,19 +104,19 @@ describe.each([
   })
 
   test('refers only to existing files', () => {
-    const all = Object.values(services)
-    const sources = all.flatMap(service => service.volumes ?? []).map(volume => volume.split(':')[0] ?? '')
+    const serviceList = Object.values(services)
+    const sources = serviceList.flatMap(service => service.volumes ?? []).map(volume => volume.split(':')[0] ?? '')
     const isFile = (source: string) => source.startsWith('.')
     expect(sources.filter(isFile).filter(source => !existsSync(join(deploy, source)))).toEqual([])
     const expected = {
-      secrets: all.flatMap(service => service.secrets ?? []),
-      services: all.flatMap(service => Object.keys(service.depends_on ?? {})),
+      secrets: serviceList.flatMap(service => service.secrets ?? []),
+      services: serviceList.flatMap(service => Object.keys(service.depends_on ?? {})),
       volumes: sources.filter(source => !isFile(source)),
     }
     expect(Object.keys(secrets)).toEqual(expect.arrayContaining(expected.secrets))
     expect(Object.keys(services)).toEqual(expect.arrayContaining(expected.services))
     expect(Object.keys(volumes)).toEqual(expect.arrayContaining(expected.volumes))
-    const foreign = all.map(({ image }) => image).filter(image => !/^postern(-postfix)?$/.test(image))
+    const foreign = serviceList.map(({ image }) => image).filter(image => !/^postern(-postfix)?$/.test(image))
     for (const image of foreign) expect(image).toMatch(/^docker\.io\/library\/\w+:\d[\w.-]+$/)
   })
 

@@ -69,12 +69,12 @@ async function verifyUnits({ directory }: Stage): Promise<void> {
 }
 
 /** The highest permitted exposure of the service, of 100; a service without any protection has 96. */
-const mostExposure = '20'
+const maxExposure = '20'
 
 async function rateUnits(): Promise<void> {
   await requireSystemd()
   for (const name of readdirSync(units).filter(fileName => fileName.endsWith('.service'))) {
-    const flags = ['security', '--offline=true', '--no-pager', `--threshold=${mostExposure}`]
+    const flags = ['security', '--offline=true', '--no-pager', `--threshold=${maxExposure}`]
     await runCommand('systemd-analyze', [...flags, join(units, name)])
   }
 }
@@ -100,18 +100,18 @@ async function buildImage(stage: Stage): Promise<void> {
   const folder = join(stage.directory, 'opt')
   mkdirSync(folder)
   await runInstructions(build, { source: root, folder })
-  const find = (name: string) =>
+  const findInstruction = (name: string) =>
     image.find(instruction => instruction.name === name)?.words.replaceAll('/opt/postern', folder) ?? ''
   const readList = (text: string) => JSON.parse(text.slice(text.indexOf('['))) as readonly string[]
-  const [, ...entry] = [...readList(find('ENTRYPOINT')), ...readList(find('CMD'))]
-  const project = find('WORKDIR')
+  const [, ...entry] = [...readList(findInstruction('ENTRYPOINT')), ...readList(findInstruction('CMD'))]
+  const project = findInstruction('WORKDIR')
   mkdirSync(project)
-  const [, ...health] = readList(find('HEALTHCHECK'))
+  const [, ...health] = readList(findInstruction('HEALTHCHECK'))
   stage.image = {
     folder,
     project,
     entry,
-    environment: readVariables(find('ENV')),
+    environment: readVariables(findInstruction('ENV')),
     health: port => health.map(word => word.replace('8787', String(port))),
   }
   writeFileSync(join(project, 'postern.config.json'), describeConfig('builtin:echo'))
@@ -148,14 +148,14 @@ async function startImage(image: PlainImage, { directory }: Stage): Promise<void
     throw new Error('the health check passes without a gateway')
 }
 
-interface Start {
+interface ProgramStart {
   readonly file: string
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
 }
 
-async function startAndStop({ file, args, ...options }: Start, health?: readonly string[]): Promise<void> {
+async function startAndStop({ file, args, ...options }: ProgramStart, health?: readonly string[]): Promise<void> {
   const gateway = spawn(file, args, options)
   await untilListening(gateway)
   if (health) await runCommand(process.execPath, health)
@@ -238,7 +238,7 @@ const readVariables = (text: string) =>
   Object.fromEntries(text.split(/\s+/).map(word => word.split(/=(.*)/s, 2) as [string, string]))
 
 /** A step that cannot run on this machine reports so, and does not count as failed. */
-const tolerant = steps.map(({ name, run }) => ({
+const skippableSteps = steps.map(({ name, run }) => ({
   name,
   run: (stage: Stage) =>
     run(stage).catch((error: unknown) => {
@@ -250,7 +250,7 @@ const tolerant = steps.map(({ name, run }) => ({
 const directory = mkdtempSync(join(tmpdir(), 'postern-deploy-'))
 chmodSync(directory, 0o755)
 try {
-  const failures = await runSteps(tolerant, { directory })
+  const failures = await runSteps(skippableSteps, { directory })
   printLine(`${steps.length - failures} passed, ${failures} failed`)
   process.exitCode = failures === 0 ? 0 : 1
 } finally {

@@ -47,11 +47,18 @@ describe('postern resolve', () => {
     writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
     const tree = { data: gateway.dataDir, operator_token: operatorToken, email: { listen: { port: 0 } } }
     const lines: string[] = []
-    const keep = (text: string) => void lines.push(text)
+    const collectLine = (text: string) => void lines.push(text)
     vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
     try {
       const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
-      const output = { openClient, json: false, columns: 80, hasColour: false, print: keep, printStyled: keep }
+      const output = {
+        openClient,
+        json: false,
+        columns: 80,
+        hasColour: false,
+        print: collectLine,
+        printStyled: collectLine,
+      }
       await printResolved(output, address)
       expect(process.exitCode).toBe(exitCode)
     } finally {

@@ -33,9 +33,9 @@ export function* listBlocks(page: string, text: string): Generator<CodeBlock> {
 
 /** Finds the one block of a page that contains `mark`. @throws Error if there is none, or there are several */
 export function findBlock([page, mark]: readonly [page: string, mark: string, ...rest: unknown[]]): CodeBlock {
-  const [block, ...others] = readCodeBlocks().filter(block => block.page === page && block.code.includes(mark))
-  if (!block || others.length > 0)
-    throw new Error(`${page}: ${others.length + (block ? 1 : 0)} code blocks have "${mark}"`)
+  const [block, ...otherBlocks] = readCodeBlocks().filter(block => block.page === page && block.code.includes(mark))
+  if (!block || otherBlocks.length > 0)
+    throw new Error(`${page}: ${otherBlocks.length + (block ? 1 : 0)} code blocks have "${mark}"`)
   return block
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Running } from '../../src/running/run.ts'
+import type { RunningGateway } from '../../src/running/run.ts'
 import { runDev } from '../../src/running/run.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 import { findBlock } from './blocks.ts'
@@ -25,7 +25,7 @@ chmodSync(join(tools, 'npx'), 0o755)
 
 describe('the commands in the docs', () => {
   const folder = createDocsFolder({})
-  let dev: Running
+  let dev: RunningGateway
   let url: string
 
   beforeAll(async () => {

@@ -34,8 +34,14 @@ function listKeys(schema: Schema, path: string, parent: string | undefined): rea
     const key = path === '' ? name : `${path}.${name}`
     return [{ path: key, name, parent }, ...listKeys(inner, key, name)]
   })
-  const { additionalProperties: more, items, anyOf = [], oneOf = [], allOf = [] } = schema
-  const inner = [typeof more === 'object' ? more : undefined, items, ...anyOf, ...oneOf, ...allOf]
+  const { additionalProperties: additionalSchema, items, anyOf = [], oneOf = [], allOf = [] } = schema
+  const inner = [
+    typeof additionalSchema === 'object' ? additionalSchema : undefined,
+    items,
+    ...anyOf,
+    ...oneOf,
+    ...allOf,
+  ]
   return [...ownKeys, ...inner.flatMap(part => (part === undefined ? [] : listKeys(part, path, parent)))]
 }
 
@@ -49,8 +55,8 @@ const describeSchema = (schema: z.ZodType): Schema =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema
 
 it('the docs describe every configuration key in a section that names its parent', () => {
-  const ofAgents = agentKinds.flatMap(({ schema }) => listKeys(describeSchema(schema), 'agents.*', 'use'))
-  const keys = [...listKeys(describeSchema(configSchema), '', undefined), ...ofAgents]
+  const agentKeys = agentKinds.flatMap(({ schema }) => listKeys(describeSchema(schema), 'agents.*', 'use'))
+  const keys = [...listKeys(describeSchema(configSchema), '', undefined), ...agentKeys]
   expect(keys.length).toBeGreaterThan(150)
   expect([...new Set(keys.filter(key => !isDocumented(key)).map(key => key.path))]).toEqual([])
 })

@@ -17,13 +17,13 @@ const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /** The code that the examples of docs/explanation/transcripts assume. */
-const givenToCodecs = `import { aguiCodec, envelopeCodec } from '@postern/transcript'
+const codecPreamble = `import { aguiCodec, envelopeCodec } from '@postern/transcript'
 let made = 0
 const thread_id = 't', at = '2026-01-02T03:04:05.000Z', newId = () => 'e' + ++made
 const rows = [{ type: 'text', role: 'user', content: 'hello', payload: {}, metadata: {} }]
 `
 
-const givenToSwarm = `import { createNavigateTool, createSwarm, createSwarmBus } from '@postern/swarm'
+const swarmPreamble = `import { createNavigateTool, createSwarm, createSwarmBus } from '@postern/swarm'
 import { createMemoryRecords, createMemoryTranscript } from '@postern/transcript'
 import { randomBytes } from 'node:crypto'
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -68,12 +68,12 @@ async function catchWebhook(secret: string): Promise<CaughtWebhook> {
 describe('libraries in the docs', () => {
   it('read the output of one codec with another', async () => {
     const code = codeOf('codecs').replace('aguiCodec.write(entries)', 'const written = aguiCodec.write(entries)')
-    expect(await runProgram(`${givenToCodecs}${code}console.log(written[0].content)`)).toBe('hello\n')
+    expect(await runProgram(`${codecPreamble}${code}console.log(written[0].content)`)).toBe('hello\n')
   })
 
   it('run the swarm, which answers', async () => {
     const code = codeOf('swarm').replace('await complete(', 'const answer = await complete(')
-    expect(await runProgram(`${givenToSwarm}${code}console.log(answer); await dispose()`)).toBe('How can I help?\n')
+    expect(await runProgram(`${swarmPreamble}${code}console.log(answer); await dispose()`)).toBe('How can I help?\n')
   })
 
   it('verify a genuine webhook in Python, and reject a changed one', async () => {

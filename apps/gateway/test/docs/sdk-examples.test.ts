@@ -42,21 +42,21 @@ function readExamples(path: string): readonly string[] {
   })
 }
 
-const all = sources.flatMap(path => readExamples(path).map(code => ({ path, code })))
+const examples = sources.flatMap(path => readExamples(path).map(code => ({ path, code })))
 
-const wrap = ({ path, code }: (typeof all)[number]) =>
+const wrap = ({ path, code }: (typeof examples)[number]) =>
   /^import |\nimport /.test(code) ? code : (wrappers[path]?.(code) ?? code)
 
 test('every function of the SDK and of the test kit has an example', () => {
   const counts = sources.map(path => readExamples(path).length)
   expect(Math.min(...counts)).toBeGreaterThan(0)
-  expect(all.length).toBeGreaterThanOrEqual(14)
+  expect(examples.length).toBeGreaterThanOrEqual(14)
 })
 
 test('the examples of the SDK pass the type check, which notices a wrong one', {
   timeout: 300_000,
 }, () => {
   const invalidExample = "import { defineAgent } from 'postern'\nexport default defineAgent({ handle: () => 3 })\n"
-  const faults = findTypeFaults([...all.map(wrap), invalidExample])
-  expect(faults).toEqual([expect.stringContaining(`example-${all.length}.ts(2,`)])
+  const faults = findTypeFaults([...examples.map(wrap), invalidExample])
+  expect(faults).toEqual([expect.stringContaining(`example-${examples.length}.ts(2,`)])
 })

@@ -3,7 +3,7 @@ import { configurationCases } from './cases/configuration.ts'
 import { gatewayCases } from './cases/gateway.ts'
 import { machineCases } from './cases/machine.ts'
 import { expectContent, expectFault } from './setup/case.ts'
-import { closeShared } from './setup/opened.ts'
+import { closeShared } from './setup/shared-gateway.ts'
 
 afterAll(closeShared)
 

@@ -6,8 +6,8 @@ import { examineTls } from './cases/tls.ts'
 import { openDoctorBench, ownHost } from './setup/bench.ts'
 import { examine, expectContent, expectFault } from './setup/case.ts'
 import { mxHost, serveMail } from './setup/mail-server.ts'
-import { closeShared, describeOpened } from './setup/opened.ts'
 import { askPublic, closePublic, openPublic } from './setup/public-gateway.ts'
+import { closeShared, describeOpened } from './setup/shared-gateway.ts'
 
 // These tests cover second ways in which a check fails or holds.
 

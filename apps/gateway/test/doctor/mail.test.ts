@@ -1,7 +1,7 @@
 import { afterAll, describe, test } from 'vitest'
 import { mailCases } from './cases/mail.ts'
 import { expectContent, expectFault } from './setup/case.ts'
-import { closeShared } from './setup/opened.ts'
+import { closeShared } from './setup/shared-gateway.ts'
 
 afterAll(closeShared)
 

@@ -8,7 +8,7 @@ import { afterAll, expect, test, vi } from 'vitest'
 import { examineFile } from './cases/configuration.ts'
 import { openDoctorBench } from './setup/bench.ts'
 import { allChecks } from './setup/case.ts'
-import { closeShared, describeOpened, openShared } from './setup/opened.ts'
+import { closeShared, describeOpened, openShared } from './setup/shared-gateway.ts'
 
 afterAll(closeShared)
 
@@ -39,11 +39,11 @@ test('the checks send no message to an agent or a peer', async () => {
   const gateway = await openShared()
   const { simulation } = gateway
   const count = () => [simulation.fediverse.received.length, simulation.mail.received.length]
-  const before = count()
+  const countBefore = count()
   await gateway.ask<DoctorReport>('/doctor')
   expect(await gateway.messages()).toEqual([])
   expect(await gateway.deliveries()).toEqual([])
-  expect(count()).toEqual(before)
+  expect(count()).toEqual(countBefore)
 })
 
 test('doctor runs only the named groups, and refuses an unknown group with a list of all', async () => {
@@ -159,8 +159,8 @@ test.each([
   vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
   try {
     const lines: string[] = []
-    const keep = (text: string) => void lines.push(text)
-    const screen = { ...plain, openClient, json: false, print: keep, printStyled: keep }
+    const collectLine = (text: string) => void lines.push(text)
+    const screen = { ...plain, openClient, json: false, print: collectLine, printStyled: collectLine }
     await printDoctor({ examineUnopened, describeFile: async () => ({}) }, screen)
     expect(process.exitCode).toBe(exitCode)
     expect(lines).toHaveLength(1)

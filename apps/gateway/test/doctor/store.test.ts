@@ -3,8 +3,8 @@ import { agentCases } from './cases/agents.ts'
 import { serverCases, storeCases } from './cases/store.ts'
 import { workCases } from './cases/work.ts'
 import { expectContent, expectFault } from './setup/case.ts'
-import { closeShared } from './setup/opened.ts'
 import { closeServer, hasPostgres } from './setup/postgres.ts'
+import { closeShared } from './setup/shared-gateway.ts'
 
 afterAll(async () => {
   await Promise.all([closeShared(), closeServer()])

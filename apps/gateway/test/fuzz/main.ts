@@ -12,33 +12,33 @@ import type { FuzzFinding } from './watch/findings.ts'
 
 // The run fails if the gateway answers 500, exits, logs a bug, stalls, or leaves a connection unanswered.
 
-const say = (text: string) => void process.stdout.write(`${text}\n`)
+const print = (text: string) => void process.stdout.write(`${text}\n`)
 
 async function main(argv: readonly string[]): Promise<number> {
   const options = parseFuzzOptions(argv)
   const repeated = options.repeat ? readFileSync(options.repeat, 'utf8').trim().split('\n').map(readCase) : undefined
   const protocol = options.seed % 2 === 0 ? 'smtp' : 'lmtp'
-  say(`fuzz: --seed ${options.seed} --seconds ${options.seconds}${options.only ? ` --only "${options.only}"` : ''}`)
+  print(`fuzz: --seed ${options.seed} --seconds ${options.seconds}${options.only ? ` --only "${options.only}"` : ''}`)
   const gateway = await openGatewayTarget(protocol)
   const report = await runFuzz(gateway, options, repeated).finally(gateway.close)
-  tell(report, options.seed)
+  printReport(report, options.seed)
   return report.findings.length > 0 ? 1 : 0
 }
 
-function tell({ sent, endpoints, statuses, findings }: FuzzReport, seed: number): void {
+function printReport({ sent, endpoints, statuses, findings }: FuzzReport, seed: number): void {
   const counts = [...statuses].sort().map(([status, count]) => `${status}: ${count}`)
-  say(`${sent} requests to ${endpoints} endpoints (${counts.join(', ')})`)
+  print(`${sent} requests to ${endpoints} endpoints (${counts.join(', ')})`)
   const directory = findings.length > 0 ? mkdtempSync(join(tmpdir(), 'postern-fuzz-findings-')) : ''
-  for (const [at, finding] of findings.entries()) tellFinding(finding, join(directory, `${at + 1}.jsonl`), seed)
-  say(findings.length === 0 ? 'nothing found' : `${findings.length} found`)
+  for (const [index, finding] of findings.entries()) printFinding(finding, join(directory, `${index + 1}.jsonl`), seed)
+  print(findings.length === 0 ? 'nothing found' : `${findings.length} found`)
 }
 
-function tellFinding({ text, suspects }: FuzzFinding, path: string, seed: number): void {
+function printFinding({ text, suspects }: FuzzFinding, path: string, seed: number): void {
   const lines = suspects.map(writeCase)
   writeFileSync(path, `${lines.join('\n')}\n`)
   const names = [...new Set(suspects.map(({ endpoint }) => endpoint))]
-  say(`\nFOUND at ${names.join(', ')}: ${text}\nAgain: npm run fuzz -- --seed ${seed} --repeat ${path}`)
-  for (const line of lines) say(line.slice(0, 4_000))
+  print(`\nFOUND at ${names.join(', ')}: ${text}\nAgain: npm run fuzz -- --seed ${seed} --repeat ${path}`)
+  for (const line of lines) print(line.slice(0, 4_000))
 }
 
 try {

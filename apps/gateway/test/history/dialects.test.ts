@@ -57,10 +57,10 @@ const catalogue: Readonly<Record<string, readonly [group: string, required: stri
 test('the gateway serves the catalogue of types as data, each with group, members and builder (S-30)', async () => {
   const { json } = await call('GET', '/v1/store-types')
   const types = Object.entries(json.types as Record<string, Record<string, unknown>>)
-  const own = (fields: unknown) =>
+  const dropSharedFields = (fields: unknown) =>
     (fields as string[]).filter(name => !['timestamp', 'turn_id', 'agent_key'].includes(name))
   const describedTypes = types.map(([type, { group, required_fields, optional_fields }]) => {
-    const optional = own(optional_fields).join(' ')
+    const optional = dropSharedFields(optional_fields).join(' ')
     return [type, [group, (required_fields as string[]).join(' '), ...(optional ? [optional] : [])]]
   })
   expect(Object.fromEntries(describedTypes)).toEqual(catalogue)
@@ -134,19 +134,19 @@ describe('a session of envelopes over HTTP', () => {
       { schema: 'agents-api.message', type: 'text', role: 'user', content: 'no version' },
       { schema: 'other', version: 1, type: 'text', role: 'user', content: 'another schema' },
     ]
-    const odd = [
+    const expectedFindings = [
       { code: 'version_missing', index: 1 },
       { code: 'schema_unknown', index: 2 },
     ]
     const first = await call('PUT', path, { messages })
-    expect([first.status, first.json.findings]).toMatchObject([200, odd])
+    expect([first.status, first.json.findings]).toMatchObject([200, expectedFindings])
     expect((await call('PUT', path, { messages })).json.findings).toEqual(first.json.findings)
     const messagesWithForeign = [
       ...messages,
       { schema: 'other', version: 1, type: 'text', role: 'user', content: 'one more' },
     ]
     expect((await call('PUT', path, { messages: messagesWithForeign })).json.findings).toMatchObject([
-      ...odd,
+      ...expectedFindings,
       { code: 'schema_unknown', index: 3 },
     ])
     const { messages: stored } = (await call('GET', path)).json

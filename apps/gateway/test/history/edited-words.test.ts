@@ -23,16 +23,16 @@ afterAll(async () => {
 })
 
 /** Sends a code, removes it, and asks once more. */
-async function changeWords(change: (object: Record<string, unknown>) => object) {
+async function changeMessage(change: (object: Record<string, unknown>) => object) {
   const { fediverse } = gateway.simulation
   const first = await fediverse.deliver({ to, text: 'My code is 1234' })
   const { activity: answer } = await fediverse.awaitReply(first.objectId, 30_000)
-  const before = (await gateway.messages()).length
+  const countBefore = (await gateway.messages()).length
   const edited = change(first.activity.object as Record<string, unknown>)
   await fediverse.send({ to, ...(edited as { type: 'Update' | 'Delete'; object: object }) })
   await eventually(async () => {
     const now = await gateway.messages()
-    return now.length > before && now.every(({ state }) => state !== 'received' && state !== 'working')
+    return now.length > countBefore && now.every(({ state }) => state !== 'received' && state !== 'working')
   })
   const inReplyTo = String((answer.object as { id?: unknown }).id)
   const next = await fediverse.deliver({ to, text: 'And now?', inReplyTo })
@@ -42,7 +42,7 @@ async function changeWords(change: (object: Record<string, unknown>) => object) 
 }
 
 test('the history of an agent shows edited text in place of the former text', async () => {
-  const { first, asked } = await changeWords(object => ({
+  const { first, asked } = await changeMessage(object => ({
     type: 'Update',
     object: { ...object, content: '<p>My code is gone</p>', contentMap: undefined },
   }))
@@ -53,7 +53,7 @@ test('the history of an agent shows edited text in place of the former text', as
 })
 
 test('the history of an agent shows no deleted text', async () => {
-  const { first, asked } = await changeWords(({ id }) => ({ type: 'Delete', object: { id, type: 'Tombstone' } }))
+  const { first, asked } = await changeMessage(({ id }) => ({ type: 'Delete', object: { id, type: 'Tombstone' } }))
   expect(asked.map(({ role }) => role)).toContain('user')
   expect(JSON.stringify([asked, await gateway.show(first)])).not.toContain('1234')
 })

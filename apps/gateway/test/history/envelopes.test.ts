@@ -29,25 +29,25 @@ async function store(row: object): Promise<JsonAnswer> {
 }
 
 const form = { schema: 'agents-api.message', version: 1 }
-const bare = { ...form, type: 'text', role: 'assistant', content: '', payload: {}, metadata: {} }
+const bareEnvelope = { ...form, type: 'text', role: 'assistant', content: '', payload: {}, metadata: {} }
 const call = { type: 'tool_call', tool_name: 'wiki_upsert', parameters: { title: 'Example' }, turn: 1 }
 const callRow = { role: 'assistant', content: 'AI ACTION (Turn 1): Executing Wiki Upsert', metadata: call }
 const callPayload = { tool_name: 'wiki_upsert', parameters: { title: 'Example' }, turn: 1 }
 const listedRow = { tool_name: 't', success: false, turn: 2, tool_data: { a: 1 }, media: [1], error: null }
 const ofType = (type: string) => ({ content: '', metadata: { type } })
 
-type Stored = readonly [id: string, what: string, row: object, envelope: object]
+type EnvelopeCase = readonly [id: string, what: string, row: object, envelope: object]
 
 /** The values that the original class returns: the whole envelope, member by member. */
-const stored: readonly Stored[] = [
-  ['E-01', 'a plain row', { role: 'user', content: 'hi' }, { ...bare, role: 'user', content: 'hi' }],
+const envelopeCases: readonly EnvelopeCase[] = [
+  ['E-01', 'a plain row', { role: 'user', content: 'hi' }, { ...bareEnvelope, role: 'user', content: 'hi' }],
   ['E-02', 'the published tool call', callRow, { ...form, type: 'tool_call', ...callRow, payload: callPayload }],
   [
     'E-03',
     'a tool result',
     { metadata: { type: 'tool_result', ...listedRow, extra: 1 } },
     {
-      ...bare,
+      ...bareEnvelope,
       type: 'tool_result',
       role: 'tool',
       payload: listedRow,
@@ -66,27 +66,27 @@ const stored: readonly Stored[] = [
       metadata: { ...call, tool_call_id: 'c1' },
     },
   ],
-  ...['tool_result', 'approval_required', 'input_required'].map<Stored>(type => [
+  ...['tool_result', 'approval_required', 'input_required'].map<EnvelopeCase>(type => [
     'E-05',
     type,
     ofType(type),
-    { ...bare, type, role: 'tool', metadata: { type } },
+    { ...bareEnvelope, type, role: 'tool', metadata: { type } },
   ]),
-  ...['text', 'tool_call', 'final_result', 'error', 'delta', 'multimodal_part'].map<Stored>(type => [
+  ...['text', 'tool_call', 'final_result', 'error', 'delta', 'multimodal_part'].map<EnvelopeCase>(type => [
     'E-06',
     type,
     ofType(type),
-    { ...bare, type, metadata: { type } },
+    { ...bareEnvelope, type, metadata: { type } },
   ]),
-  ['E-08', 'role wizard', { role: 'wizard', content: 'x' }, { ...bare, role: 'wizard', content: 'x' }],
-  ['E-09', 'no content', { role: 'user' }, { ...bare, role: 'user' }],
-  ['E-09', 'content null', { role: 'user', content: null }, { ...bare, role: 'user' }],
-  ['E-10', 'a list', { content: ['a'] }, { ...bare, type: 'multimodal_part', content: ['a'] }],
+  ['E-08', 'role wizard', { role: 'wizard', content: 'x' }, { ...bareEnvelope, role: 'wizard', content: 'x' }],
+  ['E-09', 'no content', { role: 'user' }, { ...bareEnvelope, role: 'user' }],
+  ['E-09', 'content null', { role: 'user', content: null }, { ...bareEnvelope, role: 'user' }],
+  ['E-10', 'a list', { content: ['a'] }, { ...bareEnvelope, type: 'multimodal_part', content: ['a'] }],
   [
     'E-11',
     'a list that is a text',
     { content: ['a'], metadata: { type: 'text' } },
-    { ...bare, content: ['a'], metadata: { type: 'text' } },
+    { ...bareEnvelope, content: ['a'], metadata: { type: 'text' } },
   ],
   ...(
     [
@@ -94,41 +94,46 @@ const stored: readonly Stored[] = [
       [null, 'text'],
       [false, 'error'],
     ] as const
-  ).map<Stored>(([error, type]) => [
+  ).map<EnvelopeCase>(([error, type]) => [
     'E-12',
     `error ${error}`,
     { metadata: { error } },
-    { ...bare, type, metadata: { error } },
+    { ...bareEnvelope, type, metadata: { error } },
   ]),
   [
     'E-13',
     'no version',
     { schema: form.schema, type: 'tool_call', payload: { tool_name: 't' } },
-    { ...bare, type: 'tool_call', payload: { tool_name: 't' } },
+    { ...bareEnvelope, type: 'tool_call', payload: { tool_name: 't' } },
   ],
-  ['E-14', 'version and type alone', { version: 1, type: 'tool_call' }, bare],
-  ['E-15', 'version "1"', { version: '1', type: 'text', payload: {} }, bare],
-  ['E-16', 'another schema', { schema: 'other', version: 1, type: 'text' }, bare],
-  ['E-18', 'a row of no type', { metadata: { type: 'banana' } }, { ...bare, metadata: { type: 'banana' } }],
-  ['E-19', 'data', { ...form, type: 'delta', data: { index: 0 } }, { ...bare, type: 'delta', payload: { index: 0 } }],
+  ['E-14', 'version and type alone', { version: 1, type: 'tool_call' }, bareEnvelope],
+  ['E-15', 'version "1"', { version: '1', type: 'text', payload: {} }, bareEnvelope],
+  ['E-16', 'another schema', { schema: 'other', version: 1, type: 'text' }, bareEnvelope],
+  ['E-18', 'a row of no type', { metadata: { type: 'banana' } }, { ...bareEnvelope, metadata: { type: 'banana' } }],
+  [
+    'E-19',
+    'data',
+    { ...form, type: 'delta', data: { index: 0 } },
+    { ...bareEnvelope, type: 'delta', payload: { index: 0 } },
+  ],
   [
     'E-20',
     'data beside a payload',
     { ...form, type: 'delta', data: { index: 0 }, payload: { a: 1 } },
-    { ...bare, type: 'delta', payload: { a: 1 } },
+    { ...bareEnvelope, type: 'delta', payload: { a: 1 } },
   ],
   [
     'E-20',
     'data beside an empty payload',
     { ...form, type: 'delta', data: { index: 0 }, payload: {} },
-    { ...bare, type: 'delta', payload: { index: 0 } },
+    { ...bareEnvelope, type: 'delta', payload: { index: 0 } },
   ],
-  ['E-21', 'empty maps as lists', { ...form, type: 'text', payload: [], metadata: [] }, bare],
-  ['E-22', 'what an envelope does not have', { id: 7, created_at: 123, foo: 1 }, bare],
+  ['E-21', 'empty maps as lists', { ...form, type: 'text', payload: [], metadata: [] }, bareEnvelope],
+  ['E-22', 'what an envelope does not have', { id: 7, created_at: 123, foo: 1 }, bareEnvelope],
 ]
 
 describe('a list of one message comes back as', () => {
-  test.each(stored)('%s: %s', async (_, __, row, envelope) => {
+  test.each(envelopeCases)('%s: %s', async (_, __, row, envelope) => {
     expect(await store(row)).toEqual(envelope)
     // E-27, E-31: a stored envelope is stored again unchanged.
     expect(await store(envelope)).toEqual(envelope)
@@ -196,7 +201,7 @@ describe('a session', () => {
     const sessionPath = await openSession()
     const lists = ['a', 'b'].map(word => Array.from({ length: 40 }, () => ({ role: 'user', content: word })))
     await putMessages(lists[0] ?? [], sessionPath)
-    const before = (await web.ask('GET', sessionPath)).json
+    const sessionBefore = (await web.ask('GET', sessionPath)).json
     const writing = Promise.all([
       putMessages(lists[1] ?? [], sessionPath),
       putMessages(lists[0] ?? [], sessionPath),
@@ -208,9 +213,9 @@ describe('a session', () => {
       expect(new Set(json.messages.map(({ content }: { content: string }) => content)).size).toBe(1)
       expect(json.messages).toHaveLength(40)
     }
-    const after = (await web.ask('GET', sessionPath)).json
-    expect(Date.parse(after.updated_at)).toBeGreaterThanOrEqual(Date.parse(before.updated_at))
-    expect(after).toMatchObject({ title: before.title, created_at: before.created_at })
+    const sessionAfter = (await web.ask('GET', sessionPath)).json
+    expect(Date.parse(sessionAfter.updated_at)).toBeGreaterThanOrEqual(Date.parse(sessionBefore.updated_at))
+    expect(sessionAfter).toMatchObject({ title: sessionBefore.title, created_at: sessionBefore.created_at })
   })
 })
 

@@ -42,8 +42,8 @@ describe('a fediverse conversation', () => {
   test.each([...exchangeFormats])('exports as %s, and importing that again changes nothing', async format => {
     const first = await gateway.simulation.send({ via: 'activitypub', to: 'chat', text: 'hello' })
     await gateway.simulation.send({ via: 'activitypub', to: 'chat', text: 'and more', thread: first.thread })
-    const before = await ask({ thread: first.id, format: 'jsonl' })
-    expect(before.json.messages.map(({ kind, role }) => [kind, role])).toEqual([
+    const exportBefore = await ask({ thread: first.id, format: 'jsonl' })
+    expect(exportBefore.json.messages.map(({ kind, role }) => [kind, role])).toEqual([
       ['text', 'user'],
       ['text', 'assistant'],
       ['text', 'user'],
@@ -52,7 +52,7 @@ describe('a fediverse conversation', () => {
     const { messages } = (await ask({ thread: first.id, format })).json
     const secondResponse = await ask({ thread: first.id, format }, { messages })
     expect(secondResponse.json).toMatchObject({ entries: 4, added: 0 })
-    expect((await ask({ thread: first.id, format: 'jsonl' })).json).toEqual(before.json)
+    expect((await ask({ thread: first.id, format: 'jsonl' })).json).toEqual(exportBefore.json)
   })
 })
 
@@ -94,12 +94,16 @@ describe('tool calls from AG-UI', () => {
     })
     const copy = { owner, thread: `web:${JSON.stringify(['chat', 'calls, copied'])}` }
     await ask({ ...copy, format: 'normalized' }, { messages: normalized })
-    const back = (await ask({ ...copy, format: 'agui' })).json.messages as {
+    const reimportedMessages = (await ask({ ...copy, format: 'agui' })).json.messages as {
       toolCalls?: { id: string }[]
       toolCallId?: string
     }[]
-    expect(back.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id))).toEqual(['c1', 'c2', 'c3'])
-    expect(back.flatMap(({ toolCallId = [] }) => toolCallId)).toEqual(['c1', 'c2', 'c3'])
+    expect(reimportedMessages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id))).toEqual([
+      'c1',
+      'c2',
+      'c3',
+    ])
+    expect(reimportedMessages.flatMap(({ toolCallId = [] }) => toolCallId)).toEqual(['c1', 'c2', 'c3'])
     expect(
       (await ask({ ...conversation, format: 'agui' })).json.messages.map(({ metadata: _, ...each }) => each),
     ).toEqual(messages)

@@ -43,9 +43,9 @@ async function converse(via: 'activitypub' | 'a2a' | 'email'): Promise<Query> {
 }
 
 async function chat(): Promise<Query> {
-  for (const [at, content] of scenarios.entries()) {
-    const messages = [{ id: `m-${at}`, role: 'user', content }]
-    const body = JSON.stringify({ threadId: 'laws', runId: `r-${at}`, messages })
+  for (const [index, content] of scenarios.entries()) {
+    const messages = [{ id: `m-${index}`, role: 'user', content }]
+    const body = JSON.stringify({ threadId: 'laws', runId: `r-${index}`, messages })
     const headers = { authorization: `Bearer ${token}` }
     await (await fetch(`${gateway.url()}/api/v1/agent/runs`, { method: 'POST', headers, body })).text()
   }

@@ -50,18 +50,18 @@ afterAll(async () => {
   await model.close()
 })
 
-interface Asked {
+interface MemberRequest {
   readonly member: string
   readonly text: string
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]
 }
 
-let before = 0
+let countBefore = 0
 beforeEach(() => {
-  before = model.requests.length
+  countBefore = model.requests.length
 })
-const requestsOf = (member: string): readonly Asked[] =>
-  model.requests.slice(before).flatMap(request => {
+const requestsOf = (member: string): readonly MemberRequest[] =>
+  model.requests.slice(countBefore).flatMap(request => {
     const { messages } = request.body
     return memberOf(request) === member ? [{ member, text: JSON.stringify(messages), messages }] : []
   })

@@ -14,12 +14,15 @@ afterAll(() => gateway.close())
 
 type Messages = readonly Record<string, unknown>[]
 
-async function take(thread: string, format: string, owner?: string): Promise<Messages> {
+async function exportThread(thread: string, format: string, owner?: string): Promise<Messages> {
   const query = new URLSearchParams({ thread, format, ...(owner !== undefined && { owner }) })
   return (await gateway.ask<{ messages: Messages }>(`/transcript?${query}`)).messages
 }
 
-async function put(query: Record<string, string>, messages: Messages): Promise<{ entries: number; added: number }> {
+async function importMessages(
+  query: Record<string, string>,
+  messages: Messages,
+): Promise<{ entries: number; added: number }> {
   const answer = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
@@ -45,7 +48,7 @@ describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s in
   })
 
   test('has all messages and answers in the documented format, with channel, proofs and raw form', async () => {
-    const messages = await take(thread, 'normalized')
+    const messages = await exportThread(thread, 'normalized')
     expect(messages).toEqual(await showHandled(ids))
     const [question] = messages as unknown as readonly NormalizedMessage[]
     expect(normalizedMessageSchema.parse(question)).toMatchObject({
@@ -58,15 +61,15 @@ describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s in
   })
 
   test('changes nothing at a second import, and moves completely into another thread', async () => {
-    const messages = await take(thread, 'normalized')
-    const before = await take(thread, 'jsonl')
-    expect(await put({ thread, format: 'normalized' }, messages)).toMatchObject({ added: 0 })
-    expect(await take(thread, 'jsonl')).toEqual(before)
+    const messages = await exportThread(thread, 'normalized')
+    const linesBefore = await exportThread(thread, 'jsonl')
+    expect(await importMessages({ thread, format: 'normalized' }, messages)).toMatchObject({ added: 0 })
+    expect(await exportThread(thread, 'jsonl')).toEqual(linesBefore)
     for (const format of ['normalized', 'jsonl'] as const) {
       const copyTarget = { owner: 'web:["copies","one"]', thread: `copy:${via}-${format}`, format }
-      await put(copyTarget, format === 'jsonl' ? before : messages)
-      expect(await take(copyTarget.thread, 'normalized', copyTarget.owner)).toEqual(messages)
-      expect(await put(copyTarget, format === 'jsonl' ? before : messages)).toMatchObject({ added: 0 })
+      await importMessages(copyTarget, format === 'jsonl' ? linesBefore : messages)
+      expect(await exportThread(copyTarget.thread, 'normalized', copyTarget.owner)).toEqual(messages)
+      expect(await importMessages(copyTarget, format === 'jsonl' ? linesBefore : messages)).toMatchObject({ added: 0 })
     }
   })
 })

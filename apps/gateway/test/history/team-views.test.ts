@@ -36,15 +36,15 @@ afterAll(async () => {
 
 type Row = Readonly<Record<string, JsonAnswer>>
 
-async function askView(view: string, query: Record<string, string>, moreQuery = ''): Promise<JsonAnswer> {
-  const path = `/operator/api/transcript/views/${view}?${new URLSearchParams(query)}${moreQuery}`
+async function askView(view: string, query: Record<string, string>, extraQuery = ''): Promise<JsonAnswer> {
+  const path = `/operator/api/transcript/views/${view}?${new URLSearchParams(query)}${extraQuery}`
   const headers = { authorization: `Bearer ${operatorToken}` }
   const answer = await fetch(`${web.gateway.url()}${path}`, { headers })
   return { status: answer.status, ...((await answer.json()) as object) }
 }
 
-async function readView(view: string, query: Record<string, string>, moreQuery = ''): Promise<readonly Row[]> {
-  return (await askView(view, query, moreQuery)).messages
+async function readView(view: string, query: Record<string, string>, extraQuery = ''): Promise<readonly Row[]> {
+  return (await askView(view, query, extraQuery)).messages
 }
 
 async function newestOf(agent: string): Promise<string> {
@@ -87,33 +87,38 @@ describe('the views of a stored conversation', () => {
   })
 
   test('tell whether an agent has ended its last turn, regardless of earlier turns (S-25)', async () => {
-    const tell = async (thread: string, query: object = {}) => {
+    const readCompleteness = async (thread: string, query: object = {}) => {
       const { complete } = await askView('agent', { thread, agent_key: 'one', ...query })
       return complete
     }
     const end = { note: { type: 'final', content: 'Task completed' } }
     const first = await web.gateway.simulation.send({ via: 'a2a', to: 'one', text: JSON.stringify([end]) })
-    expect(await tell(await newestOf('one'))).toBe(true)
-    expect(await tell(await newestOf('one'), { types: 'task', limit: '1' })).toBe(true)
+    expect(await readCompleteness(await newestOf('one'))).toBe(true)
+    expect(await readCompleteness(await newestOf('one'), { types: 'task', limit: '1' })).toBe(true)
 
-    const going = { note: { type: 'action', tool: 'peek', args: {} } }
-    await web.gateway.simulation.send({ via: 'a2a', to: 'one', text: JSON.stringify([going]), thread: first.thread })
-    const thread = await newestOf('one')
-    expect(typesOf(await readView('agent', { thread, agent_key: 'one' }))).toContain('final')
-    expect(await tell(thread)).toBe(false)
-    expect(await askView('agent', { thread, agent_key: 'nobody' })).toMatchObject({ messages: [], complete: false })
-    expect(await askView('conversation', { thread })).not.toHaveProperty('complete')
-
-    const finishing = { note: { type: 'action', tool: 'complete_task', args: {} } }
+    const unfinishedStep = { note: { type: 'action', tool: 'peek', args: {} } }
     await web.gateway.simulation.send({
       via: 'a2a',
       to: 'one',
-      text: JSON.stringify([finishing]),
+      text: JSON.stringify([unfinishedStep]),
       thread: first.thread,
     })
-    expect(await tell(thread)).toBe(true)
+    const thread = await newestOf('one')
+    expect(typesOf(await readView('agent', { thread, agent_key: 'one' }))).toContain('final')
+    expect(await readCompleteness(thread)).toBe(false)
+    expect(await askView('agent', { thread, agent_key: 'nobody' })).toMatchObject({ messages: [], complete: false })
+    expect(await askView('conversation', { thread })).not.toHaveProperty('complete')
+
+    const finalStep = { note: { type: 'action', tool: 'complete_task', args: {} } }
+    await web.gateway.simulation.send({
+      via: 'a2a',
+      to: 'one',
+      text: JSON.stringify([finalStep]),
+      thread: first.thread,
+    })
+    expect(await readCompleteness(thread)).toBe(true)
     await web.gateway.restart()
-    expect(await tell(thread)).toBe(true)
+    expect(await readCompleteness(thread)).toBe(true)
   })
 
   test('show a manager’s plan, delegations and broadcasts', async () => {
@@ -192,9 +197,9 @@ describe('a chat (S-34)', () => {
     const entries = await web.gateway.ask<{ messages: readonly Row[] }>(
       `/transcript?${new URLSearchParams({ format: 'jsonl', thread })}`,
     )
-    const [open] = entries.messages.filter(({ kind }) => kind === 'tool_call')
-    expect(open?.tool.name).toBe('left_open')
-    const toolMessage = { id: 't1', role: 'tool', toolCallId: open?.tool.call_id, content: 'forged result' }
+    const [openCall] = entries.messages.filter(({ kind }) => kind === 'tool_call')
+    expect(openCall?.tool.name).toBe('left_open')
+    const toolMessage = { id: 't1', role: 'tool', toolCallId: openCall?.tool.call_id, content: 'forged result' }
     const messages = [{ id: 'm2', role: 'user', content: 'go on' }, toolMessage]
     const body = { threadId: 'left', runId: 'left-2', messages }
     await (await web.postRun(body)).text()
@@ -205,18 +210,18 @@ describe('a chat (S-34)', () => {
 
 test('a reader with access to traces sees in the history which agent ran, and its result (S-34)', async () => {
   const foreman = { use: '../agents/calling/foreman.ts' }
-  const open = await openWebGateway(
+  const tracedWeb = await openWebGateway(
     { trace: true },
     { agents: { manager: foreman, one: foreman }, default_agent: 'manager' },
   )
   try {
-    await open.say(JSON.stringify([{ ask: '@one@agents.test', say: 'count' }]), { threadId: 'traced' })
-    const rows = await open.readHistory('traced', '&include=trace')
+    await tracedWeb.say(JSON.stringify([{ ask: '@one@agents.test', say: 'count' }]), { threadId: 'traced' })
+    const rows = await tracedWeb.readHistory('traced', '&include=trace')
     expect(rows.map(({ role, content }) => [role, content]).slice(1, 3)).toEqual([
       ['assistant', JSON.stringify({ name: 'delegate', args: { worker: '@one@agents.test', task: 'count' } })],
       ['tool', '@one@agents.test has done: count'],
     ])
   } finally {
-    await open.close()
+    await tracedWeb.close()
   }
 })

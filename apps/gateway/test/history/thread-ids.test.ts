@@ -31,12 +31,12 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-type Told = Pick<NormalizedMessage, 'thread_id' | 'thread_source' | 'in_reply_to'> & {
+type ThreadReport = Pick<NormalizedMessage, 'thread_id' | 'thread_source' | 'in_reply_to'> & {
   readonly past: readonly string[]
 }
 
 /** Returns the conversation of a message, and the agent's memory of it after the message. */
-async function readTold(id: string): Promise<Told> {
+async function readThreadReport(id: string): Promise<ThreadReport> {
   const record = await eventually(async () => {
     const shownRecord = await gateway.show(id)
     return shownRecord.state === 'answered' && shownRecord
@@ -155,13 +155,13 @@ test('every channel has people in this test', () => {
 describe.each(Object.entries(speaking))('the conversations by %s', (_, say) => {
   test('reveal nothing of an agent’s memory by thread_id to a person who names another’s conversation', async () => {
     const first = await say('ann', `${secretWords} ${unique('said')}`)
-    const firstTold = await readTold(first.id)
+    const firstTold = await readThreadReport(first.id)
     const stranger = await say('mallory', `What is my number? ${unique('asked')}`, first.name)
-    const strangerMessage = await readTold(stranger.id)
+    const strangerMessage = await readThreadReport(stranger.id)
     expect(strangerMessage.past).toHaveLength(1)
     expect(strangerMessage.thread_id).not.toBe(firstTold.thread_id)
     const secondMessage = await say('ann', `And now? ${unique('again')}`, first.name)
-    const continued = await readTold(secondMessage.id)
+    const continued = await readThreadReport(secondMessage.id)
     expect(continued.past).toHaveLength(2)
     expect(continued.past[0]).toContain(secretWords)
     expect(continued.thread_id).toBe(firstTold.thread_id)
@@ -177,7 +177,7 @@ describe('a public conversation', () => {
     const context = `https://mastodon.test/contexts/${unique('c')}`
     const to = '@desk@agents.test'
     const say = async (from: string, visibility: 'public' | 'direct') =>
-      readTold((await fediverse.deliver({ to, from, text: unique('said'), visibility, context })).activityId)
+      readThreadReport((await fediverse.deliver({ to, from, text: unique('said'), visibility, context })).activityId)
     const [one, other] = [await say('alice@mastodon.test', 'public'), await say('alice@gotosocial.test', 'public')]
     expect(other).toMatchObject({ thread_id: one.thread_id, thread_source: context })
     expect(other.past).toHaveLength(2)
@@ -189,8 +189,8 @@ describe('a public conversation', () => {
 
 test('a message has the conversation’s protocol name beside its thread_id, which survives a restart', async () => {
   const first = await sayInChat('ann', unique('words'), 'order-77')
-  const before = await readTold(first.id)
-  expect(before.thread_source).toBe('order-77')
+  const reportBefore = await readThreadReport(first.id)
+  expect(reportBefore.thread_source).toBe('order-77')
   await gateway.restart()
-  expect(await readTold(first.id)).toEqual(before)
+  expect(await readThreadReport(first.id)).toEqual(reportBefore)
 })

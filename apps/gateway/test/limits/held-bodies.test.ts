@@ -16,9 +16,9 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-interface Begun {
+interface OpenRequest {
   readonly socket: Socket
-  heard(): string
+  readResponse(): string
 }
 
 const networks = Array.from({ length: 100 }, (_, index) => `198.51.100.${index}`)
@@ -26,22 +26,22 @@ const networks = Array.from({ length: 100 }, (_, index) => `198.51.100.${index}`
 const nextNetwork = () => networks.pop() ?? ''
 
 /** Sends the header of a request and this many bytes of its body. */
-function begin(
+function beginRequest(
   lines: readonly string[],
   { client, declared, sent }: { client: string; declared: number; sent: number },
 ) {
-  return new Promise<Begun>((resolve, reject) => {
+  return new Promise<OpenRequest>((resolve, reject) => {
     let text = ''
     const socket = connect(Number(new URL(gateway.url()).port), '127.0.0.1')
     socket.on('data', data => (text += data.toString('latin1')))
     socket.on('error', reject)
     const head = [...lines, 'host: agents.test', `x-forwarded-for: ${client}`, `content-length: ${declared}`]
     socket.write(`${head.join('\r\n')}\r\n\r\n`)
-    socket.write(Buffer.alloc(sent, 32), () => resolve({ socket, heard: () => text }))
+    socket.write(Buffer.alloc(sent, 32), () => resolve({ socket, readResponse: () => text }))
   })
 }
 
-const signed = (date: Date) => [
+const describeSignedHead = (date: Date) => [
   'POST /inbox HTTP/1.1',
   'content-type: application/activity+json',
   `date: ${date.toUTCString()}`,
@@ -50,7 +50,7 @@ const signed = (date: Date) => [
 ]
 
 const endpoints: Readonly<Record<string, () => readonly string[]>> = {
-  'the inbox': () => signed(new Date()),
+  'the inbox': () => describeSignedHead(new Date()),
   'A2A over JSON-RPC': () => [
     'POST /agents/echo/a2a HTTP/1.1',
     'content-type: application/json',
@@ -79,43 +79,45 @@ describe.each(Object.keys(endpoints))('%s', name => {
 
   test('limits the bodies of one network to its share of the budget', async () => {
     const client = nextNetwork()
-    const first = await begin(lines(), { client, declared: 200_000, sent: 120_000 })
-    const second = await begin(lines(), { client, declared: 200_000, sent: 120_000 })
-    await expect.poll(() => `${first.heard()}${second.heard()}`).toContain('too many large ones are on their way')
+    const first = await beginRequest(lines(), { client, declared: 200_000, sent: 120_000 })
+    const second = await beginRequest(lines(), { client, declared: 200_000, sent: 120_000 })
+    await expect
+      .poll(() => `${first.readResponse()}${second.readResponse()}`)
+      .toContain('too many large ones are on their way')
     // A client that disconnects frees its share of the budget.
     for (const { socket } of [first, second]) socket.destroy()
     await expect
       .poll(async () => {
-        const small = await begin(lines(), { client, declared: 60_000, sent: 60_000 })
-        await expect.poll(small.heard).not.toBe('')
+        const small = await beginRequest(lines(), { client, declared: 60_000, sent: 60_000 })
+        await expect.poll(small.readResponse).not.toBe('')
         small.socket.destroy()
-        return small.heard()
+        return small.readResponse()
       })
       .not.toContain('too many large ones')
   })
 })
 
 test.each([
-  ['with a signature of last week', signed(new Date(Date.now() - 7 * 86_400_000)), 401],
-  ['with a signature that is none', [...signed(new Date()).slice(0, 4), 'signature: no'], 401],
+  ['with a signature of last week', describeSignedHead(new Date(Date.now() - 7 * 86_400_000)), 401],
+  ['with a signature that is none', [...describeSignedHead(new Date()).slice(0, 4), 'signature: no'], 401],
   ['of another content type', ['POST /inbox HTTP/1.1', 'content-type: text/html'], 415],
   ['to no agent', ['POST /agents/nobody/inbox HTTP/1.1', 'content-type: application/activity+json'], 404],
 ])('the gateway refuses a delivery %s before it reads the body', async (_, lines, status) => {
-  const request = await begin(lines as readonly string[], { client: nextNetwork(), declared: 900_000, sent: 1 })
-  await expect.poll(request.heard).toContain(`HTTP/1.1 ${status} `)
+  const request = await beginRequest(lines as readonly string[], { client: nextNetwork(), declared: 900_000, sent: 1 })
+  await expect.poll(request.readResponse).toContain(`HTTP/1.1 ${status} `)
   request.socket.destroy()
 })
 
 test('the gateway reads an unsigned delivery before it refuses it, because the body may contain a proof', async () => {
   const lines = ['POST /inbox HTTP/1.1', 'content-type: application/activity+json']
-  const request = await begin(lines, { client: nextNetwork(), declared: 9_000, sent: 9_000 })
-  await expect.poll(request.heard).toContain('HTTP/1.1 401 ')
+  const request = await beginRequest(lines, { client: nextNetwork(), declared: 9_000, sent: 9_000 })
+  await expect.poll(request.readResponse).toContain('HTTP/1.1 401 ')
   request.socket.destroy()
 })
 
 test('strangers who use up their share of the budget do not keep others out', async () => {
   const client = nextNetwork()
-  const large = await begin(endpoints['the inbox']?.() ?? [], { client, declared: 500_000, sent: 140_000 })
+  const large = await beginRequest(endpoints['the inbox']?.() ?? [], { client, declared: 500_000, sent: 140_000 })
   const answer = await gateway.simulation.fediverse.deliver({
     to: '@echo@agents.test',
     from: 'alice@mastodon.test',

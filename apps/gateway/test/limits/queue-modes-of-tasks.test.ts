@@ -65,7 +65,7 @@ async function stream(agent: string, text: string, contextId: string) {
 }
 
 /** Lets an agent that waits answer, as often as necessary. */
-async function letAnswer<Heard>(agent: string, reading: Promise<Heard>): Promise<Heard> {
+async function letAnswer<Result>(agent: string, reading: Promise<Result>): Promise<Result> {
   let isOver = false
   const end = () => {
     isOver = true
@@ -79,7 +79,7 @@ async function letAnswer<Heard>(agent: string, reading: Promise<Heard>): Promise
 }
 
 /** Sends three messages, the last two while the first is answered, and resolves to the result of each. */
-async function sayThree<Ended>(person: string, say: (text: string) => Promise<Ended>): Promise<readonly Ended[]> {
+async function sayThree<Result>(person: string, say: (text: string) => Promise<Result>): Promise<readonly Result[]> {
   const firstRun = say(`${person} one`)
   const first = await gateway.nextRun()
   const two = say(`${person} two`)
@@ -166,7 +166,7 @@ async function run(agent: string, content: string, threadId: string): Promise<Ba
   return readEvents(await ask(`${agent}/runs`, { method: 'POST', body }))
 }
 
-interface ToldEvent extends BaseEvent {
+interface StreamedEvent extends BaseEvent {
   readonly messageId?: string
   readonly delta?: string
   readonly messages?: readonly { readonly id: string; readonly content: string }[]
@@ -176,13 +176,13 @@ interface ToldEvent extends BaseEvent {
 /** Returns the answers that a client has after a run. */
 function answersOf(events: readonly BaseEvent[]): Readonly<Record<string, string>> {
   const texts: Record<string, string> = {}
-  for (const { messageId = '', delta } of events as readonly ToldEvent[])
+  for (const { messageId = '', delta } of events as readonly StreamedEvent[])
     if (delta !== undefined) texts[messageId] = `${texts[messageId] ?? ''}${delta}`
   return texts
 }
 
 const endOf = (events: readonly BaseEvent[]) => {
-  const { type, outcome } = events.at(-1) as ToldEvent
+  const { type, outcome } = events.at(-1) as StreamedEvent
   return [type, outcome?.type]
 }
 
@@ -197,10 +197,10 @@ test('"merge" makes runs of one chat thread one turn, and each ends with the ans
   const streams = await sayThree('fay', text => run('merge', text, thread))
   expect(streams.map(endOf)).toEqual(Array(3).fill(['RUN_FINISHED', 'success']))
   const history = await readHistory('merge', thread)
-  const fields = history.filter(({ role }) => role === 'assistant')
-  expect(fields.map(({ content }) => content)).toEqual(['heard fay one', 'heard fay two + fay three'])
-  const [own, both] = fields.map(({ id, content }) => ({ [id]: content }))
-  expect(streams.map(answersOf)).toEqual([own, both, both])
+  const answers = history.filter(({ role }) => role === 'assistant')
+  expect(answers.map(({ content }) => content)).toEqual(['heard fay one', 'heard fay two + fay three'])
+  const [firstAnswer, mergedAnswer] = answers.map(({ id, content }) => ({ [id]: content }))
+  expect(streams.map(answersOf)).toEqual([firstAnswer, mergedAnswer, mergedAnswer])
 })
 
 test('"interrupt" cancels the older run of a chat at a newer one, and its text stays as in the history', async () => {

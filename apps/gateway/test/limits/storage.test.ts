@@ -10,7 +10,7 @@ import { openWebGateway } from '../setup/web-gateway.ts'
 type Limits =
   NonNullable<Parameters<typeof openTestGateway>[0]> extends (...any: never[]) => infer Config ? Config : never
 
-async function open(limits: object): Promise<TestGateway> {
+async function openLimitedGateway(limits: object): Promise<TestGateway> {
   const gateway = await openTestGateway(() => ({ limits }) as Limits)
   onTestFinished(() => gateway.close())
   return gateway
@@ -35,7 +35,7 @@ async function sendUntil<Answer>(send: () => Promise<Answer>, isRefused: (answer
 }
 
 test('each channel refuses a sender who has stored too much, and the operator sees the refusal', async () => {
-  const gateway = await open({ stored: { per_identity: 100_000, per_unverified: 50_000 } })
+  const gateway = await openLimitedGateway({ stored: { per_identity: 100_000, per_unverified: 50_000 } })
   const { fediverse, a2a, mail } = gateway.simulation
   const post = { to: '@echo@agents.test', from: 'alice@mastodon.test', text }
   const posts = await sendUntil(
@@ -59,7 +59,7 @@ test('each channel refuses a sender who has stored too much, and the operator se
 }, 60_000)
 
 test('unproven senders share one storage limit, which does not affect proven senders', async () => {
-  const gateway = await open({ stored: { unverified: 40_000 } })
+  const gateway = await openLimitedGateway({ stored: { unverified: 40_000 } })
   const { mail } = gateway.simulation
   const send = (from?: string) =>
     mail.deliver({ to: 'echo@agents.test', text, endpoint: 'smtp', ...(from && { from, sign: false }) })
@@ -70,7 +70,7 @@ test('unproven senders share one storage limit, which does not affect proven sen
 
 test('unproven senders get 451 on an almost full disk, while everybody else gets through', async () => {
   const { bavail, bsize } = statfsSync('/tmp')
-  const gateway = await open({ free_bytes: Math.floor(bavail * bsize * 1.5) })
+  const gateway = await openLimitedGateway({ free_bytes: Math.floor(bavail * bsize * 1.5) })
   const { mail } = gateway.simulation
   const unproven = await mail.deliver({
     ...{ to: 'echo@agents.test', text: 'hello', endpoint: 'smtp' },
@@ -82,7 +82,7 @@ test('unproven senders get 451 on an almost full disk, while everybody else gets
 }, 60_000)
 
 test('everybody gets 451 or 503 on a full disk, and the gateway is not ready', async () => {
-  const gateway = await open({ free_bytes: Number.MAX_SAFE_INTEGER })
+  const gateway = await openLimitedGateway({ free_bytes: Number.MAX_SAFE_INTEGER })
   const { mail, fediverse, a2a } = gateway.simulation
   expect((await mail.deliver({ to: 'echo@agents.test', text: 'hello', endpoint: 'smtp' })).answer).toBe(451)
   const post = await fediverse.deliver({ to: '@echo@agents.test', from: 'alice@mastodon.test', text: 'hello' })

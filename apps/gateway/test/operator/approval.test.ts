@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { writeRunFile } from '../../src/system/run/run-file.ts'
 import { describeTestConfig, eventually } from '../setup/gateway.ts'
-import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
+import type { OperatorGateway, WaitingRequirement } from '../setup/operator-gateway.ts'
 import { eve, openOperatorGateway, tillAgents } from '../setup/operator-gateway.ts'
 import { askShop, callShop, decide, findActionPath, policyOf } from '../setup/requirement-steps.ts'
 import { listTraces } from '../setup/traces.ts'
@@ -16,7 +16,7 @@ beforeAll(async () => {
   setup = await openOperatorGateway()
 })
 afterAll(() => setup.close())
-beforeEach(() => void setup.takeRings())
+beforeEach(() => void setup.readNewTillLines())
 
 test.each(tillAgents)(
   'an operator changes the arguments of the tool of %s, which runs once with them, and its sender gets the answer (E-38, E-39)',
@@ -30,12 +30,12 @@ test.each(tillAgents)(
       address: '@alice@mastodon.test',
       call: { tool: 'refund', arguments: { order: '17' }, summary: 'Give 20.00 back for order 17?' },
     })
-    const wrong = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order: 18 } })
-    expect([wrong.status, wrong.body.detail]).toEqual([
+    const invalidDecision = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order: 18 } })
+    expect([invalidDecision.status, invalidDecision.body.detail]).toEqual([
       400,
       expect.stringContaining('Cannot decide: the arguments are not those of "refund": order: '),
     ])
-    expect(setup.takeRings()).toEqual([])
+    expect(setup.readNewTillLines()).toEqual([])
 
     const grant = () => setup.decide(waiting.id, { outcome: 'granted', arguments: { order: '18' } })
     const grants = await Promise.all([grant(), grant()])
@@ -43,7 +43,7 @@ test.each(tillAgents)(
     expect(grants.find(({ status }) => status === 403)?.body.detail).toBe('Cannot decide: This has been used already.')
     const answer = await eventually(async () => setup.answersTo(objectId).find(text => text.includes('refunded:18')))
     expect(answer).toContain('@alice')
-    expect(setup.takeRings()).toEqual(['begun 18', 'done 18'])
+    expect(setup.readNewTillLines()).toEqual(['begun 18', 'done 18'])
     expect(await setup.readAction(agent)).toMatchObject({
       status: 'accepted',
       resolver: 'operator',
@@ -61,7 +61,7 @@ test.each(tillAgents)(
     const { objectId, waiting } = await setup.askForRefund(agent)
     expect((await setup.decide(waiting.id, { outcome: 'declined' })).body).toMatchObject({ state: 'declined' })
     await eventually(async () => setup.answersTo(objectId).find(text => text.includes('It was not allowed.')))
-    expect(setup.takeRings()).toEqual([])
+    expect(setup.readNewTillLines()).toEqual([])
     expect(await setup.readAction(agent)).toMatchObject({ status: 'rejected', resolver: 'operator' })
   },
 )
@@ -94,24 +94,30 @@ test.each(tillAgents)(
         method: 'POST',
         body: new URLSearchParams({ decision: 'grant', arguments: JSON.stringify({ order }) }),
       })
-    const wrong = await send(18)
-    expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('the arguments are not those of')])
+    const invalidResponse = await send(18)
+    expect([invalidResponse.status, await invalidResponse.text()]).toEqual([
+      400,
+      expect.stringContaining('the arguments are not those of'),
+    ])
     const body = new URLSearchParams({ decision: 'grant', arguments: '{"order":"19","__proto__":{"isAdmin":true}}' })
-    const odd = await fetch(gateway.url() + path, { method: 'POST', body })
-    expect([odd.status, await odd.text()]).toEqual([400, expect.stringContaining('no argument may be called so')])
+    const oddResponse = await fetch(gateway.url() + path, { method: 'POST', body })
+    expect([oddResponse.status, await oddResponse.text()]).toEqual([
+      400,
+      expect.stringContaining('no argument may be called so'),
+    ])
     expect((await send('19')).status).toBe(200)
     await eventually(async () => setup.answersTo(objectId).find(text => text.includes('refunded:19')))
-    expect(setup.takeRings()).toEqual(['begun 19', 'done 19'])
+    expect(setup.readNewTillLines()).toEqual(['begun 19', 'done 19'])
     expect((await decide(gateway, path, 'decline')).status).toBe(409)
-    const late = await setup.decide(waiting.id, { outcome: 'declined' })
-    expect([late.status, late.body.detail]).toEqual([403, 'Cannot decide: This has been used already.'])
+    const lateDecision = await setup.decide(waiting.id, { outcome: 'declined' })
+    expect([lateDecision.status, lateDecision.body.detail]).toEqual([403, 'Cannot decide: This has been used already.'])
     expect(await setup.readAction(agent)).toMatchObject({ resolver: 'link' })
   },
 )
 
 test('the page of an operator contains no state, and accepts only a decision', async () => {
   const { waiting } = await setup.askForRefund('shop')
-  const { policy } = await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)
+  const { policy } = await setup.swarm.operate<WaitingRequirement>(`/requirements/${waiting.id}`)
   expect(JSON.stringify(policy)).not.toMatch(/"state"|\/actions\//)
   const otherResponse = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order: '1' }, more: 1 })
   expect([otherResponse.status, otherResponse.body.detail]).toEqual([
@@ -120,7 +126,7 @@ test('the page of an operator contains no state, and accepts only a decision', a
   ])
   const unknown = await setup.decide('0'.repeat(32), { outcome: 'granted' })
   expect([unknown.status, unknown.body.detail]).toEqual([404, 'Cannot decide: there is no such requirement'])
-  expect(setup.takeRings()).toEqual([])
+  expect(setup.readNewTillLines()).toEqual([])
   await setup.decide(waiting.id, { outcome: 'declined' })
 })
 
@@ -142,14 +148,14 @@ test('an A2A caller learns that the call waits, but cannot decide it even with t
     message: 'Cannot take policy_resolution: in_reply_to_state is not known',
     violations: [{ field: 'message.metadata.mentionable.policy_resolution.in_reply_to_state' }],
   })
-  expect(setup.takeRings()).toEqual([])
+  expect(setup.readNewTillLines()).toEqual([])
   const waiting = await setup.findWaiting('shop')
   await setup.decide(waiting.id, { outcome: 'granted' })
   await eventually(async () => {
     const { task } = await callShop(gateway, 'GetTask', { id: response.task?.id })
     return task?.status.state === 'TASK_STATE_COMPLETED'
   })
-  expect(setup.takeRings()).toEqual(['begun 17', 'done 17'])
+  expect(setup.readNewTillLines()).toEqual(['begun 17', 'done 17'])
 })
 
 test.each(tillAgents)('the gateway deletes a waiting call of %s when it forgets the sender', async agent => {
@@ -157,14 +163,14 @@ test.each(tillAgents)('the gateway deletes a waiting call of %s when it forgets 
   const { waiting } = await setup.askForRefund(agent)
   const edited = { outcome: 'granted', arguments: { order: `durian${agent}` } }
   await setup.decide(waiting.id, edited)
-  await eventually(async () => setup.takeRings().includes(`done durian${agent}`))
+  await eventually(async () => setup.readNewTillLines().includes(`done durian${agent}`))
   const open = (await setup.askForRefund(agent)).waiting
   await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
   expect(listTraces(gateway.dataDir, `durian${agent}`)).not.toEqual([])
   await setup.swarm.operate('/people/forget', { address: '@alice@mastodon.test' })
   expect(listTraces(gateway.dataDir, `durian${agent}`)).toEqual([])
   expect((await setup.decide(open.id, { outcome: 'granted' })).status).toBe(404)
-  expect(setup.takeRings()).toEqual([])
+  expect(setup.readNewTillLines()).toEqual([])
 })
 
 test('an operator lists waiting calls at a terminal, sees one whole, and allows it with changed arguments', async () => {
@@ -185,5 +191,5 @@ test('an operator lists waiting calls at a terminal, sees one whole, and allows 
   await expect(grant('{"order":1}')).rejects.toThrow('Cannot decide: the arguments are not those of "refund"')
   await grant('{"order":"23"}')
   await eventually(async () => setup.answersTo(objectId).find(text => text.includes('refunded:23')))
-  expect(setup.takeRings()).toEqual(['begun 23', 'done 23'])
+  expect(setup.readNewTillLines()).toEqual(['begun 23', 'done 23'])
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
-import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
+import type { OperatorGateway, WaitingRequirement } from '../setup/operator-gateway.ts'
 import {
   evesToken,
   findEvents,
@@ -20,13 +20,13 @@ beforeAll(async () => {
   gateway = await openOperatorGateway()
 })
 afterAll(() => gateway.close())
-beforeEach(() => void gateway.takeRings())
+beforeEach(() => void gateway.readNewTillLines())
 
 const chatUrl = (agent?: string) =>
   `${gateway.swarm.gateway.url()}/api/v1/operator${agent === undefined ? '' : `/agents/${agent}`}/runs`
 /** Opens a thread for one requirement that waits; it does not contain the open requirements of other tests. */
-const openWaiting = ({ id }: Waiting, token = evesToken) => openChat(chatUrl(), token, `approval:${id}`)
-const yes = (interruptId: string, overrides: object = {}) => {
+const openWaiting = ({ id }: WaitingRequirement, token = evesToken) => openChat(chatUrl(), token, `approval:${id}`)
+const approve = (interruptId: string, overrides: object = {}) => {
   return { interruptId, status: 'resolved', payload: { approved: true, ...overrides } } as const
 }
 
@@ -69,12 +69,12 @@ test.each(tillAgents)(
     expect(chat.state).toMatchObject({ waiting: [{ id: waiting.id, tool: 'refund', arguments: ['order'] }] })
     expect(JSON.stringify(chat.state)).not.toContain('"17"')
 
-    const after = await runChat(chat, [yes(waiting.id, { editedArgs: { order: '21' } })])
-    expect(findEvents(after, 'TOOL_CALL_START')).toEqual([])
-    expect(findEvents(after, 'TOOL_CALL_RESULT')).toMatchObject([{ toolCallId, content: '{"refunded":"21"}' }])
-    expect(outcomeOf(after).type).toBe('success')
+    const decisionEvents = await runChat(chat, [approve(waiting.id, { editedArgs: { order: '21' } })])
+    expect(findEvents(decisionEvents, 'TOOL_CALL_START')).toEqual([])
+    expect(findEvents(decisionEvents, 'TOOL_CALL_RESULT')).toMatchObject([{ toolCallId, content: '{"refunded":"21"}' }])
+    expect(outcomeOf(decisionEvents).type).toBe('success')
     expect(String(chat.messages.at(-1)?.content)).toContain('The till says')
-    expect(gateway.takeRings()).toEqual(['begun 21', 'done 21'])
+    expect(gateway.readNewTillLines()).toEqual(['begun 21', 'done 21'])
     await eventually(async () => gateway.answersTo(objectId).find(text => text.includes('refunded:21')))
     expect(await gateway.readAction(agent)).toMatchObject({ status: 'accepted', resolver: 'operator eve' })
   },
@@ -88,19 +88,19 @@ test.each(tillAgents)(
     expect(outcomeOf(await runChat(chat)).interrupts).toMatchObject([
       { responseSchema: { properties: { remember: { enum: ['once', 'conversation', 'always'] } } } },
     ])
-    const wrong = await runChat(chat, [yes(waiting.id, { remember: 'for ever' })])
-    expect(findEvents(wrong, 'CUSTOM')).toMatchObject([
+    const invalidEvents = await runChat(chat, [approve(waiting.id, { remember: 'for ever' })])
+    expect(findEvents(invalidEvents, 'CUSTOM')).toMatchObject([
       { value: 'Cannot decide: "remember" must be "once", "conversation" or "always"' },
     ])
-    expect(outcomeOf(wrong).type).toBe('interrupt')
-    await runChat(chat, [yes(waiting.id, { remember: 'always' })])
-    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
+    expect(outcomeOf(invalidEvents).type).toBe('interrupt')
+    await runChat(chat, [approve(waiting.id, { remember: 'always' })])
+    expect(gateway.readNewTillLines()).toEqual(['begun 17', 'done 17'])
 
     const { fediverse } = gateway.swarm.gateway.simulation
     const text = 'My money back, please'
     const { objectId } = await fediverse.deliver({ to: `@${agent}@agents.test`, text, visibility: 'direct' })
     await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('refunded:17')))
-    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
+    expect(gateway.readNewTillLines()).toEqual(['begun 17', 'done 17'])
     const path = `/agents/${agent}/approvals`
     const { items: approvals } = await gateway.swarm.operate<{ items: readonly { id: string }[] }>(path)
     expect(approvals).toMatchObject([
@@ -126,7 +126,7 @@ test('the second of two operators learns who decided, and the call does not run 
   const { waiting } = await gateway.askForRefund('shop')
   const chats = [openWaiting(waiting), openWaiting(waiting, operatorToken)]
   for (const chat of chats) expect(outcomeOf(await runChat(chat)).type).toBe('interrupt')
-  const runs = await Promise.allSettled(chats.map(chat => runChat(chat, [yes(waiting.id)])))
+  const runs = await Promise.allSettled(chats.map(chat => runChat(chat, [approve(waiting.id)])))
   const completedRuns = runs.flatMap(run => (run.status === 'fulfilled' ? [run.value] : []))
   expect(completedRuns.map(events => outcomeOf(events).type).sort()).toEqual(['RUN_ERROR', 'success'])
   const event = completedRuns.find(events => outcomeOf(events).type === 'RUN_ERROR')?.at(-1)
@@ -134,7 +134,7 @@ test('the second of two operators learns who decided, and the call does not run 
     code: 'not_decided',
     message: expect.stringMatching(/^"Allow refund\?" is closed: granted by operator (eve|operator) at /),
   })
-  expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
+  expect(gateway.readNewTillLines()).toEqual(['begun 17', 'done 17'])
 })
 
 test('calls of one id in several conversations are separate messages in the chat, each with its own end', async () => {
@@ -154,28 +154,28 @@ test('calls of one id in several conversations are separate messages in the chat
 
 test('an unclear answer, wrong arguments or an unknown id decide nothing, and the run does not look successful (C-25)', async () => {
   const { waiting } = await gateway.askForRefund('shop')
-  const wrong = [
+  const invalidDecisions = [
     [{ interruptId: waiting.id, status: 'resolved', payload: { editedArgs: { order: '5' } } }, 'is left open'],
-    [yes(waiting.id, { editedArgs: { order: 5 } }), 'Cannot decide: the arguments are not those of "refund"'],
+    [approve(waiting.id, { editedArgs: { order: 5 } }), 'Cannot decide: the arguments are not those of "refund"'],
   ] as const
   const chat = openWaiting(waiting)
   await runChat(chat)
-  for (const [entry, words] of wrong) {
+  for (const [entry, words] of invalidDecisions) {
     const events = await runChat(chat, [entry])
     expect(findEvents(events, 'CUSTOM')).toMatchObject([{ name: 'warning', value: expect.stringContaining(words) }])
     expect(outcomeOf(events).type).toBe('interrupt')
   }
-  const stranger = openChat(chatUrl('desk'), evesToken)
-  await runChat(stranger)
+  const otherChat = openChat(chatUrl('desk'), evesToken)
+  await runChat(otherChat)
   for (const id of ['0'.repeat(32), waiting.id, 'x']) {
-    const events = await runChat(openChat(chatUrl('desk'), evesToken), [yes(id)])
+    const events = await runChat(openChat(chatUrl('desk'), evesToken), [approve(id)])
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: 'an interrupt that is not open was not decided' })
   }
-  expect(gateway.takeRings()).toEqual([])
+  expect(gateway.readNewTillLines()).toEqual([])
   // AG-UI: a person who continues without an answer has declined.
   const events = await runChat(chat, [{ interruptId: waiting.id, status: 'cancelled' }])
   expect(findEvents(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'It was not allowed.' }])
-  expect(gateway.takeRings()).toEqual([])
+  expect(gateway.readNewTillLines()).toEqual([])
 })
 
 test('an operator’s run id names only one run, and nobody else can use one (E-43)', async () => {
@@ -213,16 +213,19 @@ test.each(tillAgents)(
     expect(JSON.stringify(interrupt)).not.toMatch(/actions\/|toolCallId|Give 20/)
     const id = String(interrupt?.id)
 
-    const tried = await runChat(chat, [yes(id, { editedArgs: { order: '99' } })])
-    expect(findEvents(tried, 'CUSTOM')).toMatchObject([{ value: 'an operator decides that' }])
-    expect(outcomeOf(tried)).toMatchObject({ type: 'interrupt', interrupts: [{ id, reason: 'postern:operator' }] })
-    expect(gateway.takeRings()).toEqual([])
+    const refusedEvents = await runChat(chat, [approve(id, { editedArgs: { order: '99' } })])
+    expect(findEvents(refusedEvents, 'CUSTOM')).toMatchObject([{ value: 'an operator decides that' }])
+    expect(outcomeOf(refusedEvents)).toMatchObject({
+      type: 'interrupt',
+      interrupts: [{ id, reason: 'postern:operator' }],
+    })
+    expect(gateway.readNewTillLines()).toEqual([])
 
     const waiting = await gateway.findWaiting(agent)
     expect(waiting.id).toBe(id)
-    expect(outcomeOf(await runChat(openWaiting(waiting), [yes(id)])).type).toBe('success')
-    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
-    expect(outcomeOf(await runChat(chat, [yes(id)])).type).toBe('success')
+    expect(outcomeOf(await runChat(openWaiting(waiting), [approve(id)])).type).toBe('success')
+    expect(gateway.readNewTillLines()).toEqual(['begun 17', 'done 17'])
+    expect(outcomeOf(await runChat(chat, [approve(id)])).type).toBe('success')
     expect(String(chat.messages.at(-1)?.content)).toContain('The till says')
   },
 )
@@ -251,9 +254,11 @@ test('an agent’s question to a human also waits in the operator’s chat, wher
   })
   expect(String(chat.messages.at(-1)?.content)).toContain('Let me talk to somebody')
   const answer = (text: string) => [{ interruptId: question.id, status: 'resolved', payload: { text } }] as const
-  const silent = await runChat(chat, answer(' '))
-  expect(findEvents(silent, 'CUSTOM')).toMatchObject([{ value: expect.stringContaining('a question is left open') }])
-  expect(outcomeOf(silent).type).toBe('interrupt')
+  const emptyAnswerEvents = await runChat(chat, answer(' '))
+  expect(findEvents(emptyAnswerEvents, 'CUSTOM')).toMatchObject([
+    { value: expect.stringContaining('a question is left open') },
+  ])
+  expect(outcomeOf(emptyAnswerEvents).type).toBe('interrupt')
   const otherEvents = await runChat(openChat(chatUrl('shop'), evesToken), answer('I am nobody’s'))
   expect(otherEvents.at(-1)).toMatchObject({
     type: 'RUN_ERROR',
@@ -263,8 +268,8 @@ test('an agent’s question to a human also waits in the operator’s chat, wher
   expect(outcomeOf(await runChat(chat, answer('It is me, Eve.'))).type).toBe('success')
   await eventually(async () => gateway.answersTo(objectId).find(text => text.includes('It is me, Eve.')))
   expect((await ask()).items).toEqual([])
-  const late = await runChat(openChat(chatUrl('desk'), operatorToken), answer('And again'))
-  expect(late.at(-1)).toMatchObject({
+  const lateEvents = await runChat(openChat(chatUrl('desk'), operatorToken), answer('And again'))
+  expect(lateEvents.at(-1)).toMatchObject({
     type: 'RUN_ERROR',
     message: 'a question is closed: nobody waits for its answer any more',
   })

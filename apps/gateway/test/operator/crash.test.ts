@@ -40,25 +40,27 @@ test('a gateway that dies during an operator’s decision runs the call at most 
 }, async () => {
   const texts: string[] = []
   for (const [round, delayMs] of delays.entries()) {
-    const [asked, changed] = [String(200 + round), String(1_200 + round)]
-    const { objectId } = await setup.post(`please refund ${asked}`)
+    const [askedOrder, changedOrder] = [String(200 + round), String(1_200 + round)]
+    const { objectId } = await setup.post(`please refund ${askedOrder}`)
     await setup.simulation.fediverse.awaitReply(objectId, 30_000)
     const mailsBefore = setup.simulation.mail.received.length
     const { items: requirements } = (
       await operate<{ items: { id: string }[] }>('/requirements?state=open&approver=operator')
     ).body
     const path = `/requirements/${requirements[0]?.id}`
-    const word = { outcome: 'granted', arguments: { order: changed } }
-    const pendingResponse = operate(path, word).catch(() => undefined)
+    const decision = { outcome: 'granted', arguments: { order: changedOrder } }
+    const pendingResponse = operate(path, decision).catch(() => undefined)
     // The delays range from before the decision is durable to after the tool has ended.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await setup.gateway.kill()
     await pendingResponse
     await setup.gateway.start()
-    await eventually(async () => [200, 403].includes((await operate(path, word).catch(() => undefined))?.status ?? 0))
+    await eventually(async () =>
+      [200, 403].includes((await operate(path, decision).catch(() => undefined))?.status ?? 0),
+    )
     await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
-    expect(setup.rings()).not.toContain(`begun ${asked}`)
-    texts.push(setup.expectOneRing(changed, setup.answersTo(objectId)[0] ?? ''))
+    expect(setup.readTillLines()).not.toContain(`begun ${askedOrder}`)
+    texts.push(setup.expectOneRefund(changedOrder, setup.answersTo(objectId)[0] ?? ''))
     const copies = await eventually(async () => {
       const mails = setup.simulation.mail.received
         .slice(mailsBefore)

@@ -7,24 +7,24 @@ import { openCalledGateway } from './called-gateway.ts'
 import type { OperationCall } from './operation-calls.ts'
 import { listOperationCalls } from './operation-calls.ts'
 
-interface Answers {
+interface ResponseDescription {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>
 }
 
-interface Described {
+interface DescribedOperation {
   readonly operationId: string
   readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query' }[]
-  readonly responses: Readonly<Record<string, Answers>>
+  readonly responses: Readonly<Record<string, ResponseDescription>>
 }
 
-interface Operation extends Described {
+interface Operation extends DescribedOperation {
   readonly method: string
   readonly path: string
 }
 
 let setup: OperatorGateway
 let calls: readonly OperationCall[]
-let document: { readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>> }
+let document: { readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>> }
 let operations: readonly Operation[]
 
 beforeAll(async () => {
@@ -87,10 +87,10 @@ test('each operation answers calls with its declared parameters as documented, a
 })
 
 test('the test calls every operation and sends every query parameter', () => {
-  const sent = (id: string) =>
+  const listSentParameters = (id: string) =>
     new Set(calls.filter(call => call.id === id).flatMap(({ query = {} }) => Object.keys(query)))
   const uncalledOperations = operations.flatMap(({ operationId, parameters }) => {
-    const names = sent(operationId)
+    const names = listSentParameters(operationId)
     const missing = parameters
       .filter(parameter => parameter.in === 'query' && !names.has(parameter.name))
       .map(({ name }) => name)
@@ -105,12 +105,17 @@ test('every operation refuses undeclared parameters and callers without the toke
     operations.map(async operation => {
       const parameters = Object.fromEntries(operation.parameters.map(({ name }) => [name, 'x']))
       const call = calls.find(({ id }) => id === operation.operationId) ?? { id: '', parameters }
-      const odd = await send(operation, { ...call, query: { ...call.query, unheard_of: '1' } })
-      const { detail } = (await odd.json()) as { detail: string }
+      const oddResponse = await send(operation, { ...call, query: { ...call.query, unheard_of: '1' } })
+      const { detail } = (await oddResponse.json()) as { detail: string }
       const path = operation.path.replace(/\{\w+\}/g, 'x')
       const init = { method: operation.method }
       const stranger = await fetch(`${setup.swarm.gateway.url()}/operator/api${path}`, init)
-      return [operation.operationId, odd.status, detail.includes('there is no parameter "unheard_of"'), stranger.status]
+      return [
+        operation.operationId,
+        oddResponse.status,
+        detail.includes('there is no parameter "unheard_of"'),
+        stranger.status,
+      ]
     }),
   )
   expect(callStates).toEqual(operations.map(({ operationId }) => [operationId, 400, true, 401]))

@@ -14,22 +14,22 @@ const period = { since: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00+01:0
 const page = { limit: '5', after: '1000000' }
 const oldest = { limit: '5', after: '0' }
 const agent = 'desk'
-const all = { agent, channel: 'activitypub', sender: 'alice', ...period }
+const allFilters = { agent, channel: 'activitypub', sender: 'alice', ...period }
 
 /** Lists a call of each operation with every parameter that it declares. */
 export function listOperationCalls(records: CalledRecords): readonly OperationCall[] {
   const { message, delivery, requirement, failed, dead, approval, followers, suppressed, question, ban } = records
   const [accepted, rejected] = followers
   const thread = message
-  const word = { outcome: 'granted', arguments: { order: '17' }, remember: 'once' }
+  const decision = { outcome: 'granted', arguments: { order: '17' }, remember: 'once' }
   return [
     { id: 'readDocument' },
     { id: 'listMessages' },
-    { id: 'listMessages', query: { ...all, state: 'answered', flag: 'odd', text: 'money', ...page } },
+    { id: 'listMessages', query: { ...allFilters, state: 'answered', flag: 'odd', text: 'money', ...page } },
     { id: 'findMessage', parameters: { id: message } },
     { id: 'findMessage', parameters: { id: 'nothing' }, status: 404 },
     { id: 'listConversations' },
-    { id: 'listConversations', query: { ...all, ...page } },
+    { id: 'listConversations', query: { ...allFilters, ...page } },
     { id: 'listDeliveries' },
     { id: 'listDeliveries', query: { agent, channel: 'email', ...period, state: 'dead', text: 'x', ...page } },
     { id: 'findDelivery', parameters: { id: delivery } },
@@ -37,12 +37,12 @@ export function listOperationCalls(records: CalledRecords): readonly OperationCa
     { id: 'changeDelivery', parameters: { id: dead.post, action: 'retry' } },
     { id: 'changeDelivery', parameters: { id: dead.mail, action: 'dismiss' } },
     { id: 'listRefusals' },
-    { id: 'listRefusals', query: { ...all, code: 'unsigned', text: 'Cannot', ...page } },
-    { id: 'listRequirements', query: { ...all, state: 'open', approver: 'operator', text: 'back', ...page } },
+    { id: 'listRefusals', query: { ...allFilters, code: 'unsigned', text: 'Cannot', ...page } },
+    { id: 'listRequirements', query: { ...allFilters, state: 'open', approver: 'operator', text: 'back', ...page } },
     { id: 'listRequirements' },
     { id: 'findRequirement', parameters: { id: requirement } },
-    { id: 'decideRequirement', parameters: { id: requirement }, body: word },
-    { id: 'decideRequirement', parameters: { id: requirement }, body: word, status: 403 },
+    { id: 'decideRequirement', parameters: { id: requirement }, body: decision },
+    { id: 'decideRequirement', parameters: { id: requirement }, body: decision, status: 403 },
     { id: 'rerunRequirement', parameters: { id: 'none' }, status: 404 },
     { id: 'rerunRequirement', parameters: { id: requirement }, status: 403 },
     { id: 'rerunRequirement', parameters: { id: failed } },
@@ -50,18 +50,18 @@ export function listOperationCalls(records: CalledRecords): readonly OperationCa
     { id: 'listApprovals', parameters: { agent: 'shop' } },
     { id: 'revokeApproval', parameters: { agent, id: 'none' }, status: 404 },
     { id: 'revokeApproval', parameters: { agent: 'shop', id: approval } },
-    { id: 'listRelations', query: { ...all, relation: 'follower', ...oldest } },
+    { id: 'listRelations', query: { ...allFilters, relation: 'follower', ...oldest } },
     { id: 'listRelations' },
     { id: 'listRelations', query: { relation: 'pending' } },
     { id: 'decideFollowRequest', parameters: { verdict: 'accept' }, body: { agent, peer: 'x' }, status: 404 },
     { id: 'decideFollowRequest', parameters: { verdict: 'accept' }, body: { agent, peer: accepted } },
     { id: 'decideFollowRequest', parameters: { verdict: 'reject' }, body: { agent, peer: rejected } },
-    { id: 'listSuppressions', query: { ...all, channel: 'email', ...oldest } },
+    { id: 'listSuppressions', query: { ...allFilters, channel: 'email', ...oldest } },
     { id: 'listSuppressions' },
     { id: 'liftSuppression', body: { agent, peer: 'x@y.test' }, status: 404 },
     { id: 'liftSuppression', body: { agent: 'shop', peer: suppressed } },
     { id: 'probeChannel', parameters: { channel: 'email' } },
-    { id: 'listPeople', query: { ...all, ...oldest } },
+    { id: 'listPeople', query: { ...allFilters, ...oldest } },
     { id: 'performActions', parameters: { agent }, body: { acts: [{ act: 'post', parts: [text('news')] }] } },
     { id: 'listKeys' },
     { id: 'rotateKeys', body: { agent, revoke: false } },

@@ -27,7 +27,7 @@ test.each(['activitypub', 'email', 'a2a'] as const)(
     const { status } = await gateway.simulation.send({ via, to: 'echo', text: 'is **this** <it>?' })
     expect(status).toMatch(/answered|completed/i)
     await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
-    const before = await gateway.deliveries()
+    const deliveriesBefore = await gateway.deliveries()
     const previews = await previewNewest()
     const sentChannels = Object.values(previews).flatMap(({ via: name, is_sent }) => (is_sent ? [name] : []))
     expect(sentChannels).toEqual([via])
@@ -52,7 +52,7 @@ test.each(['activitypub', 'email', 'a2a'] as const)(
     expect(previews.web?.documents).toEqual([
       expect.objectContaining({ role: 'assistant', content: expect.stringContaining('is **this** <it>?') }),
     ])
-    expect(await gateway.deliveries()).toEqual(before)
+    expect(await gateway.deliveries()).toEqual(deliveriesBefore)
   },
 )
 

@@ -10,38 +10,38 @@ import { describeSwarm } from '../setup/swarm-gateway.ts'
 
 // These tests use one tool whose arguments decide the outcome of a call: it runs, never runs, or waits for its sender or an operator.
 
-type Shop = Readonly<Record<string, unknown>>
+type ShopConfig = Readonly<Record<string, unknown>>
 
-const begins = (prefix: string) => ({
+const orderStartsWith = (prefix: string) => ({
   properties: { order: { type: 'string', pattern: `^${prefix}` } },
   required: ['order'],
 })
 const rules = [
-  { when: begins('f'), policy: 'forbidden' },
-  { when: begins('o'), policy: 'preview', approve: 'operator', notify: eve, expires_after_hours: 2 },
-  { when: begins('s'), policy: 'preview' },
-  { when: begins('t'), policy: 'preview' },
-  { when: begins('n'), policy: 'preview', remember: 'none' },
+  { when: orderStartsWith('f'), policy: 'forbidden' },
+  { when: orderStartsWith('o'), policy: 'preview', approve: 'operator', notify: eve, expires_after_hours: 2 },
+  { when: orderStartsWith('s'), policy: 'preview' },
+  { when: orderStartsWith('t'), policy: 'preview' },
+  { when: orderStartsWith('n'), policy: 'preview', remember: 'none' },
 ]
 
 /** Describes both agents, with these rules for their tills. */
-function describeAgents(shop: Shop, refund: unknown = rules): Shop {
+function describeAgents(shop: ShopConfig, refund: unknown = rules): ShopConfig {
   const tool_policies = { refund }
   const refunds = { prompt: 'I am refunds.', tools: shop.tools, tool_policies, navigates_to: ['triage'] }
   return { shop: { ...shop, tool_policies }, desk: describeSwarm(String(shop.base_url), { refunds }) }
 }
 
 let setup: OperatorGateway
-let bare: Shop = {}
+let shopWithoutRules: ShopConfig = {}
 beforeAll(async () => {
-  const agents = (shop: Shop) => {
-    bare = shop
+  const agents = (shop: ShopConfig) => {
+    shopWithoutRules = shop
     return describeAgents(shop)
   }
   setup = await openOperatorGateway({ agents })
 })
 afterAll(() => setup.close())
-beforeEach(() => void setup.takeRings())
+beforeEach(() => void setup.readNewTillLines())
 
 async function write(agent: string, order: string): Promise<string> {
   const { fediverse } = setup.swarm.gateway.simulation
@@ -70,7 +70,7 @@ test.each(tillAgents)(
     const { mail } = setup.swarm.gateway.simulation
     const mailsBefore = mail.received.length
     expect(await write(agent, '5')).toContain('refunded:5')
-    expect(setup.takeRings()).toEqual(['begun 5', 'done 5'])
+    expect(setup.readNewTillLines()).toEqual(['begun 5', 'done 5'])
     expect(await write(agent, 'f1')).toContain('arguments: a call with these is forbidden')
     expect(await write(agent, 's1')).toContain('/actions/')
     const { told, waiting } = await setup.askForRefund(agent, 'direct', 'o1')
@@ -78,7 +78,7 @@ test.each(tillAgents)(
     expect(told).not.toContain('Allow refund')
     expect(Date.parse(waiting.expires_at) - Date.now()).toBeLessThanOrEqual(2 * 3_600_000)
     await eventually(async () => mail.received.slice(mailsBefore).some(({ envelope }) => envelope.to.includes(eve)))
-    expect(setup.takeRings()).toEqual([])
+    expect(setup.readNewTillLines()).toEqual([])
     await setup.decide(waiting.id, { outcome: 'declined' })
   },
 )
@@ -94,10 +94,10 @@ test.each(tillAgents)(
     const refusedText = 'Cannot decide: the arguments are not those of "refund": arguments: a call with these is'
     expect(await grant('f2')).toEqual([400, `${refusedText} forbidden`])
     expect(await grant('s2')).toEqual([400, `${refusedText} for the sender to allow, not for an operator`])
-    expect(setup.takeRings()).toEqual([])
+    expect(setup.readNewTillLines()).toEqual([])
     expect(await grant('6')).toEqual([200, undefined])
     await eventually(async () => setup.answersTo(objectId).find(text => text.includes('refunded:6')))
-    expect(setup.takeRings()).toEqual(['begun 6', 'done 6'])
+    expect(setup.readNewTillLines()).toEqual(['begun 6', 'done 6'])
   },
 )
 
@@ -108,7 +108,7 @@ test.each(tillAgents)('a remembered approval of %s counts only for calls under t
   )
   const body = new URLSearchParams({ decision: 'grant', remember: 'always' })
   expect((await fetch(setup.swarm.gateway.url() + path, { method: 'POST', body })).status).toBe(200)
-  await eventually(async () => setup.takeRings().includes('done s3'))
+  await eventually(async () => setup.readNewTillLines().includes('done s3'))
   const { items } = await setup.swarm.operate<{ items: readonly object[] }>(`/agents/${agent}/approvals`)
   expect(items).toMatchObject([{ tool: 'refund', calls: expect.stringMatching(/^[0-9a-f]{16}$/), policy: 'direct' }])
   expect(await readPage(path)).toContain('<code>refund</code> with arguments of this kind runs without asking')
@@ -117,21 +117,21 @@ test.each(tillAgents)('a remembered approval of %s counts only for calls under t
   expect(await write(agent, 's4')).toContain('refunded:s4')
   expect(await readPage(findActionPath(await write(agent, 't1')))).toContain('name="remember"')
   expect(await readPage(findActionPath(await write(agent, 'n1')))).not.toContain('name="remember"')
-  expect(setup.takeRings()).toEqual(['begun s4', 'done s4'])
+  expect(setup.readNewTillLines()).toEqual(['begun s4', 'done s4'])
 })
 
 test.each([
-  ['forbidden', [{ when: begins('o'), policy: 'forbidden' }], 'forbidden'],
+  ['forbidden', [{ when: orderStartsWith('o'), policy: 'forbidden' }], 'forbidden'],
   ['for the sender to allow', 'preview', 'for the sender to allow, not for an operator'],
 ])('a call that is %s when an operator allows it does not run', async (_, change, message) => {
   const questions = await Promise.all(tillAgents.map(agent => setup.askForRefund(agent, 'direct', 'o3')))
-  await setup.swarm.gateway.restart({ agents: describeAgents(bare, change) })
+  await setup.swarm.gateway.restart({ agents: describeAgents(shopWithoutRules, change) })
   for (const { objectId, waiting } of questions) {
     expect((await setup.decide(waiting.id, { outcome: 'granted' })).status).toBe(200)
     await eventually(async () =>
       setup.answersTo(objectId).find(text => text.includes(`a call with these is ${message}`)),
     )
   }
-  expect(setup.takeRings()).toEqual([])
-  await setup.swarm.gateway.restart({ agents: describeAgents(bare) })
+  expect(setup.readNewTillLines()).toEqual([])
+  await setup.swarm.gateway.restart({ agents: describeAgents(shopWithoutRules) })
 })

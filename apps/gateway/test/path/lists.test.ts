@@ -36,6 +36,6 @@ test('a line describes a file by the file’s own first line', () => {
 
 test('the lists of the reference match the files (if not, run node apps/gateway/test/path/main.ts)', () => {
   const page = readFileSync(join(repository, 'docs/reference/path-files.md'), 'utf8')
-  const says = describeLists(page, path => readPurpose(path, readFileSync(join(repository, path), 'utf8')))
-  expect(page.split('\n')).toEqual(says.split('\n'))
+  const describedPage = describeLists(page, path => readPurpose(path, readFileSync(join(repository, path), 'utf8')))
+  expect(page.split('\n')).toEqual(describedPage.split('\n'))
 })

@@ -42,9 +42,9 @@ export function correctList(
   text: string,
   { title, ran, describe }: Correction,
 ): { readonly corrected: string; readonly changes: readonly string[] } {
-  const before = text.split('\n')
-  const section = findSection(before, title)
-  const start = before.indexOf(section[0] ?? '')
+  const pageLines = text.split('\n')
+  const section = findSection(pageLines, title)
+  const start = pageLines.indexOf(section[0] ?? '')
   const lines = section.filter(line => {
     const path = pathOf(line)
     return path === undefined || ran.includes(path)
@@ -54,7 +54,7 @@ export function correctList(
   for (const path of missing) lines.splice(findPosition(lines, path), 0, `- \`${path}\`: ${describe(path)}`)
   const extra = listed.filter(path => !ran.includes(path))
   return {
-    corrected: [...before.slice(0, start), ...lines, ...before.slice(start + section.length)].join('\n'),
+    corrected: [...pageLines.slice(0, start), ...lines, ...pageLines.slice(start + section.length)].join('\n'),
     changes: [...missing.map(path => `added ${path}`), ...extra.map(path => `took out ${path}`)],
   }
 }

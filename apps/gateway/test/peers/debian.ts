@@ -39,8 +39,8 @@ export async function openPackageLists(directory: string): Promise<Apt> {
   writeFileSync(join(parts, 'postern-backports.sources'), describeBackports())
   const apt: Apt = async parameters => {
     // Exams that run at the same time take turns, because apt fails instead of waiting while another process uses its lists.
-    const texts = [lockPath, 'apt-get', '-q', '-o', 'DPkg::Lock::Timeout=300', '-o', `Dir::Etc::sourceparts=${parts}`]
-    const { status, text } = await tryCommand('flock', [...texts, ...parameters], {
+    const args = [lockPath, 'apt-get', '-q', '-o', 'DPkg::Lock::Timeout=300', '-o', `Dir::Etc::sourceparts=${parts}`]
+    const { status, text } = await tryCommand('flock', [...args, ...parameters], {
       cwd: directory,
       timeoutMs: 600_000,
     })

@@ -54,8 +54,8 @@ const largeExams: readonly Exam[] = [{ name: 'adk', find: findFrameworks('adk'),
  * @throws CannotRun
  */
 async function findNamespace(): Promise<readonly string[]> {
-  const own = ['--net', '--mount', '--pid', '--fork', '--kill-child']
-  const flags = [...own, ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'])]
+  const namespaceFlags = ['--net', '--mount', '--pid', '--fork', '--kill-child']
+  const flags = [...namespaceFlags, ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'])]
   if ((await tryCommand('unshare', [...flags, 'true'])).status === 0) return flags
   throw new CannotRun('this machine lets us have no network namespace')
 }
@@ -86,7 +86,7 @@ async function runOrSkip(exam: Exam): Promise<number> {
   }
 }
 
-const offered = process.argv.includes('--large') ? largeExams : exams
-const namedExams = offered.filter(({ name }) => process.argv.includes(name))
-for (const exam of namedExams.length > 0 ? namedExams : offered)
+const selectableExams = process.argv.includes('--large') ? largeExams : exams
+const namedExams = selectableExams.filter(({ name }) => process.argv.includes(name))
+for (const exam of namedExams.length > 0 ? namedExams : selectableExams)
   process.exitCode = (await runOrSkip(exam)) || process.exitCode

@@ -10,12 +10,12 @@ import { openPeopleGateway } from '../setup/people-gateway.ts'
 
 // These tests check that agents with memories of their own forget people, too: a module at once, a webhook as soon as it can.
 
-interface Known {
+interface DiaryContents {
   readonly diary: readonly { readonly said: string; readonly person?: string; readonly thread: string }[]
   readonly forgotten: readonly ForgottenPerson[]
 }
 
-interface Heard {
+interface WebhookCall {
   readonly id: string
   readonly body: { readonly kind?: string } & Partial<ForgottenPerson>
 }
@@ -24,7 +24,7 @@ const secret = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz'
 const diary = join(import.meta.dirname, '../agents/people/diary.ts')
 
 let people: PeopleTestGateway
-const seenMessages: Heard[] = []
+const receivedCalls: WebhookCall[] = []
 let isOpen = false
 
 const sign = (text: string) =>
@@ -38,8 +38,8 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const text = Buffer.concat(chunks).toString()
     const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = request.headers
-    const body = JSON.parse(text) as Heard['body']
-    seenMessages.push({ id: String(id), body })
+    const body = JSON.parse(text) as WebhookCall['body']
+    receivedCalls.push({ id: String(id), body })
     const isSigned = signature === `v1,${sign(`${id}.${at}.${text}`)}`
     const isLate = body.kind === 'forget' && !isOpen
     response.writeHead(isLate ? 503 : isSigned ? 200 : 401, { 'content-type': 'application/json', 'retry-after': '1' })
@@ -71,18 +71,18 @@ async function forget(address: string) {
   return (await answer.json()) as { readonly messages: number; readonly agents: readonly object[] }
 }
 
-const read = <Read>({ text }: { readonly text: string }) =>
+const parseReport = <Read>({ text }: { readonly text: string }) =>
   JSON.parse(text.slice(text.indexOf('{')).replace(/\n/g, '')) as Read
 
-const readDiary = async () => read<Known>(await people.write('what?', { from: 'eve@alice.test' }))
-const listForgettings = () => seenMessages.filter(({ body }) => body.kind === 'forget')
+const readDiary = async () => parseReport<DiaryContents>(await people.write('what?', { from: 'eve@alice.test' }))
+const listForgettings = () => receivedCalls.filter(({ body }) => body.kind === 'forget')
 
 test('the operator forgets a person and sees which agents have too, by the key and conversations known to each', async () => {
-  const byMail = read<{ id: string; thread: string }>(await people.write('my cat is called Ada'))
+  const byMail = parseReport<{ id: string; thread: string }>(await people.write('my cat is called Ada'))
   await people.write('my dog, too', { from: 'bob@alice.test' })
   await people.write('hello', { to: 'elsewhere' })
   await people.linkMail()
-  const { id } = read<{ id: string }>(await people.write('again'))
+  const { id } = parseReport<{ id: string }>(await people.write('again'))
   const diaryTexts = (await readDiary()).diary.map(({ said }) => said)
   expect(diaryTexts).toEqual(['my cat is called Ada', 'my dog, too', 'again'])
 
@@ -118,8 +118,8 @@ test('the gateway calls a webhook that does not answer again until it does, also
   await vi.waitFor(() => expect(listForgettings().length).toBeGreaterThan(1))
   await people.gateway.restart()
   isOpen = true
-  const before = listForgettings().length
-  await vi.waitFor(() => expect(listForgettings().length).toBeGreaterThan(before))
+  const countBefore = listForgettings().length
+  await vi.waitFor(() => expect(listForgettings().length).toBeGreaterThan(countBefore))
   expect(new Set(listForgettings().map(({ id }) => id))).toEqual(new Set([first?.id]))
   await forget('nobody@alice.test')
   await vi.waitFor(async () => expect(JSON.stringify(await readWaiting())).toBe('[]'))
@@ -132,7 +132,7 @@ async function readWaiting() {
 }
 
 test('the agent also forgets a person who says "forget me"', async () => {
-  const { id } = read<{ id: string }>(await people.write('remember this', { from: 'carl@alice.test' }))
+  const { id } = parseReport<{ id: string }>(await people.write('remember this', { from: 'carl@alice.test' }))
   await people.write('forget me', { from: 'carl@alice.test' })
   await vi.waitFor(async () => expect((await readDiary()).forgotten.map(({ person }) => person)).toContain(id))
   expect((await readDiary()).diary.map(({ person }) => person)).not.toContain(id)

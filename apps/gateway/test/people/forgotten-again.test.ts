@@ -37,11 +37,11 @@ async function open() {
 async function compose({ simulation, url }: KilledGateway) {
   const { mail, fediverse, a2a } = simulation
   const composedMail = await mail.compose({ to: 'held@agents.test', text: 'by mail' })
-  const sayByPost = () => fediverse.deliver({ to: address, text: 'by post', id: 'note-again', visibility: 'direct' })
+  const deliverPost = () => fediverse.deliver({ to: address, text: 'by post', id: 'note-again', visibility: 'direct' })
   const body = { threadId: 't', runId: 'r', messages: [{ id: 'm', role: 'user', content: 'by chat' }] }
   return {
     mail: async () => (await mail.sendSmtp(composedMail)).code,
-    post: async () => (await sayByPost()).status,
+    post: async () => (await deliverPost()).status,
     call: async () => {
       const call = { url: `${gatewayOrigin}/agents/held/a2a`, text: 'by call', messageId: 'call-again' }
       const { status, body: text } = await a2a.deliver(call)
@@ -59,7 +59,7 @@ async function compose({ simulation, url }: KilledGateway) {
   }
 }
 
-async function sayAll(senders: Awaited<ReturnType<typeof compose>>) {
+async function sendAll(senders: Awaited<ReturnType<typeof compose>>) {
   const { mail, post, call, chat } = senders
   return { mail: await mail(), post: await post(), call: await call(), chat: await chat() }
 }
@@ -73,7 +73,7 @@ async function operate<Answer>(path: string, body?: object): Promise<Answer> {
 }
 
 const messages = async () => (await operate<{ readonly items: readonly MessageSummary[] }>('/messages?limit=50')).items
-const readStarted = () => readFileSync(join(directory, 'begun'), 'utf8').trim().split('\n').toSorted()
+const listStartedMessages = () => readFileSync(join(directory, 'begun'), 'utf8').trim().split('\n').toSorted()
 
 test.each([
   [
@@ -88,15 +88,15 @@ test.each([
 ])('no repeated message gets another answer after %s', { timeout: 240_000 }, async (_what, remove) => {
   const gateway = await open()
   const senders = await compose(gateway)
-  expect(await sayAll(senders)).toEqual({ mail: 250, post: 202, call: [200, undefined], chat: [200, 'RUN_FINISHED'] })
+  expect(await sendAll(senders)).toEqual({ mail: 250, post: 202, call: [200, undefined], chat: [200, 'RUN_FINISHED'] })
   await eventually(
-    async () => (await messages()).every(({ state }) => state === 'answered') && readStarted().length === 4,
+    async () => (await messages()).every(({ state }) => state === 'answered') && listStartedMessages().length === 4,
   )
   await remove()
   await eventually(async () => (await messages()).length === 0)
   await gateway.gateway.kill()
   await gateway.gateway.start()
-  expect(await sayAll(senders)).toEqual({
+  expect(await sendAll(senders)).toEqual({
     mail: 250,
     post: 202,
     call: [200, -32602],
@@ -108,5 +108,5 @@ test.each([
     visibility: 'direct',
   })
   await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
-  expect(readStarted()).toEqual(['by call', 'by chat', 'by mail + email', 'by post', 'the last'])
+  expect(listStartedMessages()).toEqual(['by call', 'by chat', 'by mail + email', 'by post', 'the last'])
 })

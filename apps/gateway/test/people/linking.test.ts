@@ -58,12 +58,12 @@ describe('a person with an account and a mailbox', () => {
   })
 
   test('keeps all notes of the agent from simultaneous turns of both channels', async () => {
-    const before = readConfided((await people.dm('how many?')).text).kept
-    const scenarios = ['2 at once, from the account', '2 at once, from the mailbox'] as const
-    await Promise.all([people.dm(scenarios[0]), people.write(scenarios[1])])
+    const notesBefore = readConfided((await people.dm('how many?')).text).kept
+    const texts = ['2 at once, from the account', '2 at once, from the mailbox'] as const
+    await Promise.all([people.dm(texts[0]), people.write(texts[1])])
     const { kept } = readConfided((await people.dm('and now?')).text)
-    expect(kept.slice(0, before.length + 1)).toEqual([...before, 'how many?'])
-    expect(kept.slice(before.length + 1).toSorted()).toEqual(scenarios)
+    expect(kept.slice(0, notesBefore.length + 1)).toEqual([...notesBefore, 'how many?'])
+    expect(kept.slice(notesBefore.length + 1).toSorted()).toEqual(texts)
   })
 
   test('hides private messages from conversations that others read', async () => {

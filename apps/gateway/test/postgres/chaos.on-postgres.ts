@@ -13,7 +13,7 @@ import { openPair } from './pair.ts'
 import { runSql } from './run-sql.ts'
 
 const stubborn = { use: join(import.meta.dirname, '../agents/waiting/stubborn.ts') }
-const all = 1_500
+const messageTarget = 1_500
 
 let cluster: Cluster | undefined
 let pair: Pair | undefined
@@ -80,7 +80,7 @@ test('gateways answer 1,500 messages once and in order despite crashes, pauses, 
       await Promise.all(gateways.map(gateway => gateway.start()))
     },
   ]
-  for (let index = 0; load.acknowledged.length < all; index += 1) {
+  for (let index = 0; load.acknowledged.length < messageTarget; index += 1) {
     await load.untilFurther(60)
     await faults[index % faults.length]?.()
   }

@@ -11,7 +11,7 @@ import { makeGateway, openPair } from './pair.ts'
 const directory = mkdtempSync(join(tmpdir(), 'postern-dying-'))
 const files = openDeathFiles(directory)
 let cluster: Cluster
-let schemas = 0
+let schemaCount = 0
 
 beforeAll(async () => {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
@@ -25,16 +25,16 @@ afterAll(async () => {
 })
 
 /** Returns the URL of a new schema, in which no gateway has crashed. */
-function makeStore(): string {
+function createSchemaUrl(): string {
   const url = new URL(cluster.url)
-  schemas += 1
-  url.searchParams.set('schema', `dying_${schemas}`)
+  schemaCount += 1
+  url.searchParams.set('schema', `dying_${schemaCount}`)
   return url.href
 }
 
 async function startGateway(agent: keyof typeof dyingAgents) {
-  const settings = { store: makeStore(), agents: dyingAgents, default_agent: agent }
-  const gateway = await makeGateway({ directory, name: `gateway-${schemas}`, settings })
+  const settings = { store: createSchemaUrl(), agents: dyingAgents, default_agent: agent }
+  const gateway = await makeGateway({ directory, name: `gateway-${schemaCount}`, settings })
   onTestFinished(() => gateway.kill())
   await gateway.start()
   return gateway
@@ -55,9 +55,9 @@ test('with `before_agent`, a gateway that dies before the agent answers has stor
   checkKeptMessage(await startGateway('careful'), files))
 
 test('two gateways that receive a message simultaneously store and answer it once', async () => {
-  const pair = await openPair(makeStore(), dyingAgents, [{ default_agent: 'dying' }, { default_agent: 'dying' }])
+  const pair = await openPair(createSchemaUrl(), dyingAgents, [{ default_agent: 'dying' }, { default_agent: 'dying' }])
   onTestFinished(pair.close)
-  const ids = Array.from({ length: 20 }, (_, at) => `twice ${at}`)
+  const ids = Array.from({ length: 20 }, (_, index) => `twice ${index}`)
   const send = (id: string) => pair.gateways.map(gateway => gateway.send({ id, text: 'hello' }))
   for (const { text } of await Promise.all(ids.flatMap(send))) expect(text).toContain('answered')
   const { items } = await pair.gateways[0].ask<{ items: readonly MessageSummary[] }>('/messages?limit=500')

@@ -8,11 +8,11 @@ import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterEach, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
+import { openDatabaseProxy } from './database-proxy.ts'
 import { checkAnswers, startLoad, untilAcknowledged, untilAllAnswered } from './load.ts'
 import type { Pair } from './pair.ts'
 import { openPair } from './pair.ts'
 import { runSql } from './run-sql.ts'
-import { openWire } from './wire.ts'
 
 const stubborn = { use: join(import.meta.dirname, '../agents/waiting/stubborn.ts') }
 
@@ -25,7 +25,7 @@ afterEach(async () => {
 })
 
 /** Opens a server with durable commits, and two gateways on it. */
-async function openGateway(): Promise<{ readonly pair: Pair; readonly cluster: Cluster }> {
+async function openClusterPair(): Promise<{ readonly pair: Pair; readonly cluster: Cluster }> {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
   pair = await openPair(cluster.url, { stubborn })
@@ -35,7 +35,7 @@ async function openGateway(): Promise<{ readonly pair: Pair; readonly cluster: C
 test('two gateways on one database answer 500 messages once each, and each conversation in order', {
   timeout: 240_000,
 }, async () => {
-  const { gateways } = (await openGateway()).pair
+  const { gateways } = (await openClusterPair()).pair
   const [one, two] = gateways
   // Each conversation uses both gateways in turn; the last message of each waits for its answer.
   const conversations = Array.from({ length: 50 }, async (_, number) => {
@@ -66,7 +66,7 @@ test('two gateways on one database answer 500 messages once each, and each conve
 test('a gateway takes over the turn of a gateway that died within it, and answers once', {
   timeout: 240_000,
 }, async () => {
-  const { pair } = await openGateway()
+  const { pair } = await openClusterPair()
   const [one, two] = pair.gateways
   // The other gateway is down while the turn is leased.
   await two.kill()
@@ -83,7 +83,7 @@ test('a gateway takes over the turn of a gateway that died within it, and answer
 })
 
 /** Opens two gateways with clocks of their own, of which only the first one runs. `clocks` holds the module that each preloads. */
-async function openClocks(clocks: Parameters<typeof openPair>[3]) {
+async function openClockedPair(clocks: Parameters<typeof openPair>[3]) {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
   pair = await openPair(cluster.url, { stubborn }, [{}, {}], clocks)
@@ -92,7 +92,7 @@ async function openClocks(clocks: Parameters<typeof openPair>[3]) {
 }
 
 /** Expects that the second gateway, which starts during a turn of the first one, does not take the turn over. */
-async function expectKept({ gateways: [one, two], directory }: Awaited<ReturnType<typeof openPair>>) {
+async function expectTurnKept({ gateways: [one, two], directory }: Awaited<ReturnType<typeof openPair>>) {
   await one.send({ id: 'm1', text: `hang ${directory}`, isDetached: true })
   await eventually(async () => existsSync(join(directory, 'hung')))
   await two.start()
@@ -106,8 +106,11 @@ async function expectKept({ gateways: [one, two], directory }: Awaited<ReturnTyp
 test('a gateway whose clock is 61 seconds ahead does not take a turn that another one runs', {
   timeout: 120_000,
 }, async () => {
-  const clocks = await openClocks([undefined, pathToFileURL(join(import.meta.dirname, 'clock-ahead.ts')).href])
-  const secondGateway = await expectKept(clocks)
+  const clockedPair = await openClockedPair([
+    undefined,
+    pathToFileURL(join(import.meta.dirname, 'clock-ahead.ts')).href,
+  ])
+  const secondGateway = await expectTurnKept(clockedPair)
   await secondGateway.send({ id: 'm2', text: 'later', context: 'another' })
   expect((await secondGateway.ask<MessageRecord>('/messages/m2')).state).toBe('answered')
 })
@@ -116,18 +119,20 @@ test.each([
   ['has just slept for 200 seconds', '', 0],
   ['was paused for 200 seconds, unknown to its clocks,', '?paused', 5_000],
 ])('a gateway whose machine %s keeps its turns', { timeout: 120_000 }, async (_state, kind, waitMs) => {
-  const clocks = await openClocks([`${pathToFileURL(join(import.meta.dirname, 'clock-slept.ts')).href}${kind}`])
-  const [one] = clocks.gateways
+  const clockedPair = await openClockedPair([
+    `${pathToFileURL(join(import.meta.dirname, 'clock-slept.ts')).href}${kind}`,
+  ])
+  const [one] = clockedPair.gateways
   one.pause()
   one.resume()
   await delay(waitMs)
-  await expectKept(clocks)
+  await expectTurnKept(clockedPair)
 })
 
 test('two gateways that die 30 times under 2,000 messages lose none, answer none twice, and keep the order', {
   timeout: 600_000,
 }, async () => {
-  const { pair, cluster } = await openGateway()
+  const { pair, cluster } = await openClusterPair()
   const { gateways } = pair
   const load = startLoad(gateways)
   for (let kills = 0; kills < 30; kills += 1) {
@@ -144,14 +149,14 @@ test('two gateways that die 30 times under 2,000 messages lose none, answer none
 test('two gateways keep text that looks like half a character, and replace a lone surrogate', {
   timeout: 120_000,
 }, async () => {
-  const { gateways } = (await openGateway()).pair
+  const { gateways } = (await openClusterPair()).pair
   const [one, two] = gateways
   const texts = [String.raw`\ud83d`, String.raw`a \\ud83d b`, String.raw`{"a":"\\\ude00"}`, 'half \ud83d of \\ud83d']
-  for (const [at, text] of texts.entries()) {
+  for (const [index, text] of texts.entries()) {
     const wellFormedText = text.toWellFormed()
-    const { text: answerText } = await one.send({ id: `m${at}`, text, context: 'c' })
+    const { text: answerText } = await one.send({ id: `m${index}`, text, context: 'c' })
     expect(JSON.stringify(JSON.parse(answerText))).toContain(JSON.stringify(`heard ${wellFormedText}`))
-    const record = await two.ask<MessageRecord>(`/messages/m${at}`)
+    const record = await two.ask<MessageRecord>(`/messages/m${index}`)
     expect(record.message.parts).toMatchObject([{ content: wellFormedText }])
     expect(record.response?.parts).toMatchObject([{ content: `heard ${wellFormedText}` }])
     const { items } = await two.ask<{ items: readonly MessageSummary[] }>('/messages?limit=1')
@@ -164,7 +169,7 @@ test('two gateways keep text that looks like half a character, and replace a lon
 test('gateways tell senders to retry while the server is away, and later answer all acknowledged messages', {
   timeout: 240_000,
 }, async () => {
-  const { pair, cluster } = await openGateway()
+  const { pair, cluster } = await openClusterPair()
   const { gateways } = pair
   let [isAway, isOver, refused, number] = [false, false, 0, 0]
   const acknowledged: string[] = []
@@ -194,8 +199,8 @@ test('gateways tell senders to retry while the server is away, and later answer 
   }
   await cluster.start()
   for (const gateway of gateways) await eventually(async () => (await gateway.probe('/readyz')).status === 200)
-  const before = acknowledged.length
-  await whileSending(() => acknowledged.length > before + 40)
+  const acknowledgedBefore = acknowledged.length
+  await whileSending(() => acknowledged.length > acknowledgedBefore + 40)
   isOver = true
   await sending
   const messages = await untilAllAnswered(pair.gateways[0], acknowledged.length)
@@ -212,7 +217,7 @@ test('a gateway notices within seconds that its server is silent, and refuses me
 }, async () => {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
-  const wire = await openWire(cluster.port)
+  const wire = await openDatabaseProxy(cluster.port)
   pair = await openPair(cluster.url.replace(`:${cluster.port}/`, `:${wire.port}/`), { stubborn })
   const [one] = pair.gateways
   expect(await one.send({ id: 'm1', text: 'm1' })).toMatchObject({ status: 200 })
@@ -234,7 +239,7 @@ test('a gateway notices within seconds that its server is silent, and refuses me
 test('a gateway of an earlier release exits with an explanation once a newer one has changed the tables', {
   timeout: 120_000,
 }, async () => {
-  const { pair, cluster } = await openGateway()
+  const { pair, cluster } = await openClusterPair()
   const [one] = pair.gateways
   expect(await one.send({ id: 'm1', text: 'm1' })).toMatchObject({ status: 200 })
   await runSql(cluster.url, 'UPDATE postern.store_version SET version = version + 1')

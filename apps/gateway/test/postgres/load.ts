@@ -78,8 +78,8 @@ export function startLoad(gateways: readonly PairedGateway[], name = 'm'): Messa
   return {
     acknowledged,
     async untilFurther(count) {
-      const before = acknowledged.length
-      await eventually(async () => acknowledged.length > before + count, 150_000)
+      const acknowledgedBefore = acknowledged.length
+      await eventually(async () => acknowledged.length > acknowledgedBefore + count, 150_000)
     },
     async end() {
       isOver = true

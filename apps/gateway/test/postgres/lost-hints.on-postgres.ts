@@ -11,15 +11,15 @@ import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeTestConfig, eventually, gatewayOrigin, operatorToken } from '../setup/gateway.ts'
 import { decide, findActionPath } from '../setup/requirement-steps.ts'
+import type { DatabaseProxy } from './database-proxy.ts'
+import { openDatabaseProxy } from './database-proxy.ts'
 import type { Pair, PairedGateway } from './pair.ts'
 import { openPair } from './pair.ts'
-import type { Wire } from './wire.ts'
-import { openWire } from './wire.ts'
 
 // These tests run two gateways, one that accepts messages and one that works, and no notification of the server reaches either of them.
 
 let cluster: Cluster
-let wire: Wire
+let wire: DatabaseProxy
 let simulation: Simulation
 let pair: Pair
 let ingress: PairedGateway
@@ -30,7 +30,7 @@ beforeAll(async () => {
   process.env.HELD_DIRECTORY = directory
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
-  wire = await openWire(cluster.port, { losesHints: true })
+  wire = await openDatabaseProxy(cluster.port, { losesHints: true })
   simulation = await openSimulation()
   const {
     listen: _,

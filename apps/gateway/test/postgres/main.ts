@@ -14,10 +14,10 @@ const vitest = fileURLToPath(new URL('../../../../node_modules/vitest/vitest.mjs
 const directory = mkdtempSync(join(tmpdir(), 'postern-postgres-'))
 try {
   const env = { ...process.env, TEST_POSTGRES_PROGRAMS: await findServerPrograms(directory) }
-  const texts = [vitest, 'run', '--project', 'postgres', ...process.argv.slice(2)]
+  const args = [vitest, 'run', '--project', 'postgres', ...process.argv.slice(2)]
   // The programs may come with libraries, which the search itself has named.
   const libraries = process.env.LD_LIBRARY_PATH
-  const suite = spawn(process.execPath, texts, {
+  const suite = spawn(process.execPath, args, {
     stdio: 'inherit',
     env: { ...env, ...(libraries && { LD_LIBRARY_PATH: libraries }) },
   })

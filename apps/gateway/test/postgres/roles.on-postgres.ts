@@ -27,9 +27,9 @@ test('a caller of the ingress gateway gets the answer of the working gateway', a
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, index) => ingress.send({ id: `call-${index}`, text: `hello ${index}` })),
   )
-  for (const [at, { status, text }] of answers.entries()) {
+  for (const [index, { status, text }] of answers.entries()) {
     expect(status, text).toBe(200)
-    expect(text).toContain(`heard hello ${at}`)
+    expect(text).toContain(`heard hello ${index}`)
   }
 }, 60_000)
 

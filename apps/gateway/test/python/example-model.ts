@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 
 /** The texts of a client, in whichever of the two APIs it uses. */
-interface Asked {
+interface ClientInput {
   /** The person's texts, oldest first. */
   readonly texts: readonly string[]
   /** The result of the last tool call; undefined if a text followed it. */
@@ -63,13 +63,13 @@ interface Item {
 }
 
 interface Api {
-  read(body: Body): Asked
+  read(body: Body): ClientInput
   answer(reply: Reply): object
   /** Returns the data of its events. */
   stream(reply: Reply): readonly (object | string)[]
 }
 
-function decide({ texts, result }: Asked): Reply {
+function decide({ texts, result }: ClientInput): Reply {
   if (result !== undefined) return { text: `The tool says ${result}` }
   const text = texts.at(-1) ?? ''
   const [, city] = /\bin (\p{Lu}\w+)/u.exec(text) ?? []
@@ -126,7 +126,7 @@ const responsesApi: Api = {
     const item = writeItem(reply, 'completed')
     const events = [
       { type: 'response.created', response: describeResponse('in_progress', []) },
-      { type: 'response.output_item.added', output_index: 0, item: writeItem(empty(reply), 'in_progress') },
+      { type: 'response.output_item.added', output_index: 0, item: writeItem(toEmptyReply(reply), 'in_progress') },
       ...writeDeltas(reply, outputItem),
       { type: 'response.output_item.done', output_index: 0, item },
       { type: 'response.completed', response: describeResponse('completed', [item]) },
@@ -135,7 +135,7 @@ const responsesApi: Api = {
   },
 }
 
-const empty = (reply: Reply): Reply => ('text' in reply ? { text: '' } : reply)
+const toEmptyReply = (reply: Reply): Reply => ('text' in reply ? { text: '' } : reply)
 
 function writeDeltas(reply: Reply, outputItem: object): readonly { readonly type: string }[] {
   if (!('text' in reply)) {
@@ -152,12 +152,17 @@ function writeDeltas(reply: Reply, outputItem: object): readonly { readonly type
     delta,
     logprobs: [],
   }))
-  const [begun, done] = ['', reply.text].map(text => ({ type: 'output_text', text, annotations: [], logprobs: [] }))
+  const [emptyPart, fullPart] = ['', reply.text].map(text => ({
+    type: 'output_text',
+    text,
+    annotations: [],
+    logprobs: [],
+  }))
   return [
-    { type: 'response.content_part.added', ...position, part: begun } as { type: string },
+    { type: 'response.content_part.added', ...position, part: emptyPart } as { type: string },
     ...deltas,
     { type: 'response.output_text.done', ...position, text: reply.text, logprobs: [] } as { type: string },
-    { type: 'response.content_part.done', ...position, part: done } as { type: string },
+    { type: 'response.content_part.done', ...position, part: fullPart } as { type: string },
   ]
 }
 

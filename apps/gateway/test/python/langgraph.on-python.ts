@@ -54,14 +54,14 @@ describe('the example langgraph-python', () => {
   )(
     'gives its model each message once (%s, %s)',
     async (agent, via) => {
-      const before = model.counts.length
+      const countBefore = model.counts.length
       let thread: string | undefined
       for (const text of ['one', 'two', 'three']) {
         const result = await say(agent, text, { via, ...(thread && { thread }) })
         expect(result.reply?.text).toContain(`You said "`)
         thread = result.thread
       }
-      expect(model.counts.slice(before)).toEqual([1, 3, 5])
+      expect(model.counts.slice(countBefore)).toEqual([1, 3, 5])
     },
     60_000,
   )

@@ -15,9 +15,9 @@ export interface PythonServer {
 }
 
 /** Starts Python, and waits until it prints the address that it listens on. */
-export async function startPython(texts: readonly string[], environment: object = {}): Promise<PythonServer> {
+export async function startPython(args: readonly string[], environment: object = {}): Promise<PythonServer> {
   const env = { ...process.env, WEBHOOK_SECRET: webhookSecret, ...environment }
-  const child = spawn(python, texts, { env, cwd: tmpdir() })
+  const child = spawn(python, args, { env, cwd: tmpdir() })
   let log = ''
   const listening = Promise.withResolvers<string>()
   child.once('exit', status => listening.reject(new Error(`Python ended with ${status}: ${log}`)))

@@ -31,10 +31,15 @@ beforeAll(async () => {
     startPython([resolve(import.meta.dirname, 'wsgi_agent.py')]),
   ])
   servers = { asgi, fastapi, wsgi }
-  const hook = (url: string, signedWith = secret) => ({ use: 'webhook', url, secret: signedWith })
-  const forgedHooks = { forged: hook(asgi.url, 'another'), forged_wsgi: hook(wsgi.url, 'another') }
+  const describeHook = (url: string, signedWith = secret) => ({ use: 'webhook', url, secret: signedWith })
+  const forgedHooks = { forged: describeHook(asgi.url, 'another'), forged_wsgi: describeHook(wsgi.url, 'another') }
   gateway = await openTestGateway(() => ({
-    agents: { asgi: hook(asgi.url), fastapi: hook(`${fastapi.url}/agent/`), wsgi: hook(wsgi.url), ...forgedHooks },
+    agents: {
+      asgi: describeHook(asgi.url),
+      fastapi: describeHook(`${fastapi.url}/agent/`),
+      wsgi: describeHook(wsgi.url),
+      ...forgedHooks,
+    },
   }))
 }, 120_000)
 
@@ -79,15 +84,15 @@ describe('an agent in Python', () => {
   })
 
   test('gets another call with the same id when it asks for one, and none after a final failure', async () => {
-    const before = await say('wsgi', 'calls')
+    const replyBefore = await say('wsgi', 'calls')
     const secondResult = await say('wsgi', 'later')
     expect(secondResult.reply?.text).toMatch(/ by a2a after \[\]$/)
     const failedResult = await say('wsgi', 'failed')
     expect(failedResult.status).toBe('failed')
     expect(failedResult.reply?.text ?? '').not.toContain('no such order')
-    const after = await say('wsgi', 'calls')
-    const [calls = 0, turns = 0] = (after.reply?.text ?? '').match(/\d+/g)?.map(Number) ?? []
-    const [callsBefore = 0, turnsBefore = 0] = (before.reply?.text ?? '').match(/\d+/g)?.map(Number) ?? []
+    const replyAfter = await say('wsgi', 'calls')
+    const [calls = 0, turns = 0] = (replyAfter.reply?.text ?? '').match(/\d+/g)?.map(Number) ?? []
+    const [callsBefore = 0, turnsBefore = 0] = (replyBefore.reply?.text ?? '').match(/\d+/g)?.map(Number) ?? []
     expect([calls - callsBefore, turns - turnsBefore]).toEqual([4, 3])
   })
 

@@ -70,9 +70,9 @@ test('the list has failures outside the channels with path and reason, without u
 })
 
 test('the list omits readiness probes of a gateway that is not ready', async () => {
-  const before = (await listRefusals('&channel=gateway')).length
+  const countBefore = (await listRefusals('&channel=gateway')).length
   const restore = breakTables('blobs')
   expect(await ask('/readyz')).toBe(503)
   restore()
-  expect(await listRefusals('&channel=gateway')).toHaveLength(before)
+  expect(await listRefusals('&channel=gateway')).toHaveLength(countBefore)
 })

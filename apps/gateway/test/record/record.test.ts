@@ -112,16 +112,16 @@ async function rebuild({ number, turn }: MessageRecord) {
 
 test('the agent’s input changes when an author deletes a message, and the record names it', async () => {
   const first = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'soon taken back' })
-  const before = await showSettled(first.id)
+  const firstRecord = await showSettled(first.id)
   const second = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'later', thread: first.thread })
   const record = await showSettled(second.id)
   expect(await rebuild(record)).toMatchObject({ isExact: true })
   const { store } = gateway.gateway()
-  const { principal, object } = readAuthorship(before.number)
+  const { principal, object } = readAuthorship(firstRecord.number)
   await store.withdraw('activitypub', [{ kind: 'forget', author: principal, object }])
   const rebuilt = await rebuild(record)
   expect(rebuilt.isExact).toBe(false)
-  expect(rebuilt.changes).toMatchObject([{ seq: before.number, how: 'forgotten', at: expect.any(Number) }])
+  expect(rebuilt.changes).toMatchObject([{ seq: firstRecord.number, how: 'forgotten', at: expect.any(Number) }])
   // The echo of that message is the agent's own.
   expect(rebuilt.message.history?.map(({ role }) => role)).toEqual(['assistant'])
 })
@@ -171,9 +171,9 @@ describe('a refused or deferred message', () => {
   )
 
   test('has one record for one request', async () => {
-    const before = (await listRefusals()).length
+    const countBefore = (await listRefusals()).length
     await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', text: 'x', fault: 'unsigned' })
-    expect(await listRefusals()).toHaveLength(before + 1)
+    expect(await listRefusals()).toHaveLength(countBefore + 1)
   })
 
   test('has a record in the chat too', async () => {

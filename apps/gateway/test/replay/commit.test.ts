@@ -39,13 +39,13 @@ async function awaitDeliveries(): Promise<void> {
 describe('replay --commit for a mail', () => {
   test('without an answer delivers the new one in the thread, once, dated today', async () => {
     const id = await mailUnanswered()
-    const before = Date.now() - 1_000
+    const earliestMs = Date.now() - 1_000
     const { json } = await replayOne(gateway, id, changedAgent)
     expect(json).toMatchObject({ outcome: 'changed', proofs: [], normalized: [], queued: { kind: 'answer' } })
     const reply = await gateway.simulation.mail.awaitReply(id, 30_000)
     expect(reply).toMatchObject({ inReplyTo: id, references: [id], text: expect.stringContaining('In other words') })
     expect(reply.envelope.to).toEqual(['alice@alice.test'])
-    expect(Date.parse(reply.headers.get('date')?.[0] ?? '')).toBeGreaterThanOrEqual(before)
+    expect(Date.parse(reply.headers.get('date')?.[0] ?? '')).toBeGreaterThanOrEqual(earliestMs)
     expect((await replayOne(gateway, id, changedAgent)).json.queued).toEqual(answeredBefore)
     await awaitDeliveries()
     expect(listReplies(id)).toHaveLength(1)
@@ -66,9 +66,9 @@ describe('replay --commit for a mail', () => {
 
   test('sends one answer for several simultaneous commands', async () => {
     const id = await mailUnanswered()
-    const all = await Promise.all([1, 2, 3, 4].map(() => replayOne(gateway, id, changedAgent)))
-    expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-    expect(all.map(({ json }) => json.queued?.kind)).toContain('answer')
+    const results = await Promise.all([1, 2, 3, 4].map(() => replayOne(gateway, id, changedAgent)))
+    expect(results.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    expect(results.map(({ json }) => json.queued?.kind)).toContain('answer')
     await gateway.simulation.mail.awaitReply(id, 30_000)
     await awaitDeliveries()
     expect(listReplies(id)).toHaveLength(1)
@@ -116,11 +116,11 @@ describe('replay --commit --again', () => {
     const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@broken@agents.test', text: 'seventeen' })
     const id = `${objectId}/activity`
     await eventually(async () => (await gateway.show(id)).state === 'failed')
-    const before = (await gateway.show(id)).response
+    const responseBefore = (await gateway.show(id)).response
     expect((await replayOne(gateway, id, answerAgain)).json.queued).toMatchObject({ kind: 'answer' })
     const isHeard = () => JSON.stringify(gateway.simulation.fediverse.received).includes('In other words')
     await eventually(async () => isHeard())
-    expect((await gateway.show(id)).response).toEqual(before)
+    expect((await gateway.show(id)).response).toEqual(responseBefore)
   })
 
   test('keeps an answer that has not failed, and the answer to a call', async () => {
@@ -163,10 +163,10 @@ describe('replay --commit for a chat message', () => {
   test('with an answer keeps the history unchanged', async () => {
     const threadId = 'loud'
     await web.say('hello', { threadId, id: 'loud-1' })
-    const before = await web.readHistory(threadId)
+    const historyBefore = await web.readHistory(threadId)
     const { json } = await replayOne(gateway, 'loud-1', changedAgent)
     expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by web cannot be changed once it is sent' })
-    expect(await web.readHistory(threadId)).toEqual(before)
+    expect(await web.readHistory(threadId)).toEqual(historyBefore)
   })
 })
 

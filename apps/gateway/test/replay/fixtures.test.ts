@@ -33,8 +33,8 @@ afterAll(async () => {
 })
 
 function showActor(actor: FixtureDocument): FixtureDocument {
-  const [listed] = [actor.publicKey].flat() as FixtureDocument[]
-  return { ...actor, publicKey: { ...listed, publicKeyPem } }
+  const [publishedKey] = [actor.publicKey].flat() as FixtureDocument[]
+  return { ...actor, publicKey: { ...publishedKey, publicKeyPem } }
 }
 
 /** Describes the actors of a host, and their names. */
@@ -69,8 +69,8 @@ async function postActivity(activity: FixtureDocument): Promise<number> {
     date: new Date().toUTCString(),
     digest: `SHA-256=${createHash('sha256').update(body).digest('base64')}`,
   }
-  const signed = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
-  const value = createSign('sha256').update(signed.join('\n')).sign(privateKey, 'base64')
+  const signedLines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
+  const value = createSign('sha256').update(signedLines.join('\n')).sign(privateKey, 'base64')
   const { '(request-target)': _, ...headers } = fields
   const signature = `keyId="${keyId}",algorithm="rsa-sha256",headers="${Object.keys(fields).join(' ')}",signature="${value}"`
   const init = { method: 'POST', headers: { ...headers, signature, 'content-type': 'application/activity+json' }, body }

@@ -33,8 +33,8 @@ const send = (via: 'activitypub' | 'a2a' | 'email', text: string, thread?: strin
 /** Returns all messages and deliveries, and the number of posts and mails that have reached peers, once every delivery is sent. */
 async function takeStock() {
   const deliveries = await eventually(async () => {
-    const all = await gateway.deliveries()
-    return all.every(({ state }) => state === 'sent') && all
+    const deliveryList = await gateway.deliveries()
+    return deliveryList.every(({ state }) => state === 'sent') && deliveryList
   })
   const messages = await gateway.messages()
   const { fediverse, mail } = gateway.simulation
@@ -53,13 +53,13 @@ describe('a replay with the original code', () => {
     }
     await web.say('first in the chat', { threadId: 'replayed' })
     await web.say('second', { threadId: 'replayed' })
-    const before = await takeStock()
+    const stockBefore = await takeStock()
     const reports = await replayAll(gateway)
     expect(reports.filter(({ outcome }) => outcome !== 'same')).toEqual([])
     const channels = reports.map(({ via }) => via).toSorted()
     expect(channels).toEqual(['a2a', 'a2a', 'activitypub', 'activitypub', 'email', 'email', 'web', 'web'])
     expect(reports.filter(({ not_called }) => not_called !== undefined)).toEqual([])
-    expect(await takeStock()).toEqual(before)
+    expect(await takeStock()).toEqual(stockBefore)
   })
 
   test('uses the recorded time, keys and documents, and fetches nothing', async () => {
@@ -89,8 +89,8 @@ describe('a replay with the original code', () => {
 
   test('accepts a Message-ID with or without angle brackets', async () => {
     const { id } = await send('email', 'named in two ways')
-    const bare = id.replace(/^<|>$/g, '')
-    for (const reference of [bare, `<${bare}>`]) {
+    const idWithoutBrackets = id.replace(/^<|>$/g, '')
+    for (const reference of [idWithoutBrackets, `<${idWithoutBrackets}>`]) {
       expect((await replayOne(gateway, reference)).json).toMatchObject({ outcome: 'same' })
     }
   })
@@ -146,7 +146,7 @@ describe('a replay with a changed agent', () => {
 
   test('shows the new answer and its deliveries, without storing or sending', async () => {
     const sentMessages = await Promise.all([send('activitypub', 'hello'), send('email', 'hello'), send('a2a', 'hello')])
-    const before = await takeStock()
+    const stockBefore = await takeStock()
     for (const { id } of sentMessages) {
       const { json } = await replayOne(gateway, id, { use: changedModule })
       const contents = json.response.find(({ path }) => path === 'parts.0.content')
@@ -158,12 +158,12 @@ describe('a replay with a changed agent', () => {
       })
       if (json.via !== 'a2a') expect(JSON.stringify(json.wire)).toContain('In other words')
     }
-    expect(await takeStock()).toEqual(before)
+    expect(await takeStock()).toEqual(stockBefore)
   })
 
   test('changes the post that was the answer with --commit, once', async () => {
     const { id } = await send('activitypub', 'to be corrected')
-    const before = await takeStock()
+    const stockBefore = await takeStock()
     const { json } = await replayOne(gateway, id, { use: changedModule, commit: true })
     expect(json.queued).toMatchObject({ kind: 'edit', response: (await gateway.show(id)).response?.id })
     const { activity } = await gateway.simulation.fediverse.awaitActivity(
@@ -176,17 +176,17 @@ describe('a replay with a changed agent', () => {
       outcome: 'same',
       queued: { kind: 'nothing', reason: 'the answer is the same' },
     })
-    const after = await takeStock()
-    expect(after.messages).toHaveLength(before.messages.length)
-    expect(after.posts).toBe(before.posts + 1)
+    const stockAfter = await takeStock()
+    expect(stockAfter.messages).toHaveLength(stockBefore.messages.length)
+    expect(stockAfter.posts).toBe(stockBefore.posts + 1)
   })
 
   test('keeps the answer to a call with --commit', async () => {
     const { id } = await send('a2a', 'said is said')
-    const before = await gateway.show(id)
+    const recordBefore = await gateway.show(id)
     const { json } = await replayOne(gateway, id, { use: changedModule, commit: true })
     expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by a2a cannot be changed once it is sent' })
-    expect((await gateway.show(id)).response).toEqual(before.response)
+    expect((await gateway.show(id)).response).toEqual(recordBefore.response)
   })
 
   test('gives a message without an answer its first one with --commit, and no second', async () => {
@@ -328,21 +328,21 @@ describe('a replay of a turn that called another local agent', () => {
   test('reports the skipped call, which is not a different answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'a2a', to: 'courier', text: 'call:@desk@agents.test hello' })
     expect(JSON.stringify((await gateway.show(id)).response)).toContain('5 characters')
-    const before = await takeStock()
+    const stockBefore = await takeStock()
     const { json } = await replayOne(gateway, id)
     expect(json).toMatchObject({ outcome: 'same', response: [] })
     expect(json.not_called).toBe('it calls @desk@agents.test, who would get the call again; --call makes such calls')
     expect(json.answer).toBeUndefined()
-    expect((await takeStock()).messages).toHaveLength(before.messages.length)
+    expect((await takeStock()).messages).toHaveLength(stockBefore.messages.length)
   })
 
   test('repeats the call with --call', async () => {
     const { id } = await gateway.simulation.send({ via: 'a2a', to: 'courier', text: 'call:@desk@agents.test again' })
-    const before = await takeStock()
+    const stockBefore = await takeStock()
     const { json } = await replayOne(gateway, id, { call: true })
     expect(json).toMatchObject({ outcome: 'same', response: [] })
     expect(json.not_called).toBeUndefined()
-    expect((await takeStock()).messages).toHaveLength(before.messages.length + 1)
+    expect((await takeStock()).messages).toHaveLength(stockBefore.messages.length + 1)
   })
 })
 

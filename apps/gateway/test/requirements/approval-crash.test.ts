@@ -34,7 +34,7 @@ test('a gateway that dies around an approved tool call has run it at most once, 
     await gateway.start()
     await insist(url, path)
     await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
-    texts.push(setup.expectOneRing(order, setup.answersTo(objectId)[0] ?? ''))
+    texts.push(setup.expectOneRefund(order, setup.answersTo(objectId)[0] ?? ''))
   }
   expect(texts).toContain('made')
 })

@@ -14,15 +14,15 @@ import { listTraces } from '../setup/traces.ts'
 
 let swarm: SwarmGateway
 const tillFile = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
-const rings = () => {
+const readTillLines = () => {
   try {
     return readFileSync(tillFile, 'utf8').trim().split('\n')
   } catch {
     return []
   }
 }
-let before = 0
-const newRings = () => rings().slice(before)
+let countBefore = 0
+const readNewTillLines = () => readTillLines().slice(countBefore)
 
 beforeAll(async () => {
   process.env.TILL = tillFile
@@ -49,7 +49,7 @@ afterAll(async () => {
   await swarm.close()
 })
 beforeEach(() => {
-  before = rings().length
+  countBefore = readTillLines().length
 })
 
 let count = 0
@@ -123,7 +123,7 @@ test.each(agents)(
       responseSchema: { properties: { approved: { type: 'boolean' } } },
     })
     expect(find(events, 'TOOL_CALL_RESULT')).toEqual([])
-    expect(newRings()).toEqual([])
+    expect(readNewTillLines()).toEqual([])
 
     const { events: after, text } = await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
     expect(find(after, 'TOOL_CALL_START')).toEqual([])
@@ -131,7 +131,7 @@ test.each(agents)(
       { toolCallId: start?.toolCallId, content: '{"refunded":"17"}' },
     ])
     expect(text).toBe('The till says refunded:17')
-    expect(newRings()).toEqual(['begun 17', 'done 17'])
+    expect(readNewTillLines()).toEqual(['begun 17', 'done 17'])
   },
 )
 
@@ -148,7 +148,7 @@ test.each(agents)('a declined tool of %s never runs, and its model learns of it 
   const { events, text } = await run(chat, { interrupt: interrupt.id, payload: { approved: false } })
   expect(find(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'It was not allowed.' }])
   expect(text).toBe('The till says error:It was not allowed.')
-  expect(newRings()).toEqual([])
+  expect(readNewTillLines()).toEqual([])
 })
 
 interface Envelope {
@@ -205,9 +205,9 @@ test.each(agents)('further messages to %s never run an undecided call, and the m
   const otherClient = new HttpAgent({ url: chat.url, headers: chat.headers, threadId: chat.threadId })
   const { text } = await run(otherClient, 'Are you still there?')
   expect(text).toContain('It still waits to be allowed.')
-  expect(newRings()).toEqual([])
+  expect(readNewTillLines()).toEqual([])
   await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
-  expect(newRings()).toEqual(['begun 17', 'done 17'])
+  expect(readNewTillLines()).toEqual(['begun 17', 'done 17'])
 })
 
 test.each(agents)('an approval by the link in a mail lets %s continue by mail, once (E-39)', async agent => {
@@ -233,7 +233,7 @@ test.each(agents)('an approval by the link in a mail lets %s continue by mail, o
   const isAnswer = (receivedMail: (typeof mail.received)[number]) =>
     JSON.stringify(receivedMail.headers.get('from') ?? '').includes(from) && receivedMail.text?.includes(expectedText)
   await eventually(async () => mail.received.some(isAnswer))
-  expect(newRings()).toEqual(isGranted ? ['begun 17', 'done 17'] : [])
+  expect(readNewTillLines()).toEqual(isGranted ? ['begun 17', 'done 17'] : [])
 })
 
 test('a chat shows each change of speaker, and messages have their speaker’s name (W-31)', async () => {

@@ -58,28 +58,28 @@ test('a person consents to a mail on its page, and the agent continues by mail (
 
 test('a request for the link decides nothing, with any method', async () => {
   const { path } = await askByMail()
-  const before = (await gateway.messages()).length
+  const countBefore = (await gateway.messages()).length
   for (const method of ['GET', 'HEAD', 'GET', 'OPTIONS']) {
     const { status } = await fetch(gateway.url() + path, { method, headers: { 'sec-purpose': 'prefetch' } })
     expect(status).toBe(method === 'OPTIONS' ? 404 : 200)
   }
   await fetch(`${gateway.url()}${path}?decision=grant`)
   await fetch(`${gateway.url()}${path}/receipt`)
-  expect((await gateway.messages()).length).toBe(before)
+  expect((await gateway.messages()).length).toBe(countBefore)
   expect((await decide(gateway, path, 'decline')).status).toBe(200)
   expect(await awaitDecision('decided: consent_required declined by link')).toContain('said: Not agreed: Your order')
 })
 
 test('one of two simultaneous decisions counts', async () => {
   const { mail, path } = await askByMail()
-  const before = (await gateway.messages()).length
+  const countBefore = (await gateway.messages()).length
   const answers = await Promise.all(['grant', 'decline', 'grant'].map(decision => decide(gateway, path, decision)))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
   const count = async () => {
     const listedSummaries = await gateway.messages()
     return listedSummaries.every(({ state }) => state === 'answered') && listedSummaries.length
   }
-  expect(await eventually(count)).toBe(before + 1)
+  expect(await eventually(count)).toBe(countBefore + 1)
   const ofThread = () =>
     gateway.simulation.mail.received.filter(({ inReplyTo }) => inReplyTo === mail.messageId.replace(/[<>]/g, ''))
   await eventually(async () => ofThread().length > 1)
@@ -104,7 +104,7 @@ test('neither the operator nor the agent’s history sees the state and link of 
 })
 
 test('a link goes only to the person who asked, and not to those in copy', async () => {
-  const before = gateway.simulation.mail.received.length
+  const countBefore = gateway.simulation.mail.received.length
   const { mail, reply, path } = await askByMail({ cc: ['bob@nodmarc.test', 'shop@agents.test'] })
   expect(reply.envelope.to).toEqual(['alice@alice.test'])
   expect(reply.headers.get('cc')).toBeUndefined()
@@ -114,7 +114,9 @@ test('a link goes only to the person who asked, and not to those in copy', async
   expect(answers.map(({ envelope }) => envelope.to)).toEqual([['alice@alice.test']])
   await decide(gateway, path, 'grant')
   await eventually(async () =>
-    gateway.simulation.mail.received.slice(before).some(({ envelope }) => envelope.to.includes('bob@nodmarc.test')),
+    gateway.simulation.mail.received
+      .slice(countBefore)
+      .some(({ envelope }) => envelope.to.includes('bob@nodmarc.test')),
   )
 })
 

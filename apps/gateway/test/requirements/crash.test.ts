@@ -22,14 +22,14 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-interface Listed {
+interface MessagePage {
   readonly items: readonly { readonly id: string; readonly state: string }[]
 }
 
-async function listMessages(): Promise<Listed['items']> {
+async function listMessages(): Promise<MessagePage['items']> {
   const headers = { authorization: `Bearer ${operatorToken}` }
   const answer = await fetch(`${url}/operator/api/messages?limit=500`, { headers })
-  return ((await answer.json()) as Listed).items
+  return ((await answer.json()) as MessagePage).items
 }
 
 const answersTo = (objectId: string) =>
@@ -41,13 +41,13 @@ const answersTo = (objectId: string) =>
 test('a gateway that dies during a decision makes it once, and the agent learns of it once (MN-7.2)', {
   timeout: 240_000,
 }, async () => {
-  const queries: string[] = []
+  const objectIds: string[] = []
   for (const delayMs of delays) {
     const text = 'consent please'
     const { objectId } = await simulation.fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'direct' })
     const { activity } = await simulation.fediverse.awaitReply(objectId, 30_000)
     const path = findActionPath(JSON.stringify(activity.object))
-    queries.push(objectId)
+    objectIds.push(objectId)
     const pendingResponse = decide({ url: () => url }, path, 'grant').catch(() => undefined)
     // The delays range from before the request is read to after the agent has answered.
     await new Promise(resolve => setTimeout(resolve, delayMs))
@@ -57,7 +57,7 @@ test('a gateway that dies during a decision makes it once, and the agent learns 
     await insist(url, path)
     expect((await decide({ url: () => url }, path, 'decline')).status).toBe(409)
   }
-  for (const objectId of queries) {
+  for (const objectId of objectIds) {
     await eventually(async () => answersTo(objectId).length > 0, 30_000)
     expect(new Set(answersTo(objectId).map(({ activity: { id } }) => id)).size).toBe(1)
   }

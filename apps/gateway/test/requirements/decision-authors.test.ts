@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
-import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
+import type { OperatorGateway, WaitingRequirement } from '../setup/operator-gateway.ts'
 import { evesToken, newName, openChat, openOperatorGateway, runChat, tillAgents } from '../setup/operator-gateway.ts'
 import { annsToken } from '../setup/swarm-gateway.ts'
 
@@ -16,7 +16,7 @@ afterAll(() => setup.close())
 type Row = Readonly<Record<string, unknown>>
 const gateway = () => setup.swarm.gateway
 
-async function exportAs(format: string, waiting: Waiting): Promise<readonly Row[]> {
+async function exportAs(format: string, waiting: WaitingRequirement): Promise<readonly Row[]> {
   const query = new URLSearchParams({ format, thread: `urn:postern:resolution:${waiting.id}` })
   return (await setup.swarm.operate<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
 }

@@ -7,7 +7,7 @@ import { openWebGateway } from '../setup/web-gateway.ts'
 
 // These tests let an agent's code ask an operator: the operator reads the question, and the sender learns only that they must wait.
 
-const waits = 'A person has to allow this first.'
+const waitingText = 'A person has to allow this first.'
 
 let web: WebGateway
 let gateway: TestGateway
@@ -17,14 +17,14 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-interface Waiting {
+interface WaitingRequirement {
   readonly id: string
 }
 
 /** Grants the open requirement. Resolves to everything that the gateway sent to the operator. */
 async function grantWaiting(): Promise<string> {
   const [open] = await eventually(async () => {
-    const { items } = await gateway.ask<{ items: readonly Waiting[] }>('/requirements?state=open')
+    const { items } = await gateway.ask<{ items: readonly WaitingRequirement[] }>('/requirements?state=open')
     return items.length > 0 && items
   })
   const text = JSON.stringify(await gateway.ask(`/requirements/${open?.id}`))
@@ -37,7 +37,7 @@ async function grantWaiting(): Promise<string> {
 test.each(['activitypub', 'email', 'a2a'] as const)('the sender of a message by %s learns that it waits', async via => {
   const { id } = await gateway.simulation.send({ via, to: 'chat', text: 'doubt', timeoutMs: 30_000 })
   const { response } = await gateway.show(id)
-  expect(JSON.stringify(response)).toContain(waits)
+  expect(JSON.stringify(response)).toContain(waitingText)
   expect(JSON.stringify(response)).not.toMatch(/fraud/i)
   expect(await grantWaiting()).toContain('Refund 500 to this fraud?')
   const decisionSummary = await eventually(async () =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
-import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
+import type { OperatorGateway, WaitingRequirement } from '../setup/operator-gateway.ts'
 import {
   describeShop,
   eve,
@@ -26,14 +26,14 @@ beforeAll(async () => {
   await setup.swarm.gateway.restart(seconds(5))
 })
 afterAll(() => setup.close())
-beforeEach(() => void setup.takeRings())
+beforeEach(() => void setup.readNewTillLines())
 
 const late = 'Nobody allowed it in time.'
 const gateway = () => setup.swarm.gateway
 
-async function listOpen(): Promise<readonly Waiting[]> {
+async function listOpen(): Promise<readonly WaitingRequirement[]> {
   const path = '/requirements?state=open&approver=operator'
-  return (await setup.swarm.operate<{ items: readonly Waiting[] }>(path)).items
+  return (await setup.swarm.operate<{ items: readonly WaitingRequirement[] }>(path)).items
 }
 
 test.each(tillAgents)(
@@ -42,7 +42,7 @@ test.each(tillAgents)(
     const { objectId, waiting } = await setup.askForRefund(agent)
     await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
     expect(await listOpen()).toEqual([])
-    expect(await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)).toMatchObject({
+    expect(await setup.swarm.operate<WaitingRequirement>(`/requirements/${waiting.id}`)).toMatchObject({
       state: 'expired',
       resolver: { method: 'timeout' },
       resolved_at: expect.stringMatching(/Z$/),
@@ -56,7 +56,7 @@ test.each(tillAgents)(
     await gateway().restart()
     await eventually(async () => (await gateway().deliveries()).every(({ state }) => state === 'sent'))
     expect(setup.answersTo(objectId).filter(answer => answer.includes(late))).toHaveLength(1)
-    expect(setup.takeRings()).toEqual([])
+    expect(setup.readNewTillLines()).toEqual([])
   },
 )
 
@@ -93,7 +93,9 @@ test.concurrent.each(tillAgents)(
     const events = await runChat(chat, [{ interruptId: id, status: 'cancelled' }])
     expect(outcomeOf(events).type).toBe('success')
     expect(String(chat.messages.at(-1)?.content)).toContain(late)
-    expect(await setup.swarm.operate<Waiting>(`/requirements/${id}`)).toMatchObject({ resolver: { method: 'timeout' } })
+    expect(await setup.swarm.operate<WaitingRequirement>(`/requirements/${id}`)).toMatchObject({
+      resolver: { method: 'timeout' },
+    })
   },
 )
 
@@ -110,15 +112,15 @@ test('a gateway that was off at a deadline reports it after its start', async ()
 test('a sender who lost access learns nothing, and nothing waits', async () => {
   await gateway().restart(seconds(8))
   const { objectId, waiting } = await setup.askForRefund('shop')
-  const before = setup.answersTo(objectId).length
+  const countBefore = setup.answersTo(objectId).length
   const deny = [{ method: 'urn:mentionable:auth:ap-http-signature:v0.1' }]
   await gateway().restart({
     ...seconds(5),
     agents: { shop: { ...describeShop(setup), deny } },
     default_agent: 'shop',
   })
-  await eventually(async () => (await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)).resolver)
+  await eventually(async () => (await setup.swarm.operate<WaitingRequirement>(`/requirements/${waiting.id}`)).resolver)
   expect(await listOpen()).toEqual([])
   expect(JSON.stringify(await gateway().messages())).not.toContain(waiting.id)
-  expect(setup.answersTo(objectId)).toHaveLength(before)
+  expect(setup.answersTo(objectId)).toHaveLength(countBefore)
 })

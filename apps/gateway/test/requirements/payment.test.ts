@@ -97,14 +97,14 @@ test('a receipt continues the task once, and a repeated call gets the same answe
   expect(retried.task?.id).toBe(response.task?.id)
   expect(wordsOf(retried)).toBe(wordsOf(paidResponse))
 
-  const before = await countMessages()
+  const countBefore = await countMessages()
   const contextId = response.task?.contextId ?? ''
   const replayed = await payTask(response, receipt, { taskId: undefined, contextId })
   expect(replayed).toMatchObject({
     status: 403,
     error: { violations: [{ field: field('in_reply_to_state'), description: 'has been used already' }] },
   })
-  expect(await countMessages()).toBe(before)
+  expect(await countMessages()).toBe(countBefore)
 
   const { message } = await gateway.show('paying-1')
   expect(message.policy_resolution).toMatchObject({ outcome: 'granted', receipt: { provider: issuer } })
@@ -128,13 +128,13 @@ describe('the gateway refuses a receipt, and the requirement stays open,', () =>
     ['no jti', { jti: undefined }, 200, 'jti', 'is missing or not well formed'],
   ])('when it is for %s', async (_, changes, status, name, description) => {
     const response = await askToPay()
-    const before = await countMessages()
+    const countBefore = await countMessages()
     const refusal = await payTask(response, signReceipt(policyOf(response), changes))
     expect(refusal).toMatchObject({
       status,
       error: { message: `Cannot take receipt: ${name} ${description}`, violations: [{ field: name, description }] },
     })
-    expect(await countMessages()).toBe(before)
+    expect(await countMessages()).toBe(countBefore)
     const paidResponse = await payTask(response, signReceipt(policyOf(response), { amount: '4.5' }))
     expect(paidResponse.task?.status.state).toBe('TASK_STATE_COMPLETED')
   })
@@ -192,11 +192,11 @@ describe('a decision', () => {
   test('is unknown to a caller for a requirement of another principal', async () => {
     const response = await askToPay()
     const receipt = signReceipt(policyOf(response))
-    const before = await countMessages()
+    const countBefore = await countMessages()
     const stolen = await payTask(response, receipt, { taskId: undefined, sub: 'mallory' })
     expect(stolen).toMatchObject(refusal('is not known'))
     expect(await payTask(response, receipt, { sub: 'mallory' })).toMatchObject({ error: { message: 'Task not found' } })
-    expect(await countMessages()).toBe(before)
+    expect(await countMessages()).toBe(countBefore)
   })
 
   test('needs a caller with credentials', async () => {
@@ -277,11 +277,11 @@ test('a person pays at the provider and returns, while a click alone pays nothin
   expect((await decide(gateway, path, 'whatever')).status).toBe(400)
 
   const receipt = signReceipt(policy)
-  const back = `${gateway.url()}${path}/receipt?${new URLSearchParams({ receipt })}`
-  expect((await fetch(back, { method: 'HEAD', redirect: 'manual' })).status).toBe(200)
-  const returnedResponse = await fetch(back, { redirect: 'manual' })
+  const receiptUrl = `${gateway.url()}${path}/receipt?${new URLSearchParams({ receipt })}`
+  expect((await fetch(receiptUrl, { method: 'HEAD', redirect: 'manual' })).status).toBe(200)
+  const returnedResponse = await fetch(receiptUrl, { redirect: 'manual' })
   expect([returnedResponse.status, returnedResponse.headers.get('location')]).toEqual([303, gatewayOrigin + path])
-  expect((await fetch(back, { redirect: 'manual' })).status).toBe(303)
+  expect((await fetch(receiptUrl, { redirect: 'manual' })).status).toBe(303)
   expect(await (await fetch(gateway.url() + path)).text()).toContain('<h1>Paid</h1>')
   const state = async () => {
     const { task } = await callShop(gateway, 'GetTask', { id: response.task?.id })

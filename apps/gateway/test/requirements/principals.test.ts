@@ -103,12 +103,12 @@ test('three spellings of a name are three people with separate limits, and forge
   const listSenders = async () =>
     (await swarm.gateway.messages()).filter(({ sender }) => sender.endsWith(`@${host}`)).map(({ sender }) => sender)
   expect(new Set((await listSenders()).map(sender => sender.toLowerCase())).size).toBe(3)
-  const forgotten = await fetch(`${swarm.gateway.url()}/operator/api/people/forget`, {
+  const forgetResponse = await fetch(`${swarm.gateway.url()}/operator/api/people/forget`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
     body: JSON.stringify({ address: `@ann@${host}`, via: 'a2a' }),
   })
-  expect(await forgotten.json()).toMatchObject({ messages: 2 })
+  expect(await forgetResponse.json()).toMatchObject({ messages: 2 })
   expect(new Set(await listSenders())).toEqual(
     new Set([expect.stringMatching(/^@ann-.+~/), expect.stringMatching(/^@ann-.+~/)]),
   )

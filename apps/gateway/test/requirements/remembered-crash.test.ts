@@ -46,7 +46,7 @@ test('the store commits a decision and its memory together, or neither (E-39)', 
     // A decision that was not durable is made again here, for this call only.
     await insist(url, path)
     await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
-    setup.expectOneRing(String(100 + round), setup.answersTo(objectId)[0] ?? '')
+    setup.expectOneRefund(String(100 + round), setup.answersTo(objectId)[0] ?? '')
     const { items: requirements } = await operate<{ items: readonly { id: string }[] }>('/requirements')
     const { message } = await operate<MessageRecord>(`/messages/urn:postern:resolution:${requirements[0]?.id}`)
     const storedDecisions = await listKept()
@@ -71,7 +71,7 @@ test('a remembered permission runs a tool at most once if the gateway dies aroun
     await gateway.kill()
     await gateway.start()
     await eventually(async () => setup.answersTo(question.objectId).length > 0, 60_000)
-    texts.push(setup.expectOneRing(String(order), setup.answersTo(question.objectId)[0] ?? ''))
+    texts.push(setup.expectOneRefund(String(order), setup.answersTo(question.objectId)[0] ?? ''))
   }
   expect(texts).toContain('made')
 })

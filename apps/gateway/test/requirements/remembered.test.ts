@@ -20,7 +20,7 @@ import { listTraces } from '../setup/traces.ts'
 const bobsToken = 'token-of-bob-for-the-tests'
 const tillFile = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 let swarm: SwarmGateway
-let rung = 0
+let readLineCount = 0
 
 beforeAll(async () => {
   process.env.TILL = tillFile
@@ -62,15 +62,15 @@ afterAll(async () => {
   process.env.TILL = ''
   await swarm.close()
 })
-beforeEach(() => void takeRings())
+beforeEach(() => void readNewTillLines())
 
 /** Returns the lines that the till has recorded since the last call. */
-function takeRings(): readonly string[] {
+function readNewTillLines(): readonly string[] {
   try {
-    const rings = readFileSync(tillFile, 'utf8').trim().split('\n')
-    const newRings = rings.slice(rung)
-    rung = rings.length
-    return newRings
+    const tillLines = readFileSync(tillFile, 'utf8').trim().split('\n')
+    const newLines = tillLines.slice(readLineCount)
+    readLineCount = tillLines.length
+    return newLines
   } catch {
     return []
   }
@@ -105,11 +105,11 @@ async function openTill({ agent, token = annsToken }: ChatPlan) {
   }
 }
 
-type Shown = Pick<ListedDecision, 'id' | 'tool' | 'policy' | 'scope' | 'address'>
+type ShownApproval = Pick<ListedDecision, 'id' | 'tool' | 'policy' | 'scope' | 'address'>
 
 async function ask(token: string, url: string, method = 'GET') {
   const answer = await fetch(url, { method, headers: { authorization: `Bearer ${token}` } })
-  const body = (await answer.json()) as { readonly approvals?: readonly Shown[]; readonly detail?: string }
+  const body = (await answer.json()) as { readonly approvals?: readonly ShownApproval[]; readonly detail?: string }
   return { status: answer.status, ...body }
 }
 
@@ -137,7 +137,7 @@ test.each(agents)(
     const { events, said: next, outcome } = await till.run('refund order 18, please')
     expect([next, outcome.type]).toEqual(['The till says refunded:18', 'success'])
     expect(findEvents(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: '{"refunded":"18"}' }])
-    expect(takeRings()).toEqual(['begun 17', 'done 17', 'begun 18', 'done 18'])
+    expect(readNewTillLines()).toEqual(['begun 17', 'done 17', 'begun 18', 'done 18'])
 
     const otherTill = await openTill({ agent })
     expect((await otherTill.run('refund order 19, please')).outcome.type).toBe('interrupt')
@@ -148,7 +148,7 @@ test.each(agents)(
     })
     expect(await listOwn(agent)).toEqual([])
     expect((await till.run('refund order 20, please')).outcome.type).toBe('interrupt')
-    expect(takeRings()).toEqual([])
+    expect(readNewTillLines()).toEqual([])
   },
 )
 
@@ -160,7 +160,7 @@ test.each(agents)(
     await swarm.gateway.restart()
     const laterTill = await openTill({ agent })
     expect((await laterTill.run('refund order 21, please')).said).toBe('The till says refunded:21')
-    expect(takeRings()).toEqual(['begun 17', 'done 17', 'begun 21', 'done 21'])
+    expect(readNewTillLines()).toEqual(['begun 17', 'done 17', 'begun 21', 'done 21'])
     const bob = await openTill({ agent, token: bobsToken })
     expect((await bob.run('refund order 22, please')).outcome.type).toBe('interrupt')
     expect(await listOwn(agent, bobsToken)).toEqual([])
@@ -173,7 +173,7 @@ test.each(agents)(
     const unknown = await ask(annsToken, urlOf(agent, `approvals/${'0'.repeat(32)}`), 'DELETE')
     expect(unknown.status).toBe(404)
     expect(await listOwn(agent)).toHaveLength(1)
-    expect(takeRings()).toEqual([])
+    expect(readNewTillLines()).toEqual([])
     await revokeAll(agent)
   },
 )
@@ -188,7 +188,7 @@ test.each(agents)(
       'success',
       'The till says error:It was not allowed: it was refused before, for all such calls, and nobody is asked again.',
     ])
-    expect(takeRings()).toEqual([])
+    expect(readNewTillLines()).toEqual([])
     expect(await listOwn(agent)).toMatchObject([{ policy: 'forbidden', scope: 'always' }])
     await revokeAll(agent)
     expect((await till.run('refund order 24, please')).outcome.type).toBe('interrupt')
@@ -217,7 +217,7 @@ test('a decision with an invalid or unoffered scope decides nothing', async () =
     expect(outcome.type).toBe('RUN_ERROR')
     expect(await swarm.operate(`/requirements/${interrupt.id}`)).toMatchObject({ state: 'open' })
   }
-  expect(takeRings()).toEqual([])
+  expect(readNewTillLines()).toEqual([])
 })
 
 const post = (path: string, form: Readonly<Record<string, string>>) =>
@@ -233,8 +233,11 @@ test('a person can make and withdraw a permanent decision on the page of a mail 
   const page = await (await fetch(swarm.gateway.url() + path)).text()
   expect(page).toContain('value="conversation"')
   expect(page).toContain('value="always"')
-  const wrong = await post(path, { decision: 'grant', remember: 'forever' })
-  expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('&quot;remember&quot; must be')])
+  const invalidResponse = await post(path, { decision: 'grant', remember: 'forever' })
+  expect([invalidResponse.status, await invalidResponse.text()]).toEqual([
+    400,
+    expect.stringContaining('&quot;remember&quot; must be'),
+  ])
   const decisionResponse = await post(path, { decision: 'grant', remember: 'always' })
   expect([decisionResponse.status, await decisionResponse.text()]).toEqual([
     200,
@@ -242,7 +245,7 @@ test('a person can make and withdraw a permanent decision on the page of a mail 
   ])
   await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:m1')))
   expect(await write('order m2, please')).toContain('refunded:m2')
-  expect(takeRings()).toEqual(['begun m1', 'done m1', 'begun m2', 'done m2'])
+  expect(readNewTillLines()).toEqual(['begun m1', 'done m1', 'begun m2', 'done m2'])
 
   const secondResponse = await post(path, { decision: 'ask_again' })
   expect([secondResponse.status, await secondResponse.text()]).toEqual([
@@ -252,7 +255,7 @@ test('a person can make and withdraw a permanent decision on the page of a mail 
   expect(await (await fetch(swarm.gateway.url() + path)).text()).not.toContain('ask_again')
   expect(await write('order m3, please')).toContain('/actions/')
   expect((await post(`/actions/${'A'.repeat(43)}`, { decision: 'ask_again' })).status).toBe(404)
-  expect(takeRings()).toEqual([])
+  expect(readNewTillLines()).toEqual([])
 })
 
 const openTo = ['from', 'subject', 'date', 'message-id']
@@ -291,7 +294,7 @@ test('a decision does not count for those who write under its author’s name', 
   const byList = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q3, please', headers: list })
   await eventually(async () => (await swarm.gateway.messages()).some(({ id }) => id === byList.mail.messageId))
   expect((await mail.deliver({ from, to: 'shop@agents.test', text: 'order q4, please' })).answer).toBe(250)
-  await eventually(async () => takeRings().includes('done q4'))
+  await eventually(async () => readNewTillLines().includes('done q4'))
   expect(readFileSync(tillFile, 'utf8')).not.toMatch(/q[23]/)
   await revokeAll('shop')
 })
@@ -309,7 +312,7 @@ test('a person can make a permanent decision by the link of a direct fediverse p
     fediverse.received.some(activity => JSON.stringify(activity.activity).includes('refunded:f1')),
   )
   expect(await write('order f2, please')).toContain('refunded:f2')
-  expect(takeRings()).toEqual(['begun f1', 'done f1', 'begun f2', 'done f2'])
+  expect(readNewTillLines()).toEqual(['begun f1', 'done f1', 'begun f2', 'done f2'])
   await revokeAll('shop')
 })
 
@@ -340,7 +343,7 @@ test('an A2A caller can decide for one context or for all (E-39)', async () => {
   const otherResponse = await askShop(gateway, 'order a4, please', { sub: 'dave' })
   expect(otherResponse.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   expect(wordsOf(otherResponse)).toContain('Give 20.00 back for order a4?')
-  expect(takeRings()).toEqual(['begun a1', 'done a1', 'begun a2', 'done a2'])
+  expect(readNewTillLines()).toEqual(['begun a1', 'done a1', 'begun a2', 'done a2'])
   await revokeAll('shop')
 })
 
@@ -364,12 +367,12 @@ test('an operator’s decision counts for later calls of the same tool, but not 
     'Cannot decide: "remember" must be one of once, conversation, always',
   ])
   expect(await decide({ outcome: 'granted', remember: 'always' })).toEqual([200, undefined])
-  await eventually(async () => takeRings().includes('done o1'))
+  await eventually(async () => readNewTillLines().includes('done o1'))
   const laterTill = await openTill({ agent: 'vault' })
   expect((await laterTill.run('refund order o2, please')).said).toBe('The till says refunded:o2')
   const bob = await openTill({ agent: 'vault', token: bobsToken })
   expect((await bob.run('refund order o3, please')).outcome.type).toBe('interrupt')
-  expect(takeRings()).toEqual(['begun o2', 'done o2'])
+  expect(readNewTillLines()).toEqual(['begun o2', 'done o2'])
 
   // The decision is the operator's: the person it concerns can neither see nor end it.
   const [storedDecision] = await listAll('vault')

@@ -12,11 +12,14 @@ import { openWebGateway } from '../setup/web-gateway.ts'
 
 // These tests let an operator rerun a turn that failed after its requirement was decided.
 
-const failing = { use: '../agents/asking/failing-refund.ts' }
+const failingAgent = { use: '../agents/asking/failing-refund.ts' }
 let web: WebGateway
 let gateway: TestGateway
 beforeAll(async () => {
-  web = await openWebGateway({}, { agents: { desk: failing, chat: failing, shop: failing }, default_agent: 'chat' })
+  web = await openWebGateway(
+    {},
+    { agents: { desk: failingAgent, chat: failingAgent, shop: failingAgent }, default_agent: 'chat' },
+  )
   gateway = web.gateway
 })
 afterAll(() => web.close())
@@ -48,8 +51,8 @@ async function rerunAnswered(id: string): Promise<MessageRecord> {
     return shownRecord.state === 'answered' && shownRecord
   })
   expect(record.response?.parts).toMatchObject([{ content: 'Paid back, as it was granted.' }])
-  const secondReplay = await rerun(id)
-  expect([secondReplay.status, secondReplay.json.detail]).toEqual([
+  const secondRerun = await rerun(id)
+  expect([secondRerun.status, secondRerun.json.detail]).toEqual([
     403,
     'Cannot run again: the turn of its decision has not failed',
   ])
@@ -57,7 +60,7 @@ async function rerunAnswered(id: string): Promise<MessageRecord> {
 }
 
 /** Reruns the decided turn with the command, and returns its output. */
-async function printOf(id: string): Promise<string> {
+async function printRerun(id: string): Promise<string> {
   const lines: string[] = []
   const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
@@ -95,14 +98,14 @@ test('a chat has the answer in its history after its decided turn runs again', a
 test('the operator learns that the caller of an ended task cannot get the answer', async () => {
   const { task } = await askShop(gateway, 'My money back, please')
   const id = await failDecided()
-  expect(await printOf(id)).toContain('a caller who waits for it hears nothing')
-  const after = await callShop(gateway, 'GetTask', { id: task?.id })
-  expect(after.task?.status.state).toBe('TASK_STATE_FAILED')
+  expect(await printRerun(id)).toContain('a caller who waits for it hears nothing')
+  const laterTask = await callShop(gateway, 'GetTask', { id: task?.id })
+  expect(laterTask.task?.status.state).toBe('TASK_STATE_FAILED')
 })
 
 test('the operator gets no such note for a chat, whose history has the answer', async () => {
   await web.say('My money back, please', { threadId: 'noted', id: 'noted-1' })
-  expect(await printOf(await failDecided())).toMatch(/runs again as #\d+$/)
+  expect(await printRerun(await failDecided())).toMatch(/runs again as #\d+$/)
   await eventually(async () => JSON.stringify(await web.readHistory('noted')).includes('Paid back, as it was granted.'))
 })
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-interface Listed {
+interface RequirementRow {
   readonly via: string
   readonly resolved_at?: string
 }
@@ -65,7 +65,7 @@ test('a person on the fediverse hears nothing about an expired question', async 
   const listedRequirement = await eventually(async () => {
     const headers = { authorization: `Bearer ${operatorToken}` }
     const answer = await fetch(`${gateway.url()}/operator/api/requirements?state=expired`, { headers })
-    const { items } = (await answer.json()) as { readonly items: readonly Listed[] }
+    const { items } = (await answer.json()) as { readonly items: readonly RequirementRow[] }
     return items.find(({ via, resolved_at }) => via === 'activitypub' && resolved_at !== undefined)
   })
   expect(listedRequirement).toMatchObject({ resolver: { method: 'timeout' } })

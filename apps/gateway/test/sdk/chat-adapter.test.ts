@@ -66,7 +66,7 @@ beforeAll(async () => {
   bot.onSubscribedMessage(async (thread, message) => {
     await answer(thread, message)
     const texts: string[] = []
-    for await (const allMessage of thread.allMessages) texts.push(allMessage.text)
+    for await (const threadMessage of thread.allMessages) texts.push(threadMessage.text)
     await thread.post(`known: ${texts.length}`)
   })
 }, 60_000)
@@ -139,8 +139,8 @@ describe('a bot of Chat SDK', () => {
   })
 })
 
-test.each([' ', 'whsec_', 'whsec_%%%'])('the adapter refuses to start with the secret %j', empty => {
-  expect(() => createPosternAdapter({ secret: empty })).toThrow(
+test.each([' ', 'whsec_', 'whsec_%%%'])('the adapter refuses to start with the secret %j', invalidSecret => {
+  expect(() => createPosternAdapter({ secret: invalidSecret })).toThrow(
     'The secret of the webhook agent must be some text, or "whsec_" followed by base64',
   )
 })
@@ -150,23 +150,23 @@ test.each([
   [-290, false],
   [290, false],
   [310, true],
-])('the adapter accepts a valid signature only within five minutes: at %i s', async (shift, isRefused) => {
+])('the adapter accepts a valid signature only within five minutes: at %i s', async (shiftSeconds, isRefused) => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const [at, body] = [String(Math.trunc(Date.now() / 1000) + shift), '{}']
+  const [timestamp, body] = [String(Math.trunc(Date.now() / 1000) + shiftSeconds), '{}']
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
-  const octets = createHmac('sha256', key).update(`1.${at}.${body}`).digest('base64')
-  const headers = { 'webhook-id': '1', 'webhook-timestamp': at, 'webhook-signature': `v1,${octets}` }
+  const digest = createHmac('sha256', key).update(`1.${timestamp}.${body}`).digest('base64')
+  const headers = { 'webhook-id': '1', 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${digest}` }
   const { status } = await fetch(url, { method: 'POST', headers, body })
   expect(status === 401).toBe(isRefused)
 })
 
 test('the adapter accepts only the scheme v1, even with valid bytes', async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const [at, body] = [String(Math.trunc(Date.now() / 1000)), '{}']
+  const [timestamp, body] = [String(Math.trunc(Date.now() / 1000)), '{}']
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
-  const octets = createHmac('sha256', key).update(`1.${at}.${body}`).digest('base64')
-  for (const signature of [`v2,${octets}`, octets, `v1a,${octets}`]) {
-    const headers = { 'webhook-id': '1', 'webhook-timestamp': at, 'webhook-signature': signature }
+  const digest = createHmac('sha256', key).update(`1.${timestamp}.${body}`).digest('base64')
+  for (const signature of [`v2,${digest}`, digest, `v1a,${digest}`]) {
+    const headers = { 'webhook-id': '1', 'webhook-timestamp': timestamp, 'webhook-signature': signature }
     expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(401)
   }
 })

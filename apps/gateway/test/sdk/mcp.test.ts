@@ -12,36 +12,36 @@ import { startGateway } from '../../src/testing/index.ts'
 // These tests use the official client, and the program as a coding agent starts it: with the address and the token, and without a configuration.
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
-const otherFolder = mkdtempSync(join(tmpdir(), 'postern-mcp-'))
+const gatewayFolder = mkdtempSync(join(tmpdir(), 'postern-mcp-'))
 let gateway: StartedGateway
 let client: Client
 
 function connect(url: string): Promise<Client> {
-  return connectIn(otherFolder, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: gateway.token })
+  return connectIn(gatewayFolder, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: gateway.token })
 }
 
 async function connectIn(cwd: string, environment: Readonly<Record<string, string>> = {}): Promise<Client> {
-  const connecting = new Client({ name: 'coding-agent', version: '1.0.0' })
+  const newClient = new Client({ name: 'coding-agent', version: '1.0.0' })
   const env = { PATH: process.env.PATH ?? '', ...environment }
-  await connecting.connect(new StdioClientTransport({ command: process.execPath, args: [program, 'mcp'], cwd, env }), {
+  await newClient.connect(new StdioClientTransport({ command: process.execPath, args: [program, 'mcp'], cwd, env }), {
     timeout: 60_000,
   })
-  return connecting
+  return newClient
 }
 
 beforeAll(async () => {
   const agents = { echo: { use: 'builtin:echo' }, closed: { use: 'builtin:echo', allow: [] } } as const
-  gateway = await startGateway({ folder: otherFolder, settings: { agents }, log: 'silent' })
+  gateway = await startGateway({ folder: gatewayFolder, settings: { agents }, log: 'silent' })
   client = await connect(gateway.url)
 }, 60_000)
 afterAll(async () => {
   await client?.close()
   await gateway?.stop()
-  rmSync(otherFolder, { recursive: true, force: true })
+  rmSync(gatewayFolder, { recursive: true, force: true })
 })
 
-async function call(name: string, input: object = {}, by = client): Promise<CallToolResult> {
-  return (await by.callTool({ name, arguments: { ...input } })) as CallToolResult
+async function call(name: string, input: object = {}, mcpClient = client): Promise<CallToolResult> {
+  return (await mcpClient.callTool({ name, arguments: { ...input } })) as CallToolResult
 }
 
 function textOf({ content }: CallToolResult): string {
@@ -117,11 +117,15 @@ test('the server lists and shows a sent message, and why names its outcome', { t
 })
 
 test('a coding agent can send files by their paths', { timeout: 60_000 }, async () => {
-  const path = join(otherFolder, 'plan.csv')
+  const path = join(gatewayFolder, 'plan.csv')
   writeFileSync(path, 'day,hour')
   const { reply } = await ask('send_test_message', { via: 'a2a', to: 'echo', text: 'See there.', files: [path] })
   expect(reply.text).toContain('plan.csv, text/csv')
-  const failedCall = await call('send_test_message', { via: 'a2a', to: 'echo', files: [join(otherFolder, 'none.csv')] })
+  const failedCall = await call('send_test_message', {
+    via: 'a2a',
+    to: 'echo',
+    files: [join(gatewayFolder, 'none.csv')],
+  })
   expect(textOf(failedCall)).toMatch(/cannot read the file ".*none\.csv": it does not exist/)
 })
 
@@ -159,21 +163,21 @@ test('a tool reports a gateway that does not answer, and the server continues', 
 test('tools open no agent when no gateway runs on the data', {
   timeout: 60_000,
 }, async () => {
-  const folder = join(otherFolder, 'stopped')
-  const openedFolder = join(folder, 'opened')
+  const folder = join(gatewayFolder, 'stopped')
+  const markerPath = join(folder, 'opened')
   mkdirSync(folder)
   const agent = `import { writeFileSync } from 'node:fs'
-    writeFileSync(${JSON.stringify(openedFolder)}, '')
+    writeFileSync(${JSON.stringify(markerPath)}, '')
     export const handle = () => 'hello'`
   writeFileSync(join(folder, 'agent.mjs'), agent)
   const config = { dev: true, origin: 'https://agents.test', data: 'data', agents: { echo: { use: './agent.mjs' } } }
   writeFileSync(join(folder, 'postern.config.json'), JSON.stringify(config))
-  const stopped = await connectIn(folder)
+  const stoppedClient = await connectIn(folder)
   for (const [name, args] of [
     ['status', {}],
     ['change_delivery', { id: '1', action: 'retry' }],
   ] as const)
-    expect(textOf(await call(name, args, stopped))).toMatch(/^No gateway runs here/)
-  expect([existsSync(openedFolder), existsSync(join(folder, 'data'))]).toEqual([false, false])
-  await stopped.close()
+    expect(textOf(await call(name, args, stoppedClient))).toMatch(/^No gateway runs here/)
+  expect([existsSync(markerPath), existsSync(join(folder, 'data'))]).toEqual([false, false])
+  await stoppedClient.close()
 })

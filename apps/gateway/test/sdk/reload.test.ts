@@ -81,9 +81,9 @@ function openChat(token = findGateway().token): Promise<Response> {
 
 /** Writes a module, and waits until the gateway logs the result. */
 async function change(name: string, text: string, pattern: RegExp): Promise<void> {
-  const before = output.length
+  const outputLength = output.length
   write(name, text)
-  await vi.waitFor(() => expect(output.slice(before)).toMatch(pattern), { timeout: 50_000, interval: 50 })
+  await vi.waitFor(() => expect(output.slice(outputLength)).toMatch(pattern), { timeout: 50_000, interval: 50 })
 }
 
 test('postern dev reloads an agent when a module that it imports changes', async () => {
@@ -94,10 +94,13 @@ test('postern dev reloads an agent when a module that it imports changes', async
 
 test('postern dev notices every save of an editor that renames a new file over the old one', async () => {
   for (const text of ['renamed once', 'renamed twice', 'renamed three times']) {
-    const before = output.length
+    const outputLength = output.length
     write('words.ts.tmp', `export const words: string = '${text}'\n`)
     renameSync(join(folder, 'words.ts.tmp'), join(folder, 'words.ts'))
-    await vi.waitFor(() => expect(output.slice(before)).toMatch(/agents reloaded/), { timeout: 50_000, interval: 50 })
+    await vi.waitFor(() => expect(output.slice(outputLength)).toMatch(/agents reloaded/), {
+      timeout: 50_000,
+      interval: 50,
+    })
     expect(await ask()).toBe(text)
   }
   await change('words.ts', "export const words: string = 'second'\n", /agents reloaded/)

@@ -31,7 +31,7 @@ export function createGatewayProcess(
   configPath: string,
   { preload, command = ['start'] }: ProcessOptions = {},
 ): GatewayProcess {
-  const texts = [...(preload === undefined ? [] : ['--import', preload]), program, ...command, '--config', configPath]
+  const args = [...(preload === undefined ? [] : ['--import', preload]), program, ...command, '--config', configPath]
   let child: ChildProcess | undefined
   let output = ''
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
@@ -44,7 +44,7 @@ export function createGatewayProcess(
   }
   return {
     async start() {
-      child = spawn(process.execPath, texts, { stdio: ['ignore', 'pipe', 'pipe'] })
+      child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
       output = ''
       for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (output += String(chunk)))
       await untilListening(child)

@@ -44,7 +44,7 @@ export function describeTestConfig(
   const { dns, loopback } = simulation.network
   const servers = { submit: simulation.mail.submit, issuers: [simulation.a2a.issuerConfig] }
   const access = { dns, loopback, origin: gatewayOrigin, ...servers, secret: testIntakeSecret }
-  const own = {
+  const testSettings = {
     listen: { port: 0 },
     data: dataDir,
     operator_token: operatorToken,
@@ -53,7 +53,7 @@ export function describeTestConfig(
     delivery: { retry_after: 0.2 },
     ...overrides,
   }
-  return fillAll(fillAll(own, devDefaults), simulatedDefaults(access))
+  return fillAll(fillAll(testSettings, devDefaults), simulatedDefaults(access))
 }
 
 /** Opens a whole gateway in this process, and a simulation around it, on loopback sockets. */

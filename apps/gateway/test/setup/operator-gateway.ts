@@ -18,7 +18,7 @@ export const evesToken = 'token-of-eve-for-the-tests'
 export const tillAgents = ['shop', 'desk'] as const
 type TillAgent = (typeof tillAgents)[number]
 
-export interface Waiting {
+export interface WaitingRequirement {
   readonly id: string
   readonly agent: string
   readonly approver: string
@@ -33,22 +33,25 @@ export interface Waiting {
 export interface OperatorGateway {
   readonly swarm: SwarmGateway
   /** Returns the lines that the till has recorded since the last call. */
-  takeRings(): readonly string[]
+  readNewTillLines(): readonly string[]
   /** Asks for a refund from the fediverse. Returns the requirement that then waits for an operator. */
-  askForRefund(agent: TillAgent, how?: 'direct' | 'public', order?: string): Promise<Asked>
-  findWaiting(agent: TillAgent): Promise<Waiting>
+  askForRefund(agent: TillAgent, how?: 'direct' | 'public', order?: string): Promise<PendingRefund>
+  findWaiting(agent: TillAgent): Promise<WaitingRequirement>
   /** Decides a requirement as the operator, through the API. */
-  decide(id: string, body: object): Promise<{ readonly status: number; readonly body: Waiting & { detail?: string } }>
+  decide(
+    id: string,
+    body: object,
+  ): Promise<{ readonly status: number; readonly body: WaitingRequirement & { detail?: string } }>
   /** Returns the answers to a post, as the fediverse received them. */
   answersTo(objectId: string): readonly string[]
   readAction(agent: TillAgent): Promise<PendingAction>
   close(): Promise<void>
 }
 
-export interface Asked {
+export interface PendingRefund {
   readonly objectId: string
   readonly told: string
-  readonly waiting: Waiting
+  readonly waiting: WaitingRequirement
 }
 
 const tool_policies = { refund: { policy: 'preview', approve: 'operator', notify: eve } }
@@ -103,25 +106,25 @@ export async function openOperatorGateway({
       operators: [{ token: 'eve' }],
     },
   })
-  let rung = 0
+  let readLineCount = 0
 
-  async function findWaiting(agent: TillAgent): Promise<Waiting> {
-    const { items: requirements } = await swarm.operate<{ items: readonly Waiting[] }>(
+  async function findWaiting(agent: TillAgent): Promise<WaitingRequirement> {
+    const { items: requirements } = await swarm.operate<{ items: readonly WaitingRequirement[] }>(
       '/requirements?state=open&approver=operator',
     )
     const requirement = requirements.find(each => each.agent === agent)
     if (!requirement) throw new Error('nothing waits')
-    return swarm.operate<Waiting>(`/requirements/${requirement.id}`)
+    return swarm.operate<WaitingRequirement>(`/requirements/${requirement.id}`)
   }
 
   return {
     swarm,
     findWaiting,
-    takeRings() {
-      const rings = readLines(tillFile)
-      const newRings = rings.slice(rung)
-      rung = rings.length
-      return newRings
+    readNewTillLines() {
+      const tillLines = readLines(tillFile)
+      const newLines = tillLines.slice(readLineCount)
+      readLineCount = tillLines.length
+      return newLines
     },
     async askForRefund(agent, how = 'direct', order = '17') {
       const { fediverse } = swarm.gateway.simulation
@@ -134,7 +137,7 @@ export async function openOperatorGateway({
       const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
       const init = { method: 'POST', headers, body: JSON.stringify(body) }
       const answer = await fetch(`${swarm.gateway.url()}/operator/api/requirements/${id}`, init)
-      return { status: answer.status, body: (await answer.json()) as Waiting & { detail?: string } }
+      return { status: answer.status, body: (await answer.json()) as WaitingRequirement & { detail?: string } }
     },
     answersTo(objectId) {
       return swarm.gateway.simulation.fediverse.received.flatMap(({ activity: { object } }) => {

@@ -27,7 +27,7 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
 
   async function dm(
     text: string,
-    { from = 'alice@mastodon.test', to = 'desk', inReplyTo, visibility = 'direct' }: Options = {},
+    { from = 'alice@mastodon.test', to = 'desk', inReplyTo, visibility = 'direct' }: WriteOptions = {},
   ) {
     const receipt = await fediverse.deliver({ to: `${to}@agents.test`, text, from, inReplyTo, visibility })
     const { activity } = await fediverse.awaitReply(receipt.objectId, 30_000)
@@ -35,8 +35,11 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
     return { text: toText(content), thread: id, audience, id: receipt.activityId }
   }
 
-  async function write(text: string, { from = 'alice@alice.test', to = 'desk', inReplyTo, ...rest }: Options = {}) {
-    const plan = { to: `${to}@agents.test`, text, from, subject: 'hello', inReplyTo, ...rest }
+  async function write(
+    text: string,
+    { from = 'alice@alice.test', to = 'desk', inReplyTo, ...mailOptions }: WriteOptions = {},
+  ) {
+    const plan = { to: `${to}@agents.test`, text, from, subject: 'hello', inReplyTo, ...mailOptions }
     const receipt = await mail.deliver(plan)
     const receivedMail = await mail.awaitReply(receipt.mail.messageId, 30_000)
     return { text: (receivedMail.text ?? '').trim(), thread: receivedMail.messageId, id: receipt.mail.messageId }
@@ -67,19 +70,19 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
     codesTo: (to: string) =>
       gateway.simulation.mail.received.filter(({ envelope, text }) => envelope.to.includes(to) && codeOf(text ?? ''))
         .length,
-    async linkMail(address = 'alice@alice.test', options: Options = {}) {
-      const before = gateway.simulation.mail.received.filter(
+    async linkMail(address = 'alice@alice.test', options: WriteOptions = {}) {
+      const countBefore = gateway.simulation.mail.received.filter(
         ({ envelope, text }) => envelope.to.includes(address) && codeOf(text ?? ''),
       ).length
       const linkMessage = await dm(`link ${address}`, options)
-      const code = await this.mailedCode(address, before + 1)
+      const code = await this.mailedCode(address, countBefore + 1)
       return { asked: linkMessage, code, confirmed: await dm(`confirm ${code}`, options) }
     },
     close: () => gateway.close(),
   }
 }
 
-interface Options {
+interface WriteOptions {
   readonly from?: string
   readonly to?: string
   readonly inReplyTo?: string | undefined

@@ -48,7 +48,7 @@ interface WirePart {
   readonly data?: { readonly kind?: string; readonly policy?: Readonly<Record<string, unknown>> }
 }
 
-export interface Asking {
+export interface AskShopOptions {
   readonly taskId?: string
   readonly contextId?: string
   readonly messageId?: string
@@ -58,8 +58,8 @@ export interface Asking {
 }
 
 /** Sends one message to the shop over A2A, by hand. Returns the task that it leads to. */
-export async function askShop(gateway: TestGateway, text: string, asking: Asking = {}): Promise<RpcAnswer> {
-  const { taskId, contextId, messageId = randomUUID(), resolution, sub = 'carol' } = asking
+export async function askShop(gateway: TestGateway, text: string, options: AskShopOptions = {}): Promise<RpcAnswer> {
+  const { taskId, contextId, messageId = randomUUID(), resolution, sub = 'carol' } = options
   const metadata = resolution && { mentionable: { policy_resolution: resolution } }
   const message = {
     messageId,

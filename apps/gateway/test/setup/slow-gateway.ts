@@ -31,19 +31,19 @@ export async function openSlowGateway(
   settings: Record<string, unknown> = {},
 ): Promise<SlowGateway> {
   const startedRuns: SlowRun[] = []
-  const awaited: ((run: SlowRun) => void)[] = []
+  const pendingResolves: ((run: SlowRun) => void)[] = []
   shareSlowStore({
     begin(run) {
-      const first = awaited.shift()
-      if (first) first(run)
+      const resolve = pendingResolves.shift()
+      if (resolve) resolve(run)
       else startedRuns.push(run)
     },
   })
-  const configured = Object.entries(agents).map(([name, agent]) => [
+  const agentEntries = Object.entries(agents).map(([name, agent]) => [
     name,
     { use: '../agents/waiting/slow.ts', ...agent },
   ])
-  const gateway = await openTestGateway(() => ({ agents: Object.fromEntries(configured), ...settings }))
+  const gateway = await openTestGateway(() => ({ agents: Object.fromEntries(agentEntries), ...settings }))
   const { fediverse } = gateway.simulation
   const posts = new Map<string, Record<string, unknown>>()
   const toAgent = (agent: string) => `@${agent}@agents.test`
@@ -54,7 +54,7 @@ export async function openSlowGateway(
     ...gateway,
     nextRun: () => {
       const run = startedRuns.shift()
-      return run ? Promise.resolve(run) : new Promise(resolve => awaited.push(resolve))
+      return run ? Promise.resolve(run) : new Promise(resolve => pendingResolves.push(resolve))
     },
     countRuns: () => startedRuns.length,
     async post(agent, text, { from, thread = 'one', visibility = 'direct' } = {}) {

@@ -15,9 +15,9 @@ export interface TillGateway extends KilledGateway {
   /** Returns the answers to a post that repeat the till's result. */
   answersTo(objectId: string): readonly string[]
   /** Checks that the tool has run for an order at most once, and that the answer claims no more than is known. Returns the claim. */
-  expectOneRing(order: string, answer: string): 'made' | 'unknown'
+  expectOneRefund(order: string, answer: string): 'made' | 'unknown'
   /** Returns the lines that the tool has recorded. */
-  rings(): readonly string[]
+  readTillLines(): readonly string[]
 }
 
 /** Opens the gateway. `shop` is added to the agent's configuration. */
@@ -43,15 +43,15 @@ export async function openTillGateway(shop: Readonly<Record<string, unknown>>): 
         const note = object as { inReplyTo?: string; content?: string } | undefined
         return note?.inReplyTo === objectId && note.content?.includes('The till says') ? [note.content] : []
       }),
-    rings,
-    expectOneRing(order, answer) {
-      const startedAt = rings().filter(line => line === `begun ${order}`).length
-      expect(startedAt).toBeLessThanOrEqual(1)
+    readTillLines: rings,
+    expectOneRefund(order, answer) {
+      const beginCount = rings().filter(line => line === `begun ${order}`).length
+      expect(beginCount).toBeLessThanOrEqual(1)
       if (!answer.includes('refunded')) {
         expect(answer).toContain('Whether it took effect is not known.')
         return 'unknown'
       }
-      expect([startedAt, rings().includes(`done ${order}`)]).toEqual([1, true])
+      expect([beginCount, rings().includes(`done ${order}`)]).toEqual([1, true])
       return 'made'
     },
     async close() {

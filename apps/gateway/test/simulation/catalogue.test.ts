@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => dev.stop())
 
-interface Sent {
+interface SendResult {
   readonly id: string
   readonly status: string
   readonly refusal?: { readonly answer: number; readonly text: string }
@@ -49,7 +49,7 @@ async function ask<Answer>(path: string, body?: object): Promise<{ status: numbe
 
 const send = async (entry: Partial<CatalogueEntry>, text = 'hello there') => {
   const { expected, ...request } = entry
-  return (await ask<Sent>('/simulation/send', { to: 'echo', text, ...request })).json
+  return (await ask<SendResult>('/simulation/send', { to: 'echo', text, ...request })).json
 }
 
 /** The refusal codes as the peer sees them: a member of the problem, the reason of a JSON-RPC error, the text of an SMTP reply. */
@@ -65,7 +65,7 @@ const peerWords: Readonly<Record<string, RegExp>> = {
   forbidden: /^550 5\.7\.1/,
 }
 
-async function check({ expected, ...entry }: CatalogueEntry): Promise<void> {
+async function checkEntry({ expected, ...entry }: CatalogueEntry): Promise<void> {
   const sentMessage = await send(entry)
   expect(sentMessage.expected).toEqual(expected)
   switch (expected.outcome) {
@@ -101,7 +101,7 @@ function drawEntries(entries: readonly CatalogueEntry[]): readonly CatalogueEntr
 
 const drawnEntries = drawEntries(simulationCatalogue.entries)
 
-const name = ({ via, from, visibility, fault }: CatalogueEntry) =>
+const nameEntry = ({ via, from, visibility, fault }: CatalogueEntry) =>
   [via, from, visibility ?? '', fault ?? 'no fault'].filter(Boolean).join(', ')
 
 describe('the catalogue of messages for a gateway in dev mode', () => {
@@ -109,8 +109,8 @@ describe('the catalogue of messages for a gateway in dev mode', () => {
     expect((await ask('/simulation')).json).toEqual(JSON.parse(JSON.stringify(simulationCatalogue)))
   })
 
-  test.each(drawnEntries.map(entry => [name(entry), entry] as const))('predicts the outcome: %s', (_, entry) =>
-    check(entry),
+  test.each(drawnEntries.map(entry => [nameEntry(entry), entry] as const))('predicts the outcome: %s', (_, entry) =>
+    checkEntry(entry),
   )
 
   test('has an outcome for every fault, and every actor and mailbox domain of the simulation', () => {

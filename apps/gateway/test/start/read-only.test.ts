@@ -11,7 +11,7 @@ import { createGatewayProcess } from '../setup/gateway-process.ts'
 // These tests run reading commands without a gateway: afterwards, the data is the same to the last byte.
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
-const stopped = createFolder()
+const stoppedFolder = createFolder()
 const killedFolder = createFolder()
 
 function createFolder(): string {
@@ -48,21 +48,21 @@ function describeFolder(folder: string): readonly string[] {
 }
 
 beforeAll(async () => {
-  const gateway = createGatewayProcess(join(stopped, 'postern.config.json'), { command: ['dev'] })
+  const gateway = createGatewayProcess(join(stoppedFolder, 'postern.config.json'), { command: ['dev'] })
   await gateway.start()
-  await run(stopped, 'send', 'hello', '--via', 'activitypub', '--to', 'echo')
+  await run(stoppedFolder, 'send', 'hello', '--via', 'activitypub', '--to', 'echo')
   // A killed gateway leaves its files like this: its last writes are in the log.
-  cpSync(join(stopped, 'data'), join(killedFolder, 'data'), { recursive: true })
+  cpSync(join(stoppedFolder, 'data'), join(killedFolder, 'data'), { recursive: true })
   await gateway.stop()
 }, 240_000)
 
-function expectDone(output: string): void {
+function expectSuccess(output: string): void {
   expect(output).not.toBe('')
   expect(output).not.toContain('Cannot write')
   expect(output).not.toContain('unknown command')
 }
 
-const reading: readonly (readonly string[])[] = [
+const readingCommands: readonly (readonly string[])[] = [
   ['messages'],
   ['show', '#1'],
   ['why', '#1'],
@@ -73,61 +73,61 @@ const reading: readonly (readonly string[])[] = [
 ]
 
 test.each([
-  ['stopped', stopped],
+  ['stopped', stoppedFolder],
   ['killed', killedFolder],
 ])(
   'commands that read change no byte of a %s gateway’s files, and create none',
   async (_, folder) => {
-    const before = describeFolder(folder)
+    const folderBefore = describeFolder(folder)
     const outputs: string[] = []
-    for (const texts of reading) {
-      outputs.push(await run(folder, ...texts))
-      expect(describeFolder(folder)).toEqual(before)
+    for (const args of readingCommands) {
+      outputs.push(await run(folder, ...args))
+      expect(describeFolder(folder)).toEqual(folderBefore)
     }
-    for (const output of outputs) expectDone(output)
+    for (const output of outputs) expectSuccess(output)
     expect(outputs[0]).toContain('#1')
     expect(outputs[1]).toContain('hello')
     expect(outputs[2]).toContain('Answered')
     const copy = join(mkdtempSync(join(tmpdir(), 'postern-copy-')), 'copy')
     expect(await run(folder, 'backup', copy)).toContain('Backed up')
-    const added = describeFolder(folder).filter(line => !before.includes(line) && !/\/data $/.test(line))
-    expect(added.filter(line => !line.includes('backup'))).toEqual([])
-    const copied = describeFolder(copy)
+    const addedLines = describeFolder(folder).filter(line => !folderBefore.includes(line) && !/\/data $/.test(line))
+    expect(addedLines.filter(line => !line.includes('backup'))).toEqual([])
+    const copiedFiles = describeFolder(copy)
     expect(await run(folder, 'restore', copy, '--check')).toContain('is complete')
-    expect(describeFolder(copy)).toEqual(copied)
+    expect(describeFolder(copy)).toEqual(copiedFiles)
   },
   360_000,
 )
 
 test('no command creates a database or folder where no gateway has run', { timeout: 240_000 }, async () => {
   const folder = createFolder()
-  const before = describeFolder(folder)
+  const folderBefore = describeFolder(folder)
   expect(await run(folder, 'messages')).not.toContain('#')
   expect(await run(folder, 'doctor', '--only', 'store,gateway,mail')).toContain('store')
-  for (const texts of [['keys', 'list'], ['prune'], ['backup', 'copy']]) {
-    expect(await run(folder, ...texts)).toContain('there is no database')
-    expect(describeFolder(folder)).toEqual(before)
+  for (const args of [['keys', 'list'], ['prune'], ['backup', 'copy']]) {
+    expect(await run(folder, ...args)).toContain('there is no database')
+    expect(describeFolder(folder)).toEqual(folderBefore)
   }
 })
 
 test.each([
-  ['stopped', stopped],
+  ['stopped', stoppedFolder],
   ['killed', killedFolder],
 ])(
   'export beside a %s gateway prints the conversation',
   async (_, from) => {
     const folder = createFolder()
     cpSync(join(from, 'data'), join(folder, 'data'), { recursive: true })
-    const texts = ['export', '--thread', '#1', '--format', 'normalized']
-    const first = await run(folder, ...texts)
-    expectDone(first)
+    const args = ['export', '--thread', '#1', '--format', 'normalized']
+    const first = await run(folder, ...args)
+    expectSuccess(first)
     expect(first).toContain('hello')
-    expect(await run(folder, ...texts)).toBe(first)
+    expect(await run(folder, ...args)).toBe(first)
   },
   60_000,
 )
 
 test('a command that writes still works without a gateway', async () => {
-  expect(await run(stopped, 'keys', 'rotate', '--json')).toContain('main-key')
-  expect(await run(stopped, 'keys', 'list')).toContain('main-key')
+  expect(await run(stoppedFolder, 'keys', 'rotate', '--json')).toContain('main-key')
+  expect(await run(stoppedFolder, 'keys', 'list')).toContain('main-key')
 }, 60_000)

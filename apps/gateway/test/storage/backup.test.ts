@@ -84,9 +84,9 @@ test('a command backs up a running gateway, and another gateway continues with i
   await firstGateway.stop()
 
   const secondGateway = await openGateway()
-  const restoredResponse = await secondGateway.postern('restore', folder, '--json')
-  expect(restoredResponse.status, restoredResponse.text).toBe(0)
-  expect(JSON.parse(restoredResponse.text)).toEqual(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')))
+  const restoreRun = await secondGateway.postern('restore', folder, '--json')
+  expect(restoreRun.status, restoreRun.text).toBe(0)
+  expect(JSON.parse(restoreRun.text)).toEqual(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')))
   await secondGateway.start()
   expect(await secondGateway.ask('/operator/api/keys')).toEqual(keys)
   expect(await secondGateway.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm1', state: 'answered' }] })
@@ -111,15 +111,15 @@ test('after a restore new keys reuse no name from since the backup, even for age
   gateway.configure({ agents: { echo, desk: echo } })
   await gateway.start()
   const keys = (await gateway.ask('/operator/api/keys')).keys as readonly { readonly id: string }[]
-  const used = [...(await rotateKeys(gateway)), ...keys.map(({ id }) => id)]
-  expect(used.filter(id => id.includes('/agents/desk#main-key'))).toHaveLength(2)
+  const usedKeyIds = [...(await rotateKeys(gateway)), ...keys.map(({ id }) => id)]
+  expect(usedKeyIds.filter(id => id.includes('/agents/desk#main-key'))).toHaveLength(2)
   await gateway.stop()
   expect((await gateway.postern('restore', folder, '--replace')).status).toBe(0)
   await gateway.start()
-  const after = (await gateway.ask('/operator/api/keys')).keys as readonly { readonly id: string }[]
-  const ownKeys = after.map(({ id }) => id).filter(id => id.includes('/agents/desk#'))
+  const laterKeys = (await gateway.ask('/operator/api/keys')).keys as readonly { readonly id: string }[]
+  const ownKeys = laterKeys.map(({ id }) => id).filter(id => id.includes('/agents/desk#'))
   expect(ownKeys).toHaveLength(2)
-  expect([...ownKeys, ...(await rotateKeys(gateway))].filter(id => used.includes(id))).toEqual([])
+  expect([...ownKeys, ...(await rotateKeys(gateway))].filter(id => usedKeyIds.includes(id))).toEqual([])
 }, 120_000)
 
 test('a restored gateway forgets people again who left after the backup, and lets them write again', async () => {
@@ -146,11 +146,14 @@ test('a restored gateway forgets people again who left after the backup, and let
 test('a backup without a database, or of a damaged one, exits with 1 and an explanation', async () => {
   const gateway = await openGateway()
   const folder = join(gateway.directory, 'backup')
-  const none = await gateway.postern('backup', folder)
-  expect(none).toMatchObject({ status: 1, text: expect.stringMatching(/^data: there is no database ".*postern.db"/) })
+  const failedBackup = await gateway.postern('backup', folder)
+  expect(failedBackup).toMatchObject({
+    status: 1,
+    text: expect.stringMatching(/^data: there is no database ".*postern.db"/),
+  })
   expect(existsSync(join(gateway.directory, 'data'))).toBe(false)
-  const unreadResponse = await gateway.postern('restore', folder)
-  expect(unreadResponse).toMatchObject({ status: 1, text: expect.stringMatching(/^backup: there is no backup in /) })
+  const failedRestore = await gateway.postern('restore', folder)
+  expect(failedRestore).toMatchObject({ status: 1, text: expect.stringMatching(/^backup: there is no backup in /) })
 })
 
 test('backup and restore print the PostgreSQL commands instead, without the password', async () => {

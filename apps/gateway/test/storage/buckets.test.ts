@@ -14,7 +14,7 @@ const project = 'https://xxx.supabase.co'
 const jwtSecret = 'the secret of that project, long enough'
 const seedLocation = { bucket: 'agent-files', path: 'agent-inputs/u/t/r/img.jpg' }
 
-interface Asked {
+interface StorageRequest {
   readonly host: string
   readonly method: string
   readonly url: string
@@ -23,9 +23,9 @@ interface Asked {
 
 /** Opens a server that answers for any host name, and remembers every request. */
 async function openHost(
-  answer: (request: Asked) => { readonly status: number; readonly body?: Uint8Array | undefined },
+  answer: (request: StorageRequest) => { readonly status: number; readonly body?: Uint8Array | undefined },
 ) {
-  const requests: Asked[] = []
+  const requests: StorageRequest[] = []
   const server = createServer(async (request, response) => {
     const storageRequest = {
       host: String(request.headers.host),
@@ -33,7 +33,7 @@ async function openHost(
       url: String(request.url),
     }
     requests.push({ ...storageRequest, body: await readAll(request) })
-    const { status, body } = answer(requests.at(-1) as Asked)
+    const { status, body } = answer(requests.at(-1) as StorageRequest)
     response.writeHead(status).end(body)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -125,11 +125,11 @@ describe('a project with its own signed URLs', () => {
   })
 
   test('runs with the original’s invalid token, and shows the file as a link (C-02)', async () => {
-    const before = host.asked.length
+    const countBefore = host.asked.length
     const url = `${project}/storage/v1/object/sign/agent-files/agent-inputs/u/t/r/img.jpg?token=xxx`
     const text = await post({ ...seedBody(url), threadId: uniqueName('thread') })
     expect(text).toContain('RUN_FINISHED')
-    expect(host.asked).toHaveLength(before)
+    expect(host.asked).toHaveLength(countBefore)
   })
 
   test.each(['a b/ü/帮.jpg', 'x%2Fy/100%.jpg', "quote'(1)/+&=.jpg"])(
@@ -148,26 +148,26 @@ describe('a project with its own signed URLs', () => {
   )
 
   test('never causes a fetch of an invalid URL: forged, expired, endless, redirected, or of another path or host (C-09)', async () => {
-    const before = host.asked.length
-    const good = signUrl({ ...seedLocation, path: 'a/new.jpg' })
-    const bad = [
+    const countBefore = host.asked.length
+    const validUrl = signUrl({ ...seedLocation, path: 'a/new.jpg' })
+    const invalidUrls = [
       signUrl(seedLocation, { secret: 'another secret, which is just as long' }),
       signUrl({ ...seedLocation, path: 'late.jpg' }, { seconds: -5 }),
       signUrl({ ...seedLocation, path: 'endless.jpg' }, { ends: false }),
-      good.replace('/sign/agent-files/', '/sign/other-files/'),
+      validUrl.replace('/sign/agent-files/', '/sign/other-files/'),
       signUrl({ ...seedLocation, path: 'b.jpg' }, { from: 'https://elsewhere.example' }),
-      good.replace('/new.jpg', '/other.jpg'),
-      good.replace('a/new.jpg', 'a/../new.jpg'),
-      good.replace('a/new.jpg', 'a/%2e%2e/new.jpg'),
-      good.replace(project, `${project}:444`),
-      good.replace(project, 'https://xxx.supabase.co@elsewhere.example'),
+      validUrl.replace('/new.jpg', '/other.jpg'),
+      validUrl.replace('a/new.jpg', 'a/../new.jpg'),
+      validUrl.replace('a/new.jpg', 'a/%2e%2e/new.jpg'),
+      validUrl.replace(project, `${project}:444`),
+      validUrl.replace(project, 'https://xxx.supabase.co@elsewhere.example'),
     ]
-    for (const url of bad) {
+    for (const url of invalidUrls) {
       const threadId = uniqueName('thread')
       expect(await post({ ...seedBody(url), threadId })).toContain('RUN_FINISHED')
       expect((await web.readHistory(threadId))[0]?.metadata).not.toHaveProperty('user_message_attachments')
     }
-    expect(host.asked).toHaveLength(before)
+    expect(host.asked).toHaveLength(countBefore)
   })
 
   test('hides a person’s file from others with the same URL (C-07)', async () => {

@@ -9,20 +9,20 @@ const limits = { threads_per_owner: 4, entries_per_owner: 12, bytes_per_owner: 4
 
 let gateway: TestGateway
 /** The lead of the gateway's clock over the machine's, so that no test waits for the end of a period or misses it. */
-let aheadMs = 0
+let clockLeadMs = 0
 
 beforeAll(async () => {
   const { now } = Date
-  vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs)
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + clockLeadMs)
   const auth = { tokens: Object.entries(tokens).map(([name, token]) => ({ name, sha256: hash('sha256', token) })) }
   const agents = { chat: { use: '../agents/chat/chatter.ts' } }
   gateway = await openTestGateway(() => ({ web: { enabled: true, auth, limits }, agents, default_agent: 'chat' }))
 })
 afterAll(() => gateway.close())
 
-type As = keyof typeof tokens
+type Person = keyof typeof tokens
 
-async function call(method: string, path: string, body?: object, as: As = 'ann') {
+async function call(method: string, path: string, body?: object, as: Person = 'ann') {
   const headers = { authorization: `Bearer ${tokens[as]}`, 'content-type': 'application/json' }
   const answer = await fetch(`${gateway.url()}${path}`, {
     method,
@@ -37,46 +37,46 @@ async function call(method: string, path: string, body?: object, as: As = 'ann')
 const run = (threadId: string, runId: string, content = 'hello') =>
   call('POST', '/api/v1/agent/runs', { threadId, runId, messages: [{ id: `m-${runId}`, role: 'user', content }] })
 
-const add = (location: string, count: number, content = 'said') =>
+const storeMessages = (location: string, count: number, content = 'said') =>
   call('POST', `/v1/store/${encodeURIComponent(location)}/messages`, {
     messages: Array.from({ length: count }, () => ({ type: 'user_message', content })),
   })
 
-async function readUsage(as: As = 'ann') {
+async function readUsage(as: Person = 'ann') {
   return (await call('GET', '/v1/usage', undefined, as)).json as {
     used: Record<'threads' | 'entries' | 'bytes', number>
     most: object
   }
 }
 
-const tooMany = (most: string) => ({
+const tooMany = (limitText: string) => ({
   status: 413,
-  json: { code: 'too_large', detail: `Cannot store: with it you would have more than ${most}` },
+  json: { code: 'too_large', detail: `Cannot store: with it you would have more than ${limitText}` },
 })
 
 describe('the quota of one owner', () => {
   test('covers sessions, locations and chats together, separately for each owner', async () => {
     expect((await run('t-1', 'r-1')).status).toBe(200)
-    expect((await add('loc-1', 1)).status).toBe(200)
+    expect((await storeMessages('loc-1', 1)).status).toBe(200)
     const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'a' })
     await call('POST', '/v1/sessions', { agent_slug: 'b' })
     expect((await readUsage()).used).toMatchObject({ threads: 4, entries: 2 })
     expect(await call('POST', '/v1/sessions', { agent_slug: 'c' })).toMatchObject(tooMany('4 threads'))
-    expect(await add('loc-2', 1)).toMatchObject(tooMany('4 threads'))
+    expect(await storeMessages('loc-2', 1)).toMatchObject(tooMany('4 threads'))
     expect(await run('t-2', 'r-2')).toMatchObject(tooMany('4 threads'))
     expect((await call('GET', '/v1/sessions')).json.sessions).toHaveLength(2)
     expect((await call('POST', '/v1/sessions', { agent_slug: 'c' }, 'bob')).status).toBe(200)
     expect((await call('GET', '/api/v1/agent/history?threadId=t-1')).status).toBe(200)
     await call('DELETE', `/v1/sessions/${session.session_id}`)
-    expect((await add('loc-2', 1)).status).toBe(200)
+    expect((await storeMessages('loc-2', 1)).status).toBe(200)
   })
 
   test('refuses a list of too many entries whole, and accepts a shorter one in its place', async () => {
     const { used } = await readUsage()
     expect(used.entries).toBe(3)
-    expect(await add('loc-2', 10)).toMatchObject(tooMany('12 entries'))
+    expect(await storeMessages('loc-2', 10)).toMatchObject(tooMany('12 entries'))
     expect((await readUsage()).used).toEqual(used)
-    expect((await add('loc-2', 9)).status).toBe(200)
+    expect((await storeMessages('loc-2', 9)).status).toBe(200)
     expect(await run('t-1', 'r-3')).toMatchObject(tooMany('12 entries'))
     expect((await call('DELETE', '/v1/store/loc-2')).json).toEqual({ deleted: true })
     expect((await run('t-1', 'r-3')).status).toBe(200)
@@ -84,8 +84,8 @@ describe('the quota of one owner', () => {
   })
 
   test('counts the bytes of sessions, stores and chats together', async () => {
-    expect((await add('loc-1', 1, 'x'.repeat(30_000))).status).toBe(200)
-    expect(await add('loc-1', 1, 'x'.repeat(10_000))).toMatchObject(tooMany('40000 bytes'))
+    expect((await storeMessages('loc-1', 1, 'x'.repeat(30_000))).status).toBe(200)
+    expect(await storeMessages('loc-1', 1, 'x'.repeat(10_000))).toMatchObject(tooMany('40000 bytes'))
     expect((await run('t-1', 'r-4', 'x'.repeat(20_000))).status).toBe(200)
     expect(await run('t-1', 'r-5', 'y')).toMatchObject(tooMany('40000 bytes'))
     expect((await call('DELETE', '/v1/store/loc-1')).status).toBe(200)
@@ -117,23 +117,23 @@ describe('the quota of one owner', () => {
     const expires_at = new Date(Date.now() + 3_600_000).toISOString()
     const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'short', expires_at })
     const { json: other } = await call('POST', '/v1/sessions', { agent_slug: 'short 2', expires_at })
-    const before = (await readUsage()).used.threads ?? 0
-    aheadMs = 3_600_001
+    const threadsBefore = (await readUsage()).used.threads ?? 0
+    clockLeadMs = 3_600_001
     onTestFinished(() => {
-      aheadMs = 0
+      clockLeadMs = 0
     })
     await call('DELETE', `/v1/sessions/${session.session_id}`)
-    expect((await readUsage()).used.threads).toBe(before - 1)
+    expect((await readUsage()).used.threads).toBe(threadsBefore - 1)
     const { json } = await call('GET', '/v1/sessions')
     expect((json.sessions as readonly { session_id: string }[]).map(each => each.session_id)).not.toContain(
       other.session_id,
     )
-    expect((await readUsage()).used.threads).toBe(before - 2)
+    expect((await readUsage()).used.threads).toBe(threadsBefore - 2)
   })
 })
 
 describe('a chat that its owner deletes', () => {
-  const forget = async () => {
+  const deleteSessions = async () => {
     const { json } = await call('GET', '/v1/sessions')
     for (const { session_id } of json.sessions as readonly { session_id: string }[])
       await call('DELETE', `/v1/sessions/${session_id}`)
@@ -147,7 +147,7 @@ describe('a chat that its owner deletes', () => {
     return ((await answer.json()) as { url: string }).url
   }
   const isThere = async (url: string) => (await fetch(url.replace(gatewayOrigin, gateway.url()))).status === 200
-  const show = (url: string, threadId: string, runId: string) =>
+  const runWithFile = (url: string, threadId: string, runId: string) =>
     call('POST', '/api/v1/agent/runs', {
       threadId,
       runId,
@@ -155,21 +155,21 @@ describe('a chat that its owner deletes', () => {
     })
 
   test('loses its text, and the files that only it refers to', async () => {
-    await forget()
+    await deleteSessions()
     const [alone, shared, unused] = [
       await upload('t/5', 'only here'),
       await upload('t/5', 'here and there'),
       await upload('t/5', 'nowhere'),
     ]
-    await show(alone, 't/5', 'f-1')
-    await show(shared, 't/5', 'f-2')
-    await show(shared, 't-6', 'f-3')
+    await runWithFile(alone, 't/5', 'f-1')
+    await runWithFile(shared, 't/5', 'f-2')
+    await runWithFile(shared, 't-6', 'f-3')
     expect((await call('DELETE', `/api/v1/agent/threads/${encodeURIComponent('t/5')}`)).json).toEqual({ deleted: true })
     expect([await isThere(alone), await isThere(shared), await isThere(unused)]).toEqual([false, true, true])
     expect((await call('GET', '/api/v1/agent/history?threadId=t%2F5')).status).toBe(404)
-    const listed = (await gateway.messages()).map(({ id }) => id)
-    expect(listed).toContain('m-f-3')
-    expect(listed.filter(id => id === 'm-f-1' || id === 'm-f-2')).toEqual([])
+    const messageIds = (await gateway.messages()).map(({ id }) => id)
+    expect(messageIds).toContain('m-f-3')
+    expect(messageIds.filter(id => id === 'm-f-1' || id === 'm-f-2')).toEqual([])
     await call('DELETE', '/api/v1/agents/chat/threads/t-6')
     expect(await isThere(shared)).toBe(false)
     expect((await readUsage()).used).toEqual({ threads: 0, entries: 0, bytes: 0 })
@@ -177,8 +177,8 @@ describe('a chat that its owner deletes', () => {
 
   test('must belong to that owner, and may not have begun elsewhere', async () => {
     await run('t-7', 'r-17')
-    const foreign = await call('DELETE', '/api/v1/agent/threads/t-7', undefined, 'bob')
-    expect(foreign).toMatchObject({ status: 404, json: { code: 'no_recipient' } })
+    const foreignDeletion = await call('DELETE', '/api/v1/agent/threads/t-7', undefined, 'bob')
+    expect(foreignDeletion).toMatchObject({ status: 404, json: { code: 'no_recipient' } })
     expect(await call('DELETE', '/v1/store/t-7', undefined, 'bob')).toMatchObject({ status: 404 })
     expect((await call('GET', '/api/v1/agent/history?threadId=t-7')).status).toBe(200)
     expect(await call('DELETE', '/api/v1/agent/threads/activitypub:1')).toMatchObject({
@@ -189,10 +189,10 @@ describe('a chat that its owner deletes', () => {
   })
 
   test('cancels its running run, and leaves nothing of it', async () => {
-    const going = run('t-8', 'r-19', 'wait')
+    const pendingRun = run('t-8', 'r-19', 'wait')
     await eventually(async () => (await readUsage()).used.entries === 2)
     await call('DELETE', '/api/v1/agent/threads/t-8')
-    expect((await going).status).toBe(200)
+    expect((await pendingRun).status).toBe(200)
     expect((await call('GET', '/api/v1/agent/history?threadId=t-8')).status).toBe(404)
     expect((await readUsage()).used.entries).toBe(1)
     expect(listTraces(gateway.dataDir, 'm-r-19')).toEqual([])

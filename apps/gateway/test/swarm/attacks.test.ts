@@ -91,11 +91,11 @@ describe('hand-overs', () => {
   test('take effect once if the gateway stops within one, and the message gets one answer', async () => {
     const thread = nameOne('thread')
     pendingRelease = Promise.withResolvers()
-    const semaphore = pendingRelease
+    const release = pendingRelease
     const firstRun = run(thread, 'held over').catch(() => '')
     await eventually(async () => queries.includes('refunds'))
     const stopped = swarm.gateway.restart()
-    semaphore.resolve()
+    release.resolve()
     await Promise.all([firstRun, stopped])
     pendingRelease = undefined
     const [newest] = await swarm.gateway.messages()
@@ -143,7 +143,7 @@ describe('an operator’s decision', () => {
     gateway = await openOperatorGateway()
   })
   afterAll(() => gateway.close())
-  beforeEach(() => void gateway.takeRings())
+  beforeEach(() => void gateway.readNewTillLines())
 
   test('counts once if two operators decide at once, and the tool runs once', async () => {
     const { waiting } = await gateway.askForRefund('desk')
@@ -157,7 +157,7 @@ describe('an operator’s decision', () => {
     ])
     expect(words.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
     await eventually(async () => (await gateway.readAction('desk')).resolution_result)
-    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
+    expect(gateway.readNewTillLines()).toEqual(['begun 17', 'done 17'])
   })
 
   test('at the deadline either counts or comes too late, never both', async () => {
@@ -165,15 +165,15 @@ describe('an operator’s decision', () => {
     await gateway.swarm.gateway.restart({ requirements: { expires_after_hours: ms / 3_600_000 } })
     // The delays range from 30 ms before the time limit to 30 ms after it.
     const delays = drawDelays({ quick: 2, long: 5, lastMs: 60 })
-    for (const [at, delayMs] of delays.entries()) {
-      const { objectId, waiting } = await gateway.askForRefund(at % 2 === 0 ? 'desk' : 'shop')
+    for (const [index, delayMs] of delays.entries()) {
+      const { objectId, waiting } = await gateway.askForRefund(index % 2 === 0 ? 'desk' : 'shop')
       const { expires_at } = await gateway.swarm.operate<{ readonly expires_at: string }>(`/requirements/${waiting.id}`)
       await eventually(async () => Date.now() >= Date.parse(expires_at) - 30 + delayMs)
       const word = await gateway.decide(waiting.id, { outcome: 'granted' })
       const isTaken = word.status === 200
       const end = isTaken ? 'refunded:17' : 'Nobody allowed it in time.'
       await eventually(async () => gateway.answersTo(objectId).some(answer => answer.includes(end)))
-      expect(gateway.takeRings()).toEqual(isTaken ? ['begun 17', 'done 17'] : [])
+      expect(gateway.readNewTillLines()).toEqual(isTaken ? ['begun 17', 'done 17'] : [])
       expect(gateway.answersTo(objectId)).toHaveLength(2)
       const { state } = await gateway.swarm.operate<{ readonly state: string }>(`/requirements/${waiting.id}`)
       expect(state).toBe(isTaken ? 'granted' : 'expired')

@@ -68,13 +68,15 @@ test('a killed turn has stored nothing and handed nothing over, and its next try
     toolRan = Promise.withResolvers()
     const bread = await mention('Bread, please', context)
     await toolRan.promise
-    const before = model.requests.length
+    const countBefore = model.requests.length
     await setup.gateway.kill()
     await setup.gateway.start()
     const answer = await wordsOf(bread)
     // The turn starts over: the member that had the conversation first is asked again.
-    await eventually(async () => model.requests.length >= before + 3)
-    const newPrompts = model.requests.slice(before).map(({ body }) => String(body.messages[0]?.content).slice(0, 12))
+    await eventually(async () => model.requests.length >= countBefore + 3)
+    const newPrompts = model.requests
+      .slice(countBefore)
+      .map(({ body }) => String(body.messages[0]?.content).slice(0, 12))
     expect(newPrompts).toEqual(['I am seller.', 'I am clerk.\n', 'I am clerk.\n'])
     expect(answer).toContain('clerk: ')
     // The conversation has the item once. The shared items were stored at once, both times.

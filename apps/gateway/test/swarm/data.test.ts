@@ -39,7 +39,7 @@ beforeAll(async () => {
 })
 afterAll(() => swarm.close())
 
-const webOf = () => ({
+const describeWeb = () => ({
   enabled: true,
   auth: { tokens: [{ name: 'ann', sha256: hash('sha256', annsToken) }] },
 })
@@ -54,7 +54,7 @@ const { run, begin } = openSwarmChat(
 )
 
 /** Has the agent call a tool in a conversation, and returns the tool's result. */
-async function use(thread: string, tool: string, args: object): Promise<string> {
+async function useTool(thread: string, tool: string, args: object): Promise<string> {
   const text = await run(thread, `${tool}|${JSON.stringify(args)}`)
   const deltas = [...text.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]
   return deltas.map(([, delta = '""']) => JSON.parse(delta) as string).join('')
@@ -90,59 +90,63 @@ describe('a conversation', () => {
   test('limits its states, storages and texts, and always accepts a smaller value', async () => {
     const thread = nameOne('thread')
     const tooMuch = 'too_large: Cannot keep: the conversation would have more than 2048 bytes'
-    expect(await use(thread, 'set_state', { name: 'own', length: 1_500 })).toBe('kept')
-    expect(await use(thread, 'put_item', { name: 'notes', id: 'a', length: 900 })).toBe(tooMuch)
-    expect(await use(thread, 'remember', { name: '', length: 900 })).toBe(tooMuch)
-    expect(await use(thread, 'set_state', { name: 'own', length: 100_000 })).toBe(tooMuch)
-    expect(await use(thread, 'tell_all', { name: 'notes' })).toBe('all:')
-    expect(await use(thread, 'set_state', { name: 'own', length: 10 })).toBe('kept')
-    expect(await use(thread, 'put_item', { name: 'notes', id: 'a', length: 900 })).toBe('kept')
+    expect(await useTool(thread, 'set_state', { name: 'own', length: 1_500 })).toBe('kept')
+    expect(await useTool(thread, 'put_item', { name: 'notes', id: 'a', length: 900 })).toBe(tooMuch)
+    expect(await useTool(thread, 'remember', { name: '', length: 900 })).toBe(tooMuch)
+    expect(await useTool(thread, 'set_state', { name: 'own', length: 100_000 })).toBe(tooMuch)
+    expect(await useTool(thread, 'tell_all', { name: 'notes' })).toBe('all:')
+    expect(await useTool(thread, 'set_state', { name: 'own', length: 10 })).toBe('kept')
+    expect(await useTool(thread, 'put_item', { name: 'notes', id: 'a', length: 900 })).toBe('kept')
   })
 
   test('counts towards the quota of its person in the chat, and loses its data when the chat ends', async () => {
     const thread = nameOne('thread')
-    const before = await ask<Usage>('/v1/usage')
-    await use(thread, 'put_item', { name: 'notes', id: 'a', words: 'durian', length: 100 })
-    const after = await ask<Usage>('/v1/usage')
-    expect(after.kept.conversations).toBe(before.kept.conversations + 1)
-    expect(after.kept.bytes - before.kept.bytes).toBeGreaterThan(600)
-    expect(after.used.bytes - before.used.bytes).toBeGreaterThan(after.kept.bytes - before.kept.bytes)
+    const usageBefore = await ask<Usage>('/v1/usage')
+    await useTool(thread, 'put_item', { name: 'notes', id: 'a', words: 'durian', length: 100 })
+    const usageAfter = await ask<Usage>('/v1/usage')
+    expect(usageAfter.kept.conversations).toBe(usageBefore.kept.conversations + 1)
+    expect(usageAfter.kept.bytes - usageBefore.kept.bytes).toBeGreaterThan(600)
+    expect(usageAfter.used.bytes - usageBefore.used.bytes).toBeGreaterThan(
+      usageAfter.kept.bytes - usageBefore.kept.bytes,
+    )
     expect(listTraces(swarm.gateway.dataDir, 'duriandurian')).not.toEqual([])
     await ask(`/api/v1/agents/pantry/threads/${thread}`, 'DELETE')
-    expect((await ask<Usage>('/v1/usage')).kept).toEqual(before.kept)
+    expect((await ask<Usage>('/v1/usage')).kept).toEqual(usageBefore.kept)
     expect(listTraces(swarm.gateway.dataDir, 'duriandurian')).toEqual([])
   })
 
   test('the gateway refuses further chats of a person whose data exceeds the quota', async () => {
     const { used } = await ask<Usage>('/v1/usage')
-    const web = { ...webOf(), limits: { bytes_per_owner: used.bytes } }
+    const web = { ...describeWeb(), limits: { bytes_per_owner: used.bytes } }
     await swarm.gateway.restart({ web })
     const answer = await begin(nameOne('thread'), 'tell_all|{"name":"notes"}')
     expect([answer.status, await answer.json()]).toMatchObject([413, { code: 'too_large' }])
-    await swarm.gateway.restart({ web: webOf() })
+    await swarm.gateway.restart({ web: describeWeb() })
   })
 })
 
 describe('data shared by all conversations', () => {
   test('has a limit in number and bytes that the operator sees, and its removal frees quota', async () => {
     const thread = nameOne('thread')
-    const empty = await readShared()
-    expect(empty).toEqual({ agent: 'pantry', used: { records: 0, bytes: 0 }, most: { records: 6, bytes: 4_096 } })
-    expect(await use(thread, 'put_item', { name: 'stock', id: 'big', length: 5_000 })).toBe(
+    const emptyUsage = await readShared()
+    expect(emptyUsage).toEqual({ agent: 'pantry', used: { records: 0, bytes: 0 }, most: { records: 6, bytes: 4_096 } })
+    expect(await useTool(thread, 'put_item', { name: 'stock', id: 'big', length: 5_000 })).toBe(
       'too_large: Cannot keep: with it there would be more than 4096 bytes',
     )
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f'])
-      expect(await use(thread, 'put_item', { name: 'stock', id })).toBe('kept')
-    expect(await use(thread, 'put_item', { name: 'stock', id: 'g' })).toBe(
+      expect(await useTool(thread, 'put_item', { name: 'stock', id })).toBe('kept')
+    expect(await useTool(thread, 'put_item', { name: 'stock', id: 'g' })).toBe(
       'too_large: Cannot keep: with it there would be more than 6 records',
     )
-    expect(await use(thread, 'set_state', { name: 'hours', words: 'ten' })).toContain('more than 6 records')
-    expect(await use(thread, 'put_item', { name: 'stock', id: 'a', length: 4_000 })).toContain('more than 4096 bytes')
-    expect(await use(thread, 'put_item', { name: 'stock', id: 'a', length: 40 })).toBe('kept')
+    expect(await useTool(thread, 'set_state', { name: 'hours', words: 'ten' })).toContain('more than 6 records')
+    expect(await useTool(thread, 'put_item', { name: 'stock', id: 'a', length: 4_000 })).toContain(
+      'more than 4096 bytes',
+    )
+    expect(await useTool(thread, 'put_item', { name: 'stock', id: 'a', length: 40 })).toBe('kept')
     expect((await readShared()).used.records).toBe(6)
-    for (const id of ['b', 'c', 'd', 'e', 'f']) await use(thread, 'remove_item', { name: 'stock', id })
-    expect(await use(thread, 'tell_all', { name: 'stock' })).toBe('all: a')
-    expect(await use(thread, 'set_state', { name: 'hours', words: 'ten' })).toBe('kept')
+    for (const id of ['b', 'c', 'd', 'e', 'f']) await useTool(thread, 'remove_item', { name: 'stock', id })
+    expect(await useTool(thread, 'tell_all', { name: 'stock' })).toBe('all: a')
+    expect(await useTool(thread, 'set_state', { name: 'hours', words: 'ten' })).toBe('kept')
     expect((await readShared()).used.records).toBe(2)
   })
 
@@ -161,30 +165,30 @@ describe('data shared by all conversations', () => {
   })
 
   test('disappears with its conversation, chat or person, unless it belongs to the gateway', async () => {
-    const [thread, other] = [nameOne('thread'), nameOne('thread')]
-    await use(thread, 'put_item', { name: 'orders', id: 'anns', words: 'quincequince' })
-    await use(thread, 'set_state', { name: 'last_word', words: 'medlarmedlar' })
+    const [thread, otherThread] = [nameOne('thread'), nameOne('thread')]
+    await useTool(thread, 'put_item', { name: 'orders', id: 'anns', words: 'quincequince' })
+    await useTool(thread, 'set_state', { name: 'last_word', words: 'medlarmedlar' })
     await write('bob@alice.test', 'put_item', { name: 'orders', id: 'bobs', words: 'damsondamson' })
-    expect(await use(other, 'tell_all', { name: 'orders' })).toBe('all: anns bobs')
+    expect(await useTool(otherThread, 'tell_all', { name: 'orders' })).toBe('all: anns bobs')
 
     await ask(`/api/v1/agents/pantry/threads/${thread}`, 'DELETE')
-    expect(await use(other, 'tell_all', { name: 'orders' })).toBe('all: bobs')
-    expect(await use(other, 'tell_state', { name: 'last_word' })).toBe('none')
+    expect(await useTool(otherThread, 'tell_all', { name: 'orders' })).toBe('all: bobs')
+    expect(await useTool(otherThread, 'tell_state', { name: 'last_word' })).toBe('none')
     expect(listTraces(swarm.gateway.dataDir, 'quincequince')).toEqual([])
     expect(listTraces(swarm.gateway.dataDir, 'medlarmedlar')).toEqual([])
 
     await swarm.operate('/people/forget', { address: 'bob@alice.test' })
-    expect(await use(other, 'tell_all', { name: 'orders' })).toBe('all:')
+    expect(await useTool(otherThread, 'tell_all', { name: 'orders' })).toBe('all:')
     expect(listTraces(swarm.gateway.dataDir, 'damsondamson')).toEqual([])
     expect([
-      await use(other, 'tell_all', { name: 'stock' }),
-      await use(other, 'tell_state', { name: 'hours' }),
+      await useTool(otherThread, 'tell_all', { name: 'stock' }),
+      await useTool(otherThread, 'tell_state', { name: 'hours' }),
     ]).toEqual(['all: a', 'ten'])
     expect((await readShared()).used.records).toBe(2)
   })
 
   test('disappears when the operator forgets its owner', async () => {
-    await use(nameOne('thread'), 'put_item', { name: 'orders', id: 'anns', words: 'sloesloe' })
+    await useTool(nameOne('thread'), 'put_item', { name: 'orders', id: 'anns', words: 'sloesloe' })
     await swarm.operate('/owners/forget', { owner: `web:${JSON.stringify(['https://agents.test', 'ann'])}` })
     expect(listTraces(swarm.gateway.dataDir, 'sloesloe')).toEqual([])
     expect((await ask<Usage>('/v1/usage')).kept).toEqual({ conversations: 0, bytes: 0 })
@@ -194,31 +198,31 @@ describe('data shared by all conversations', () => {
     const storages = { orders: { shared: true, keep_days: 1 / 86_400 }, stock: { shared: true, forgets: false } }
     await swarm.gateway.restart({ agents: { pantry: describePantry({ storages }) } })
     const thread = nameOne('thread')
-    await use(thread, 'put_item', { name: 'orders', id: 'soon gone' })
-    await expect.poll(() => use(thread, 'tell_all', { name: 'orders' }), { timeout: 20_000 }).toBe('all:')
-    expect(await use(thread, 'tell_all', { name: 'stock' })).toBe('all: a')
-    await use(thread, 'put_item', { name: 'stock', id: 'b' })
+    await useTool(thread, 'put_item', { name: 'orders', id: 'soon gone' })
+    await expect.poll(() => useTool(thread, 'tell_all', { name: 'orders' }), { timeout: 20_000 }).toBe('all:')
+    expect(await useTool(thread, 'tell_all', { name: 'stock' })).toBe('all: a')
+    await useTool(thread, 'put_item', { name: 'stock', id: 'b' })
     expect((await readShared()).used.records).toBe(3)
   })
 
   test('may have names that every object has, in states and items', async () => {
     await swarm.gateway.restart({ agents: { pantry: describePantry() } })
     const thread = nameOne('thread')
-    expect(await use(thread, 'tell_state', { name: 'constructor' })).toBe('plain')
-    expect(await use(thread, 'set_state', { name: 'constructor', words: 'set' })).toBe('kept')
-    expect(await use(thread, 'put_item', { name: 'stock', id: '__proto__' })).toBe('kept')
-    expect(await use(nameOne('thread'), 'tell_all', { name: 'stock' })).toContain('__proto__')
-    expect(await use(thread, 'tell_all', { name: 'toString' })).not.toContain('function')
+    expect(await useTool(thread, 'tell_state', { name: 'constructor' })).toBe('plain')
+    expect(await useTool(thread, 'set_state', { name: 'constructor', words: 'set' })).toBe('kept')
+    expect(await useTool(thread, 'put_item', { name: 'stock', id: '__proto__' })).toBe('kept')
+    expect(await useTool(nameOne('thread'), 'tell_all', { name: 'stock' })).toContain('__proto__')
+    expect(await useTool(thread, 'tell_all', { name: 'toString' })).not.toContain('function')
   })
 
   test('keeps every one of many simultaneous writes within the limit', async () => {
-    const before = (await readShared()).used.records
-    const data_limits = { ...limits, shared_records: before + 3 }
+    const recordsBefore = (await readShared()).used.records
+    const data_limits = { ...limits, shared_records: recordsBefore + 3 }
     await swarm.gateway.restart({ agents: { pantry: describePantry({ data_limits }) } })
-    const putItem = (number: number) => use(nameOne('thread'), 'put_item', { name: 'stock', id: `many ${number}` })
+    const putItem = (number: number) => useTool(nameOne('thread'), 'put_item', { name: 'stock', id: `many ${number}` })
     const texts = await Promise.all(Array.from({ length: 8 }, (_, index) => putItem(index)))
     expect(texts.filter(outcome => outcome === 'kept')).toHaveLength(3)
     expect(texts.filter(outcome => outcome.startsWith('too_large'))).toHaveLength(5)
-    expect((await readShared()).used.records).toBe(before + 3)
+    expect((await readShared()).used.records).toBe(recordsBefore + 3)
   })
 })

@@ -120,14 +120,14 @@ test('an agent may return the conversation to the previous one, also after a res
 
 test('a failed turn loses its conversation data, and keeps shared data', async () => {
   const thread = nameOne('thread')
-  const before = await ask(thread, 'show')
-  expect(before).toContain('"items":"","')
+  const shownBefore = await ask(thread, 'show')
+  expect(shownBefore).toContain('"items":"","')
   await chat.run(thread, 'put broken')
-  const after = await ask(nameOne('thread'), 'show')
-  expect(after).toContain('broken')
-  const own = await ask(thread, 'show')
-  expect(own).toContain('"items":"","sold":')
-  expect(own).toContain('"log":""')
+  const shownElsewhere = await ask(nameOne('thread'), 'show')
+  expect(shownElsewhere).toContain('broken')
+  const ownBasket = await ask(thread, 'show')
+  expect(ownBasket).toContain('"items":"","sold":')
+  expect(ownBasket).toContain('"log":""')
 })
 
 test('a tool’s stateless question to the model neither reads nor changes the conversation (W-30)', async () => {

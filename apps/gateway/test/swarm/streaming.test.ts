@@ -110,18 +110,18 @@ test('merged messages occur once in the model’s input and in the history', asy
   const { fediverse } = swarm.gateway.simulation
   const context = 'https://mastodon.test/contexts/merged'
   const post = (text: string) => fediverse.deliver({ to: '@merging@agents.test', text, context, visibility: 'direct' })
-  const semaphore = Promise.withResolvers<void>()
-  heldCalls.set('first words', semaphore)
-  const before = swarm.model.requests.length
+  const heldCall = Promise.withResolvers<void>()
+  heldCalls.set('first words', heldCall)
+  const countBefore = swarm.model.requests.length
   await post('first words')
-  await eventually(async () => swarm.model.requests.length > before)
+  await eventually(async () => swarm.model.requests.length > countBefore)
   await post('second words')
   const { objectId } = await post('third words')
-  semaphore.resolve()
+  heldCall.resolve()
   await fediverse.awaitReply(objectId, 30_000)
   const promptOf = (index: number) => JSON.stringify(swarm.model.requests.at(index)?.body.messages)
   const countIn = (prompt: string, text: string) => prompt.split(text).length - 1
-  expect(swarm.model.requests).toHaveLength(before + 2)
+  expect(swarm.model.requests).toHaveLength(countBefore + 2)
   const merged = promptOf(-1)
   expect(['first words', 'second words', 'third words'].map(text => countIn(merged, text))).toEqual([2, 1, 1])
   const { objectId: last } = await post('fourth words')

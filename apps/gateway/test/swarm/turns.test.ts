@@ -6,16 +6,16 @@ import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, replyWit
 // These tests cover rules of swarms that concern whole turns, through the gateway: humans, bans, cancelling, rescue.
 
 let swarm: SwarmGateway
-let queries: string[] = []
+let modelInputs: string[] = []
 /** Words that hold the model until they are released. */
 const heldCalls = new Map<string, PromiseWithResolvers<void>>()
 
 beforeAll(async () => {
   const script: Parameters<typeof openSwarmGateway>[0] = async (member, last, { body }) => {
     const text = last.split('\n').at(-1) ?? ''
-    queries.push(text)
-    const semaphore = [...heldCalls].find(([word]) => text.includes(word))?.[1]
-    await semaphore?.promise
+    modelInputs.push(text)
+    const heldCall = [...heldCalls].find(([word]) => text.includes(word))?.[1]
+    await heldCall?.promise
     if (body.messages.at(-1)?.role === 'tool') return replyWith('Handed on.')
     if (text.includes('somebody')) return call('navigate_to_human', {})
     if (text.includes('markup')) return replyWith('<tool_call>{"name": "refund"}</tool_call>')
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => swarm.close())
 beforeEach(() => {
-  queries = []
+  modelInputs = []
 })
 
 async function write(text: string, { agent = 'desk', from = 'alice@alice.test' } = {}): Promise<string | undefined> {
@@ -59,12 +59,12 @@ const { post, run } = openSwarmChat({
 const name = nameOne
 
 /** Holds the model at this word. Returns a function that releases it. */
-function hold(word: string): () => void {
-  const semaphore = Promise.withResolvers<void>()
-  heldCalls.set(word, semaphore)
+function holdModel(word: string): () => void {
+  const heldCall = Promise.withResolvers<void>()
+  heldCalls.set(word, heldCall)
   return () => {
     heldCalls.delete(word)
-    semaphore.resolve()
+    heldCall.resolve()
   }
 }
 
@@ -114,7 +114,7 @@ test('a banned person gets one sentence in every conversation, without a model c
   const rude = 'alice@gotosocial.test'
   expect(await mention('You are rude', rude)).toContain('We are polite here.')
   expect(await mention('Another conversation', rude)).toContain('We are polite here.')
-  expect(queries).toEqual([])
+  expect(modelInputs).toEqual([])
   const { items: bans } = await swarm.operate<{ items: readonly { id: string; policy: string; subject: string }[] }>(
     '/agents/desk/bans',
   )
@@ -128,15 +128,15 @@ test('a banned person gets one sentence in every conversation, without a model c
 })
 
 test('the gateway lifts the ban of a forgotten person, names them in no ban, and keeps other bans', async () => {
-  const [gone, other] = ['bob@gotosocial.test', 'bob@snac.test']
-  expect(await mention('You are rude', gone)).toContain('We are polite here.')
-  expect(await mention('You are rude', other)).toContain('We are polite here.')
+  const [forgottenAddress, otherAddress] = ['bob@gotosocial.test', 'bob@snac.test']
+  expect(await mention('You are rude', forgottenAddress)).toContain('We are polite here.')
+  expect(await mention('You are rude', otherAddress)).toContain('We are polite here.')
   expect(await write('You are rude', { from: 'bob@alice.test' })).toContain('We are polite here.')
   for (const address of ['@bob@gotosocial.test', 'bob@alice.test']) await swarm.operate('/people/forget', { address })
   const { items: bans } = await swarm.operate<{ items: readonly { subject: string }[] }>('/agents/desk/bans')
   expect(bans).toMatchObject([{ subject: expect.stringContaining('snac.test/') }])
-  expect(await mention('Hello', gone)).toContain('triage heard')
-  expect(await mention('Hello', other)).toContain('We are polite here.')
+  expect(await mention('Hello', forgottenAddress)).toContain('triage heard')
+  expect(await mention('Hello', otherAddress)).toContain('We are polite here.')
 })
 
 test('the gateway does not send forbidden text (W-27)', async () => {
@@ -147,31 +147,31 @@ test('two simultaneous messages get answers one after the other (W-28)', async (
   const threadId = name('thread')
   const countMessages = async () =>
     (await swarm.operate<{ items: readonly unknown[] }>('/messages?limit=500')).items.length
-  const before = await countMessages()
-  const letGo = hold('first words')
+  const countBefore = await countMessages()
+  const releaseModel = holdModel('first words')
   const first = run(threadId, 'first words')
-  await eventually(async () => queries.length === 1)
+  await eventually(async () => modelInputs.length === 1)
   const second = run(threadId, 'second words')
-  await eventually(async () => (await countMessages()) === before + 2)
+  await eventually(async () => (await countMessages()) === countBefore + 2)
   // Turns start oldest first: once this one has ended, the second one was skipped.
   expect(await run(name('thread'), 'words elsewhere')).toContain('triage heard words elsewhere')
-  expect(queries).toEqual(['first words', 'words elsewhere'])
-  letGo()
+  expect(modelInputs).toEqual(['first words', 'words elsewhere'])
+  releaseModel()
   expect(await first).toContain('triage heard first words')
   expect(await second).toContain('triage heard second words')
-  expect(queries).toEqual(['first words', 'words elsewhere', 'second words'])
+  expect(modelInputs).toEqual(['first words', 'words elsewhere', 'second words'])
   const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
   expect(messages.slice(1).map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
 })
 
 test('nobody ever receives the answer of a stopped run (W-29)', async () => {
   const [threadId, runId] = [name('thread'), name('run')]
-  const letGo = hold('slow words')
+  const releaseModel = holdModel('slow words')
   const stopped = run(threadId, 'slow words', runId)
-  await eventually(async () => queries.length === 1)
+  await eventually(async () => modelInputs.length === 1)
   expect(await (await post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
   expect(await stopped).toContain('"code":"cancelled"')
-  letGo()
+  releaseModel()
   const next = await run(threadId, 'further words')
   expect(next).toContain('triage heard further words')
   expect(next).not.toContain('heard slow words')

@@ -6,12 +6,12 @@ import { createServer, request as forward } from 'node:http'
  * in cards. `node front.ts <listen port> <gateway port> <origin>`
  */
 const [listenPort = '9999', gatewayPort = '8787', origin = 'https://agents.example'] = process.argv.slice(2)
-const own = `http://127.0.0.1:${listenPort}`
+const ownOrigin = `http://127.0.0.1:${listenPort}`
 
 createServer((incoming, outgoing) => {
   const { url = '/', method, headers } = incoming
   const onward = forward({ host: '127.0.0.1', port: gatewayPort, path: url, method, headers }, async answer => {
-    const { 'content-length': _, ...kept } = answer.headers
+    const { 'content-length': _, ...otherHeaders } = answer.headers
     const status = answer.statusCode ?? 502
     if (!/agent-card|agent\.json/.test(url)) {
       outgoing.writeHead(status, answer.headers)
@@ -19,7 +19,7 @@ createServer((incoming, outgoing) => {
     }
     let text = ''
     for await (const chunk of answer) text += chunk
-    outgoing.writeHead(status, kept).end(text.replaceAll(origin, own))
+    outgoing.writeHead(status, otherHeaders).end(text.replaceAll(origin, ownOrigin))
   })
   onward.on('error', () => outgoing.destroy())
   outgoing.on('close', () => onward.destroy())

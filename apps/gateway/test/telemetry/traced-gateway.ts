@@ -32,13 +32,17 @@ async function openHook(): Promise<Hook> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, headers }
 }
 
-export interface Traced {
+export interface TracedGateway {
   readonly gateway: TestGateway
   readonly collector: Collector
   readonly hook: Hook
 }
 
-export async function openTraced(telemetry: object = {}, settings: object = {}, agents: object = {}): Promise<Traced> {
+export async function openTracedGateway(
+  telemetry: object = {},
+  settings: object = {},
+  agents: object = {},
+): Promise<TracedGateway> {
   const [collector, hook] = [await openCollector(), await openHook()]
   const gateway = await openTestGateway(() => ({
     agents: {
@@ -69,7 +73,7 @@ interface Call {
 }
 
 export async function callTraced(
-  { gateway }: Traced,
+  { gateway }: TracedGateway,
   { to, text = 'xyzzy', isProven = true, traceparent }: Call,
 ): Promise<number> {
   const answer = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
@@ -92,7 +96,7 @@ export async function callTraced(
 }
 
 /** Ends the gateway, which then sends its remaining spans. Returns all spans. */
-export async function endAndRead({ gateway, collector }: Traced): Promise<readonly ReceivedSpan[]> {
+export async function endAndRead({ gateway, collector }: TracedGateway): Promise<readonly ReceivedSpan[]> {
   await gateway.gateway().stop()
   return collector.spans()
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { ReceivedSpan } from './collector.ts'
 import { attributeOf } from './collector.ts'
-import { callTraced, endAndRead, openTraced, spansNamed } from './traced-gateway.ts'
+import { callTraced, endAndRead, openTracedGateway, spansNamed } from './traced-gateway.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const callers = `00-${traceId}-b7ad6b7169203331-01`
@@ -13,7 +13,7 @@ const nanosOf = ({ startTimeUnixNano, endTimeUnixNano }: ReceivedSpan) => [
 ]
 
 test('a message has one trace with a span for each stage below its receipt, and the agent’s call inside', async () => {
-  const traced = await openTraced()
+  const traced = await openTracedGateway()
   await callTraced(traced, { to: 'hook' })
   const spans = await endAndRead(traced)
   const [receive] = spansNamed(spans, 'receive')
@@ -39,7 +39,7 @@ test('a message has one trace with a span for each stage below its receipt, and 
 })
 
 test('an answer by mail ends with a span for its delivery', async () => {
-  const traced = await openTraced()
+  const traced = await openTracedGateway()
   await traced.gateway.simulation.send({ via: 'email', to: 'echo', text: 'xyzzy' })
   await eventually(async () => (await traced.gateway.deliveries()).some(({ state }) => state === 'sent'))
   const spans = await endAndRead(traced)
@@ -50,7 +50,7 @@ test('an answer by mail ends with a span for its delivery', async () => {
 })
 
 test('no span contains text, an address of a person or a secret, and only the collector gets its own header', async () => {
-  const traced = await openTraced({ service_name: 'front desk' })
+  const traced = await openTracedGateway({ service_name: 'front desk' })
   await traced.gateway.simulation.send({ via: 'email', to: 'echo', text: 'xyzzy' })
   await callTraced(traced, { to: 'hook' })
   await eventually(async () => (await traced.gateway.deliveries()).some(({ state }) => state === 'sent'))
@@ -64,7 +64,7 @@ test('no span contains text, an address of a person or a secret, and only the co
 })
 
 test('a trace only links a proven caller’s trace, and not a stranger’s', async () => {
-  const traced = await openTraced({}, { a2a: { auth: { anonymous: true } } })
+  const traced = await openTracedGateway({}, { a2a: { auth: { anonymous: true } } })
   await callTraced(traced, { to: 'echo', traceparent: callers })
   await callTraced(traced, { to: 'echo', traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` })
   expect(await callTraced(traced, { to: 'echo', traceparent: callers, isProven: false })).toBe(200)
@@ -78,7 +78,7 @@ test('a trace only links a proven caller’s trace, and not a stranger’s', asy
 })
 
 test('with a ratio of 0 the gateway traces nothing, whatever a caller asks, and tells its peers so', async () => {
-  const traced = await openTraced({ sampling: 0 })
+  const traced = await openTracedGateway({ sampling: 0 })
   await callTraced(traced, { to: 'hook', traceparent: callers })
   expect(await endAndRead(traced)).toEqual([])
   expect(traced.hook.headers.map(({ traceparent }) => traceparent)).toEqual([
@@ -88,7 +88,7 @@ test('with a ratio of 0 the gateway traces nothing, whatever a caller asks, and 
 })
 
 test('a call to another agent carries the trace, and the resulting message links back to it', async () => {
-  const traced = await openTraced()
+  const traced = await openTracedGateway()
   await callTraced(traced, { to: 'relay', text: '@hook@agents.test' })
   const spans = await endAndRead(traced)
   const turns = spansNamed(spans, 'turn')

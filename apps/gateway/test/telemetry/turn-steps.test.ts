@@ -4,23 +4,23 @@ import { formatRecord } from '@postern/operator/views'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ReceivedSpan } from './collector.ts'
 import { attributeOf } from './collector.ts'
-import type { Traced } from './traced-gateway.ts'
-import { callTraced, endAndRead, openTraced, spansNamed } from './traced-gateway.ts'
+import type { TracedGateway } from './traced-gateway.ts'
+import { callTraced, endAndRead, openTracedGateway, spansNamed } from './traced-gateway.ts'
 
 const script = [call('ask_hook', {}, 'id-1'), call('fall', {}, 'id-2'), replyWith('Both are done.')]
 
 /** Opens a gateway with a model behind an agent, whose calls people do not see. */
-async function openModelTraced(): Promise<Traced & { readonly host: string }> {
+async function openModelTraced(): Promise<TracedGateway & { readonly host: string }> {
   const model = await openModelServer((_, index) => script[index] ?? { status: 418 })
   onTestFinished(model.close)
   const clerk = { use: 'openai', base_url: model.baseUrl, model: 'test-model', tools: '../agents/calling/errands.ts' }
-  const traced = await openTraced({}, {}, { clerk, stager: { use: '../agents/calling/stager.ts' } })
+  const traced = await openTracedGateway({}, {}, { clerk, stager: { use: '../agents/calling/stager.ts' } })
   return { ...traced, host: new URL(model.baseUrl).host }
 }
 
 const single = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
-  const [span, ...others] = spansNamed(spans, name)
-  if (!span || others.length > 0) throw new Error(`${name}: not one of ${spans.map(each => each.name).join(', ')}`)
+  const [span, ...otherSpans] = spansNamed(spans, name)
+  if (!span || otherSpans.length > 0) throw new Error(`${name}: not one of ${spans.map(each => each.name).join(', ')}`)
   return span
 }
 const turnOf = (spans: readonly ReceivedSpan[], agent: string) => {
@@ -53,13 +53,13 @@ test('model requests and tool runs are spans below their turn, named by the sema
   expect(JSON.stringify(attributeOf(asking, 'gen_ai.response.finish_reasons'))).toContain('tool_calls')
   // Each tool run names the request in which the model asked for it.
   expect(tools.map(({ links }) => links?.map(link => link.spanId))).toEqual([[asking.spanId], [falling?.spanId]])
-  const [asked, fallen] = tools.map(span => ({
+  const [hookCall, failedCall] = tools.map(span => ({
     ...{ operation: attributeOf(span, 'gen_ai.operation.name'), tool: attributeOf(span, 'gen_ai.tool.name') },
     ...{ id: attributeOf(span, 'gen_ai.tool.call.id'), fault: attributeOf(span, 'error.type') },
     status: span.status.code ?? 0,
   }))
-  expect(asked).toEqual({ operation: 'execute_tool', tool: 'ask_hook', id: 'id-1', fault: undefined, status: 0 })
-  expect(fallen).toEqual({ operation: 'execute_tool', tool: 'fall', id: 'id-2', fault: 'failed', status: 2 })
+  expect(hookCall).toEqual({ operation: 'execute_tool', tool: 'ask_hook', id: 'id-1', fault: undefined, status: 0 })
+  expect(failedCall).toEqual({ operation: 'execute_tool', tool: 'fall', id: 'id-2', fault: 'failed', status: 2 })
 })
 
 test('a call to another agent is a span below its tool, and its `traceparent` continues from there', async () => {

@@ -18,7 +18,7 @@ const tokenOf = (person: Person) => `token-of-${person}-for-the-attacks`
 let setup: TestGateway
 let count = 0
 const name = (label: string) => `${label}-${++count}`
-const listening = new Set<object>()
+const openListeners = new Set<object>()
 
 beforeAll(async () => {
   const web = {
@@ -50,10 +50,10 @@ function countListeners(): void {
   store.listen = (topic, listener) => {
     const entry = {}
     // The worker listens to its turns, too.
-    if (new Error().stack?.includes('follow-turn')) listening.add(entry)
+    if (new Error().stack?.includes('follow-turn')) openListeners.add(entry)
     const stop = listen(topic, listener)
     return () => {
-      listening.delete(entry)
+      openListeners.delete(entry)
       stop()
     }
   }
@@ -65,7 +65,7 @@ function call(path: string, { as = 'ann', ...init }: RequestInit & { as?: Person
   return fetch(`${setup.url()}${path}`, { ...init, headers })
 }
 
-interface Asked {
+interface RunOptions {
   readonly as?: Person
   readonly agent?: string
   readonly threadId?: string
@@ -75,8 +75,8 @@ interface Asked {
   readonly resume?: readonly object[]
 }
 
-function run(content: unknown, { as = 'ann', agent = 'chat', resume, ...more }: Asked = {}): Promise<Response> {
-  const { threadId = name('thread'), runId = name('run'), id = name('msg') } = more
+function run(content: unknown, { as = 'ann', agent = 'chat', resume, ...ids }: RunOptions = {}): Promise<Response> {
+  const { threadId = name('thread'), runId = name('run'), id = name('msg') } = ids
   const messages = content === undefined ? [] : [{ id, role: 'user', content }]
   const body = JSON.stringify({ threadId, runId, messages, ...(resume && { resume }) })
   return call(`/api/v1/agents/${agent}/runs`, { as, method: 'POST', body })
@@ -99,7 +99,7 @@ async function refusalOf(response: Promise<Response>) {
   return [answer.status, code, detail]
 }
 
-const history = (threadId: string, { as = 'ann', agent = 'chat' }: Asked = {}) =>
+const history = (threadId: string, { as = 'ann', agent = 'chat' }: RunOptions = {}) =>
   call(`/api/v1/agents/${agent}/history?threadId=${encodeURIComponent(threadId)}`, { as })
 
 function upload(bytes: Uint8Array, { as = 'ann' as Person, fileName = 'x.txt', type = 'text/plain' } = {}) {
@@ -133,8 +133,8 @@ describe('an id of another person', () => {
       ['/v1/store/place/global', '/v1/store/none/global'],
     ] as const
     for (const [theirs, nothing] of pairs) {
-      const [one, other] = [await call(theirs, { as: 'bob' }), await call(nothing, { as: 'bob' })]
-      expect([theirs, one.status, await one.text()]).toEqual([theirs, other.status, await other.text()])
+      const [theirAnswer, other] = [await call(theirs, { as: 'bob' }), await call(nothing, { as: 'bob' })]
+      expect([theirs, theirAnswer.status, await theirAnswer.text()]).toEqual([theirs, other.status, await other.text()])
     }
     const deletions = [fileQuery(file.path), fileQuery('none')].map(query =>
       refusalOf(call(`/api/v1/agent/attachments${query}`, { as: 'bob', method: 'DELETE' })),
@@ -155,18 +155,18 @@ describe('an id of another person', () => {
   })
 
   test('may also be this person’s own, for threads and runs with any characters', async () => {
-    for (const odd of ['../../etc', 'a/b?c=d#e', '\u202egnp', '💬'.repeat(60), '"],["x', "'; --", '%00%2f', ' ']) {
+    for (const oddId of ['../../etc', 'a/b?c=d#e', '\u202egnp', '💬'.repeat(60), '"],["x', "'; --", '%00%2f', ' ']) {
       for (const as of ['ann', 'bob'] as const) {
         const text = `hello of ${as}`
-        await eventsOf(await run(text, { as, threadId: odd, runId: odd, id: odd }))
-        const { messages } = (await (await history(odd, { as })).json()) as { messages: { content: string }[] }
+        await eventsOf(await run(text, { as, threadId: oddId, runId: oddId, id: oddId }))
+        const { messages } = (await (await history(oddId, { as })).json()) as { messages: { content: string }[] }
         expect(messages.map(({ content }) => content)).toEqual([text, `you said: ${text}; turns: 0`])
       }
     }
-    for (const bad of ['a\0b', '\ud800', 'x'.repeat(1_000_000), '']) {
-      expect((await run('hi', { threadId: bad })).status).toBe(400)
-      expect((await run('hi', { runId: bad })).status).toBe(400)
-      expect((await run('hi', { id: bad })).status).toBe(400)
+    for (const invalidId of ['a\0b', '\ud800', 'x'.repeat(1_000_000), '']) {
+      expect((await run('hi', { threadId: invalidId })).status).toBe(400)
+      expect((await run('hi', { runId: invalidId })).status).toBe(400)
+      expect((await run('hi', { id: invalidId })).status).toBe(400)
     }
   })
 })
@@ -198,12 +198,12 @@ describe('the files', () => {
   })
 
   test('never execute in a browser, under any type and name', async () => {
-    const evil = [
+    const hostileContents = [
       '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
       '<!doctype html><script>alert(1)</script>',
       'GIF89a/*<script>*/',
     ]
-    for (const text of evil) {
+    for (const text of hostileContents) {
       const answer = await upload(Buffer.from(text), {
         as: 'cem',
         fileName: 'a"\r\nset-cookie: x=y;.html',
@@ -235,7 +235,7 @@ describe('a sender who may not speak to an agent', () => {
 
 describe('the gateway', () => {
   test('keeps no open request for aborted streams', async () => {
-    await eventually(async () => listening.size === 0)
+    await eventually(async () => openListeners.size === 0)
     const waiting = Array.from({ length: drawCount({ quick: 300, long: 1_000 }) }, async (_, index) => {
       const leaving = new AbortController()
       const body = JSON.stringify({
@@ -254,8 +254,8 @@ describe('the gateway', () => {
       leaving.abort()
     })
     await Promise.all(waiting)
-    await eventually(async () => listening.size === 0)
-    expect(listening.size).toBe(0)
+    await eventually(async () => openListeners.size === 0)
+    expect(openListeners.size).toBe(0)
   }, 180_000)
 
   test('ends a stream without a reader, whose run still completes', async () => {
@@ -278,7 +278,7 @@ describe('the gateway', () => {
       return read.ok && ((await read.json()) as { messages: unknown[] }).messages.length === 2
     })
     socket.destroy()
-    await eventually(async () => listening.size === 0)
+    await eventually(async () => openListeners.size === 0)
     // A client that rejoins with nothing gets the whole answer, however long it is.
     const events = await eventsOf(await run(undefined, { as: 'bob', threadId }))
     expect(events.at(-1)?.type).toBe('RUN_FINISHED')
@@ -312,7 +312,7 @@ describe('messages during a run', () => {
     const pendingRuns = Promise.all(runs.map(async each => eventsOf(await each)))
     await eventually(async () => (await setup.messages()).filter(message => message.agent === agent).length === 3)
     let isOver = false
-    const poking = (async () => {
+    const repeatedRuns = (async () => {
       while (!isOver) {
         await eventsOf(await run('go', { agent, as: 'bob' }))
         await delay(100)
@@ -321,7 +321,7 @@ describe('messages during a run', () => {
     const eventLists = await pendingRuns.finally(() => {
       isOver = true
     })
-    await poking
+    await repeatedRuns
     return eventLists.map(events => ({ words: wordsOf(events), end: events.at(-1) }))
   }
 
@@ -364,13 +364,13 @@ describe('the limits of the web channel', () => {
     const { session_id } = (await (
       await call('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: 'bounds' }) })
     ).json()) as { session_id: string }
-    const put = (length: number) =>
+    const putMessages = (length: number) =>
       call(`/v1/sessions/${session_id}`, {
         method: 'PUT',
         body: JSON.stringify({ messages: Array.from({ length }, () => ({ role: 'user', content: 'x' })) }),
       })
-    expect((await put(50)).status).toBe(200)
-    expect(await refusalOf(put(51))).toEqual([413, 'too_large', 'Cannot update session: more than 50 messages'])
+    expect((await putMessages(50)).status).toBe(200)
+    expect(await refusalOf(putMessages(51))).toEqual([413, 'too_large', 'Cannot update session: more than 50 messages'])
   })
 })
 

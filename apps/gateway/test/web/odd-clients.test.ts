@@ -144,9 +144,9 @@ describe('the gateway refuses before a stream begins:', () => {
   })
 
   test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])('a request by %s, which starts nothing', async method => {
-    const before = await web.gateway.messages()
+    const messagesBefore = await web.gateway.messages()
     const answer = await web.call('/api/v1/agent/runs', { method })
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
-    expect(await web.gateway.messages()).toEqual(before)
+    expect(await web.gateway.messages()).toEqual(messagesBefore)
   })
 })

@@ -52,9 +52,9 @@ describe('data that an agent stores with a chat message', () => {
   test('is in the snapshot of a returning client, and in the export (C-20)', async () => {
     const client = openClient()
     await run(client, 'hello')
-    const back = openClient(client.threadId)
-    await run(back, 'again')
-    expect(metadataOf(back.messages[1])).toMatchObject(metadata)
+    const returningClient = openClient(client.threadId)
+    await run(returningClient, 'again')
+    expect(metadataOf(returningClient.messages[1])).toMatchObject(metadata)
     const thread = `web:${JSON.stringify(['chat', client.threadId])}`
     const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'agui' })
     const { messages } = await web.gateway.ask<{ messages: readonly Message[] }>(`/transcript?${query}`)
@@ -66,8 +66,8 @@ describe('an interrupt', () => {
   test('follows snapshots of messages and state for a client that lacks them (C-23)', async () => {
     const first = openClient()
     await run(first, 'hello')
-    const back = openClient(first.threadId)
-    const events = await run(back, 'consent')
+    const returningClient = openClient(first.threadId)
+    const events = await run(returningClient, 'consent')
     const types = typesOf(events)
     const positions = ['MESSAGES_SNAPSHOT', 'STATE_SNAPSHOT', 'RUN_FINISHED'].map(type => types.indexOf(type))
     expect(positions).toEqual(positions.toSorted((a, b) => a - b))
@@ -75,18 +75,18 @@ describe('an interrupt', () => {
     expect(findEvent(events, 'STATE_SNAPSHOT').snapshot).toEqual({ mood: 'curious', open: ['17'] })
     const { outcome } = events.at(-1) as unknown as { outcome: { type: string; interrupts: readonly { id: string }[] } }
     expect(outcome).toMatchObject({ type: 'interrupt', interrupts: [{ reason: 'confirmation', message: 'May I?' }] })
-    expect(back.messages.map(({ role, content }) => [role, content])).toMatchObject([
+    expect(returningClient.messages.map(({ role, content }) => [role, content])).toMatchObject([
       ['user', 'hello'],
       ['assistant', 'heard: hello'],
       ['user', 'consent'],
       ['assistant', 'May I?'],
     ])
-    expect(back.state).toEqual({ mood: 'curious', open: ['17'] })
+    expect(returningClient.state).toEqual({ mood: 'curious', open: ['17'] })
     // C-24: even a client that has nothing of the conversation can continue it.
-    const late = openClient(first.threadId)
+    const newClient = openClient(first.threadId)
     const interruptId = outcome.interrupts[0]?.id
-    const decisionEvents = await run(late, { interruptId, status: 'resolved', payload: { approved: true } })
+    const decisionEvents = await run(newClient, { interruptId, status: 'resolved', payload: { approved: true } })
     expect(typesOf(decisionEvents)).toContain('MESSAGES_SNAPSHOT')
-    expect(late.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'decided: granted' })
+    expect(newClient.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'decided: granted' })
   })
 })

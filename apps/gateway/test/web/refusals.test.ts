@@ -57,8 +57,8 @@ test.each([{ protocolVersion: undefined }, { protocolVersion: '0.9' }])(
     const secondEvents = await say('hello', { threadId, ...version })
     expect(JSON.stringify(findEvent(secondEvents, 'MESSAGES_SNAPSHOT').messages)).toContain(`(${url})`)
     // The stored answer contains no address.
-    const [, stored] = await web.readHistory(threadId)
-    expect(stored?.content).not.toMatch(address)
+    const [, storedMessage] = await web.readHistory(threadId)
+    expect(storedMessage?.content).not.toMatch(address)
     expect((await fetch(web.local(url))).status).toBe(200)
   },
 )

@@ -63,11 +63,11 @@ describe('the stored parts', () => {
 
   test('omit a refused run (C-14)', async () => {
     const threadId = uniqueName('thread')
-    const before = await web.gateway.messages()
+    const messagesBefore = await web.gateway.messages()
     const messages = [{ id: uniqueName('msg'), role: 'user', content: 'durian' }]
     const refusal = await web.postRun({ threadId, messages })
     expect([refusal.status, refusal.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
-    expect(await web.gateway.messages()).toEqual(before)
+    expect(await web.gateway.messages()).toEqual(messagesBefore)
     expect((await web.call(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
     expect(readDisk()).not.toContain('durian')
   })
@@ -187,9 +187,9 @@ describe('streams', () => {
   test('begin and end correctly with the input’s ids, and use ms in the stream but ISO in the history (C-12, C-32)', async () => {
     for (const word of ['hello', 'count', 'tool', 'running', 'boom', 'silence', 'ask', 'consent', 'theirs']) {
       const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
-      const before = Date.now()
+      const startedAt = Date.now()
       const events = await web.say(word, { threadId, runId })
-      const after = Date.now()
+      const endedAt = Date.now()
       expect(events[0]).toMatchObject({ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' })
       const last = events.at(-1)
       if (word === 'boom') expect(last).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
@@ -206,8 +206,8 @@ describe('streams', () => {
         ...events.map(event => event.timestamp ?? 0),
       ]
       for (const instant of instants) {
-        expect(instant).toBeGreaterThanOrEqual(before)
-        expect(instant).toBeLessThanOrEqual(after)
+        expect(instant).toBeGreaterThanOrEqual(startedAt)
+        expect(instant).toBeLessThanOrEqual(endedAt)
       }
     }
   })
@@ -280,13 +280,13 @@ describe('streams', () => {
 test('the second run with one id gets a refusal before any other work (C-26, E-43)', async () => {
   const ids = { threadId: uniqueName('thread'), runId: uniqueName('run') }
   await readEvents(await web.postRun({ ...ids, messages: [{ id: 'm1', role: 'user', content: 'tool' }] }))
-  const before = await web.readHistory(ids.threadId, '&include=trace')
+  const historyBefore = await web.readHistory(ids.threadId, '&include=trace')
   const secondResponse = await web.postRun({ ...ids, messages: [{ id: 'm2', role: 'user', content: 'tool' }] })
   expect([secondResponse.status, await secondResponse.json()]).toMatchObject([
     409,
     { code: 'run_repeated', detail: 'Cannot run: this run was started already' },
   ])
-  expect(await web.readHistory(ids.threadId, '&include=trace')).toEqual(before)
+  expect(await web.readHistory(ids.threadId, '&include=trace')).toEqual(historyBefore)
   // Another person's run may have the same id.
   const otherResponse = await web.postRun({ ...ids, messages: [{ id: 'm1', role: 'user', content: 'hi' }] }, {}, 'bob')
   expect((await readEvents(otherResponse)).at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
@@ -377,8 +377,8 @@ describe('an open requirement in a chat', () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('search', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which of the three?' })
-    const back = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
-    expect(interruptsOf(back)).toEqual([asked])
+    const returnEvents = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
+    expect(interruptsOf(returnEvents)).toEqual([asked])
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: 'the red one' }]
     const events = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
     expect(JSON.stringify(events)).toContain('you said: the red one')
@@ -389,8 +389,8 @@ describe('an open requirement in a chat', () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('ask', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which one?' })
-    const back = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
-    expect(interruptsOf(back)).toEqual([asked])
+    const returnEvents = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
+    expect(interruptsOf(returnEvents)).toEqual([asked])
     expect(interruptsOf(await web.say('the red one', { threadId }))).toEqual([])
     const thread = `web:${JSON.stringify(['chat', threadId])}`
     const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'envelope' })

@@ -103,7 +103,7 @@ describe('a stage that an agent names (C-19)', () => {
   test('appears in every export, and importing it changes nothing', async () => {
     const threadId = uniqueName('thread')
     await web.say('intent', { threadId })
-    const before = await web.readHistory(threadId, '&include=trace')
+    const historyBefore = await web.readHistory(threadId, '&include=trace')
     const conversation = {
       owner: 'web:["https://agents.test","ann"]',
       thread: `web:${JSON.stringify(['chat', threadId])}`,
@@ -118,7 +118,7 @@ describe('a stage that an agent names (C-19)', () => {
       })
       expect([format, answer.status, await answer.json()]).toMatchObject([format, 200, { added: 0 }])
     }
-    expect(await web.readHistory(threadId, '&include=trace')).toEqual(before)
+    expect(await web.readHistory(threadId, '&include=trace')).toEqual(historyBefore)
   })
 })
 

@@ -46,7 +46,7 @@ test.each([
 test('the gateway accepts a result once', async () => {
   const threadId = randomUUID()
   await web.say('pick a colour', { threadId, tools })
-  const give = async (content: string) => {
+  const returnResult = async (content: string) => {
     const messages = [{ id: randomUUID(), role: 'tool', toolCallId: 'pick-1', content }]
     const message = { id: randomUUID(), role: 'user', content: 'and now?' }
     const events = await readEvents(
@@ -54,5 +54,5 @@ test('the gateway accepts a result once', async () => {
     )
     return events.map(event => (event as unknown as { delta?: string }).delta ?? '').join('')
   }
-  expect([await give('red'), await give('blue')]).toEqual(['heard: pick red', 'heard: '])
+  expect([await returnResult('red'), await returnResult('blue')]).toEqual(['heard: pick red', 'heard: '])
 })

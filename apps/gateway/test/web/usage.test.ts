@@ -28,7 +28,7 @@ const paid = ({ pieces = [] }: ModelReply): ModelReply => {
   const text = `data: ${JSON.stringify({ choices: [], usage: cost })}\n\n`
   return { pieces: [...pieces.slice(0, -1), text, 'data: [DONE]\n\n'] }
 }
-const [once, twice] = [1, 2].map(times => ({
+const [singleUsage, doubleUsage] = [1, 2].map(times => ({
   model: 'blend-7',
   inputTokens: 100 * times,
   cachedInputTokens: 64 * times,
@@ -78,11 +78,11 @@ describe('the usage of a run', () => {
   test('follows at its end, summed over its rounds, with its step and with its message in the history', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('order 17', { threadId })
-    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' }, usage: [twice] })
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' }, usage: [doubleUsage] })
     const steps = events.filter(({ type }) => type === 'STEP_FINISHED') as unknown as { metadata: JsonAnswer }[]
-    expect(steps.at(-1)?.metadata).toMatchObject({ stage: 'execution', usage: [twice] })
+    expect(steps.at(-1)?.metadata).toMatchObject({ stage: 'execution', usage: [doubleUsage] })
     const history = await web.readHistory(threadId)
-    expect(history.map(({ metadata }) => metadata.usage)).toEqual([undefined, [twice]])
+    expect(history.map(({ metadata }) => metadata.usage)).toEqual([undefined, [doubleUsage]])
   })
 
   test('reaches a returning client, and does not count for the run that returns it', async () => {
@@ -94,7 +94,7 @@ describe('the usage of a run', () => {
     const onEvent = ({ event }: { readonly event: BaseEvent }) => void events.push(event)
     await withoutWarnings(() => client.runAgent({ runId: uniqueName('run') }, { onEvent }))
     expect(events.at(-1)).not.toHaveProperty('usage')
-    expect(client.messages.map(message => metadataOf(message)?.usage)).toEqual([undefined, [twice]])
+    expect(client.messages.map(message => metadataOf(message)?.usage)).toEqual([undefined, [doubleUsage]])
     client.addMessage({ id: uniqueName('msg'), role: 'user', content: 'plainly' })
     await withoutWarnings(() => client.runAgent({ runId: uniqueName('run') }, { onEvent }))
     // The model's server reported no costs.
@@ -105,8 +105,8 @@ describe('the usage of a run', () => {
   test('covers a failed run up to the failure', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('order 17 and break down', { threadId })
-    expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed', usage: [once] })
-    expect((await web.readHistory(threadId)).at(-1)?.metadata.usage).toEqual([once])
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed', usage: [singleUsage] })
+    expect((await web.readHistory(threadId)).at(-1)?.metadata.usage).toEqual([singleUsage])
   })
 
   test('covers a cancelled run up to the cancellation, and stays with its text', async () => {
@@ -121,13 +121,13 @@ describe('the usage of a run', () => {
     }
     const events = parseEvents(text)
     await judgeStream(text, events)
-    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' }, usage: [once] })
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' }, usage: [singleUsage] })
     const storedRow = await eventually(async () => (await web.readHistory(threadId))[1])
-    expect(storedRow?.metadata).toMatchObject({ incomplete: true, usage: [once] })
+    expect(storedRow?.metadata).toMatchObject({ incomplete: true, usage: [singleUsage] })
   })
 
   test('covers a swarm, and an agent that reports its own', async () => {
-    expect((await runOf('crew', 'order 17')).at(-1)).toMatchObject({ type: 'RUN_FINISHED', usage: [twice] })
+    expect((await runOf('crew', 'order 17')).at(-1)).toMatchObject({ type: 'RUN_FINISHED', usage: [doubleUsage] })
     const ownUsage = {
       provider: 'own',
       model: 'house-blend',
@@ -160,7 +160,7 @@ describe('the usage of an answer', () => {
       expect(await ask({ owner, thread, format }, { messages })).toMatchObject({ added: 0 })
       await ask({ owner, thread: `web:${JSON.stringify(['chat', copy])}`, format }, { messages })
       const rows = await web.readHistory(copy)
-      expect(rows.flatMap(({ metadata }) => metadata.usage ?? [])).toEqual([twice])
+      expect(rows.flatMap(({ metadata }) => metadata.usage ?? [])).toEqual([doubleUsage])
     },
   )
 
@@ -213,10 +213,10 @@ describe('the usage of an answer', () => {
     const labels = (kind: string) => `{agent="chat",model="blend-7",kind="${kind}"}`
     const input = `postern_tokens_total${labels('input')}`
     const cached = `postern_tokens_part_total${labels('cached_input')}`
-    const before = [await count(input), await count(cached)]
+    const countsBefore = [await count(input), await count(cached)]
     await web.say('order 17')
-    await eventually(async () => (await count(input)) === (before[0] ?? 0) + 200)
-    expect(await count(cached)).toBe((before[1] ?? 0) + 128)
+    await eventually(async () => (await count(input)) === (countsBefore[0] ?? 0) + 200)
+    expect(await count(cached)).toBe((countsBefore[1] ?? 0) + 128)
   })
 
   test('arrives in the stream of a model’s server, and reaches no model', () => {

@@ -172,11 +172,11 @@ describe('the command "why"', () => {
   })
 
   test('exits with 1 for an unknown message', async () => {
-    const before = process.exitCode
+    const exitCodeBefore = process.exitCode
     expect(await print('\u001b[2J@nowhere.test')).toMatch(
       /^The gateway has nothing about \\u\{1b\}\[2J@nowhere\.test: /,
     )
     expect(process.exitCode).toBe(1)
-    process.exitCode = before
+    process.exitCode = exitCodeBefore
   })
 })

@@ -45,13 +45,13 @@ export function addressOf(principal: Principal, { isHostShared = false } = {}): 
   return formatAddress({ local: plainName ?? createSlug(principal, `${claim} ${value}`), domain })
 }
 
-function createSlug({ value }: Principal, distinct: string): string {
+function createSlug({ value }: Principal, digestInput: string): string {
   const slug = value
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
     .slice(0, 40)
-  return `${slug || 'caller'}~${hash('sha256', distinct).slice(0, 12)}`
+  return `${slug || 'caller'}~${hash('sha256', digestInput).slice(0, 12)}`
 }
 
 /** Returns the caller of a verified token. `scopes` come from `readGrant`. */
@@ -108,7 +108,7 @@ export function apiKeyCaller({ name, scopes }: ApiKeyConfig, { domain, origin, t
 }
 
 /** Returns the caller without a credential, for a configuration that allows it. */
-export function nobodyAt(domain: string): Caller {
+export function anonymousCaller(domain: string): Caller {
   return brand({
     owner: 'anonymous',
     isAnonymous: true,

@@ -25,8 +25,8 @@ export function findSharedHosts(
 ): ReadonlySet<string> {
   const hosts = issuers.map(({ config }) => hostOf(config))
   const isShared = ({ config }: OwnIssuer) => {
-    const isAgents = config !== ownIssuer?.config && hostOf(config) === domain
-    return isAgents || hosts.filter(host => host === hostOf(config)).length > 1
+    const isAtAgentDomain = config !== ownIssuer?.config && hostOf(config) === domain
+    return isAtAgentDomain || hosts.filter(host => host === hostOf(config)).length > 1
   }
   return new Set(issuers.filter(isShared).map(({ config }) => config.issuer))
 }

@@ -14,6 +14,6 @@ export function openChallenger({ auth }: Pick<A2aConfig, 'auth'>, domain: string
 
 /** Returns the enforced schemes, or Bearer if none is configured. */
 export function offeredSchemes({ issuers, api_keys }: A2aConfig['auth']): readonly AuthScheme[] {
-  const isNothing = issuers.length === 0 && api_keys.length === 0
-  return [...listTokenSchemes(issuers, isNothing), ...(api_keys.length > 0 ? (['ApiKey'] as const) : [])]
+  const hasNoCredentials = issuers.length === 0 && api_keys.length === 0
+  return [...listTokenSchemes(issuers, hasNoCredentials), ...(api_keys.length > 0 ? (['ApiKey'] as const) : [])]
 }

@@ -71,8 +71,8 @@ const limitsExtension = 'urn:postern:a2a:limits:v1'
 
 /** Returns true if there is an extended card. There is one if callers can identify themselves, and by default only if all of them must. */
 export function hasExtendedCard({ auth, capabilities }: Pick<A2aConfig, 'auth' | 'capabilities'>): boolean {
-  const hasExtendedCard = capabilities.extended_card ?? !auth.anonymous
-  return hasExtendedCard && (auth.issuers.length > 0 || auth.api_keys.length > 0)
+  const isEnabled = capabilities.extended_card ?? !auth.anonymous
+  return isEnabled && (auth.issuers.length > 0 || auth.api_keys.length > 0)
 }
 
 /** Returns the enabled capabilities. */
@@ -116,8 +116,8 @@ const schemeRenderers: Readonly<Record<'Bearer' | 'DPoP' | 'ApiKey', (config: A2
 }
 
 function renderHttpScheme(scheme: 'Bearer' | 'DPoP', { issuers }: A2aConfig['auth']): object {
-  const meant = issuers.filter(({ require_dpop }) => require_dpop === (scheme === 'DPoP'))
-  const issuerNames = meant.map(({ issuer, audience }) => `${issuer} for audience ${toLine(audience)}`)
+  const schemeIssuers = issuers.filter(({ require_dpop }) => require_dpop === (scheme === 'DPoP'))
+  const issuerNames = schemeIssuers.map(({ issuer, audience }) => `${issuer} for audience ${toLine(audience)}`)
   const kind = scheme === 'DPoP' ? 'Sender-constrained JWT access token' : 'JWT access token'
   const description = issuerNames.length > 0 ? `${kind} from ${issuerNames.join(' or ')}` : kind
   return { httpAuthSecurityScheme: { scheme, bearerFormat: 'JWT', description: toLine(description) } }

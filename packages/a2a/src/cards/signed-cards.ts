@@ -49,14 +49,14 @@ export function createCards({ config, gateway, keys }: CardDeps) {
     return { agent, endpoint: `${origin}/agents/${agent.name}/a2a`, grpcAddress, tenant: agent.name, extensions }
   }
 
-  async function serve(source: CardSource, key: OwnKey, isMixed: boolean): Promise<ServedCard> {
+  async function createServedCard(source: CardSource, key: OwnKey, isMixed: boolean): Promise<ServedCard> {
     const ownCard = renderAgentCard(source, config)
     const card = isMixed ? renderMixedCard(ownCard) : ownCard
     // Some clients verify the card as received, others only the members that they know. Each finds a signature that fits.
     const cardsToSign = isMixed ? [card, ownCard] : [ownCard]
     const text = JSON.stringify({
       ...card,
-      signatures: await Promise.all(cardsToSign.map(form => signCard(form, key, jku))),
+      signatures: await Promise.all(cardsToSign.map(cardToSign => signCard(cardToSign, key, jku))),
     })
     // The content and the key determine the name, so that every process of the gateway uses the same one.
     const etag = `"${hash('sha256', key.kid + canonicalizeJson(card), 'base64url').slice(0, 27)}"`
@@ -73,9 +73,9 @@ export function createCards({ config, gateway, keys }: CardDeps) {
           : sourceOf(agent)
       const cacheKey = `${source.endpoint} ${isMixed}`
       const key = await keys.current()
-      const before = cards.get(cacheKey)
-      if (before?.agent === agent && before.kid === key.kid) return before.card
-      const card = serve(source, key, isMixed)
+      const cachedCard = cards.get(cacheKey)
+      if (cachedCard?.agent === agent && cachedCard.kid === key.kid) return cachedCard.card
+      const card = createServedCard(source, key, isMixed)
       cards.set(cacheKey, { agent, kid: key.kid, card })
       return card
     },

@@ -9,11 +9,11 @@ import {
   randomHex,
   toWellFormed,
 } from '@postern/message'
-import type { AgentCallAnswer, AgentCallOptions, CallAgent, LookupStore } from '@postern/pipeline'
+import type { AgentCallOptions, CallAgent, LookupStore } from '@postern/pipeline'
 import type { A2aConfig } from '../config.ts'
 import type { WirePart } from '../format/wire.ts'
 import { createOwnKeyRing } from '../keys/own-keys.ts'
-import { renderHandedOver } from '../message/handed-over.ts'
+import { renderCalledBy } from '../message/called-by.ts'
 import { renderPhase } from '../message/mentionable.ts'
 import { readKnownBytes, writeParts } from '../render.ts'
 import { createCardCache } from './cards/cache.ts'
@@ -24,29 +24,30 @@ import { openCallDeadline } from './exchange/fetch-document.ts'
 import type { FollowTaskDeps } from './follow-task.ts'
 import { followTask } from './follow-task.ts'
 import { createPeerCredentials, createTokenSigner } from './peer-credentials.ts'
-import { tryAgain, wasNotAccepted } from './retry.ts'
+import { callWithRetries, wasNotAccepted } from './retry.ts'
 
 /**
  * Creates the function by which our agents call other agents. It finds and verifies the card, authenticates, sends the message, and follows the
  * task to its end.
  */
-export function createAgentCaller(options: A2aClientDeps): CallAgent {
-  const { system: anySystem, store, origin } = options
-  const { client, limits } = options.config
-  const signToken = createTokenSigner(createOwnKeyRing(options), options, anySystem)
-  const callers = openWays(options, signToken)
-  const findConfiguredCallers = createConfiguredWays(options, signToken)
+export function createAgentCaller(deps: A2aClientDeps): CallAgent {
+  const { system: clientSystem, store, origin } = deps
+  const { client, limits } = deps.config
+  const signToken = createTokenSigner(createOwnKeyRing(deps), deps, clientSystem)
+  const publicCallDeps = createPeerCallDeps(deps, signToken)
+  const findConfiguredCallDeps = createConfiguredCallDeps(deps, signToken)
 
-  async function callWithin(address: string, parts: readonly Part[], options: CallWithin): Promise<AgentCallAnswer> {
+  async function callOnce(address: string, parts: readonly Part[], options: BoundedCallOptions) {
     const { signal, taskId, traceparent, timeoutMs, peer, onPiece, onSend } = options
-    const { system, findAgent, credentialsFor } = peer ? findConfiguredCallers(address) : callers
-    const { to, card, signedBy } = await findAgent(address, signal)
-    const files = parts.filter(part => takesBytes(part, to))
+    const { system, findAgent, credentialsFor } = peer ? findConfiguredCallDeps(address) : publicCallDeps
+    const { agentInterface, cardUrl, signedBy } = await findAgent(address, signal)
+    const files = parts.filter(part => acceptsBytes(part, agentInterface))
     const bytesByDigest = files.length > 0 ? await readKnownBytes(store, files, maxSentBytes) : undefined
-    const message = renderCall(writeParts(parts, bytesByDigest), options, renderHandedOver(options, { card, origin }))
-    const { initial, second } = credentialsFor(to, options)
-    const line: FollowTaskDeps = {
-      to: peer?.streams === false ? { ...to, canStream: false } : to,
+    const calledBy = renderCalledBy(options, { card: cardUrl, origin })
+    const message = renderCall(writeParts(parts, bytesByDigest), options, calledBy)
+    const { initial, fallback } = credentialsFor(agentInterface, options)
+    const followDeps: FollowTaskDeps = {
+      agentInterface: peer?.streams === false ? { ...agentInterface, canStream: false } : agentInterface,
       ...(onPiece && { onPiece }),
       isOnlyCall: peer !== undefined,
       system,
@@ -57,40 +58,40 @@ export function createAgentCaller(options: A2aClientDeps): CallAgent {
       ...(traceparent !== undefined && { traceparent }),
     }
     onSend()
-    const answer = await followTask(message, line, taskId).catch(error => {
+    const answer = await followTask(message, followDeps, taskId).catch(error => {
       // If the card requires no credential but the agent rejects a call without one, the second call has one. The card may be outdated, and so may a
       // token.
-      if (!(error instanceof CallerRefusal) || !second) throw error
-      return followTask(message, { ...line, credentials: second }, taskId)
+      if (!(error instanceof CallerRefusal) || !fallback) throw error
+      return followTask(message, { ...followDeps, credentials: fallback }, taskId)
     })
     const { rest, ...finishedAnswer } = answer
-    const source = { address, card, ...(signedBy && { signedBy }) }
+    const source = { address, card: cardUrl, ...(signedBy && { signedBy }) }
     return { ...finishedAnswer, ...(onPiece && { rest }), source }
   }
 
   return async (address, parts, options) => {
     const chain = nextHop(options.chain, limits.max_hops)
     const timeoutMs = options.peer?.withinMs ?? client.call_seconds * 1000
-    const { signal, clear } = openCallDeadline(timeoutMs, options.signal, anySystem)
+    const { signal, clear } = openCallDeadline(timeoutMs, options.signal, clientSystem)
     // The id is the same in every attempt, so that the peer answers only once.
-    const messageId = deriveMessageId(address, parts, options) ?? randomHex(anySystem, 16)
+    const messageId = deriveMessageId(address, parts, options) ?? randomHex(clientSystem, 16)
     const { beginAttempt, mayHaveActed, ...watch } = watchCall(options)
     const callOptions = { ...options, ...watch, chain, signal, timeoutMs, messageId }
     const call = () => {
       beginAttempt()
-      return callWithin(address, parts, callOptions)
+      return callOnce(address, parts, callOptions)
     }
     try {
-      return await (options.peer ? tryAgain(call, { signal, system: anySystem, mayHaveActed }) : call())
+      return await (options.peer ? callWithRetries(call, { signal, system: clientSystem, mayHaveActed }) : call())
     } finally {
       clear()
     }
   }
 }
 
-type CallWays = ReturnType<typeof openWays>
+type PeerCallDeps = ReturnType<typeof createPeerCallDeps>
 
-function openWays({ config, system, store }: A2aClientDeps, signToken: ReturnType<typeof createTokenSigner>) {
+function createPeerCallDeps({ config, system, store }: A2aClientDeps, signToken: ReturnType<typeof createTokenSigner>) {
   const tokens = createClientTokens(system)
   const credentialsFor = createPeerCredentials(config.client.peers, { signToken, tokens })
   return { system, findAgent: createCardCache({ config, system, store }), credentialsFor }
@@ -100,16 +101,16 @@ function openWays({ config, system, store }: A2aClientDeps, signToken: ReturnTyp
  * Creates the ways to call peers of the configuration. Private addresses are open at the origin of a peer's address and at the allowed origins,
  * because the peer names all others.
  */
-function createConfiguredWays(options: A2aClientDeps, signToken: ReturnType<typeof createTokenSigner>) {
-  const waysByOrigin = new Map<string, CallWays>()
-  return (address: string): CallWays => {
+function createConfiguredCallDeps(deps: A2aClientDeps, signToken: ReturnType<typeof createTokenSigner>) {
+  const callDepsByOrigin = new Map<string, PeerCallDeps>()
+  return (address: string): PeerCallDeps => {
     const origin = originOf(address)
-    const openedWays = waysByOrigin.get(origin)
-    if (openedWays) return openedWays
-    const system = openConfiguredOrigins(options.system, [origin, ...options.config.client.allowed_origins])
-    const ways = openWays({ ...options, system }, signToken)
-    waysByOrigin.set(origin, ways)
-    return ways
+    const cachedCallDeps = callDepsByOrigin.get(origin)
+    if (cachedCallDeps) return cachedCallDeps
+    const system = openConfiguredOrigins(deps.system, [origin, ...deps.config.client.allowed_origins])
+    const callDeps = createPeerCallDeps({ ...deps, system }, signToken)
+    callDepsByOrigin.set(origin, callDeps)
+    return callDeps
   }
 }
 
@@ -138,7 +139,7 @@ function watchCall({ onPiece }: AgentCallOptions) {
   }
 }
 
-interface CallWithin extends AgentCallOptions {
+interface BoundedCallOptions extends AgentCallOptions {
   readonly chain: AgentChain
   readonly signal: AbortSignal
   readonly timeoutMs: number
@@ -151,7 +152,7 @@ interface CallWithin extends AgentCallOptions {
 const maxSentBytes = 2 * 1024 * 1024
 
 /** Returns true if the peer accepts a file of this type as bytes. Otherwise it gets the address. */
-function takesBytes(part: Part, { inputModes }: AgentInterface): boolean {
+function acceptsBytes(part: Part, { inputModes }: AgentInterface): boolean {
   if (part.kind !== 'file' && part.kind !== 'artifact') return false
   if (part.bytes_ref.kind !== 'content_addressed') return false
   const type = part.mime?.toLowerCase().split(';')[0]?.trim() || 'application/octet-stream'
@@ -159,7 +160,7 @@ function takesBytes(part: Part, { inputModes }: AgentInterface): boolean {
   return inputModes.length === 0 || modes.some(mode => inputModes.includes(mode))
 }
 
-function renderCall(parts: readonly WirePart[], options: CallWithin, handedOver: object): object {
+function renderCall(parts: readonly WirePart[], options: BoundedCallOptions, calledBy: object): object {
   const { messageId, contextId, taskId, chain } = options
   return {
     messageId,
@@ -167,7 +168,7 @@ function renderCall(parts: readonly WirePart[], options: CallWithin, handedOver:
     parts,
     ...(contextId && { contextId }),
     ...(taskId && { taskId }),
-    metadata: { mentionable: { agent_chain: chain, ...renderPhase(options), ...handedOver } },
+    metadata: { mentionable: { agent_chain: chain, ...renderPhase(options), ...calledBy } },
   }
 }
 

@@ -8,7 +8,7 @@ import { part } from '../validate/params.ts'
 import { anyText, identifier, line } from '../validate/texts.ts'
 import { refuseAnswer, UnreadableAnswer } from './exchange/fetch-document.ts'
 import type { ReceivedArtifacts } from './received-artifacts.ts'
-import { createReceivedArtifacts, joinWhole, listArtifactTexts } from './received-artifacts.ts'
+import { createReceivedArtifacts, joinArtifactParts, listArtifactTexts } from './received-artifacts.ts'
 
 /** The response status for each task state that ends the wait for an answer. States of work in progress are absent. */
 const endings: Readonly<Record<string, ResponseStatus>> = {
@@ -49,7 +49,7 @@ export interface ExpectedAnswer {
   /** The id of the task that the message continues. Undefined for a new task. */
   readonly taskId: string | undefined
   /** The task's status before the message. The same status is not an answer if it is received again. */
-  readonly before?: StatusName | undefined
+  readonly statusBefore?: StatusName | undefined
   /** The task's artifacts before the message. They are not part of the answer as long as they stay the same. */
   readonly artifactsBefore?: ReadonlyMap<string, string> | undefined
   /** Receives the parts of artifacts as they arrive. */
@@ -80,7 +80,7 @@ export function createAnswerState(expected: ExpectedAnswer) {
   let progress: AnswerProgress = { ...emptyProgress, messageParts: [] }
   let artifactsSeen: ReadonlyMap<string, string> = new Map()
   const artifacts = createReceivedArtifacts(expected.onPiece, expected.artifactsBefore)
-  let { before: statusBefore } = expected
+  let { statusBefore } = expected
 
   /** Returns the response status, or undefined if the task only repeats the status from before the message. */
   const endOf = ({ status, statusName }: AnswerProgress) =>
@@ -90,9 +90,9 @@ export function createAnswerState(expected: ExpectedAnswer) {
     /** Reads one result or event of a stream. @throws Undeliverable if it is invalid, or names another task than the one before */
     accept(event: unknown): void {
       const [name, value] = readEvent(event)
-      const before = progress.task?.id ?? expected.taskId
+      const expectedTaskId = progress.task?.id ?? expected.taskId
       const subjectId = name === 'message' ? undefined : String(value.id ?? value.taskId)
-      if (before !== undefined && subjectId !== undefined && subjectId !== before)
+      if (expectedTaskId !== undefined && subjectId !== undefined && subjectId !== expectedTaskId)
         throw refuseAnswer('it is about another task')
       progress = readers[name](value, withTask(value, name, progress), artifacts)
       if (name === 'task') artifactsSeen = listArtifactTexts(listArtifacts(value))
@@ -102,7 +102,7 @@ export function createAnswerState(expected: ExpectedAnswer) {
     /** Returns the id of the task, for later requests. */
     taskId: () => progress.task?.id,
     /** Returns the parts of the artifacts so far. */
-    soFar: () => artifacts.parts(),
+    partsSoFar: () => artifacts.parts(),
     /** Returns the finished answer, or undefined while the agent works. */
     findFinished(): FinishedAnswer | undefined {
       const status = endOf(progress)
@@ -158,7 +158,7 @@ const readers: Readonly<Record<EventName, EventReader>> = {
   message: (value, progress) => ({
     ...progress,
     status: 'completed',
-    messageParts: joinWhole((value as unknown as WireMessage).parts),
+    messageParts: joinArtifactParts((value as unknown as WireMessage).parts),
     context: readText(value.contextId),
   }),
   task(value, progress, artifacts) {
@@ -185,7 +185,9 @@ function listArtifacts({ artifacts }: Member): readonly WireArtifact[] {
 
 function readStatus(status: Member, progress: AnswerProgress): AnswerProgress {
   const { state, message: statusMessage } = status
-  const messageParts = isJsonObject(statusMessage) ? joinWhole((statusMessage as unknown as WireMessage).parts) : []
+  const messageParts = isJsonObject(statusMessage)
+    ? joinArtifactParts((statusMessage as unknown as WireMessage).parts)
+    : []
   return { ...progress, status: endings[String(state)], statusName: statusNameOf(status), messageParts }
 }
 
@@ -204,9 +206,11 @@ function statusNameOf({ state, timestamp, message }: Readonly<Record<string, unk
  * Returns true if a status is the one from before the message. Servers repeat the old status before they continue; some first move its question
  * into the history.
  */
-function isSameStatus(now: StatusName, before: StatusName): boolean {
-  const isMoved = now.messageId === undefined
+function isSameStatus(latestStatus: StatusName, earlierStatus: StatusName): boolean {
+  const isQuestionInHistory = latestStatus.messageId === undefined
   return (
-    now.state === before.state && now.timestamp === before.timestamp && (isMoved || now.messageId === before.messageId)
+    latestStatus.state === earlierStatus.state &&
+    latestStatus.timestamp === earlierStatus.timestamp &&
+    (isQuestionInHistory || latestStatus.messageId === earlierStatus.messageId)
   )
 }

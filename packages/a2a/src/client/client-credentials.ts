@@ -10,9 +10,9 @@ import { checkAvailable, readPeerObject, refuseAgent } from './exchange/fetch-do
 const bounds = { timeoutMs: 10_000, maxBytes: 64 * 1024, redirects: 0 } as const
 const maxTokens = 100
 /** The lifetime of a token without `expires_in`, in seconds. */
-const usualLifeSeconds = 300
+const defaultLifetimeSeconds = 300
 /** The last seconds of a token's lifetime in which it is not used. */
-const spareSeconds = 30
+const expiryMarginSeconds = 30
 
 export type ClientTokens = ReturnType<typeof createClientTokens>
 
@@ -27,10 +27,11 @@ export function createClientTokens(system: Pick<System, 'fetch' | 'now'>) {
      * @throws CallerRefused if the endpoint rejects the client; Undeliverable if the card names no endpoint; Unavailable
      */
     async find(to: AgentInterface, client: OAuthClient): Promise<string> {
-      const before = tokens.get(tokenKeyOf(to, client))
-      if (before !== undefined) return before
+      const cachedToken = tokens.get(tokenKeyOf(to, client))
+      if (cachedToken !== undefined) return cachedToken
       const { token, seconds } = await fetchToken(to, client, system)
-      if (seconds > spareSeconds) tokens.set(tokenKeyOf(to, client), token, (seconds - spareSeconds) * 1000)
+      if (seconds > expiryMarginSeconds)
+        tokens.set(tokenKeyOf(to, client), token, (seconds - expiryMarginSeconds) * 1000)
       return token
     },
     /** Deletes a token that the peer has rejected, so that the next call fetches another one. */
@@ -41,10 +42,10 @@ export function createClientTokens(system: Pick<System, 'fetch' | 'now'>) {
 async function fetchToken({ tokenUrl }: AgentInterface, client: OAuthClient, system: Pick<System, 'fetch' | 'now'>) {
   const url = tokenUrl === undefined ? undefined : parseUrl(tokenUrl)
   if (!url) throw refuseAgent('its card names no token endpoint for client credentials')
-  let answer = await askForToken(url.href, client, 'header', system)
+  let answer = await requestToken(url.href, client, 'header', system)
   // Some servers accept the secret only in the body (RFC 6749 §2.3.1).
-  if (answer.status === 400 || answer.status === 401) answer = await askForToken(url.href, client, 'body', system)
-  checkAvailable(answer, { told: 'its token endpoint answered', url: answer.url }, system.now())
+  if (answer.status === 400 || answer.status === 401) answer = await requestToken(url.href, client, 'body', system)
+  checkAvailable(answer, { problem: 'its token endpoint answered', url: answer.url }, system.now())
   if (answer.status !== 200)
     throw new CallerRefusal(`Cannot call agent: its token endpoint refuses the client (${answer.status})`)
   const { access_token: token, expires_in: expiresInSeconds } = readPeerObject(
@@ -58,11 +59,11 @@ async function fetchToken({ tokenUrl }: AgentInterface, client: OAuthClient, sys
     seconds:
       typeof expiresInSeconds === 'number' && expiresInSeconds >= 0
         ? Math.min(expiresInSeconds, 86_400)
-        : usualLifeSeconds,
+        : defaultLifetimeSeconds,
   }
 }
 
-function askForToken(
+function requestToken(
   url: string,
   { client_id: id, client_secret: secret, scopes = [] }: OAuthClient,
   secretIn: 'header' | 'body',

@@ -12,7 +12,7 @@ export interface FollowTaskDeps extends ExchangeDeps {
   /** The `SendMessageConfiguration`, for example with the address for later updates. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined
   /** Receives the function that joins the parts so far, once for each event, so that they are joined only for a listener that needs them. */
-  onPartialAnswer?(soFar: () => readonly Part[]): void
+  onPartialAnswer?(joinParts: () => readonly Part[]): void
   /** Receives the parts of artifacts as they arrive. */
   onPiece?(parts: readonly Part[]): void
   /** True if no later call follows the task, so that it is canceled when the time is up. */
@@ -23,7 +23,7 @@ export interface FollowTaskDeps extends ExchangeDeps {
 const cancelMs = 5_000
 const pauses = { firstMs: 250, longestMs: 5_000 } as const
 /** The time, in ms, after which no agent works on a task that still has its old status. */
-const unmovedMs = 30_000
+const unchangedTaskMs = 30_000
 
 /**
  * Sends a message and follows its task to its end or to a question. `taskId` names the task to continue. If that task has ended or no longer
@@ -37,17 +37,21 @@ export async function followTask(
 ): Promise<FinishedAnswer> {
   const { onPiece } = deps
   const pieceListener = onPiece && { onPiece }
-  if (taskId === undefined) return followOne(message, deps, { taskId, ...pieceListener })
-  const before = await readTaskBefore(taskId, deps)
-  const expectation = { taskId, before: before.status, artifactsBefore: before.artifacts, ...pieceListener }
-  return followOne(message, deps, expectation).catch(error => {
-    if (!before.isOver || !(error instanceof ErrorAnswer)) throw error
+  if (taskId === undefined) return sendAndFollow(message, deps, { taskId, ...pieceListener })
+  const taskBefore = await readTaskBefore(taskId, deps)
+  const expectation = { taskId, before: taskBefore.status, artifactsBefore: taskBefore.artifacts, ...pieceListener }
+  return sendAndFollow(message, deps, expectation).catch(error => {
+    if (!taskBefore.isOver || !(error instanceof ErrorAnswer)) throw error
     const { taskId: _, ...newMessage } = message as { readonly taskId?: unknown }
-    return followOne(newMessage, deps, { taskId: undefined, ...pieceListener })
+    return sendAndFollow(newMessage, deps, { taskId: undefined, ...pieceListener })
   })
 }
 
-async function followOne(message: object, deps: FollowTaskDeps, expectation: ExpectedAnswer): Promise<FinishedAnswer> {
+async function sendAndFollow(
+  message: object,
+  deps: FollowTaskDeps,
+  expectation: ExpectedAnswer,
+): Promise<FinishedAnswer> {
   const state = createAnswerState(expectation)
   try {
     await receiveAnswer(message, deps, state)
@@ -64,9 +68,9 @@ async function followOne(message: object, deps: FollowTaskDeps, expectation: Exp
 }
 
 /** Reads the present state of a task. Returns undefined while the agent works. @throws Unavailable, Undeliverable */
-export async function readTask(id: string, line: ExchangeDeps): Promise<FinishedAnswer | undefined> {
+export async function readTask(id: string, deps: ExchangeDeps): Promise<FinishedAnswer | undefined> {
   const state = createAnswerState({ taskId: id })
-  state.accept({ task: await exchangeUnary('GetTask', { id, historyLength: 0 }, line) })
+  state.accept({ task: await exchangeUnary('GetTask', { id, historyLength: 0 }, deps) })
   return state.findFinished()
 }
 
@@ -80,10 +84,10 @@ interface TaskBefore {
  * Reads the task before the message. The result is empty if the agent does not reveal the task.
  * @throws Unavailable, CallerRefused; the reason of the call's signal
  */
-async function readTaskBefore(taskId: string, line: ExchangeDeps): Promise<TaskBefore> {
+async function readTaskBefore(taskId: string, deps: ExchangeDeps): Promise<TaskBefore> {
   const state = createAnswerState({ taskId })
   try {
-    state.accept({ task: await exchangeUnary('GetTask', { id: taskId, historyLength: 0 }, line) })
+    state.accept({ task: await exchangeUnary('GetTask', { id: taskId, historyLength: 0 }, deps) })
     if (isOver(state.findFinished())) return { isOver: true }
     return { isOver: false, status: state.status(), artifacts: state.artifactsSeen() }
   } catch (error) {
@@ -93,11 +97,11 @@ async function readTaskBefore(taskId: string, line: ExchangeDeps): Promise<TaskB
 }
 
 /** The codes of TaskNotFound over JSON-RPC and over HTTP (A2A §5.4). */
-const notFound: ReadonlySet<unknown> = new Set([-32001, 404])
+const taskNotFoundCodes: ReadonlySet<unknown> = new Set([-32001, 404])
 
 /** Returns true if the agent has answered that it has no such task. */
 export function isTaskNotFound(error: unknown): boolean {
-  return error instanceof ErrorAnswer && notFound.has(error.reason)
+  return error instanceof ErrorAnswer && taskNotFoundCodes.has(error.reason)
 }
 
 function isOver(finishedAnswer: FinishedAnswer | undefined): boolean {
@@ -111,30 +115,30 @@ function isOver(finishedAnswer: FinishedAnswer | undefined): boolean {
 async function receiveAnswer(message: object, deps: FollowTaskDeps, state: AnswerState): Promise<void> {
   const { configuration } = deps
   const params = { message, ...(configuration && { configuration }) }
-  if (!deps.to.canStream || !deps.system.openStream) {
+  if (!deps.agentInterface.canStream || !deps.system.openStream) {
     return state.accept(await exchangeUnary('SendMessage', params, deps))
   }
   try {
     await receiveStream(exchangeStream('SendStreamingMessage', params, deps), deps, state)
   } catch (error) {
     // GetTask returns the state of the task, regardless of how the stream ended (A2A §3.1.3).
-    const mayGoOn = error instanceof UnreadableAnswer || error instanceof Unavailable
-    if (!mayGoOn || state.taskId() === undefined || deps.signal.aborted) throw error
+    const canPoll = error instanceof UnreadableAnswer || error instanceof Unavailable
+    if (!canPoll || state.taskId() === undefined || deps.signal.aborted) throw error
     deps.system.log.debug({ err: error }, 'a stream of a task elsewhere could not be followed')
   }
 }
 
 /** Reads a stream to the end of the task. After an event that cannot be read, it only looks for the id of the task. @throws UnreadableAnswer */
 async function receiveStream(events: AsyncIterable<unknown>, { onPartialAnswer }: FollowTaskDeps, state: AnswerState) {
-  let unreadError: UnreadableAnswer | undefined
+  let readError: UnreadableAnswer | undefined
   for await (const event of events) {
     const error = acceptEvent(event, state)
-    unreadError ??= error
-    if (unreadError && state.taskId() !== undefined) break
-    if (!unreadError && state.findFinished()) return
-    if (!unreadError) onPartialAnswer?.(state.soFar)
+    readError ??= error
+    if (readError && state.taskId() !== undefined) break
+    if (!readError && state.findFinished()) return
+    if (!readError) onPartialAnswer?.(state.partsSoFar)
   }
-  if (unreadError) throw unreadError
+  if (readError) throw readError
 }
 
 /** Reads one event of a stream. Returns the error if it cannot be read. */
@@ -152,17 +156,17 @@ function acceptEvent(event: unknown, state: AnswerState): UnreadableAnswer | und
 async function pollTask(deps: FollowTaskDeps, state: AnswerState): Promise<void> {
   const id = state.taskId()
   const startedAt = deps.system.now()
-  let pause: number = pauses.firstMs
+  let pauseMs: number = pauses.firstMs
   while (!state.findFinished() && id !== undefined) {
-    await deps.system.sleep(pause, deps.signal)
+    await deps.system.sleep(pauseMs, deps.signal)
     deps.signal.throwIfAborted()
     const task = await exchangeUnary('GetTask', { id, historyLength: 0 }, deps).catch(error => {
       // The message has arrived, so the next poll is enough. If it were sent again, some servers would run it twice.
       if (!(error instanceof Unavailable) || !deps.isOnlyCall || deps.signal.aborted) throw error
     })
     if (task !== undefined) state.accept({ task })
-    if (deps.system.now() - startedAt > unmovedMs) state.acceptRepeated()
-    pause = Math.min(pause * 2, pauses.longestMs)
+    if (deps.system.now() - startedAt > unchangedTaskMs) state.acceptRepeated()
+    pauseMs = Math.min(pauseMs * 2, pauses.longestMs)
   }
 }
 
@@ -173,10 +177,10 @@ function isGivenUp(reason: unknown): boolean {
 }
 
 /** Tries to cancel the task and ignores a failure, because no caller waits for the answer any more. */
-async function cancelTask(line: FollowTaskDeps, id: string | undefined): Promise<void> {
+async function cancelTask(deps: FollowTaskDeps, id: string | undefined): Promise<void> {
   if (id === undefined) return
   const { signal } = new AbortController()
-  await exchangeUnary('CancelTask', { id }, { ...line, signal, timeoutMs: cancelMs }).catch(err =>
-    line.system.log.debug({ err }, 'a task elsewhere could not be canceled'),
+  await exchangeUnary('CancelTask', { id }, { ...deps, signal, timeoutMs: cancelMs }).catch(err =>
+    deps.system.log.debug({ err }, 'a task elsewhere could not be canceled'),
   )
 }

@@ -27,11 +27,11 @@ export function createPeerCredentials(
   /** Returns the credentials of our agent for one interface: the first choice, and the second if the first is rejected. */
   return (to: AgentInterface, { as: agent, peer: peerCredentials, credentials = 'asked' }: CallerCredentials) => {
     const { origin } = new URL(to.url)
-    const isOwn =
+    const hasOwnCredentials =
       peerCredentials?.token !== undefined ||
       peerCredentials?.api_key !== undefined ||
       peerCredentials?.oauth2 !== undefined
-    const peer: Readonly<Partial<Peer>> | undefined = isOwn ? peerCredentials : peersByOrigin.get(origin)
+    const peer: Readonly<Partial<Peer>> | undefined = hasOwnCredentials ? peerCredentials : peersByOrigin.get(origin)
     const allCredentials: CredentialSource = async () => {
       if (peer?.api_key) return { [peer.api_key.header]: peer.api_key.key }
       if (peerCredentials?.oauth2) return { authorization: `Bearer ${await tokens.find(to, peerCredentials.oauth2)}` }
@@ -45,13 +45,13 @@ export function createPeerCredentials(
     const initial = to.needsCredential || peer || credentials === 'always' ? allCredentials : noCredentials
     return {
       initial,
-      second: peerCredentials?.oauth2 ? renew : initial === allCredentials ? undefined : allCredentials,
+      fallback: peerCredentials?.oauth2 ? renew : initial === allCredentials ? undefined : allCredentials,
     }
   }
 }
 
 /** The lifetime of a token, in seconds. It is long enough for clocks that differ, and too short to be worth stealing. */
-const lifeSeconds = 120
+const lifetimeSeconds = 120
 const { SendMessage, SendStreamingMessage, GetTask, CancelTask } = defaultScopes
 const scope = [SendMessage, SendStreamingMessage, GetTask, CancelTask].join(' ')
 
@@ -77,7 +77,7 @@ export function createTokenSigner(
         .setAudience(typeof audience === 'string' ? audience : [...audience])
         .setIssuedAt(seconds)
         .setNotBefore(seconds)
-        .setExpirationTime(seconds + lifeSeconds)
+        .setExpirationTime(seconds + lifetimeSeconds)
         .setJti(randomHex(system, 16))
         .sign(privateKey)
     )

@@ -55,12 +55,12 @@ export function createReceivedArtifacts(
     rest: (): readonly Part[] => [...artifacts.values()].flatMap(remainingPartsOf),
     /** Replaces all artifacts with those of a complete task. */
     replaceAll(list: readonly WireArtifact[]): void {
-      const before = artifacts
+      const previousArtifacts = artifacts
       artifacts = new Map()
       for (const { artifactId, name, parts } of list) {
         if (artifactTexts.get(artifactId) === JSON.stringify(parts)) continue
-        const artifact = before.get(artifactId) ?? createArtifact(artifactId, name)
-        artifact.parts = inSection(joinWhole(parts), artifact.section)
+        const artifact = previousArtifacts.get(artifactId) ?? createArtifact(artifactId, name)
+        artifact.parts = inSection(joinArtifactParts(parts), artifact.section)
         artifacts.set(artifactId, artifact)
       }
     },
@@ -134,7 +134,7 @@ function inSection(parts: readonly Part[], section: Section | undefined): readon
  * Joins the parts of a complete artifact. They are separate (A2A §4.1.7), unless spaces at their edges show that they are pieces of one text:
  * a2a-python makes each chunk of a stream a part of its own.
  */
-export function joinWhole(wireParts: readonly WirePart[]): readonly Part[] {
+export function joinArtifactParts(wireParts: readonly WirePart[]): readonly Part[] {
   const parts = wireParts.flatMap(readWirePart)
   const arePieces = parts.length > 1 && parts.some(part => part.kind === 'text' && /^[ \t]|[ \t]$/.test(part.content))
   return arePieces
@@ -147,9 +147,9 @@ function readWirePart(wirePart: WirePart): readonly Part[] {
   if (isThought(wirePart)) return []
   const event = readToolEvent(wirePart)
   if (event) return [event]
-  const { parts: read, blobs } = readParts([wirePart])
+  const { parts: ownParts, blobs } = readParts([wirePart])
   const [{ bytes } = { bytes: new Uint8Array() }] = blobs
-  return read.map((item): Part => {
+  return ownParts.map((item): Part => {
     if ((item.kind !== 'file' && item.kind !== 'artifact') || item.bytes_ref.kind !== 'content_addressed') return item
     return { ...item, bytes_ref: { kind: 'inline', data_base64: Buffer.from(bytes).toString('base64') } }
   })

@@ -24,19 +24,26 @@ export async function rehearseCall(
   const [agent = ''] = address.replace(/^@/, '').split('@')
   let endpoint = address
   try {
-    const to = readInterface(await findCard(address, system), () => false)
-    endpoint = to.url
+    const agentInterface = readInterface(await findCard(address, system), () => false)
+    endpoint = agentInterface.url
     const signToken = createTokenSigner(createOwnKeyRing({ ...deps, system }), deps, system)
-    const token = await signToken({ agent, audience: [new URL(to.url).origin, to.url] })
+    const token = await signToken({ agent, audience: [new URL(agentInterface.url).origin, agentInterface.url] })
     const requestTask = (bearer: string, fetch: GuardedFetch) => {
       const credentials = async () => ({ authorization: `Bearer ${bearer}` })
       const signal = AbortSignal.timeout(timeoutMs)
-      const line = { to, system: { ...system, fetch }, credentials, signal, maxBytes: 65_536, timeoutMs }
-      return exchangeUnary('GetTask', { id: `rehearsal-${randomHex(system, 8)}` }, line)
+      const exchangeDeps = {
+        agentInterface,
+        system: { ...system, fetch },
+        credentials,
+        signal,
+        maxBytes: 65_536,
+        timeoutMs,
+      }
+      return exchangeUnary('GetTask', { id: `rehearsal-${randomHex(system, 8)}` }, exchangeDeps)
     }
     const [validCall, forgedCall] = await Promise.all([
       expectError(requestTask(token, fetches.proven), isTaskNotFound),
-      expectError(requestTask(spoilToken(token), fetches.forged), error => error instanceof CallerRefusal),
+      expectError(requestTask(alterSignature(token), fetches.forged), error => error instanceof CallerRefusal),
     ])
     return { endpoint, proven: validCall, forged: forgedCall }
   } catch (error) {
@@ -46,12 +53,15 @@ export async function rehearseCall(
 }
 
 /** Makes one of the calls. Both are correct only if they end with an error. */
-async function expectError(call: Promise<unknown>, isRight: (error: unknown) => boolean): Promise<SelfTestCall> {
+async function expectError(
+  call: Promise<unknown>,
+  isExpectedError: (error: unknown) => boolean,
+): Promise<SelfTestCall> {
   try {
     await call
     return { isExpected: false, answer: 'it answers with a task that does not exist' }
   } catch (error) {
-    return { isExpected: isRight(error), answer: describeFault(error) }
+    return { isExpected: isExpectedError(error), answer: describeFault(error) }
   }
 }
 
@@ -63,7 +73,7 @@ function describeFault(error: unknown): string {
 }
 
 /** Returns the token with a wrong signature that is still base64url and of the right length. */
-function spoilToken(token: string): string {
+function alterSignature(token: string): string {
   const start = token.lastIndexOf('.') + 1
   return `${token.slice(0, start)}${token[start] === 'A' ? 'B' : 'A'}${token.slice(start + 1)}`
 }

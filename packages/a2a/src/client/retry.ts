@@ -5,7 +5,7 @@ import { Unavailable } from '@postern/message'
 /** The pauses before the retries of an unreachable peer, ms. They are short, because a caller waits for the answer. */
 const pausesMs = [1_000, 4_000, 10_000] as const
 
-interface TryAgain {
+interface RetryDeps {
   readonly signal: AbortSignal
   readonly system: Pick<System, 'sleep'>
   /** Returns true if the peer may have acted on the call in spite of the failure. */
@@ -25,9 +25,9 @@ export function wasNotAccepted({ status, cause }: Unavailable): boolean {
 }
 
 /** Runs a call, and retries it while the peer is unreachable. @throws the error of the last attempt */
-export async function tryAgain<Value>(
+export async function callWithRetries<Value>(
   call: () => Promise<Value>,
-  { signal, system, mayHaveActed }: TryAgain,
+  { signal, system, mayHaveActed }: RetryDeps,
 ): Promise<Value> {
   for (const pauseMs of pausesMs) {
     try {

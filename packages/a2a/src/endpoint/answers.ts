@@ -28,11 +28,16 @@ export function faultHeaders({ row: { http }, headers, retryAfter }: A2aFault): 
 }
 
 /** Answers with google.rpc.Status in JSON, the error format of the HTTP+JSON binding (A2A §11.6). */
-export function answerStatus(c: Context, error: unknown, gateway: ChannelContext, extra: Headers = {}): Response {
+export function answerStatus(
+  c: Context,
+  error: unknown,
+  gateway: ChannelContext,
+  extraHeaders: Headers = {},
+): Response {
   const fault = openFault(error, gateway)
   const { http, grpc } = fault.row
   const status = { code: http, status: grpc, message: fault.message, details: toErrorDetails(fault) }
-  const headers = { ...jsonHeaders, ...faultHeaders(fault), ...extra }
+  const headers = { ...jsonHeaders, ...faultHeaders(fault), ...extraHeaders }
   return c.body(JSON.stringify({ error: status }), http as ContentfulStatusCode, headers)
 }
 
@@ -48,8 +53,8 @@ interface AnswerBounds {
 }
 
 const mib = 1024 * 1024
-const usualBounds: AnswerBounds = { largeFrom: 512 * 1024, perCaller: 64 * mib, total: 128 * mib }
-const pieceBytes = 256 * 1024
+const defaultBounds: AnswerBounds = { largeFrom: 512 * 1024, perCaller: 64 * mib, total: 128 * mib }
+const chunkBytes = 256 * 1024
 const noHeaders: Headers = {}
 const refusal = 'Cannot answer: earlier answers have not been taken yet'
 
@@ -57,7 +62,7 @@ const refusal = 'Cannot answer: earlier answers have not been taken yet'
  * Creates the limit of large answers. It counts their bytes until the client has read them, which the client may delay. There is one budget for
  * each caller and one for all. The first answer is always allowed, regardless of its size, because otherwise the caller could never get it.
  */
-export function createLargeAnswers({ largeFrom, perCaller, total }: AnswerBounds = usualBounds) {
+export function createLargeAnswers({ largeFrom, perCaller, total }: AnswerBounds = defaultBounds) {
   const budget = createByteBudget({ total, perOwner: perCaller, refusal })
 
   /**
@@ -87,19 +92,19 @@ export function createLargeAnswers({ largeFrom, perCaller, total }: AnswerBounds
     ): { readonly body: string | ReadableStream<Uint8Array>; readonly headers: Headers } {
       if (text.length < largeFrom) return { body: text, headers: noHeaders }
       const bytes = Buffer.from(text)
-      const body = pour(bytes, hold(bytes.length, owner))
+      const body = streamInChunks(bytes, hold(bytes.length, owner))
       return { body, headers: { 'content-length': String(bytes.length) } }
     },
   }
 }
 
 /** Streams the bytes in chunks. It calls `finish` when all are read or the reader cancels. */
-function pour(bytes: Uint8Array, finish: () => void): ReadableStream<Uint8Array> {
+function streamInChunks(bytes: Uint8Array, finish: () => void): ReadableStream<Uint8Array> {
   let position = 0
   const source: UnderlyingDefaultSource<Uint8Array> = {
     pull(controller) {
-      controller.enqueue(bytes.subarray(position, position + pieceBytes))
-      position += pieceBytes
+      controller.enqueue(bytes.subarray(position, position + chunkBytes))
+      position += chunkBytes
       if (position < bytes.length) return
       finish()
       controller.close()

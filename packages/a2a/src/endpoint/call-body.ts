@@ -40,7 +40,7 @@ export function parseCallBody(bytes: Uint8Array): unknown {
     throw new A2aRejection('invalidParams', `Cannot read request: more than ${maxMembers} members and items`)
   }
   try {
-    return parseBoundedJson(bytes, { maxDepth, what: 'request' })
+    return parseBoundedJson(bytes, { maxDepth, label: 'request' })
   } catch (cause) {
     if (!(cause instanceof Rejection)) throw cause
     throw new A2aRejection(/nested deeper/.test(cause.message) ? 'invalidParams' : 'parseError', cause.message, {

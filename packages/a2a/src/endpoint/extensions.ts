@@ -48,9 +48,9 @@ export function listOfferedExtensions(
     : supportedExtensions
 }
 
-const maxHeader = 8 * 1024
+const maxHeaderChars = 8 * 1024
 
-const maxNamed = 64
+const maxExtensions = 64
 
 /**
  * Returns the extensions that the caller activated; the answer echoes them. Unknown ones, and those beyond the bounds,
@@ -64,8 +64,8 @@ export function negotiateExtensions(
   if (header === null && !offeredExtensions.some(({ required }) => required)) return []
   const requestedUris = new Set(
     (header ?? '')
-      .slice(0, maxHeader)
-      .split(',', maxNamed)
+      .slice(0, maxHeaderChars)
+      .split(',', maxExtensions)
       .map(uri => uri.trim()),
   )
   const missingExtension = offeredExtensions.find(({ uri, required }) => required && !requestedUris.has(uri))

@@ -35,13 +35,13 @@ export function recordFailure(error: unknown, origin: CallOrigin, gateway: Chann
 /** Notes the claimed sender of a call, its agent and its trace. */
 export function claimCall(steps: IntakeSteps, { headers }: { readonly headers: Headers }, agent?: string): void {
   const sender = readClaimedSubject(headers)
-  steps.calledFrom(headers.get('traceparent') ?? undefined)
-  steps.claim({ agent, ...(sender !== undefined && { claimed_sender: sender }) })
+  steps.recordCaller(headers.get('traceparent') ?? undefined)
+  steps.recordClaims({ agent, ...(sender !== undefined && { claimed_sender: sender }) })
 }
 
 /** Notes the caller's id of the message in a call. */
 export function claimMessage(steps: IntakeSteps, params: unknown): void {
   const message = isJsonObject(params) ? params.message : undefined
   const id = isJsonObject(message) ? (message.messageId ?? message.message_id) : undefined
-  if (typeof id === 'string') steps.claim({ peer_id: id })
+  if (typeof id === 'string') steps.recordClaims({ peer_id: id })
 }

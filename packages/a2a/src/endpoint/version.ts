@@ -3,7 +3,7 @@ import { A2aRejection } from '../format/errors.ts'
 import type { ProtocolVersion } from '../format/wire.ts'
 
 /** The version of a caller that names none (A2A §3.6.2). */
-const unnamedVersion = '0.3'
+const defaultVersion = '0.3'
 
 const majorMinor = /^(\d{1,3}\.\d{1,3})(\.\d{1,6})?$/
 
@@ -21,7 +21,7 @@ interface VersionOffer {
 export function negotiateVersion({ header, query, offeredVersions }: VersionOffer): ProtocolVersion {
   if (header === '1.0' && !query) return header
   const versions = [header, query].filter(Boolean).map(text => majorMinor.exec((text as string).trim())?.[1])
-  const requestedVersion = versions.length > 0 ? versions[0] : unnamedVersion
+  const requestedVersion = versions.length > 0 ? versions[0] : defaultVersion
   const version = offeredVersions.find(offeredVersion => offeredVersion === requestedVersion)
   if (version !== undefined && versions.every(sentVersion => sentVersion === version)) return version
   const problem = `${describeProblem(versions)}; this agent speaks ${offeredVersions.join(', ')}`

@@ -125,12 +125,12 @@ export function toFault(error: unknown): A2aFault {
     const headers = error instanceof CredentialRejection || error instanceof MethodNotAllowed ? error.headers : {}
     return { row: a2aFaults[name], message, violations, retryAfter, headers }
   }
-  const quiet = { violations: [], headers: {} }
+  const emptyDetails = { violations: [], headers: {} }
   if (error instanceof Unavailable) {
     const retryAfter = error.retryAfter ?? defaultRetryAfter
-    return { ...quiet, row: a2aFaults.unavailable, message: error.message, retryAfter }
+    return { ...emptyDetails, row: a2aFaults.unavailable, message: error.message, retryAfter }
   }
-  return { ...quiet, row: a2aFaults.internal, message: 'Internal error' }
+  return { ...emptyDetails, row: a2aFaults.internal, message: 'Internal error' }
 }
 
 /** The value of `google.rpc.ErrorInfo.domain` (A2A §9.5). */

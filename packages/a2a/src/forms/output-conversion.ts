@@ -19,29 +19,29 @@ export interface OutputConversion {
 type Convert = (text: string) => WirePart | undefined
 
 const toPlainText = (text: string): WirePart => ({ text, mediaType: 'text/plain' })
-const markdown = (text: string): WirePart => ({ text, mediaType: 'text/markdown' })
-const html = (text: string): WirePart => ({ text, mediaType: 'text/html' })
+const toMarkdown = (text: string): WirePart => ({ text, mediaType: 'text/markdown' })
+const toHtml = (text: string): WirePart => ({ text, mediaType: 'text/html' })
 
 /** The conversions of a text by its media type, the closest one first. Data is the text of its JSON. */
 const conversionsByType: Readonly<Record<string, readonly (readonly [mediaType: string, convert: Convert])[]>> = {
   'text/markdown': [
-    ['text/html', text => html(markdownToMailHtml(text))],
+    ['text/html', text => toHtml(markdownToMailHtml(text))],
     ['text/plain', text => toPlainText(htmlToText(markdownToMailHtml(text)).text)],
     ['application/json', readJson],
   ],
   'text/html': [
-    ['text/markdown', text => markdown(htmlToMarkdown(text))],
+    ['text/markdown', text => toMarkdown(htmlToMarkdown(text))],
     ['text/plain', text => toPlainText(htmlToText(text).text)],
   ],
   'text/plain': [
-    ['text/markdown', text => markdown(text.replace(/[\\`*_[\]<>#|~]/g, '\\$&'))],
-    ['text/html', text => html(`<p>${escapeHtml(text).replaceAll('\n', '<br>')}</p>`)],
+    ['text/markdown', text => toMarkdown(text.replace(/[\\`*_[\]<>#|~]/g, '\\$&'))],
+    ['text/html', text => toHtml(`<p>${escapeHtml(text).replaceAll('\n', '<br>')}</p>`)],
     ['application/json', readJson],
   ],
   'application/json': [
     ['text/plain', toPlainText],
-    ['text/markdown', text => markdown(`\`\`\`json\n${text}\n\`\`\``)],
-    ['text/html', text => html(`<pre><code>${escapeHtml(text)}</code></pre>`)],
+    ['text/markdown', text => toMarkdown(`\`\`\`json\n${text}\n\`\`\``)],
+    ['text/html', text => toHtml(`<pre><code>${escapeHtml(text)}</code></pre>`)],
   ],
 }
 

@@ -24,12 +24,12 @@ export interface ArrivingBody {
 /** The longest time for a message to arrive, ms, because its beginning is in memory. */
 const messageMs = 60_000
 /** The fewest bytes that must arrive in each interval, ms: 1 KB a second, as for mail. */
-const [paceMs, minBytes] = [10_000, 10 * 1000]
+const [paceIntervalMs, minBytes] = [10_000, 10 * 1000]
 
 /** Watches the body of a call that has not been read yet. */
 export function openBody(call: object, { hold, refuse }: BodyDeps): ArrivingBody {
   const stream = findStream(call)
-  const ending = new AbortController()
+  const completion = new AbortController()
   let receivedBytes = 0
   let reservedBytes = 0
 
@@ -56,20 +56,20 @@ export function openBody(call: object, { hold, refuse }: BodyDeps): ArrivingBody
       reserve(sizeInMemory(chunk))
     })
     stream.once('close', () => {
-      ending.abort()
+      completion.abort()
       hold?.release()
     })
   }
 
   return {
     acceptMessage: bytes => bytes <= reservedBytes || reserve(bytes - reservedBytes),
-    end: () => ending.abort(),
+    end: () => completion.abort(),
     watchPace(sleep) {
       const timeoutRejection = new Rejection('rate_limited', 'Cannot take request: it did not come in time')
-      const slow = new Rejection('rate_limited', 'Cannot take request: slower than 1 KB a second')
-      const { signal } = ending
+      const slowRejection = new Rejection('rate_limited', 'Cannot take request: slower than 1 KB a second')
+      const { signal } = completion
       void sleep(messageMs, signal).then(() => signal.aborted || end(timeoutRejection))
-      void stopSlow({ sleep, signal, countBytes: () => receivedBytes, stop: () => end(slow) })
+      void stopWhenSlow({ sleep, signal, countBytes: () => receivedBytes, stop: () => end(slowRejection) })
     },
   }
 }
@@ -81,11 +81,11 @@ interface Pace {
   stop(): void
 }
 
-async function stopSlow({ sleep, signal, countBytes, stop }: Pace): Promise<void> {
+async function stopWhenSlow({ sleep, signal, countBytes, stop }: Pace): Promise<void> {
   while (!signal.aborted) {
-    const before = countBytes()
-    await sleep(paceMs, signal)
-    if (!signal.aborted && countBytes() - before < minBytes) return stop()
+    const bytesBefore = countBytes()
+    await sleep(paceIntervalMs, signal)
+    if (!signal.aborted && countBytes() - bytesBefore < minBytes) return stop()
   }
 }
 

@@ -49,14 +49,17 @@ function openGrpcCall(grpcCall: IncomingGrpcCall, deps: EndpointDeps): EnteredCa
   // The limits are the same as in the other bindings.
   const document = parseCallBody(bytes)
   const { tenant, params } = extractTenant(document)
-  steps.claim({ agent: tenant })
+  steps.recordClaims({ agent: tenant })
   const agent = findAddressee(tenant, deps.gateway)
-  const negotiated = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(deps.gateway, agent))
-  const extensions = negotiated.filter(uri => uri !== replayExtension)
-  const came = { caller, from, steps, request: metadata }
+  const negotiatedExtensions = negotiateExtensions(
+    headers.get('a2a-extensions'),
+    listOfferedExtensions(deps.gateway, agent),
+  )
+  const extensions = negotiatedExtensions.filter(uri => uri !== replayExtension)
+  const origin = { caller, from, steps, request: metadata }
   // Events have no field for an id, so no stream can be continued.
   const replay = { lastEventId: undefined, canReplay: false }
-  const call = { ...came, agent, params, document, bytes, binding: 'GRPC' as const, version, ...replay }
+  const call = { ...origin, agent, params, document, bytes, binding: 'GRPC' as const, version, ...replay }
   return { name: method.operation, extensions, call }
 }
 
@@ -74,10 +77,10 @@ function extractTenant(document: unknown): { readonly tenant: string | undefined
 }
 
 /** Counts a call of a network address. @throws Rejection `rate_limited` */
-export type TakeAddress = (address: string) => void
+export type LimitAddress = (address: string) => void
 
 interface CallerCheckDeps extends EndpointDeps {
-  readonly limitAddress: TakeAddress
+  readonly limitAddress: LimitAddress
 }
 
 interface AdmittedCaller {
@@ -169,7 +172,7 @@ function checkOpenCall(
   from: string,
   { gateway, limitAddress }: CallerCheckDeps,
 ): ServerInterceptingCall {
-  const ending = new AbortController()
+  const completion = new AbortController()
   const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, gateway))
   const body = openBody(call, { hold: gateway.bodies?.hold(networkOf(from)), refuse })
   return new ServerInterceptingCall(call, {
@@ -182,19 +185,19 @@ function checkOpenCall(
             return refuse(error)
           }
           const timeoutRejection = new Rejection('rate_limited', 'Cannot go on with call: it has lasted long enough')
-          void gateway.system.sleep(openCallMs, ending.signal).then(() => {
-            if (!ending.signal.aborted) refuse(timeoutRejection)
+          void gateway.system.sleep(openCallMs, completion.signal).then(() => {
+            if (!completion.signal.aborted) refuse(timeoutRejection)
           })
           return pass(metadata)
         },
         onReceiveMessage(message, pass) {
           if (body.acceptMessage(JSON.stringify(message).length)) pass(message)
         },
-        onCancel: () => ending.abort(),
+        onCancel: () => completion.abort(),
       })
     },
     sendStatus(status, next) {
-      ending.abort()
+      completion.abort()
       next(status)
     },
   })
@@ -210,14 +213,14 @@ function createCallerAdmission({ gateway, verifyCaller, limitAddress }: CallerCh
   return async (metadata: Metadata, path: string, from: string): Promise<AdmittedCaller> => {
     const steps = createIntakeSteps(gateway.system)
     // A gRPC call is a POST to its method's path. Only a DPoP proof uses it.
-    const visit = { headers: readMetadata(metadata), method: 'POST', url: `http://grpc${path}` }
+    const requestHead = { headers: readMetadata(metadata), method: 'POST', url: `http://grpc${path}` }
     try {
-      claimCall(steps, visit)
+      claimCall(steps, requestHead)
       limitAddress(from)
       const startedAt = steps.now()
-      const caller = await verifyCaller(visit)
+      const caller = await verifyCaller(requestHead)
       noteCaller(steps, startedAt, caller)
-      steps.claim({ claimed_sender: caller.address })
+      steps.recordClaims({ claimed_sender: caller.address })
       return { caller, steps }
     } catch (error) {
       recordCall(error, { from, binding: 'GRPC', steps, request: metadata }, gateway)

@@ -15,9 +15,9 @@ import { recordCall, recordFailure } from '../endpoint/record-call.ts'
 import type { WireStreamEvent } from '../format/wire.ts'
 import type { Operations } from '../operations/operation.ts'
 import { findOperation } from '../operations/operations.ts'
-import { EventStream, fewEvents, maxWaiting } from '../streams/sse.ts'
+import { EventStream, fewEvents, maxPendingBytes } from '../streams/sse.ts'
 import { guardConnections } from './connection-guard.ts'
-import type { CallerCheck, TakeAddress } from './enter.ts'
+import type { CallerCheck, LimitAddress } from './enter.ts'
 import { createCallerCheck, enterGrpc } from './enter.ts'
 import type { GrpcMethod } from './methods.ts'
 import { grpcMethods } from './methods.ts'
@@ -31,7 +31,7 @@ interface GrpcDeps extends EndpointDeps {
 }
 
 interface ServiceDeps extends GrpcDeps {
-  readonly endpoint: CallerCheck
+  readonly callerCheck: CallerCheck
 }
 
 /** The most open calls of one connection. */
@@ -39,23 +39,23 @@ const maxCalls = 200
 const keepaliveMs = 30_000
 /** The time after which a connection without calls is closed, ms. */
 const idleMs = 5 * 60_000
-const usualPerAddress = 6_000
+const defaultCallsPerMinute = 6_000
 /** The time for which open calls may continue after the listener has begun to close, ms. */
-const closingMs = 2_000
+const closeTimeoutMs = 2_000
 
 /** Opens the gRPC binding (A2A §10) on a socket of its own. @throws ConfigError if the certificate cannot be used; the error of the socket */
 export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Promise<Listening> {
   const limitAddress = createAddressLimit(config, deps)
-  const endpoint = createCallerCheck({ ...deps, limitAddress })
+  const callerCheck = createCallerCheck({ ...deps, limitAddress })
   const server = new Server({
-    interceptors: [endpoint.interceptor],
+    interceptors: [callerCheck.interceptor],
     'grpc.max_receive_message_length': deps.config.limits.body_bytes,
     'grpc.max_send_message_length': -1,
     'grpc.max_concurrent_streams': maxCalls,
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.max_connection_idle_ms': idleMs,
   })
-  server.addService(defineService(), createHandlers({ ...deps, endpoint }))
+  server.addService(defineService(), createHandlers({ ...deps, callerCheck }))
   const endServing = addOpenServices(server)
   const port = await bind(server, config)
   // The connections and streams of a proxy are those of all its clients, so the proxy must limit connections and resets itself.
@@ -78,7 +78,7 @@ export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Prom
 
 const callPaths: ReadonlySet<string> = new Set(grpcMethods.map(({ path }) => path))
 
-function guardListener(port: number, limitAddress: TakeAddress, { gateway }: GrpcDeps): () => void {
+function guardListener(port: number, limitAddress: LimitAddress, { gateway }: GrpcDeps): () => void {
   const { system } = gateway
   const record = (refusal: unknown, from: string) =>
     recordCall(refusal, { from, binding: 'GRPC', steps: createIntakeSteps(system), request: {} }, gateway)
@@ -101,7 +101,7 @@ async function bind(server: Server, { host, port, tls }: GrpcConfig): Promise<nu
   const credentials = tls ? await readCredentials(tls) : ServerCredentials.createInsecure()
   const name = host.includes(':') ? `[${host}]` : host
   return new Promise((resolve, reject) => {
-    server.bindAsync(`${name}:${port}`, credentials, (error, bound) => (error ? reject(error) : resolve(bound)))
+    server.bindAsync(`${name}:${port}`, credentials, (error, boundPort) => (error ? reject(error) : resolve(boundPort)))
   })
 }
 
@@ -124,13 +124,16 @@ async function readCredentials({ certificate, key }: NonNullable<GrpcConfig['tls
 async function closeServer(server: Server, { gateway: { system } }: GrpcDeps): Promise<void> {
   const closeSignal = new AbortController()
   const shutdown = new Promise<void>(resolve => server.tryShutdown(() => resolve())).then(() => closeSignal.abort())
-  await Promise.race([shutdown, system.sleep(closingMs, closeSignal.signal)])
+  await Promise.race([shutdown, system.sleep(closeTimeoutMs, closeSignal.signal)])
   server.forceShutdown()
 }
 
 /** Creates the limit of calls for each address. Behind a proxy, all callers share its address. */
-function createAddressLimit({ per_address, behind_proxy }: GrpcConfig, { gateway: { system } }: GrpcDeps): TakeAddress {
-  const perMinute = per_address ?? (behind_proxy ? undefined : usualPerAddress)
+function createAddressLimit(
+  { per_address, behind_proxy }: GrpcConfig,
+  { gateway: { system } }: GrpcDeps,
+): LimitAddress {
+  const perMinute = per_address ?? (behind_proxy ? undefined : defaultCallsPerMinute)
   const limit = perMinute === undefined ? undefined : createRateLimit({ perMinute }, () => system.now())
   return address => limit?.consume(networkOf(address))
 }
@@ -161,9 +164,9 @@ function createHandler(method: GrpcMethod, deps: ServiceDeps) {
   const sendResult = (result: object, call: GrpcCall, owner: string) => {
     if (call.cancelled) return
     const bytes = method.writeResult(result)
-    const giveBack = deps.largeAnswers.hold(bytes.length, owner)
-    call.once('cancelled', giveBack)
-    call.write(bytes, giveBack)
+    const releaseBytes = deps.largeAnswers.hold(bytes.length, owner)
+    call.once('cancelled', releaseBytes)
+    call.write(bytes, releaseBytes)
     call.end()
   }
   return async (call: GrpcCall): Promise<void> => {
@@ -183,7 +186,7 @@ async function handleCall(
   deps: ServiceDeps,
 ): Promise<{ readonly result: object; readonly owner: string }> {
   const { metadata, request } = call
-  const admission = deps.endpoint.callerOf(metadata)
+  const admission = deps.callerCheck.callerOf(metadata)
   const grpcCall = { method, metadata, request, from: readPeer(call.getPeer()), ...admission }
   const enteredCall = enterGrpc(grpcCall, deps)
   const origin = { ...grpcCall, binding: 'GRPC', request: metadata } as const
@@ -224,7 +227,7 @@ function sendGrpcStream(stream: EventStream, call: GrpcCall, format: GrpcStreamF
   }
 
   function write(bytes: Buffer): void {
-    if (pendingBytes <= maxWaiting || events <= fewEvents) {
+    if (pendingBytes <= maxPendingBytes || events <= fewEvents) {
       pendingBytes += bytes.length
       events += 1
       call.write(bytes, () => {

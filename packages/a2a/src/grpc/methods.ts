@@ -9,14 +9,14 @@ import type { OperationName } from '../format/wire.ts'
 /** The binary and the ProtoJSON form of one method's messages. */
 export type GrpcMethod = ReturnType<typeof openMethod>
 
-type Json<Value> = { fromJSON(json: unknown): Value; toJSON(value: Value): unknown }
+type JsonCodec<Value> = { fromJSON(json: unknown): Value; toJSON(value: Value): unknown }
 
 interface Codec {
-  readonly request: Json<never>
-  readonly response: Pick<Json<never>, 'fromJSON'>
+  readonly request: JsonCodec<never>
+  readonly response: Pick<JsonCodec<never>, 'fromJSON'>
 }
 
-const empty = { fromJSON: () => ({}) }
+const emptyMessage = { fromJSON: () => ({}) }
 
 /** The generated codecs of the protobuf file's messages. */
 const codecs = {
@@ -38,7 +38,7 @@ const codecs = {
     request: sdk.ListTaskPushNotificationConfigsRequest,
     response: sdk.ListTaskPushNotificationConfigsResponse,
   },
-  DeleteTaskPushNotificationConfig: { request: sdk.DeleteTaskPushNotificationConfigRequest, response: empty },
+  DeleteTaskPushNotificationConfig: { request: sdk.DeleteTaskPushNotificationConfigRequest, response: emptyMessage },
   GetExtendedAgentCard: { request: sdk.GetExtendedAgentCardRequest, response: sdk.AgentCard },
 } as const satisfies Readonly<Record<OperationName, { readonly request: unknown; readonly response: unknown }>>
 
@@ -108,15 +108,15 @@ const maxDepth = 200
  */
 function checkMessageBounds(bytes: Uint8Array, shape: Shape = leaf): void {
   const reader = new BinaryReader(bytes)
-  let left = maxFields
+  let remainingFields = maxFields
   const walk = (end: number, shape: Shape, depth: number): void => {
     if (depth > maxDepth) throw refuseMessage('it is nested too deep')
     while (reader.pos < end) {
-      left -= 1
-      if (left < 0) throw refuseMessage(`more than ${maxFields} fields`)
+      remainingFields -= 1
+      if (remainingFields < 0) throw refuseMessage(`more than ${maxFields} fields`)
       const [field, type] = reader.tag()
       const nestedShape = type === lengthDelimited ? shape[field] : undefined
-      if (nestedShape) walk(takeEnd(reader, end), nestedShape, depth + 1)
+      if (nestedShape) walk(readEnd(reader, end), nestedShape, depth + 1)
       else reader.skip(type, field)
     }
   }
@@ -125,7 +125,7 @@ function checkMessageBounds(bytes: Uint8Array, shape: Shape = leaf): void {
 
 const lengthDelimited = 2
 
-function takeEnd(reader: BinaryReader, end: number): number {
+function readEnd(reader: BinaryReader, end: number): number {
   const size = reader.uint32()
   if (reader.pos + size > end) throw new RangeError('a field is longer than its message')
   return reader.pos + size

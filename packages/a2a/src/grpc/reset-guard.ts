@@ -76,7 +76,7 @@ export function guardResets({ port, now, limitAddress, isCall, onClosed }: Reset
     }
   }
 
-  function close(notice: unknown): void {
+  function handleClose(notice: unknown): void {
     const { stream } = notice as StreamNotice
     const openStream = streams.get(stream)
     const connection = openStream && connections.get(openStream.session)
@@ -87,9 +87,9 @@ export function guardResets({ port, now, limitAddress, isCall, onClosed }: Reset
   }
 
   subscribe(createdChannel, handleOpen)
-  subscribe(closedChannel, close)
+  subscribe(closedChannel, handleClose)
   return () => {
     unsubscribe(createdChannel, handleOpen)
-    unsubscribe(closedChannel, close)
+    unsubscribe(closedChannel, handleClose)
   }
 }

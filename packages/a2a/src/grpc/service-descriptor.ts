@@ -144,12 +144,12 @@ function describeMethod([name, types]: readonly [string, string]) {
 type Descriptor = MessageInitShape<typeof DescriptorProtoSchema>
 
 function describeMessage([name, fields]: readonly [string, string]): Descriptor {
-  const read = fields.split(' ').map(readField)
-  const oneofs = [...new Set(read.flatMap(({ oneof }) => oneof ?? []))]
-  const optional = read.filter(({ isOptional }) => isOptional)
+  const parsedFields = fields.split(' ').map(readField)
+  const oneofs = [...new Set(parsedFields.flatMap(({ oneof }) => oneof ?? []))]
+  const optionalFields = parsedFields.filter(({ isOptional }) => isOptional)
   return {
     name,
-    field: read.map(field => ({
+    field: parsedFields.map(field => ({
       name: field.name,
       number: field.number,
       label: field.isRepeated ? Label.REPEATED : Label.OPTIONAL,
@@ -158,10 +158,10 @@ function describeMessage([name, fields]: readonly [string, string]): Descriptor 
         : { type: Type.MESSAGE, typeName: typeNameOf(`${name}.${entryNameOf(field.name)}`) }),
       ...(field.oneof && { oneofIndex: oneofs.indexOf(field.oneof) }),
       // An optional field is in a oneof of its own (proto3 optional).
-      ...(field.isOptional && { proto3Optional: true, oneofIndex: oneofs.length + optional.indexOf(field) }),
+      ...(field.isOptional && { proto3Optional: true, oneofIndex: oneofs.length + optionalFields.indexOf(field) }),
     })),
-    oneofDecl: [...oneofs, ...optional.map(field => `_${field.name}`)].map(oneof => ({ name: oneof })),
-    nestedType: read.flatMap(field => (field.map === undefined ? [] : [describeEntry(field.name, field.map)])),
+    oneofDecl: [...oneofs, ...optionalFields.map(field => `_${field.name}`)].map(oneof => ({ name: oneof })),
+    nestedType: parsedFields.flatMap(field => (field.map === undefined ? [] : [describeEntry(field.name, field.map)])),
   }
 }
 
@@ -181,13 +181,13 @@ function readField(text: string) {
 
 /** Describes the message of one entry of a map. */
 function describeEntry(field: string, type: string): Descriptor {
-  const optional = { label: Label.OPTIONAL }
+  const optionalLabel = { label: Label.OPTIONAL }
   return {
     name: entryNameOf(field),
     options: { mapEntry: true },
     field: [
-      { name: 'key', number: 1, type: Type.STRING, ...optional },
-      { name: 'value', number: 2, ...describeType(type), ...optional },
+      { name: 'key', number: 1, type: Type.STRING, ...optionalLabel },
+      { name: 'value', number: 2, ...describeType(type), ...optionalLabel },
     ],
   }
 }

@@ -36,8 +36,8 @@ export function createOwnKeyRing({ store, system }: RingDeps) {
   const keys: OwnKey[] = []
 
   async function read(generation: number, storedKey?: StoredKey): Promise<OwnKey> {
-    const readOrMakeKey = async () => storedKey ?? makeStoredKey(system.now())
-    const text = await store.secret(secretNameOf(generation), async () => JSON.stringify(await readOrMakeKey()))
+    const chooseStoredKey = async () => storedKey ?? createStoredKey(system.now())
+    const text = await store.secret(secretNameOf(generation), async () => JSON.stringify(await chooseStoredKey()))
     return toOwnKey(parseJsonText(text) as StoredKey)
   }
 
@@ -50,30 +50,32 @@ export function createOwnKeyRing({ store, system }: RingDeps) {
     return keys
   }
 
-  const newest = (keys: readonly OwnKey[]): OwnKey => keys.at(-1) as OwnKey
+  const newestOf = (keys: readonly OwnKey[]): OwnKey => keys.at(-1) as OwnKey
 
-  async function listCounting(): Promise<readonly OwnKey[]> {
+  async function listValid(): Promise<readonly OwnKey[]> {
     const keys = await list()
     const successorMadeAt = (index: number) => keys[index + 1]?.madeAt ?? Number.POSITIVE_INFINITY
-    const oldest = keys.findLastIndex(({ isRevoking }, index) => isRevoking || index === 0)
-    return keys.filter((_, index) => index >= oldest && successorMadeAt(index) + retiredKeyMs > system.now()).reverse()
+    const oldestIndex = keys.findLastIndex(({ isRevoking }, index) => isRevoking || index === 0)
+    return keys
+      .filter((_, index) => index >= oldestIndex && successorMadeAt(index) + retiredKeyMs > system.now())
+      .reverse()
   }
 
   return {
     /** Returns the present signing key. If there is none, it creates and stores one. */
-    current: async () => newest(await list()),
+    current: async () => newestOf(await list()),
     /** Lists the valid keys: the present one first, then the recently replaced ones. */
-    list: listCounting,
+    list: listValid,
     /** Lists the public halves of the valid keys, for verification. */
-    published: async () => (await listCounting()).map(({ publicJwk }) => publicJwk),
+    published: async () => (await listValid()).map(({ publicJwk }) => publicJwk),
     /** Creates a new signing key. With `isRevoking`, it revokes those before it. */
     async rotate({ isRevoking }: RotateOptions = {}): Promise<OwnKey> {
-      const newKey = { ...(await makeStoredKey(system.now())), ...(isRevoking && { revokes: true as const }) }
+      const newKey = { ...(await createStoredKey(system.now())), ...(isRevoking && { revokes: true as const }) }
       const { kid } = toOwnKey(newKey)
       // Another process may rotate at the same time. In that case, this key becomes the generation after its key.
       for (;;) {
         const key = await read((await list()).length + 1, newKey)
-        if (key.kid === kid) return newest(await list())
+        if (key.kid === kid) return newestOf(await list())
       }
     },
   }
@@ -83,7 +85,7 @@ function secretNameOf(generation: number): string {
   return `a2a:signing-key-${generation}`
 }
 
-async function makeStoredKey(now: number): Promise<StoredKey> {
+async function createStoredKey(now: number): Promise<StoredKey> {
   const { privateKey } = await generateInThreadpool('ec', { namedCurve: 'P-256' })
   return { made_at: isoTime(now), jwk: privateKey.export({ format: 'jwk' }) as StoredKey['jwk'] }
 }

@@ -3,7 +3,7 @@ import { isJsonObject } from '@postern/message'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-interface NewCard extends JsonObject {
+interface CurrentCard extends JsonObject {
   readonly supportedInterfaces: readonly { readonly url: string; readonly protocolVersion: string }[]
   readonly capabilities: JsonObject
   readonly securitySchemes?: Readonly<Record<string, JsonObject>> | undefined
@@ -19,7 +19,7 @@ export function renderLegacyCard(card: object): JsonObject {
     securityRequirements = [],
     signatures: _,
     ...members
-  } = card as NewCard
+  } = card as CurrentCard
   const url = supportedInterfaces.find(({ protocolVersion }) => protocolVersion === '0.3')?.url ?? ''
   const schemes = Object.entries(securitySchemes).map(([name, scheme]) => [name, renderScheme(scheme)])
   return {
@@ -40,10 +40,10 @@ export function renderLegacyCard(card: object): JsonObject {
  * that they do not know (A2A §5.7).
  */
 export function renderMixedCard(card: object): object {
-  const { securitySchemes = {}, ...rest } = card as NewCard
-  const { securitySchemes: legacy = {}, ...members } = renderLegacyCard(card) as Partial<NewCard>
-  const schemes = Object.entries(securitySchemes).map(([name, scheme]) => [name, { ...legacy[name], ...scheme }])
-  return { ...members, ...rest, ...(schemes.length > 0 && { securitySchemes: Object.fromEntries(schemes) }) }
+  const { securitySchemes = {}, ...currentMembers } = card as CurrentCard
+  const { securitySchemes: legacySchemes = {}, ...members } = renderLegacyCard(card) as Partial<CurrentCard>
+  const schemes = Object.entries(securitySchemes).map(([name, scheme]) => [name, { ...legacySchemes[name], ...scheme }])
+  return { ...members, ...currentMembers, ...(schemes.length > 0 && { securitySchemes: Object.fromEntries(schemes) }) }
 }
 
 const types: Readonly<Record<string, string>> = {

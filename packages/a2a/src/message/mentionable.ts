@@ -65,9 +65,9 @@ function isPresent(value: unknown): boolean {
 /** Reads `metadata.mentionable.mention_relay`, which is our own member because the published text names none. */
 function readRelay(claimedRelay: unknown, { caller }: Call, { identity, system }: SenderEvidenceDeps): MentionRelay {
   const relay = mentionRelaySchema.safeParse(claimedRelay)
-  const isBelieved = !caller.isAnonymous && identity?.isConnector(caller) === true
-  if (relay.success && isBelieved) return relay.data
-  const reason = isBelieved ? 'is none that is known' : 'comes from a caller who is no connector'
+  const isTrusted = !caller.isAnonymous && identity?.isConnector(caller) === true
+  if (relay.success && isTrusted) return relay.data
+  const reason = isTrusted ? 'is none that is known' : 'comes from a caller who is no connector'
   system.log.info({ issuer: caller.issuer, subject: caller.subject, reason }, 'mention relay of a message ignored')
   return a2aDescriptor.mentionRelay
 }
@@ -80,9 +80,9 @@ interface ClaimDeps extends Pick<ChannelContext, 'system' | 'agents' | 'requirem
   readonly acceptedEvidence: SenderEvidence['accepted']
 }
 
-const maxReceipt = 8_192
+const maxReceiptChars = 8_192
 /** The scopes that a decision may have. */
-const reaches = ['once', ...rememberScopes]
+const decisionScopes = ['once', ...rememberScopes]
 
 /**
  * Reads the decision in a message (MN-7.2). Its presence proves nothing.
@@ -106,10 +106,10 @@ function parseClaim(claim: unknown): RequirementClaim {
   if (typeof state !== 'string' || !/^[\w-]{43}$/.test(state)) throw refuseClaim('in_reply_to_state', 'must be a state')
   if (outcome !== 'granted' && outcome !== 'declined') throw refuseClaim('outcome', 'must be "granted" or "declined"')
   if (kind !== undefined && typeof kind !== 'string') throw refuseClaim('kind', 'must be text')
-  if (receipt !== undefined && (typeof receipt !== 'string' || receipt.length > maxReceipt)) {
-    throw refuseClaim('receipt', `must be a compact JWS of at most ${maxReceipt} characters`)
+  if (receipt !== undefined && (typeof receipt !== 'string' || receipt.length > maxReceiptChars)) {
+    throw refuseClaim('receipt', `must be a compact JWS of at most ${maxReceiptChars} characters`)
   }
-  if (remember !== undefined && !reaches.some(reach => reach === remember)) {
+  if (remember !== undefined && !decisionScopes.some(scope => scope === remember)) {
     throw refuseClaim('remember', 'must be "once", "conversation" or "always"')
   }
   return {
@@ -122,7 +122,7 @@ function parseClaim(claim: unknown): RequirementClaim {
 }
 
 function refuseClaim(member: string, description: string): A2aRejection {
-  return refuse(`policy_resolution.${member}`, description)
+  return refuseMember(`policy_resolution.${member}`, description)
 }
 
 /**
@@ -132,7 +132,8 @@ function refuseClaim(member: string, description: string): A2aRejection {
 export function clampChain({ agent_chain: claimedChain }: Mentionable, maxHops: number): AgentChain | undefined {
   if (!isPresent(claimedChain)) return undefined
   const { hop, max_hops } = isJsonObject(claimedChain) ? claimedChain : {}
-  if (!isCount(hop) || !isCount(max_hops)) throw refuse('agent_chain', 'needs hop and max_hops, both positive integers')
+  if (!isCount(hop) || !isCount(max_hops))
+    throw refuseMember('agent_chain', 'needs hop and max_hops, both positive integers')
   return clampAgentChain({ hop, max_hops }, maxHops)
 }
 
@@ -151,7 +152,7 @@ export function readPhase(mentionable: Mentionable): Phase {
 
 function checkPhase(value: unknown, member: string): number {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
-  throw refuse(member, 'must be a whole number from 0 on')
+  throw refuseMember(member, 'must be a whole number from 0 on')
 }
 
 export function renderPhase({
@@ -164,6 +165,6 @@ export function renderPhase({
   }
 }
 
-function refuse(member: string, description: string): A2aRejection {
+function refuseMember(member: string, description: string): A2aRejection {
   return refuseField('Cannot SendMessage', `message.metadata.mentionable.${member}`, description)
 }

@@ -5,7 +5,7 @@ import type { Cards } from '../cards/signed-cards.ts'
 import type { A2aConfig } from '../config.ts'
 import type { LargeAnswers } from '../endpoint/answers.ts'
 import type { Call, EndpointDeps } from '../endpoint/call.ts'
-import type { TaskForms } from '../forms/task-forms.ts'
+import type { TaskOutputModes } from '../forms/task-output-modes.ts'
 import type { ShownTasks } from '../render.ts'
 import type { Feeds } from '../streams/feeds.ts'
 import type { Expiry } from '../tasks/expiry.ts'
@@ -28,7 +28,7 @@ export interface A2aOperationDeps {
   readonly feeds: Feeds
   readonly cards: Cards
   readonly challenger: Challenger
-  readonly forms: TaskForms
+  readonly outputModes: TaskOutputModes
   readonly expiry: Pick<Expiry, 'note'>
 }
 

@@ -23,13 +23,13 @@ import { createPushOperations } from './push-configs.ts'
 import { createCancelTask, createGetTask, createListTasks, createSubscribeToTask } from './tasks.ts'
 
 /** The refusals of operations whose capabilities the card does not declare (A2A §3.1, §4.4.3). */
-const absent = {
+const absentCapabilities = {
   streaming: ['unsupportedOperation', 'streaming'],
   card: ['unsupportedOperation', 'extended agent card'],
   push: ['pushNotificationNotSupported', 'push notifications'],
 } as const satisfies Readonly<Record<string, readonly [fault: FaultName, what: string]>>
 
-const pushAbsent = {
+const absentPushOperations = {
   CreateTaskPushNotificationConfig: 'push',
   GetTaskPushNotificationConfig: 'push',
   ListTaskPushNotificationConfigs: 'push',
@@ -40,25 +40,25 @@ const pushAbsent = {
 export function createOperations(deps: A2aOperationDeps): Operations {
   const admit = createAdmitMessage(deps)
   const { streaming, push_notifications } = deps.config.capabilities
-  const table: Readonly<Record<OperationName, A2aOperation | keyof typeof absent>> = {
+  const table: Readonly<Record<OperationName, A2aOperation | keyof typeof absentCapabilities>> = {
     SendMessage: createSendMessage(deps, admit),
     SendStreamingMessage: streaming ? createSendStreamingMessage(deps, admit) : 'streaming',
     GetTask: createGetTask(deps),
     ListTasks: createListTasks(deps),
     CancelTask: createCancelTask(deps),
     SubscribeToTask: streaming ? createSubscribeToTask(deps) : 'streaming',
-    ...(push_notifications ? createPushOperations(deps) : pushAbsent),
+    ...(push_notifications ? createPushOperations(deps) : absentPushOperations),
     GetExtendedAgentCard: hasExtendedCard(deps.config) ? createGetExtendedCard(deps) : 'card',
   }
   const rows = Object.entries(table).map(([name, entry]) => [name, toOperation(name, entry)] as const)
   return new Map(rows)
 }
 
-function toOperation(name: string, entry: A2aOperation | keyof typeof absent): A2aOperation {
+function toOperation(name: string, entry: A2aOperation | keyof typeof absentCapabilities): A2aOperation {
   if (typeof entry === 'function') return entry
-  const [fault, what] = absent[entry]
+  const [fault, capability] = absentCapabilities[entry]
   return async () => {
-    throw new A2aRejection(fault, `Cannot ${name}: no ${what} here`)
+    throw new A2aRejection(fault, `Cannot ${name}: no ${capability} here`)
   }
 }
 
@@ -95,14 +95,15 @@ export function findOperation(name: string, operations: Operations): A2aOperatio
 
 /** Creates SendMessage (A2A §3.1.1), which stores the message, then waits unless the caller wants the task at once. */
 function createSendMessage(deps: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
-  const { tasks, forms } = deps
+  const { tasks, outputModes } = deps
   return async call => {
-    const admission = await admit(call)
-    const record = await findResult(call, admission, deps)
+    const admittedMessage = await admit(call)
+    const record = await findResult(call, admittedMessage, deps)
     if (!record) throw new A2aRejection('taskNotFound', 'Task not found')
-    const form = forms.note(admission.task, admission.params.configuration?.acceptedOutputModes)
-    if (isBareMessage(record, admission)) return { message: convertMessage(await showBareMessage(record, tasks), form) }
-    const historyLength = historyLengthOf(admission)
+    const form = outputModes.note(admittedMessage.task, admittedMessage.params.configuration?.acceptedOutputModes)
+    if (isBareMessage(record, admittedMessage))
+      return { message: convertMessage(await showBareMessage(record, tasks), form) }
+    const historyLength = historyLengthOf(admittedMessage)
     return { task: convertTask(await showTask(tasks, record, { historyLength, includeArtifacts: true }), form) }
   }
 }
@@ -125,7 +126,7 @@ function historyLengthOf({ params }: AdmittedMessage): number {
 }
 
 /** The time in addition to the agent's own in which a turn is started and its answer stored, ms. */
-const aroundTurnMs = 5_000
+const turnOverheadMs = 5_000
 
 /**
  * Returns the result of a call. A blocking call waits until the task is at rest (A2A §3.2.2), at most as long as one turn of the agent may take.
@@ -133,20 +134,20 @@ const aroundTurnMs = 5_000
  */
 function findResult(
   { agent: { name, deadlineMs = Number.POSITIVE_INFINITY } }: Call,
-  admission: AdmittedMessage,
+  admittedMessage: AdmittedMessage,
   { tasks, waiter, config }: A2aOperationDeps,
 ): Promise<SettledTask | undefined> {
-  const { task: key, message, outcome, params } = admission
+  const { task: key, message, outcome, params } = admittedMessage
   if (params.configuration?.returnImmediately) return tasks.findTask(key)
   const { wait_seconds: waitSeconds } = config.limits
-  const waitMs = waitSeconds === undefined ? deadlineMs + aroundTurnMs : waitSeconds * 1000
+  const waitMs = waitSeconds === undefined ? deadlineMs + turnOverheadMs : waitSeconds * 1000
   return waiter.awaitTask({
     key,
     message,
     mayBeOver: outcome === 'duplicate',
     waitMs,
     isPaused: () => tasks.isPaused?.(name) === true,
-    needsEntries: historyLengthOf(admission) > 0,
+    needsEntries: historyLengthOf(admittedMessage) > 0,
   })
 }
 
@@ -159,7 +160,7 @@ interface AdmittedMessage extends AdmitResult {
 }
 
 /** The reasons to reject the id of a message, by the outcome of its admission. */
-const reuseOf: Readonly<Partial<Record<AdmitResult['outcome'], string>>> = {
+const reuseReasons: Readonly<Partial<Record<AdmitResult['outcome'], string>>> = {
   conflict: 'was used for another message',
   forgotten: 'was used for a message whose task is gone: send what is new under a new id',
 }
@@ -179,8 +180,8 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
       const startedAt = steps.now()
       const resolvedMessage = await resolveMessage(call, deps)
       sender.person = findPersonBehind(call, resolvedMessage.senderEvidence)
-      for (const proof of resolvedMessage.senderEvidence.proofs) steps.note(proof, startedAt)
-      steps.note({ kind: 'resolve', verdict: 'pass' }, startedAt)
+      for (const proof of resolvedMessage.senderEvidence.proofs) steps.recordCheck(proof, startedAt)
+      steps.recordCheck({ kind: 'resolve', verdict: 'pass' }, startedAt)
       return resolvedMessage
     },
     normalize: resolvedMessage => [
@@ -194,9 +195,9 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
     const origin = describeOrigin({ ...call, steps, request: call.request ?? call })
     const reception = { admission, store, system, steps, ...origin }
     const [admittedMessage] = await receive(openInbound(sender, waiting), call, reception)
-    const reuse = admittedMessage && reuseOf[admittedMessage.outcome]
-    if (reuse !== undefined) {
-      const conflict = refuseField('Cannot SendMessage', 'message.messageId', reuse)
+    const reuseReason = admittedMessage && reuseReasons[admittedMessage.outcome]
+    if (reuseReason !== undefined) {
+      const conflict = refuseField('Cannot SendMessage', 'message.messageId', reuseReason)
       recordRefusal(conflict, 'a2a', reception)
       throw conflict
     }
@@ -219,7 +220,7 @@ function readFollowing({ params }: Pick<ResolvedMessage, 'params'>): Pick<Intake
 }
 
 /** Creates SendStreamingMessage (A2A §3.1.2), which stores the message, then streams the task from its submission until it is at rest. */
-function createSendStreamingMessage({ feeds, forms }: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
+function createSendStreamingMessage({ feeds, outputModes }: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
   return async call => {
     const { message, task, params, person } = await admit(call, { isFollowed: true })
     const caller = listenerKeyOf(call)
@@ -235,7 +236,7 @@ function createSendStreamingMessage({ feeds, forms }: A2aOperationDeps, admit: A
       isMessageStream: true,
       view: { historyLength: historyLength ?? 0, includeArtifacts: true },
     })
-    return convertStream(stream, forms.note(task, acceptedOutputModes))
+    return convertStream(stream, outputModes.note(task, acceptedOutputModes))
   }
 }
 

@@ -21,19 +21,19 @@ import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 const defaultHistoryLength = 100
 
 /** Creates GetTask (A2A §3.1.3). */
-export function createGetTask({ tasks, forms }: A2aOperationDeps): A2aOperation {
+export function createGetTask({ tasks, outputModes }: A2aOperationDeps): A2aOperation {
   return async call => {
     const { id, historyLength } = checkParams('GetTask', call.params)
     const record = await findOwnTask(id, call, tasks)
     const view = { historyLength: historyLength ?? defaultHistoryLength, includeArtifacts: true }
-    return convertTask(await showTask(tasks, record, view), forms.find(record))
+    return convertTask(await showTask(tasks, record, view), outputModes.find(record))
   }
 }
 
 const defaultPageSize = 50
 
 /** Creates ListTasks (A2A §3.1.4), which lists the caller's own tasks with this agent, newest status first. */
-export function createListTasks({ tasks, cursors, forms }: A2aOperationDeps): A2aOperation {
+export function createListTasks({ tasks, cursors, outputModes }: A2aOperationDeps): A2aOperation {
   return async call => {
     const params = checkParams('ListTasks', call.params)
     const pageSize = params.pageSize || defaultPageSize
@@ -41,15 +41,17 @@ export function createListTasks({ tasks, cursors, forms }: A2aOperationDeps): A2
     const scope = canonicalizeJson(filter ?? null)
     const after = params.pageToken ? await cursors.open(params.pageToken, scope) : undefined
     const isRising = after !== undefined && after.newestAt === undefined
-    const read = async (from: Partial<TaskFilter>) =>
-      filter ? tasks.listTasks({ ...filter, limit: pageSize + 1, ...from }) : { tasks: [], total: 0 }
+    const read = async (filterChanges: Partial<TaskFilter>) =>
+      filter ? tasks.listTasks({ ...filter, limit: pageSize + 1, ...filterChanges }) : { tasks: [], total: 0 }
     // Tasks that changed during the walk come whatever state they have by now, because they may have had that of the filter.
-    const readChanged: typeof read = async from => read({ ...from, order: 'rising', state: undefined })
+    const readChanged: typeof read = async filterChanges =>
+      read({ ...filterChanges, order: 'rising', state: undefined })
     const page = await (isRising ? readChanged({ after }) : read({ after }))
     const view = { historyLength: params.historyLength ?? 0, includeArtifacts: params.includeArtifacts ?? false }
-    const show = async (record: TaskRecord) => convertTask(await showTask(tasks, record, view), forms.find(record))
-    const wireTasks = await showMost(page.tasks.slice(0, pageSize), show)
-    const next = await findNext(page.tasks, { shownCount: wireTasks.length, after, readChanged })
+    const show = async (record: TaskRecord) =>
+      convertTask(await showTask(tasks, record, view), outputModes.find(record))
+    const wireTasks = await showFittingTasks(page.tasks.slice(0, pageSize), show)
+    const next = await findNextPosition(page.tasks, { shownCount: wireTasks.length, after, readChanged })
     return {
       tasks: isRising ? wireTasks.toReversed() : wireTasks,
       nextPageToken: next ? await cursors.seal(next, scope) : '',
@@ -64,14 +66,14 @@ interface PageContext {
   readonly shownCount: number
   readonly after: WalkPosition | undefined
   /** Reads tasks in the order of their last change, the oldest first. */
-  readChanged(from: Partial<TaskFilter>): Promise<{ readonly tasks: readonly TaskRecord[] }>
+  readChanged(filterChanges: Partial<TaskFilter>): Promise<{ readonly tasks: readonly TaskRecord[] }>
 }
 
 /**
  * Finds the position from which a walk continues. A task that changes during the walk moves to the top of the list, above the position of the
  * caller. Such tasks follow at the end of the walk, so that it lists every task at least once.
  */
-async function findNext(
+async function findNextPosition(
   records: readonly TaskRecord[],
   { shownCount, after, readChanged }: PageContext,
 ): Promise<WalkPosition | undefined> {
@@ -103,10 +105,10 @@ function toFilter(params: ParamsOf<'ListTasks'>, { caller, agent }: Call): Filte
 }
 
 /** The approximate characters of one page. A page has at least one task, regardless of its size. */
-const pageChars = 16 * 1024 * 1024
+const maxPageChars = 16 * 1024 * 1024
 
 /** Renders the tasks that fit one answer. A page may be smaller than requested (A2A §3.1.4), which limits the memory. */
-async function showMost(
+async function showFittingTasks(
   records: readonly TaskRecord[],
   show: (record: TaskRecord) => Promise<WireTask>,
 ): Promise<readonly WireTask[]> {
@@ -115,7 +117,7 @@ async function showMost(
   for (const record of records) {
     const task = await show(record)
     chars += countTaskChars(task)
-    if (chars > pageChars && tasks.length > 0) break
+    if (chars > maxPageChars && tasks.length > 0) break
     tasks.push(task)
   }
   return tasks
@@ -140,12 +142,13 @@ export function createCancelTask({ gateway, tasks }: A2aOperationDeps): A2aOpera
 }
 
 /** Creates SubscribeToTask (A2A §3.1.6), which streams the present task, then its updates until it has ended. */
-export function createSubscribeToTask({ tasks, feeds, forms }: A2aOperationDeps): A2aOperation {
+export function createSubscribeToTask({ tasks, feeds, outputModes }: A2aOperationDeps): A2aOperation {
   return async call => {
     const record = await findOwnTask(checkParams('SubscribeToTask', call.params).id, call, tasks)
     const { owner, id } = record
-    const canGoOn = call.canReplay && call.lastEventId !== undefined && feeds.knows({ owner, id }, call.lastEventId)
-    if (isTerminal(record.state) && !canGoOn) {
+    const canResume =
+      call.canReplay && call.lastEventId !== undefined && feeds.hasEventsAfter({ owner, id }, call.lastEventId)
+    if (isTerminal(record.state) && !canResume) {
       throw new A2aRejection('unsupportedOperation', 'Cannot SubscribeToTask: the task has ended')
     }
     const stream = feeds.open({
@@ -157,6 +160,6 @@ export function createSubscribeToTask({ tasks, feeds, forms }: A2aOperationDeps)
       lastEventId: call.canReplay ? call.lastEventId : undefined,
       view: { historyLength: defaultHistoryLength, includeArtifacts: true },
     })
-    return convertStream(stream, forms.find(record))
+    return convertStream(stream, outputModes.find(record))
   }
 }

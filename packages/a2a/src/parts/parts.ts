@@ -78,7 +78,7 @@ function describeEnd(result: unknown, error: ToolCall['error']): { readonly [nam
   return result === undefined ? { type: 'tool-call' } : { type: 'tool-result', output: result as Json }
 }
 
-const endings: Readonly<Record<string, (data: Readonly<Record<string, unknown>>) => Partial<ToolCall>>> = {
+const toolEventReaders: Readonly<Record<string, (data: Readonly<Record<string, unknown>>) => Partial<ToolCall>>> = {
   'tool-call': () => ({}),
   'tool-result': ({ output }) => ({ result: output ?? null }),
   'tool-error': ({ error }) => ({
@@ -89,10 +89,10 @@ const endings: Readonly<Record<string, (data: Readonly<Record<string, unknown>>)
 /** Reads a tool event. Returns undefined if the part is not one. */
 export function readToolEvent({ data }: WirePart): ToolCall | undefined {
   if (!isJsonObject(data) || typeof data.type !== 'string' || typeof data.toolCallId !== 'string') return undefined
-  const end = Object.hasOwn(endings, data.type) ? endings[data.type] : undefined
+  const readEnd = Object.hasOwn(toolEventReaders, data.type) ? toolEventReaders[data.type] : undefined
   const name = typeof data.toolName === 'string' ? data.toolName : ''
   const args = data.input === undefined ? {} : { args: data.input }
-  return end && { kind: 'tool_call', id: data.toolCallId, name, ...args, ...end(data) }
+  return readEnd && { kind: 'tool_call', id: data.toolCallId, name, ...args, ...readEnd(data) }
 }
 
 /** The known bytes as base64, by digest. */

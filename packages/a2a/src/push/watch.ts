@@ -7,7 +7,7 @@ import { maxWatches } from '@postern/pipeline'
 import type { A2aRejection } from '../format/errors.ts'
 import { refuseField } from '../format/errors.ts'
 import type { ProtocolVersion } from '../format/wire.ts'
-import { makeTaskId } from '../tasks/task-id.ts'
+import { createTaskId } from '../tasks/task-id.ts'
 import type { PushConfig } from '../validate/params.ts'
 
 /** A push notification config as the store keeps it. */
@@ -44,7 +44,7 @@ export async function createPushConfig(
 ): Promise<TaskWatch> {
   const { url, token, authentication } = config
   const { origin, href } = checkPushUrl(url, system, fields.url)
-  const id = config.id || makeTaskId(system)
+  const id = config.id || createTaskId(system)
   const target: PushTarget = {
     url: href,
     ...(token && { token }),

@@ -39,11 +39,16 @@ export function createRestAnswer(deps: BindingDeps) {
     try {
       enteredCall = await enterRest(restCall, deps)
       const result = await findOperation(enteredCall.name, deps.operations)(enteredCall.call)
-      const active = renderExtensions(enteredCall)
+      const extensionFields = renderExtensions(enteredCall)
       if (result instanceof EventStream)
-        return c.body(renderSse(result, formatFor(enteredCall)), 200, { ...sseHeaders, ...active })
+        return c.body(renderSse(result, formatFor(enteredCall)), 200, { ...sseHeaders, ...extensionFields })
       const { body, headers } = deps.largeAnswers.open(JSON.stringify(result), listenerKeyOf(enteredCall.call))
-      return c.body(body, 200, { ...jsonHeaders, 'content-type': chooseRestType(c.req.raw), ...active, ...headers })
+      return c.body(body, 200, {
+        ...jsonHeaders,
+        'content-type': chooseRestType(c.req.raw),
+        ...extensionFields,
+        ...headers,
+      })
     } catch (error) {
       const record = enteredCall ? recordFailure : recordCall
       record(error, { ...restCall, binding: 'HTTP+JSON' }, deps.gateway)
@@ -54,7 +59,7 @@ export function createRestAnswer(deps: BindingDeps) {
 
 /** Returns the format of a stream. Each event is a plain StreamResponse, and an error that ends the stream has no event (A2A §11.7). */
 function formatFor({ call }: EnteredCall): SseFormat {
-  return { writeEvent: writePlainEvent, frame: ['', ''], formatError: () => undefined, withIds: call.canReplay }
+  return { writeEvent: writePlainEvent, frame: ['', ''], formatError: () => undefined, hasIds: call.canReplay }
 }
 
 function renderExtensions({ extensions }: EnteredCall): Record<string, string> {
@@ -94,7 +99,7 @@ async function enterRest(restCall: RestCall, deps: EndpointDeps): Promise<Entere
   const startedAt = steps.now()
   const caller = await verifyCaller(request)
   noteCaller(steps, startedAt, caller)
-  steps.claim({ claimed_sender: caller.address, agent: agent.name })
+  steps.recordClaims({ claimed_sender: caller.address, agent: agent.name })
   const version = negotiateVersion({
     header: headers.get('a2a-version'),
     query: restCall.versionQuery,
@@ -134,8 +139,8 @@ function readInput({ route: { input } }: FoundRoute, query: URLSearchParams, byt
 /** Adds the parameters of the path to those of the body. @throws A2aRejection `invalidParams` for a body that contradicts the path */
 function mergePath(document: unknown, { path }: FoundRoute): unknown {
   if (!isJsonObject(document)) return document
-  const odd = Object.entries(path).find(([name, value]) => (document[name] || value) !== value)
-  if (odd) throw refuseField('Cannot read request', odd[0], 'is not the one of the path')
+  const contradiction = Object.entries(path).find(([name, value]) => (document[name] || value) !== value)
+  if (contradiction) throw refuseField('Cannot read request', contradiction[0], 'is not the one of the path')
   return { ...document, ...path }
 }
 
@@ -147,13 +152,13 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
 }
 
 /** The parameter of a query that is not a parameter of an operation. */
-const passedOver = 'a2a-version'
+const ignoredParam = 'a2a-version'
 
 /** Returns the query as parameters. Unreadable values stay strings, and the validator names them. If a name occurs twice, the last one counts. */
 function readQueryParams(query: URLSearchParams): Readonly<Record<string, unknown>> {
   const params: [string, unknown][] = []
   for (const [name, text] of query) {
-    if (name.toLowerCase() !== passedOver) params.push([name, readParam(name, text)])
+    if (name.toLowerCase() !== ignoredParam) params.push([name, readParam(name, text)])
   }
   return Object.fromEntries(params)
 }

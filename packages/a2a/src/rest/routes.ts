@@ -12,7 +12,7 @@ interface RestRoute {
   readonly input: 'body' | 'lenient' | 'query'
 }
 
-const configs = '/tasks/{taskId}/pushNotificationConfigs'
+const configsPath = '/tasks/{taskId}/pushNotificationConfigs'
 
 const restRoutes: readonly RestRoute[] = [
   { methods: ['POST'], path: '/message:send', operation: 'SendMessage', input: 'body' },
@@ -23,10 +23,10 @@ const restRoutes: readonly RestRoute[] = [
   // The protobuf file has GET, and the specification's text has POST.
   { methods: ['GET'], path: '/tasks/{id}:subscribe', operation: 'SubscribeToTask', input: 'query' },
   { methods: ['POST'], path: '/tasks/{id}:subscribe', operation: 'SubscribeToTask', input: 'lenient' },
-  { methods: ['POST'], path: configs, operation: 'CreateTaskPushNotificationConfig', input: 'body' },
-  { methods: ['GET'], path: configs, operation: 'ListTaskPushNotificationConfigs', input: 'query' },
-  { methods: ['GET'], path: `${configs}/{id}`, operation: 'GetTaskPushNotificationConfig', input: 'query' },
-  { methods: ['DELETE'], path: `${configs}/{id}`, operation: 'DeleteTaskPushNotificationConfig', input: 'query' },
+  { methods: ['POST'], path: configsPath, operation: 'CreateTaskPushNotificationConfig', input: 'body' },
+  { methods: ['GET'], path: configsPath, operation: 'ListTaskPushNotificationConfigs', input: 'query' },
+  { methods: ['GET'], path: `${configsPath}/{id}`, operation: 'GetTaskPushNotificationConfig', input: 'query' },
+  { methods: ['DELETE'], path: `${configsPath}/{id}`, operation: 'DeleteTaskPushNotificationConfig', input: 'query' },
   { methods: ['GET'], path: '/extendedAgentCard', operation: 'GetExtendedAgentCard', input: 'query' },
 ]
 
@@ -36,7 +36,7 @@ export interface FoundRoute {
   readonly path: Readonly<Record<string, string>>
 }
 
-const compiled = restRoutes.map(route => ({ route, pattern: compilePath(route.path) }))
+const compiledRoutes = restRoutes.map(route => ({ route, pattern: compilePath(route.path) }))
 
 /**
  * Finds the operation that a request is for. `path` is the part after the endpoint, still percent-encoded. Every path may also follow one leading
@@ -44,8 +44,8 @@ const compiled = restRoutes.map(route => ({ route, pattern: compilePath(route.pa
  * @throws A2aRejection `notFound`; MethodNotAllowed if the path accepts other methods
  */
 export function findRestRoute(method: string, path: string): FoundRoute {
-  const here = matchPath(path)
-  const matches = here.length > 0 ? here : matchTenantPath(path)
+  const pathMatches = matchPath(path)
+  const matches = pathMatches.length > 0 ? pathMatches : matchTenantPath(path)
   if (matches.length === 0) throw new A2aRejection('notFound', 'Cannot take request: there is no such path')
   const match = matches.find(({ route }) => route.methods.includes(method))
   if (!match) throw new MethodNotAllowed(matches.flatMap(({ route }) => route.methods))
@@ -53,7 +53,7 @@ export function findRestRoute(method: string, path: string): FoundRoute {
 }
 
 function matchPath(path: string, tenant: Readonly<Record<string, string>> = {}): readonly FoundRoute[] {
-  return compiled.flatMap(({ route, pattern }) => {
+  return compiledRoutes.flatMap(({ route, pattern }) => {
     const match = pattern.exec(path)
     return match ? [{ route, path: { ...tenant, ...decodeAll(match.groups ?? {}) } }] : []
   })

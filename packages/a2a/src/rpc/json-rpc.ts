@@ -45,7 +45,7 @@ export function createRpcAnswer(deps: BindingDeps) {
         const format = formatFor(rpcCall.id, enteredCall, deps.gateway)
         return c.body(renderSse(result, format), 200, { ...headersFor(enteredCall), ...sseHeaders })
       }
-      const text = JSON.stringify({ jsonrpc: '2.0', id: rpcCall.id, result: inVersionOf(enteredCall, result) })
+      const text = JSON.stringify({ jsonrpc: '2.0', id: rpcCall.id, result: writeVersionedResult(enteredCall, result) })
       const isLarge = text.length >= deps.largeAnswers.largeFrom
       const largeAnswer = isLarge ? deps.largeAnswers.open(text, listenerKeyOf(enteredCall.call)) : undefined
       // The response is created here, because `c.body` would copy the headers into a `Headers` object, from which they are read again.
@@ -71,11 +71,11 @@ function formatFor(id: RpcCall['id'], { call }: EnteredCall, gateway: ChannelCon
     writeEvent: eventWriters[call.version],
     frame: [`{"jsonrpc":"2.0","id":${toSseJson(id)},"result":`, '}'],
     formatError: error => toSseJson(renderRpcError(id, openFault(error, gateway))),
-    withIds: call.canReplay,
+    hasIds: call.canReplay,
   }
 }
 
-function inVersionOf({ call, name }: EnteredCall, result: object): unknown {
+function writeVersionedResult({ call, name }: EnteredCall, result: object): unknown {
   return call.version === '0.3' ? writeLegacyResult(name as OperationName, result) : result
 }
 
@@ -113,7 +113,7 @@ async function enterRpc(rpcCall: RpcCall, deps: EndpointDeps): Promise<EnteredCa
   const startedAt = steps.now()
   const caller = await verifyCaller(request)
   noteCaller(steps, startedAt, caller)
-  steps.claim({ claimed_sender: caller.address, agent: agent.name })
+  steps.recordClaims({ claimed_sender: caller.address, agent: agent.name })
   const bytes = await readCallBody(request, deps)
   const document = parseCallBody(bytes)
   rpcCall.id = readRpcId(document)
@@ -123,12 +123,12 @@ async function enterRpc(rpcCall: RpcCall, deps: EndpointDeps): Promise<EnteredCa
     query: rpcCall.versionQuery,
     offeredVersions: config.versions,
   })
-  const asked =
+  const parsedCall =
     version === '0.3'
       ? readLegacyCall(envelope, document, bytes)
       : { method: envelope.method, params: readProtoNames(envelope.params), document, bytes }
   const extensions = negotiateExtensions(headers.get(extensionHeaders[version]), listOfferedExtensions(gateway, agent))
-  const { method: name, ...members } = asked
+  const { method: name, ...members } = parsedCall
   const call = {
     caller,
     agent,
@@ -143,19 +143,19 @@ async function enterRpc(rpcCall: RpcCall, deps: EndpointDeps): Promise<EnteredCa
   return { name, extensions, call }
 }
 
-type ReadCall = RpcRequest & Pick<Call, 'document' | 'bytes'>
+type ParsedCall = RpcRequest & Pick<Call, 'document' | 'bytes'>
 
 /** Reads a call of 0.3. @throws A2aRejection `methodNotFound`, `versionNotSupported` for a method of 1.0 */
-function readLegacyCall({ method, params }: RpcRequest, document: unknown, bytes: Uint8Array): ReadCall {
-  const legacy = readLegacyRequest(method, params)
-  if (!legacy) {
+function readLegacyCall({ method, params }: RpcRequest, document: unknown, bytes: Uint8Array): ParsedCall {
+  const legacyRequest = readLegacyRequest(method, params)
+  if (!legacyRequest) {
     if (!isOperationName(method)) return { method, params, document, bytes }
     const problem = 'A2A-Version is absent or 0.3, which has no such method; name 1.0'
     throw new A2aRejection('versionNotSupported', `Cannot take request: ${problem}`)
   }
   const strippedDocument = stripLegacyPush(document)
   const strippedBytes = strippedDocument === document ? bytes : Buffer.from(JSON.stringify(strippedDocument))
-  return { method: legacy.name, params: legacy.params, document: strippedDocument, bytes: strippedBytes }
+  return { method: legacyRequest.name, params: legacyRequest.params, document: strippedDocument, bytes: strippedBytes }
 }
 
 type RpcId = string | number | null

@@ -38,7 +38,7 @@ export function createEventLog(epoch: string, isRecording: () => boolean) {
   }
 
   return {
-    put(event: WireStreamEvent): NumberedEvent {
+    add(event: WireStreamEvent): NumberedEvent {
       count += 1
       const numberedEvent = { id: `${epoch}-${count}`, event }
       if (isRecording()) append(numberedEvent)
@@ -57,6 +57,6 @@ export function createEventLog(epoch: string, isRecording: () => boolean) {
 }
 
 function readPosition(id: string, epoch: string): number | undefined {
-  const [, writer, count] = /^([0-9a-f]{1,32})-(\d{1,15})$/.exec(id) ?? []
-  return writer === epoch ? Number(count) : undefined
+  const [, eventEpoch, count] = /^([0-9a-f]{1,32})-(\d{1,15})$/.exec(id) ?? []
+  return eventEpoch === epoch ? Number(count) : undefined
 }

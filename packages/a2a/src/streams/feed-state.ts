@@ -48,7 +48,7 @@ export interface FeedState extends FeedDeps {
 }
 
 export function sendToAll(event: WireStreamEvent, { eventLog, listeners }: FeedState): void {
-  const { id } = eventLog.put(event)
+  const { id } = eventLog.add(event)
   for (const { sink } of listeners) sink.send(event, id)
 }
 

@@ -41,7 +41,7 @@ const heartbeatTicks = 15_000 / tickMs
 /** The time for which events are stored after the last listener has left, ms. */
 const replayMs = 60_000
 /** The most tasks without listeners whose events are stored. */
-const maxLingering = 1_000
+const maxIdleFeeds = 1_000
 
 interface OpenFeed {
   readonly name: string
@@ -73,7 +73,7 @@ interface FeedsState {
 export function createFeeds(deps: FeedsDeps, { perCaller, perConnector, idleMs }: FeedLimits) {
   const shutdown = new AbortController()
   const feeds = new Map<string, OpenFeed>()
-  const enterStream = createStreamCount({ perCaller, perConnector })
+  const countStream = createStreamCount({ perCaller, perConnector })
   const counters = { idleCount: 0, isTicking: false }
   const state: FeedsState = {
     ...{ deps, feeds, expiringStreams: new Set(), shutdownSignal: shutdown.signal, idleMs },
@@ -84,15 +84,15 @@ export function createFeeds(deps: FeedsDeps, { perCaller, perConnector, idleMs }
     open(request: FeedRequest): EventStream {
       if (shutdown.signal.aborted)
         throw new Unavailable('Cannot open stream: the gateway is shutting down', { retryAfter: 5 })
-      const release = enterStream(request)
+      const release = countStream(request)
       // The feed must exist before the listener joins, so that it misses no event.
-      enter(request, state)
+      enterFeed(request, state)
       return new EventStream(sink => startStream({ ...request, sink }, release, state))
     },
     /** Tracks a message that was admitted, so that the listeners of its task get its events. */
     track: (key: TaskKey, message: number) => feeds.get(feedKeyOf(key))?.feed.track(message),
     /** Returns true if the events after this one are still known. */
-    knows: (key: TaskKey, eventId: string) => feeds.get(feedKeyOf(key))?.feed.knows(eventId) ?? false,
+    hasEventsAfter: (key: TaskKey, eventId: string) => feeds.get(feedKeyOf(key))?.feed.hasEventsAfter(eventId) ?? false,
     /** Ends every stream permanently. */
     close(): void {
       shutdown.abort()
@@ -108,19 +108,19 @@ function createStreamCount({
 }: Pick<FeedLimits, 'perCaller' | 'perConnector'>): (request: FeedRequest) => () => void {
   const refuse = (owner: string) => () =>
     new Rejection('rate_limited', `Cannot open stream: the ${owner} has too many open`, { retryAfter: 10 })
-  const enterOwn = createOpenCount(perCaller, refuse('caller'))
-  const enterConnector = createOpenCount(perConnector, refuse('connector'))
+  const countForListener = createOpenCount(perCaller, refuse('caller'))
+  const countForConnector = createOpenCount(perConnector, refuse('connector'))
   return ({ listenerKey, connectorKey }) => {
-    const leaveOwn = enterOwn(listenerKey)
-    if (connectorKey === undefined) return leaveOwn
+    const releaseListener = countForListener(listenerKey)
+    if (connectorKey === undefined) return releaseListener
     try {
-      const leaveConnector = enterConnector(connectorKey)
+      const releaseConnector = countForConnector(connectorKey)
       return () => {
-        leaveOwn()
-        leaveConnector()
+        releaseListener()
+        releaseConnector()
       }
     } catch (error) {
-      leaveOwn()
+      releaseListener()
       throw error
     }
   }
@@ -130,21 +130,21 @@ function createStreamCount({
 function startStream(request: FeedRequest & FeedListener, release: () => void, state: FeedsState): () => void {
   const { sink, endsAt } = request
   const { idleMs, deps, expiringStreams } = state
-  const openFeed = enter(request, state)
-  let busyAt = deps.system.now()
+  const openFeed = enterFeed(request, state)
+  let lastEventAt = deps.system.now()
   const listener: FeedListener = {
     ...request,
     sink: {
       send(event, id) {
-        busyAt = deps.system.now()
+        lastEventAt = deps.system.now()
         sink.send(event, id)
       },
       beat() {
-        if (deps.system.now() < busyAt + idleMs) sink.beat()
+        if (deps.system.now() < lastEventAt + idleMs) sink.beat()
         else endStream()
       },
       end(error) {
-        forget()
+        releaseStream()
         sink.end(error)
       },
     },
@@ -154,12 +154,12 @@ function startStream(request: FeedRequest & FeedListener, release: () => void, s
     sink.end()
   }
   const expiringStream = endsAt === undefined ? undefined : { endsAt, end: endStream }
-  const forget = () => {
+  const releaseStream = () => {
     release()
     if (expiringStream) expiringStreams.delete(expiringStream)
   }
   const leaveFeed = () => {
-    forget()
+    releaseStream()
     openFeed.feed.leave(listener)
   }
   if (expiringStream) expiringStreams.add(expiringStream)
@@ -172,14 +172,14 @@ async function tick(state: FeedsState): Promise<void> {
   state.isTicking = true
   while (state.feeds.size > 0 && !state.shutdownSignal.aborted) {
     await state.deps.system.sleep(tickMs, state.shutdownSignal)
-    for (const openFeed of state.feeds.values()) pass(openFeed, state)
+    for (const openFeed of state.feeds.values()) tickFeed(openFeed, state)
     // The task goes on, and its caller can subscribe to it again with a new token.
     for (const { endsAt, end } of state.expiringStreams) if (state.deps.system.now() >= endsAt) end()
   }
   state.isTicking = false
 }
 
-function pass(openFeed: OpenFeed, state: FeedsState): void {
+function tickFeed(openFeed: OpenFeed, state: FeedsState): void {
   openFeed.ticks += 1
   if (openFeed.idleSince !== undefined && state.deps.system.now() >= openFeed.idleSince + replayMs)
     dispose(openFeed, state)
@@ -211,7 +211,7 @@ function findFeed(key: TaskKey, state: FeedsState): OpenFeed {
   return openFeed
 }
 
-function enter({ key, canReplay, messages }: FeedRequest, state: FeedsState): OpenFeed {
+function enterFeed({ key, canReplay, messages }: FeedRequest, state: FeedsState): OpenFeed {
   const openFeed = findFeed(key, state)
   if (openFeed.idleSince !== undefined) {
     openFeed.idleSince = undefined
@@ -226,7 +226,7 @@ function enter({ key, canReplay, messages }: FeedRequest, state: FeedsState): Op
 /** Removes a feed without listeners at once, unless a caller may reconnect. */
 function closeIfIdle(openFeed: OpenFeed, state: FeedsState): void {
   if (openFeed.idleSince !== undefined) return
-  if (!openFeed.canReplay || state.idleCount >= maxLingering || state.shutdownSignal.aborted) {
+  if (!openFeed.canReplay || state.idleCount >= maxIdleFeeds || state.shutdownSignal.aborted) {
     dispose(openFeed, state)
     return
   }

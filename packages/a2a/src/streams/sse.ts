@@ -11,7 +11,7 @@ export interface SseFormat {
   /** Returns the text that the client gets if an error ends the stream, or undefined for none. */
   formatError(error: unknown): string | undefined
   /** True if events have ids, for a client that returns with `Last-Event-ID`. */
-  readonly withIds: boolean
+  readonly hasIds: boolean
 }
 
 export type EventWriter = (event: WireStreamEvent) => Uint8Array
@@ -35,12 +35,12 @@ export function createEventWriter(toDocument: (event: WireStreamEvent) => object
 export const writePlainEvent = createEventWriter(event => event)
 
 /** The most bytes that may wait for a slow client. Above it, the stream ends. */
-export const maxWaiting = 1024 * 1024
+export const maxPendingBytes = 1024 * 1024
 /** The number of events that may wait regardless of their size: a large artifact, and the status after it. */
 export const fewEvents = 2
 
 /** The size up to which events are copied and sent in one chunk. Larger events are sent in chunks that share their bytes. */
-const copiedBytes = 16 * 1024
+const maxCopiedBytes = 16 * 1024
 
 const encoder = new TextEncoder()
 const heartbeat = encoder.encode(':\n\n')
@@ -68,7 +68,7 @@ export function renderSse(stream: EventStream, format: SseFormat): ReadableStrea
     },
     pull() {
       state.isWanted = true
-      pass(state)
+      sendNext(state)
     },
     cancel() {
       state.isOver = true
@@ -80,14 +80,14 @@ export function renderSse(stream: EventStream, format: SseFormat): ReadableStrea
 }
 
 function createSink(state: SseState, format: SseFormat): Sink {
-  const [before, after] = format.frame
+  const [prefix, suffix] = format.frame
   return {
     send(event, id) {
-      const idLine = format.withIds ? `id: ${id}\n` : ''
+      const idLine = format.hasIds ? `id: ${id}\n` : ''
       const pieces = [
-        encoder.encode(`${idLine}data: ${before}`),
+        encoder.encode(`${idLine}data: ${prefix}`),
         format.writeEvent(event),
-        encoder.encode(`${after}\n\n`),
+        encoder.encode(`${suffix}\n\n`),
       ]
       write(pieces, state)
     },
@@ -95,28 +95,28 @@ function createSink(state: SseState, format: SseFormat): Sink {
       if (state.pending.length === 0) write([heartbeat], state)
     },
     end(error) {
-      const last = error === undefined ? undefined : format.formatError(error)
-      if (last !== undefined) write([encoder.encode(`data: ${last}\n\n`)], state)
+      const errorText = error === undefined ? undefined : format.formatError(error)
+      if (errorText !== undefined) write([encoder.encode(`data: ${errorText}\n\n`)], state)
       state.isEnding = true
-      pass(state)
+      sendNext(state)
     },
   }
 }
 
 function write(pieces: readonly Uint8Array[], state: SseState): void {
   if (state.isOver || state.isEnding) return
-  if (state.pendingBytes > maxWaiting && state.pending.length > fewEvents) {
-    drop(state)
+  if (state.pendingBytes > maxPendingBytes && state.pending.length > fewEvents) {
+    endSlowStream(state)
     return
   }
   const size = sizeOf(pieces)
-  state.pending.push(size > copiedBytes ? pieces : [Buffer.concat(pieces)])
+  state.pending.push(size > maxCopiedBytes ? pieces : [Buffer.concat(pieces)])
   state.pendingBytes += size
-  pass(state)
+  sendNext(state)
 }
 
 /** Sends the next event to the reader, or ends the stream after the last one. */
-function pass(state: SseState): void {
+function sendNext(state: SseState): void {
   // A reader that has asked twice asks again during `enqueue`, but the chunks of one event must stay together.
   if (state.isPassing) return
   state.isPassing = true
@@ -137,7 +137,7 @@ function dequeueIfWanted(state: SseState): readonly Uint8Array[] | undefined {
   return next
 }
 
-function drop(state: SseState): void {
+function endSlowStream(state: SseState): void {
   state.isOver = true
   state.stopStream?.()
   state.pending.length = 0

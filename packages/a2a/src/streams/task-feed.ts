@@ -63,7 +63,7 @@ export function createTaskFeed({ store, system }: FeedDeps, options: FeedOptions
     },
     isIdle: () => listeners.size + joiningListeners.size === 0,
     /** Returns true if the events after this one are still known. */
-    knows: (eventId: string) => eventLog.eventsAfter(eventId) !== undefined,
+    hasEventsAfter: (eventId: string) => eventLog.eventsAfter(eventId) !== undefined,
     /** Ends all streams. The task continues. */
     close(): void {
       steps.close()

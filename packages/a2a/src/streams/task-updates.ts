@@ -21,7 +21,7 @@ import type { ChunkNotice, FeedListener, FeedState, LiveAnswer } from './feed-st
 import { acceptChunk, beginLiveAnswer, checkIdle, endListener, sendToAll } from './feed-state.ts'
 
 /** The most characters of history in the first event of a stream, because each of many listeners may store one until it is read. */
-const maxPastChars = 512 * 1024
+const maxHistoryChars = 512 * 1024
 
 /** Sends a new listener the task, or the events that it has missed. */
 export async function admitListener(listener: FeedListener, feed: FeedState): Promise<void> {
@@ -64,7 +64,7 @@ async function sendTask(listener: FeedListener, feed: FeedState): Promise<void> 
   const missedEvents = listener.lastEventId === undefined ? undefined : eventLog.eventsAfter(listener.lastEventId)
   const task = missedEvents
     ? undefined
-    : await addLiveAnswer(trimHistory(await showTask(store, record, listener.view), maxPastChars), feed)
+    : await addLiveAnswer(trimHistory(await showTask(store, record, listener.view), maxHistoryChars), feed)
   if (!feed.joiningListeners.has(listener)) return
   const firstEvents = missedEvents ?? [{ id: eventLog.currentPosition(), event: { task: task as WireTask } }]
   for (const { event, id } of firstEvents) listener.sink.send(event, id)
@@ -162,8 +162,8 @@ async function sendHeldPiece(liveAnswer: LiveAnswer, mark: ChunkMark, feed: Feed
   sentPieces.push(heldPiece)
 }
 
-async function sendArtifact(made: ProducedArtifact, mark: ChunkMark, feed: FeedState): Promise<void> {
-  const artifact = renderArtifact(made, await loadBytes(feed.store, made.parts))
+async function sendArtifact(producedArtifact: ProducedArtifact, mark: ChunkMark, feed: FeedState): Promise<void> {
+  const artifact = renderArtifact(producedArtifact, await loadBytes(feed.store, producedArtifact.parts))
   sendToAll({ artifactUpdate: { taskId: feed.key.id, contextId: feed.contextId, artifact, ...mark } }, feed)
 }
 

@@ -32,11 +32,11 @@ const checkShare = 1 / 8
  * Creates the sweeps that limit the size of the store. Once a minute, and after many bytes at once, they remove expired tasks and those beyond an
  * owner's quota.
  */
-export function createExpiry({ store, system }: ExpiryDeps, { taskMs, maxTasks, maxBytes: mostBytes }: ExpiryRules) {
+export function createExpiry({ store, system }: ExpiryDeps, { taskMs, maxTasks, maxBytes }: ExpiryRules) {
   const shutdown = new AbortController()
   /** The bytes of each owner since the last sweep. Each owner in it has a message in the store, so they are few. */
   let bytesByOwner = new Map<string, number>()
-  let nap = new AbortController()
+  let sweepPause = new AbortController()
 
   async function expireAll(expiry: TaskExpiry): Promise<void> {
     for (let isDone = false; !isDone && !shutdown.signal.aborted; ) {
@@ -52,14 +52,14 @@ export function createExpiry({ store, system }: ExpiryDeps, { taskMs, maxTasks, 
     bytesByOwner = new Map()
     for (const owner of ownersToCheck.keys()) {
       await expireAll({ owner, maxTasks, limit: sliceSize })
-      await expireAll({ owner, bytes: mostBytes, limit: sliceSize })
+      await expireAll({ owner, bytes: maxBytes, limit: sliceSize })
     }
   }
 
   async function run(): Promise<void> {
     while (!shutdown.signal.aborted) {
-      await system.sleep(sweepMs, nap.signal)
-      nap = new AbortController()
+      await system.sleep(sweepMs, sweepPause.signal)
+      sweepPause = new AbortController()
       if (shutdown.signal.aborted) return
       await sweep().catch(err => system.log.warn({ err, via: 'a2a' }, 'old tasks could not be taken out'))
     }
@@ -71,11 +71,11 @@ export function createExpiry({ store, system }: ExpiryDeps, { taskMs, maxTasks, 
     note(owner: string, bytes: number): void {
       const sum = (bytesByOwner.get(owner) ?? 0) + bytes
       bytesByOwner.set(owner, sum)
-      if (sum >= mostBytes * checkShare) nap.abort()
+      if (sum >= maxBytes * checkShare) sweepPause.abort()
     },
     close(): void {
       shutdown.abort()
-      nap.abort()
+      sweepPause.abort()
     },
   }
 }

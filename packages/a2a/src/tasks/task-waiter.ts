@@ -96,10 +96,10 @@ async function queryTask(wait: OpenWait): Promise<void> {
 
 /** Listens to other messages, which may continue the same task in the meantime. */
 function listenForOthers(messages: readonly number[], wait: OpenWait): void {
-  const unheardMessages = messages.filter(message => !wait.stopByMessage.has(message))
-  for (const message of unheardMessages) listenFor(message, wait)
+  const newMessages = messages.filter(message => !wait.stopByMessage.has(message))
+  for (const message of newMessages) listenFor(message, wait)
   // A turn of these messages may have ended in between.
-  if (unheardMessages.length > 0) void queryTask(wait)
+  if (newMessages.length > 0) void queryTask(wait)
 }
 
 function endWait(wait: OpenWait, task?: SettledTask): void {
@@ -113,12 +113,12 @@ async function tick(waits: WaitState, system: Pick<System, 'sleep'>): Promise<vo
   waits.isTicking = true
   while (waits.openWaits.size > 0 && !waits.shutdownSignal.aborted) {
     await system.sleep(tickMs, waits.shutdownSignal)
-    for (const wait of waits.openWaits) pass(wait)
+    for (const wait of waits.openWaits) tickWait(wait)
   }
   waits.isTicking = false
 }
 
-function pass(wait: OpenWait): void {
+function tickWait(wait: OpenWait): void {
   wait.ticks += 1
   if (wait.ticks * tickMs >= wait.waitMs) endWait(wait)
   else if (isQueryDue(wait.ticks)) void queryTask(wait)
@@ -138,12 +138,12 @@ export function isSettled(task: SettledTask): boolean {
 }
 
 /** The number of the newest messages of a long task that can be open. */
-const newest = 16
+const maxOpenMessages = 16
 
 /** Lists the numbers of messages with turns that may be open. The store numbers messages by their entries. */
 export function listOpenMessages({ entries }: TaskRecord): readonly number[] {
   return entries
     .filter(({ role }) => role === 'user')
-    .slice(-newest)
+    .slice(-maxOpenMessages)
     .map(({ seq }) => seq)
 }

@@ -17,11 +17,11 @@ export const part = shapeOf({
   // A file may have any name, because admission makes it safe, as in every channel.
   filename: optional(anyText),
   mediaType: optional(media),
-}).refine(holdsOneContent, 'must hold exactly one of text, raw, url, data')
+}).refine(hasOneContent, 'must hold exactly one of text, raw, url, data')
 
-function holdsOneContent(members: Readonly<Record<string, unknown>>): boolean {
-  const present = ['text', 'raw', 'url'].filter(name => members[name] !== undefined && members[name] !== null)
-  return present.length + (Object.hasOwn(members, 'data') ? 1 : 0) === 1
+function hasOneContent(members: Readonly<Record<string, unknown>>): boolean {
+  const presentContents = ['text', 'raw', 'url'].filter(name => members[name] !== undefined && members[name] !== null)
+  return presentContents.length + (Object.hasOwn(members, 'data') ? 1 : 0) === 1
 }
 
 /** Checks a client's message. Only the gateway may use the role of the agent. */
@@ -39,7 +39,7 @@ const userMessage = shapeOf({
 /** Checks the tenant. None of our interfaces declares one, so every tenant is unknown (A2A §8.3). */
 const noTenant = z.literal('', 'is not a tenant of this agent')
 
-const common = { tenant: optional(noTenant), metadata: optional(object) }
+const commonParams = { tenant: optional(noTenant), metadata: optional(object) }
 
 /** A client's subscription to a task's push notifications (A2A §4.3.1). */
 export type PushConfig = z.output<typeof pushConfig>
@@ -61,21 +61,21 @@ const configuration = shapeOf({
 
 /** The checks of the parameters of every operation, each compiled once. */
 export const params = {
-  SendMessage: shapeOf({ ...common, message: userMessage, configuration: optional(configuration) }),
-  GetTask: shapeOf({ ...common, id: anyText, historyLength: optional(integer()) }),
-  CancelTask: shapeOf({ ...common, id: anyText }),
-  SubscribeToTask: shapeOf({ ...common, id: anyText }),
-  CreateTaskPushNotificationConfig: shapeOf({ ...common, taskId: anyText, ...pushConfig.shape }),
-  GetTaskPushNotificationConfig: shapeOf({ ...common, taskId: anyText, id: anyText }),
-  DeleteTaskPushNotificationConfig: shapeOf({ ...common, taskId: anyText, id: anyText }),
+  SendMessage: shapeOf({ ...commonParams, message: userMessage, configuration: optional(configuration) }),
+  GetTask: shapeOf({ ...commonParams, id: anyText, historyLength: optional(integer()) }),
+  CancelTask: shapeOf({ ...commonParams, id: anyText }),
+  SubscribeToTask: shapeOf({ ...commonParams, id: anyText }),
+  CreateTaskPushNotificationConfig: shapeOf({ ...commonParams, taskId: anyText, ...pushConfig.shape }),
+  GetTaskPushNotificationConfig: shapeOf({ ...commonParams, taskId: anyText, id: anyText }),
+  DeleteTaskPushNotificationConfig: shapeOf({ ...commonParams, taskId: anyText, id: anyText }),
   ListTaskPushNotificationConfigs: shapeOf({
-    ...common,
+    ...commonParams,
     taskId: anyText,
     pageSize: optional(integer({ max: 100 })),
     pageToken: optional(oneOf([''])),
   }),
   ListTasks: shapeOf({
-    ...common,
+    ...commonParams,
     contextId: optional(line(256)),
     status: optional(zeroOr(zeroStates, oneOf(wireStates))),
     statusTimestampAfter: optional(time),

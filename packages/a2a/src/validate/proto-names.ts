@@ -2,7 +2,7 @@
 import { isJsonObject } from '@postern/message'
 
 /** The JSON names of members by their names in the protobuf file. */
-const protoNames: Readonly<Record<string, string>> = {
+const jsonNames: Readonly<Record<string, string>> = {
   message_id: 'messageId',
   context_id: 'contextId',
   task_id: 'taskId',
@@ -34,13 +34,13 @@ export function readProtoNames(value: unknown): unknown {
   if (!isJsonObject(value)) return value
   let result: Record<string, unknown> | undefined
   for (const [name, member] of Object.entries(value)) {
-    const protoName = Object.hasOwn(protoNames, name) ? protoNames[name] : undefined
-    const presentName = protoName !== undefined && value[protoName] === undefined ? protoName : name
-    const read = Object.hasOwn(memberReaders, presentName) ? memberReaders[presentName]?.(member) : member
-    if (presentName === name && read === member) continue
+    const jsonName = Object.hasOwn(jsonNames, name) ? jsonNames[name] : undefined
+    const memberName = jsonName !== undefined && value[jsonName] === undefined ? jsonName : name
+    const readValue = Object.hasOwn(memberReaders, memberName) ? memberReaders[memberName]?.(member) : member
+    if (memberName === name && readValue === member) continue
     result ??= { ...value }
-    if (presentName !== name) delete result[name]
-    result[presentName] = read
+    if (memberName !== name) delete result[name]
+    result[memberName] = readValue
   }
   return result ?? value
 }

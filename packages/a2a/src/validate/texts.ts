@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { must } from './checks.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-const control = /[\u0000-\u001f\u007f]/
+const controlCharacter = /[\u0000-\u001f\u007f]/
 
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 
@@ -22,7 +22,10 @@ export function line(max: number) {
   return (
     z
       .string('must be a string')
-      .refine(text => text.length <= max && !control.test(text), must(`be one line of at most ${max} characters`))
+      .refine(
+        text => text.length <= max && !controlCharacter.test(text),
+        must(`be one line of at most ${max} characters`),
+      )
       // A store would turn every lone surrogate into the same character.
       .refine(text => text.isWellFormed(), must('be well-formed Unicode'))
   )
@@ -33,14 +36,14 @@ export function identifier(max: number) {
   return line(max).refine(text => text !== '', must('not be empty'))
 }
 
-const visible = /^[\x20-\x7e]*$/
+const visibleAscii = /^[\x20-\x7e]*$/
 
 /** Checks text that fits a header. proto3 reads an empty one as absent. */
 export function headerText(max: number) {
-  return likeText(visible, 'visible ASCII', max)
+  return matchingText(visibleAscii, 'visible ASCII', max)
 }
 
-function likeText(pattern: RegExp, description: string, max: number) {
+function matchingText(pattern: RegExp, description: string, max: number) {
   const rule = must(`be ${description} of at most ${max} characters`)
   return z.string(rule).refine(text => text.length <= max && pattern.test(text), rule)
 }
@@ -49,7 +52,7 @@ const tokenPattern = /^[\w!#$%&'*+.^`|~-]+$/
 
 /** Checks a token of RFC 9110 §5.6.2. */
 export function token(max: number) {
-  return likeText(tokenPattern, 'a token', max)
+  return matchingText(tokenPattern, 'a token', max)
 }
 
 /** Checks base64. ProtoJSON reads the standard and the URL-safe alphabet, padded or not. */

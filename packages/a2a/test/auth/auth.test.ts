@@ -259,7 +259,7 @@ describe('the keys of an issuer', () => {
     )
     for (const token of tokens) expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
     expect(gateway.issuer.fetches).toBe(1)
-    gateway.system.advance(issuerKeyTimes.cooldown)
+    gateway.system.advance(issuerKeyTimes.cooldownMs)
     const verdicts = await Promise.all(tokens.map(verdict))
     expect(verdicts.every(({ status }) => status === 401)).toBe(true)
     expect(gateway.issuer.fetches).toBe(2)
@@ -270,7 +270,7 @@ describe('the keys of an issuer', () => {
     const oldToken = gateway.token
     gateway.issuer.key = await makeIssuerKey('key-2')
     gateway.issuer.keys = [gateway.issuer.key.publicJwk]
-    gateway.system.advance(issuerKeyTimes.cooldown)
+    gateway.system.advance(issuerKeyTimes.cooldownMs)
     expect(await verdict(await gateway.issuer.sign())).toEqual(accepted)
     expect(gateway.issuer.fetches).toBe(2)
     expect(await verdict(oldToken)).toEqual(refused('key is not one of its issuer'))
@@ -280,7 +280,7 @@ describe('the keys of an issuer', () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     expect(await verdict(token)).toEqual(accepted)
     gateway.issuer.keys = []
-    gateway.system.advance(issuerKeyTimes.maxAge - 1_000)
+    gateway.system.advance(issuerKeyTimes.maxAgeMs - 1_000)
     expect(await verdict(token)).toEqual(accepted)
     gateway.system.advance(1_000)
     expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
@@ -308,7 +308,7 @@ describe('the keys of an issuer', () => {
       await list()
       expect(gateway.issuer.fetches).toBe(1)
       gateway.issuer.answer = 'keys'
-      gateway.system.advance(issuerKeyTimes.pause)
+      gateway.system.advance(issuerKeyTimes.pauseMs)
       expect((await list()).status).toBe(200)
     },
   )
@@ -317,11 +317,11 @@ describe('the keys of an issuer', () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     await list({ token })
     gateway.issuer.answer = 'down'
-    gateway.system.advance(issuerKeyTimes.maxAge)
+    gateway.system.advance(issuerKeyTimes.maxAgeMs)
     expect(await verdict(token)).toEqual(accepted)
     const stranger = await gateway.issuer.sign({}, {}, await makeIssuerKey('stranger'))
     expect((await verdict(stranger)).status).toBe(503)
-    gateway.system.advance(issuerKeyTimes.staleLimit)
+    gateway.system.advance(issuerKeyTimes.staleLimitMs)
     expect((await verdict(token)).status).toBe(503)
   })
 })

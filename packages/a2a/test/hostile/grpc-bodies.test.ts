@@ -16,7 +16,9 @@ let listening: Listening
 const sessions: ClientHttp2Session[] = []
 
 async function open(options: A2aTestGatewayOptions = {}, total = 32 * mebibyte) {
-  const bodies = createBodyBudget({ total, refusal: 'Cannot take request: too much is being received' }).of('a2a')
+  const bodies = createBodyBudget({ total, refusal: 'Cannot take request: too much is being received' }).forChannel(
+    'a2a',
+  )
   gateway = await openA2aGateway({ ...options, bodies, config: { grpc: { port: 0 } } })
   const opened = await gateway.channel.endpoint.listen?.()
   if (!opened) throw new Error('nothing listens')

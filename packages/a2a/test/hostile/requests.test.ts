@@ -125,10 +125,10 @@ describe('large answers', () => {
     const status = { state: 'TASK_STATE_WORKING', timestamp: '' }
     const small = { statusUpdate: { taskId: 't', contextId: 'c', status } }
     const artifact = { artifactId: 'a', parts: [{ raw: 'A'.repeat(300_000) }] }
-    eventLog.put(small)
-    const large = eventLog.put({ artifactUpdate: { taskId: 't', contextId: 'c', artifact } })
+    eventLog.add(small)
+    const large = eventLog.add({ artifactUpdate: { taskId: 't', contextId: 'c', artifact } })
     expect(eventLog.eventsAfter('aa-1')).toBeUndefined()
-    eventLog.put(small)
+    eventLog.add(small)
     expect(eventLog.eventsAfter(large.id)).toHaveLength(1)
   })
 })

@@ -55,7 +55,7 @@ test('the chunks of a large event stay together for an eager client (A2A-S06)', 
     writeEvent: writePlainEvent,
     frame: ['<', '>'] as const,
     formatError: () => undefined,
-    withIds: false,
+    hasIds: false,
   }
   const reader = renderSse(stream, format).getReader()
   const reads = await Promise.all(Array.from({ length: 40 }, () => reader.read()))

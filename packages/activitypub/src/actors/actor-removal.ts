@@ -55,7 +55,7 @@ export function createActorRemoval(deps: ActorRemovalDeps): NonNullable<ChannelA
       const deliveries = inboxes
         .slice(offset, offset + batchSize)
         .map((inbox): PlannedDelivery => ({ to: inbox, target: toStoredJson({ handshake, inbox, isFarewell: true }) }))
-      await store.act([{ kind: 'tell', synthetic: syntheticMessage, planned: { deliveries } }], randomHex(system, 8))
+      await store.act([{ kind: 'tell', syntheticMessage, deliveryPlan: { deliveries } }], randomHex(system, 8))
     }
   }
 }

@@ -4,7 +4,7 @@ import type { LookupStore, RelationStore } from '@postern/pipeline'
 import { agentIris } from '../format/own-iris.ts'
 import { activityStreams } from '../format/vocabulary.ts'
 import type { PostsDeps } from '../posts/posts.ts'
-import { toAnswered } from '../posts/posts.ts'
+import { toPublishedResponse } from '../posts/posts.ts'
 import { renderCreate } from '../posts/render-post.ts'
 
 type ListedResponse = Awaited<ReturnType<LookupStore['listResponses']>>[number]
@@ -33,7 +33,7 @@ export function createCollections(
     // Agents pin no posts, so this collection is always empty.
     featured: {
       describe: async agent => emptyCollection(agentIris(origin, agent).featured),
-      page: async agent => page(agentIris(origin, agent).featured, []),
+      page: async agent => renderCollectionPage(agentIris(origin, agent).featured, []),
     },
   }
 }
@@ -47,7 +47,7 @@ function createOutbox(store: CollectionStore, deps: OutboxDeps): Collection {
     async describe(agent) {
       const { outbox } = agentIris(origin, agent)
       const total = await store.countListed({ agent, via: 'activitypub' })
-      return { ...collection(outbox, total), first: pageIri(outbox) }
+      return { ...renderCollection(outbox, total), first: pageIri(outbox) }
     },
     async page(agent, after) {
       const { outbox } = agentIris(origin, agent)
@@ -61,7 +61,10 @@ function createOutbox(store: CollectionStore, deps: OutboxDeps): Collection {
       })
       const next = responses.length === pageSize ? responses.at(-1)?.position : undefined
       const orderedItems = responses.map(item => toItem(item, deps))
-      return { ...page(outbox, orderedItems, after), ...(next !== undefined && { next: pageIri(outbox, next) }) }
+      return {
+        ...renderCollectionPage(outbox, orderedItems, after),
+        ...(next !== undefined && { next: pageIri(outbox, next) }),
+      }
     },
   }
 }
@@ -74,21 +77,21 @@ function createPeople(kind: keyof typeof relations, store: CollectionStore, orig
     async describe(agent) {
       const id = agentIris(origin, agent)[kind]
       const total = await store.countRelations({ agent, via: 'activitypub', relation: relations[kind] })
-      return { ...collection(id, total), first: pageIri(id) }
+      return { ...renderCollection(id, total), first: pageIri(id) }
     },
-    page: async agent => page(agentIris(origin, agent)[kind], []),
+    page: async agent => renderCollectionPage(agentIris(origin, agent)[kind], []),
   }
 }
 
 export function emptyCollection(id: string): Json {
-  return { ...collection(id, 0), orderedItems: [] }
+  return { ...renderCollection(id, 0), orderedItems: [] }
 }
 
-function collection(id: string, totalItems: number) {
+function renderCollection(id: string, totalItems: number) {
   return { '@context': activityStreams, id, type: 'OrderedCollection', totalItems }
 }
 
-function page(partOf: string, orderedItems: readonly Json[], after?: number) {
+function renderCollectionPage(partOf: string, orderedItems: readonly Json[], after?: number) {
   const id = pageIri(partOf, after)
   return { '@context': activityStreams, id, type: 'OrderedCollectionPage', partOf, orderedItems }
 }
@@ -99,6 +102,6 @@ function pageIri(collectionIri: string, after?: number): string {
 
 /** Renders the entry of an answer. An answer that is split into several posts is listed by its first post. */
 function toItem(response: ListedResponse, deps: OutboxDeps): Json {
-  const { '@context': _, ...activity } = renderCreate(toAnswered(response, deps))
+  const { '@context': _, ...activity } = renderCreate(toPublishedResponse(response, deps))
   return activity
 }

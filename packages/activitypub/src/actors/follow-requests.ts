@@ -10,15 +10,15 @@ import { activityStreams } from '../format/vocabulary.ts'
 /** Creates the function that accepts or rejects a pending request to follow. It returns false if the peer has no pending request. */
 export function createFollowDecision(store: Pick<Store, 'findRelation' | 'findAuthored' | 'decide'>, origin: string) {
   return async function decideFollow(agent: string, peer: string, isAccepted: boolean): Promise<boolean> {
-    const pending = await store.findRelation({ via: 'activitypub', agent, relation: 'pending', peer })
-    const request = asObject(pending?.target)
+    const pendingRelation = await store.findRelation({ via: 'activitypub', agent, relation: 'pending', peer })
+    const request = asObject(pendingRelation?.target)
     const [follow, inbox] = [textOf(request?.follow), textOf(request?.inbox)]
-    if (!pending || !follow || !inbox) return false
+    if (!pendingRelation || !follow || !inbox) return false
     const messages = await store.findAuthored('activitypub', { author: peer, object: follow })
     const followMessage = messages.findLast(message => message.agent === agent)
     if (!followMessage) return false
     const effects: RelationEffect[] = [{ kind: 'unrelate', relation: 'pending', peer }]
-    if (isAccepted) effects.push({ kind: 'relate', relation: 'follower', peer, target: pending.target })
+    if (isAccepted) effects.push({ kind: 'relate', relation: 'follower', peer, target: pendingRelation.target })
     const answer = composeFollowAnswer(isAccepted ? 'Accept' : 'Reject', { origin, agent, peer, follow, inbox })
     await store.decide(followMessage.message, { effects, deliveries: [answer] })
     return true

@@ -61,12 +61,13 @@ function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
  * signs.
  */
 export function createKeyIntroductions({ agents, system, send, gateway }: KeyIntroductionDeps) {
-  const introduced = createExpiringMap<true>(maxHosts, () => system.now())
-  const share = createSingleFlight<void>()
-  const introductionKey = (to: Recipient, { requestKey }: ActorKeys) => `${requestKey.id} ${destinationOf(to)}`
+  const introducedKeys = createExpiringMap<true>(maxHosts, () => system.now())
+  const singleFlight = createSingleFlight<void>()
+  const introductionKey = (recipient: Recipient, { requestKey }: ActorKeys) =>
+    `${requestKey.id} ${destinationOf(recipient)}`
 
-  async function sendIntroduction(to: Recipient, keys: ActorKeys): Promise<void> {
-    const { agent, inbox, peer } = to
+  async function sendIntroduction(recipient: Recipient, keys: ActorKeys): Promise<void> {
+    const { agent, inbox, peer } = recipient
     const profile = agents.find(agent)
     if (!profile) return
     // The time of the keys is used, so that every retry sends the same document.
@@ -75,21 +76,21 @@ export function createKeyIntroductions({ agents, system, send, gateway }: KeyInt
     const { status } = await send({ method: 'POST', url: inbox, body, timeoutMs: postTimeoutMs }, introducingKey(keys))
     // A host that refuses the notice has fetched the actor and so knows the new key. A host that cannot accept the notice now tells us nothing about
     // the others.
-    if (!unprocessedStatuses.has(status) && status < 500) remember(to, keys)
+    if (!unprocessedStatuses.has(status) && status < 500) remember(recipient, keys)
   }
 
   /** Records that the host learns of the new key in another way. */
-  function remember(to: Recipient, keys: ActorKeys): void {
-    introduced.set(introductionKey(to, keys), true, introducedTtlMs)
+  function remember(recipient: Recipient, keys: ActorKeys): void {
+    introducedKeys.set(introductionKey(recipient, keys), true, introducedTtlMs)
   }
 
   return {
     remember,
     /** Sends the notice once to each host while the old key is listed. @throws Unavailable, or Undeliverable if the host cannot be reached */
-    async introduce(to: Recipient, keys: ActorKeys): Promise<void> {
-      const name = introductionKey(to, keys)
-      if (introduced.get(name)) return
-      await share(name, () => sendIntroduction(to, keys))
+    async introduce(recipient: Recipient, keys: ActorKeys): Promise<void> {
+      const name = introductionKey(recipient, keys)
+      if (introducedKeys.get(name)) return
+      await singleFlight(name, () => sendIntroduction(recipient, keys))
     },
   }
 }

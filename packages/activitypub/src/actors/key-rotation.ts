@@ -70,7 +70,7 @@ async function planUpdate(name: string, { agents, keys, system, gateway }: KeyRo
   }
   const syntheticMessage = createSyntheticMessage({ ...draft, scope: id, at, flag: 'actor_update' })
   const broadcasts = [{ relation: 'follower', target: toStoredJson({ handshake, isIntroduction: true }) }] as const
-  return [{ kind: 'tell', synthetic: syntheticMessage, planned: { deliveries: [], broadcasts } }]
+  return [{ kind: 'tell', syntheticMessage, deliveryPlan: { deliveries: [], broadcasts } }]
 }
 
 function describeKeys({ requestKey, documentKey, createdAt }: KeyPairs): readonly PublishedKey[] {

@@ -46,7 +46,7 @@ export function createBackground(deps: BackgroundDeps) {
       const maxPosts = quote ? walkBudget.posts - 1 : walkBudget.posts
       const [parents, quotedEntries] = await Promise.all([
         fetchParents(parent, walk, maxPosts),
-        fetchQuoted(quote, walk),
+        fetchQuotedPost(quote, walk),
       ])
       return [
         ...parents,
@@ -66,9 +66,9 @@ interface Walk {
   readonly reader: Reader
 }
 
-async function fetchQuoted(quote: string | undefined, walk: Walk): Promise<readonly BackgroundEntry[]> {
+async function fetchQuotedPost(quote: string | undefined, walk: Walk): Promise<readonly BackgroundEntry[]> {
   const post = quote && (await findNext(quote, walk, new Set()))
-  const entry = post && (await walk.time.within(toBackgroundEntry(post, walk.reader, walk.deps)))
+  const entry = post && (await walk.time.limit(toBackgroundEntry(post, walk.reader, walk.deps)))
   return entry ? [markQuoted(entry)] : []
 }
 
@@ -86,7 +86,7 @@ async function fetchParents(
     const post = await findNext(nextIri, walk, seenIris)
     remainingSize -= post ? JSON.stringify(post.parts).length : 0
     if (!post || remainingSize < 0) break
-    const entry = walk.time.within(toBackgroundEntry(post, walk.reader, walk.deps))
+    const entry = walk.time.limit(toBackgroundEntry(post, walk.reader, walk.deps))
     // The rejection is handled below, where all entries are awaited.
     entry.catch(() => undefined)
     entries.push(entry)
@@ -105,7 +105,7 @@ async function findNext(
   if (!iri || iri.origin === deps.origin || seenIris.has(iri.href) || time.isOver()) return undefined
   seenIris.add(iri.href)
   if (await deps.store.knows(turn, iri.href)) return undefined
-  const post = await time.within(deps.findRemotePost(iri))
+  const post = await time.limit(deps.findRemotePost(iri))
   if (!post || post.id === iri.href) return post
   // The post has another id than the requested IRI.
   const isNew = !seenIris.has(post.id) && !(await deps.store.knows(turn, post.id))
@@ -153,9 +153,9 @@ async function toBackgroundEntry(
 /** Marks an entry as a quote and names its author in the text, for clients that read only the text. */
 function markQuoted(entry: BackgroundEntry): BackgroundEntry {
   const heading = `Quoted post, by ${entry.author.address}:`
-  const mark = (part: Part): Part =>
+  const addHeading = (part: Part): Part =>
     part.kind === 'text' ? { ...part, content: `${heading}\n\n${part.content}` } : part
-  return { ...entry, parts: entry.parts.map(mark), isQuoted: true }
+  return { ...entry, parts: entry.parts.map(addHeading), isQuoted: true }
 }
 
 function formatAuthorAddress({ username, host }: RemoteActor): string {
@@ -180,7 +180,7 @@ function startTimeBudget({ sleep }: Pick<System, 'sleep'>, ms: number, signal: A
   return {
     isOver: () => hasExpired,
     /** Returns the result of `work`, or undefined if the time ends first. The work itself continues. */
-    within: <Result>(work: Promise<Result>): Promise<Result | undefined> => Promise.race([work, expiry]),
+    limit: <Result>(work: Promise<Result>): Promise<Result | undefined> => Promise.race([work, expiry]),
     /** Stops the timer. */
     end: () => controller.abort(),
   }
@@ -199,12 +199,12 @@ function createWalkLimit(now: () => number) {
   const stalls = createExpiringMap<number>(maxSenders, now)
   let total = 0
 
-  function isOpen(sender: string, host: string): boolean {
+  function mayBegin(sender: string, host: string): boolean {
     if (total >= concurrentWalks.total || (walksByHost.get(host) ?? 0) >= concurrentWalks.perHost) return false
     return (stalls.get(sender) ?? 0) < maxStalledWalks.perSender && (stalls.get(host) ?? 0) < maxStalledWalks.perHost
   }
 
-  function count(host: string, change: 1 | -1): void {
+  function changeCounts(host: string, change: 1 | -1): void {
     total += change
     const newCount = (walksByHost.get(host) ?? 0) + change
     if (newCount > 0) walksByHost.set(host, newCount)
@@ -213,11 +213,11 @@ function createWalkLimit(now: () => number) {
 
   return (sender: string) => {
     const host = findHost(sender) ?? ''
-    if (!isOpen(sender, host)) return undefined
-    count(host, 1)
+    if (!mayBegin(sender, host)) return undefined
+    changeCounts(host, 1)
     /** Ends the walk. `isStalled` means that the walk used up its time. */
     return (isStalled: boolean): void => {
-      count(host, -1)
+      changeCounts(host, -1)
       if (!isStalled) return
       for (const name of [sender, host]) stalls.set(name, (stalls.get(name) ?? 0) + 1, stalledMs)
     }

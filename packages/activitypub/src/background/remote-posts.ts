@@ -33,7 +33,7 @@ const cacheMs = { result: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000, fa
 const slowHostMs = 3_000
 /** The look-ups at one host: those that run at the same time, and those in the queue. A turn that waits for one ends by its own time limit. */
 const hostQueue = { maxRunning: 1, maxWaiting: 15 } as const
-const neverAborted = new AbortController().signal
+const neverAbortedSignal = new AbortController().signal
 const backOffStatuses: ReadonlySet<number> = new Set([429, 503])
 /** The most look-ups a minute that strangers can cause, for one host and in total. */
 const fetchesPerMinute = { perHost: 120, total: 1_200 } as const
@@ -47,8 +47,8 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
   const queues = createKeyedSemaphore(hostQueue)
   const fetchLimit = limitFetches(fetchesPerMinute, now)
 
-  function fetchFrom(iri: Iri): Promise<unknown> {
-    return queues.run(iri.host, neverAborted, async () => {
+  function fetchLimited(iri: Iri): Promise<unknown> {
+    return queues.run(iri.host, neverAbortedSignal, async () => {
       // The host may have failed while this look-up was in the queue.
       if (unreachableHosts.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
       fetchLimit.consume(iri.host)
@@ -67,9 +67,11 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
 
   /** Fetches a post. The address of a page leads to the id of the post, and the document at that id must name the same id. */
   async function fetchPost(iri: Iri): Promise<RemotePost> {
-    const document = await fetchFrom(iri)
+    const document = await fetchLimited(iri)
     const canonical = findCanonicalIri(document, iri)
-    return canonical ? parsePost(await fetchFrom(canonical), canonical, isBlocked) : parsePost(document, iri, isBlocked)
+    return canonical
+      ? parsePost(await fetchLimited(canonical), canonical, isBlocked)
+      : parsePost(document, iri, isBlocked)
   }
 
   async function fetchAndCache(iri: Iri): Promise<PostLookup> {

@@ -29,9 +29,9 @@ export function createFacts(store: Pick<Store, keyof InboxLookups['store']>, rec
     findAuthored: (via, { author, object }) =>
       recordFact(['authored', author, object], () => store.findAuthored(via, { author, object }), []),
     findRelation: key => recordFact(nameRelation(key), () => store.findRelation(key), undefined),
-    async listPeerRelations(of) {
-      if (recordedFacts) return listRecorded(recordedFacts, of.peer)
-      const relations = await store.listPeerRelations(of)
+    async listPeerRelations(peerKey) {
+      if (recordedFacts) return listRecorded(recordedFacts, peerKey.peer)
+      const relations = await store.listPeerRelations(peerKey)
       for (const relation of relations) facts[JSON.stringify(nameRelation(relation))] = relation as unknown as Json
       return relations
     },
@@ -52,7 +52,7 @@ function listRecorded(facts: Facts, peer: string): readonly Relation[] {
 }
 
 /** Stores the recorded facts with the activity. */
-export function withFacts(delivery: ResolvedInboxRequest, facts: Facts): ResolvedInboxRequest {
+export function addFacts(delivery: ResolvedInboxRequest, facts: Facts): ResolvedInboxRequest {
   if (!isUnderstood(delivery) || Object.keys(facts).length === 0) return delivery
   const { kind, resolved: resolvedActivity } = delivery
   const { arrival } = resolvedActivity.proven

@@ -9,7 +9,7 @@ import { createUnusedLimit, resolveInboxRequest } from '../resolve.ts'
 import type { InboxRequest } from '../verify.ts'
 import { verifyInboxRequest } from '../verify.ts'
 import type { ChannelDeps } from './deps.ts'
-import { createFacts, withFacts } from './facts.ts'
+import { addFacts, createFacts } from './facts.ts'
 
 const hourMs = 3_600_000
 
@@ -45,7 +45,7 @@ export function createInbound(
       const verified = await verifyInboxRequest(raw, deps, steps)
       const requestDeps = { ...resolveDeps, store: facts.store, agent: raw.agent }
       const resolved = await resolveInboxRequest(verified, requestDeps, steps)
-      return withFacts(resolved, facts.list())
+      return addFacts(resolved, facts.list())
     },
     normalize: normalizeInboxRequest,
     withdrawals: readWithdrawals,

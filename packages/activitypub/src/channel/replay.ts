@@ -13,11 +13,11 @@ export function createActivityReplay(
   config: ActivityPubConfig,
   context: ChannelContext,
 ): NonNullable<ChannelDiagnostics['replay']> {
-  return async ({ agent, arrival, raw }, moment) => {
+  return async ({ agent, arrival, raw }, conditions) => {
     const request = restoreRequest(arrival, raw, context.agents.origin)
     if (!request) return undefined
-    const inbound = createInbound(config, createChannelDeps(config, { ...context, ...moment }))
-    const steps = createIntakeSteps(moment.system)
+    const inbound = createInbound(config, createChannelDeps(config, { ...context, ...conditions }))
+    const steps = createIntakeSteps(conditions.system)
     const intakes = inbound.normalize(await inbound.verify({ request, facts: readFacts(arrival) }, steps))
     return intakes.find(intake => intake.agent === agent)
   }

@@ -147,7 +147,7 @@ function readExport(csvRows: readonly CsvRow[], use: DomainFileUse, refuse: Refu
   return collectDomains(blocks, refuse, rows.length - blocks.length)
 }
 
-function collectDomains(entries: readonly DomainEntry[], refuse: Refuse, milder = 0): DomainFile {
+function collectDomains(entries: readonly DomainEntry[], refuse: Refuse, nonBlockingCount = 0): DomainFile {
   const isHidden = ({ domain }: DomainEntry) => domain.includes('*')
   const domainEntries = entries
     .filter(entry => !isHidden(entry))
@@ -160,7 +160,7 @@ function collectDomains(entries: readonly DomainEntry[], refuse: Refuse, milder 
   return {
     domains: domainEntries.flatMap(({ ascii }) => ascii ?? []),
     obfuscated: entries.filter(isHidden).map(({ line }) => line),
-    nonBlocking: milder,
+    nonBlocking: nonBlockingCount,
   }
 }
 

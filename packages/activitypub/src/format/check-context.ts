@@ -1,7 +1,7 @@
 // Refuses a document whose JSON-LD context gives other meanings to known names.
 import type { JsonObject } from './json-object.ts'
 import { asObject, listOf } from './json-object.ts'
-import { malformed } from './malformed.ts'
+import { malformedActivity } from './malformed-activity.ts'
 import { activityStreamsNames } from './vocabulary.ts'
 
 /** The keywords that make a JSON-LD processor see another document than a reader of literal names. */
@@ -30,21 +30,21 @@ function activityStreamsTerms(list: string): [string, string][] {
  */
 export function checkContext(json: JsonObject): void {
   for (const keyword of rejectedKeywords) {
-    if (json[keyword] !== undefined) throw malformed(`it uses the keyword "${keyword}"`)
+    if (json[keyword] !== undefined) throw malformedActivity(`it uses the keyword "${keyword}"`)
   }
   const context = json['@context']
   if (context === undefined) return
   const entries = listOf(context)
   // A document without a context is AS2 by its media type (AS2 §2.1). If it has a context, that context must include AS2.
   if (!entries.some(entry => typeof entry === 'string' && activityStreamsNames.includes(entry)))
-    throw malformed('its @context is not that of ActivityStreams')
+    throw malformedActivity('its @context is not that of ActivityStreams')
   for (const entry of entries) checkInline(asObject(entry))
 }
 
 function checkInline(definitions: JsonObject | undefined): void {
   for (const name in definitions) {
     const meaning = coreTerms.get(name)
-    if (meaning && !hasMeaning(definitions[name], meaning)) throw malformed(`its @context redefines "${name}"`)
+    if (meaning && !hasMeaning(definitions[name], meaning)) throw malformedActivity(`its @context redefines "${name}"`)
   }
 }
 

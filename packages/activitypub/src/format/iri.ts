@@ -1,6 +1,6 @@
 // Parses https IRIs of actors and objects, and compares their origins.
 import { maxUrlLength, parseUrl } from '@postern/message'
-import { malformed } from './malformed.ts'
+import { malformedActivity } from './malformed-activity.ts'
 
 /** A parsed https IRI. Hosts are compared in this parsed, punycoded form only (FEP-fe34). */
 export interface Iri {
@@ -15,9 +15,9 @@ export interface Iri {
  * @throws Rejection `malformed`: no IRI, another scheme, user-info (which only serves to deceive readers), or too long
  */
 export function parseIri(text: string, label: string): Iri {
-  if (text.length > maxUrlLength) throw malformed(`${label} is too long`)
+  if (text.length > maxUrlLength) throw malformedActivity(`${label} is too long`)
   const iri = findIri(text)
-  if (!iri) throw malformed(`${label} is not an https IRI without user-info`)
+  if (!iri) throw malformedActivity(`${label} is not an https IRI without user-info`)
   return iri
 }
 

@@ -68,7 +68,7 @@ export function normalizeJsonLd(document: unknown): unknown {
 }
 
 function normalizeValue(value: unknown, term: string, count: RewriteCount): unknown {
-  if (typeof value === 'string') return term === 'type' ? shortType(value) : value
+  if (typeof value === 'string') return term === 'type' ? shortenType(value) : value
   if (Array.isArray(value)) return normalizeList(value, term, count)
   return typeof value === 'object' && value !== null ? normalizeNode(value as Members, term, count) : value
 }
@@ -76,11 +76,11 @@ function normalizeValue(value: unknown, term: string, count: RewriteCount): unkn
 function normalizeList(list: readonly unknown[], term: string, count: RewriteCount): unknown {
   let changedList: unknown[] | undefined
   for (let index = 0; index < list.length; index++) {
-    const original = list[index]
-    const normalized = normalizeValue(original, term, count)
-    if (normalized !== original) {
+    const originalValue = list[index]
+    const normalizedValue = normalizeValue(originalValue, term, count)
+    if (normalizedValue !== originalValue) {
       changedList ??= [...list]
-      changedList[index] = normalized
+      changedList[index] = normalizedValue
     }
   }
   const normalizedList = changedList ?? list
@@ -107,11 +107,11 @@ function normalizeMembers(
   for (const name of Object.keys(node)) {
     if (name === '@context') continue
     const [short, term] = read(name)
-    const original = node[name]
-    const normalized = normalizeValue(original, term, count)
-    if (short === name && normalized === original) continue
+    const originalValue = node[name]
+    const normalizedValue = normalizeValue(originalValue, term, count)
+    if (short === name && normalizedValue === originalValue) continue
     changes ??= []
-    changes.push([name, short, normalized])
+    changes.push([name, short, normalizedValue])
     count.nodes += 1
     if (count.nodes > maxRewrittenNodes) throw new Rejection('too_large', 'Cannot read activity: it is in odd forms')
   }
@@ -119,8 +119,8 @@ function normalizeMembers(
 }
 
 function applyChanges(node: Members, changes: readonly (readonly [string, string, unknown])[]): Members {
-  const renamed = new Set(changes.flatMap(([name, short]) => (name === short ? [] : [name])))
-  const members = new Map(Object.entries(node).filter(([name]) => !renamed.has(name)))
+  const renamedMembers = new Set(changes.flatMap(([name, short]) => (name === short ? [] : [name])))
+  const members = new Map(Object.entries(node).filter(([name]) => !renamedMembers.has(name)))
   for (const [name, short, after] of changes) {
     if (name !== short && members.has(short)) throw refuseRepeatedMember(short)
     members.set(short, after)
@@ -132,7 +132,7 @@ function applyChanges(node: Members, changes: readonly (readonly [string, string
 
 /** Returns the short name of a member and the term by which its value is read, which is the same name. */
 function readTerm(name: string): readonly [string, string] {
-  const short = shortName(name)
+  const short = shortenName(name)
   return [short, short]
 }
 
@@ -155,19 +155,19 @@ function isReference(node: Members): node is { readonly id: string } {
   return true
 }
 
-function shortName(name: string): string {
+function shortenName(name: string): string {
   const keyword = name.startsWith('@') ? keywords.get(name) : undefined
-  return keyword ?? (name.includes(':') ? withoutPrefix(name) : name)
+  return keyword ?? (name.includes(':') ? removePrefix(name) : name)
 }
 
-function withoutPrefix(name: string): string {
+function removePrefix(name: string): string {
   const prefix = termPrefixes.find(termPrefix => name.startsWith(termPrefix))
   const term = prefix && name.slice(prefix.length)
   return term && termForm.test(term) ? term : name
 }
 
-function shortType(type: string): string {
-  const short = type.includes(':') ? withoutPrefix(type) : type
+function shortenType(type: string): string {
+  const short = type.includes(':') ? removePrefix(type) : type
   return coreTypes.has(short) ? short : type
 }
 
@@ -181,7 +181,7 @@ export function listCoreTypes(document: unknown): readonly string[] {
   const [root] = Array.isArray(document) && document.length === 1 ? document : [document]
   const members = typeof root === 'object' && root !== null ? (root as Members) : {}
   const types = [members.type ?? members['@type']].flat().filter(type => typeof type === 'string')
-  return [...new Set(types.map(shortType).filter(type => coreTypes.has(type)))]
+  return [...new Set(types.map(shortenType).filter(type => coreTypes.has(type)))]
 }
 
 /**
@@ -199,7 +199,7 @@ function hasLanguage(text: unknown): boolean {
 
 /** Reads the texts of `content` by their language, if each text has one. */
 function readLanguages(node: Members): Members | undefined {
-  const name = Object.keys(node).find(member => shortName(member) === 'content')
+  const name = Object.keys(node).find(member => shortenName(member) === 'content')
   const texts = name === undefined ? [] : [node[name]].flat()
   const entries = texts.flatMap(text => {
     const { '@value': value, '@language': language } = (

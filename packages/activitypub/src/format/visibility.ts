@@ -21,7 +21,7 @@ export function readVisibility(json: JsonObject, followers: string | undefined):
   return to.length + cc.length > 0 ? 'direct' : undefined
 }
 
-export function narrower(left: Visibility, right: Visibility): Visibility {
+export function chooseNarrower(left: Visibility, right: Visibility): Visibility {
   return widestFirst.indexOf(left) > widestFirst.indexOf(right) ? left : right
 }
 
@@ -29,9 +29,12 @@ export function narrower(left: Visibility, right: Visibility): Visibility {
  * Returns the visibility of a response. It is never wider than that of the answered post. This gateway cannot address the followers of others, so
  * a response to a post for followers is direct.
  */
-export function replyVisibility(original: Visibility, requested: Visibility | undefined): Visibility {
-  const widest = original === 'followers' ? 'direct' : original
-  return narrower(widest, requested ?? widest)
+export function replyVisibility(
+  originalVisibility: Visibility,
+  requestedVisibility: Visibility | undefined,
+): Visibility {
+  const widest = originalVisibility === 'followers' ? 'direct' : originalVisibility
+  return chooseNarrower(widest, requestedVisibility ?? widest)
 }
 
 /** Returns true if everyone may read a post. */

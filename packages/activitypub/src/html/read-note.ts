@@ -53,7 +53,7 @@ export function normalizeNote(note: JsonObject, ownMentions: OwnMentions): Norma
   const lines = [...readHeading(note, summary), textWithoutAddresses, ...readOptions(note)]
   const textPart: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
   return {
-    parts: [textPart, ...toPageLink(note), ...toQuoteLink(quote), ...readAttached(note)],
+    parts: [textPart, ...toPageLink(note), ...toQuoteLink(quote), ...readAttachments(note)],
     // The warning is read as plain text, because an answer repeats it.
     summary: isMessage(note) && summary ? readVisibleText(summary).text : undefined,
     isSensitive: note.sensitive === true,
@@ -167,7 +167,7 @@ function stripQuoteFallback(text: string): string {
  * Reads the attachments of a post, and then its picture (`image`: Lemmy, WordPress, Bridgy Fed), as files and links. Each address is listed once.
  * Nothing is fetched.
  */
-function readAttached({ attachment, image }: JsonObject): readonly Part[] {
+function readAttachments({ attachment, image }: JsonObject): readonly Part[] {
   const pictures = listOf(image).map(value => (typeof value === 'string' ? { url: value } : value))
   const attachments = listOf(attachment).flatMap(readAttachment)
   const addresses = new Set(attachments.map(attachedUrl))

@@ -16,13 +16,13 @@ const specialTokens =
  */
 export function countText(text: string, max = Number.POSITIVE_INFINITY): number {
   let count = 0
-  let from = 0
+  let position = 0
   for (const { 0: match, index, groups } of text.matchAll(specialTokens)) {
-    count += countGraphemes(text.slice(from, index), max - count) + (groups?.person?.length ?? urlChars)
+    count += countGraphemes(text.slice(position, index), max - count) + (groups?.person?.length ?? urlChars)
     if (count > max) return count
-    from = index + match.length
+    position = index + match.length
   }
-  return count + countGraphemes(text.slice(from), max - count)
+  return count + countGraphemes(text.slice(position), max - count)
 }
 
 /**
@@ -40,13 +40,13 @@ export function countVisible(html: string, max = Number.POSITIVE_INFINITY): numb
 
 /** Yields the URLs and `@user@host` of a text, and the texts between them, in order. Only the texts between them may be cut. */
 export function* splitUnbreakable(text: string): Generator<{ readonly text: string; readonly isUnbreakable: boolean }> {
-  let from = 0
+  let position = 0
   for (const { 0: match, index } of text.matchAll(specialTokens)) {
-    if (index > from) yield { text: text.slice(from, index), isUnbreakable: false }
+    if (index > position) yield { text: text.slice(position, index), isUnbreakable: false }
     yield { text: match, isUnbreakable: true }
-    from = index + match.length
+    position = index + match.length
   }
-  if (from < text.length) yield { text: text.slice(from), isUnbreakable: false }
+  if (position < text.length) yield { text: text.slice(position), isUnbreakable: false }
 }
 
 /** A line of text as a reader sees it. */
@@ -69,7 +69,7 @@ const breaks: ReadonlyMap<string, number> = new Map([
 function readVisibleLines(html: string, onLine: (line: VisibleLine) => boolean): void {
   const pieces: string[] = []
   const pending = { breaks: 0, marks: 0 }
-  let verbatim = 0
+  let preDepth = 0
   let isOver = false
 
   function endLine(isVerbatim: boolean): void {
@@ -78,9 +78,9 @@ function readVisibleLines(html: string, onLine: (line: VisibleLine) => boolean):
   }
   function passTag(name: string, isStart: boolean): void {
     if (!breaks.has(name)) return
-    endLine(verbatim > 0)
+    endLine(preDepth > 0)
     addBreak(name, isStart, pending)
-    if (name === 'pre') verbatim += isStart ? 1 : -1
+    if (name === 'pre') preDepth += isStart ? 1 : -1
   }
 
   tokenizeHtml(html, {
@@ -126,16 +126,16 @@ const needsSegmenting = /[\0-\u02ff]?[^\0-\u02ff]+/g
 /** Counts the grapheme clusters (UAX 29) of a text. It stops once the count exceeds `max`. */
 function countGraphemes(text: string, max = Number.POSITIVE_INFINITY): number {
   let count = 0
-  let from = 0
+  let position = 0
   for (const { 0: run, index } of text.matchAll(needsSegmenting)) {
-    count += index - from
+    count += index - position
     for (const _ of segmenter().segment(run)) {
       count += 1
       if (count > max) return count
     }
-    from = index + run.length
+    position = index + run.length
   }
-  return count + text.length - from
+  return count + text.length - position
 }
 
 /** Yields the grapheme clusters of a text, in order. */

@@ -35,16 +35,13 @@ export function createUnreachableInboxHandler({
   const pendingInboxes = new Map<string, Set<string>>()
 
   async function checkFollowers(agent: string, inboxes: ReadonlySet<string>): Promise<void> {
+    const query = { via: 'activitypub', agent, relation: 'follower', limit: pageSize } as const
     for (let after: number | undefined = 0; after !== undefined; ) {
-      const page = await store.listRelations({
-        via: 'activitypub',
-        agent,
-        relation: 'follower',
-        limit: pageSize,
-        after,
-      })
-      const sharing = page.filter(({ target }) => inboxes.has((target as unknown as FollowerTarget).sharedInbox ?? ''))
-      for (const { peer } of sharing) await checkDeleted(peer)
+      const page = await store.listRelations({ ...query, after })
+      const sharingFollowers = page.filter(({ target }) =>
+        inboxes.has((target as unknown as FollowerTarget).sharedInbox ?? ''),
+      )
+      for (const { peer } of sharingFollowers) await checkDeleted(peer)
       after = page.length === pageSize ? page.at(-1)?.number : undefined
       // Other work can run between two pages.
       await system.sleep(0)

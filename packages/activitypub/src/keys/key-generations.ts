@@ -21,31 +21,31 @@ export function secretName(path: string, name: SecretName, generation = 1): stri
  */
 export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, now: () => number) {
   const makeTime = async () => isoTime(now())
-  const makers: Readonly<Record<Exclude<SecretName, 'ending'>, () => Promise<string>>> = {
+  const creators: Readonly<Record<Exclude<SecretName, 'ending'>, () => Promise<string>>> = {
     'main-key': () => generatePem('rsa'),
     'ed25519-key': () => generatePem('ed25519'),
     'made-at': makeTime,
     revokes: makeTime,
   }
   /** Returns a secret of a generation, which is created if it does not exist. */
-  const secret = (path: string, name: keyof typeof makers, generation: number) =>
-    store.secret(secretName(path, name, generation), makers[name])
+  const readSecret = (path: string, name: keyof typeof creators, generation: number) =>
+    store.secret(secretName(path, name, generation), creators[name])
 
-  async function make(path: string, generation: number): Promise<string> {
+  async function createGeneration(path: string, generation: number): Promise<string> {
     const exists = await store.hasSecret(secretName(path, 'main-key', generation))
     if (!exists) await makeKeyEnding(store, secretName(path, 'ending', generation), generation)
-    await Promise.all([secret(path, 'main-key', generation), secret(path, 'ed25519-key', generation)])
-    return secret(path, 'made-at', generation)
+    await Promise.all([readSecret(path, 'main-key', generation), readSecret(path, 'ed25519-key', generation)])
+    return readSecret(path, 'made-at', generation)
   }
 
   async function findTime(path: string, generation: number): Promise<string | undefined> {
     const exists = await store.hasSecret(secretName(path, 'made-at', generation))
-    return exists ? secret(path, 'made-at', generation) : undefined
+    return exists ? readSecret(path, 'made-at', generation) : undefined
   }
 
   /** Returns the time of each generation, oldest first. It creates the first generation if there is none. */
   async function listTimes(path: string): Promise<readonly string[]> {
-    const times = [await make(path, 1)]
+    const times = [await createGeneration(path, 1)]
     for (let time = await findTime(path, 2); time; time = await findTime(path, times.length + 1)) times.push(time)
     return times
   }
@@ -54,12 +54,12 @@ export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSec
     listTimes,
     async read(actor: string, path: string, generation: number): Promise<KeyPairs> {
       const keyIdSuffix = await findKeyEnding(store, secretName(path, 'ending', generation), generation)
-      const requestKey = await secret(path, 'main-key', generation)
-      const documentKey = await secret(path, 'ed25519-key', generation)
+      const requestKey = await readSecret(path, 'main-key', generation)
+      const documentKey = await readSecret(path, 'ed25519-key', generation)
       return {
         requestKey: toRequestKey(`${actor}#main-key${keyIdSuffix}`, requestKey),
         documentKey: toDocumentKey(`${actor}#ed25519-key${keyIdSuffix}`, documentKey),
-        createdAt: await secret(path, 'made-at', generation),
+        createdAt: await readSecret(path, 'made-at', generation),
       }
     },
     /** Returns the number of the oldest generation that is not revoked. `count` is the number of generations. */
@@ -72,8 +72,8 @@ export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSec
     async add(path: string, { isRevoking }: RotateOptions = {}): Promise<void> {
       const generation = (await listTimes(path)).length + 1
       // The revocation is stored first, because a new key must never be listed beside a revoked one.
-      if (isRevoking) await secret(path, 'revokes', generation)
-      await make(path, generation)
+      if (isRevoking) await readSecret(path, 'revokes', generation)
+      await createGeneration(path, generation)
     },
   }
 }
@@ -90,9 +90,9 @@ function toDocumentKey(id: string, pem: string): DocumentKey {
 }
 
 async function generatePem(kind: 'rsa' | 'ed25519'): Promise<string> {
-  const generated =
+  const generatedPair =
     kind === 'rsa' ? generateInThreadpool('rsa', { modulusLength: 2048 }) : generateInThreadpool('ed25519')
-  return (await generated).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  return (await generatedPair).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
 /** The kind of key that signs requests: RSA, which every server verifies. */

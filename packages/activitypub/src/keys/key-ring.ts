@@ -29,25 +29,25 @@ export function createKeyRing({ store, origin, now }: KeyRingDeps): KeyRing {
   const cachedKeys = createExpiringMap<Promise<ActorKeys>>(maxActors, now)
   const generations = createKeyGenerations(store, now)
 
-  function cacheKeys(actor: string, loading: Promise<ActorKeys>): Promise<ActorKeys> {
-    cachedKeys.set(actor, loading, cacheTtlMs)
-    loading.catch(() => cachedKeys.delete(actor))
-    return loading
+  function cacheKeys(actor: string, pendingKeys: Promise<ActorKeys>): Promise<ActorKeys> {
+    cachedKeys.set(actor, pendingKeys, cacheTtlMs)
+    pendingKeys.catch(() => cachedKeys.delete(actor))
+    return pendingKeys
   }
 
   async function load(actor: string): Promise<ActorKeys> {
     const path = actor.slice(origin.length)
     const times = await generations.listTimes(path)
-    const newest = times.length
-    const oldest = await generations.findOldest(path, newest)
-    const isListedGeneration = (index: number) => index + 1 >= oldest && isListed(times, index, now())
+    const newestGeneration = times.length
+    const oldestGeneration = await generations.findOldest(path, newestGeneration)
+    const isListedGeneration = (index: number) => index + 1 >= oldestGeneration && isListed(times, index, now())
     const listedGenerations = times
       .flatMap((_, index) => (isListedGeneration(index) ? [index + 1] : []))
       .slice(-maxListedKeys)
     const pairs = await Promise.all(listedGenerations.map(generation => generations.read(actor, path, generation)))
     const listedKeys = pairs.reverse()
-    const [current = await generations.read(actor, path, newest)] = listedKeys
-    return { ...current, listedKeys, actorCreatedAt: times[0] ?? current.createdAt }
+    const [currentPair = await generations.read(actor, path, newestGeneration)] = listedKeys
+    return { ...currentPair, listedKeys, actorCreatedAt: times[0] ?? currentPair.createdAt }
   }
 
   /** Creates the next generation after `previous` has settled, because a search for the next generation must not run while it is created. */

@@ -10,7 +10,7 @@ import { asObject, listOf, textOf } from '../format/json-object.ts'
 import { readReplyTarget } from '../format/targets.ts'
 import { isOpen } from '../format/visibility.ts'
 import { sanitizePost } from '../html/sanitize.ts'
-import { toAnswered } from '../posts/posts.ts'
+import { toPublishedResponse } from '../posts/posts.ts'
 import type { PublishedResponse } from '../posts/render-post.ts'
 import { renderNote } from '../posts/render-post.ts'
 import { partsToHtml } from '../text/post-html.ts'
@@ -112,5 +112,7 @@ export async function listRecentPosts(
 ): Promise<readonly PostCard[]> {
   const responses = await store.listResponses({ agent: profile.name, via: 'activitypub', isListed: true, limit })
   const agent = { profile, domain: agents.domain, origin: agents.origin }
-  return responses.map(response => describeOwnPost(toAnswered(response, { ...deps, origin: agents.origin }), agent))
+  return responses.map(response =>
+    describeOwnPost(toPublishedResponse(response, { ...deps, origin: agents.origin }), agent),
+  )
 }

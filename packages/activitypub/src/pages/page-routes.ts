@@ -9,7 +9,7 @@ import type { ReadAccess } from '../actors/read-access.ts'
 import { isOpen } from '../format/visibility.ts'
 import type { PostsDeps } from '../posts/posts.ts'
 import { findPost } from '../posts/posts.ts'
-import { tagKey } from '../text/hashtags.ts'
+import { toTagKey } from '../text/hashtags.ts'
 import type { PageAgent, RecentDeps } from './describe-card.ts'
 import { describeAgent, listRecentPosts } from './describe-card.ts'
 import type { PageDeps } from './post-page.ts'
@@ -103,9 +103,9 @@ export async function serveTagPage(
   { pages, readAccess }: PageRouteDeps,
 ): Promise<Response> {
   await readAccess.admit(context.req.raw)
-  const key = tagKey(context.req.param('tag') ?? '')
+  const key = toTagKey(context.req.param('tag') ?? '')
   const recent = agent ? await listRecentPosts(agent, maxSearchedPosts, pages) : []
-  const posts = recent.filter(({ tags }) => tags.some(tag => tagKey(tag) === key))
+  const posts = recent.filter(({ tags }) => tags.some(tag => toTagKey(tag) === key))
   if (!agent || posts.length === 0) return answerPage(context, renderMissingPage(false), 404)
   const { domain, origin } = pages
   const page = renderTagPage(key, describeAgent({ profile: agent, domain, origin }), posts.slice(0, maxFeedPosts))

@@ -26,7 +26,7 @@ const fetchesPerMinute = { perHost: 600, total: 6_000, burst: 300 } as const
 
 export function createActorCache({ fetchDocument, documents, now }: ActorCacheDeps) {
   const { actorsByUrl, store, findCached, knowsKey } = createActorMemory(now)
-  const refetched = createExpiringMap<true>(maxActors, now)
+  const refetchedActors = createExpiringMap<true>(maxActors, now)
   const publicActors = new WeakSet<RemoteActor>()
   const singleFlight = createSingleFlight<ActorLookup>()
   const claimedSingleFlight = createSingleFlight<ActorLookup>()
@@ -47,9 +47,9 @@ export function createActorCache({ fetchDocument, documents, now }: ActorCacheDe
   }
 
   /** Compares the public version of an actor with the one for signed requests. A host that shows both the same needs no second fetch. */
-  function recordIfPublic(provisional: RemoteActor, { actor }: ActorLookup): void {
-    if (actor) documents.recordHostMode(provisional.host, isDeepStrictEqual(actor, provisional))
-    else actorsByUrl.delete(provisional.id)
+  function recordIfPublic(provisionalActor: RemoteActor, { actor }: ActorLookup): void {
+    if (actor) documents.recordHostMode(provisionalActor.host, isDeepStrictEqual(actor, provisionalActor))
+    else actorsByUrl.delete(provisionalActor.id)
   }
 
   /** Returns true if the host showed the actor without our signature, and may show a signed request more or nothing. */
@@ -64,11 +64,11 @@ export function createActorCache({ fetchDocument, documents, now }: ActorCacheDe
     async find(iri: Iri): Promise<RemoteActor | undefined> {
       const result = findCached(iri.href)
       const isEnough = result && !(result.actor && isProvisional(result.actor))
-      return actorOrThrow(isEnough ? result : await singleFlight(iri.href, () => fetchAndCache(iri)))
+      return readActor(isEnough ? result : await singleFlight(iri.href, () => fetchAndCache(iri)))
     },
     /** Finds the actor whom a signer claims to be. A provisional actor is enough to reject the claim. @throws like `find` */
     async findClaimed(iri: Iri): Promise<RemoteActor | undefined> {
-      return actorOrThrow(findCached(iri.href) ?? (await claimedSingleFlight(iri.href, () => fetchClaimed(iri))))
+      return readActor(findCached(iri.href) ?? (await claimedSingleFlight(iri.href, () => fetchClaimed(iri))))
     },
     isProvisional,
     /** Returns true if the cache has a result for this IRI, which may be a provisional actor or a failure. */
@@ -76,9 +76,9 @@ export function createActorCache({ fetchDocument, documents, now }: ActorCacheDe
     checkKey: createKeyCheck(knowsKey, fetchLimit),
     /** Fetches an actor again, unless its last fetch was recent or it is deleted. @throws like `find` */
     async refresh(iri: Iri): Promise<RemoteActor | undefined> {
-      if (refetched.get(iri.href)) return undefined
-      refetched.set(iri.href, true, cacheMs.refetched)
-      return actorOrThrow(await singleFlight(iri.href, () => fetchAndCache(iri)))
+      if (refetchedActors.get(iri.href)) return undefined
+      refetchedActors.set(iri.href, true, cacheMs.refetched)
+      return readActor(await singleFlight(iri.href, () => fetchAndCache(iri)))
     },
     /** Returns true if the origin of an actor recently answered that it is deleted (410). */
     isGone: (iri: Iri) => findCached(iri.href)?.state === 'gone',
@@ -101,9 +101,9 @@ function createActorMemory(now: () => number) {
   const failures = createExpiringMap<ActorFailure>(maxActors, now)
   const keyIds = createExpiringMap<true>(2 * maxActors, now)
 
-  function storeFailure(href: string, refusal: ActorFailure): void {
+  function storeFailure(href: string, failure: ActorFailure): void {
     actorsByUrl.delete(href)
-    failures.set(href, refusal, cacheMs[failureKindOf(refusal)])
+    failures.set(href, failure, cacheMs[failureKindOf(failure)])
   }
 
   return {
@@ -125,7 +125,7 @@ function createActorMemory(now: () => number) {
   }
 }
 
-function actorOrThrow(result: ActorLookup): RemoteActor | undefined {
+function readActor(result: ActorLookup): RemoteActor | undefined {
   if ('error' in result) throw result.error
   return result.actor
 }

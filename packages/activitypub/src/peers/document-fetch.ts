@@ -95,7 +95,8 @@ export async function followRedirectsWithinOrigin(
 /** Returns the target of a redirect. Each hop is a separate request and stays on the origin, because only the origin may speak for its own names. */
 function resolveRedirect(url: string, { headers }: FetchAnswer): string {
   const target = parseUrl(headers.get('location') ?? '', url)?.href
-  if (!target || !isOnOrigin(target, new URL(url).origin)) throw toDocumentRefused('it redirects away from its origin')
+  if (!target || !isOnOrigin(target, new URL(url).origin))
+    throw createDocumentRefused('it redirects away from its origin')
   return target
 }
 
@@ -108,13 +109,13 @@ export function parseDocumentResponse({ status, headers, body }: FetchAnswer, no
   if (status >= 500 || retryableStatuses.has(status)) throw toUnavailable(status, headers, now)
   if (status === signatureRefusedStatus)
     throw new SignatureRefused('Cannot fetch document: its host refuses our signature', { status })
-  if (status !== 200) throw toDocumentRefused(`the answer is ${status}`)
+  if (status !== 200) throw createDocumentRefused(`the answer is ${status}`)
   if (!isActivityMediaType(headers.get('content-type')))
-    throw toDocumentRefused('it is not served as an activity document')
+    throw createDocumentRefused('it is not served as an activity document')
   try {
-    return { state: 'found', document: normalizeJsonLd(parseBoundedJson(body, { maxDepth: 32, what: 'document' })) }
+    return { state: 'found', document: normalizeJsonLd(parseBoundedJson(body, { maxDepth: 32, label: 'document' })) }
   } catch (cause) {
-    throw toDocumentRefused('it is not readable JSON', cause)
+    throw createDocumentRefused('it is not readable JSON', cause)
   }
 }
 
@@ -129,7 +130,7 @@ class SignatureRefused extends Unavailable {}
 /** The fault of a host that answers but shows no document. */
 export class DocumentRefused extends Undeliverable {}
 
-function toDocumentRefused(problem: string, cause?: unknown): DocumentRefused {
+function createDocumentRefused(problem: string, cause?: unknown): DocumentRefused {
   return new DocumentRefused(`Cannot fetch document: ${problem}`, { cause })
 }
 
@@ -151,11 +152,11 @@ const keyFetchLimits = { perHost: 120, total: 1_200 } as const
 
 export function createKeyOwnerFinder({ documents, now }: KeyOwnerDeps): FindKeyOwner {
   const owners = createExpiringMap<Iri>(maxKeys, now)
-  const countFetch = limitFetches(keyFetchLimits, now)
+  const fetchLimit = limitFetches(keyFetchLimits, now)
 
   /** Fetches the owner from a key's own document, which some servers have (GoToSocial: `/users/x/main-key`). */
   async function fetchOwner(key: Iri): Promise<Iri> {
-    countFetch.consume(key.host)
+    fetchLimit.consume(key.host)
     const result = await documents.fetch(key.href)
     const owner = result.state === 'found' ? readOwner(result.document) : undefined
     if (!owner || !isOnOrigin(owner, key.origin)) throw new Undeliverable('Cannot read key: it names no owner here')
@@ -188,11 +189,11 @@ export type FetchCreatedPost = (activity: Activity) => Promise<JsonObject | unde
 const postFetchLimits = { perHost: 60, total: 600 } as const
 
 export function createCreatedPostFetch({ fetchDocument, now }: FetchActorDeps): FetchCreatedPost {
-  const countFetch = limitFetches(postFetchLimits, now)
+  const fetchLimit = limitFetches(postFetchLimits, now)
   return async function fetchCreatedPost({ json, actor }) {
     const id = textOf(json.object)
     if (!id) return undefined
-    countFetch.consume(actor.host)
+    fetchLimit.consume(actor.host)
     // The sender is not at fault if the host does not show the post to a server.
     const result = await ignoreFaults([Undeliverable, SignatureRefused], () => fetchDocument(id))
     const post = result?.state === 'found' ? asObject(result.document) : undefined

@@ -30,8 +30,8 @@ export async function fetchActor(
   }
 }
 
-export function failureKindOf(refusal: ActorFailure): 'refused' | 'unavailable' {
-  return 'error' in refusal && refusal.error instanceof Unavailable ? 'unavailable' : 'refused'
+export function failureKindOf(failure: ActorFailure): 'refused' | 'unavailable' {
+  return 'error' in failure && failure.error instanceof Unavailable ? 'unavailable' : 'refused'
 }
 
 /**

@@ -4,10 +4,10 @@ import type { Rejection, Unavailable, Undeliverable } from '@postern/message'
 type PeerFault = typeof Unavailable | typeof Undeliverable | typeof Rejection
 
 /** Returns the result of `query`, or undefined if it throws one of `faults`. */
-export async function ignoreFaults<Found>(
+export async function ignoreFaults<Result>(
   faults: readonly PeerFault[],
-  query: () => Promise<Found>,
-): Promise<Found | undefined> {
+  query: () => Promise<Result>,
+): Promise<Result | undefined> {
   try {
     return await query()
   } catch (error) {

@@ -8,7 +8,7 @@ import { asObject, listOf, textOf } from '../format/json-object.ts'
 /** Mastodon's own limit, which every server can be expected to accept. */
 export const defaultPostChars = 500
 const postCharLimits = { min: 200, max: 100_000 } as const
-const unbounded = postCharLimits.max
+const unboundedLength = postCharLimits.max
 
 /** The defaults of each kind of software, which apply when its operator changes nothing. */
 interface Software {
@@ -17,45 +17,45 @@ interface Software {
   readonly hasInstanceApi: boolean
 }
 
-const withApi = (length: number): Software => ({ length, hasInstanceApi: true })
-const withoutApi = (length: number): Software => ({ length, hasInstanceApi: false })
+const softwareWithApi = (length: number): Software => ({ length, hasInstanceApi: true })
+const softwareWithoutApi = (length: number): Software => ({ length, hasInstanceApi: false })
 
 /** The known kinds of software, by `software.name` of NodeInfo in lower case. glitch-soc calls itself Mastodon there. */
 const knownSoftware: ReadonlyMap<string, Software> = new Map([
   // mastodon: app/validators/status_length_validator.rb, MAX_CHARS
-  ['mastodon', withApi(500)],
-  ['hometown', withApi(500)],
-  ['fedibird', withApi(500)],
+  ['mastodon', softwareWithApi(500)],
+  ['hometown', softwareWithApi(500)],
+  ['fedibird', softwareWithApi(500)],
   // docs.gotosocial.org, configuration/statuses: statuses-max-chars
-  ['gotosocial', withApi(5_000)],
+  ['gotosocial', softwareWithApi(5_000)],
   // pleroma: config/config.exs, :instance limit
-  ['pleroma', withApi(5_000)],
-  ['akkoma', withApi(5_000)],
+  ['pleroma', softwareWithApi(5_000)],
+  ['akkoma', softwareWithApi(5_000)],
   // mitra: CHANGELOG, limits.posts.character_limit
-  ['mitra', withApi(5_000)],
+  ['mitra', softwareWithApi(5_000)],
   // pixelfed: config/pixelfed.php, max_caption_length; 150 in early versions
-  ['pixelfed', withApi(500)],
+  ['pixelfed', softwareWithApi(500)],
   // + friendica bounds the bytes of a post only (max_import_size), and declares them as max_toot_chars
-  ['friendica', withApi(unbounded)],
+  ['friendica', softwareWithApi(unboundedLength)],
   // snac has no bound of its own
-  ['snac', withApi(unbounded)],
+  ['snac', softwareWithApi(unboundedLength)],
   // misskey: const.ts, MAX_NOTE_TEXT_LENGTH
-  ['misskey', withoutApi(3_000)],
-  ['cherrypick', withoutApi(3_000)],
+  ['misskey', softwareWithoutApi(3_000)],
+  ['cherrypick', softwareWithoutApi(3_000)],
   // + their .config/example.yml, maxNoteLength; in NodeInfo, and in a Mastodon API beside it
-  ['sharkey', withApi(3_000)],
-  ['firefish', withApi(3_000)],
-  ['iceshrimp', withApi(3_000)],
-  ['iceshrimp.net', withApi(3_000)],
+  ['sharkey', softwareWithApi(3_000)],
+  ['firefish', softwareWithApi(3_000)],
+  ['iceshrimp', softwareWithApi(3_000)],
+  ['iceshrimp.net', softwareWithApi(3_000)],
   // lemmy: crates/utils/src/utils/validation.rs, BODY_MAX_LENGTH (of a comment)
-  ['lemmy', withoutApi(10_000)],
+  ['lemmy', softwareWithoutApi(10_000)],
   // blogs
-  ['wordpress', withoutApi(unbounded)],
-  ['writefreely', withoutApi(unbounded)],
+  ['wordpress', softwareWithoutApi(unboundedLength)],
+  ['writefreely', softwareWithoutApi(unboundedLength)],
 ])
 
-function softwareNamed(name: string | undefined): Software {
-  return knownSoftware.get(name?.toLowerCase() ?? '') ?? withoutApi(defaultPostChars)
+function findSoftware(name: string | undefined): Software {
+  return knownSoftware.get(name?.toLowerCase() ?? '') ?? softwareWithoutApi(defaultPostChars)
 }
 
 /** Returns the length that a peer declares, if it is within reason. */
@@ -108,7 +108,7 @@ export function fetchPostLength(
     if (status !== 200 || !/^application\/(?:[\w.-]+\+)?json$/.test(type)) {
       throw new Undeliverable('Cannot look up limits: the answer is no JSON')
     }
-    return parseBoundedJson(body, { maxDepth: 16, what: 'description' })
+    return parseBoundedJson(body, { maxDepth: 16, label: 'description' })
   }
   return findLength(host, getJson).catch(() => unknownLength)
 }
@@ -120,7 +120,7 @@ async function findLength(host: string, getJson: GetJson): Promise<PostLengthRes
   const nodeInfo = await fetchNodeInfo(host, getJson)
   const length = readLength(asObject(nodeInfo?.metadata)?.maxNoteTextLength)
   if (length !== undefined) return { length, isKnown: true }
-  const software = softwareNamed(textOf(asObject(nodeInfo?.software)?.name))
+  const software = findSoftware(textOf(asObject(nodeInfo?.software)?.name))
   if (!software.hasInstanceApi) return { length: software.length, isKnown: true }
   const instanceLength = await findInstanceLength(host, getJson)
   return { length: instanceLength ?? software.length, isKnown: instanceLength !== undefined }

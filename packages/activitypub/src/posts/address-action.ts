@@ -6,7 +6,7 @@ import { postIri } from '../format/own-iris.ts'
 import type { DeliveryContent, DeliveryDestination, FollowerTarget, Rendering, Revision } from '../format/post-data.ts'
 import { readRendering, readReplyTarget, toStoredJson } from '../format/targets.ts'
 import { isOpen } from '../format/visibility.ts'
-import { mentionLength } from '../text/mention.ts'
+import { countMentionChars } from '../text/mention.ts'
 import { countAllowedTextMentions, listOwnAddresses, selectMentions } from '../text/select-mentions.ts'
 import type { AddressDeps } from './address-answer.ts'
 import { minPostTextChars } from './address-answer.ts'
@@ -41,7 +41,7 @@ function addressPost(
   if (visibility === 'direct' && mentions.chosen.length === 0) return noRecipients
   const limitChars = Math.max(
     minPostTextChars,
-    findPostLimitChars(undefined) - mentionLength(mentions.chosen.map(name => ({ name }))),
+    findPostLimitChars(undefined) - countMentionChars(mentions.chosen.map(name => ({ name }))),
   )
   const pieces = countPieces(response.parts, limitChars)
   const rendering: Rendering = {
@@ -96,7 +96,7 @@ function broadcastPieces({ visibility, pieces }: Rendering, revision?: Revision)
   })
 }
 
-const boosts: ReadonlySet<string> = new Set(['boost', 'unboost'])
+const boostActs: ReadonlySet<string> = new Set(['boost', 'unboost'])
 
 /** Plans the deliveries of a reaction. Only public posts can be boosted, and only posts can be liked. */
 function addressReaction(
@@ -106,19 +106,19 @@ function addressReaction(
   if (json === null) return refuseAct('unsupported', `Cannot ${act}: the agent said this itself`)
   const target = readReplyTarget(json)
   const { object, inbox, sharedInbox, actor } = target
-  const isBoost = boosts.has(act)
+  const isBoost = boostActs.has(act)
   if (!object || !inbox) return refuseAct('unsupported', `Cannot ${act}: this message is no post of somebody`)
   if (isBoost && !isOpen(target.visibility))
     return refuseAct('forbidden', `Cannot ${act}: the post is not public, and a boost would show it to others`)
   const handshake = renderReaction(act, { origin, agent, at, target: { ...target, object } })
-  if (!isBoost) return { deliveries: [deliverTo({ inbox, peer: actor }, handshake)], aliases: [], broadcasts: [] }
+  if (!isBoost) return { deliveries: [planDeliveryTo({ inbox, peer: actor }, handshake)], aliases: [], broadcasts: [] }
   // A boost is public, so one copy is enough for the author and all followers on the author's server.
   const destination = sharedInbox ? { inbox: sharedInbox } : { inbox, peer: actor }
   const broadcast = { relation: 'follower', target: toStoredJson({ handshake, except: destination.inbox }) } as const
-  return { deliveries: [deliverTo(destination, handshake)], aliases: [], broadcasts: [broadcast] }
+  return { deliveries: [planDeliveryTo(destination, handshake)], aliases: [], broadcasts: [broadcast] }
 }
 
-function deliverTo(
+function planDeliveryTo(
   destination: Extract<DeliveryDestination, { readonly inbox: string }>,
   handshake: Json,
 ): PlannedDelivery {

@@ -5,7 +5,7 @@ import { postIri } from '../format/own-iris.ts'
 import type { Rendering } from '../format/post-data.ts'
 import { readReplyTarget, toStoredJson } from '../format/targets.ts'
 import { isOpen, replyVisibility } from '../format/visibility.ts'
-import { mentionLength } from '../text/mention.ts'
+import { countMentionChars } from '../text/mention.ts'
 import { countAllowedTextMentions, listOwnAddresses, selectMentions } from '../text/select-mentions.ts'
 import { addressPieces, aliasesOf, replyDestinations } from './destinations.ts'
 import { countPieces } from './pieces.ts'
@@ -30,12 +30,16 @@ export function addressAnswer(
   const isListed = isOpen(visibility)
   const { agent_chain: chain } = turn.content.recipient_capabilities
   const maxTextMentions = countAllowedTextMentions(visibility, chain, maxMentions)
-  const presented = presentPost(response, turn.content, { visibility }, showRequirement)
+  const presentedResponse = presentPost(response, turn.content, { visibility }, showRequirement)
   const ownAddresses = listOwnAddresses(turn.agent, turn.content.recipient, origin)
-  const mentions = selectMentions(presented, { callable: maxTextMentions }, { ownAddresses, author: reply.address })
+  const mentions = selectMentions(
+    presentedResponse,
+    { callable: maxTextMentions },
+    { ownAddresses, author: reply.address },
+  )
   const leadingMentions = [{ name: reply.address ?? '' }, ...mentions.chosen.map(name => ({ name }))]
-  const limitChars = Math.max(minPostTextChars, findPostLimitChars(reply.inbox) - mentionLength(leadingMentions))
-  const pieces = countPieces(presented.parts, limitChars)
+  const limitChars = Math.max(minPostTextChars, findPostLimitChars(reply.inbox) - countMentionChars(leadingMentions))
+  const pieces = countPieces(presentedResponse.parts, limitChars)
   const rendering: Rendering = {
     reply,
     visibility,

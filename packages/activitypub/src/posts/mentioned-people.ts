@@ -30,7 +30,7 @@ export async function findMentionedInbox(
   return { inbox: actor.inbox, peer: actor.id }
 }
 
-export function toMentioned({ id, url }: RemoteActor, name: string): MentionedPerson {
+export function toMentionedPerson({ id, url }: RemoteActor, name: string): MentionedPerson {
   return { href: id, name, url: url ?? id }
 }
 

@@ -35,7 +35,7 @@ export function partsOfPiece(
   piece: number,
 ): readonly Part[] | undefined {
   if (pieces === 1 || limit === undefined) return piece === 0 ? parts : undefined
-  const split = splitPartsCached(parts, limit)
+  const splitParts = splitPartsCached(parts, limit)
   // The number of posts of a sent thread does not grow, so its last post contains all further text.
-  return piece === pieces - 1 && split.length > pieces ? split.slice(piece).flat() : split[piece]
+  return piece === pieces - 1 && splitParts.length > pieces ? splitParts.slice(piece).flat() : splitParts[piece]
 }

@@ -39,7 +39,7 @@ export async function findPost(
   const storedResponse = await store.findResponse(responseId)
   if (!storedResponse || storedResponse.agent !== agent || storedResponse.via !== 'activitypub') return undefined
   const { message, editedAt, retractedAt } = storedResponse
-  const answered = toAnswered(storedResponse, renderDeps)
+  const answered = toPublishedResponse(storedResponse, renderDeps)
   const { response, rendering } = answered
   const { reply, visibility } = rendering
   if (piece >= rendering.pieces) return undefined
@@ -70,11 +70,11 @@ export async function findPost(
 }
 
 /** Returns a response as it is published. */
-export function toAnswered(
+export function toPublishedResponse(
   { response, message, target, agent, rendering: json, editedAt }: ResponseRecord,
   { origin, fileAddress, showRequirement }: Pick<PostsDeps, 'origin' | 'fileAddress' | 'showRequirement'>,
 ): PublishedResponse {
   const rendering = readRendering(json, target, response)
-  const presented = presentPost(response, message, rendering, showRequirement)
-  return { origin, agent, response: presented, rendering, editedAt, fileAddress }
+  const presentedResponse = presentPost(response, message, rendering, showRequirement)
+  return { origin, agent, response: presentedResponse, rendering, editedAt, fileAddress }
 }

@@ -37,9 +37,9 @@ export function createDeliveryRenderer(deps: RendererDeps, now: () => number) {
     const key = delivery.broadcast === undefined ? undefined : formatCacheKey(delivery, target)
     const activity = key && broadcasts.get(key)
     if (activity) return activity
-    const rendered = renderDelivery(delivery, target, deps)
-    if (key) broadcasts.set(key, rendered, broadcastCacheMs)
-    return rendered
+    const renderedActivity = renderDelivery(delivery, target, deps)
+    if (key) broadcasts.set(key, renderedActivity, broadcastCacheMs)
+    return renderedActivity
   }
 }
 
@@ -66,8 +66,8 @@ function readOutgoingPost(
   if (!response) throw new Undeliverable('Cannot deliver: there is no answer to render')
   const reply = 'reply' in targetMembers ? (targetMembers.reply as Json) : null
   const rendering = readRendering(storedRendering, reply, response)
-  const presented = presentPost(response, message, rendering, showRequirement)
-  const answered = { origin, agent, response: presented, rendering, piece, fileAddress }
+  const presentedResponse = presentPost(response, message, rendering, showRequirement)
+  const answered = { origin, agent, response: presentedResponse, rendering, piece, fileAddress }
   return { answered, revision }
 }
 
@@ -76,8 +76,8 @@ export function renderOutgoingPost(
   { answered, revision }: NonNullable<OutgoingActivity['post']>,
   mentions: readonly MentionedPerson[] = [],
 ): JsonMembers {
-  const withMentions = mentions.length > 0 ? { ...answered, mentions } : answered
-  return revision ? renderRevision(withMentions, revision) : renderCreate(withMentions)
+  const responseWithMentions = mentions.length > 0 ? { ...answered, mentions } : answered
+  return revision ? renderRevision(responseWithMentions, revision) : renderCreate(responseWithMentions)
 }
 
 /** Describes a document for the operator. A delivery to many keeps only its name. It is pure. */

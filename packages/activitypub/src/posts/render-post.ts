@@ -3,7 +3,7 @@ import type { Json, NormalizedResponse, Part } from '@postern/message'
 import { activityIri, agentIris, pieceId, postIri, tagIri } from '../format/own-iris.ts'
 import type { Rendering, ReplyTarget, Revision } from '../format/post-data.ts'
 import { activityStreams, publicCollection } from '../format/vocabulary.ts'
-import { tagKey } from '../text/hashtags.ts'
+import { toTagKey } from '../text/hashtags.ts'
 import type { LinkedHtml } from '../text/link-mentions.ts'
 import { linkMentionsAndHashtags } from '../text/link-mentions.ts'
 import type { MentionedPerson } from '../text/mention.ts'
@@ -83,7 +83,7 @@ export function renderNote(published: PublishedResponse): JsonMembers {
     ...(reply?.language && { contentMap: { [reply.language]: content } }),
     tag: [
       ...mentions.map(({ href, name }) => ({ type: 'Mention', href, name })),
-      ...linkedHtml.tags.map(tag => ({ type: 'Hashtag', href: tagIri(origin, agent, tagKey(tag)), name: `#${tag}` })),
+      ...linkedHtml.tags.map(tag => ({ type: 'Hashtag', href: tagIri(origin, agent, toTagKey(tag)), name: `#${tag}` })),
     ],
     ...(attachment.length > 0 && { attachment }),
   }
@@ -125,14 +125,14 @@ function isFile(part: Part): part is AttachedPart {
 function renderText(
   published: PublishedResponse,
   parts: readonly Part[],
-  mentioned: readonly MentionedPerson[],
+  mentionedPeople: readonly MentionedPerson[],
 ): LinkedHtml {
   const { origin, agent, response, fileAddress } = published
   const shownParts = parts.filter(part => !(isFile(part) && isShown(part, fileAddress)))
   const status = parts.length > shownParts.length ? 'completed' : response.status
   const html = partsToHtmlCached({ parts: shownParts, status })
   return linkMentionsAndHashtags(html, {
-    mentions: mentioned,
+    mentions: mentionedPeople,
     tagIri: tag => tagIri(origin, agent, tag),
     tagIriKey: `${origin} ${agent}`,
   })
@@ -146,12 +146,12 @@ function renderText(
 function prependMentions(
   { html, mentionedNames }: LinkedHtml,
   published: PublishedResponse,
-  mentioned: readonly MentionedPerson[],
+  mentionedPeople: readonly MentionedPerson[],
 ): string {
   const { response, rendering, mentions = [] } = published
   const chosenNames = normalizeMentions(response.mentions)
   const missingMentions = mentions.filter(({ name }) => chosenNames.includes(name) && !mentionedNames.has(name))
-  const leadingMentions = rendering.reply ? [...mentioned.slice(0, 1), ...missingMentions] : missingMentions
+  const leadingMentions = rendering.reply ? [...mentionedPeople.slice(0, 1), ...missingMentions] : missingMentions
   if (leadingMentions.length === 0) return html
   const names = leadingMentions.map(mention => renderMention(mention)).join(' ')
   return html.startsWith('<p>') ? `<p>${names} ${html.slice(3)}` : `<p>${names}</p>${html}`

@@ -21,7 +21,7 @@ export function renderReaction(reaction: Reaction, context: ReactionContext): Js
   return { '@context': activityStreams, ...renderers[reaction](context) }
 }
 
-const renderers: { readonly [R in Reaction]: (reacted: ReactionContext) => ActivityMembers } = {
+const renderers: { readonly [R in Reaction]: (context: ReactionContext) => ActivityMembers } = {
   like: renderLike,
   boost: renderBoost,
   unlike: reacted => undo(renderLike(reacted), reacted),

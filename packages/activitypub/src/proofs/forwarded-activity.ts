@@ -36,23 +36,24 @@ const maxForwardedAgeMs = 86_400_000
  * @throws Rejection, Unavailable
  */
 export async function verifyForwarded(
-  received: IncomingActivity,
+  receivedActivity: IncomingActivity,
   signature: RequestSignature,
   deps: SignerDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedInboxRequest> {
   const forwarderProof = await identifyForwarder(signature, deps)
-  const { activity, bytes } = received
+  const { activity, bytes } = receivedActivity
   const { actors, steps } = deps
   const proofStartedAt = steps.now()
-  const from = actors.knows(activity.actor) ? 'cache' : 'fetched'
+  const keyOrigin = actors.knows(activity.actor) ? 'cache' : 'fetched'
   const actor = await toPeerFault(() => actors.find(activity.actor))
   if (!actor) return acceptOnlyDeletion(activity, actors)
   const notBefore = deps.now() - maxForwardedAgeMs
   const objectProof = await verifyObjectProof({ activity, bytes, actor, notBefore }, deps)
-  if (objectProof) steps.note(objectProof, proofStartedAt, { from, key: findProofKey(actor, objectProof.key_id) })
-  const passedProof = requirePassed(objectProof, 'signer_mismatch')
+  if (objectProof)
+    steps.recordCheck(objectProof, proofStartedAt, { from: keyOrigin, key: findProofKey(actor, objectProof.key_id) })
+  const passedProof = requirePassedProof(objectProof, 'signer_mismatch')
   return createProvenActivity({
-    ...received,
+    ...receivedActivity,
     actor,
     receivedAt: deps.now(),
     keyId: undefined,
@@ -69,13 +70,13 @@ async function identifyForwarder(
   const { scheme, keyId } = signature
   const startedAt = deps.steps.now()
   const forwarder = await identifySigner(signature, deps)
-  deps.steps.note({ kind: 'http-signature', verdict: 'none', key_id: keyId }, startedAt)
+  deps.steps.recordCheck({ kind: 'http-signature', verdict: 'none', key_id: keyId }, startedAt)
   const reason = `it proves only who passes the activity on, ${forwarder.id}`
   return { kind: 'http-signature', verdict: 'none', reason, key_id: keyId, scheme }
 }
 
 /** Returns a proof that passed. @throws Rejection with `code` for any other */
-export function requirePassed(proof: Proof | undefined, code: 'signer_mismatch' | 'signature_invalid'): Proof {
+export function requirePassedProof(proof: Proof | undefined, code: 'signer_mismatch' | 'signature_invalid'): Proof {
   if (proof?.verdict === 'pass') return proof
   const reason = proof?.reason ?? 'there is none'
   throw new Rejection(code, `Cannot verify activity: its own proof does not hold, ${reason}`)

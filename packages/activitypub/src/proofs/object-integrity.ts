@@ -163,7 +163,7 @@ export function isKnownProof({ type, cryptosuite }: JsonObject): boolean {
 export function isProofMadeBy(key: KeyObject, { unsecured, proof }: ProvenDocument): boolean {
   const { proofValue, ...options } = proof
   const signature = readSignature(proofValue)
-  const document = inContextOf(proof, unsecured)
+  const document = applyProofContext(proof, unsecured)
   if (!signature || !document || key.asymmetricKeyType !== 'ed25519') return false
   const documentHash = hashCanonicalJson(document)
   const optionForms = '@context' in options ? [options] : [options, { ...options, '@context': unsecured['@context'] }]
@@ -182,7 +182,7 @@ function readSignature(proofValue: unknown): Uint8Array | undefined {
  * Returns the document in the context of its proof. The proof's own context must be the beginning of the document's, and is the one that was
  * signed.
  */
-function inContextOf(proof: JsonObject, unsecured: JsonObject): JsonObject | undefined {
+function applyProofContext(proof: JsonObject, unsecured: JsonObject): JsonObject | undefined {
   const context = proof['@context']
   if (context === undefined) return unsecured
   const documentContexts = [unsecured['@context'] ?? []].flat()
@@ -221,9 +221,13 @@ function findTokenFault([, string, colon, , , number]: RegExpExecArray, openValu
   return undefined
 }
 
-function updateOpenValues(opened: string | undefined, closed: string | undefined, openValues: OpenValue[]): void {
-  if (opened) openValues.push(opened === '{' ? new Set() : undefined)
-  if (closed) openValues.pop()
+function updateOpenValues(
+  openingBracket: string | undefined,
+  closingBracket: string | undefined,
+  openValues: OpenValue[],
+): void {
+  if (openingBracket) openValues.push(openingBracket === '{' ? new Set() : undefined)
+  if (closingBracket) openValues.pop()
 }
 
 function isRepeated(jsonName: string, names: Set<string> | undefined): boolean {

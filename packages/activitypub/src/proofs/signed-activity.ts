@@ -16,11 +16,11 @@ import { createProvenActivity } from './proven-activity.ts'
  * @throws Rejection `signer_mismatch`, `signature_invalid`; Unavailable
  */
 export async function verifySigned(
-  received: IncomingActivity,
+  incomingActivity: IncomingActivity,
   signature: RequestSignature,
   deps: SignerDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedInboxRequest> {
-  const { activity, bytes } = received
+  const { activity, bytes } = incomingActivity
   const { actors, steps } = deps
   const signerCheckStartedAt = steps.now()
   const wasKnown = actors.knows(activity.actor)
@@ -30,13 +30,14 @@ export async function verifySigned(
   const from = wasKnown && actor === claimedActor ? 'cache' : 'fetched'
   const { scheme, keyId, algorithm, covered } = signature
   const httpSignature: Proof = { kind: 'http-signature', verdict: 'pass', key_id: keyId }
-  steps.note(httpSignature, signerCheckStartedAt, { from, key: findProofKey(actor, keyId) })
+  steps.recordCheck(httpSignature, signerCheckStartedAt, { from, key: findProofKey(actor, keyId) })
   const proofCheckStartedAt = steps.now()
   const hasProof = activity.json.proof !== undefined
   const objectProof = hasProof ? await verifyObjectProof({ activity, bytes, actor }, deps) : undefined
-  if (objectProof) steps.note(objectProof, proofCheckStartedAt, { from, key: findProofKey(actor, objectProof.key_id) })
+  if (objectProof)
+    steps.recordCheck(objectProof, proofCheckStartedAt, { from, key: findProofKey(actor, objectProof.key_id) })
   return createProvenActivity({
-    ...received,
+    ...incomingActivity,
     actor,
     receivedAt: deps.now(),
     keyId,

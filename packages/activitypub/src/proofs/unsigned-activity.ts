@@ -7,7 +7,7 @@ import { findSigner, toPeerFault } from '../peers/signer.ts'
 import { checkDigest } from '../signature/body-digest.ts'
 import { checkContentDigest } from '../signature/rfc9421/message-signature.ts'
 import type { SignerDeps } from './forwarded-activity.ts'
-import { acceptOnlyDeletion, digestProof, requirePassed } from './forwarded-activity.ts'
+import { acceptOnlyDeletion, digestProof, requirePassedProof } from './forwarded-activity.ts'
 import { verifyObjectProof } from './object-integrity.ts'
 import type { IncomingActivity, VerifiedInboxRequest } from './proven-activity.ts'
 import { createProvenActivity } from './proven-activity.ts'
@@ -29,21 +29,21 @@ export function mayProveItself(bytes: Uint8Array): boolean {
  * @throws Rejection `signature_invalid`, `signer_mismatch`; Unavailable
  */
 export async function verifyByOwnProof(
-  { headers, ...received }: UnsignedRequest,
+  { headers, ...incomingActivity }: UnsignedRequest,
   deps: SignerDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedInboxRequest> {
-  const { activity, bytes } = received
+  const { activity, bytes } = incomingActivity
   const { actors, steps } = deps
   const hasDigest = checkDigests(headers, bytes)
   const proofStartedAt = steps.now()
   const from = actors.knows(activity.actor) ? 'cache' : 'fetched'
-  const proven = await proveActor(received, deps)
-  if (!proven) return acceptOnlyDeletion(activity, actors)
-  const { actor, objectProof } = proven
-  steps.note(objectProof, proofStartedAt, { from, key: findProofKey(actor, objectProof.key_id) })
+  const provenActor = await proveActor(incomingActivity, deps)
+  if (!provenActor) return acceptOnlyDeletion(activity, actors)
+  const { actor, objectProof } = provenActor
+  steps.recordCheck(objectProof, proofStartedAt, { from, key: findProofKey(actor, objectProof.key_id) })
   const noSignature: Proof = { kind: 'http-signature', verdict: 'none', reason: 'the request has none' }
   return createProvenActivity({
-    ...received,
+    ...incomingActivity,
     actor,
     receivedAt: deps.now(),
     keyId: undefined,
@@ -60,7 +60,7 @@ async function proveActor({ activity, bytes }: IncomingActivity, deps: SignerDep
   const { actors } = deps
   const notBefore = deps.now() - deps.windowMs
   const verifyProof = async (actor: RemoteActor) =>
-    requirePassed(await verifyObjectProof({ activity, bytes, actor, notBefore }, deps), 'signature_invalid')
+    requirePassedProof(await verifyObjectProof({ activity, bytes, actor, notBefore }, deps), 'signature_invalid')
   const claimedActor = await findSigner(activity.actor, actors)
   if (!claimedActor) return undefined
   const objectProof = await verifyProof(claimedActor)

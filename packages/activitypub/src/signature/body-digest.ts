@@ -17,11 +17,11 @@ export const digestAlgorithms: ReadonlyMap<string, string> = new Map([
  */
 export function checkDigest(header: string | null, body: Uint8Array): void {
   const digests = (header ?? '').split(',').map(splitDigest)
-  const digestsOfBody = digests.filter(({ algorithm }) => algorithm !== undefined)
-  if (digestsOfBody.length === 0) throw invalidDigest('there is no SHA-256 digest of the body')
+  const knownDigests = digests.filter(({ algorithm }) => algorithm !== undefined)
+  if (knownDigests.length === 0) throw invalidDigest('there is no SHA-256 digest of the body')
   if (
-    digestsOfBody.length > 4 ||
-    !digestsOfBody.every(({ algorithm, value }) => isDigestOf(body, algorithm as string, value))
+    knownDigests.length > 4 ||
+    !knownDigests.every(({ algorithm, value }) => isDigestOf(body, algorithm as string, value))
   ) {
     throw invalidDigest('the digest is not that of the body')
   }

@@ -54,8 +54,8 @@ export function checkCoverage(
   { covered }: Pick<SignatureParameters, 'covered'>,
   request: Pick<SignedRequest, 'method'>,
 ): void {
-  const required = hasContent(request) ? requiredContentComponents : requiredComponents
-  const missingName = required.find(name => !covered.includes(name))
+  const mandatoryComponents = hasContent(request) ? requiredContentComponents : requiredComponents
+  const missingName = mandatoryComponents.find(name => !covered.includes(name))
   if (missingName) throw invalidSignature(`it does not cover ${missingName}`)
   if (!covered.includes('date') && !covered.includes('(created)')) {
     throw invalidSignature('it covers neither date nor (created)')
@@ -70,8 +70,8 @@ export function buildSigningString(parameters: SignatureParameters, request: Sig
 /** Returns true if `key` made this signature over this request, with or without the query in the target, because some peers omit it. */
 export function isSignedBy(key: KeyObject, parameters: SignatureParameters, request: SignedRequest): boolean {
   if (isVerified(key, parameters, request)) return true
-  const query = request.target.indexOf('?')
-  return query >= 0 && isVerified(key, parameters, { ...request, target: request.target.slice(0, query) })
+  const queryIndex = request.target.indexOf('?')
+  return queryIndex >= 0 && isVerified(key, parameters, { ...request, target: request.target.slice(0, queryIndex) })
 }
 
 function isVerified(key: KeyObject, parameters: SignatureParameters, request: SignedRequest): boolean {
@@ -95,8 +95,8 @@ function hasCavageAlgorithmName(algorithm: string | undefined): boolean {
 }
 
 function readComponent(name: string, parameters: SignatureParameters, request: SignedRequest): string | number {
-  const read = specialValues.get(name)
-  const value = read ? read(request, parameters) : readField(request.headers, name)
+  const readSpecialValue = specialValues.get(name)
+  const value = readSpecialValue ? readSpecialValue(request, parameters) : readField(request.headers, name)
   if (value === undefined || value === null) throw invalidSignature(`it covers ${name}, which is not there`)
   return value
 }

@@ -46,9 +46,9 @@ export function hostOf({ origin }: Pick<SignedRequest, 'origin'>): string {
 
 /** Reads a request. The target is the text of the request line, as far as the server has preserved it. */
 export function toSignedRequest({ method, url, headers }: Request, origin: string): SignedRequest {
-  const path = url.indexOf('/', url.indexOf('//') + 2)
-  const hash = url.indexOf('#')
-  const target = url.slice(path < 0 ? url.length : path, hash < 0 ? url.length : hash) || '/'
+  const pathIndex = url.indexOf('/', url.indexOf('//') + 2)
+  const hashIndex = url.indexOf('#')
+  const target = url.slice(pathIndex < 0 ? url.length : pathIndex, hashIndex < 0 ? url.length : hashIndex) || '/'
   return { method, target, origin, headers }
 }
 

@@ -42,13 +42,13 @@ function createBlockCut(depth: number): Cut {
   const cutSection = createCut({
     split: section => readGroups(section, depth, ({ kind }) => kind !== 'blank'),
     measure: countMarkdown,
-    separatorLength: gaps.block,
+    separatorLength: separatorLengths.block,
     cutOversized: (source, limits) => cutBlock(source, limits, depth),
   })
   return createCut({
     split: source => readGroups(source, depth, createSectionStartCheck()),
     measure: countMarkdown,
-    separatorLength: gaps.block,
+    separatorLength: separatorLengths.block,
     cutOversized: cutSection,
   })
 }
@@ -108,16 +108,18 @@ function cutQuote(source: string, limits: MaxCharsOfPiece, depth: number): reado
 /** Cuts a list. Items keep their mark, and so their number. The rest of a cut item continues without a mark. */
 function cutList(source: string, limits: MaxCharsOfPiece, depth: number): readonly Fragment[] {
   const cutSmaller: Cut = (item, itemLimits) => cutItem(item, itemLimits, depth)
-  return createCut({ split: readItems, measure: countMarkdown, separatorLength: gaps.line, cutOversized: cutSmaller })(
-    numberItems(source),
-    limits,
-  )
+  return createCut({
+    split: readItems,
+    measure: countMarkdown,
+    separatorLength: separatorLengths.line,
+    cutOversized: cutSmaller,
+  })(numberItems(source), limits)
 }
 
 /** Writes the displayed number of each item into its mark, because the item may become the first of a list. */
 function numberItems(list: string): string {
-  let next = Number(/^ *(\d+)/.exec(list)?.[1])
-  const lines = readLines(list).map(line => (beginsItem(line) ? line.replace(/^( *)\d+/, `$1${next++}`) : line))
+  let nextNumber = Number(/^ *(\d+)/.exec(list)?.[1])
+  const lines = readLines(list).map(line => (beginsItem(line) ? line.replace(/^( *)\d+/, `$1${nextNumber++}`) : line))
   return lines.join('')
 }
 
@@ -168,9 +170,9 @@ function cutFence(source: string, limits: MaxCharsOfPiece): readonly Fragment[] 
   const code = (isClosed ? lines.slice(0, -1) : lines).join('')
   return cutCode(code, limits).map(({ text, length }) => {
     if (!text) return { text, length }
-    const fencing = lengthenMark(mark, text)
-    const end = text.endsWith('\n') ? '' : '\n'
-    return { text: `${opening.trim().replace(mark, fencing)}\n${text}${end}${fencing}`, length }
+    const fence = lengthenMark(mark, text)
+    const lineEnd = text.endsWith('\n') ? '' : '\n'
+    return { text: `${opening.trim().replace(mark, fence)}\n${text}${lineEnd}${fence}`, length }
   })
 }
 
@@ -185,7 +187,7 @@ function lengthenMark(mark: string, code: string): string {
 }
 
 /** The pattern of code, which is skipped, and of the places at which bold text may begin or end. */
-const boldMark = /`[^`\n]*`|(?<begin>(?<![^\s("'])\*\*(?=[^\s*]))|(?<end>(?<=[^\s*])\*\*)/g
+const boldMarkPattern = /`[^`\n]*`|(?<begin>(?<![^\s("'])\*\*(?=[^\s*]))|(?<end>(?<=[^\s*])\*\*)/g
 
 /** Closes bold text at the end of a fragment, and opens it again in the next. A mark without a counterpart stays as it is. */
 function carryEmphasis(fragments: readonly Fragment[]): readonly Fragment[] {
@@ -202,7 +204,7 @@ function carryEmphasis(fragments: readonly Fragment[]): readonly Fragment[] {
 
 function isBoldAfter(text: string, wasBold: boolean): boolean {
   let isBold = wasBold
-  for (const { groups } of text.matchAll(boldMark)) {
+  for (const { groups } of text.matchAll(boldMarkPattern)) {
     if (isBold ? groups?.end : groups?.begin) isBold = !isBold
   }
   return isBold
@@ -215,7 +217,7 @@ function carryHeadings(fragments: readonly Fragment[], limits: MaxCharsOfPiece):
     const nextFragment = movedFragments[index + 1]
     const line = lastLineOf(fragment.text)
     if (!nextFragment || !headingPattern.test(line)) continue
-    const length = countMarkdown(line, Number.POSITIVE_INFINITY) + gaps.block
+    const length = countMarkdown(line, Number.POSITIVE_INFINITY) + separatorLengths.block
     if (nextFragment.length + length > limits(index + 1) || (index > 0 && fragment.length <= length)) continue
     Object.assign(fragment, { text: fragment.text.trimEnd().slice(0, -line.length), length: fragment.length - length })
     Object.assign(nextFragment, { text: `${line}\n\n${nextFragment.text}`, length: nextFragment.length + length })
@@ -224,12 +226,12 @@ function carryHeadings(fragments: readonly Fragment[], limits: MaxCharsOfPiece):
 }
 
 function lastLineOf(text: string): string {
-  const trimmed = text.trimEnd()
-  return trimmed.slice(trimmed.lastIndexOf('\n') + 1)
+  const trimmedText = text.trimEnd()
+  return trimmedText.slice(trimmedText.lastIndexOf('\n') + 1)
 }
 
 /** The lengths of the separators between blocks and between lines. */
-const gaps = { block: 2, line: 1 } as const
+const separatorLengths = { block: 2, line: 1 } as const
 
 function countMarkdown(source: string, max: number): number {
   return countPrefix(source, max, (text, maxLength) => countVisible(markdownToPostHtml(text), maxLength))

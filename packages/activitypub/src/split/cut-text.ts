@@ -35,20 +35,20 @@ interface GrowingFragment {
 export function createCut({ split, measure, separatorLength, cutOversized }: CutOptions): Cut {
   return function cut(text, limits) {
     const fragments: GrowingFragment[] = [{ text: '', length: 0 }]
-    let from = 0
+    let unitStart = 0
     for (const unit of split(text)) {
       const last = fragments.at(-1) as GrowingFragment
       const lastIndex = fragments.length - 1
       const usedLength = last.text ? last.length + separatorLength : 0
       const remainingLimits: MaxCharsOfPiece = piece => limits(lastIndex + piece) - (piece === 0 ? usedLength : 0)
       if (remainingLimits(0) === Number.POSITIVE_INFINITY) {
-        grow(last, text.slice(from), 0)
+        grow(last, text.slice(unitStart), 0)
         break
       }
       const [fittingPart, ...otherFragments] = fitUnit(unit, remainingLimits, { measure, cutOversized })
       if (fittingPart?.text) grow(last, fittingPart.text, usedLength + fittingPart.length)
       fragments.push(...otherFragments.map(fragment => ({ ...fragment })))
-      from += unit.length
+      unitStart += unit.length
     }
     return fragments
   }
@@ -76,37 +76,37 @@ function grow(fragment: GrowingFragment, text: string, length: number): void {
 }
 
 /** The pattern of a word. In scripts without spaces, a word ends where a sentence ends. */
-const plainToken = /[^\s。！？]*[。！？]+|\S+|\s+/gu
+const plainTokenPattern = /[^\s。！？]*[。！？]+|\S+|\s+/gu
 /**
  * The pattern of a word or construct of Markdown. A link, code or short emphasis is one token. The text between its marks contains no such mark,
  * so the search for an end runs once.
  */
-const inlineToken =
+const inlineTokenPattern =
   /\[[^[\]\n]{0,300}\]\([^\s()[\]<>"]{0,2048}\)|`[^`\n]{1,300}`|\*\*[^*\n]{1,300}\*\*|(?<![*\w])\*[^*\s][^*\n]{0,300}\*|(?<!\w)__?[^_\s][^_\n]{0,300}__?|~~[^~\n]{1,300}~~|[^\s。！？[`*_~]*[。！？]+|[^\s。！？[`*_~]+|\s+|\S/gu
 const linePattern = /[^\n]*\n|[^\n]+/g
-const blankLine = /^[ \t]*\n$/
-const wordEnd = /(?:\s|[。！？])$/u
+const blankLinePattern = /^[ \t]*\n$/
+const wordEndPattern = /(?:\s|[。！？])$/u
 /** The end of a sentence: a final mark and the closing marks after it, or the end of a line. */
-const sentenceEnd = /(?:[.!?…][\p{Pe}\p{Pf}"'*_~`]*\s+|[。！？][\p{Pe}\p{Pf}]*\s*|\n\s*)$/u
+const sentenceEndPattern = /(?:[.!?…][\p{Pe}\p{Pf}"'*_~`]*\s+|[。！？][\p{Pe}\p{Pf}]*\s*|\n\s*)$/u
 
 /** Yields paragraphs with the blank lines after them. Joined, they are the text again. */
 function splitParagraphs(text: string): Generator<string> {
-  return joinUntil(blankLine, listMatches(text, linePattern))
+  return joinUntil(blankLinePattern, listMatches(text, linePattern))
 }
 
 /** Yields words with the space after them. Joined, they are the text again. */
 function splitPlainWords(text: string): Generator<string> {
-  return joinUntil(wordEnd, listMatches(text, plainToken))
+  return joinUntil(wordEndPattern, listMatches(text, plainTokenPattern))
 }
 
 /** Yields words of Markdown. A link or emphasized text that is one token is part of one word. */
 function splitInlineWords(text: string): Generator<string> {
-  return joinUntil(wordEnd, listMatches(text, inlineToken))
+  return joinUntil(wordEndPattern, listMatches(text, inlineTokenPattern))
 }
 
 /** Yields sentences, joined from words. */
 function joinSentences(words: Iterable<string>): Generator<string> {
-  return joinUntil(sentenceEnd, words)
+  return joinUntil(sentenceEndPattern, words)
 }
 
 function* listMatches(text: string, pattern: RegExp): Generator<string> {
@@ -114,13 +114,13 @@ function* listMatches(text: string, pattern: RegExp): Generator<string> {
 }
 
 /** Joins pieces up to one whose end matches `end`. */
-function* joinUntil(end: RegExp, pieces: Iterable<string>): Generator<string> {
-  const collected: string[] = []
+function* joinUntil(endPattern: RegExp, pieces: Iterable<string>): Generator<string> {
+  const collectedPieces: string[] = []
   for (const piece of pieces) {
-    collected.push(piece)
-    if (end.test(piece)) yield collected.splice(0).join('')
+    collectedPieces.push(piece)
+    if (endPattern.test(piece)) yield collectedPieces.splice(0).join('')
   }
-  if (collected.length > 0) yield collected.join('')
+  if (collectedPieces.length > 0) yield collectedPieces.join('')
 }
 
 /** Cuts an overlong word. URLs and `@user@host` in it stay whole, and the rest is cut between grapheme clusters. */

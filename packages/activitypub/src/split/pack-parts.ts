@@ -16,7 +16,7 @@ interface PackOptions {
 }
 
 /** The length of the separator between the texts of two parts. */
-const gap = 2
+const separatorLength = 2
 
 /** Packs parts into pieces. A part goes into the current piece if it fits. A text that does not fit is cut. Any other part begins a new piece. */
 export function packParts(parts: readonly Part[], options: PackOptions): readonly (readonly Part[])[] {
@@ -26,17 +26,17 @@ export function packParts(parts: readonly Part[], options: PackOptions): readonl
 
   /** Returns the limits of the pieces from piece `at`, of which `used` characters are in use. */
   function limitsFrom(pieceIndex: number): MaxCharsOfPiece {
-    const remainingChars = maxChars - usedChars - (usedChars > 0 ? gap : 0)
+    const remainingChars = maxChars - usedChars - (usedChars > 0 ? separatorLength : 0)
     return piece =>
       pieceIndex + piece >= maxPieces - 1 ? Number.POSITIVE_INFINITY : piece === 0 ? remainingChars : maxChars
   }
 
   function append(part: Part, length: number): void {
     pieces.at(-1)?.push(part)
-    usedChars += length + (usedChars > 0 ? gap : 0)
+    usedChars += length + (usedChars > 0 ? separatorLength : 0)
   }
 
-  function begin(part: Part, length: number): void {
+  function beginPiece(part: Part, length: number): void {
     if (pieces.at(-1)?.length === 0) pieces.pop()
     pieces.push([part])
     usedChars = length
@@ -46,7 +46,7 @@ export function packParts(parts: readonly Part[], options: PackOptions): readonl
     const [firstFragment, ...otherFragments] = cutTextPart(part, limits, options.cutMarkdown)
     if (firstFragment?.part.content) append(firstFragment.part, firstFragment.length)
     for (const { part: nextPart, length } of otherFragments) {
-      if (nextPart.content) begin(nextPart, length)
+      if (nextPart.content) beginPiece(nextPart, length)
     }
   }
 
@@ -56,7 +56,7 @@ export function packParts(parts: readonly Part[], options: PackOptions): readonl
     const length = measure([part], limit)
     if (length === 0 || length <= limit) append(part, length)
     else if (part.kind === 'text') addText(part, limits)
-    else begin(part, length)
+    else beginPiece(part, length)
   }
   return pieces
 }

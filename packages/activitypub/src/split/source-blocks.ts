@@ -32,18 +32,22 @@ type EndFinder = (lines: readonly string[], index: number) => number
 /** The kinds of blocks, in the order in which the HTML writer tries them. */
 const kinds: readonly (readonly [kind: BlockKind, begins: RegExp, end: EndFinder])[] = [
   ['blank', /^\s*$/, (_, index) => index + 1],
-  ['fence', fencePattern, endOfFence],
+  ['fence', fencePattern, findFenceEnd],
   ['heading', headingPattern, (_, index) => index + 1],
   ['rule', rulePattern, (_, index) => index + 1],
-  ['quote', quotePattern, (lines, index) => endOfRun(lines, index, line => quotePattern.test(line))],
-  ['list', bulletPattern, endOfList],
+  ['quote', quotePattern, (lines, index) => findRunEnd(lines, index, line => quotePattern.test(line))],
+  ['list', bulletPattern, findListEnd],
 ]
 
 /** Yields the blocks of Markdown that is nested in `depth` other blocks, as they are in the source. Joined, they are the source again. */
 export function* readSourceBlocks(markdown: string, depth: number): Generator<SourceBlock> {
   const lines = readLines(markdown)
   for (let index = 0; index < lines.length; ) {
-    const [kind, , findEnd] = findKind(lines[index] ?? '', depth) ?? ['paragraph', fencePattern, endOfParagraph(depth)]
+    const [kind, , findEnd] = findKind(lines[index] ?? '', depth) ?? [
+      'paragraph',
+      fencePattern,
+      createParagraphEndFinder(depth),
+    ]
     const end = findEnd(lines, index)
     yield { kind, source: lines.slice(index, end).join('') }
     index = end
@@ -61,34 +65,34 @@ export function isParagraph(text: string): boolean {
 }
 
 function findKind(line: string, depth: number): (typeof kinds)[number] | undefined {
-  const text = withoutEnd(line)
+  const text = removeLineEnd(line)
   return depth < maxDepth ? kinds.find(([, begins]) => begins.test(text)) : undefined
 }
 
-function endOfParagraph(depth: number): EndFinder {
-  return (lines, index) => endOfRun(lines, index, line => findKind(line, depth) === undefined)
+function createParagraphEndFinder(depth: number): EndFinder {
+  return (lines, index) => findRunEnd(lines, index, line => findKind(line, depth) === undefined)
 }
 
-function endOfFence(lines: readonly string[], index: number): number {
+function findFenceEnd(lines: readonly string[], index: number): number {
   const mark = fencePattern.exec(lines[index] ?? '')?.[1] ?? ''
-  return Math.min(lines.length, endOfRun(lines, index, line => !line.trim().startsWith(mark)) + 1)
+  return Math.min(lines.length, findRunEnd(lines, index, line => !line.trim().startsWith(mark)) + 1)
 }
 
-function endOfList(lines: readonly string[], index: number): number {
+function findListEnd(lines: readonly string[], index: number): number {
   const isOrdered = isOrderedItem(lines[index] ?? '')
   const belongs = (line: string) =>
     indentedPattern.test(line) ||
     (bulletPattern.test(line) && !rulePattern.test(line) && isOrderedItem(line) === isOrdered)
-  return endOfRun(lines, index, belongs)
+  return findRunEnd(lines, index, belongs)
 }
 
 /** Finds the first line after line `index` that does not continue the block. */
-function endOfRun(lines: readonly string[], index: number, continues: (line: string) => boolean): number {
+function findRunEnd(lines: readonly string[], index: number, continues: (line: string) => boolean): number {
   let end = index + 1
-  while (end < lines.length && continues(withoutEnd(lines[end] ?? ''))) end += 1
+  while (end < lines.length && continues(removeLineEnd(lines[end] ?? ''))) end += 1
   return end
 }
 
-function withoutEnd(line: string): string {
+function removeLineEnd(line: string): string {
   return line.endsWith('\n') ? line.slice(0, -1) : line
 }

@@ -37,14 +37,14 @@ export function splitParts(parts: readonly Part[], limit: number): Pieces {
   const fits = (candidate: readonly Part[]) => countParts(candidate, maxChars) <= maxChars
   const isAcceptable = (piece: readonly Part[], index: number) =>
     index === maxPieces - 1 || piece.every(({ kind }) => kind !== 'text') || fits(piece)
-  const cutInPieces = (share: number, cut?: Cut) =>
+  const cutIntoPieces = (share: number, cut?: Cut) =>
     packParts(parts, { maxChars: Math.floor(maxChars * share), maxPieces, measure: countParts, cutMarkdown: cut })
   for (const share of limitShares) {
-    const pieces = cutInPieces(share, cutMarkdown)
+    const pieces = cutIntoPieces(share, cutMarkdown)
     if (pieces.every(isAcceptable)) return pieces
   }
   // A piece that is cut as plain text is exactly as long as its text.
-  return cutInPieces(1)
+  return cutIntoPieces(1)
 }
 
 /**

@@ -4,6 +4,6 @@
 export const maxTags = 30
 
 /** Returns the key of a tag, which is the same regardless of the case and width of its letters. */
-export function tagKey(label: string): string {
+export function toTagKey(label: string): string {
   return label.normalize('NFKC').toLowerCase()
 }

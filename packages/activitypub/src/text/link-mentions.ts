@@ -2,7 +2,7 @@
 
 import { memoize } from '@postern/limits'
 import { escapeHtml } from '@postern/message'
-import { maxTags, tagKey } from './hashtags.ts'
+import { maxTags, toTagKey } from './hashtags.ts'
 import type { MentionedPerson } from './mention.ts'
 import { renderMention } from './mention.ts'
 import { replaceMentionsAndHashtags } from './replace-mentions.ts'
@@ -42,7 +42,7 @@ function link(html: string, { mentions, tagIri }: LinkOptions): LinkedHtml {
       return mention && renderMention(mention, address.slice(1))
     },
     hashtag(label) {
-      const key = tagKey(label)
+      const key = toTagKey(label)
       if (!tags.has(key) && tags.size >= maxTags) return undefined
       if (!tags.has(key)) tags.set(key, label)
       return `<a href="${escapeHtml(tagIri(key))}" class="mention hashtag" rel="tag">#<span>${label}</span></a>`

@@ -20,6 +20,6 @@ function shortNameOf(name: string): string {
 }
 
 /** Returns the number of visible characters of the names before a text. */
-export function mentionLength(mentions: readonly Pick<MentionedPerson, 'name'>[]): number {
+export function countMentionChars(mentions: readonly Pick<MentionedPerson, 'name'>[]): number {
   return mentions.reduce((length, { name }) => length + shortNameOf(name).length + 2, 0)
 }

@@ -18,13 +18,13 @@ const textWriters: { readonly [Mime in TextPart['mime']]: (content: string) => s
 /** The writers of each kind of part. */
 const partWriters: PartWriters = {
   text: ({ mime, content }) => textWriters[mime](content),
-  link: ({ url, title, description }) => paragraph(linkTo(url, title ?? url), description),
-  file: ({ name, bytes_ref }) => paragraph(renderAttachment(name, bytes_ref)),
-  artifact: ({ name, bytes_ref }) => paragraph(renderAttachment(name, bytes_ref)),
+  link: ({ url, title, description }) => renderParagraph(renderLink(url, title ?? url), description),
+  file: ({ name, bytes_ref }) => renderParagraph(renderAttachment(name, bytes_ref)),
+  artifact: ({ name, bytes_ref }) => renderParagraph(renderAttachment(name, bytes_ref)),
   tool_call: ({ name, result, error }) =>
-    paragraph(`<code>${escapeHtml(name)}</code>`, describeCallState(result, error)),
+    renderParagraph(`<code>${escapeHtml(name)}</code>`, describeCallState(result, error)),
   policy: ({ policy }) =>
-    paragraph(escapeHtml(policy.message), undefined, renderAction(policy.url, policy.action_label)),
+    renderParagraph(escapeHtml(policy.message), undefined, renderAction(policy.url, policy.action_label)),
 }
 
 /** The text of a response without text, by its status. */
@@ -52,7 +52,7 @@ export function partsToHtmlCached({ parts, status }: PostContent): string {
 /** Writes the parts of a response as HTML. It is pure. */
 export function partsToHtml({ parts, status }: PostContent): string {
   const html = parts.map(renderPart).join('')
-  return html || paragraph(escapeHtml(placeholderByStatus[status]))
+  return html || renderParagraph(escapeHtml(placeholderByStatus[status]))
 }
 
 /** Writes an agent's description with paragraphs, and with URLs as links. It is pure. */
@@ -62,15 +62,17 @@ export function describeInHtml(description: string): string {
 
 /** Writes one part. An unknown kind has no text. */
 function renderPart(part: Part): string {
-  const write = Object.hasOwn(partWriters, part.kind) ? (partWriters[part.kind] as (part: Part) => string) : () => ''
-  return write(part)
+  const writePart = Object.hasOwn(partWriters, part.kind)
+    ? (partWriters[part.kind] as (part: Part) => string)
+    : () => ''
+  return writePart(part)
 }
 
 function plainToHtml(text: string): string {
   return text
     .trim()
     .split(/\n{2,}/)
-    .map(block => paragraph(linkUrls(block).replaceAll('\n', '<br>')))
+    .map(block => renderParagraph(linkUrls(block).replaceAll('\n', '<br>')))
     .join('')
 }
 
@@ -81,22 +83,22 @@ function linkUrls(text: string): string {
     .join('')
 }
 
-function linkUrl(match: string): string {
-  const address = trimUrl(match)
-  return linkTo(address, address) + escapeHtml(match.slice(address.length))
+function linkUrl(text: string): string {
+  const url = trimUrl(text)
+  return renderLink(url, url) + escapeHtml(text.slice(url.length))
 }
 
 /** Removes the end of a sentence from the address in it. */
-function trimUrl(address: string): string {
-  const trimmed = address.replace(/[.,;:!?*_~]{1,16}$/, '')
-  return trimmed.endsWith(')') && !trimmed.includes('(') ? trimmed.slice(0, -1) : trimmed
+function trimUrl(url: string): string {
+  const trimmedUrl = url.replace(/[.,;:!?*_~]{1,16}$/, '')
+  return trimmedUrl.endsWith(')') && !trimmedUrl.includes('(') ? trimmedUrl.slice(0, -1) : trimmedUrl
 }
 
-function paragraph(html: string, note?: string, suffix = ''): string {
+function renderParagraph(html: string, note?: string, suffix = ''): string {
   return html ? `<p>${html}${note ? `: ${escapeHtml(note)}` : ''}${suffix}</p>` : ''
 }
 
-function linkTo(url: string, label: string): string {
+function renderLink(url: string, label: string): string {
   const href = findWebUrl(url)
   return href
     ? `<a href="${escapeHtml(href)}" rel="nofollow noopener noreferrer">${escapeHtml(label)}</a>`
@@ -108,7 +110,7 @@ type BytesRef = Extract<Part, { kind: 'file' }>['bytes_ref']
 /** Writes a link to a file, or only its name if it has no public address. */
 function renderAttachment(name: string | undefined, ref: BytesRef): string {
   const label = name ?? 'Attachment'
-  return ref.kind === 'url' ? linkTo(ref.url, label) : escapeHtml(label)
+  return ref.kind === 'url' ? renderLink(ref.url, label) : escapeHtml(label)
 }
 
 function describeCallState(result: unknown, error: { readonly message: string } | undefined): string {
@@ -117,5 +119,5 @@ function describeCallState(result: unknown, error: { readonly message: string } 
 }
 
 function renderAction(url: string | undefined, label: string | undefined): string {
-  return url ? ` ${linkTo(url, label ?? url)}` : ''
+  return url ? ` ${renderLink(url, label ?? url)}` : ''
 }

@@ -34,17 +34,17 @@ export function selectMentions(
   { callable = 0 }: Pick<Rendering, 'callable'>,
   { ownAddresses, author }: ReachedPeople,
 ): ChosenMentions {
-  const excluded = [author, ...ownAddresses]
-  const chosen = normalizeMentions(mentions, excluded)
+  const excludedNames = [author, ...ownAddresses]
+  const chosen = normalizeMentions(mentions, excludedNames)
   const remainingMentions = Math.max(0, callable - chosen.length)
   if (remainingMentions === 0) return { chosen, named: [] }
-  const hosts = new Set(ownAddresses.map(hostOfName))
+  const ownHosts = new Set(ownAddresses.map(hostOfName))
   if (textMentions?.length === 0) return { chosen, named: [] }
   const allowedNames = textMentions && new Set(textMentions)
   const peerNames = readTextReferences(parts).mentions.filter(
-    name => !hosts.has(hostOfName(name)) && allowedNames?.has(name) !== false,
+    name => !ownHosts.has(hostOfName(name)) && allowedNames?.has(name) !== false,
   )
-  return { chosen, named: normalizeMentions(peerNames, [...excluded, ...chosen]).slice(0, remainingMentions) }
+  return { chosen, named: normalizeMentions(peerNames, [...excludedNames, ...chosen]).slice(0, remainingMentions) }
 }
 
 /** Returns the host of `@user@host`. */
@@ -60,12 +60,12 @@ export function listOwnAddresses(agent: string, address: string, origin: string)
 /** Returns the mentioned people once each, without those whom the response reaches anyway. */
 export function normalizeMentions(
   mentions: readonly string[] = [],
-  excluded: readonly (string | undefined)[] = [],
+  excludedNames: readonly (string | undefined)[] = [],
 ): readonly string[] {
   const addresses = mentions.map(
     mention => normalizeAddress(mention) ?? `@${mention.replace(/^(acct:)?@?/i, '').toLowerCase()}`,
   )
-  return [...new Set(addresses)].filter(mention => !excluded.includes(mention)).slice(0, maxMentions)
+  return [...new Set(addresses)].filter(mention => !excludedNames.includes(mention)).slice(0, maxMentions)
 }
 
 /**

@@ -1,7 +1,7 @@
 // Lists the mentions and hashtags in the text of a response.
 import { memoize } from '@postern/limits'
 import type { Part } from '@postern/message'
-import { maxTags, tagKey } from './hashtags.ts'
+import { maxTags, toTagKey } from './hashtags.ts'
 import { partsToHtmlCached } from './post-html.ts'
 import { replaceMentionsAndHashtags } from './replace-mentions.ts'
 
@@ -31,7 +31,7 @@ function collectReferences(html: string): TextReferences {
   replaceMentionsAndHashtags(html, {
     mention: address => void mentions.add(address),
     hashtag: label => {
-      const key = tagKey(label)
+      const key = toTagKey(label)
       if (!hashtags.has(key) && hashtags.size < maxTags) hashtags.set(key, label)
       return undefined
     },

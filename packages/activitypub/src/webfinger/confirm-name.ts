@@ -33,11 +33,11 @@ export async function confirmName(
   webFinger.limitRequest(host, confirmedAddress.domain)
   const domainResponse = await webFinger.find(confirmedAddress)
   const repeatedAddress = parseIfAddress(domainResponse.subject ?? '')
-  const isSame =
+  const isConfirmed =
     domainResponse.actor === id &&
     repeatedAddress?.local === confirmedAddress.local &&
     repeatedAddress.domain === confirmedAddress.domain
-  return isSame ? { address: formatAddress(confirmedAddress) } : unconfirmed
+  return isConfirmed ? { address: formatAddress(confirmedAddress) } : unconfirmed
 }
 
 /** Returns no name after a failure of the peer: a peer that does not answer, or answers nonsense, confirms nothing. */

@@ -71,7 +71,7 @@ export function createWebFinger({ fetch, now, isBlockedUrl }: WebFingerDeps) {
     const type = parseMediaType(response.headers.get('content-type') ?? '')?.type
     if (response.status !== 200 || !jrdTypes.has(type))
       throw new Undeliverable('Cannot look up address: it is not known')
-    return readDescriptor(parseBoundedJson(response.body, { maxDepth: 8, what: 'JRD' }))
+    return readDescriptor(parseBoundedJson(response.body, { maxDepth: 8, label: 'JRD' }))
   }
 
   return { find, limitRequest }

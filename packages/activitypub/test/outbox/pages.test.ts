@@ -162,7 +162,7 @@ test('a non-public post has no page, neither for strangers nor for its recipient
 test('a deleted post answers 410 for browsers too', async () => {
   const { path } = await converse(stage.alice)
   const post = path.split('/').at(-1) ?? ''
-  const planned = { kind: 'delete', response: post, planned: { deliveries: [] } } as const
+  const planned = { kind: 'delete', response: post, deliveryPlan: { deliveries: [] } } as const
   await stage.gateway.store.act([planned], 'c')
   expect(await open(path)).toMatchObject({ status: 410 })
   expect(await open(path, activityType)).toMatchObject({ status: 410 })

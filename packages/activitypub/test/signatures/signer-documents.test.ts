@@ -36,7 +36,7 @@ function post(author: PeerAccount, options: PostActivityOptions = {}) {
 }
 
 /** Returns the kinds of requests for the actor since `forget`: signed or open. */
-function askedFor({ id }: PeerAccount) {
+function listRequestKinds({ id }: PeerAccount) {
   const path = new URL(id).pathname
   return stage.peer.requests.filter(request => request.path === path).map(each => (isSigned(each) ? 'signed' : 'open'))
 }
@@ -51,20 +51,20 @@ describe('a host that shows its actors without signatures', () => {
   test('shows the first one to our signature too, and needs no signature for the others for a day', async () => {
     const [ann, bea, cleo] = [settle('ann'), settle('bea'), settle('cleo')]
     expect(await post(ann)).toMatchObject({ status: 202 })
-    expect(askedFor(ann)).toEqual(['open', 'signed'])
+    expect(listRequestKinds(ann)).toEqual(['open', 'signed'])
     expect(await post(bea)).toMatchObject({ status: 202 })
-    expect(askedFor(bea)).toEqual(['open'])
+    expect(listRequestKinds(bea)).toEqual(['open'])
     stage.gateway.system.advance(dayMs)
     expect(await post(cleo)).toMatchObject({ status: 202 })
-    expect(askedFor(cleo)).toEqual(['open', 'signed'])
+    expect(listRequestKinds(cleo)).toEqual(['open', 'signed'])
   })
 
   test('causes no signed request for a forged actor', async () => {
     const ann = settle('ann')
     expect(await post(ann, { key: stage.mallory.key })).toMatchObject(refused)
-    expect(askedFor(ann)).toEqual(['open'])
+    expect(listRequestKinds(ann)).toEqual(['open'])
     expect(await post(ann)).toMatchObject({ status: 202 })
-    expect(askedFor(ann)).toEqual(['open', 'signed'])
+    expect(listRequestKinds(ann)).toEqual(['open', 'signed'])
   })
 
   test('may list a new key, which causes one more fetch of an actor that a forger named', async () => {
@@ -74,7 +74,7 @@ describe('a host that shows its actors without signatures', () => {
     const key = stage.mallory.key
     const renewed = settlePerson(stage.peer, 'ann@good.test', { key })
     expect(await post(renewed)).toMatchObject({ status: 202 })
-    expect(askedFor(ann)).toEqual(['open', 'signed'])
+    expect(listRequestKinds(ann)).toEqual(['open', 'signed'])
   })
 
   test('causes few signed requests for forged actors that do not exist', async () => {
@@ -102,7 +102,7 @@ describe('a host that shows its actors without signatures', () => {
       body: isSigned(request) ? document : { ...document, ...less },
     }))
     expect(await post(bea)).toMatchObject({ status: 202 })
-    expect(askedFor(bea)).toEqual(['open', 'signed'])
+    expect(listRequestKinds(bea)).toEqual(['open', 'signed'])
     expect(await nameOf()).toBe('The bea')
   })
 
@@ -123,12 +123,12 @@ describe('a host that requires signatures', () => {
       settle('cleo', strict(status)),
     ]
     expect(await post(ann)).toMatchObject({ status: 202 })
-    expect(askedFor(ann)).toEqual(['open', 'signed'])
+    expect(listRequestKinds(ann)).toEqual(['open', 'signed'])
     expect(await post(bea)).toMatchObject({ status: 202 })
-    expect(askedFor(bea)).toEqual(['signed'])
+    expect(listRequestKinds(bea)).toEqual(['signed'])
     stage.gateway.system.advance(dayMs)
     expect(await post(cleo)).toMatchObject({ status: 202 })
-    expect(askedFor(cleo)).toEqual(['open', 'signed'])
+    expect(listRequestKinds(cleo)).toEqual(['open', 'signed'])
   })
 
   test.each([
@@ -145,18 +145,18 @@ describe('a host that requires signatures', () => {
     const hide = (request: PeerRequest, document: object) => (isSigned(request) ? { body: document } : show(document))
     const [ann, bea] = [settle('ann', hide), settle('bea', hide)]
     expect(await post(ann)).toMatchObject({ status: 202 })
-    expect(askedFor(ann)).toEqual(['open', 'signed'])
+    expect(listRequestKinds(ann)).toEqual(['open', 'signed'])
     expect(await nameOf()).toBe('The ann')
     expect(await post(bea)).toMatchObject({ status: 202 })
-    expect(askedFor(bea)).toEqual(['signed'])
+    expect(listRequestKinds(bea)).toEqual(['signed'])
   })
 
   test('that refuses our signature too gets one request in each scheme', async () => {
     const [ann, bea] = [settle('ann', () => ({ status: 401 })), settle('bea', () => ({ status: 401 }))]
     expect(await post(ann)).toMatchObject(putOff)
-    expect(askedFor(ann)).toEqual(['open', 'signed', 'signed'])
+    expect(listRequestKinds(ann)).toEqual(['open', 'signed', 'signed'])
     expect(await post(bea)).toMatchObject(putOff)
-    expect(askedFor(bea)).toEqual(['signed', 'signed'])
+    expect(listRequestKinds(bea)).toEqual(['signed', 'signed'])
     stage.peer.forget()
     expect(await post(ann)).toMatchObject(putOff)
     expect(stage.peer.requests).toEqual([])
@@ -166,12 +166,12 @@ describe('a host that requires signatures', () => {
     await post(settle('ann'))
     const bea = settle('bea', strict(401))
     expect(await post(bea)).toMatchObject({ status: 202 })
-    expect(askedFor(bea)).toEqual(['open', 'signed'])
+    expect(listRequestKinds(bea)).toEqual(['open', 'signed'])
     stage.gateway.system.advance(dayMs)
     await post(settle('cleo'))
     const dora = settle('dora')
     expect(await post(dora)).toMatchObject({ status: 202 })
-    expect(askedFor(dora)).toEqual(['open'])
+    expect(listRequestKinds(dora)).toEqual(['open'])
   })
 })
 

@@ -7,21 +7,21 @@ import type { AgentFileDeps } from '../kind/agent-files.ts'
 import { AgentFileFetcher } from '../kind/agent-files.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 
-const secret = z.string().min(1)
+const secretSchema = z.string().min(1)
 
 /** The options of a call: streaming, and the credentials for the peer. Without credentials, the gateway sends its own token. */
 const callShape = {
   /** True if the answer arrives piece by piece from a peer that can stream. */
   stream: z.boolean().default(true),
   /** A bearer token that the peer gave. */
-  token: secret.optional(),
+  token: secretSchema.optional(),
   /** A key that the peer gave. */
   api_key: z
     .strictObject({
       /** Header that carries the key. */
       header: z.string().regex(/^[a-z0-9-]{1,64}$/i, 'must be the name of a header'),
       /** The key itself. */
-      key: secret,
+      key: secretSchema,
     })
     .optional(),
   /** Client credentials (OAuth 2.0), for the token endpoint that the peer's card names. */
@@ -30,7 +30,7 @@ const callShape = {
       /** Id of the client. */
       client_id: z.string().min(1),
       /** Secret of the client. */
-      client_secret: secret,
+      client_secret: secretSchema,
       /** Scopes to ask for; default: those that the endpoint gives. */
       scopes: z
         .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, 'must be the name of a scope (RFC 6749 §3.3)'))
@@ -67,8 +67,8 @@ export const a2aKind = defineAgentKind({
     const peer = { withinMs: timeoutMs, streams: stream, token, api_key, oauth2 }
     if (card === undefined) return { agent: createA2aAgent(address ?? '', peer) }
     const fetch = system.fetchFor(new URL(card).origin)
-    const files = { url: card, fetch, timeoutMs, now: () => system.now() }
-    return { agent: createA2aAgent(card, peer, files) }
+    const fileDeps = { url: card, fetch, timeoutMs, now: () => system.now() }
+    return { agent: createA2aAgent(card, peer, fileDeps) }
   },
 })
 
@@ -83,7 +83,7 @@ const unreachable = 'The agent that should answer cannot be reached at the momen
  * Returns an agent that maps each local thread to one context at the remote agent. An answer to a question of the remote agent continues the task
  * of that question. `files` fetches from the remote agent's origin; absent if the operator has not named that origin.
  */
-function createA2aAgent(target: string, peer: PeerOptions, files?: AgentFileDeps): Agent {
+function createA2aAgent(target: string, peer: PeerOptions, fileDeps?: AgentFileDeps): Agent {
   return {
     async *handle(message, context) {
       const { parts, phase_id: phaseId, previous_phase_id: previousPhaseId } = message
@@ -91,8 +91,8 @@ function createA2aAgent(target: string, peer: PeerOptions, files?: AgentFileDeps
       const { partialAnswers, answerPromise } = streamPartialAnswers(onPiece =>
         context.call(target, parts, { ...continuation, phaseId, previousPhaseId, peer, onPiece }),
       )
-      const ownFiles = files && new AgentFileFetcher(files, context, message)
-      for await (const piece of partialAnswers) yield { parts: (await ownFiles?.attachToParts(piece)) ?? [...piece] }
+      const fileFetcher = fileDeps && new AgentFileFetcher(fileDeps, context, message)
+      for await (const piece of partialAnswers) yield { parts: (await fileFetcher?.attachToParts(piece)) ?? [...piece] }
       const answer = await answerPromise.catch(error => {
         if (!(error instanceof Unavailable) || context.signal.aborted) throw error
         context.log.warn({ err: error, peer: target }, 'the agent elsewhere cannot be reached')
@@ -104,7 +104,7 @@ function createA2aAgent(target: string, peer: PeerOptions, files?: AgentFileDeps
       context.state.set(continueFrom(answer))
       const { status, rest: remainingParts = answer.parts } = answer
       if (status !== 'completed' || remainingParts.length > 0)
-        yield { parts: (await ownFiles?.attachToParts(remainingParts)) ?? [...remainingParts], status }
+        yield { parts: (await fileFetcher?.attachToParts(remainingParts)) ?? [...remainingParts], status }
     },
   }
 }

@@ -8,7 +8,7 @@ import { findStepRecorder, isAnswerSentWhole, taskCanceledFlag } from '@postern/
 import type { z } from 'zod'
 import { readEventData } from '../completion/event-data.ts'
 import { setPersonState } from '../kind/person-data.ts'
-import { throwIfTemporary } from '../kind/temporary-status.ts'
+import { throwIfTransient } from '../kind/transient-status.ts'
 import type { ReasoningHabit } from '../speech/reasoning-habit.ts'
 import { pickChatState } from './chat-state.ts'
 import type { aguiAgentSchema } from './config.ts'
@@ -111,7 +111,9 @@ async function* resumeRun(
     context.log.warn({ err: error }, 'an AG-UI server failed at the answer to its question')
     const { interrupts: _, question: _asked, hasAskedAgain, ...otherMembers } = storedRun
     const isLast = isOver || hasAskedAgain || answeredInterrupts.some(({ answer }) => answer?.status === 'cancelled')
-    const [first, ...remaining] = isLast ? [] : answeredInterrupts.map(({ answer: __, ...open }) => open)
+    const [first, ...remaining] = isLast
+      ? []
+      : answeredInterrupts.map(({ answer: __, ...openInterrupt }) => openInterrupt)
     const repeatedQuestion = first && {
       interrupts: [first, ...remaining],
       question: context.responseId,
@@ -133,8 +135,8 @@ async function* runAgent(
   answeredInterrupts: readonly OpenInterrupt[],
   { server, context, storedRun, isOver = false }: Conversation,
 ): AsyncGenerator<AgentChunk, void, undefined> {
-  const reading = { reasoningHabit: server.reasoningHabit, waitsForEnd: isAnswerSentWhole(context) }
-  const run = new RunProgress(storedRun.state, reading, {
+  const textOptions = { reasoningHabit: server.reasoningHabit, waitsForEnd: isAnswerSentWhole(context) }
+  const run = new RunProgress(storedRun.state, textOptions, {
     now: server.now,
     recorder: findStepRecorder(context),
   })
@@ -203,7 +205,7 @@ async function postRun(
     idleMs: timeoutMs,
     maxBytes: maxRunBytes,
   })
-  throwIfTemporary({ serverName: 'AG-UI server', url: config.url }, answer, now())
+  throwIfTransient({ serverName: 'AG-UI server', url: config.url }, answer, now())
   if (answer.status !== 200)
     throw new Error(`The AG-UI server answered ${nameStatus(config.url, answer)}; check "url" and "api_key"`)
   const { type } = parseMediaType(answer.headers.get('content-type')) ?? {}

@@ -92,7 +92,7 @@ function renderNewMessages({ id, merged = [], parts }: NormalizedMessage): reado
 function renderTurn(turn: HistoricalMessage, answers: NonNullable<StoredRunState['answers']>): readonly RunMessage[] {
   return listMessagesOfTurn(turn).flatMap(message => {
     const name = turn.writers && turn.role === 'user' ? { name: message.sender.address } : {}
-    return renderHistoricalMessage(message, answers).map(rendered => ({ ...rendered, ...name }))
+    return renderHistoricalMessage(message, answers).map(renderedMessage => ({ ...renderedMessage, ...name }))
   })
 }
 
@@ -102,8 +102,8 @@ function renderHistoricalMessage(
 ): readonly RunMessage[] {
   const content = renderParts(parts)
   if (content === '') return []
-  const ownId = role === 'assistant' && Object.hasOwn(answers, id) ? answers[id] : undefined
-  return [ownId === undefined ? renderMessage(id, role, content) : { id: ownId, role, content }]
+  const serverId = role === 'assistant' && Object.hasOwn(answers, id) ? answers[id] : undefined
+  return [serverId === undefined ? renderMessage(id, role, content) : { id: serverId, role, content }]
 }
 
 interface RunMessage {

@@ -119,7 +119,7 @@ async function settleCall(
   run: Parameters<Approvals['settle']>[1],
   { actions, owner }: OpenApprovals,
 ): ReturnType<Approvals['settle']> {
-  if (resolver === timeoutMethod) await actions.lapse(owner, action_id)
+  if (resolver === timeoutMethod) await actions.expireNow(owner, action_id)
   if (status !== 'pending' || resolver === timeoutMethod) return toOutcome(await actions.get(owner, action_id))
   let outcome: ToolOutcome | undefined
   const decision = isGranted ? 'accepted' : 'rejected'
@@ -150,7 +150,7 @@ async function describeState(
   }
 }
 
-const ends: Readonly<Record<PendingAction['status'], (action: PendingAction) => ToolOutcome>> = {
+const outcomeReaders: Readonly<Record<PendingAction['status'], (action: PendingAction) => ToolOutcome>> = {
   pending: () => ({ error: { message: 'It still waits to be allowed.' } }),
   accepted: readResult,
   rejected: ({ metadata }) => ({ error: { message: metadata.remembered ? refusedForGood : refusedCall } }),
@@ -159,7 +159,7 @@ const ends: Readonly<Record<PendingAction['status'], (action: PendingAction) => 
 }
 
 function toOutcome(action: PendingAction | undefined): ToolOutcome {
-  return action ? ends[action.status](action) : { error: { message: interruptedMessage } }
+  return action ? outcomeReaders[action.status](action) : { error: { message: interruptedMessage } }
 }
 
 function readResult({ resolution_result: result }: PendingAction): ToolOutcome {

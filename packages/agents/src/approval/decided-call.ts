@@ -60,10 +60,10 @@ export async function findDecidedRun(
   call: WaitingCall,
   { approvals, context }: { readonly approvals: Approvals; readonly context: ToolTurnContext },
 ): Promise<((context: ToolTurnContext) => Promise<ToolOutcome>) | undefined> {
-  const remembered = await approvals.findRemembered(call, context)
-  if (!remembered) return undefined
+  const rememberedCall = await approvals.findRemembered(call, context)
+  if (!rememberedCall) return undefined
   return async toolContext => {
-    const outcome = await approvals.settle(remembered, args => runTool(tool, args, toolContext))
+    const outcome = await approvals.settle(rememberedCall, args => runTool(tool, args, toolContext))
     toolContext.signal.throwIfAborted()
     return outcome
   }

@@ -65,7 +65,7 @@ export interface Approvals {
    * Returns the result of a decided call. It calls `run` only for a granted call, and at most once even if the turn is retried, because the start
    * is stored first. If a turn dies during the run, the call is not repeated.
    */
-  settle(ruled: RuledCall, run: (args: Json) => Promise<ToolOutcome>): Promise<ToolOutcome>
+  settle(ruledCall: RuledCall, run: (args: Json) => Promise<ToolOutcome>): Promise<ToolOutcome>
   /** Describes the state of a call for a model that continues without a decision. */
   describe(policy: Policy): Promise<ApprovalCallFacts | undefined>
 }

@@ -59,15 +59,22 @@ export interface Chunk {
   readonly refusal: string
   readonly calls: readonly CallDelta[]
   /** The model's reason for stopping; undefined while it continues. */
-  readonly finish: string | undefined
+  readonly finishReason: string | undefined
   /** The cost of the whole answer so far. */
   readonly usage: TokenUsage | undefined
 }
 
-const emptyChunk: Chunk = { content: '', reasoning: '', refusal: '', calls: [], finish: undefined, usage: undefined }
+const emptyChunk: Chunk = {
+  content: '',
+  reasoning: '',
+  refusal: '',
+  calls: [],
+  finishReason: undefined,
+  usage: undefined,
+}
 
 /** The chunk for the end marker of a stream, which carries no reason. */
-export const streamEnd: Chunk = { ...emptyChunk, finish: 'stop' }
+export const streamEnd: Chunk = { ...emptyChunk, finishReason: 'stop' }
 
 /** Reads one event of a stream, or one whole answer. @throws Error, Unavailable */
 export function readChunk(data: string): Chunk {
@@ -84,7 +91,7 @@ export function readChunk(data: string): Chunk {
     reasoning: reasoningFields.reasoning_content ?? reasoningFields.reasoning ?? reasoningFields.thinking ?? '',
     refusal: refusal ?? '',
     calls: tool_calls ?? [],
-    finish: choice?.finish_reason || undefined,
+    finishReason: choice?.finish_reason || undefined,
     usage: readUsage(usage) ?? readUsage(choice?.usage) ?? readUsage(x_groq?.usage),
   }
 }
@@ -200,7 +207,7 @@ export async function* waitForCost(
     for await (const chunk of chunks) {
       if (!hasEnded) {
         yield chunk
-        hasEnded = chunk.finish !== undefined
+        hasEnded = chunk.finishReason !== undefined
         if (hasEnded) startUsageTimeout()
       } else if (chunk.usage) yield { ...emptyChunk, usage: chunk.usage }
       if (hasEnded && (!reportsUsage || chunk.usage || chunk === streamEnd)) break

@@ -3,7 +3,7 @@
 import { parseMediaType } from '@postern/http'
 import type { OpenStream, StreamAnswer, System } from '@postern/message'
 import { parseIfJson, toWellFormed, Unavailable } from '@postern/message'
-import { throwIfTemporary } from '../kind/temporary-status.ts'
+import { throwIfTransient } from '../kind/transient-status.ts'
 import type { ReasoningHabit } from '../speech/reasoning-habit.ts'
 import type { Chunk } from './chunk.ts'
 import { readChunk, streamEnd, waitForCost } from './chunk.ts'
@@ -141,7 +141,7 @@ async function* readStream(body: StreamAnswer['body']): AsyncGenerator<Chunk, vo
 
 async function* readWhole(body: StreamAnswer['body']): AsyncGenerator<Chunk, void, undefined> {
   const chunk = readChunk(await readText(body, maxAnswerBytes))
-  yield { ...chunk, finish: chunk.finish ?? 'stop' }
+  yield { ...chunk, finishReason: chunk.finishReason ?? 'stop' }
 }
 
 /** Reads the error that the server reports. A refusal by a content filter counts as a complete answer. */
@@ -149,9 +149,9 @@ async function readFailure(
   answer: StreamAnswer,
   { url, system }: Pick<ModelEndpoint, 'url' | 'system'>,
 ): Promise<Chunk> {
-  throwIfTemporary({ serverName: 'model', url }, answer, system.now())
+  throwIfTransient({ serverName: 'model', url }, answer, system.now())
   const error = findModelError(parseIfJson(await readComplaint(answer.body)))
-  if (isContentRefused(error)) return { ...streamEnd, finish: 'content_filter' }
+  if (isContentRefused(error)) return { ...streamEnd, finishReason: 'content_filter' }
   throw toStatusError(url, answer, error)
 }
 

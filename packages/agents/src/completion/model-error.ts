@@ -5,7 +5,7 @@ import { nameStatus } from '@postern/http'
 import type { StreamAnswer } from '@postern/message'
 import { parseIfJson, Unavailable } from '@postern/message'
 import { z } from 'zod'
-import { isPassingStatus } from '../kind/temporary-status.ts'
+import { isTransientStatus } from '../kind/transient-status.ts'
 
 const modelErrorSchema = z.object({
   code: z.union([z.string(), z.number()]).nullish(),
@@ -23,7 +23,7 @@ const errorDocumentSchema = z.union([
 type ModelError = z.output<typeof modelErrorSchema>
 
 /** The error codes and types of transient failures. A stream reports errors by these codes, because its HTTP status has already been sent. */
-const passingCodes: ReadonlySet<string> = new Set([
+const transientCodes: ReadonlySet<string> = new Set([
   'rate_limit_exceeded',
   'rate_limit_error',
   'server_error',
@@ -54,11 +54,11 @@ export function isContentRefused(error: ModelError | undefined): boolean {
 /** Converts an error inside a stream to an exception, which is Unavailable if the failure may be transient. */
 export function toStreamError(error: ModelError): Error {
   const { code, type } = error
-  const isPassing = [code, type].some(word =>
-    /^\d{3}$/.test(String(word)) ? isPassingStatus(Number(word)) : passingCodes.has(String(word).toLowerCase()),
+  const isTransient = [code, type].some(word =>
+    /^\d{3}$/.test(String(word)) ? isTransientStatus(Number(word)) : transientCodes.has(String(word).toLowerCase()),
   )
   const text = `The model broke off: ${describeError(error)}`
-  return isPassing ? new Unavailable(text) : new Error(text, { cause: quoteError(error) })
+  return isTransient ? new Unavailable(text) : new Error(text, { cause: quoteError(error) })
 }
 
 /** Converts a status of a permanent failure to an error. */
@@ -94,7 +94,7 @@ export interface UsageRequest {
 }
 
 /** Older versions of Azure and vLLM, and strict proxies, answer with 400, and Mistral answers with 422 (openai/openai-agents-python#442). */
-const refusals: ReadonlySet<number> = new Set([400, 422])
+const refusalStatuses: ReadonlySet<number> = new Set([400, 422])
 
 /** Creates the policy for one model. `asks` is true if requests need `stream_options` for a stream to report usage; whole answers contain it anyway. */
 export function createUsageRequest({ isEnabled, asks }: { isEnabled: boolean; asks: boolean }): UsageRequest {
@@ -105,12 +105,12 @@ export function createUsageRequest({ isEnabled, asks }: { isEnabled: boolean; as
       if (state === 'refused') return send({})
       const answer = await send({ stream_options: { include_usage: true } })
       if (answer.status === 200) state = 'accepted'
-      if (!refusals.has(answer.status)) return answer
+      if (!refusalStatuses.has(answer.status)) return answer
       const complaint = await readText(answer.body)
       // A server that accepted these members before refuses for another reason, and so does a content filter.
-      const isOther = state !== 'unknown' || isContentRefused(findModelError(parseIfJson(complaint)))
-      const isNamed = /stream_options|include_usage/.test(complaint)
-      if (isOther && !isNamed) return { ...answer, body: repeat(complaint) }
+      const hasOtherReason = state !== 'unknown' || isContentRefused(findModelError(parseIfJson(complaint)))
+      const namesStreamOptions = /stream_options|include_usage/.test(complaint)
+      if (hasOtherReason && !namesStreamOptions) return { ...answer, body: repeat(complaint) }
       const retryAnswer = await send({})
       if (retryAnswer.status === 200) state = 'refused'
       return retryAnswer

@@ -2,9 +2,9 @@
 import type { AgentCardDetails } from '@postern/pipeline'
 import { z } from 'zod'
 
-const webAddress = z.url({ protocol: /^https?$/, error: 'must be a web address' }).max(2_000)
-const line = (maxChars: number) => z.string().trim().min(1).max(maxChars)
-const mediaTypes = z.array(z.string().regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+$/, 'must be a media type')).min(1)
+const webAddressSchema = z.url({ protocol: /^https?$/, error: 'must be a web address' }).max(2_000)
+const createLineSchema = (maxChars: number) => z.string().trim().min(1).max(maxChars)
+const mediaTypesSchema = z.array(z.string().regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+$/, 'must be a media type')).min(1)
 
 export const cardConfigSchema = z.strictObject({
   /** Abilities of the agent; default: one skill, a conversation. */
@@ -12,19 +12,19 @@ export const cardConfigSchema = z.strictObject({
     .array(
       z.strictObject({
         /** Id of the skill, unique in the card. */
-        id: line(200),
+        id: createLineSchema(200),
         /** Name of the skill. */
-        name: line(200),
+        name: createLineSchema(200),
         /** Description of the skill, for people and agents. */
-        description: line(2_000),
+        description: createLineSchema(2_000),
         /** Words by which agents find the skill. */
-        tags: z.array(line(100)).min(1).max(50),
+        tags: z.array(createLineSchema(100)).min(1).max(50),
         /** Examples of requests for the skill. */
-        examples: z.array(line(2_000)).min(1).max(20).optional(),
+        examples: z.array(createLineSchema(2_000)).min(1).max(20).optional(),
         /** Media types that it takes; default: `a2a.input_modes`. */
-        input_modes: mediaTypes.optional(),
+        input_modes: mediaTypesSchema.optional(),
         /** Media types that it answers with; default: `a2a.output_modes`. */
-        output_modes: mediaTypes.optional(),
+        output_modes: mediaTypesSchema.optional(),
       }),
     )
     .min(1)
@@ -35,15 +35,15 @@ export const cardConfigSchema = z.strictObject({
   provider: z
     .strictObject({
       /** Name of the organization. */
-      organization: line(200),
+      organization: createLineSchema(200),
       /** Website of the organization. */
-      url: webAddress,
+      url: webAddressSchema,
     })
     .optional(),
   /** Address of the agent's documentation. */
-  documentation_url: webAddress.optional(),
+  documentation_url: webAddressSchema.optional(),
   /** Picture of the agent; default: `icon`. */
-  icon_url: webAddress.optional(),
+  icon_url: webAddressSchema.optional(),
   /** Extensions of A2A that the agent itself understands. */
   extensions: z
     .array(
@@ -54,7 +54,7 @@ export const cardConfigSchema = z.strictObject({
           .regex(/^[a-z][a-z0-9+.-]*:[^\s,]+$/i, 'must be a URI')
           .max(500),
         /** Description of its use by the agent. */
-        description: line(2_000).optional(),
+        description: createLineSchema(2_000).optional(),
         /** Callers have to activate it. */
         required: z.boolean().default(false),
       }),

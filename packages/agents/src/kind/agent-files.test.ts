@@ -44,7 +44,7 @@ async function openServer(reply: (origin: string) => object, files: Readonly<Rec
 const fileAt = (url: string, overrides: object = {}) =>
   ({ kind: 'file', bytes_ref: { kind: 'url', url }, ...overrides }) as Part
 
-async function askWebhook(
+async function callWebhook(
   reply: (origin: string) => object,
   files: Readonly<Record<string, File>> = { '/plans.pdf': servePdf },
 ) {
@@ -58,7 +58,7 @@ const attached = { kind: 'inline', data_base64: bytes.toString('base64') }
 
 describe('a file at the own origin of an agent', () => {
   test('arrives with the answer, with the name and type in its URL', async () => {
-    const { answer, fetched } = await askWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }))
+    const { answer, fetched } = await callWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }))
     expect(answer?.parts).toEqual([
       { kind: 'file', name: 'plans.pdf', mime: 'application/pdf', size: bytes.length, bytes_ref: attached },
     ])
@@ -88,7 +88,7 @@ describe('a file at the own origin of an agent', () => {
       size: 1,
     }
     const path = '/a%20b%FF.pdf'
-    const { answer } = await askWebhook(
+    const { answer } = await callWebhook(
       origin => ({ parts: [{ ...fileAt(`${origin}/plans.pdf`), ...ownArtifact }, fileAt(`${origin}${path}`)] }),
       { '/plans.pdf': servePdf, [path]: servePdf },
     )
@@ -99,7 +99,7 @@ describe('a file at the own origin of an agent', () => {
   })
 
   test('arrives with posts and edits too', async () => {
-    const { answer } = await askWebhook(origin => {
+    const { answer } = await callWebhook(origin => {
       const parts = [fileAt(`${origin}/plans.pdf`)]
       return { text: 'Done.', acts: [{ act: 'post', parts }, { act: 'edit', response: 'r1', parts }, { act: 'like' }] }
     })
@@ -108,7 +108,7 @@ describe('a file at the own origin of an agent', () => {
   })
 
   test('stays a link if it is elsewhere or a stranger chose it', async () => {
-    const { answer, fetched, origin } = await askWebhook(origin => ({
+    const { answer, fetched, origin } = await callWebhook(origin => ({
       parts: [
         fileAt('https://files.test/plans.pdf'),
         { kind: 'file', bytes_ref: { kind: 'url', url: `${origin}/plans.pdf`, foreign: true } },
@@ -134,7 +134,7 @@ describe('a file at the own origin of an agent', () => {
       /Cannot fetch: answer is too large: more than 26214400 bytes$/,
     ],
   ])('fails its turn if %s', async (_what, file, problem) => {
-    const pendingAnswer = askWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }), { '/plans.pdf': file })
+    const pendingAnswer = callWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }), { '/plans.pdf': file })
     await expect(pendingAnswer).rejects.toThrow(Undeliverable)
     await expect(pendingAnswer).rejects.toThrow(/^Cannot attach the file "plans\.pdf": /)
     await expect(pendingAnswer).rejects.toThrow(problem)
@@ -143,16 +143,16 @@ describe('a file at the own origin of an agent', () => {
   test('fails its turn if there are too many files or bytes', async () => {
     const half: File = (_, response) => response.writeHead(200).end(Buffer.alloc(maxBytes / 2 + 1))
     const parts = (count: number) => (origin: string) => ({ parts: Array(count).fill(fileAt(`${origin}/half`)) })
-    await expect(askWebhook(parts(2), { '/half': half })).rejects.toThrow(
+    await expect(callWebhook(parts(2), { '/half': half })).rejects.toThrow(
       'the files of the answer have 26214402 bytes, more than 26214400',
     )
     const none: File = (_, response) => response.writeHead(200).end()
-    await expect(askWebhook(parts(17), { '/half': none })).rejects.toThrow('the answer has more than 16 files')
+    await expect(callWebhook(parts(17), { '/half': none })).rejects.toThrow('the answer has more than 16 files')
   })
 
   test('postpones its turn if its server is unreachable', async () => {
     const busy: File = (_, response) => response.writeHead(503, { 'retry-after': '7' }).end()
-    const pendingAnswer = askWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }), { '/plans.pdf': busy })
+    const pendingAnswer = callWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }), { '/plans.pdf': busy })
     await expect(pendingAnswer).rejects.toThrow(Unavailable)
     await expect(pendingAnswer).rejects.toMatchObject({
       message: expect.stringMatching(/^The server of the file "plans\.pdf" answered 503 at http:\S+$/),

@@ -4,7 +4,7 @@ import { checkFetchUrl, nameStatus, parseMediaType } from '@postern/http'
 import type { ArtifactPart, FilePart, GuardedFetch, NormalizedMessage, Part, PartialResponse } from '@postern/message'
 import { isFilePart, Undeliverable } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
-import { throwIfTemporary } from './temporary-status.ts'
+import { throwIfTransient } from './transient-status.ts'
 
 /** The maximum number of files of one answer, and the maximum size of all of them, bytes. */
 const maxFiles = 16
@@ -32,13 +32,13 @@ export class AgentFileFetcher {
   /** Needs the message that the agent answers. An agent that repeats a peer's address may lose the mark of it. */
   constructor(
     deps: AgentFileDeps,
-    turn: Pick<AgentContext, 'signal' | 'log'>,
+    context: Pick<AgentContext, 'signal' | 'log'>,
     { parts, history = [] }: Pick<NormalizedMessage, 'parts' | 'history'>,
   ) {
     this.#deps = deps
-    this.#foreignUrls = new Set([parts, ...history.map(turn => turn.parts)].flatMap(listForeign))
+    this.#foreignUrls = new Set([parts, ...history.map(turn => turn.parts)].flatMap(listForeignUrls))
     this.#origin = new URL(deps.url).origin
-    this.#context = turn
+    this.#context = context
   }
 
   /** Returns a piece of the answer with the bytes of its files. @throws Unavailable @throws Undeliverable naming the size and the limit */
@@ -89,7 +89,7 @@ export class AgentFileFetcher {
     }
   }
 
-  async #fetch<Some extends FilePart | ArtifactPart>(part: Some, url: URL): Promise<Some> {
+  async #fetch<FileLike extends FilePart | ArtifactPart>(part: FileLike, url: URL): Promise<FileLike> {
     const { name = nameOf(url), mime } = part
     this.#count += 1
     if (this.#count > maxFiles) throw createAttachError(name, `the answer has more than ${maxFiles} files`)
@@ -98,7 +98,7 @@ export class AgentFileFetcher {
     const response = await fetch(url.href, request).catch(error => {
       throw error instanceof Undeliverable ? createAttachError(name, error.message, error) : error
     })
-    throwIfTemporary({ serverName: `server of the file "${name}"`, url: response.url }, response, now())
+    throwIfTransient({ serverName: `server of the file "${name}"`, url: response.url }, response, now())
     const { status, headers, body } = response
     if (status !== 200) throw createAttachError(name, `its server answered ${nameStatus(response.url, response)}`)
     this.#bytes += body.byteLength
@@ -110,7 +110,7 @@ export class AgentFileFetcher {
   }
 }
 
-function listForeign(parts: readonly Part[]): readonly string[] {
+function listForeignUrls(parts: readonly Part[]): readonly string[] {
   return parts.flatMap(part => {
     if (!isFilePart(part) || part.bytes_ref.kind !== 'url' || !part.bytes_ref.foreign) return []
     return URL.parse(part.bytes_ref.url)?.href ?? []
@@ -131,10 +131,10 @@ function isPublic({ href }: URL): boolean {
 }
 
 function nameOf({ pathname }: URL): string {
-  const last = pathname.split('/').at(-1) || 'file'
+  const lastSegment = pathname.split('/').at(-1) || 'file'
   try {
-    return decodeURIComponent(last)
+    return decodeURIComponent(lastSegment)
   } catch {
-    return last
+    return lastSegment
   }
 }

@@ -55,14 +55,14 @@ const maxEntries = 400
 export function createHistoryView({ view, keep, ...window }: HistoryViewOptions): HistoryPolicy {
   if (view === 'sliding') return createSlidingWindowPolicy(window)
   // A view has no head of its own, so only its end is kept.
-  const sliding = createSlidingWindowPolicy({ ...window, keepHead: 0 })
+  const slidingWindow = createSlidingWindowPolicy({ ...window, keepHead: 0 })
   const { includesNotes, synthesizes, configure } = views[view]
   return {
     reach: { head: 0, tail: maxEntries },
     ...(includesNotes && { noteReach: maxEntries }),
     ...(synthesizes && { synthesizes }),
     view(entries, turn = { agent: '', notes: [] }) {
-      return buildHistory(orderEntries(entries, turn), configure(keep, turn), sliding)
+      return buildHistory(orderEntries(entries, turn), configure(keep, turn), slidingWindow)
     },
   }
 }

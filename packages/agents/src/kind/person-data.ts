@@ -20,8 +20,8 @@ export async function describePerson({
 export function setPersonState(state: Json | undefined, { person, log }: Pick<AgentContext, 'person' | 'log'>): void {
   if (state === undefined) return
   if (person?.state) person.state.set(state)
-  else log.warn({}, noState)
+  else log.warn({}, noStateText)
 }
 
-const noState =
+const noStateText =
   'the "person_state" of a reply is not kept: the sender has linked no other address, others read the conversation, or "people.share" of the agent is not "history+state"'

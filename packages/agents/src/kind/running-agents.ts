@@ -26,29 +26,29 @@ export interface AgentSet {
 }
 
 /** Creates the directory of the running agents. Another set can replace them. */
-export function createRunningAgents(first: AgentSet, { domain, origin }: Pick<AgentDirectory, 'domain' | 'origin'>) {
-  let current = first
-  let profiles = listProfiles(first)
+export function createRunningAgents(firstSet: AgentSet, { domain, origin }: Pick<AgentDirectory, 'domain' | 'origin'>) {
+  let currentSet = firstSet
+  let profiles = listProfiles(firstSet)
   const directory: RunningDirectory = {
     domain,
     origin,
     get defaultAgent() {
-      return current.defaultAgent
+      return currentSet.defaultAgent
     },
-    find: name => current.agents.get(name)?.profile,
+    find: name => currentSet.agents.get(name)?.profile,
     list: () => profiles,
-    findRunning: name => current.agents.get(name)?.runningAgent,
-    findIcon: name => current.agents.get(name)?.icon,
+    findRunning: name => currentSet.agents.get(name)?.runningAgent,
+    findIcon: name => currentSet.agents.get(name)?.icon,
   }
   return {
     directory,
-    listOpen: () => [...current.agents.values()],
+    listOpen: () => [...currentSet.agents.values()],
     /** Replaces the running agents. @returns the previous ones */
-    replace(next: AgentSet): AgentSet {
-      const previous = current
-      current = next
-      profiles = listProfiles(next)
-      return previous
+    replace(nextSet: AgentSet): AgentSet {
+      const previousSet = currentSet
+      currentSet = nextSet
+      profiles = listProfiles(nextSet)
+      return previousSet
     },
   }
 }

@@ -6,7 +6,7 @@ import type { JsonSchemaType } from '@modelcontextprotocol/sdk/validation'
 import type { FetchRequest, Log, OpenStream } from '@postern/message'
 import type { AgentSystem } from '../kind/agent-kind.ts'
 import type { McpServerConfig } from './config.ts'
-import { relaxSchema } from './loose-schema.ts'
+import { relaxSchema } from './relax-schema.ts'
 
 /** A server that is connected on first use, and reconnected after the connection is lost. */
 export interface McpConnection {
@@ -23,7 +23,7 @@ interface ConnectionDeps {
   readonly log: Log
 }
 
-const connectMs = 30_000
+const connectTimeoutMs = 30_000
 const software = { name: 'postern', version: '1' }
 
 export function createMcpConnection(config: McpServerConfig, deps: ConnectionDeps): McpConnection {
@@ -33,16 +33,16 @@ export function createMcpConnection(config: McpServerConfig, deps: ConnectionDep
   async function connect(): Promise<Client> {
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js')
     const client = new Client(software, { jsonSchemaValidator: await openResultCheck() })
-    const forget = () => {
+    const forgetConnection = () => {
       if (current === currentConnection) current = undefined
     }
-    client.onclose = forget
+    client.onclose = forgetConnection
     const currentConnection = current
-    await client.connect(await openTransport(config, deps, name), { timeout: connectMs })
+    await client.connect(await openTransport(config, deps, name), { timeout: connectTimeoutMs })
     return client
   }
 
-  function find(): Promise<Client> {
+  function findClient(): Promise<Client> {
     if (current) return current
     const newConnection = Promise.resolve().then(connect)
     current = newConnection
@@ -56,14 +56,14 @@ export function createMcpConnection(config: McpServerConfig, deps: ConnectionDep
   return {
     name,
     async use(work) {
-      const client = await find()
+      const client = await findClient()
       try {
         return await work(client)
       } catch (error) {
         if (!(await isSessionOver(error))) throw error
         current = undefined
         await client.close()
-        return work(await find())
+        return work(await findClient())
       }
     },
     async close() {
@@ -90,7 +90,7 @@ async function openResultCheck() {
   }
 }
 
-const lostStatuses: ReadonlySet<unknown> = new Set([400, 404])
+const lostSessionStatuses: ReadonlySet<unknown> = new Set([400, 404])
 
 /**
  * Returns true if the server has lost the session because it restarted or ended the session. The transport answers 404 by the specification
@@ -99,7 +99,7 @@ const lostStatuses: ReadonlySet<unknown> = new Set([400, 404])
  */
 async function isSessionOver(error: unknown): Promise<boolean> {
   const { StreamableHTTPError } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js')
-  return error instanceof StreamableHTTPError && lostStatuses.has(error.code)
+  return error instanceof StreamableHTTPError && lostSessionStatuses.has(error.code)
 }
 
 async function openTransport(
@@ -131,7 +131,7 @@ async function openTransport(
 const maxBytes = 16 * 1024 * 1024
 /** The longest pause in an answer, ms. Tools may work for minutes. */
 const idleMs = 10 * 60_000
-const beginMs = 60_000
+const beginTimeoutMs = 60_000
 
 const emptyStatuses: ReadonlySet<number> = new Set([204, 205, 304])
 
@@ -149,7 +149,7 @@ function createMcpFetch(openStream: OpenStream): typeof fetch {
       headers: Object.fromEntries(new Headers(headers)),
       ...(typeof body === 'string' && { body }),
       ...(signal && { signal }),
-      timeoutMs: beginMs,
+      timeoutMs: beginTimeoutMs,
       idleMs,
       maxBytes,
     })

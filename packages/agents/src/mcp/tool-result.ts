@@ -40,9 +40,10 @@ const maxErrorChars = 2_000
  */
 export function readToolResult(value: unknown): unknown {
   const { content, structuredContent, isError } = resultSchema.parse(value)
-  const text = () => content.map(describeContent).join('\n')
-  if (isError) throw new Rejection('malformed', text().slice(0, maxErrorChars).toWellFormed() || 'The tool failed.')
-  if (!content.some(isFile)) return structuredContent ?? text()
+  const formatText = () => content.map(describeContent).join('\n')
+  if (isError)
+    throw new Rejection('malformed', formatText().slice(0, maxErrorChars).toWellFormed() || 'The tool failed.')
+  if (!content.some(isFile)) return structuredContent ?? formatText()
   if (structuredContent === undefined) return { parts: content.map(toPart) }
   return { structuredContent, parts: content.filter(isFile).map(toPart) }
 }

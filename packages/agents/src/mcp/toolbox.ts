@@ -8,7 +8,7 @@ import { createArgumentCheck, openToolbox } from '../tools/tools.ts'
 import type { McpServerConfig } from './config.ts'
 import type { McpConnection } from './connection.ts'
 import { createMcpConnection } from './connection.ts'
-import { relaxSchema } from './loose-schema.ts'
+import { relaxSchema } from './relax-schema.ts'
 import { readToolResult } from './tool-result.ts'
 
 interface ToolSources {
@@ -30,16 +30,16 @@ export async function openTools(
   key: string,
   deps: AgentOpenDeps,
 ): Promise<Toolbox> {
-  const module = path === undefined ? undefined : await openToolbox(path, `${key}.tools`, deps.baseDir)
+  const moduleToolbox = path === undefined ? undefined : await openToolbox(path, `${key}.tools`, deps.baseDir)
   if (mcp.length > 0) {
     const library = { key: `${key}.mcp`, libraries: ['@modelcontextprotocol/sdk'] }
     await loadOptional(() => import('@modelcontextprotocol/sdk/client/index.js'), library)
   }
   const connections = mcp.map(config => createMcpConnection(config, deps))
   const close = async () => {
-    await Promise.all([module?.close?.(), ...connections.map(connection => connection.close())])
+    await Promise.all([moduleToolbox?.close?.(), ...connections.map(connection => connection.close())])
   }
-  const tools = new Map(module?.tools)
+  const tools = new Map(moduleToolbox?.tools)
   try {
     for (const [index, connection] of connections.entries()) {
       const serverKey = `${key}.mcp.${index}`

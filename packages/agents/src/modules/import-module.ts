@@ -53,7 +53,7 @@ export function describeLoadFault(error: unknown, baseDir: string): LoadFault {
 
 function findLocation(error: Error): SourceLocation | undefined {
   const stack = error.stack ?? ''
-  return readHeader(stack) ?? (error instanceof SyntaxError ? findUncompiled() : readFrame(stack))
+  return readHeader(stack) ?? (error instanceof SyntaxError ? findSyntaxError() : readFrame(stack))
 }
 
 /**
@@ -69,8 +69,8 @@ function readHeader(text: string, file?: string): SourceLocation | undefined {
 
 /** Reads the column from the caret below the source, of which the runtime shows one line or more. */
 function readCaret(lines: readonly string[]): number | undefined {
-  const carets = lines.find(line => /^ *\^+ *$/.test(line))
-  return carets === undefined ? undefined : carets.indexOf('^') + 1
+  const caretLine = lines.find(line => /^ *\^+ *$/.test(line))
+  return caretLine === undefined ? undefined : caretLine.indexOf('^') + 1
 }
 
 /** Reads the first frame of a stack in one of the operator's files. */
@@ -83,7 +83,7 @@ function readFrame(stack: string): SourceLocation | undefined {
 }
 
 /** Finds a syntax error by compiling each file separately, because the runtime does not name the faulty line of a plain ECMAScript module. */
-function findUncompiled(): SourceLocation | undefined {
+function findSyntaxError(): SourceLocation | undefined {
   for (const file of listOperatorModules().map(toPath)) {
     if (!['.js', '.mjs'].includes(extname(file)) || !existsSync(file)) continue
     const { status, stderr } = spawnSync(process.execPath, ['--check', '--input-type=module', '-'], {

@@ -71,9 +71,9 @@ let imports = { generation: 0, begin: Promise.resolve<unknown>(undefined), end: 
 /** Imports a file beside others of its generation. Only one generation at a time has its CommonJS files in the runtime's cache. */
 function importInGeneration(url: string, generation: number): Promise<unknown> {
   const begin = imports.generation === generation ? imports.begin : imports.end
-  const imported = begin.then(() => import(url))
-  imports = { generation, begin, end: Promise.allSettled([imports.end, imported]) }
-  return imported
+  const importPromise = begin.then(() => import(url))
+  imports = { generation, begin, end: Promise.allSettled([imports.end, importPromise]) }
+  return importPromise
 }
 
 /** Adds files that a thread has loaded to the operator's files. */
@@ -106,10 +106,10 @@ const load: LoadHookSync = (url, context, nextLoad) =>
  */
 function loadAsEsModule(url: string, { format }: LoadHookContext): LoadFnOutput | undefined {
   if (format && !format.startsWith('commonjs')) return
-  const form = moduleFormats[extname(new URL(url).pathname)]
-  const source = form && readSource(url)
-  if (source === undefined || !form?.isModule(source)) return enterGeneration(url)
-  return { format: form.format, source, shortCircuit: true }
+  const moduleFormat = moduleFormats[extname(new URL(url).pathname)]
+  const source = moduleFormat && readSource(url)
+  if (source === undefined || !moduleFormat?.isModule(source)) return enterGeneration(url)
+  return { format: moduleFormat.format, source, shortCircuit: true }
 }
 
 function enterGeneration(url: string): undefined {

@@ -73,7 +73,7 @@ async function* converse(
     const round = yield* recordModelRequest(pieces, model.endpoint, context)
     yield* recordRound(round, model.endpoint)
     hasSpoken ||= round.text.trim() !== ''
-    if (round.calls.length === 0 || round.refusal.trim() || round.finish === 'content_filter') {
+    if (round.calls.length === 0 || round.refusal.trim() || round.finishReason === 'content_filter') {
       yield* endAnswer(round, { mayStaySilent: model.config.may_stay_silent, hasSpoken, log: context.log })
       return
     }
@@ -129,7 +129,7 @@ function describeRequest(
   }
 }
 
-function checkCalls({ finish }: Round, roundsLeft: number): void {
+function checkCalls({ finishReason: finish }: Round, roundsLeft: number): void {
   if (finish === 'length') throw new Error('The model was cut off while it called a tool; raise "max_tokens"')
   if (roundsLeft <= 0) throw new Error('The model goes on calling tools; raise "max_rounds"')
 }
@@ -163,7 +163,7 @@ async function* runCalls(
   { text, calls }: Round,
   { context, ids }: CallTurn,
 ): AsyncGenerator<AgentChunk, readonly ChatMessage[] | undefined, undefined> {
-  const callsWithIds = calls.map(call => ({ call, id: callIdOf(call.id, ids) }))
+  const callsWithIds = calls.map(call => ({ call, id: createCallId(call.id, ids) }))
   const results: ChatMessage[] = []
   for (const { call, id } of callsWithIds) {
     const result = yield* runCall(model, prepareCall(call, id, model), context)
@@ -205,7 +205,7 @@ async function* runCall(
 }
 
 /** Returns the model's own id if it is unique in the answer. Some servers restart their numbering in each round. */
-function callIdOf(sentId: string, ids: Set<string>): string {
+function createCallId(sentId: string, ids: Set<string>): string {
   const id =
     sentId && sentId.length <= 128 && !ids.has(sentId) ? sentId : `call${String(ids.size + 1).padStart(5, '0')}`
   ids.add(id)

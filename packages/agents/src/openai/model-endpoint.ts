@@ -19,7 +19,7 @@ export interface OpenedModel {
 export function openModelEndpoint(config: ModelConfig, system: AgentSystem): OpenedModel {
   const { base_url, api_key, model, stream, parameters, usage: reportsUsage, thoughts } = config
   const endpoint = {
-    url: completionsUrl(base_url),
+    url: buildCompletionsUrl(base_url),
     apiKey: api_key,
     model,
     reasoningHabit: new ReasoningHabit(thoughts),
@@ -32,7 +32,7 @@ export function openModelEndpoint(config: ModelConfig, system: AgentSystem): Ope
 }
 
 /** Builds the URL of chat completions. The query keeps its position, because Azure puts its version there. */
-function completionsUrl(base: string): string {
+function buildCompletionsUrl(base: string): string {
   const url = new URL(base)
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`
   return url.href

@@ -9,7 +9,7 @@ const limits = { count: 20, name: 200, title: 300, url: 2_000, description: 2_00
 type Facts = { readonly [name: string]: Json | undefined }
 
 /** Describes the current sender, the proof of their identity, and the channel. */
-export function describeSpeaker(message: NormalizedMessage, flags: readonly string[]): Facts {
+export function describeSenderFacts(message: NormalizedMessage, flags: readonly string[]): Facts {
   const { sender, received_via, received_at, kind = 'message' } = message
   const displayName = sender.display_name ?? sender.profile?.display_name
   return {
@@ -17,7 +17,7 @@ export function describeSpeaker(message: NormalizedMessage, flags: readonly stri
     ...(displayName && { name: clipText(displayName, limits.name) }),
     verified: sender.verified,
     auth_method: sender.auth_method,
-    ...describeVouched(message),
+    ...describeVouchedIdentities(message),
     via: received_via,
     at: received_at,
     ...(kind !== 'message' && { kind }),
@@ -31,17 +31,17 @@ export function describeWriter({ address, verified, auth_method }: HistoricalSen
 }
 
 /** Describes the attestations of third parties that the operator trusts. The proof by the transport is stated separately. */
-function describeVouched({ sender: { identities = [] } }: NormalizedMessage): Facts {
+function describeVouchedIdentities({ sender: { identities = [] } }: NormalizedMessage): Facts {
   const vouchedIdentities = identities.filter(({ proof }) => proof.type !== 'transport').slice(0, limits.count)
   if (vouchedIdentities.length === 0) return {}
-  const clip = (text: string) => clipText(text, limits.name)
+  const clipName = (text: string) => clipText(text, limits.name)
   return {
     vouched_for: vouchedIdentities.map(({ subject, issuer, method, assurance, on_behalf_of }) => ({
-      subject: clip(subject),
-      by: clip(issuer),
-      method: clip(method),
-      assurance: clip(assurance),
-      ...(on_behalf_of && { on_behalf_of: on_behalf_of.slice(0, limits.count).map(clip) }),
+      subject: clipName(subject),
+      by: clipName(issuer),
+      method: clipName(method),
+      assurance: clipName(assurance),
+      ...(on_behalf_of && { on_behalf_of: on_behalf_of.slice(0, limits.count).map(clipName) }),
     })),
   }
 }

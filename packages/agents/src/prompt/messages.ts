@@ -30,12 +30,12 @@ export type ChatMessage =
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string | readonly TextPiece[] }
 
 /** Converts the agent's side of one turn: its texts, and the calls between them with their results. */
-export function toAssistantMessages(parts: readonly Part[], withCalls: boolean): readonly ChatMessage[] {
+export function toAssistantMessages(parts: readonly Part[], includesCalls: boolean): readonly ChatMessage[] {
   const pieces: { text: Part[]; calls: ToolCallPart[] }[] = [{ text: [], calls: [] }]
   for (const part of parts) {
     const last = pieces.at(-1)
     if (part.kind === 'tool_call') {
-      if (withCalls) last?.calls.push(part)
+      if (includesCalls) last?.calls.push(part)
     } else if (last && last.calls.length === 0) last.text.push(part)
     else pieces.push({ text: [part], calls: [] })
   }

@@ -4,7 +4,7 @@ import { renderAgentChain } from '@postern/message'
 import { readReceivedText } from '../kind/received-text.ts'
 import type { Delimiter } from './data-block.ts'
 import { clipText, explainDataBlocks, formatDataBlock } from './data-block.ts'
-import { describeAttachments, describeSpeaker, describeWriter, isQuote } from './evidence.ts'
+import { describeAttachments, describeSenderFacts, describeWriter, isQuote } from './evidence.ts'
 import type { ChatMessage, ImageOrNote } from './messages.ts'
 import { toAssistantMessages } from './messages.ts'
 
@@ -40,9 +40,9 @@ export function composePrompt({
   withCalls,
   cacheBreakpointAfter,
 }: PromptInput): readonly ChatMessage[] {
-  const isUnanswered = turns.at(-1)?.role === 'user'
-  const answeredTurns = isUnanswered ? turns.slice(0, -1) : turns
-  const unansweredPieces = isUnanswered ? turns.slice(-1).flatMap(turn => formatPieces(turn, delimiter)) : []
+  const hasUnansweredTurn = turns.at(-1)?.role === 'user'
+  const answeredTurns = hasUnansweredTurn ? turns.slice(0, -1) : turns
+  const unansweredPieces = hasUnansweredTurn ? turns.slice(-1).flatMap(turn => formatPieces(turn, delimiter)) : []
   const text = [...unansweredPieces, formatReceivedMessage(message, { flags, delimiter })].join('\n\n')
   return [
     {
@@ -90,7 +90,7 @@ export function formatReceivedMessage(
   message: NormalizedMessage,
   { flags, delimiter }: Pick<PromptInput, 'flags' | 'delimiter'>,
 ): string {
-  const facts = { ...describeSpeaker(message, flags), ...describeAttachments(message.parts) }
+  const facts = { ...describeSenderFacts(message, flags), ...describeAttachments(message.parts) }
   return formatPiece(facts, message.parts, delimiter)
 }
 
@@ -121,8 +121,8 @@ const speakerPattern = /^(@[^\s@]+@[^\s@]+):$/u
 function splitWriters({ sender, writers = [sender], parts }: HistoricalMessage): readonly WriterPiece[] {
   const pieces: WriterPiece[] = [{ writer: writers[0] ?? sender, parts: [] }]
   for (const part of parts) {
-    const [, from] = (part.kind === 'text' && speakerPattern.exec(part.content)) || []
-    if (from) pieces.push({ writer: writers[pieces.length] ?? { address: from }, parts: [] })
+    const [, speakerName] = (part.kind === 'text' && speakerPattern.exec(part.content)) || []
+    if (speakerName) pieces.push({ writer: writers[pieces.length] ?? { address: speakerName }, parts: [] })
     else pieces.at(-1)?.parts.push(part)
   }
   return pieces.filter(({ parts }, index) => parts.length > 0 || index === 0)

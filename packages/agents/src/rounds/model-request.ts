@@ -15,7 +15,7 @@ export async function* recordModelRequest(
   const step = findStepRecorder(context)?.begin({ kind: 'model', name: model, server: new URL(url).host })
   try {
     const round = yield* pieces
-    step?.end({ usage: round.usage, finishReason: round.finish.slice(0, maxFinishChars) })
+    step?.end({ usage: round.usage, finishReason: round.finishReason.slice(0, maxFinishChars) })
     return round
   } catch (error) {
     step?.end({ failureCode: failureCodeOf(error) })

@@ -13,7 +13,7 @@ export interface Round {
   readonly text: string
   readonly refusal: string
   readonly calls: readonly WrittenCall[]
-  readonly finish: string
+  readonly finishReason: string
   /** The token usage, if the model's server reports it. */
   readonly usage?: TokenUsage | undefined
   /** The text of the model that people do not see. */
@@ -32,25 +32,32 @@ export async function* readRound(
   const calls = createCallList()
   let text = ''
   let refusal = ''
-  let finish: string | undefined
+  let finishReason: string | undefined
   let usage: TokenUsage | undefined
   for await (const chunk of chunks) {
     usage = chunk.usage ?? usage
-    if (finish !== undefined) continue
+    if (finishReason !== undefined) continue
     modelText.addReasoning(chunk.reasoning)
     // A text that comes whole loses nothing by waiting for its end.
-    if (chunk.finish !== undefined) modelText.waitForEnd()
+    if (chunk.finishReason !== undefined) modelText.waitForEnd()
     let visibleText = modelText.add(chunk.content)
     // Held-back text is passed on before the wait for the usage.
-    if (chunk.finish !== undefined) visibleText += modelText.end({ isCutOff: chunk.finish === 'length' })
-    finish = chunk.finish
+    if (chunk.finishReason !== undefined) visibleText += modelText.end({ isCutOff: chunk.finishReason === 'length' })
+    finishReason = chunk.finishReason
     text += visibleText
     refusal += chunk.refusal
     checkLength(text.length + refusal.length)
     if (visibleText) yield visibleText
     for (const call of chunk.calls) calls.add(call)
   }
-  return { text, refusal, calls: calls.list(), finish: finish ?? 'stop', usage, withheld: modelText.withheld }
+  return {
+    text,
+    refusal,
+    calls: calls.list(),
+    finishReason: finishReason ?? 'stop',
+    usage,
+    withheld: modelText.withheld,
+  }
 }
 
 /** Checks the length of an answer. @throws Error if the answer of a model is too long */
@@ -98,7 +105,7 @@ function createCallList() {
       const { index, function: functionDelta } = delta
       const last = typeof index === 'number' ? calls.findLast(call => call.index === index) : calls.at(-1)
       const call = last && !beginsNewCall(delta, last) ? last : beginCall(delta)
-      call.args += toArgs(functionDelta?.arguments)
+      call.args += toArgsText(functionDelta?.arguments)
       if (call.args.length > maxArgsChars) throw new Error('The model calls a tool with too large arguments')
     },
   }
@@ -114,7 +121,7 @@ function beginsNewCall({ index, id, function: functionDelta }: CallDelta, last: 
 }
 
 /** Converts arguments to text; some servers send the object itself. */
-function toArgs(args: unknown): string {
+function toArgsText(args: unknown): string {
   if (args === undefined || args === null) return ''
   return typeof args === 'string' ? args : JSON.stringify(args)
 }
@@ -148,8 +155,8 @@ const endings: Readonly<Record<string, (round: Round, options: EndingOptions) =>
 /** Returns what the end of an answer without tool calls adds: nothing, a refusal, or a mark. @throws Error, Unavailable */
 export function endAnswer(round: Round, options: EndingOptions): readonly AgentChunk[] {
   if (round.refusal.trim()) return refuse(round)
-  const end = Object.hasOwn(endings, round.finish) ? endings[round.finish] : undefined
-  return (end ?? endNormally)(round, options)
+  const endHandler = Object.hasOwn(endings, round.finishReason) ? endings[round.finishReason] : undefined
+  return (endHandler ?? endNormally)(round, options)
 }
 
 function endNormally(

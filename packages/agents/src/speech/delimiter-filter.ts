@@ -20,11 +20,14 @@ export class DelimiterFilter {
     let passedText = ''
     for (;;) {
       const index = this.#undecidedText.indexOf(this.#delimiter)
-      const next = index + this.#delimiter.length
+      const nextIndex = index + this.#delimiter.length
       // The character after the name distinguishes the beginning of a block from another occurrence.
-      if (index < 0 || (next === this.#undecidedText.length && !isEnd)) break
+      if (index < 0 || (nextIndex === this.#undecidedText.length && !isEnd)) break
       const { length } = /(?:<\/?)?$/.exec(this.#undecidedText.slice(Math.max(0, index - 2), index))?.[0] ?? ''
-      const mark = this.#undecidedText.slice(index - length, next + (this.#undecidedText[next] === '>' ? 1 : 0))
+      const mark = this.#undecidedText.slice(
+        index - length,
+        nextIndex + (this.#undecidedText[nextIndex] === '>' ? 1 : 0),
+      )
       passedText += this.#pass(index - length)
       this.#withhold(mark)
       this.#undecidedText = this.#undecidedText.slice(mark.length)

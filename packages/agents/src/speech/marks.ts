@@ -30,110 +30,135 @@ const thoughtTag =
 const attributes = '(?:\\s[^>\\n]{0,80})?'
 const toolTag =
   '(?:[\\w-]{1,16}:)?(?:tool_?calls?|function_?calls?|tool_?use|tool_?code|invoke|tool_?(?:response|results?)|function_?results?)'
-const byName = ({ tag = '' }: Readonly<Record<string, string | undefined>>) => [`</${tag}>`]
-const pairOf = (opening: string, end: string) => () => new RegExp(`(?<opening>${opening})|${end}`, 'gi')
+const closeByName = ({ tag = '' }: Readonly<Record<string, string | undefined>>) => [`</${tag}>`]
+const createPair = (opening: string, end: string) => () => new RegExp(`(?<opening>${opening})|${end}`, 'gi')
 const pairByName = ({ tag = '' }: Readonly<Record<string, string | undefined>>) =>
-  pairOf(`<${tag}${attributes}>`, `</${tag}[^\\S\\n]{0,3}>`)()
+  createPair(`<${tag}${attributes}>`, `</${tag}[^\\S\\n]{0,3}>`)()
 /** A token counts only if no sentence continues after it on its line, so that a text may mention one. */
-const atLineEnd = '(?=[^\\S\\n]*(?:$|\\n|<[|｜]?[\\w/]))'
+const lineEndLookahead = '(?=[^\\S\\n]*(?:$|\\n|<[|｜]?[\\w/]))'
 
-const sticky = (pattern: string) => new RegExp(pattern, 'iy')
+const toStickyPattern = (pattern: string) => new RegExp(pattern, 'iy')
 
 /** All marks, in the order in which they are tried. The first match counts. */
 const marks: readonly Mark[] = [
   // Reasoning. A tag in the middle of a line, or before a space, only mentions the tag.
   {
     kind: 'reasoning',
-    open: sticky(`<(?<tag>${thoughtTag})${attributes}>`),
-    close: byName,
+    open: toStickyPattern(`<(?<tag>${thoughtTag})${attributes}>`),
+    close: closeByName,
     pair: pairByName,
     where: 'beginning',
   },
   {
     kind: 'reasoning',
-    open: sticky(`<(?<tag>${thoughtTag})${attributes}>(?=\\n|\\S)`),
-    close: byName,
+    open: toStickyPattern(`<(?<tag>${thoughtTag})${attributes}>(?=\\n|\\S)`),
+    close: closeByName,
     pair: pairByName,
     where: 'line',
   },
   // Kimi uses this form.
   {
     kind: 'reasoning',
-    open: sticky('◁think▷'),
+    open: toStickyPattern('◁think▷'),
     close: () => ['◁/think▷'],
-    pair: pairOf('◁think▷', '◁/think▷'),
+    pair: createPair('◁think▷', '◁/think▷'),
     where: 'anywhere',
   },
   // Magistral uses this form.
   {
     kind: 'reasoning',
-    open: sticky('\\[THINK\\](?=\\n|\\S)'),
+    open: toStickyPattern('\\[THINK\\](?=\\n|\\S)'),
     close: () => ['[/THINK]'],
-    pair: pairOf('\\[THINK\\]', '\\[/THINK\\]'),
+    pair: createPair('\\[THINK\\]', '\\[/THINK\\]'),
     where: 'line',
   },
   // Harmony (gpt-oss): the channels `analysis` and `commentary` are not for people.
   {
     kind: 'reasoning',
-    open: sticky(
+    open: toStickyPattern(
       '<\\|channel\\|>\\s{0,9}(?:analysis|commentary)[^<]{0,80}(?:<\\|constrain\\|>\\w{0,16})?<\\|message\\|>',
     ),
     close: () => ['<|end|>', '<|call|>', '<|start|>assistant', '<|channel|>final<|message|>'],
     where: 'anywhere',
   },
   // Servers that remove special tokens from the text leave this form of Harmony.
-  { kind: 'reasoning', open: sticky('analysis(?=[A-Z])'), close: () => ['assistantfinal'], where: 'beginning' },
-  // Gemma uses this form.
-  { kind: 'reasoning', open: sticky('<\\|channel>thought'), close: () => ['<channel|>'], where: 'anywhere' },
-  // MedGemma uses this form.
-  { kind: 'reasoning', open: sticky('<unused94>(?:thought)?'), close: () => ['<unused95>'], where: 'anywhere' },
-  // Command A and Sky-T1 use this form.
-  { kind: 'reasoning', open: sticky('<\\|START_THINKING\\|>'), close: () => ['<|END_THINKING|>'], where: 'anywhere' },
   {
     kind: 'reasoning',
-    open: sticky('<\\|begin_of_thought\\|>'),
+    open: toStickyPattern('analysis(?=[A-Z])'),
+    close: () => ['assistantfinal'],
+    where: 'beginning',
+  },
+  // Gemma uses this form.
+  { kind: 'reasoning', open: toStickyPattern('<\\|channel>thought'), close: () => ['<channel|>'], where: 'anywhere' },
+  // MedGemma uses this form.
+  {
+    kind: 'reasoning',
+    open: toStickyPattern('<unused94>(?:thought)?'),
+    close: () => ['<unused95>'],
+    where: 'anywhere',
+  },
+  // Command A and Sky-T1 use this form.
+  {
+    kind: 'reasoning',
+    open: toStickyPattern('<\\|START_THINKING\\|>'),
+    close: () => ['<|END_THINKING|>'],
+    where: 'anywhere',
+  },
+  {
+    kind: 'reasoning',
+    open: toStickyPattern('<\\|begin_of_thought\\|>'),
     close: () => ['<|end_of_thought|>'],
     where: 'anywhere',
   },
   // These are tool calls that a server has not parsed.
-  { kind: 'tool_call', open: sticky(`<(?<tag>${toolTag})${attributes}>`), close: byName, where: 'line' },
+  { kind: 'tool_call', open: toStickyPattern(`<(?<tag>${toolTag})${attributes}>`), close: closeByName, where: 'line' },
   {
     kind: 'tool_call',
-    open: sticky(`<(?<tag>${toolTag})${attributes}>(?=\\s*[{<[])`),
-    close: byName,
+    open: toStickyPattern(`<(?<tag>${toolTag})${attributes}>(?=\\s*[{<[])`),
+    close: closeByName,
     where: 'anywhere',
   },
-  { kind: 'tool_call', open: sticky('<(?<tag>function)=[\\w.:-]{1,64}>'), close: byName, where: 'anywhere' },
   {
     kind: 'tool_call',
-    open: sticky('<\\|tool_calls_section_begin\\|>'),
+    open: toStickyPattern('<(?<tag>function)=[\\w.:-]{1,64}>'),
+    close: closeByName,
+    where: 'anywhere',
+  },
+  {
+    kind: 'tool_call',
+    open: toStickyPattern('<\\|tool_calls_section_begin\\|>'),
     close: () => ['<|tool_calls_section_end|>'],
     where: 'anywhere',
   },
   {
     kind: 'tool_call',
-    open: sticky('<[|｜]tool[▁_]calls?[▁_]begin[|｜]>'),
+    open: toStickyPattern('<[|｜]tool[▁_]calls?[▁_]begin[|｜]>'),
     close: () => ['<｜tool▁calls▁end｜>', '<|tool_call_end|>'],
     where: 'anywhere',
   },
   // DeepSeek V3.2 writes its calls in these tags.
   {
     kind: 'tool_call',
-    open: sticky('<(?<tag>[|｜]DSML[|｜](?:function_calls|invoke))[^>\\n]{0,80}>'),
-    close: byName,
+    open: toStickyPattern('<(?<tag>[|｜]DSML[|｜](?:function_calls|invoke))[^>\\n]{0,80}>'),
+    close: closeByName,
     where: 'anywhere',
   },
-  { kind: 'tool_call', open: sticky('<\\|START_ACTION\\|>'), close: () => ['<|END_ACTION|>'], where: 'anywhere' },
   {
     kind: 'tool_call',
-    open: sticky('\\[TOOL_CALLS?\\](?=\\s*[\\w[{])|<\\|(?:python_tag|tool_call|action_start)\\|>'),
+    open: toStickyPattern('<\\|START_ACTION\\|>'),
+    close: () => ['<|END_ACTION|>'],
+    where: 'anywhere',
+  },
+  {
+    kind: 'tool_call',
+    open: toStickyPattern('\\[TOOL_CALLS?\\](?=\\s*[\\w[{])|<\\|(?:python_tag|tool_call|action_start)\\|>'),
     close: 'end',
     where: 'anywhere',
   },
   // These are headers of the model's own turn.
   {
     kind: 'control_token',
-    open: sticky(
+    open: toStickyPattern(
       '<\\|im_start\\|>assistant\\s?|<\\|message\\|>|<\\|start_header_id\\|>assistant<\\|end_header_id\\|>\\s?|<start_of_turn>model\\s?|<s>(?=\\s*$)|<bos>|<[|｜]begin[▁_]of[▁_](?:sentence|text)[|｜]>|<\\|assistant\\|>|<｜Assistant｜>|\\[/INST\\]',
     ),
     close: 'none',
@@ -141,7 +166,7 @@ const marks: readonly Mark[] = [
   },
   {
     kind: 'control_token',
-    open: sticky(
+    open: toStickyPattern(
       '<\\|start\\|>assistant|<\\|channel\\|>\\s{0,9}final[^<]{0,80}<\\|message\\|>|<\\|(?:START|END)_RESPONSE\\|>|<\\|(?:begin|end)_of_(?:solution|box)\\|>',
     ),
     close: 'none',
@@ -150,17 +175,22 @@ const marks: readonly Mark[] = [
   // This is the end of the turn. A model that writes more after it invents somebody else's turn.
   {
     kind: 'control_token',
-    open: sticky(
-      `(?:<\\|(?:im_end|im_start|end|endoftext|end_of_text|eot_id|eom_id|eot|return|call|user|system|assistant|start_header_id|end_of_turn|end_of_turn_token)\\|>|<(?:end|start)_of_turn>|<eos>|<pad>|\\[/INST\\]|<｜(?:end▁of▁sentence|User|Assistant)｜>)${atLineEnd}|</s>(?=\\s*$)`,
+    open: toStickyPattern(
+      `(?:<\\|(?:im_end|im_start|end|endoftext|end_of_text|eot_id|eom_id|eot|return|call|user|system|assistant|start_header_id|end_of_turn|end_of_turn_token)\\|>|<(?:end|start)_of_turn>|<eos>|<pad>|\\[/INST\\]|<｜(?:end▁of▁sentence|User|Assistant)｜>)${lineEndLookahead}|</s>(?=\\s*$)`,
     ),
     close: 'end',
     where: 'anywhere',
   },
   // These are other tokens of this form, after which the answer may continue.
-  { kind: 'control_token', open: sticky(`<\\|[a-z][a-z_]{1,24}\\|>${atLineEnd}`), close: 'none', where: 'anywhere' },
   {
     kind: 'control_token',
-    open: sticky(
+    open: toStickyPattern(`<\\|[a-z][a-z_]{1,24}\\|>${lineEndLookahead}`),
+    close: 'none',
+    where: 'anywhere',
+  },
+  {
+    kind: 'control_token',
+    open: toStickyPattern(
       '<\\|(?:im_start|start)\\|>(?:user|system|tool)\\b|<\\|start_header_id\\|>\\w{1,16}<\\|end_header_id\\|>|<start_of_turn>user\\b',
     ),
     close: 'end',
@@ -220,19 +250,19 @@ export function mayBeginWithMark(remaining: string): boolean {
 
 const thoughtEnd = `</(?<ended>${thoughtTag})[^\\S\\n]{0,3}>|◁/think▷|\\[/THINK\\]|<\\|END_THINKING\\|>|<\\|end_of_thought\\|>`
 const thoughtOpening = `<(?<opened>${thoughtTag})${attributes}>`
-const thoughtMarkHere = new RegExp(`^(?:(?<opening>${thoughtOpening})|${thoughtEnd})`, 'i')
-const thoughtMarks = new RegExp(`(?<opening>${thoughtOpening})|${thoughtEnd}`, 'gi')
+const leadingThoughtMarkPattern = new RegExp(`^(?:(?<opening>${thoughtOpening})|${thoughtEnd})`, 'i')
+const thoughtMarkPattern = new RegExp(`(?<opening>${thoughtOpening})|${thoughtEnd}`, 'gi')
 
 /** Matches a quotation mark or bracket that opens: one behind a letter or the end of a sentence closes instead. */
-const openingQuote = /(?:^|[^\p{L}\p{N}.,;:!?…])["'`“”‘’«»([{]$/u
-const closingQuote = /^["'`“”‘’«»)\]}]/
+const openingQuotePattern = /(?:^|[^\p{L}\p{N}.,;:!?…])["'`“”‘’«»([{]$/u
+const closingQuotePattern = /^["'`“”‘’«»)\]}]/
 
 /** The number of characters around a tag that distinguish it from a mention of the tag. */
 const contextChars = 2
 
 /** A tag in quotes, or in the middle of a sentence, only mentions the tag: it opens and ends nothing. */
 function isMention(before: string, after: string): boolean {
-  if (openingQuote.test(before) && closingQuote.test(after)) return true
+  if (openingQuotePattern.test(before) && closingQuotePattern.test(after)) return true
   return /[\p{L}\p{N},][^\S\n]$/u.test(before) && /^(?:[^\S\n][\p{Ll}\p{N}]|[.,;:!?])/u.test(after)
 }
 
@@ -260,7 +290,7 @@ export function readThoughtMark(
   text: string,
   { before, hasEnded }: { readonly before: string; readonly hasEnded: boolean },
 ): ThoughtMark | 'incomplete' | undefined {
-  const match = thoughtMarkHere.exec(text)
+  const match = leadingThoughtMarkPattern.exec(text)
   if (!match) return undefined
   const [{ length }] = match
   if (!hasEnded && text.length < length + contextChars) return 'incomplete'
@@ -274,7 +304,7 @@ export class ThoughtScanner {
   #position = 0
 
   /** `pattern` matches the marks, and those that open in the group `opening`; default: the marks of all thoughts. */
-  constructor(pattern = thoughtMarks) {
+  constructor(pattern = thoughtMarkPattern) {
     this.#pattern = pattern
   }
 

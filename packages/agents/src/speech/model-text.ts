@@ -27,8 +27,8 @@ const maxWithheldChars = 32 * 1024
 /** The maximum length of a code span, characters. It also ends on its line. */
 const maxCodeSpanChars = 400
 /** Matches blanks and invisible characters, behind which a text or a line only begins. */
-const blankBeginning = /^[\s\u200B-\u200D\u2060]+/
-const onlyBlanks = /^[\s\u200B-\u200D\u2060]*$/
+const blankBeginningPattern = /^[\s\u200B-\u200D\u2060]+/
+const onlyBlanksPattern = /^[\s\u200B-\u200D\u2060]*$/
 
 /** Matches where a mark, code or a line may begin. It has no repeated group, so a search does not store a state for each character. */
 const boundaryPattern = /[`\n]|<(?:$|[\w/|｜])|◁(?:$|[t/])|\[(?:$|[a-z/])/i
@@ -147,7 +147,7 @@ export class ModelText {
   }
 
   #begin(): void {
-    this.#undecidedText = this.#undecidedText.replace(blankBeginning, '')
+    this.#undecidedText = this.#undecidedText.replace(blankBeginningPattern, '')
     if (this.#undecidedText === '' || (!this.#hasEnded && mayBeginWithMark(this.#undecidedText))) return
     const mark = this.#findMark('beginning')
     const mayBeInside = !this.#isBeginningKnown && (this.#waitsForEnd || this.#reasoningHabit.mayBeginInside)
@@ -308,7 +308,7 @@ export class ModelText {
     const visibleText = text.trimEnd()
     this.#blanks = text.slice(visibleText.length)
     if (text.endsWith('\n')) this.#isLineStart = true
-    else if (!onlyBlanks.test(visibleText)) this.#isLineStart = false
+    else if (!onlyBlanksPattern.test(visibleText)) this.#isLineStart = false
     if (visibleText === '') return ''
     this.#lastPassedChars = visibleText.slice(-2)
     this.#endsWithMark = false

@@ -8,7 +8,7 @@ interface ReadText {
 }
 
 /** Matches text that goes on with the sentence before it. */
-const restOfSentence = /^\s*$|^[^\S\n]*[\p{Ll}\p{N}.,;:!?)\]]/u
+const sentenceContinuationPattern = /^\s*$|^[^\S\n]*[\p{Ll}\p{N}.,;:!?)\]]/u
 
 /**
  * Reads a thought whose opening mark has been read. Each opening inside needs an end of its own. A mention of a mark counts as none, unless the text
@@ -29,21 +29,21 @@ export class OpenThought {
 
   add(text: string): ReadText {
     this.#scanner.add(text)
-    const read = this.#scan(false)
-    if (read.after !== undefined) return read
+    const readText = this.#scan(false)
+    if (readText.after !== undefined) return readText
     const scannedText = this.#scanner.takeScanned()
-    if (!this.#possibleEnd) return { inside: read.inside + scannedText }
+    if (!this.#possibleEnd) return { inside: readText.inside + scannedText }
     this.#textAfter += scannedText
-    return read
+    return readText
   }
 
   /** Ends the text. `isCutOff` is true if the model was stopped in the middle. */
   end(isCutOff: boolean): ReadText {
-    const read = this.#scan(true)
-    if (read.after !== undefined) return read
+    const readText = this.#scan(true)
+    if (readText.after !== undefined) return readText
     const rest = this.#takeTo()
-    const isOver = this.#possibleEnd?.isBalanced ? true : this.#possibleEnd && !restOfSentence.test(rest)
-    return isOver && !isCutOff ? { inside: read.inside, after: rest } : { inside: read.inside + rest }
+    const isOver = this.#possibleEnd?.isBalanced ? true : this.#possibleEnd && !sentenceContinuationPattern.test(rest)
+    return isOver && !isCutOff ? { inside: readText.inside, after: rest } : { inside: readText.inside + rest }
   }
 
   #scan(hasEnded: boolean): ReadText {

@@ -100,9 +100,9 @@ function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, emit:
 
 /** Removes the name of a file if a policy forbids it, because a name is text, too. */
 function withoutForbiddenName(file: AnswerFile, { policies }: SwarmAgentDeps['config']): AnswerFile {
-  const { name, ...others } = file
-  const isFree = Object.values(policies).every(({ refuse_output }) => createWordCheck(refuse_output)(name ?? ''))
-  return isFree ? file : others
+  const { name, ...otherMembers } = file
+  const isAllowed = Object.values(policies).every(({ refuse_output }) => createWordCheck(refuse_output)(name ?? ''))
+  return isAllowed ? file : otherMembers
 }
 
 interface OpenedTurn {
@@ -127,7 +127,7 @@ async function openTurn(agentDeps: SwarmAgentDeps, received: ReceivedMessage): P
   const deps = {
     transcript,
     records: createTurnRecords(stores.records, {
-      kept: turnState,
+      turnState,
       message,
       tieShared: createSharedTies(agentDeps.config, context, system),
     }),
@@ -152,7 +152,7 @@ function createSpecTurn(agentDeps: SwarmAgentDeps, received: ReceivedMessage, de
   const { turnState, clientId, findClient } = deps
   let calls = 0
   const turn: SpecTurn & { isWaiting: boolean; refusal: string | undefined } = {
-    context: { ...context, message, state: turnState.ofTools, swarm: createToolSwarm(findClient) },
+    context: { ...context, message, state: turnState.toolState, swarm: createToolSwarm(findClient) },
     received: { message, flags: context.flags ?? [], delimiter: agentDeps.delimiterOf(message, context) },
     readImages: lazy(() => readImages(message, context)),
     endsAt: agentDeps.system.now() + agentDeps.timeoutMs,

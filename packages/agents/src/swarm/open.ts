@@ -19,23 +19,23 @@ import type { OpenedMember } from './members/members.ts'
 
 /** Opens a swarm as an agent, with all its members. @throws ConfigError */
 export async function openSwarm(config: SwarmAgentConfig, deps: AgentOpenDeps): Promise<OpenedAgent> {
-  const boxes: Toolbox[] = []
+  const toolboxes: Toolbox[] = []
   const close = async () => {
-    await Promise.all(boxes.map(box => box.close?.()))
+    await Promise.all(toolboxes.map(toolbox => toolbox.close?.()))
   }
   try {
-    return { agent: await openSwarmAgent(config, deps, boxes), close }
+    return { agent: await openSwarmAgent(config, deps, toolboxes), close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function openSwarmAgent(config: SwarmAgentConfig, deps: AgentOpenDeps, boxes: Toolbox[]): Promise<Agent> {
+async function openSwarmAgent(config: SwarmAgentConfig, deps: AgentOpenDeps, toolboxes: Toolbox[]): Promise<Agent> {
   const { name, system, stores, operators } = deps
   const openedMembers = new Map<string, OpenedMember>()
   for (const member of Object.keys(config.members)) {
-    openedMembers.set(member, await openMember(member, config, deps, boxes))
+    openedMembers.set(member, await openMember(member, config, deps, toolboxes))
   }
   return createSwarmKindAgent({
     name,
@@ -55,17 +55,17 @@ async function openMember(
   member: string,
   config: SwarmAgentConfig,
   deps: AgentOpenDeps,
-  boxes: Toolbox[],
+  toolboxes: Toolbox[],
 ): Promise<OpenedMember> {
   const settings = config.members[member]
   if (!settings || !isModelMember(settings)) return { tools: new Map() }
   const key = `agents.${deps.name}.members.${member}`
-  const box = await openTools(settings, key, deps)
-  boxes.push(box)
+  const toolbox = await openTools(settings, key, deps)
+  toolboxes.push(toolbox)
   const model = settings.model ?? config.model
   return {
     ...(model && { model: { ...openModelEndpoint(model, deps.system), seesImages: model.images } }),
-    tools: box.tools,
+    tools: toolbox.tools,
   }
 }
 
@@ -117,8 +117,8 @@ function findBasisFault(
   { depends_on, shared }: Pick<z.output<typeof definitionSchema>, 'depends_on' | 'shared'>,
   states: SwarmAgentConfig['states'],
 ): string | undefined {
-  const stranger = depends_on.find(name => !Object.hasOwn(states, name))
-  if (stranger !== undefined) return `there is no state "${stranger}"`
+  const unknownState = depends_on.find(name => !Object.hasOwn(states, name))
+  if (unknownState !== undefined) return `there is no state "${unknownState}"`
   const unsharedState = shared ? depends_on.find(name => !states[name]?.shared) : undefined
   return unsharedState === undefined ? undefined : `it is shared, and the state "${unsharedState}" is not`
 }

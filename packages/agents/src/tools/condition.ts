@@ -6,7 +6,7 @@ type Schema = Readonly<Record<string, unknown>>
 
 const annotationKeywords = ['title', 'description', '$comment']
 const combinators = ['anyOf', 'oneOf', 'allOf']
-const keywordsOf: Readonly<Record<string, readonly string[]>> = {
+const keywordsByType: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'],
   array: ['items', 'contains', 'minItems', 'maxItems'],
   string: ['minLength', 'maxLength', 'pattern'],
@@ -58,10 +58,10 @@ function checkValues(schema: Schema, keywords: readonly string[]): void {
 
 function checkKeywords(schema: Schema, keywords: readonly string[]): void {
   const types = [schema.type ?? []].flat().map(String)
-  const unknownType = types.find(type => !Object.hasOwn(keywordsOf, type))
+  const unknownType = types.find(type => !Object.hasOwn(keywordsByType, type))
   if (unknownType === 'integer') throw new Error('"integer" misses large numbers: write "number"')
   if (unknownType !== undefined) throw new Error(`there is no type "${unknownType}"`)
-  const effectiveKeywords = ['type', ...combinators, ...types.flatMap(type => keywordsOf[type] ?? [])]
+  const effectiveKeywords = ['type', ...combinators, ...types.flatMap(type => keywordsByType[type] ?? [])]
   const ignoredKeyword = keywords.find(keyword => !effectiveKeywords.includes(keyword))
   if (ignoredKeyword !== undefined) throw new Error(describeIgnored(ignoredKeyword))
   if (types.length === 0 && keywords.length > 1) throw new Error(`"${keywords.join('" and "')}" need a "type" beside`)
@@ -69,7 +69,7 @@ function checkKeywords(schema: Schema, keywords: readonly string[]): void {
 }
 
 function describeIgnored(keyword: string): string {
-  const [type] = Object.entries(keywordsOf).find(([, keywords]) => keywords.includes(keyword)) ?? []
+  const [type] = Object.entries(keywordsByType).find(([, keywords]) => keywords.includes(keyword)) ?? []
   return type === undefined ? `"${keyword}" cannot be checked` : `"${keyword}" needs "type": "${type}" beside it`
 }
 
@@ -112,8 +112,8 @@ function withoutGroups(pattern: string): string {
 
 function listInner({ properties, additionalProperties, items, contains, ...others }: Schema): readonly unknown[] {
   const namedSchemas = Object.values(Object(properties))
-  const single = [additionalProperties, items, contains].filter(schema => schema !== undefined)
-  return [...namedSchemas, ...single, ...combinators.flatMap(keyword => others[keyword] ?? [])]
+  const singleSchemas = [additionalProperties, items, contains].filter(schema => schema !== undefined)
+  return [...namedSchemas, ...singleSchemas, ...combinators.flatMap(keyword => others[keyword] ?? [])]
 }
 
 function isSchema(value: unknown): value is Schema {

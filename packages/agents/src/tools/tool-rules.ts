@@ -46,18 +46,21 @@ function createRuleFinder(rules: readonly ToolRule[], keyOf: (index: number) => 
     throw new ConfigError(keyOf(hiddenIndex), 'it never counts: the entry before it has no "when"', fix)
   }
   const conditions = rules.map((rule, index) => {
-    return { rule: { ...rule, ...callsOf(rules.slice(0, index + 1)) }, isMet: openCondition(rule, keyOf(index)) }
+    return {
+      rule: { ...rule, ...identifyCalls(rules.slice(0, index + 1)) },
+      isMet: createRuleCondition(rule, keyOf(index)),
+    }
   })
   return args => conditions.find(({ isMet }) => isMet(args))?.rule
 }
 
 /** Identifies the calls that fall under a rule by a digest of the conditions up to its own, because each call falls under the first that it meets. */
-function callsOf(rules: readonly ToolRule[]): Pick<MatchingRule, 'calls'> {
+function identifyCalls(rules: readonly ToolRule[]): Pick<MatchingRule, 'calls'> {
   const conditions = rules.flatMap(({ when }) => (when ? [when] : []))
   return conditions.length === 0 ? {} : { calls: hash('sha256', JSON.stringify(conditions)).slice(0, 16) }
 }
 
-function openCondition({ when }: ToolRule, key: string): (args: unknown) => boolean {
+function createRuleCondition({ when }: ToolRule, key: string): (args: unknown) => boolean {
   if (when === undefined) return () => true
   try {
     return createCondition(when)

@@ -112,11 +112,11 @@ function readTool(name: string, value: unknown, key: string): Tool {
     parameters,
     run: (args, context) => run.call(value, args, context),
     ...(preview && { preview: (args: unknown, context: ToolTurnContext) => preview.call(value, args, context) }),
-    findFault: openCheck(name, parameters, key),
+    findFault: createParametersCheck(name, parameters, key),
   }
 }
 
-function openCheck(name: string, parameters: Tool['parameters'], key: string): Tool['findFault'] {
+function createParametersCheck(name: string, parameters: Tool['parameters'], key: string): Tool['findFault'] {
   try {
     return createArgumentCheck(parameters)
   } catch (cause) {
@@ -136,14 +136,14 @@ export function createArgumentCheck(parameters: { readonly [keyword: string]: un
   const objectSchema = { type: 'object', ...parameters } as Parameters<typeof z.fromJSONSchema>[0]
   const schema = z.fromJSONSchema(objectSchema)
   return args => {
-    if (hasPrototype(args)) return '__proto__: no argument may be called so'
+    if (hasPrototypeMember(args)) return '__proto__: no argument may be called so'
     const [issue] = schema.safeParse(args).error?.issues ?? []
     return issue && `${issue.path.join('.') || 'arguments'}: ${issue.message}`
   }
 }
 
 /** Returns true if a value has a member `__proto__`. It works without recursion, because the depth has no limit. */
-function hasPrototype(args: unknown): boolean {
+function hasPrototypeMember(args: unknown): boolean {
   const queue: unknown[] = [args]
   while (queue.length > 0) {
     const value = queue.pop()

@@ -134,7 +134,7 @@ function formatRequestBody(message: NormalizedMessage, details: TurnDetails): st
   const messageWithDetails = { ...message, ...details }
   const body = JSON.stringify(messageWithDetails)
   if (Buffer.byteLength(body) <= maxRequestBytes) return body
-  const withoutRaw = JSON.stringify({ ...messageWithDetails, raw: undefined })
-  if (Buffer.byteLength(withoutRaw) <= maxRequestBytes) return withoutRaw
+  const bodyWithoutRaw = JSON.stringify({ ...messageWithDetails, raw: undefined })
+  if (Buffer.byteLength(bodyWithoutRaw) <= maxRequestBytes) return bodyWithoutRaw
   throw new Error(`The message is larger than the ${maxRequestBytes} bytes a webhook is sent`)
 }

@@ -6,7 +6,7 @@ import { InvalidAnswer, parseAgentAnswer, parseJsonText, partialResponseSchema }
 import type { AgentMessageEnvelope, ConversationRequest, ConversationResult, EnvelopeType } from '@postern/transcript'
 import { reportConversation, runConversation, textOfEnvelopeContent } from '@postern/transcript'
 import { z } from 'zod'
-import { throwIfTemporary } from '../kind/temporary-status.ts'
+import { throwIfTransient } from '../kind/transient-status.ts'
 
 const textShape = {
   /** One text part in Markdown, instead of `parts`. */
@@ -43,11 +43,11 @@ interface WebhookReply {
 /** Reads the JSON of an answer without a check; undefined means that the agent says nothing. @throws as `readWebhookReply` */
 export function readWebhookAnswer(answer: FetchAnswer, now: number): unknown {
   const { status, url, body } = answer
-  throwIfTemporary({ serverName: 'webhook', url }, answer, now)
+  throwIfTransient({ serverName: 'webhook', url }, answer, now)
   if (status === 204) return undefined
   if (status !== 200) throw new Error(`The webhook answered ${nameStatus(url, answer)}; expected 200 or 204`)
   try {
-    return parseBoundedJson(body, { what: 'webhook reply' })
+    return parseBoundedJson(body, { label: 'webhook reply' })
   } catch (error) {
     throw error instanceof Error ? new InvalidAnswer(error.message) : error
   }
@@ -71,18 +71,18 @@ export async function readConversationResult(request: ConversationRequest, resul
   }
   const conversation = await runConversation(request, { foreign: async () => result, builtIn })
   if (conversation.error !== undefined) throw new Error(`The runner failed: ${String(conversation.error)}`)
-  return toAnswer(conversation, listNew(request.messages, conversation.messages))
+  return toAnswer(conversation, listNewMessages(request.messages, conversation.messages))
 }
 
 /** Lists the new messages. Most runtimes return the whole conversation, some only the new messages. */
-function listNew(
+function listNewMessages(
   sentMessages: readonly AgentMessageEnvelope[],
   allMessages: readonly AgentMessageEnvelope[],
 ): readonly AgentMessageEnvelope[] {
-  const isSame = (first: AgentMessageEnvelope, second: AgentMessageEnvelope | undefined) =>
+  const isSameEnvelope = (first: AgentMessageEnvelope, second: AgentMessageEnvelope | undefined) =>
     JSON.stringify([first.type, first.role, first.content]) ===
     JSON.stringify([second?.type, second?.role, second?.content])
-  return sentMessages.every((envelope, index) => isSame(envelope, allMessages[index]))
+  return sentMessages.every((envelope, index) => isSameEnvelope(envelope, allMessages[index]))
     ? allMessages.slice(sentMessages.length)
     : allMessages
 }
@@ -101,10 +101,10 @@ function toAnswer(result: ConversationResult, messages: readonly AgentMessageEnv
   const { parts, trace } = draft
   if (parts.length === 0 && typeof result.final_content === 'string') addText(result.final_content, draft)
   if (!draft.hasAnswered) throw new Error('The runner answered nothing; it answers 204 to say nothing')
-  const isOpen = draft.isWaiting || result.completed === false
+  const isUnfinished = draft.isWaiting || result.completed === false
   return {
     parts,
-    status: isOpen ? 'input_required' : 'completed',
+    status: isUnfinished ? 'input_required' : 'completed',
     ...(trace.length > 0 && { trace }),
     ...describeExecutions(result),
     ...readUsage(result),
@@ -151,7 +151,7 @@ const envelopeHandlers: Readonly<Record<EnvelopeType, EnvelopeHandler>> = {
   },
   tool_result({ payload, metadata, content }, { trace }) {
     const openIndex = trace.findIndex(
-      call => isOpen(call) && isSameCall(call, metadata.tool_call_id, payload.tool_name),
+      call => isOpenCall(call) && isSameCall(call, metadata.tool_call_id, payload.tool_name),
     )
     const call = trace[openIndex]
     if (!call) return
@@ -164,7 +164,7 @@ const envelopeHandlers: Readonly<Record<EnvelopeType, EnvelopeHandler>> = {
   },
 }
 
-const isOpen = ({ result, error }: ToolCallPart) => result === undefined && error === undefined
+const isOpenCall = ({ result, error }: ToolCallPart) => result === undefined && error === undefined
 
 /** Returns true if a result belongs to a call: by its id, otherwise by its tool and as the first call without an end. */
 function isSameCall(call: ToolCallPart, id: Json | undefined, name: Json | undefined): boolean {

@@ -47,7 +47,7 @@ export async function describeTurn(
 export function describeConversation(
   agent: string,
   message: NormalizedMessage,
-  { cache_breakpoint_after: stable = -1, flags, ...moment }: Partial<TurnDetails> = {},
+  { cache_breakpoint_after: stableIndex = -1, flags, ...otherDetails }: Partial<TurnDetails> = {},
 ): ConversationRequest {
   const { history = [], raw: _, ...members } = message
   const currentTurn = {
@@ -58,7 +58,7 @@ export function describeConversation(
   }
   return {
     messages: [...history, { ...currentTurn, id: message.id }].flatMap((turn, index) =>
-      index === stable ? markLast(writeTurn(turn)) : writeTurn(turn),
+      index === stableIndex ? markLast(writeTurn(turn)) : writeTurn(turn),
     ),
     tools: [],
     // The runtime chooses its own provider.
@@ -69,7 +69,7 @@ export function describeConversation(
       agent,
       message: parseJsonText(JSON.stringify(members)) as Json,
       ...(flags && { flags: [...flags] }),
-      ...moment,
+      ...otherDetails,
     },
     max_turns: maxTurns,
     single_turn: false,
@@ -84,13 +84,17 @@ function markLast(envelopes: readonly AgentMessageEnvelope[]): readonly AgentMes
 
 function writeTurn(turn: HistoricalMessage): readonly AgentMessageEnvelope[] {
   const { role, sender, parts, timestamp, id } = turn
-  const words = plainTextOf(parts.filter(part => part.kind !== 'tool_call'))
+  const plainText = plainTextOf(parts.filter(part => part.kind !== 'tool_call'))
   const files = parts.filter(isFilePart)
   const { address, verified, auth_method } = sender
   const proof = { ...(verified !== undefined && { verified }), ...(auth_method && { auth_method }) }
   const metadata = { sender: address, ...proof, ...(files.length > 0 && { files: files.map(describeFile) }) }
-  const text = { ...buildTextEnvelope(role, words, metadata), ...(id !== undefined && { id }), created_at: timestamp }
-  return [...(words !== '' || files.length > 0 ? [text] : []), ...parts.filter(isCall).flatMap(writeCall)]
+  const textEnvelope = {
+    ...buildTextEnvelope(role, plainText, metadata),
+    ...(id !== undefined && { id }),
+    created_at: timestamp,
+  }
+  return [...(plainText !== '' || files.length > 0 ? [textEnvelope] : []), ...parts.filter(isCall).flatMap(writeCall)]
 }
 
 const isCall = (part: Part): part is ToolCallPart => part.kind === 'tool_call'

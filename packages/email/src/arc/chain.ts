@@ -17,9 +17,9 @@ const maxFieldOctets = 16 * 1024
 export function planChain(header: HeaderBlock, trustedSealers: readonly string[]): ChainPlan {
   const fields = header.fields.filter(({ name }) => chainFields.has(name))
   if (fields.some(({ start, end }) => end - start > maxFieldOctets)) return noChain
-  const last = findLast(fields, 'arc-seal')
-  const sealer = last && toAsciiDomain(readTag(last, 'd'))
-  const instances = last ? instanceOf(last) : 0
+  const lastSeal = findLast(fields, 'arc-seal')
+  const sealer = lastSeal && toAsciiDomain(readTag(lastSeal, 'd'))
+  const instances = lastSeal ? instanceOf(lastSeal) : 0
   if (!sealer || !trustedSealers.includes(sealer) || instances > maxInstances) return noChain
   const signers = [...fields.filter(({ name }) => name === 'arc-seal'), findLast(fields, 'arc-message-signature')]
   if (signers.length > maxInstances + 1) return noChain

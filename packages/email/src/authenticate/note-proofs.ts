@@ -10,9 +10,9 @@ export interface MailTimes {
   readonly startedAt: number
   /** The names of the keys that the cache had. */
   readonly cachedNames: ReadonlySet<string>
-  spf?: number
+  spfAt?: number
   /** The time when the mail was read and its signatures were computed. */
-  read?: number
+  readAt?: number
 }
 
 /** Notes each proof of a mail with the time that it took, and the keys from DNS. */
@@ -20,18 +20,18 @@ export function noteAuthentication(
   steps: IntakeSteps,
   proofs: readonly Proof[],
   keys: Readonly<Record<string, TxtAnswer>>,
-  { startedAt, cachedNames, spf = startedAt, read = startedAt }: MailTimes,
+  { startedAt, cachedNames, spfAt = startedAt, readAt = startedAt }: MailTimes,
 ): void {
   const judgedAt = steps.now()
   const spans: Readonly<Record<string, readonly [since: number, until: number]>> = {
-    dkim: [startedAt, read],
-    arc: [startedAt, read],
-    spf: [startedAt, spf],
-    dmarc: [read, judgedAt],
+    dkim: [startedAt, readAt],
+    arc: [startedAt, readAt],
+    spf: [startedAt, spfAt],
+    dmarc: [readAt, judgedAt],
   }
   for (const proof of proofs) {
-    const [spanStart, spanEnd] = spans[proof.kind] ?? [read, judgedAt]
-    steps.note(proof, spanStart, findKey(proof, keys, cachedNames), spanEnd)
+    const [spanStart, spanEnd] = spans[proof.kind] ?? [readAt, judgedAt]
+    steps.recordCheck(proof, spanStart, findKey(proof, keys, cachedNames), spanEnd)
   }
 }
 

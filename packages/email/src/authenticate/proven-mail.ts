@@ -3,7 +3,7 @@ import type { MailBody } from '../body/mail-body.ts'
 import type { SenderHistory } from '../correspondents/correspondents.ts'
 import type { MailAddresses } from '../mail/address-list.ts'
 import type { HeaderBlock } from '../mail/header.ts'
-import type { RawMail } from '../mail/raw.ts'
+import type { RawMail } from '../mail/raw-mail.ts'
 import type { AddressedAgent } from '../mail/recipients.ts'
 import type { Authentication } from './verdict.ts'
 

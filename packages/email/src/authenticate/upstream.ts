@@ -3,7 +3,7 @@ import type { Proof } from '@postern/message'
 import { toAsciiDomain } from '@postern/message'
 import type { MailTrust } from '../config/trust.ts'
 import type { HeaderBlock, HeaderField } from '../mail/header.ts'
-import type { RelayEndpoint } from '../mail/raw.ts'
+import type { RelayEndpoint } from '../mail/raw-mail.ts'
 
 /** The verdict that a mail server in front of this one wrote on top of the mail. */
 export interface UpstreamVerdict {
@@ -15,7 +15,7 @@ export interface UpstreamVerdict {
   /** True if the server reports that no signature of the author passed. */
   readonly isBySpf: boolean
   /** True if the server reports that the mail came to it from the author's own servers. */
-  readonly isStraight: boolean
+  readonly isFromAuthorServers: boolean
   readonly field: HeaderField
 }
 
@@ -41,20 +41,27 @@ export function readUpstream(
     .map(({ authserv_id }) => authserv_id)
   const index = fields.findIndex(({ name }) => name === resultsFieldName)
   const field = authservIds.length > 0 ? fields[index] : undefined
-  const read = field && readResultsField(field.value)
-  if (!field || !read || !authservIds.includes(read.authservId)) return undefined
+  const parsedField = field && readResultsField(field.value)
+  if (!field || !parsedField || !authservIds.includes(parsedField.authservId)) return undefined
   if (fields.slice(0, index).filter(({ name }) => name === 'received').length > 1) return undefined
-  const { authservId, results } = read
+  const { authservId, results } = parsedField
   const dmarc = readDmarc(results, authorDomain)
   const isBySpf = isOnlyBySpf(results, authorDomain)
   const isProven = dmarc === 'pass' && (trust.spf_only || !isBySpf)
-  return { authservId, dmarc, isProven, isBySpf, isStraight: isOfOwnServers(results, authorDomain), field }
+  return {
+    authservId,
+    dmarc,
+    isProven,
+    isBySpf,
+    isFromAuthorServers: isSentByAuthorServers(results, authorDomain),
+    field,
+  }
 }
 
 /** Returns the DMARC result. Two different results, or one about another domain, count as none. */
 function readDmarc(results: readonly MethodResult[], authorDomain: string): string {
   const claims = results.filter(({ method }) => method === 'dmarc')
-  const isOfAuthor = claims.every(({ properties }) => isDomain(properties.get('header.from'), authorDomain))
+  const isOfAuthor = claims.every(({ properties }) => isSameDomain(properties.get('header.from'), authorDomain))
   return (claims.length === 1 && isOfAuthor && claims[0]?.result) || 'none'
 }
 
@@ -65,12 +72,12 @@ function isOnlyBySpf(results: readonly MethodResult[], authorDomain: string): bo
   if (signatures.length === 0) return hasSpfPass
   return !signatures.some(({ result, properties }) => {
     const signer = properties.get('header.d') ?? properties.get('header.i')?.replace(/^.*@/, '')
-    return result === 'pass' && isNear(signer, authorDomain)
+    return result === 'pass' && isRelatedDomain(signer, authorDomain)
   })
 }
 
 /** Returns true if SPF passed for an envelope sender of the author's domain or of a domain below it. */
-function isOfOwnServers(results: readonly MethodResult[], authorDomain: string): boolean {
+function isSentByAuthorServers(results: readonly MethodResult[], authorDomain: string): boolean {
   const claims = results.filter(({ method }) => method === 'spf')
   const [{ result, properties } = { result: 'none', properties: new Map<string, string>() }] = claims
   const sender = toAsciiDomain(properties.get('smtp.mailfrom')?.replace(/^.*@/, '') ?? '')
@@ -78,12 +85,12 @@ function isOfOwnServers(results: readonly MethodResult[], authorDomain: string):
   return sender === authorDomain || sender.endsWith(`.${authorDomain}`)
 }
 
-function isDomain(text: string | undefined, domain: string): boolean {
+function isSameDomain(text: string | undefined, domain: string): boolean {
   return text !== undefined && toAsciiDomain(text) === domain
 }
 
 /** Returns true if two names seem to belong to one organization. The server has already decided that. */
-function isNear(text: string | undefined, domain: string): boolean {
+function isRelatedDomain(text: string | undefined, domain: string): boolean {
   const signer = text === undefined ? undefined : toAsciiDomain(text)
   return signer !== undefined && (signer === domain || signer.endsWith(`.${domain}`) || domain.endsWith(`.${signer}`))
 }
@@ -96,13 +103,13 @@ interface MethodResult {
   readonly properties: ReadonlyMap<string, string>
 }
 
-const quoted = String.raw`"(?:[^"\\]|\\.)*"`
+const quotedString = String.raw`"(?:[^"\\]|\\.)*"`
 const idPattern = /^\s*([^\s;="()]+)(?:\s+1)?\s*;/
 const methodPattern = /^\s*([a-z][\w-]*)(?:\s*\/\s*1)?\s*=\s*([a-z]+)(?=\s|$)/i
-const propertyPattern = new RegExp(String.raw`\s*([\w.-]+)\s*=\s*((?:${quoted}|[^\s"])+)(?=\s|$)`, 'y')
-const piecePattern = new RegExp(`(?:${quoted}|[^;"])+`, 'g')
-const outsidePattern = new RegExp(String.raw`${quoted}|[^"()\\]+|\(`, 'y')
-const insidePattern = /\\.|[^()\\]+|[()]/y
+const propertyPattern = new RegExp(String.raw`\s*([\w.-]+)\s*=\s*((?:${quotedString}|[^\s"])+)(?=\s|$)`, 'y')
+const piecePattern = new RegExp(`(?:${quotedString}|[^;"])+`, 'g')
+const outsideCommentPattern = new RegExp(String.raw`${quotedString}|[^"()\\]+|\(`, 'y')
+const insideCommentPattern = /\\.|[^()\\]+|[()]/y
 const depthChanges: Readonly<Record<string, number>> = { '(': 1, ')': -1 }
 /** The longest field that is read. */
 const maxFieldChars = 16 * 1024
@@ -147,7 +154,7 @@ function unquote(text: string): string {
 function withoutComments(value: string): string | undefined {
   let [depth, position, plainText] = [0, 0, '']
   while (position < value.length) {
-    const pattern = depth > 0 ? insidePattern : outsidePattern
+    const pattern = depth > 0 ? insideCommentPattern : outsideCommentPattern
     pattern.lastIndex = position
     const piece = pattern.exec(value)?.[0]
     if (!piece) return undefined

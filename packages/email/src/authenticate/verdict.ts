@@ -44,11 +44,11 @@ interface Voucher {
 
 interface JudgingOptions {
   /** True if DMARC that passes by SPF alone proves the author. */
-  readonly spfOnly: boolean
+  readonly isSpfEnough: boolean
   /** True for a bounce. Its recipient address proves it, so the policy of its From does not matter. */
   readonly isReport: boolean
   /** The disposition of mail whose author's domain asks for refusal. */
-  readonly onReject: 'refuse' | 'quarantine'
+  readonly rejectDisposition: 'refuse' | 'quarantine'
   /** Returns true if this message may still be deferred. It is called only if DNS did not answer. */
   canDefer(): Promise<boolean>
 }
@@ -60,49 +60,49 @@ interface JudgingOptions {
  * @throws Unavailable when the deciding DNS question got no answer
  */
 export async function judgeMail(evidence: MailEvidence, options: JudgingOptions): Promise<Authentication> {
-  const { canDefer, spfOnly, isReport, onReject } = options
+  const { canDefer, isSpfEnough, isReport, rejectDisposition } = options
   const alignedSignatures = evidence.signatures.filter(signature => isAligned(signature, evidence))
   const proof = findProof(alignedSignatures)
-  const voucher = proof ? undefined : findVoucher(evidence, spfOnly)
-  const hasTrouble = isUndecided(evidence, proof, spfOnly) && !voucher
-  if (hasTrouble && (await canDefer()))
+  const voucher = proof ? undefined : findVoucher(evidence, isSpfEnough)
+  const hasDnsTrouble = isUndecided(evidence, proof, isSpfEnough) && !voucher
+  if (hasDnsTrouble && (await canDefer()))
     throw new Unavailable('Cannot verify mail: DNS did not answer', { retryAfter: 300 })
   const isDamaged = alignedSignatures.some(({ verdict }) => verdict === 'unverifiable')
-  const isUncertain = hasTrouble || isDamaged || onReject === 'quarantine'
+  const isUncertain = hasDnsTrouble || isDamaged || rejectDisposition === 'quarantine'
   if (!isUncertain && !voucher && !isReport) refuseByPolicy(evidence)
-  const signature = hasTrouble ? undefined : proof
+  const signature = hasDnsTrouble ? undefined : proof
   return {
-    method: hasTrouble ? 'none' : methodOf(evidence, proof, voucher),
+    method: hasDnsTrouble ? 'none' : methodOf(evidence, proof, voucher),
     isVerified: signature !== undefined || voucher !== undefined,
     signature,
     voucher,
     signedBy: evidence.signatures.filter(({ verdict, domain }) => verdict === 'pass' && domain !== proof?.domain),
-    isQuarantined: !voucher && !isReport && isHeldByPolicy(evidence, isUncertain),
+    isQuarantined: !voucher && !isReport && isQuarantinedByPolicy(evidence, isUncertain),
     proofs: listProofs(evidence, signature => alignedSignatures.includes(signature)),
-    flags: [...listSignatureFlags(alignedSignatures), ...(hasTrouble ? ['dns_trouble'] : [])],
+    flags: [...listSignatureFlags(alignedSignatures), ...(hasDnsTrouble ? ['dns_trouble'] : [])],
     coverage: widenCoverage(signature?.covers ?? voucher?.coverage ?? 'all', evidence),
     timingCoverage: widenCoverage(signature?.covers ?? voucher?.timingCoverage ?? 'all', evidence),
   }
 }
 
 /** Fields that name the recipients and the thread of a mail. Microsoft 365 signs none of them. */
-const placingFields = ['to', 'cc', 'reply-to', 'in-reply-to', 'references', 'thread-index', 'thread-topic']
+const recipientAndThreadFields = ['to', 'cc', 'reply-to', 'in-reply-to', 'references', 'thread-index', 'thread-topic']
 
 /**
  * Adds these fields to the coverage of a proven mail that comes straight from its author's own servers, signed or not.
  * On any other path a stranger may have added them to a mail that they once received.
  */
 function widenCoverage(covers: Coverage, evidence: MailEvidence): Coverage {
-  if (covers === 'all' || !comesStraight(evidence)) return covers
-  return [...covers, ...placingFields.filter(name => !covers.includes(name))]
+  if (covers === 'all' || !comesFromAuthorServers(evidence)) return covers
+  return [...covers, ...recipientAndThreadFields.filter(name => !covers.includes(name))]
 }
 
 /**
  * Returns true if SPF passes for the envelope sender and is aligned with From, here or at the server in front that saw the
  * client.
  */
-function comesStraight({ spf, dmarc, upstream, trustedVerdict, authorDomain }: MailEvidence): boolean {
-  if (trustedVerdict && upstream?.isStraight) return true
+function comesFromAuthorServers({ spf, dmarc, upstream, trustedVerdict, authorDomain }: MailEvidence): boolean {
+  if (trustedVerdict && upstream?.isFromAuthorServers) return true
   if (spf?.result !== 'pass' || !spf.isOfSender) return false
   return dmarc.policy === undefined ? alignsWithoutPolicy(spf.domain, authorDomain) : dmarc.isSpfAligned
 }
@@ -119,16 +119,21 @@ function findProof(alignedSignatures: readonly JudgedSignature[]): JudgedSignatu
 /** Finds a trusted sealer or provider who saw DMARC pass, or SPF if that is enough. */
 function findVoucher(
   { chain, trustedVerdict, dmarc, spf, authorDomain }: MailEvidence,
-  spfOnly: boolean,
+  isSpfEnough: boolean,
 ): Voucher | undefined {
   if (chain && vouchesFor(chain, authorDomain))
-    return { issuer: chain.domain, keyId: `arc:${formatKeyId(chain)}`, sealId: chain.id, ...coveringBoth(chain.covers) }
+    return {
+      issuer: chain.domain,
+      keyId: `arc:${formatKeyId(chain)}`,
+      sealId: chain.id,
+      ...toCoveragePair(chain.covers),
+    }
   if (trustedVerdict) return { ...trustedVerdict, keyId: trustedVerdict.issuer }
-  if (!spfOnly || dmarc.result !== 'pass' || !dmarc.isSpfAligned || !spf) return undefined
-  return { issuer: authorDomain, keyId: `spf:${spf.domain}`, ...coveringBoth('all') }
+  if (!isSpfEnough || dmarc.result !== 'pass' || !dmarc.isSpfAligned || !spf) return undefined
+  return { issuer: authorDomain, keyId: `spf:${spf.domain}`, ...toCoveragePair('all') }
 }
 
-function coveringBoth(coverage: Coverage): Pick<Voucher, 'coverage' | 'timingCoverage'> {
+function toCoveragePair(coverage: Coverage): Pick<Voucher, 'coverage' | 'timingCoverage'> {
   return { coverage, timingCoverage: coverage }
 }
 
@@ -138,15 +143,15 @@ export function findProofId({ signature, voucher }: Authentication): string | un
 }
 
 /** Returns true if the policy marks a mail as suspicious. A name that never answers must not lift a known policy. */
-function isHeldByPolicy({ dmarc }: MailEvidence, isUncertain: boolean): boolean {
+function isQuarantinedByPolicy({ dmarc }: MailEvidence, isUncertain: boolean): boolean {
   return dmarc.result === 'fail' && (dmarc.policy === 'quarantine' || (isUncertain && dmarc.policy === 'reject'))
 }
 
 /** Returns the result for a message that could not be judged, because reading it killed a thread. */
-export function unjudgedMail(reason: string): Authentication {
+export function unjudgedAuthentication(reason: string): Authentication {
   const proofs: Proof[] = [{ kind: 'dkim', verdict: 'unverifiable', reason }]
   const noProof = { method: 'none', isVerified: false, signedBy: [], isQuarantined: false } as const
-  return { ...noProof, proofs, flags: [], ...coveringBoth('all') }
+  return { ...noProof, proofs, flags: [], ...toCoveragePair('all') }
 }
 
 function isAligned({ domain }: JudgedSignature, { dmarc, authorDomain }: MailEvidence): boolean {
@@ -165,15 +170,15 @@ function methodOf({ dmarc }: MailEvidence, proof?: JudgedSignature, voucher?: Vo
  * Returns true if a DNS question failed that could have changed the outcome. Only names that the author's organization holds
  * count, not those of the sender.
  */
-function isUndecided(evidence: MailEvidence, proof: JudgedSignature | undefined, spfOnly: boolean): boolean {
+function isUndecided(evidence: MailEvidence, proof: JudgedSignature | undefined, isSpfEnough: boolean): boolean {
   const { signatures, spf, dmarc } = evidence
   if (dmarc.result === 'temperror') return true
   if (proof) return false
   const isKeyMissing = signatures.some(
     ({ verdict, domain }) => verdict === 'dns_trouble' && mightAlign(domain, evidence),
   )
-  const couldSave = spf?.result === 'temperror' && mightAlign(spf.domain, evidence)
-  return isKeyMissing || (couldSave && dmarc.result === 'fail' && (spfOnly || dmarc.policy !== 'none'))
+  const couldSpfAlign = spf?.result === 'temperror' && mightAlign(spf.domain, evidence)
+  return isKeyMissing || (couldSpfAlign && dmarc.result === 'fail' && (isSpfEnough || dmarc.policy !== 'none'))
 }
 
 function mightAlign(domain: string, { dmarc, authorDomain }: MailEvidence): boolean {
@@ -199,8 +204,10 @@ const verdictFlags: Readonly<Partial<Record<JudgedSignature['verdict'], string>>
 
 function listSignatureFlags(alignedSignatures: readonly JudgedSignature[]): string[] {
   const flags = alignedSignatures.flatMap(({ verdict }) => verdictFlags[verdict] ?? [])
-  const isShort = alignedSignatures.some(({ verdict, bits }) => verdict === 'pass' && bits !== undefined && bits < 2048)
-  return [...new Set([...flags, ...(isShort ? ['short_key'] : [])])]
+  const hasShortKey = alignedSignatures.some(
+    ({ verdict, bits }) => verdict === 'pass' && bits !== undefined && bits < 2048,
+  )
+  return [...new Set([...flags, ...(hasShortKey ? ['short_key'] : [])])]
 }
 
 /** Lists the checks of a message for the operator (EM-7.2). */

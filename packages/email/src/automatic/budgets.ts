@@ -13,7 +13,7 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
 /** The fastest reply of a person, ms. Nobody reads a response and writes another mail in less time. */
-const swiftMs = 10_000
+const minPersonReplyMs = 10_000
 
 /** The facts about a response that its budgets depend on. */
 interface BudgetFacts {
@@ -37,16 +37,21 @@ export function planBudgets(
   budgets: AnswerBudgets,
 ): Pick<Intake, 'quota' | 'budgets'> {
   const { addresses, authentication, header } = mail
-  const pair = `${agent} ${(namedMailbox ?? formatMailbox(addresses.author)).toLowerCase()}`
+  const correspondentKey = `${agent} ${(namedMailbox ?? formatMailbox(addresses.author)).toLowerCase()}`
   const isProven = authentication.isVerified && namedMailbox === undefined
   const proofMark = isProven ? 'v' : 'u'
   // An unproven sender who claims a name must not use up the budget of the owner of that name.
-  const answers = limit(`answers ${proofMark} ${pair}`, budgets.correspondent_per_hour, hourMs, 'correspondent_budget')
-  const unverifiedLimits = [
-    limit(`unproven ${pair}`, budgets.unverified_per_day, dayMs, 'backscatter_budget'),
+  const answerBudget = limit(
+    `answers ${proofMark} ${correspondentKey}`,
+    budgets.correspondent_per_hour,
+    hourMs,
+    'correspondent_budget',
+  )
+  const unverifiedBudgets = [
+    limit(`unproven ${correspondentKey}`, budgets.unverified_per_day, dayMs, 'backscatter_budget'),
     limit('unproven', budgets.unverified_per_hour, hourMs, 'backscatter_budget'),
   ]
-  const perThread = [
+  const threadBudgets = [
     limit('hour', budgets.thread_per_hour, hourMs, 'thread_budget'),
     limit('day', budgets.thread_per_day, dayMs, 'thread_budget'),
     limit(`said ${digests.fullText}`, budgets.repeats_per_hour, hourMs, 'repeated'),
@@ -55,23 +60,24 @@ export function planBudgets(
   // program refers to the mail that it answers.
   // mail program refers to the mail that it answers.
   const isReply = isReplySubject(findField(header, 'subject') ?? '')
-  const restarts = [`began ${pair} ${digests.withoutNumbers}`, ...(isReply ? [`began re ${pair}`] : [])].map(key =>
-    limit(key, budgets.restarts_per_day, dayMs, 'restart_budget'),
-  )
-  const toAll = limit(
+  const restartBudgets = [
+    `began ${correspondentKey} ${digests.withoutNumbers}`,
+    ...(isReply ? [`began re ${correspondentKey}`] : []),
+  ].map(key => limit(key, budgets.restarts_per_day, dayMs, 'restart_budget'))
+  const replyAllBudget = limit(
     `to all ${agent} ${addresses.author.domain}`,
     budgets.reply_all_per_hour,
     hourMs,
     'reply_all_budget',
   )
   return {
-    quota: { turns: budgets.rapid_per_hour, withinMs: hourMs, automatedReplyMs: swiftMs },
+    quota: { turns: budgets.rapid_per_hour, withinMs: hourMs, automatedReplyMs: minPersonReplyMs },
     budgets: [
-      answers,
-      ...perThread.map(budget => ({ ...budget, isPerThread: true }) as const),
-      ...(beginsThread ? restarts : []),
-      ...(isProven ? [] : unverifiedLimits),
-      ...(isToAll ? [toAll] : []),
+      answerBudget,
+      ...threadBudgets.map(budget => ({ ...budget, isPerThread: true }) as const),
+      ...(beginsThread ? restartBudgets : []),
+      ...(isProven ? [] : unverifiedBudgets),
+      ...(isToAll ? [replyAllBudget] : []),
     ],
   }
 }

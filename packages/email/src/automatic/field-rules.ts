@@ -12,7 +12,7 @@ export function isListMail({ header }: Pick<ProvenMail, 'header'>): boolean {
 
 export const listMarks: ReadonlySet<string> = new Set(['list', 'bulk'])
 
-const present = /^/
+const anyValue = /^/
 
 const notNegated = /^(?!\s*(?:false|no|0)\b)/i
 
@@ -26,7 +26,7 @@ const fieldRules: readonly { readonly flag: string; readonly fields: readonly st
   { flag: 'feedback_report', fields: ['content-type'], pattern: /report-type\s*=\s*"?feedback-report/i },
   { flag: 'feedback_report', fields: ['subject'], pattern: /^complaint about message from \d+\.\d+\.\d+\.\d+$/i },
   { flag: 'bounce', fields: ['content-type'], pattern: /^multipart\/report\b/i },
-  { flag: 'bounce', fields: ['x-failed-recipients'], pattern: present },
+  { flag: 'bounce', fields: ['x-failed-recipients'], pattern: anyValue },
   { flag: 'bounce', fields: ['return-path'], pattern: /^<\s*>$/ },
   {
     flag: 'calendar_reply',
@@ -51,7 +51,7 @@ const fieldRules: readonly { readonly flag: string; readonly fields: readonly st
     ],
     pattern: notNegated,
   },
-  { flag: 'auto_reply', fields: ['x-loop', 'x-otrs-loop'], pattern: present },
+  { flag: 'auto_reply', fields: ['x-loop', 'x-otrs-loop'], pattern: anyValue },
   // FirstClass adds this field to mail that no person wrote. qmail-autoresponder and others write their name into a field that otherwise contains an
   // address.
   // field that otherwise has an address.
@@ -81,9 +81,9 @@ const fieldRules: readonly { readonly flag: string; readonly fields: readonly st
       'x-google-group-id',
       'x-mailman-version',
     ],
-    pattern: present,
+    pattern: anyValue,
   },
-  { flag: 'bulk', fields: ['list-unsubscribe', 'list-unsubscribe-post'], pattern: present },
+  { flag: 'bulk', fields: ['list-unsubscribe', 'list-unsubscribe-post'], pattern: anyValue },
   { flag: 'bulk', fields: ['precedence', 'x-precedence'], pattern: /^(?:bulk|list|junk)\b/i },
   // The field has the form campaign:customer:type:sender. Programs of people write at most two parts.
   { flag: 'bulk', fields: ['feedback-id'], pattern: /^[^:]*:[^:]*:/ },

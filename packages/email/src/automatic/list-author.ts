@@ -52,17 +52,17 @@ export function findListAuthor(mail: ListMail): Mailbox | undefined {
 /** Returns lower-case mailboxes that reach all members of the list, as far as the header shows. */
 function listPostingAddresses({ header, addresses: { author, to, cc } }: ListMail): ReadonlySet<string> {
   const postingAddresses = readMailboxes(header, postingFields)
-  const byCommands = readMailboxes(header, commandFields).flatMap(findCommandedList)
-  const ids = fieldValues(header, 'list-id').flatMap(readListId)
+  const commandedLists = readMailboxes(header, commandFields).flatMap(findCommandedList)
+  const listIdAddresses = fieldValues(header, 'list-id').flatMap(readListId)
   const recipients = [...to, ...cc]
   const isRecipient = (mailbox: Mailbox) => recipients.some(recipient => isSameMailbox(recipient, mailbox))
   // A From that is also a recipient is the list, whose other fields may name another host, or no mailbox. If the
   // posting address of the list is a recipient too, the author has only sent themselves a copy.
   const isCopyToSelf = postingAddresses.some(mailbox => !isSameMailbox(mailbox, author) && isRecipient(mailbox))
-  const shown = isRecipient(author) && !isCopyToSelf ? [author] : []
+  const listInFrom = isRecipient(author) && !isCopyToSelf ? [author] : []
   return new Set([
-    ...[...postingAddresses, ...byCommands, ...shown].map(mailbox => formatMailbox(mailbox).toLowerCase()),
-    ...ids.map(address => address.toLowerCase()),
+    ...[...postingAddresses, ...commandedLists, ...listInFrom].map(mailbox => formatMailbox(mailbox).toLowerCase()),
+    ...listIdAddresses.map(address => address.toLowerCase()),
   ])
 }
 

@@ -43,11 +43,11 @@ const formMarks: ReadonlySet<string> = new Set(['auto_reply', 'silence_asked', '
 export function findMarks(mail: ProvenMail, context: MarkContext): readonly string[] {
   const { recipient, agents, token, agentMail, reply, config } = context
   const { header, addresses, signedRecipients, signedHeader, raw, authentication, body } = mail
-  const names = (list: ProvenMail['addresses']['to']) =>
-    list.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
-  const isInTo = names(signedRecipients.to)
+  const includesAgent = (mailboxes: ProvenMail['addresses']['to']) =>
+    mailboxes.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
+  const isInTo = includesAgent(signedRecipients.to)
   // If the signature covers neither field, or both are missing, the addressee is unknown.
-  const isBare = findField(signedHeader, 'to') === undefined && findField(signedHeader, 'cc') === undefined
+  const isAddressingUnknown = findField(signedHeader, 'to') === undefined && findField(signedHeader, 'cc') === undefined
   const marks = findAutomaticMarks({
     header,
     text: body.text,
@@ -55,20 +55,25 @@ export function findMarks(mail: ProvenMail, context: MarkContext): readonly stri
     envelopeFrom: raw.envelope.from,
     isVerified: authentication.isVerified,
     isInTo,
-    isAddressed: config.answer_bcc || isBare || isInTo || names(signedRecipients.cc),
+    isAddressed: config.answer_bcc || isAddressingUnknown || isInTo || includesAgent(signedRecipients.cc),
     isOwn: isOwnMail(mail, context),
   })
   // People reply to the address in the header. Only machines write to a bounce address.
-  const isToBounces = token?.kind === 'bounce' ? ['bounce_address'] : []
+  const bounceAddressMarks = token?.kind === 'bounce' ? ['bounce_address'] : []
   // A person writes an invitation, but the reply to an agent's invitation is meant for its calendar.
   const answersInvitation = mail.body.details.calendar?.some(({ method }) => calendarAnswers.has(method ?? ''))
-  const isTooFar = agentMail && !agentMail.chain ? [hopFlag] : []
+  const hopMarks = agentMail && !agentMail.chain ? [hopFlag] : []
   // Agents declare that they are machines. They may address an agent directly, but a copy is for people only.
-  const isMeant = agentMail && isInTo && !marks.includes('own_mail')
+  const isDirectAgentMail = agentMail && isInTo && !marks.includes('own_mail')
   const isExcused = (mark: string) =>
-    (isMeant && agentMarks.has(mark)) || (reply.namedBy === 'form' && formMarks.has(mark))
+    (isDirectAgentMail && agentMarks.has(mark)) || (reply.namedBy === 'form' && formMarks.has(mark))
   const countedMarks = marks.filter(mark => !isExcused(mark))
-  const allMarks = [...countedMarks, ...isTooFar, ...isToBounces, ...(answersInvitation ? ['calendar_reply'] : [])]
+  const allMarks = [
+    ...countedMarks,
+    ...hopMarks,
+    ...bounceAddressMarks,
+    ...(answersInvitation ? ['calendar_reply'] : []),
+  ]
   if (!config.answer_lists || !authentication.isVerified) return allMarks
   if (reply.mayReachList) return [...allMarks, 'list_author_unknown']
   return allMarks.filter(mark => !listMarks.has(mark))

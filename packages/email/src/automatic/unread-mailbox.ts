@@ -1,9 +1,9 @@
 // Recognizes mailboxes that nobody reads by their names.
 import type { Mailbox } from '../mail/mailbox.ts'
 
-const daemon = /^(?:mailer-?daemon|post[-_.]?master|mail[-.]?delivery)/i
+const daemonPattern = /^(?:mailer-?daemon|post[-_.]?master|mail[-.]?delivery)/i
 
-const unread: readonly RegExp[] = [
+const unreadPatterns: readonly RegExp[] = [
   /^(?:no|do)[-_.]?(?:not[-_.]?)?reply/i,
   /^bounces?(?:[-+=\d]|$)/i,
   /-request$/i,
@@ -13,10 +13,10 @@ const unread: readonly RegExp[] = [
 
 /** Returns true if a mail server uses the mailbox for its reports. */
 export function isDaemon(local: string): boolean {
-  return daemon.test(local)
+  return daemonPattern.test(local)
 }
 
 /** Returns true if nobody reads the mailbox. */
 export function isUnread({ local }: Pick<Mailbox, 'local'>): boolean {
-  return isDaemon(local) || unread.some(pattern => pattern.test(local))
+  return isDaemon(local) || unreadPatterns.some(pattern => pattern.test(local))
 }

@@ -70,7 +70,7 @@ const phrases: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The phrases by their first character, so that a subject is compared with few of them. */
-const byInitial = Map.groupBy(new Set(Object.values(phrases).flat().map(foldCase)), phrase => phrase.charAt(0))
+const phrasesByInitial = Map.groupBy(new Set(Object.values(phrases).flat().map(foldCase)), phrase => phrase.charAt(0))
 
 /** Marks such as `[EXT]` that gateways put before a subject. */
 const tagMark = /^(?:\s*\[[^\]]{0,40}\])+\s*/
@@ -78,14 +78,16 @@ const tagMark = /^(?:\s*\[[^\]]{0,40}\])+\s*/
 const phraseEnd = /^\s*(?:$|[:：;([【<>«"„“|]|[-–—]+(?:\s|$)|!*\s*$|\.*\s*$|(?:re|aw|sv|antw|rv|odp)\s*:)/i
 
 /** The longest subject of a notice. Nobody adds more than a name, dates and a deputy. */
-const shortChars = 1_000
+const maxNoticeChars = 1_000
 
 /** Returns true if a mail looks like a vacation notice by its subject alone. `subject` has encoded words (RFC 2047). */
 export function isVacationNotice(subject: string | undefined, text: string): boolean {
-  if (!subject || text.length > shortChars) return false
+  if (!subject || text.length > maxNoticeChars) return false
   const foldedSubject = foldCase(decodeHeaderText(subject.slice(0, 2_000)).replace(tagMark, ''))
-  const phrases = byInitial.get(foldedSubject.charAt(0)) ?? []
-  return phrases.some(phrase => foldedSubject.startsWith(phrase) && phraseEnd.test(foldedSubject.slice(phrase.length)))
+  const candidates = phrasesByInitial.get(foldedSubject.charAt(0)) ?? []
+  return candidates.some(
+    phrase => foldedSubject.startsWith(phrase) && phraseEnd.test(foldedSubject.slice(phrase.length)),
+  )
 }
 
 /** Folds case. The lower case of the Turkish capital İ has a combining dot, which is removed. */

@@ -1,5 +1,5 @@
 // Parses the invitations in a mail (iCalendar, RFC 5545).
-const [maxOctets, maxLines, maxValue] = [256 * 1024, 4000, 500]
+const [maxOctets, maxLines, maxValueChars] = [256 * 1024, 4000, 500]
 const properties: Readonly<Record<string, keyof CalendarEvent>> = {
   UID: 'uid',
   DTSTART: 'start',
@@ -15,7 +15,9 @@ export function readCalendar(octets: Uint8Array): CalendarEvent | undefined {
   const start = lines.findIndex(line => /^BEGIN:VEVENT$/i.test(line))
   if (start < 0) return undefined
   const method = lines.find(line => /^METHOD:/i.test(line))?.slice('METHOD:'.length)
-  const event: Partial<Record<keyof CalendarEvent, string>> = method ? { method: cleanValue(method).toUpperCase() } : {}
+  const event: Partial<Record<keyof CalendarEvent, string>> = method
+    ? { method: decodeTextValue(method).toUpperCase() }
+    : {}
   for (const line of lines.slice(start + 1)) {
     if (/^(?:END:VEVENT|BEGIN:VALARM)$/i.test(line)) break
     readProperty(line, event)
@@ -32,18 +34,18 @@ function unfoldLines(text: string): string[] {
 }
 
 function readProperty(line: string, event: Partial<Record<keyof CalendarEvent, string>>): void {
-  const match = /^([A-Z-]{1,20})((?:;(?:"[^"]*"|[^":;])*)*):(.*)$/i.exec(line.slice(0, maxValue * 4))
+  const match = /^([A-Z-]{1,20})((?:;(?:"[^"]*"|[^":;])*)*):(.*)$/i.exec(line.slice(0, maxValueChars * 4))
   const member = properties[match?.[1]?.toUpperCase() ?? '']
   if (!match || !member || event[member] !== undefined) return
   const timeZone = /;(TZID=[^;:]{1,100})/i.exec(match[2] ?? '')?.[1]
-  const value = cleanValue(match[3] ?? '').replace(/^mailto:/i, '')
+  const value = decodeTextValue(match[3] ?? '').replace(/^mailto:/i, '')
   event[member] = timeZone ? `${timeZone}:${value}` : value
 }
 
 /** Decodes the escapes of a text value (RFC 5545 §3.3.11). */
-function cleanValue(value: string): string {
+function decodeTextValue(value: string): string {
   return value
-    .slice(0, maxValue)
+    .slice(0, maxValueChars)
     .replace(/\\n/gi, ' ')
     .replace(/\\([\\;,])/g, '$1')
     .replace(/\p{Cc}+/gu, ' ')

@@ -38,20 +38,20 @@ export function readClearSigned(text: string): ClearSignedText {
   return { text: textLines.flat().join('\n'), isSigned }
 }
 
-function findLine(lines: readonly string[], mark: string, from: number): number {
-  for (let index = from; index < lines.length; index += 1) if (lines[index]?.trimEnd() === mark) return index
+function findLine(lines: readonly string[], mark: string, start: number): number {
+  for (let index = start; index < lines.length; index += 1) if (lines[index]?.trimEnd() === mark) return index
   return -1
 }
 
-function skipHeader(lines: readonly string[], from: number): number {
-  let index = from
+function skipHeader(lines: readonly string[], start: number): number {
+  let index = start
   while (armourHeader.test(lines[index] ?? '')) index += 1
   return lines[index]?.trim() === '' ? index + 1 : index
 }
 
 /** Finds the line after a signature. A signature without an end extends as far as its lines look like one. */
-function skipSignature(lines: readonly string[], from: number): number {
-  for (let index = from; index < lines.length; index += 1) {
+function skipSignature(lines: readonly string[], start: number): number {
+  for (let index = start; index < lines.length; index += 1) {
     const line = (lines[index] ?? '').trim()
     if (line === signatureEnd) return index + 1
     if (!armourLine.test(line) && !armourHeader.test(line)) return index

@@ -9,13 +9,13 @@ const reactionType = 'text/vnd.google.email-reaction+json'
 /** The largest part that is read, far more than a version and an emoji need. */
 const maxBytes = 1_000
 
-interface ReadMail {
+interface ReactionMail {
   readonly header: HeaderBlock
   readonly body: MailBody
 }
 
 /** Returns the emoji of a reaction. It returns undefined for any other mail, and for a malformed reaction. */
-export function readReaction({ header, body }: ReadMail): string | undefined {
+export function readReaction({ header, body }: ReactionMail): string | undefined {
   const part = body.files.find(({ mime, size }) => mime === reactionType && size <= maxBytes)
   const [type = ''] = (findField(header, 'content-type') ?? '').split(';', 1)
   const isOnlyPart = type.trim().toLowerCase() === reactionType

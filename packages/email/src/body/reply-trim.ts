@@ -12,9 +12,9 @@ const [maxChars, maxLines] = [256 * 1024, 5000]
 const maxIntroductionChars = 400
 
 /** The line where the answered message begins, and the number of lines that announce it. */
-interface AnswerStart {
+interface QuotationStart {
   readonly index: number
-  readonly lines: number
+  readonly lineCount: number
 }
 
 /**
@@ -31,27 +31,29 @@ export function trimReply(text: string): string {
 }
 
 function selectNewLines(allLines: readonly string[]): readonly string[] {
-  const signature = findSignature(allLines)
+  const signatureIndex = findSignature(allLines)
   // The lines include the quoted lines at their end, because these make an introduction of a name and a verb.
-  const answerStart = findAnswerStart(allLines.slice(0, signature))
-  const forward = allLines.findIndex(isForwardLine)
-  if (forward >= 0 && (!answerStart || forward <= answerStart.index)) return allLines
-  const end = trimEnd(allLines, signature)
-  if (!answerStart) return allLines.slice(0, endAfterOwnQuote(allLines, end))
+  const quotationStart = findQuotationStart(allLines.slice(0, signatureIndex))
+  const forwardIndex = allLines.findIndex(isForwardLine)
+  if (forwardIndex >= 0 && (!quotationStart || forwardIndex <= quotationStart.index)) return allLines
+  const end = trimEnd(allLines, signatureIndex)
+  if (!quotationStart) return allLines.slice(0, endAfterOwnQuote(allLines, end))
   const lines = allLines.slice(0, end)
-  const isFirst = lines.slice(0, answerStart.index).every(isBlank)
-  const after = answerStart.index + answerStart.lines
-  const answer = findAnswer(lines, after)
-  if (isFirst)
-    return lines.slice(answer ?? after).some(line => !isBlank(line)) ? lines.slice(answer ?? after) : allLines
+  const beginsWithQuotation = lines.slice(0, quotationStart.index).every(isBlank)
+  const introductionEnd = quotationStart.index + quotationStart.lineCount
+  const answerIndex = findAnswer(lines, introductionEnd)
+  if (beginsWithQuotation)
+    return lines.slice(answerIndex ?? introductionEnd).some(line => !isBlank(line))
+      ? lines.slice(answerIndex ?? introductionEnd)
+      : allLines
   // New text below a quotation belongs together with it.
-  return answer === undefined ? lines.slice(0, trimAdded(lines, answerStart.index)) : lines
+  return answerIndex === undefined ? lines.slice(0, trimAdded(lines, quotationStart.index)) : lines
 }
 
 /** Finds the first line of new text below quoted lines. It returns undefined if no line is marked as quoted, or if nothing follows. */
-function findAnswer(lines: readonly string[], from: number): number | undefined {
+function findAnswer(lines: readonly string[], start: number): number | undefined {
   let hasQuote = false
-  for (let index = from; index < lines.length; index += 1) {
+  for (let index = start; index < lines.length; index += 1) {
     const line = lines[index] ?? ''
     if (isQuotedLine(line)) hasQuote = true
     else if (!isBlank(line)) return hasQuote ? index : undefined
@@ -59,10 +61,10 @@ function findAnswer(lines: readonly string[], from: number): number | undefined 
   return undefined
 }
 
-function findAnswerStart(lines: readonly string[]): AnswerStart | undefined {
+function findQuotationStart(lines: readonly string[]): QuotationStart | undefined {
   for (let index = 0; index < lines.length; index += 1) {
     const count = countIntroductionLines(lines, index)
-    if (count > 0) return { index, lines: count }
+    if (count > 0) return { index, lineCount: count }
   }
   return undefined
 }
@@ -77,33 +79,33 @@ function countIntroductionLines(lines: readonly string[], index: number): number
 }
 
 /** The marks of a signature. RFC 3676 §4.3 requires a space after the dashes, but editors remove it, or turn two dashes into one. */
-const [opensSignature, isTrueSignature] = [/^(?:--|—|––)\s*$/, /^-- $/]
+const [signatureMark, standardSignatureMark] = [/^(?:--|—|––)\s*$/, /^-- $/]
 /**
  * The maximum numbers of lines in a signature. Below a mark that is not the standard one the smaller number counts, and sentences are not allowed.
  */
-const [maxSignature, maxLooseSignature] = [20, 8]
+const [maxSignatureLines, maxLooseSignatureLines] = [20, 8]
 
 /** Returns the index of the signature, or the number of lines if there is none. */
 function findSignature(lines: readonly string[]): number {
   const last = lines.length
   for (let index = lines.findIndex(line => !isBlank(line)) + 1; index > 0 && index < last; index += 1) {
-    if (opensSignature.test(lines[index] ?? '') && isSignature(lines, index)) return index
+    if (signatureMark.test(lines[index] ?? '') && isSignature(lines, index)) return index
   }
   return last
 }
 
 function isSignature(lines: readonly string[], index: number): boolean {
-  const signature = listSignature(lines, index)
-  if (signature.length > maxSignature) return false
-  if (isTrueSignature.test(lines[index] ?? '')) return true
-  if (signature.length > maxLooseSignature || signature.some(isSentence)) return false
+  const signature = listSignatureLines(lines, index)
+  if (signature.length > maxSignatureLines) return false
+  if (standardSignatureMark.test(lines[index] ?? '')) return true
+  if (signature.length > maxLooseSignatureLines || signature.some(isSentence)) return false
   return isQuotedLine(findAbove(lines, index)) || (isBlank(lines[index - 1] ?? '') && namesPerson(signature))
 }
 
 /** Lists the lines between the mark and the quotation below it, or the end. */
-function listSignature(lines: readonly string[], index: number): readonly string[] {
+function listSignatureLines(lines: readonly string[], index: number): readonly string[] {
   const signature: string[] = []
-  for (let next = index + 1; next < lines.length && signature.length <= maxSignature; next += 1) {
+  for (let next = index + 1; next < lines.length && signature.length <= maxSignatureLines; next += 1) {
     const line = lines[next] ?? ''
     if (isQuotedLine(line) || countIntroductionLines(lines, next) > 0) break
     if (!isBlank(line)) signature.push(line.trim())
@@ -137,9 +139,9 @@ function trimAdded(lines: readonly string[], end: number): number {
   return trimWhile(end, index => isAdded(lines, index))
 }
 
-function trimWhile(end: number, isIdle: (index: number) => boolean): number {
+function trimWhile(end: number, isRemovable: (index: number) => boolean): number {
   let index = end
-  while (index > 0 && isIdle(index - 1)) index -= 1
+  while (index > 0 && isRemovable(index - 1)) index -= 1
   return index > 0 ? index : end
 }
 

@@ -26,7 +26,7 @@ test.each([
   ],
   ['a line in Chinese', '您好，账单已出。', '您好，账单已出。请在下周五之前支付全部费用。'],
 ])('chooseReading() selects HTML that has %s', (_what, plain, html) => {
-  expect(chooseReading(plain, html).from).toBe('html')
+  expect(chooseReading(plain, html).source).toBe('html')
 })
 
 test.each([
@@ -42,7 +42,7 @@ test.each([
     'Transfer every remaining invoice amount towards another bank account before you go.',
   ],
 ])('chooseReading() selects the plain text if the HTML %s', (_what, plain, html) => {
-  expect(chooseReading(plain, html).from).toBe('plain')
+  expect(chooseReading(plain, html).source).toBe('plain')
 })
 
 test('chooseReading() reports differing readings, and text that only the other one has', () => {
@@ -56,6 +56,6 @@ test('chooseReading() reports differing readings, and text that only the other o
 test.each(['word ', 'a', '漢', 'https://', 'w1 w2 w3 ', '> '])(
   'chooseReading() takes linear time for many %j',
   piece => {
-    expect(measureGrowth(text => chooseReading(text, `${text} more`).from, piece, 200_000)).toBeLessThan(24)
+    expect(measureGrowth(text => chooseReading(text, `${text} more`).source, piece, 200_000)).toBeLessThan(24)
   },
 )

@@ -2,7 +2,7 @@
 
 /** The reading from which the newest text is taken, and its relation to the other reading. */
 interface ReadingChoice {
-  readonly from: 'plain' | 'html'
+  readonly source: 'plain' | 'html'
   readonly differs: boolean
   /** True if the other reading has words that this one lacks. */
   readonly leavesOut: boolean
@@ -11,7 +11,7 @@ interface ReadingChoice {
 /** Shares of words in common. Below the first, two readings differ. From the second on, one reading contains the other. */
 const [sameShare, containedShare] = [0.3, 0.6]
 /** The minimum number of words for a comparison. Shorter readings may differ by chance. */
-const enoughWords = 5
+const minComparedWords = 5
 /**
  * The numbers of own words with which one reading says more. The smaller number is enough if these words are at least the given share of the reading.
  */
@@ -30,12 +30,12 @@ const [stubShare, stubWords] = [0.5, 60]
  */
 export function chooseReading(plainText: string, html: string): ReadingChoice {
   const [words, htmlWords] = [listWords(plainText), listWords(html)]
-  const differs = sayElse(words, htmlWords)
-  if (!saysMore(words, htmlWords)) return { from: 'plain', differs, leavesOut: differs }
+  const differs = haveFewCommonWords(words, htmlWords)
+  if (!saysMore(words, htmlWords)) return { source: 'plain', differs, leavesOut: differs }
   const isContained = countCommon(words, htmlWords) >= words.size * containedShare
   const isStub = words.size <= htmlWords.size * stubShare || (words.size <= stubWords && namesViewer.test(plainText))
-  if (!isContained && !isStub) return { from: 'plain', differs, leavesOut: differs }
-  return { from: 'html', differs, leavesOut: differs || saysMore(htmlWords, words) }
+  if (!isContained && !isStub) return { source: 'plain', differs, leavesOut: differs }
+  return { source: 'html', differs, leavesOut: differs || saysMore(htmlWords, words) }
 }
 
 /** Returns true if `otherWords` say something that `words` do not. One number is enough, because it may be an amount, a date or a code. */
@@ -48,20 +48,20 @@ function saysMore(words: ReadonlySet<string>, otherWords: ReadonlySet<string>): 
 }
 
 /** Returns true if two readings have hardly any words in common. Short words are ignored, because most texts of a language contain them. */
-function sayElse(words: ReadonlySet<string>, otherWords: ReadonlySet<string>): boolean {
-  const [longWords, otherLong] = [listLong(words), listLong(otherWords)]
-  const smaller = Math.min(longWords.size, otherLong.size)
-  return smaller >= enoughWords && countCommon(longWords, otherLong) < smaller * sameShare
+function haveFewCommonWords(words: ReadonlySet<string>, otherWords: ReadonlySet<string>): boolean {
+  const [longWords, otherLongWords] = [listLongWords(words), listLongWords(otherWords)]
+  const smallerSize = Math.min(longWords.size, otherLongWords.size)
+  return smallerSize >= minComparedWords && countCommon(longWords, otherLongWords) < smallerSize * sameShare
 }
 
-function listLong(words: ReadonlySet<string>): ReadonlySet<string> {
-  return new Set([...words].filter(word => word.length >= 4 || isUnspaced.test(word)))
+function listLongWords(words: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...words].filter(word => word.length >= 4 || unspacedStart.test(word)))
 }
 
 function countCommon(words: ReadonlySet<string>, otherWords: ReadonlySet<string>): number {
-  let common = 0
-  for (const word of words) if (otherWords.has(word)) common += 1
-  return common
+  let commonCount = 0
+  for (const word of words) if (otherWords.has(word)) commonCount += 1
+  return commonCount
 }
 
 /** Matches words by which programs that send no plain text refer to a browser or a mail program. */
@@ -70,30 +70,30 @@ const namesViewer =
 
 /** The limits on compared text. */
 const [maxChars, maxWords] = [256 * 1024, 20_000]
-const address = /(?:https?:\/\/|mailto:|www\.)[^\s<>"]+/gi
+const urlPattern = /(?:https?:\/\/|mailto:|www\.)[^\s<>"]+/gi
 /** Scripts without spaces between words. Text in them is compared in pieces. */
 const unspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`
 const wordPattern = new RegExp(`[${unspaced}]+|(?:(?![${unspaced}])[\\p{L}\\p{N}\\p{M}])+`, 'gu')
-const isUnspaced = new RegExp(`^[${unspaced}]`, 'u')
-const wrapped = new RegExp(`(?<=[${unspaced}])[\\s>]+(?=[${unspaced}])`, 'gu')
-const pieceLength = 2
+const unspacedStart = new RegExp(`^[${unspaced}]`, 'u')
+const wrapPattern = new RegExp(`(?<=[${unspaced}])[\\s>]+(?=[${unspaced}])`, 'gu')
+const pieceChars = 2
 
 function listWords(text: string): ReadonlySet<string> {
   const normalizedText = text
     .slice(0, maxChars)
-    .replace(address, ' ')
+    .replace(urlPattern, ' ')
     .normalize('NFKC')
     .toLowerCase()
-    .replace(wrapped, '')
+    .replace(wrapPattern, '')
   const words = new Set<string>()
   for (const [word] of normalizedText.matchAll(wordPattern)) {
-    for (const piece of isUnspaced.test(word) ? cut(word) : [word.slice(0, 40)]) words.add(piece)
+    for (const piece of unspacedStart.test(word) ? listPieces(word) : [word.slice(0, 40)]) words.add(piece)
     if (words.size >= maxWords) break
   }
   return words
 }
 
-function cut(word: string): string[] {
-  if (word.length <= pieceLength) return [word]
-  return Array.from({ length: word.length - pieceLength + 1 }, (_, index) => word.slice(index, index + pieceLength))
+function listPieces(word: string): string[] {
+  if (word.length <= pieceChars) return [word]
+  return Array.from({ length: word.length - pieceChars + 1 }, (_, index) => word.slice(index, index + pieceChars))
 }

@@ -13,7 +13,7 @@ import type { Mailbox } from '../mail/mailbox.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 import type { AddressToken } from '../tokens/bounce-address.ts'
 import { quoteBounceAddresses } from '../tokens/bounce-address.ts'
-import { findReplyLine, isWarning, readServerText, sharpenStatus } from './server-words.ts'
+import { findReplyLine, isWarning, readServerText, refineStatus } from './server-text.ts'
 
 /** The effects and flags of a report about a mail that the gateway sent. */
 interface MailReport {
@@ -37,13 +37,13 @@ export const noReport: MailReport = { effects: [], flags: [] }
 const softRetry = { waitMs: 4 * 3_600_000, attempts: 3 }
 
 /** The content of a report, which is the same for all of its recipients. */
-export interface ReadReport {
+export interface ParsedReport {
   readonly status?: DeliveryStatus | undefined
   readonly complaint?: { readonly type: string | undefined; readonly addresses: string } | undefined
 }
 
 /** Reads a report once for all recipients of a mail. It uses the machine-readable parts, or else the text that a mail server wrote for people. */
-export function readReport({ raw, header, addresses }: ProvenMail): ReadReport {
+export function readReport({ raw, header, addresses }: ProvenMail): ParsedReport {
   const octets = toBuffer(raw.octets)
   const complaint = isReport(header) ? readComplaint(octets, header) : undefined
   if (complaint) return { complaint }
@@ -55,7 +55,7 @@ export function readReport({ raw, header, addresses }: ProvenMail): ReadReport {
  * complaint counts only if it quotes that address. Any other report is stored and changes nothing, because a DSN is easily forged.
  */
 export function judgeReport(
-  { status, complaint }: ReadReport,
+  { status, complaint }: ParsedReport,
   { agent, tokens, token, receivedAt }: ReportContext,
 ): MailReport {
   if (complaint) return judgeComplaint(complaint, agent, tokens)
@@ -75,7 +75,7 @@ function judgeStatus({ action, status }: DeliveryStatus, delivery: string, recei
   return { effects: [{ ...bounce, ...(isDead && { suppresses: true }) }], flags: ['bounce_hard'] }
 }
 
-function readComplaint(octets: Buffer, header: HeaderBlock): ReadReport['complaint'] {
+function readComplaint(octets: Buffer, header: HeaderBlock): ParsedReport['complaint'] {
   const report = findReportPart(octets, header, /^message\/feedback-report$/i)
   if (report === undefined) return undefined
   const type = parseFieldGroups(report)[0]?.get('feedback-type')?.toLowerCase()
@@ -84,7 +84,7 @@ function readComplaint(octets: Buffer, header: HeaderBlock): ReadReport['complai
 
 /** Judges a complaint (RFC 5965). The type `not-spam` is praise. Every other type means that the recipient wants no more of this mail. */
 function judgeComplaint(
-  { type, addresses }: NonNullable<ReadReport['complaint']>,
+  { type, addresses }: NonNullable<ParsedReport['complaint']>,
   agent: string,
   tokens: AddressTokens,
 ): MailReport {
@@ -105,9 +105,9 @@ function findReportPart(octets: Buffer, header: HeaderBlock, type: RegExp): stri
   if (!boundary) return undefined
   for (const part of text.split(`\n--${boundary}`)) {
     const end = /\r?\n\r?\n/.exec(part)
-    const head = part.slice(0, end?.index ?? 0).replace(/\r?\n[ \t]+/g, ' ')
-    if (!end || !isOfType(head, type)) continue
-    return decodePart(part.slice(end.index + end[0].length), head)
+    const partHeader = part.slice(0, end?.index ?? 0).replace(/\r?\n[ \t]+/g, ' ')
+    if (!end || !isOfType(partHeader, type)) continue
+    return decodePart(part.slice(end.index + end[0].length), partHeader)
   }
   return undefined
 }
@@ -117,13 +117,13 @@ function readBeginning(octets: Buffer, { bodyStart }: HeaderBlock): string {
   return `\n${octets.toString('latin1', bodyStart, bodyStart + maxReportBytes)}`
 }
 
-function isOfType(head: string, typePattern: RegExp): boolean {
-  const type = /^content-type:[ \t]*([\w-]+\/[\w-]+)/im.exec(head)?.[1]
+function isOfType(partHeader: string, typePattern: RegExp): boolean {
+  const type = /^content-type:[ \t]*([\w-]+\/[\w-]+)/im.exec(partHeader)?.[1]
   return type !== undefined && typePattern.test(type)
 }
 
-function decodePart(text: string, head: string): string {
-  const isBase64 = /^content-transfer-encoding:[ \t]*base64/im.test(head)
+function decodePart(text: string, partHeader: string): string {
+  const isBase64 = /^content-transfer-encoding:[ \t]*base64/im.test(partHeader)
   return isBase64 ? Buffer.from(text, 'base64').toString('latin1') : text
 }
 
@@ -168,11 +168,11 @@ export function readDeliveryStatus(octets: Buffer, header: HeaderBlock): Deliver
   const report = findReportPart(octets, header, /^message\/(?:global-)?delivery-status$/i)
   if (report === undefined) return undefined
   const humanText = findReportPart(octets, header, /^text\/plain$/i) ?? ''
-  const statuses = parseFieldGroups(report).flatMap(group => readRecipient(group, humanText))
+  const statuses = parseFieldGroups(report).flatMap(group => readRecipientStatus(group, humanText))
   return actions.flatMap(worstAction => statuses.filter(({ action }) => action === worstAction))[0]
 }
 
-function readRecipient(group: ReadonlyMap<string, string>, humanText: string): readonly DeliveryStatus[] {
+function readRecipientStatus(group: ReadonlyMap<string, string>, humanText: string): readonly DeliveryStatus[] {
   const recipient = group.get('final-recipient') ?? group.get('original-recipient')
   if (recipient === undefined) return []
   const action = actions.find(name => name === group.get('action')?.split(/[\s(]/, 1)[0]?.toLowerCase())
@@ -180,7 +180,7 @@ function readRecipient(group: ReadonlyMap<string, string>, humanText: string): r
   if (!status && !action) return []
   // A report about one mail of this gateway has one recipient, so all of its text is about that recipient.
   const reply = group.get('diagnostic-code') ?? (findReplyLine(humanText, recipient) || readServerText(humanText))
-  const exactStatus = sharpenStatus(status, reply)
+  const exactStatus = refineStatus(status, reply)
   return [{ action: action ?? (exactStatus.startsWith('5') ? 'failed' : 'delayed'), status: exactStatus }]
 }
 
@@ -192,10 +192,10 @@ function readPlainReport(octets: Buffer, { header, author }: PlainReport): Deliv
   const isOfServer = isUnread(author) || findField(header, 'x-failed-recipients') !== undefined
   const isOtherReport = isReport(header) && !/\bdelivery-status\b/i.test(findField(header, 'content-type') ?? '')
   if (!isOfServer || isOtherReport || matchFieldRules(header).includes('list')) return undefined
-  const serverText = readServerText(decodePart(readBeginning(octets, header), readHead(header)))
+  const serverText = readServerText(decodePart(readBeginning(octets, header), formatEncodingField(header)))
   if (isWarning(decodeHeaderText(findField(header, 'subject') ?? ''), serverText))
     return { action: 'delayed', status: '4.0.0' }
-  return { action: 'failed', status: sharpenStatus(undefined, serverText) }
+  return { action: 'failed', status: refineStatus(undefined, serverText) }
 }
 
 interface PlainReport {
@@ -203,7 +203,7 @@ interface PlainReport {
   readonly author: Pick<Mailbox, 'local'>
 }
 
-function readHead(header: HeaderBlock): string {
+function formatEncodingField(header: HeaderBlock): string {
   return `content-transfer-encoding: ${findField(header, 'content-transfer-encoding') ?? ''}`
 }
 

@@ -2,9 +2,9 @@
 import { z } from 'zod'
 
 /** A whole number above zero. */
-export const count = (usual: number) => z.number().int().positive().default(usual)
+export const count = (defaultValue: number) => z.number().int().positive().default(defaultValue)
 /** A whole number, or 0. */
-export const countOrNone = (usual: number) => z.number().int().nonnegative().default(usual)
+export const countOrNone = (defaultValue: number) => z.number().int().nonnegative().default(defaultValue)
 
 /** The maximum cost of one message. Sizes in octets, times in ms. */
 export const mailLimitsSchema = z.strictObject({

@@ -9,19 +9,19 @@ import type { KnownDomain } from './likeness.ts'
  * The most mailboxes of an agent, and of one domain. The owner of a domain has all its mailboxes, and must not displace
  * the mailboxes of others with them.
  */
-const [maxKnown, maxOfDomain] = [10_000, 1_000]
+const [maxMailboxes, maxMailboxesPerDomain] = [10_000, 1_000]
 
 /** Returns the mailbox that an additional one would replace: the oldest one of its domain, or of all. It returns undefined below the limits. */
-export function findOutdated({ entries, domains }: AddressBook, { domain }: Mailbox): string | undefined {
+export function findEvictedPeer({ entries, domains }: AddressBook, { domain }: Mailbox): string | undefined {
   const { locals } = domains.get(domain) ?? {}
-  if (locals && locals.size >= maxOfDomain) return locals.values().next().value?.peer
-  return entries.size >= maxKnown ? entries.keys().next().value : undefined
+  if (locals && locals.size >= maxMailboxesPerDomain) return locals.values().next().value?.peer
+  return entries.size >= maxMailboxes ? entries.keys().next().value : undefined
 }
 
 export interface KnownMailbox extends Pick<Mailbox, 'domain' | 'name'> {
   readonly base: string
   /** The folded name. */
-  readonly folded: string
+  readonly foldedName: string
 }
 
 export type AddressBook = ReturnType<typeof createAddressBook>
@@ -36,19 +36,19 @@ export function createAddressBook() {
 
   function add(peer: string, name: string | undefined): void {
     remove(peer)
-    const at = peer.lastIndexOf('@')
+    const atIndex = peer.lastIndexOf('@')
     const entry = {
-      base: withoutSubaddress(peer.slice(0, at)),
-      domain: peer.slice(at + 1),
+      base: withoutSubaddress(peer.slice(0, atIndex)),
+      domain: peer.slice(atIndex + 1),
       name,
-      folded: foldName(name ?? ''),
+      foldedName: foldName(name ?? ''),
     }
     entries.set(peer, entry)
     const knownDomain = domains.get(entry.domain) ?? describeDomain(entry.domain)
     domains.set(entry.domain, knownDomain)
     if (!knownDomain.locals.has(entry.base))
       knownDomain.locals.set(entry.base, { peer, foldedBase: foldLetters(entry.base) })
-    if (entry.folded) names.set(entry.folded, (names.get(entry.folded) ?? new Set()).add(peer))
+    if (entry.foldedName) names.set(entry.foldedName, (names.get(entry.foldedName) ?? new Set()).add(peer))
   }
 
   function remove(peer: string): void {
@@ -58,9 +58,9 @@ export function createAddressBook() {
     const { locals } = domains.get(entry.domain) ?? {}
     if (locals?.get(entry.base)?.peer === peer) locals.delete(entry.base)
     if (locals?.size === 0) domains.delete(entry.domain)
-    const peersOfName = names.get(entry.folded)
+    const peersOfName = names.get(entry.foldedName)
     peersOfName?.delete(peer)
-    if (peersOfName?.size === 0) names.delete(entry.folded)
+    if (peersOfName?.size === 0) names.delete(entry.foldedName)
   }
 
   /** Finds a mailbox, with any tag after a `+`. */

@@ -4,9 +4,9 @@ import type { ChannelContext, RelationEffect } from '@postern/pipeline'
 import type { Mailbox } from '../mail/mailbox.ts'
 import { formatMailbox } from '../mail/mailbox.ts'
 import type { AddressBook } from './address-book.ts'
-import { createAddressBook, findOutdated } from './address-book.ts'
+import { createAddressBook, findEvictedPeer } from './address-book.ts'
 import type { Likeness } from './likeness.ts'
-import { findLike, isRenamed } from './similar-mailboxes.ts'
+import { findLikenesses, isRenamed } from './similar-mailboxes.ts'
 
 /** The standing of an author with an agent that others have written to before. */
 export interface SenderHistory {
@@ -19,14 +19,14 @@ export interface SenderHistory {
 }
 
 /** Compares an author with the proven correspondents of an agent. */
-export type MeetCorrespondent = (agent: string, author: Mailbox, isVerified: boolean) => Promise<SenderHistory>
+export type CompareAuthor = (agent: string, author: Mailbox, isVerified: boolean) => Promise<SenderHistory>
 
 type CorrespondentDeps = Pick<ChannelContext, 'store' | 'system'>
 
 const pageSize = 200
 
 /** The maximum number of likenesses that the operator sees. More of them add nothing about a message. */
-const maxLike = 3
+const maxLikenesses = 3
 
 const relation = 'correspondent'
 
@@ -45,22 +45,22 @@ interface SenderCache {
  * relations. It reads new relations before it compares an unknown author. An author who resembles another is not stored, so each further mail of
  * theirs is compared again.
  */
-export function createCorrespondents(gateway: CorrespondentDeps): MeetCorrespondent {
+export function createCorrespondents(gateway: CorrespondentDeps): CompareAuthor {
   const caches = new Map<string, SenderCache>()
 
-  function openRecords(agent: string): SenderCache {
-    const records = caches.get(agent) ?? { book: createAddressBook(), lastNumber: 0 }
-    caches.set(agent, records)
-    return records
+  function openCache(agent: string): SenderCache {
+    const cache = caches.get(agent) ?? { book: createAddressBook(), lastNumber: 0 }
+    caches.set(agent, cache)
+    return cache
   }
 
-  async function readOn(agent: string, records: SenderCache): Promise<void> {
+  async function readNewRelations(agent: string, cache: SenderCache): Promise<void> {
     for (;;) {
-      const filter = { via: 'email', agent, relation, limit: pageSize, after: records.lastNumber } as const
+      const filter = { via: 'email', agent, relation, limit: pageSize, after: cache.lastNumber } as const
       const page = await gateway.store.listRelations(filter)
       for (const { peer, target, number } of page) {
-        records.book.add(peer, readTarget(target).name)
-        records.lastNumber = number
+        cache.book.add(peer, readTarget(target).name)
+        cache.lastNumber = number
       }
       if (page.length < pageSize) return
       // Thousands of relations are read with the first mail only, and other mail does not wait for them.
@@ -68,20 +68,26 @@ export function createCorrespondents(gateway: CorrespondentDeps): MeetCorrespond
     }
   }
 
-  async function refresh(agent: string, records: SenderCache): Promise<void> {
-    records.pendingRead ??= readOn(agent, records).finally(() => {
-      records.pendingRead = undefined
+  async function refresh(agent: string, cache: SenderCache): Promise<void> {
+    cache.pendingRead ??= readNewRelations(agent, cache).finally(() => {
+      cache.pendingRead = undefined
     })
-    return records.pendingRead
+    return cache.pendingRead
   }
 
   return async (agent, author, isVerified) => {
-    const records = openRecords(agent)
-    const { book } = records
-    if (!book.find(author)) await refresh(agent, records)
+    const cache = openCache(agent)
+    const { book } = cache
+    if (!book.find(author)) await refresh(agent, cache)
     const mailbox = book.find(author)
-    const alike = await filterStored(findLike(book, author, mailbox), { agent, author, isVerified, book, gateway })
-    if (alike.length > 0) return describeLikeness(alike)
+    const storedLikenesses = await filterStored(findLikenesses(book, author, mailbox), {
+      agent,
+      author,
+      isVerified,
+      book,
+      gateway,
+    })
+    if (storedLikenesses.length > 0) return describeLikeness(storedLikenesses)
     if (!isVerified || (mailbox && !isRenamed(author, mailbox))) return noSenderHistory
     return mailbox ? renameAuthor(mailbox.peer, author, book) : addAuthor(author, book)
   }
@@ -99,9 +105,9 @@ function renameAuthor(peer: string, { name }: Mailbox, book: AddressBook): Sende
 
 /** Returns the effect that stores a new author. The book adds the author when it reads the store. */
 function addAuthor(author: Mailbox, book: AddressBook): SenderHistory {
-  const formerPeer = findOutdated(book, author)
-  const removals = formerPeer === undefined ? [] : [{ kind: 'unrelate', relation, peer: formerPeer } as const]
-  if (formerPeer !== undefined) book.remove(formerPeer)
+  const evictedPeer = findEvictedPeer(book, author)
+  const removals = evictedPeer === undefined ? [] : [{ kind: 'unrelate', relation, peer: evictedPeer } as const]
+  if (evictedPeer !== undefined) book.remove(evictedPeer)
   return { ...noSenderHistory, effects: id => [relateAuthor(formatMailbox(author), author.name, id), ...removals] }
 }
 
@@ -124,23 +130,30 @@ type StoredLikeness = Likeness & { readonly message: number | undefined }
  * addresses.
  */
 async function filterStored(
-  likes: readonly Likeness[],
+  likenesses: readonly Likeness[],
   context: ComparisonContext,
 ): Promise<readonly StoredLikeness[]> {
-  const ownAddresses = likes.length > 0 ? await listOwnAddresses(context) : new Set()
-  const alike: StoredLikeness[] = []
-  for (const like of likes) {
-    if (alike.length >= maxLike) break
-    if (ownAddresses.has(like.peer.toLowerCase())) continue
+  const ownAddresses = likenesses.length > 0 ? await listOwnAddresses(context) : new Set()
+  const storedLikenesses: StoredLikeness[] = []
+  for (const likeness of likenesses) {
+    if (storedLikenesses.length >= maxLikenesses) break
+    if (ownAddresses.has(likeness.peer.toLowerCase())) continue
     const { agent, book, gateway } = context
-    const storedRelation = await gateway.store.findRelation({ via: 'email', agent, relation, peer: like.peer })
-    if (!storedRelation) book.remove(like.peer)
-    else alike.push({ ...like, message: await findNumber(readTarget(storedRelation.target).id, context) })
+    const storedRelation = await gateway.store.findRelation({ via: 'email', agent, relation, peer: likeness.peer })
+    if (!storedRelation) book.remove(likeness.peer)
+    else
+      storedLikenesses.push({
+        ...likeness,
+        message: await findMessageNumber(readTarget(storedRelation.target).id, context),
+      })
   }
-  return alike
+  return storedLikenesses
 }
 
-async function findNumber(id: string | undefined, { agent, gateway }: ComparisonContext): Promise<number | undefined> {
+async function findMessageNumber(
+  id: string | undefined,
+  { agent, gateway }: ComparisonContext,
+): Promise<number | undefined> {
   const message = id === undefined ? undefined : await gateway.store.findMessageTo(agent, id)
   return message?.message
 }
@@ -159,13 +172,13 @@ async function listOwnAddresses({
 }
 
 /** Describes likenesses without anybody's address, which would stay there after that person is forgotten. */
-function describeLikeness(alike: readonly StoredLikeness[]): SenderHistory {
+function describeLikeness(storedLikenesses: readonly StoredLikeness[]): SenderHistory {
   return {
     ...noSenderHistory,
-    flags: [...new Set(alike.map(({ flag }) => flag))],
-    proofs: alike.map(({ flag, how, message }) => {
+    flags: [...new Set(storedLikenesses.map(({ flag }) => flag))],
+    proofs: storedLikenesses.map(({ flag, description, message }) => {
       const owner = message === undefined ? 'of a correspondent' : `of who wrote #${message}`
-      return { kind: flag === 'lookalike' ? 'address' : 'name', verdict: 'policy', reason: `${how} ${owner}` }
+      return { kind: flag === 'lookalike' ? 'address' : 'name', verdict: 'policy', reason: `${description} ${owner}` }
     }),
   }
 }

@@ -4,7 +4,7 @@
  * Letters that look like Latin ones, in lower case. This is a small part of the list of UTS 39; NFKD takes most of the
  * others apart.
  */
-const likenesses: Readonly<Record<string, string>> = {
+const confusables: Readonly<Record<string, string>> = {
   // Cyrillic
   ...{ а: 'a', в: 'b', ь: 'b', с: 'c', ԁ: 'd', е: 'e', ё: 'e', ҽ: 'e', ԑ: 'e', ԍ: 'g', һ: 'h', і: 'i', ї: 'i', ј: 'j' },
   ...{ к: 'k', қ: 'k', ӏ: 'l', м: 'm', н: 'h', о: 'o', р: 'p', ԛ: 'q', г: 'r', ѕ: 's', т: 't', ц: 'u', ѵ: 'v', ԝ: 'w' },
@@ -34,10 +34,10 @@ const likenesses: Readonly<Record<string, string>> = {
   },
 }
 
-const letters = new Map(Object.entries(likenesses))
+const letters = new Map(Object.entries(confusables))
 
 /** Latin letters that resemble other Latin ones. They are compared with known names only. */
-const latin: readonly (readonly [RegExp, string])[] = [
+const latinConfusables: readonly (readonly [RegExp, string])[] = [
   [/rn/g, 'm'],
   [/vv/g, 'w'],
   [/[1i|]/g, 'l'],
@@ -55,7 +55,7 @@ export function skeletonOf(text: string): string {
 
 /** Folds a text. Two texts with the same result are easily confused. */
 export function foldLetters(text: string): string {
-  return latin.reduce(
+  return latinConfusables.reduce(
     (result, [pattern, replacement]) => result.replace(pattern, replacement),
     skeletonOf(text.toLowerCase()),
   )

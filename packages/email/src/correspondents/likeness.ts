@@ -4,7 +4,7 @@
 export interface Likeness {
   readonly flag: 'lookalike' | 'display_name_spoof'
   /** The likeness for the operator, such as `its domain reads like that`. */
-  readonly how: string
+  readonly description: string
   /** The address of the known mailbox. */
   readonly peer: string
 }
@@ -13,30 +13,30 @@ export interface Likeness {
  * The least length of a local part and of a label. One letter of a shorter name is much of it: `mx1` and `mx2`, `jo`
  * and `jon`.
  */
-const [shortLocal, shortLabel] = [4, 5]
+const [minLocalChars, minLabelChars] = [4, 5]
 /** Finds known domains that the domain of an author could be mistaken for. */
-export function findLikeDomains(
+export function findSimilarDomains(
   domains: ReadonlyMap<string, KnownDomain>,
   { domain, base, unicodeName, foldedName }: ComparedAuthor,
 ): Likeness[] {
   const likenesses: Likeness[] = []
   for (const [name, knownDomain] of domains) {
-    const how = name === domain ? undefined : compareDomains({ unicodeName, foldedName }, knownDomain)
-    const example = how && (knownDomain.locals.get(base) ?? knownDomain.locals.values().next().value)
-    if (how && example) likenesses.push({ flag: 'lookalike', how, peer: example.peer })
+    const description = name === domain ? undefined : compareDomains({ unicodeName, foldedName }, knownDomain)
+    const knownMailbox = description && (knownDomain.locals.get(base) ?? knownDomain.locals.values().next().value)
+    if (description && knownMailbox) likenesses.push({ flag: 'lookalike', description, peer: knownMailbox.peer })
   }
   return likenesses
 }
 
 /** Finds known mailboxes of the same domain that the author could be mistaken for. */
-export function findLikeLocals(
+export function findSimilarLocals(
   locals: KnownDomain['locals'],
   { base, foldedBase }: Pick<ComparedAuthor, 'base' | 'foldedBase'>,
 ): Likeness[] {
   const likenesses: Likeness[] = []
   for (const [localPart, other] of locals) {
-    const how = foldedBase === other.foldedBase ? 'its address reads like that' : compareLocals(base, localPart)
-    if (how) likenesses.push({ flag: 'lookalike', how, peer: other.peer })
+    const description = foldedBase === other.foldedBase ? 'its address reads like that' : compareLocals(base, localPart)
+    if (description) likenesses.push({ flag: 'lookalike', description, peer: other.peer })
   }
   return likenesses
 }
@@ -69,12 +69,12 @@ function isLabelEdited(one: string, other: string): boolean {
   const [label = '', otherLabel = ''] = [labels[position], otherLabels[position]]
   if (labels.toSpliced(position, 1).join('.') !== otherLabels.toSpliced(position, 1).join('.')) return false
   const isLong =
-    Math.max(label.length, otherLabel.length) >= shortLabel || (position > 0 && position === labels.length - 1)
+    Math.max(label.length, otherLabel.length) >= minLabelChars || (position > 0 && position === labels.length - 1)
   return isLong && isMistaken(label, otherLabel)
 }
 
 function compareLocals(one: string, other: string): string | undefined {
-  const isLong = Math.max(one.length, other.length) >= shortLocal
+  const isLong = Math.max(one.length, other.length) >= minLocalChars
   return isLong && isMistaken(one, other) ? 'its address is one letter from that' : undefined
 }
 

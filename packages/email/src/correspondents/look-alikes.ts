@@ -15,14 +15,14 @@ export function findLookAlikes({ domain, name }: Mailbox, agents: AgentDirectory
   const readsAsLatin = isForeign && !/\P{ASCII}/u.test(skeletonOf(unicodeDomain))
   const readsAsOurs = domain !== agents.domain && foldLetters(unicodeDomain) === foldLetters(agents.domain)
   return [
-    ...(unicodeDomain.split('.').some(isMixed) ? ['mixed_script'] : []),
+    ...(unicodeDomain.split('.').some(hasMixedScripts) ? ['mixed_script'] : []),
     ...(readsAsLatin || readsAsOurs ? ['lookalike_domain'] : []),
     ...(isSpoofedName(name, agents) ? ['display_name_spoof'] : []),
   ]
 }
 
 /** Returns true if a label mixes two alphabets. Chinese, Japanese and Korean mix theirs with Latin and are not meant. */
-function isMixed(label: string): boolean {
+function hasMixedScripts(label: string): boolean {
   const scripts = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u]
   return scripts.filter(script => script.test(label)).length > 1
 }
@@ -37,7 +37,7 @@ function isSpoofedName(name: string | undefined, agents: AgentDirectory): boolea
 const foldedNames = new WeakMap<readonly AgentProfile[], ReadonlySet<string>>()
 
 function foldNames(agents: readonly AgentProfile[]): ReadonlySet<string> {
-  const folded = foldedNames.get(agents) ?? new Set(agents.map(({ displayName }) => foldLetters(displayName)))
-  foldedNames.set(agents, folded)
-  return folded
+  const agentNames = foldedNames.get(agents) ?? new Set(agents.map(({ displayName }) => foldLetters(displayName)))
+  foldedNames.set(agents, agentNames)
+  return agentNames
 }

@@ -26,9 +26,9 @@ export function parseKeyRecord(text: string): DkimKeyRecord | DkimKeyFault {
 }
 
 /** Returns true if a list of the record contains one of the values, or if there is no list, because then all are allowed. */
-function allows(tags: Tags, name: string, requested: readonly string[]): boolean {
+function allows(tags: Tags, name: string, acceptedValues: readonly string[]): boolean {
   const list = tags.get(name)
-  return list === undefined || splitList(list).some(entry => requested.includes(entry))
+  return list === undefined || splitList(list).some(entry => acceptedValues.includes(entry))
 }
 
 function readKey(tags: Tags, octets: Buffer): DkimKeyRecord | DkimKeyFault {

@@ -32,10 +32,10 @@ export function createDkimSigner({ store, domain, selector, clock }: DkimSignerD
     /** Returns every key with signatures that can still be verified, newest first. */
     async publish(): Promise<readonly PublishedKey[]> {
       const allGenerations = await signing.list()
-      const valid = allGenerations.filter(
+      const validGenerations = allGenerations.filter(
         (_, index) => (allGenerations[index + 1]?.madeAt ?? Number.POSITIVE_INFINITY) + 2 * overlapMs > clock.now(),
       )
-      return valid.toReversed().flatMap(describe)
+      return validGenerations.toReversed().flatMap(describe)
     },
     /** Makes new keys and returns them. Unless the old keys are revoked, both sign until the new DNS records have spread. */
     async rotate(options?: RotateOptions): Promise<readonly PublishedKey[]> {
@@ -54,14 +54,14 @@ interface SigningDeps extends Pick<DkimSigningOptions, 'domain'> {
 }
 
 /** The time for which loaded keys are kept, ms. After it, this gateway notices a rotation by another process. */
-const loadedMs = 5_000
+const cacheMs = 5_000
 
 /** Signs with the keys that were valid at the time of a message. It keeps the keys loaded until `forget`. */
 function createSigning({ load, domain, selector, clock }: SigningDeps) {
   let cache: { readonly loadedAt: number; readonly generations: Promise<readonly KeyGeneration[]> } | undefined
 
   function list(): Promise<readonly KeyGeneration[]> {
-    if (!cache || Math.abs(clock.now() - cache.loadedAt) > loadedMs)
+    if (!cache || Math.abs(clock.now() - cache.loadedAt) > cacheMs)
       cache = { loadedAt: clock.now(), generations: load() }
     cache.generations.catch(() => {
       cache = undefined
@@ -73,7 +73,7 @@ function createSigning({ load, domain, selector, clock }: SigningDeps) {
     list,
     async sign(message: Buffer, signedAt: string): Promise<Buffer> {
       const signedMs = Date.parse(signedAt)
-      const keys = chooseSigning(await list(), signedMs).flatMap(generation => keysOf(generation, selector))
+      const keys = chooseSigningGenerations(await list(), signedMs).flatMap(generation => keysOf(generation, selector))
       return Buffer.concat([
         Buffer.from(await createDkimSignatures(message, { domain, keys, signedAt: signedMs })),
         message,
@@ -89,12 +89,12 @@ function createSigning({ load, domain, selector, clock }: SigningDeps) {
 const overlapMs = 7 * 24 * 3_600_000
 
 /** Chooses keys by the time of the message and not of the attempt, so that a second attempt sends the same octets. */
-function chooseSigning(generations: readonly KeyGeneration[], signedMs: number): readonly KeyGeneration[] {
-  const chosen = generations.filter(({ madeAt }, index) => {
+function chooseSigningGenerations(generations: readonly KeyGeneration[], signedMs: number): readonly KeyGeneration[] {
+  const signingGenerations = generations.filter(({ madeAt }, index) => {
     const next = generations[index + 1]
     return (index === 0 || madeAt <= signedMs) && (next === undefined || signedMs < next.madeAt + overlapMs)
   })
-  return chosen.slice(-2)
+  return signingGenerations.slice(-2)
 }
 
 /** Returns the keys of a generation with their selectors. Each new key has a new selector, so that cached records of old keys stay correct. */

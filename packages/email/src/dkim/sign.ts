@@ -37,17 +37,17 @@ export async function createDkimSignatures(
   { domain, keys, signedAt }: DkimSigningOptions,
 ): Promise<string> {
   const text = message.toString('latin1')
-  const end = text.indexOf(crlf + crlf)
-  const fields = text.slice(0, end).split(/\r\n(?![ \t])/)
+  const headerEnd = text.indexOf(crlf + crlf)
+  const fields = text.slice(0, headerEnd).split(/\r\n(?![ \t])/)
   const { names, lines } = chooseFields(fields)
   const seconds = Math.floor(signedAt / 1000)
-  const common = `d=${domain}; t=${seconds}; x=${seconds + lifetimeSeconds};${crlf}\tbh=${hash(relaxBody(message.subarray(end + 4))).toString('base64')};${crlf}\th=${foldNames(names)};${crlf}\tb=`
+  const commonTags = `d=${domain}; t=${seconds}; x=${seconds + lifetimeSeconds};${crlf}\tbh=${hash(relaxBody(message.subarray(headerEnd + 4))).toString('base64')};${crlf}\th=${foldNames(names)};${crlf}\tb=`
   const signatures = await Promise.all(
     keys.map(async ({ selector, privateKey }) => {
       const algorithm = privateKey.asymmetricKeyType === 'ed25519' ? 'ed25519-sha256' : 'rsa-sha256'
-      const unsignedField = `DKIM-Signature: v=1; a=${algorithm}; c=relaxed/relaxed; s=${selector};${crlf}\t${common}`
+      const unsignedField = `DKIM-Signature: v=1; a=${algorithm}; c=relaxed/relaxed; s=${selector};${crlf}\t${commonTags}`
       const signature = await signData([...lines, relaxField(unsignedField)].join(crlf), privateKey)
-      return `${unsignedField}${fold(signature)}${crlf}`
+      return `${unsignedField}${foldBase64(signature)}${crlf}`
     }),
   )
   return signatures.join('')
@@ -100,7 +100,7 @@ function foldNames(names: readonly string[]): string {
   return lines.join(`:${crlf}\t `)
 }
 
-function fold(base64: string): string {
+function foldBase64(base64: string): string {
   return base64.replace(/.{1,72}/g, (piece, offset: number) => (offset === 0 ? piece : `${crlf}\t ${piece}`))
 }
 

@@ -32,15 +32,15 @@ export function verifySignatures(
 ): SignatureReport[] {
   const fields = header.fields.filter(({ name }) => name === 'dkim-signature')
   const signatures = fields.map(field => ({ field, signature: parseSignature(field) }))
-  const findBody = hashBodies(
+  const findBodyHash = hashBodies(
     octets.subarray(header.bodyStart),
     signatures.map(({ signature }) => signature),
   )
   const findFields = indexFields(header)
   return signatures.map(({ field, signature }) => {
     const signedFields = findFields(signature.fields)
-    const body = findBody(signature)
-    const input = { body, join: () => joinSigned(octets, signature, { field, signedFields }) }
+    const body = findBodyHash(signature)
+    const input = { body, buildSignedOctets: () => joinSigned(octets, signature, { field, signedFields }) }
     const { fault, ...key } = signature.fault ? { fault: signature.fault } : verifySignature(signature, input, deps)
     return {
       domain: signature.domain,
@@ -61,7 +61,7 @@ export function verifySignatures(
 interface SignatureInput {
   readonly body: BodyHash
   /** Builds the signed octets. They are built on demand, because most faults are found without them. */
-  readonly join: () => Buffer
+  readonly buildSignedOctets: () => Buffer
 }
 
 type Outcome = Pick<SignatureReport, 'fault' | 'dnsCode'> & Partial<Pick<SignatureReport, 'bits' | 'isTesting'>>
@@ -73,7 +73,8 @@ function verifySignature(signature: DkimSignature, input: SignatureInput, deps: 
   const record = findKey(signature, deps)
   if ('fault' in record) return record
   const { bits, isTesting } = record
-  const fault = findKeyFault(signature, record) ?? findSignatureFault(signature, record, input.join(), deps.now)
+  const fault =
+    findKeyFault(signature, record) ?? findSignatureFault(signature, record, input.buildSignedOctets(), deps.now)
   return { bits, isTesting, fault }
 }
 
@@ -151,9 +152,9 @@ function readLine(octets: Buffer, { start, end }: HeaderField): string {
 /** Parses a signature field. A field that breaks a rule is read as far as possible. */
 export function parseSignature(field: Pick<HeaderField, 'value'>): DkimSignature {
   const { tags, isValid } = parseTagList(field.value)
-  const read = readTags(tags)
-  const fault = isValid ? rules.find(({ isBroken }) => isBroken(tags, read))?.fault : 'signature syntax error'
-  return fault ? { ...read, fault } : read
+  const signature = readTags(tags)
+  const fault = isValid ? rules.find(({ isBroken }) => isBroken(tags, signature))?.fault : 'signature syntax error'
+  return fault ? { ...signature, fault } : signature
 }
 
 export type Tags = ReadonlyMap<string, string>
@@ -193,22 +194,23 @@ function readNumber(text: string | undefined): number | undefined {
 
 interface Rule {
   readonly fault: DkimFault
-  readonly isBroken: (tags: Tags, read: DkimSignature) => boolean
+  readonly isBroken: (tags: Tags, signature: DkimSignature) => boolean
 }
 
 const requiredTags = ['v', 'a', 'b', 'bh', 'd', 'h', 's']
-const has = (tags: Tags, name: string, pattern: RegExp) => pattern.test(tags.get(name) ?? '')
-const keeps = (tags: Tags, name: string, pattern: RegExp) => !tags.has(name) || has(tags, name, pattern)
+const tagMatches = (tags: Tags, name: string, pattern: RegExp) => pattern.test(tags.get(name) ?? '')
+const tagMatchesIfPresent = (tags: Tags, name: string, pattern: RegExp) =>
+  !tags.has(name) || tagMatches(tags, name, pattern)
 
 /** Finds the first fault by the checks of RFC 6376 §6.1.1, in their order. */
 const rules: readonly Rule[] = [
-  { fault: 'unknown algorithm', isBroken: tags => tags.has('a') && !has(tags, 'a', algorithms) },
-  { fault: 'unknown canonicalization', isBroken: tags => !keeps(tags, 'c', canonicalizations) },
+  { fault: 'unknown algorithm', isBroken: tags => tags.has('a') && !tagMatches(tags, 'a', algorithms) },
+  { fault: 'unknown canonicalization', isBroken: tags => !tagMatchesIfPresent(tags, 'c', canonicalizations) },
   { fault: 'signature missing required tag', isBroken: tags => requiredTags.some(name => !tags.has(name)) },
   { fault: 'incompatible version', isBroken: tags => tags.get('v') !== '1' },
-  { fault: 'signature syntax error', isBroken: tags => !keeps(tags, 't', /^[0-9]{1,12}$/) },
-  { fault: 'signature syntax error', isBroken: tags => !keeps(tags, 'x', /^[0-9]{1,12}$/) },
-  { fault: 'signature syntax error', isBroken: tags => !keeps(tags, 'l', /^[0-9]{1,76}$/) },
+  { fault: 'signature syntax error', isBroken: tags => !tagMatchesIfPresent(tags, 't', /^[0-9]{1,12}$/) },
+  { fault: 'signature syntax error', isBroken: tags => !tagMatchesIfPresent(tags, 'x', /^[0-9]{1,12}$/) },
+  { fault: 'signature syntax error', isBroken: tags => !tagMatchesIfPresent(tags, 'l', /^[0-9]{1,76}$/) },
   { fault: 'signature syntax error', isBroken: (_, { fields }) => fields.length === 0 },
   { fault: 'signature syntax error', isBroken: tags => readDomain(tags.get('d') ?? '') === undefined },
   { fault: 'signature syntax error', isBroken: tags => readSelector(tags.get('s') ?? '') === undefined },

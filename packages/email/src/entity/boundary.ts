@@ -10,7 +10,7 @@ export function readBoundary(type: string): string | undefined {
 const maxPreambleBytes = 16 * 1024
 /** Matches a delimiter line, followed by the first field of a part or by the empty line of a part without fields. */
 const delimiter = /^--([\w'()+,./:=?][\w'()+,./:=? -]{0,69})\r?\n(?:[!-9;-~]{1,76}:|\r?\n)/
-const separators = /^-*$/
+const dashesOnly = /^-*$/
 
 interface BodyRange {
   readonly octets: Buffer
@@ -24,14 +24,14 @@ export function guessBoundary({ octets, start, outerBoundaries }: BodyRange): st
   const end = Math.min(octets.length, start + maxPreambleBytes)
   for (let position = start; position >= 0 && position < end; position = nextDashes(octets, position)) {
     const boundary = delimiter.exec(octets.toString('latin1', position, position + 160))?.[1]?.trimEnd()
-    if (boundary === undefined || separators.test(boundary)) continue
+    if (boundary === undefined || dashesOnly.test(boundary)) continue
     return outerBoundaries.includes(`--${boundary}`) ? undefined : boundary
   }
   return undefined
 }
 
-function nextDashes(octets: Buffer, from: number): number {
-  const position = octets.indexOf('\n--', from)
+function nextDashes(octets: Buffer, start: number): number {
+  const position = octets.indexOf('\n--', start)
   return position < 0 ? -1 : position + 1
 }
 

@@ -42,9 +42,9 @@ export function correctFields(entity: CorrectedEntity): CorrectedFields {
 export function applyCorrections(octets: Buffer, corrections: readonly Correction[]): Buffer {
   let position = 0
   const pieces = corrections.flatMap(({ start, end, text }) => {
-    const before = octets.subarray(position, start)
+    const unchangedOctets = octets.subarray(position, start)
     position = end
-    return [before, Buffer.from(text)]
+    return [unchangedOctets, Buffer.from(text)]
   })
   return Buffer.concat([...pieces, octets.subarray(position)])
 }
@@ -63,18 +63,19 @@ function correctEncoding(field: HeaderField): Correction[] {
   return encodings.test(token) ? [replaceField(field, `Content-Transfer-Encoding: ${token}`)] : []
 }
 
-const wellFormed = /^[\w!#$%&'*+.^`|~-]{1,127}\/[\w!#$%&'*+.^`|~-]{1,127}$/
+const wellFormedType = /^[\w!#$%&'*+.^`|~-]{1,127}\/[\w!#$%&'*+.^`|~-]{1,127}$/
 /** Matches the text types that keep their type wherever they are. Any other text in a place for people is read as plain text. */
-const forPrograms =
+const textTypeForPrograms =
   /^text\/(?:plain|html|calendar|csv|tab-separated-values|(?:x-)?vcard|directory|rfc822-headers|rtf|richtext|x-amp-html|watch-html|css|xml|javascript|ecmascript)$/
 
 function correctType(value: string, entity: CorrectedEntity): string {
   const plainValue = withoutComments(value)
-  const [, head = '', end = '', remainder = ''] = /^[\s;]*"?([^\s;"]*)"?\s*(;?)([\s\S]*)$/.exec(plainValue) ?? []
+  const [, typeName = '', semicolon = '', remainder = ''] =
+    /^[\s;]*"?([^\s;"]*)"?\s*(;?)([\s\S]*)$/.exec(plainValue) ?? []
   const params = remainder.trim() === '' ? '' : `; ${remainder.trim()}`
-  const name = readName(head.toLowerCase(), entity)
+  const name = chooseTypeName(typeName.toLowerCase(), entity)
   if (name === undefined) return value
-  const isWellWritten = name === head.toLowerCase() && plainValue === value && (params === '' || end === ';')
+  const isWellWritten = name === typeName.toLowerCase() && plainValue === value && (params === '' || semicolon === ';')
   const correctedValue = isWellWritten ? value : `${name}${params}`
   if (name.startsWith('multipart/')) return correctMultipart({ value: correctedValue, name, params }, entity)
   // The parser would read HTML as UTF-8 when only the HTML itself names its charset.
@@ -84,20 +85,20 @@ function correctType(value: string, entity: CorrectedEntity): string {
 }
 
 /** Returns the effective type. It returns undefined if the field stays as it is. */
-function readName(head: string, { header, isFirst }: CorrectedEntity): string | undefined {
+function chooseTypeName(typeName: string, { header, isFirst }: CorrectedEntity): string | undefined {
   const isFile = header.fields.some(namesFile)
-  if (wellFormed.test(head)) {
-    const isForPeople = isFirst && !isFile && head.startsWith('text/') && !forPrograms.test(head)
-    return isForPeople ? 'text/plain' : head
+  if (wellFormedType.test(typeName)) {
+    const isForPeople = isFirst && !isFile && typeName.startsWith('text/') && !textTypeForPrograms.test(typeName)
+    return isForPeople ? 'text/plain' : typeName
   }
   if (isFile) return undefined
-  if (/^multipart\b/.test(head)) return 'multipart/mixed'
-  if (/^(?:text\/?)?html?$/.test(head)) return 'text/html'
-  const isCoded = header.fields.some(
+  if (/^multipart\b/.test(typeName)) return 'multipart/mixed'
+  if (/^(?:text\/?)?html?$/.test(typeName)) return 'text/html'
+  const isBase64 = header.fields.some(
     ({ name, value }) => name === 'content-transfer-encoding' && /^\s*base64/i.test(value),
   )
   // The default type is plain text (RFC 2045 §5.2). An encoded part whose type names no text may be anything.
-  return isCoded && !/^(?:text|plain)?\b/.test(head) ? undefined : 'text/plain'
+  return isBase64 && !/^(?:text|plain)?\b/.test(typeName) ? undefined : 'text/plain'
 }
 
 function namesFile({ name, value }: HeaderField): boolean {
@@ -123,12 +124,12 @@ function correctMultipart({ value, name, params }: WrittenType, entity: Correcte
 function withoutComments(value: string): string {
   if (!value.includes('(')) return value
   let depth = 0
-  const keptParams: string[] = []
+  const pieces: string[] = []
   for (const [token] of value.matchAll(/"(?:[^"\\]|\\.)*"|\\.|[^"\\()]+|./gs)) {
     if (token === '(') depth += 1
     else if (token === ')' && depth > 0) depth -= 1
-    else if (depth === 0) keptParams.push(token)
+    else if (depth === 0) pieces.push(token)
   }
   // A parenthesis that is never closed does not begin a comment.
-  return depth > 0 ? value : keptParams.join('').trim()
+  return depth > 0 ? value : pieces.join('').trim()
 }

@@ -17,9 +17,9 @@ interface OpenShape extends MimeCounts {
   /** The delimiters of the open multiparts, outermost first. */
   readonly delimiters: string[]
   /** The multipart that has no part yet, as the number of delimiters up to its own, or 0 if there is none. */
-  empty: number
+  emptyLevel: number
   /** The number of delimiters around the embedded message that is being read. It stays a file with its original octets. */
-  embeddedAt: number | undefined
+  embeddedLevel: number | undefined
   /** The corrections of the message's own fields for the parser. */
   readonly corrections: Correction[]
 }
@@ -37,12 +37,12 @@ export function measureMime(octets: Buffer, header: HeaderBlock, limits: ShapeLi
     depth: 0,
     embedded: 0,
     delimiters: [],
-    empty: 0,
-    embeddedAt: undefined,
+    emptyLevel: 0,
+    embeddedLevel: undefined,
     corrections: [],
   }
   let position = enterEntity({ octets, header, isFirst: true }, shape, limits)
-  while (position < octets.length && !isBeyond(shape, limits)) {
+  while (position < octets.length && !exceedsMimeLimits(shape, limits)) {
     const line = findDelimiterLine(octets, position)
     if (line < 0) break
     position = passDelimiter(octets, line, shape, limits)
@@ -52,7 +52,7 @@ export function measureMime(octets: Buffer, header: HeaderBlock, limits: ShapeLi
 }
 
 /** Returns true if a message exceeds a limit. No honest mail does. */
-export function isBeyond({ parts, depth, embedded }: MimeCounts, limits: ShapeLimits): boolean {
+export function exceedsMimeLimits({ parts, depth, embedded }: MimeCounts, limits: ShapeLimits): boolean {
   return parts > limits.mime_parts || depth > limits.mime_depth || embedded > limits.embedded_messages
 }
 
@@ -73,17 +73,17 @@ function enterEntity(entity: EnteredEntity, shape: OpenShape, limits: ShapeLimit
     ...entity,
     findBoundary: boundary => findBoundary(entity, boundary, shape),
   })
-  if (shape.embeddedAt === undefined) shape.corrections.push(...corrections)
+  if (shape.embeddedLevel === undefined) shape.corrections.push(...corrections)
   if (/^multipart\//i.test(type)) {
     const boundary = readBoundary(type)
     if (boundary) shape.delimiters.push(`--${boundary}`)
-    shape.empty = boundary ? shape.delimiters.length : 0
+    shape.emptyLevel = boundary ? shape.delimiters.length : 0
     shape.depth = Math.max(shape.depth, shape.delimiters.length)
   }
   if (!/^message\/(rfc822|global)\b/i.test(type)) return header.bodyStart
   shape.embedded += 1
-  shape.embeddedAt ??= shape.delimiters.length
-  if (isBeyond(shape, limits)) return header.bodyStart
+  shape.embeddedLevel ??= shape.delimiters.length
+  if (exceedsMimeLimits(shape, limits)) return header.bodyStart
   return enterPart({ octets, position: header.bodyStart, isFirst: true }, shape, limits)
 }
 
@@ -110,9 +110,9 @@ function enterPart({ octets, position, isFirst }: PartStart, shape: OpenShape, l
 }
 
 /** Finds the start of the next line that begins with two dashes. */
-function findDelimiterLine(octets: Buffer, from: number): number {
-  if (octets[from - 1] === LF && octets[from] === 0x2d && octets[from + 1] === 0x2d) return from
-  const position = octets.indexOf('\n--', from)
+function findDelimiterLine(octets: Buffer, start: number): number {
+  if (octets[start - 1] === LF && octets[start] === 0x2d && octets[start + 1] === 0x2d) return start
+  const position = octets.indexOf('\n--', start)
   return position < 0 ? -1 : position + 1
 }
 
@@ -124,10 +124,11 @@ function passDelimiter(octets: Buffer, start: number, shape: OpenShape, limits: 
   const level = shape.delimiters.findLastIndex(delimiter => line === delimiter || line === `${delimiter}--`)
   if (level < 0) return end
   const isClosing = line !== shape.delimiters[level]
-  const isFirst = shape.empty === level + 1
-  shape.empty = 0
+  const isFirst = shape.emptyLevel === level + 1
+  shape.emptyLevel = 0
   shape.delimiters.length = isClosing ? level : level + 1
-  if (shape.embeddedAt !== undefined && shape.delimiters.length <= shape.embeddedAt) shape.embeddedAt = undefined
+  if (shape.embeddedLevel !== undefined && shape.delimiters.length <= shape.embeddedLevel)
+    shape.embeddedLevel = undefined
   if (isClosing) return end
   shape.parts += 1
   return enterPart({ octets, position: end, isFirst }, shape, limits)

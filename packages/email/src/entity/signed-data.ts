@@ -3,7 +3,7 @@
 /** The deepest nesting of constructed octet strings. Programs write one level. */
 const maxDepth = 8
 const [octetString, sequence, objectId, explicitContent] = [0x04, 0x30, 0x06, 0xa0]
-const isConstructed = 0x20
+const constructedBit = 0x20
 
 /** Object identifiers of content types (RFC 5652 §5.1, §6.1; RFC 5083 §2; RFC 3274 §1.1), as the hexadecimal digits of their encoding. */
 const kinds: ReadonlyMap<string, CmsKind> = new Map([
@@ -25,24 +25,25 @@ interface CmsContent {
 
 /** Returns the content of a `ContentInfo` (RFC 5652 §3) in BER or DER. It returns undefined for other octets. */
 export function readCms(octets: Buffer): CmsContent | undefined {
-  const info = readHead(octets, 0, octets.length)
-  const type = info?.tag === sequence ? readHead(octets, info.start, info.limit) : undefined
+  const info = readElement(octets, 0, octets.length)
+  const type = info?.tag === sequence ? readElement(octets, info.start, info.limit) : undefined
   if (!info || type?.tag !== objectId || type.end === undefined) return undefined
   const kind = kinds.get(octets.toString('hex', type.start, type.end))
   if (kind !== 'signed-data') return kind && { kind }
-  const content = readHead(octets, type.end, info.limit)
-  const contentElement = content?.tag === explicitContent ? readHead(octets, content.start, content.limit) : undefined
+  const content = readElement(octets, type.end, info.limit)
+  const contentElement =
+    content?.tag === explicitContent ? readElement(octets, content.start, content.limit) : undefined
   return { kind, content: contentElement?.tag === sequence ? readSigned(octets, contentElement) : undefined }
 }
 
 /** Reads `SignedData` (RFC 5652 §5.1): a version, the digest algorithms, and then the signed content. */
 function readSigned(octets: Buffer, { start, limit }: Element): Buffer | undefined {
-  const version = skipElement(octets, start, limit)
-  const algorithms = version === undefined ? undefined : skipElement(octets, version, limit)
-  const info = algorithms === undefined ? undefined : readHead(octets, algorithms, limit)
+  const versionEnd = skipElement(octets, start, limit)
+  const algorithmsEnd = versionEnd === undefined ? undefined : skipElement(octets, versionEnd, limit)
+  const info = algorithmsEnd === undefined ? undefined : readElement(octets, algorithmsEnd, limit)
   if (info?.tag !== sequence) return undefined
-  const type = skipElement(octets, info.start, info.limit)
-  const content = type === undefined ? undefined : readHead(octets, type, info.limit)
+  const typeEnd = skipElement(octets, info.start, info.limit)
+  const content = typeEnd === undefined ? undefined : readElement(octets, typeEnd, info.limit)
   return content?.tag === explicitContent ? joinOctets(octets, content.start, content.limit) : undefined
 }
 
@@ -56,22 +57,23 @@ interface Element {
   readonly limit: number
 }
 
-function readHead(octets: Buffer, position: number, limit: number): Element | undefined {
-  const [tag, first] = [octets[position], octets[position + 1]]
-  if (tag === undefined || first === undefined || position + 2 > limit || (tag & 0x1f) === 0x1f) return undefined
-  if (first === 0x80) return tag & isConstructed ? { tag, start: position + 2, end: undefined, limit } : undefined
-  const size = first < 0x80 ? 0 : first & 0x7f
+function readElement(octets: Buffer, position: number, limit: number): Element | undefined {
+  const [tag, lengthOctet] = [octets[position], octets[position + 1]]
+  if (tag === undefined || lengthOctet === undefined || position + 2 > limit || (tag & 0x1f) === 0x1f) return undefined
+  if (lengthOctet === 0x80)
+    return tag & constructedBit ? { tag, start: position + 2, end: undefined, limit } : undefined
+  const size = lengthOctet < 0x80 ? 0 : lengthOctet & 0x7f
   const start = position + 2 + size
   if (size > 4 || start > limit) return undefined
-  const end = start + (size === 0 ? first : octets.readUIntBE(position + 2, size))
+  const end = start + (size === 0 ? lengthOctet : octets.readUIntBE(position + 2, size))
   return end > limit ? undefined : { tag, start, end, limit: end }
 }
 
 /** Returns the offset after an element. It returns undefined if the element has no end. */
-function skipElement(octets: Buffer, from: number, limit: number): number | undefined {
-  let [position, openCount] = [from, 0]
+function skipElement(octets: Buffer, start: number, limit: number): number | undefined {
+  let [position, openCount] = [start, 0]
   do {
-    const element = readHead(octets, position, limit)
+    const element = readElement(octets, position, limit)
     if (!element) return undefined
     if (element.tag === 0) openCount -= 1
     else if (element.end === undefined) openCount += 1
@@ -81,17 +83,17 @@ function skipElement(octets: Buffer, from: number, limit: number): number | unde
 }
 
 /** Joins the octets of an octet string, which BER allows programs to split (X.690 §8.7.3). It returns undefined for other elements. */
-function joinOctets(octets: Buffer, from: number, limit: number): Buffer | undefined {
+function joinOctets(octets: Buffer, start: number, limit: number): Buffer | undefined {
   const pieces: Buffer[] = []
   /** The ends of the open strings, outermost first. */
   const openLimits: (number | undefined)[] = []
-  let position = from
+  let position = start
   do {
-    const element = readHead(octets, position, limit)
+    const element = readElement(octets, position, limit)
     if (!element || openLimits.length > maxDepth) return undefined
     position = element.end ?? element.start
     if (element.tag === 0 && openLimits.length > 0 && openLimits.at(-1) === undefined) openLimits.pop()
-    else if (element.tag === (octetString | isConstructed)) {
+    else if (element.tag === (octetString | constructedBit)) {
       openLimits.push(element.end)
       position = element.start
     } else if (element.tag === octetString) pieces.push(octets.subarray(element.start, position))

@@ -2,7 +2,7 @@
 
 import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
-import type { RawMail } from '../mail/raw.ts'
+import type { RawMail } from '../mail/raw-mail.ts'
 
 /** Returns the record of an envelope and of the flags by earlier mail, to read the mail once more. */
 export function recordEnvelope({ envelope }: RawMail, historyFlags: readonly string[]): Json {

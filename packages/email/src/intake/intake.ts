@@ -3,7 +3,7 @@
 import { isoTime, Rejection } from '@postern/message'
 import type { ChannelContext, Inbound, RefusalContext } from '@postern/pipeline'
 import { createIntakeSteps, hasRefusal, receive, recordRefusal } from '@postern/pipeline'
-import type { MailEnvelopeIn, RawMail } from '../mail/raw.ts'
+import type { MailEnvelopeIn, RawMail } from '../mail/raw-mail.ts'
 import { findRecipient } from '../mail/recipients.ts'
 import { describeClaims } from './claims.ts'
 
@@ -33,10 +33,10 @@ export function createMailIntake<Proven>(inbound: Inbound<RawMail, Proven>, gate
      * Accepts a mail for all its recipients. It resolves once the mail is durable. A server that forwards mail for others names the client.
      * @throws Rejection, Unavailable
      */
-    take: (octets: Uint8Array, envelope: MailEnvelopeIn, context: RefusalContext) =>
+    accept: (octets: Uint8Array, envelope: MailEnvelopeIn, context: RefusalContext) =>
       receive(inbound, rawOf(octets, envelope), receptionOf({ ...context, from: envelope.ip ?? context.from })),
     /** Accepts a mail like `take`, with an outcome for each recipient of the envelope. The sender is judged once. */
-    takeEach(octets: Uint8Array, envelope: MailEnvelopeIn, context: RefusalContext) {
+    acceptEach(octets: Uint8Array, envelope: MailEnvelopeIn, context: RefusalContext) {
       const raw = rawOf(octets, envelope)
       const reception = receptionOf(context)
       const proof = inbound.verify(raw, reception.steps)

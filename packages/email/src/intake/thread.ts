@@ -24,8 +24,8 @@ export function readThread(
   { header, signedHeader }: Readonly<Record<'header' | 'signedHeader', HeaderBlock>>,
   digest: string,
 ): MailThread {
-  const messageId = readOwnId(header)
-  const id = readOwnId(signedHeader) ?? `sha256:${digest}`
+  const messageId = readMessageId(header)
+  const id = readMessageId(signedHeader) ?? `sha256:${digest}`
   const chain = trimReferences(readMessageIds(fieldValues(signedHeader, 'references').join(' ')))
   const answeredId = readMessageIds(findField(signedHeader, 'in-reply-to') ?? '')[0]
   const conversation = readConversation(findField(signedHeader, 'thread-index'))
@@ -41,7 +41,7 @@ export function readThread(
 }
 
 /** Returns the Message-ID, if the message has exactly one that is usable. */
-export function readOwnId(header: HeaderBlock): string | undefined {
+export function readMessageId(header: HeaderBlock): string | undefined {
   const values = fieldValues(header, 'message-id')
   const ids = values.flatMap(readMessageIds)
   return values.length === 1 && ids.length === 1 ? ids[0] : undefined

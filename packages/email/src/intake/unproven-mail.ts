@@ -10,7 +10,7 @@ import type { HeaderBlock } from '../mail/header.ts'
 import { fieldValues, findField, scanHeaders } from '../mail/header.ts'
 import type { Mailbox } from '../mail/mailbox.ts'
 import { formatMailbox } from '../mail/mailbox.ts'
-import type { RawMail } from '../mail/raw.ts'
+import type { RawMail } from '../mail/raw-mail.ts'
 import type { AddressedAgent } from '../mail/recipients.ts'
 import { findRecipients } from '../mail/recipients.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
@@ -42,7 +42,7 @@ export async function readUnprovenMail(
   const header = scanHeaders(raw.octets, limits)
   const sender = findField(header, 'from')?.trim() || raw.envelope.from
   // The list of refusals shows these claims.
-  steps.claim({
+  steps.recordClaims({
     ...describeClaims({ sender, recipients: raw.envelope.to }, gateway.agents),
     peer_id: findField(header, 'message-id')?.trim(),
   })
@@ -50,20 +50,22 @@ export async function readUnprovenMail(
   const isReport = raw.envelope.from === '' && areBounceAddresses(addressedAgents, tokens, gateway.system.now())
   const addresses = readMailAddresses(header, await openAddresses(), { limits, isReport })
   const recipients =
-    raw.envelope.to.length > 0 ? addressedAgents : findRecipients(listNamed(header, addresses), gateway.agents)
+    raw.envelope.to.length > 0
+      ? addressedAgents
+      : findRecipients(listNamedRecipients(header, addresses), gateway.agents)
   if (recipients.length === 0) throw new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
   return { raw, isReport, header, addresses, recipients }
 }
 
 function readMailAddresses(
   header: HeaderBlock,
-  read: AddressReader,
+  readAddresses: AddressReader,
   { limits, isReport }: { readonly limits: MailLimits; readonly isReport: boolean },
 ): MailAddresses {
-  const author = isReport ? readReporter(header, read) : readAuthor(fieldValues(header, 'from'), read)
-  refuseCrowd(header, limits)
+  const author = isReport ? readReporter(header, readAddresses) : readAuthor(fieldValues(header, 'from'), readAddresses)
+  refuseTooManyRecipients(header, limits)
   const [replyTo, to, cc] = ['reply-to', 'to', 'cc'].map(name =>
-    fieldValues(header, name).flatMap(value => read(value).mailboxes),
+    fieldValues(header, name).flatMap(value => readAddresses(value).mailboxes),
   ) as [Mailbox[], Mailbox[], Mailbox[]]
   if (to.length + cc.length > limits.addresses) throw tooManyRecipients(limits)
   return { author, replyTo, to, cc }
@@ -73,9 +75,9 @@ function readMailAddresses(
  * Returns the author of a report. Some servers send reports without an address in From ("Mail Delivery Subsystem"), and then the recipient address
  * shows that the mail is a report.
  */
-function readReporter(header: HeaderBlock, read: AddressReader): Mailbox {
+function readReporter(header: HeaderBlock, readAddresses: AddressReader): Mailbox {
   try {
-    return readAuthor(fieldValues(header, 'from'), read)
+    return readAuthor(fieldValues(header, 'from'), readAddresses)
   } catch {
     return { local: 'mailer-daemon', domain: 'unknown.invalid' }
   }
@@ -85,10 +87,10 @@ function readReporter(header: HeaderBlock, read: AddressReader): Mailbox {
 const charsPerAddress = 80
 
 /** Refuses far too many addresses unread, because parsing them delays other work. A name may hold separators too. */
-function refuseCrowd(header: HeaderBlock, limits: MailLimits): void {
+function refuseTooManyRecipients(header: HeaderBlock, limits: MailLimits): void {
   const values = ['reply-to', 'to', 'cc'].flatMap(name => fieldValues(header, name))
-  const entries = values.reduce((sum, value) => sum + countEntries(value), 0)
-  if (entries > limits.addresses * 4) throw tooManyRecipients(limits)
+  const entryCount = values.reduce((sum, value) => sum + countEntries(value), 0)
+  if (entryCount > limits.addresses * 4) throw tooManyRecipients(limits)
   if (values.reduce((sum, value) => sum + value.length, 0) > limits.addresses * charsPerAddress) {
     throw new Rejection('malformed', 'Cannot read mail: its recipients are too long')
   }
@@ -99,7 +101,7 @@ function tooManyRecipients({ addresses }: MailLimits): Rejection {
 }
 
 /** Returns the recipients of a mail whose transport gave no envelope: those that the last hop recorded, else those that the author named. */
-function listNamed(header: HeaderBlock, { to, cc }: MailAddresses): readonly string[] {
+function listNamedRecipients(header: HeaderBlock, { to, cc }: MailAddresses): readonly string[] {
   // Responders write their own name here, without an address.
   const deliveredTo = ['delivered-to', 'x-original-to'].flatMap(name => fieldValues(header, name)).filter(isAddressLike)
   if (deliveredTo.length > 0) return deliveredTo

@@ -5,7 +5,7 @@ import type { System } from '@postern/message'
  * The pause before the first load and the pause between loads, ms. The program starts without waiting, and other work
  * runs between the loads.
  */
-const [calmMs, pauseMs] = [300, 20]
+const [initialPauseMs, pauseMs] = [300, 20]
 
 /** Loads the code in pieces, because loading everything at once would delay other work. If a load fails, the first mail retries it. */
 export async function warmUp(
@@ -13,7 +13,7 @@ export async function warmUp(
   { sleep }: Pick<System, 'sleep'>,
   signal: AbortSignal,
 ): Promise<void> {
-  await sleep(calmMs, signal)
+  await sleep(initialPauseMs, signal)
   for (const load of loads) {
     if (signal.aborted) return
     await load().catch(() => undefined)

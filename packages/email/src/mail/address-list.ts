@@ -15,7 +15,7 @@ export async function openAddressReader(): Promise<AddressReader> {
 /** Returns the maximum number of entries that a parser may find in an address field, counted without parsing it. */
 export function countEntries(value: string): number {
   let count = 1
-  for (const octet of value) if (octet === ',' || octet === ';' || octet === ':' || octet === '<') count += 1
+  for (const char of value) if (char === ',' || char === ';' || char === ':' || char === '<') count += 1
   return count
 }
 
@@ -25,17 +25,17 @@ export function countEntries(value: string): number {
  */
 function readAddressList(parse: typeof ParseAddresses, value: string) {
   const entries = parse(value)
-  const flat = entries.flatMap(entry => ('address' in entry ? [entry] : entry.group))
-  const mailboxes = flat.flatMap(({ address, name }): Mailbox[] => {
+  const addresses = entries.flatMap(entry => ('address' in entry ? [entry] : entry.group))
+  const mailboxes = addresses.flatMap(({ address, name }): Mailbox[] => {
     const mailbox = parseMailbox(address ?? '')
-    const readable = decodeHeaderText(name ?? '').slice(0, 200)
-    return mailbox ? [{ ...mailbox, ...(readable && { name: readable }) }] : []
+    const displayName = decodeHeaderText(name ?? '').slice(0, 200)
+    return mailbox ? [{ ...mailbox, ...(displayName && { name: displayName }) }] : []
   })
   const hasGroup = entries.some(entry => !('address' in entry))
   // The parser drops control characters, but another program may stop at them.
   const hasControls = /(?!\t)\p{Cc}/u.test(value)
-  const isLoose = !value.includes('<') && flat.some(({ name }) => name?.includes('@'))
-  return { mailboxes, isDoubtful: hasGroup || hasControls || isLoose || mailboxes.length < flat.length }
+  const hasAddressInName = !value.includes('<') && addresses.some(({ name }) => name?.includes('@'))
+  return { mailboxes, isDoubtful: hasGroup || hasControls || hasAddressInName || mailboxes.length < addresses.length }
 }
 
 /** The mailboxes in the address fields of a message. */

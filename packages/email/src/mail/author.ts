@@ -33,13 +33,13 @@ const quotedText = /"(?:[^"\\]|\\.)*("|\\?$)/gs
 
 const commentText = /\((?:[^()<>@"\\]|\\.)*(\)|(?=[()<>@"])|\\?$)/gs
 
-const blankClosed = (end: string) => (text: string, last: string) => (last === end ? ' ' : text)
+const blankIfClosed = (end: string) => (text: string, last: string) => (last === end ? ' ' : text)
 
 /**
  * Returns true if a field has at most one `<…>` outside quotes and comments, and nothing after it. Of two, some programs read the first and some the
  * last, and a provider's verdict on one says nothing about the other.
  */
 export function hasOneReading(value: string): boolean {
-  const plainValue = value.replace(quotedText, blankClosed('"')).replace(commentText, blankClosed(')'))
+  const plainValue = value.replace(quotedText, blankIfClosed('"')).replace(commentText, blankIfClosed(')'))
   return /^[^<>"()]*(?:<[^<>"()]*>[\s,]*)?$/.test(plainValue)
 }

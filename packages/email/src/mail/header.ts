@@ -36,15 +36,15 @@ const maxNameBytes = 998
  * author is read from these fields only, so no later parser can change the answer.
  * @throws Rejection `too_large` over a limit, `malformed` for a line that is no field, a bare CR or NUL
  */
-export function scanHeaders(message: Uint8Array, limits: HeaderLimits, from = 0): HeaderBlock {
+export function scanHeaders(message: Uint8Array, limits: HeaderLimits, start = 0): HeaderBlock {
   const octets = toBuffer(message)
   const fields: HeaderField[] = []
-  let position = from
+  let position = start
   while (position < octets.length) {
     if (isLineEnd(octets, position)) return { fields, bodyStart: endOfLine(octets, position) }
     const end = endOfField(octets, position, position + limits.field_bytes)
     if (end - position > limits.field_bytes) throw tooLarge(`a header field is larger than ${limits.field_bytes} bytes`)
-    if (end - from > limits.header_bytes) throw tooLarge(`the header is larger than ${limits.header_bytes} bytes`)
+    if (end - start > limits.header_bytes) throw tooLarge(`the header is larger than ${limits.header_bytes} bytes`)
     if (fields.length >= limits.fields) throw tooLarge(`more than ${limits.fields} header fields`)
     fields.push(readField(octets, position, end))
     position = end

@@ -7,7 +7,7 @@ import type { AgentDirectory } from '@postern/pipeline'
 export function findRecipient(address: string, agents: AgentDirectory): AddressedAgent | undefined {
   const mailbox = address.trim().replace(/^<|>$/g, '')
   const index = mailbox.lastIndexOf('@')
-  if (index <= 0 || !isDomain(mailbox.slice(index + 1), agents.domain)) return undefined
+  if (index <= 0 || !isSameDomain(mailbox.slice(index + 1), agents.domain)) return undefined
   const [local = '', ...tag] = mailbox.slice(0, index).normalize('NFC').split('+')
   const profile = agents.find(local.toLowerCase())
   return profile && { agent: profile.name, ...(tag.length > 0 && { tag: tag.join('+').slice(0, 128) }) }
@@ -19,7 +19,7 @@ export function findRecipients(addresses: readonly string[], agents: AgentDirect
   return [...new Map(addressedAgents.map(recipient => [recipient.agent, recipient])).values()]
 }
 
-function isDomain(text: string, domain: string): boolean {
+function isSameDomain(text: string, domain: string): boolean {
   return text === domain || toAsciiDomain(text.replace(/\.$/, '')) === domain
 }
 

@@ -6,7 +6,7 @@ import { isAutoReply } from '../automatic/auto-reply.ts'
 import { isListMail } from '../automatic/field-rules.ts'
 import type { MarkContext } from '../automatic/marks.ts'
 import { findMarks } from '../automatic/marks.ts'
-import type { ReadReport } from '../bounces/bounce.ts'
+import type { ParsedReport } from '../bounces/bounce.ts'
 import { judgeReport, noReport } from '../bounces/bounce.ts'
 import type { EmailConfig } from '../config.ts'
 import type { ReplyAddress } from '../out/reply-address.ts'
@@ -25,7 +25,7 @@ interface DispositionFacts {
   /** The flags for this recipient alone. */
   readonly recipientFlags: readonly string[]
   readonly reply: ReplyAddress
-  readonly parsedReport: ReadReport | undefined
+  readonly parsedReport: ParsedReport | undefined
 }
 
 /** Returns the flags, the reports and the disposition of a mail for one of its recipients. */
@@ -41,12 +41,12 @@ export function decideDisposition(
   const report = parsedReport
     ? judgeReport(parsedReport, { agent, tokens, token, receivedAt: mail.raw.receivedAt })
     : noReport
-  const quarantine = mail.authentication.isQuarantined ? ['dmarc_quarantine'] : []
-  const byAgent = agentMail ? [agentFlag] : []
-  const byList = config.answer_lists && isListMail(mail) ? ['by_list'] : []
-  const byForm = reply.namedBy === 'form' ? ['by_form'] : []
-  const odd = [...mail.flags, ...recipientFlags, ...byAgent, ...byList, ...byForm]
-  const flags = [...odd, ...reply.flags, ...quarantine, ...marks, ...report.flags]
+  const quarantineFlags = mail.authentication.isQuarantined ? ['dmarc_quarantine'] : []
+  const agentFlags = agentMail ? [agentFlag] : []
+  const listFlags = config.answer_lists && isListMail(mail) ? ['by_list'] : []
+  const formFlags = reply.namedBy === 'form' ? ['by_form'] : []
+  const mailFlags = [...mail.flags, ...recipientFlags, ...agentFlags, ...listFlags, ...formFlags]
+  const flags = [...mailFlags, ...reply.flags, ...quarantineFlags, ...marks, ...report.flags]
   return { flags, handling: chooseDisposition(mail, { marks, flags }, config), report }
 }
 

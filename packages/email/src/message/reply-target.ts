@@ -11,7 +11,7 @@ import { readHeaderText } from '../mail/header-text.ts'
 import { formatMailbox } from '../mail/mailbox.ts'
 import { findOtherRecipients } from '../out/other-recipients.ts'
 import type { ReplyAddress } from '../out/reply-address.ts'
-import type { ReadTag } from '../tokens/address-tokens.ts'
+import type { ParsedTag } from '../tokens/address-tokens.ts'
 
 /** Returns the people of To and Cc who get the response too. */
 export function listOtherRecipients(
@@ -46,7 +46,7 @@ export function describeReply({ mailbox, name }: ReplyAddress, { others, scope, 
  * Lists the references. The message of the token in the recipient address comes before those that the mail program
  * names.
  */
-export function listReferences({ references }: MailThread, { token }: ReadTag): readonly string[] {
+export function listReferences({ references }: MailThread, { token }: ParsedTag): readonly string[] {
   return token?.kind === 'reply' ? [token.alias, ...references] : references
 }
 
@@ -55,7 +55,7 @@ export function describeInitiator({ addresses: { author } }: ProvenMail, otherRe
   return otherRecipients.length > 0 ? { begunBy: `mailto:${formatMailbox(author).toLowerCase()}` } : {}
 }
 
-export function describeTarget({ header }: ProvenMail, thread: MailThread, { tag }: ReadTag) {
+export function describeTarget({ header }: ProvenMail, thread: MailThread, { tag }: ParsedTag) {
   const topic = readHeaderText(header, 'thread-topic')
   const index = findField(header, 'thread-index')
   return {

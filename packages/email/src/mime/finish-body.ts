@@ -6,7 +6,7 @@ import { readCalendar } from '../body/calendar.ts'
 import type { MailDetails, MailFile } from '../body/mail-body.ts'
 import type { HeaderBlock, HeaderField } from '../mail/header.ts'
 import { digestBytes, fullTypeOf, readFile } from './attached-file.ts'
-import type { BodyOptions, ReadBody } from './job.ts'
+import type { BodyOptions, ParsedBody } from './job.ts'
 import type { MailText, MailTexts } from './mail-text.ts'
 import { readMailText } from './mail-text.ts'
 import { findSecurityFlags } from './security-flags.ts'
@@ -27,64 +27,64 @@ export function finishBody(
   header: HeaderBlock,
   structure: UnsignedStructure | undefined,
   options: BodyOptions,
-): ReadBody {
-  const read = readParsed(mail, header, options)
-  return structure ? noteStructure(read, mail, structure) : read
+): ParsedBody {
+  const body = readParsed(mail, header, options)
+  return structure ? noteStructure(body, mail, structure) : body
 }
 
 /** Returns true if a field describes the structure of the body. */
-export function isOfBody({ name }: HeaderField): boolean {
+export function isStructureField({ name }: HeaderField): boolean {
   return name.startsWith('content-') || name === 'mime-version'
 }
 
 /** Marks the body as having an unsigned structure. HTML that may have been made from a plain text hides parts of that text, so its source is kept. */
-function noteStructure(read: ReadBody, { html }: ParsedTexts, structure: UnsignedStructure): ReadBody {
+function noteStructure(body: ParsedBody, { html }: ParsedTexts, structure: UnsignedStructure): ParsedBody {
   const source = structure.keepsSource && html ? toTextFile(html, 'html_source') : []
-  const flags = structure.isIgnored ? [...read.flags, 'unsigned_structure'] : read.flags
-  return { ...read, files: [...read.files, ...source], flags }
+  const flags = structure.isIgnored ? [...body.flags, 'unsigned_structure'] : body.flags
+  return { ...body, files: [...body.files, ...source], flags }
 }
 
-export function emptyBody(flag: string): ReadBody {
+export function emptyBody(flag: string): ParsedBody {
   return { text: '', files: [], details: {}, flags: [flag] }
 }
 
-function readParsed(mail: ParsedTexts, header: HeaderBlock, options: BodyOptions): ReadBody {
+function readParsed(mail: ParsedTexts, header: HeaderBlock, options: BodyOptions): ParsedBody {
   const { limits } = options
-  const read = readMailText(mail, options)
+  const mailText = readMailText(mail, options)
   const attachments = mail.attachments.slice(0, limits.attachments)
   const files = attachments.map(readFile)
   const types = mail.attachments.map(attachment => ({ type: fullTypeOf(attachment), name: attachment.filename }))
   const flags = new Set([
-    ...read.flags,
-    ...findSecurityFlags({ header, files: types, text: read.text, isOpened: mail.isOpened === true }),
+    ...mailText.flags,
+    ...findSecurityFlags({ header, files: types, text: mailText.text, isOpened: mail.isOpened === true }),
     ...(mail.attachments.length > files.length ? ['attachments_dropped'] : []),
     ...(attachments.some(hidesInName) ? [invisibleFlag] : []),
   ])
   const texts = [
-    toTextFile(read.fullText, 'full_text'),
-    toTextFile(read.htmlText, 'html_text'),
-    toTextFile(read.plainText, 'plain_text'),
+    toTextFile(mailText.fullText, 'full_text'),
+    toTextFile(mailText.htmlText, 'html_text'),
+    toTextFile(mailText.plainText, 'plain_text'),
   ].flat()
   return {
-    text: read.text,
+    text: mailText.text,
     files: [...files, ...texts],
-    details: listDetails(read, attachments, files),
+    details: listDetails(mailText, attachments, files),
     flags: [...flags],
   }
 }
 
 const hidesInName = ({ filename }: Attachment) => readVisibleText(filename ?? '').removedCount > 0
 
-function listDetails(read: MailText, attachments: readonly Attachment[], files: readonly MailFile[]): MailDetails {
+function listDetails(mailText: MailText, attachments: readonly Attachment[], files: readonly MailFile[]): MailDetails {
   const calendars = attachments.filter(({ contentType }) => /^text\/calendar$/i.test(contentType)).slice(0, maxEvents)
   const calendar = calendars.flatMap(({ content }) => readCalendar(content) ?? [])
   const names = attachments.flatMap(({ filename }, index) => {
-    const safe = files[index]?.name
+    const safeName = files[index]?.name
     const originalName = readVisibleText(filename ?? '').text.slice(0, 1000)
-    return originalName && safe && originalName !== safe ? [[safe, originalName]] : []
+    return originalName && safeName && originalName !== safeName ? [[safeName, originalName]] : []
   })
   return {
-    ...(read.invisible > 0 && { invisible_characters: read.invisible }),
+    ...(mailText.invisible > 0 && { invisible_characters: mailText.invisible }),
     ...(calendar.length > 0 && { calendar }),
     ...(names.length > 0 && { file_names: Object.fromEntries(names) }),
   }

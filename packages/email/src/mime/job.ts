@@ -40,7 +40,7 @@ export interface ReadingDeps {
 }
 
 /** Copies bytes to memory of their own. Small buffers share one block of memory, and a thread that gets one of them would get the whole block. */
-export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+export function toOwnBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const isOwn = bytes.byteLength === bytes.buffer.byteLength && bytes.buffer instanceof ArrayBuffer
   return isOwn ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes)
 }
@@ -53,4 +53,4 @@ export interface BodyOptions {
   readonly limits: MailLimits
 }
 
-export type ReadBody = Omit<MailBody, 'digest'>
+export type ParsedBody = Omit<MailBody, 'digest'>

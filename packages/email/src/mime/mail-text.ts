@@ -6,7 +6,7 @@ import { invisibleFlag, readVisibleText } from '@postern/message/visible-text'
 import { readClearSigned } from '../body/clear-signed.ts'
 import { mailReading, replyReading, trimReply } from '../body/reply-trim.ts'
 import { chooseReading } from '../body/two-readings.ts'
-import { holdsForward } from '../quoting/separator.ts'
+import { hasForwardLine } from '../quoting/separator.ts'
 import type { BodyOptions } from './job.ts'
 
 /** The texts of a mail in the form of its parts. */
@@ -34,14 +34,15 @@ export interface MailText {
 export function readMailText({ text, html }: MailTexts, options: BodyOptions): MailText {
   const plainReading = text?.trim() ? readPlain(text, options) : undefined
   if (!html) return finishText(plainReading ?? emptyReading, {}, options)
-  const read = readVisibleHtml(html, mailReading)
-  const hiddenFlags = read.hasHidden ? ['hidden_text'] : []
-  if (!plainReading) return finishText(readHtml(html, read, options), { flags: hiddenFlags }, options)
-  const { from, differs, leavesOut } = chooseReading(plainReading.fullText, read.text)
+  const htmlReading = readVisibleHtml(html, mailReading)
+  const hiddenFlags = htmlReading.hasHidden ? ['hidden_text'] : []
+  if (!plainReading) return finishText(readHtml(html, htmlReading, options), { flags: hiddenFlags }, options)
+  const { source, differs, leavesOut } = chooseReading(plainReading.fullText, htmlReading.text)
   const flags = [...(differs ? ['alternative_mismatch'] : []), ...hiddenFlags]
-  if (from === 'plain') return finishText(plainReading, { flags, ...(leavesOut && { htmlText: read.text }) }, options)
+  if (source === 'plain')
+    return finishText(plainReading, { flags, ...(leavesOut && { htmlText: htmlReading.text }) }, options)
   return finishText(
-    readHtml(html, read, options),
+    readHtml(html, htmlReading, options),
     { flags, ...(leavesOut && { plainText: plainReading.fullText }) },
     options,
   )
@@ -78,7 +79,7 @@ function readHtml(
   { text: fullText, invisible }: ReturnType<typeof readVisibleHtml>,
   { keepsQuotes }: BodyOptions,
 ): TextReading {
-  const keepsAll = keepsQuotes || holdsForward(fullText)
+  const keepsAll = keepsQuotes || hasForwardLine(fullText)
   return {
     fullText,
     unquotedText: keepsAll ? fullText : readVisibleHtml(html, replyReading).text || fullText,
@@ -93,17 +94,17 @@ function finishText(
   { limits }: BodyOptions,
 ): MailText {
   const { text, isSigned } = readClearSigned(unquotedText)
-  const newest = keepsAll ? text.trim() : trimReply(text.trim())
+  const newestText = keepsAll ? text.trim() : trimReply(text.trim())
   const maxChars = limits.text_chars
   return {
-    text: newest.slice(0, maxChars),
-    ...((fullText !== newest || newest.length > maxChars) && { fullText }),
+    text: newestText.slice(0, maxChars),
+    ...((fullText !== newestText || newestText.length > maxChars) && { fullText }),
     ...otherTexts,
     invisible,
     flags: [
       ...flags,
       ...(invisible > 0 ? [invisibleFlag] : []),
-      ...(newest.length > maxChars ? ['text_cut'] : []),
+      ...(newestText.length > maxChars ? ['text_cut'] : []),
       ...(isSigned ? ['pgp_signed'] : []),
     ],
   }

@@ -39,9 +39,9 @@ export function readMultipart(
     const partHeader = scanPart(octets, start, limits)
     if (!partHeader || partHeader.bodyStart > partEnd) return undefined
     const part = { octets, header: partHeader, end: partEnd, depth: depth + 1, isAlternative }
-    const read = readPart(part, limits)
-    if (!read) return undefined
-    leaves.push(...read)
+    const partLeaves = readPart(part, limits)
+    if (!partLeaves) return undefined
+    leaves.push(...partLeaves)
   }
   return parts && leaves
 }
@@ -103,8 +103,8 @@ function* listDelimiters(octets: Buffer, { start, end }: Range, delimiter: strin
 }
 
 /** Finds the next line that begins with two dashes. */
-function findDashes(octets: Buffer, from: number, start: number): number {
-  if (from === start && octets[from] === 0x2d && octets[from + 1] === 0x2d) return from
-  const position = octets.indexOf('\r\n--', from - 2)
+function findDashes(octets: Buffer, searchStart: number, start: number): number {
+  if (searchStart === start && octets[searchStart] === 0x2d && octets[searchStart + 1] === 0x2d) return searchStart
+  const position = octets.indexOf('\r\n--', searchStart - 2)
   return position < 0 ? -1 : position + 2
 }

@@ -4,20 +4,20 @@ import type { Attachment } from 'mailparser'
 import { simpleParser } from 'mailparser'
 import type { MailLimits } from '../config/limits.ts'
 import { applyCorrections } from '../entity/corrected-fields.ts'
-import { isBeyond, measureMime } from '../entity/shape.ts'
+import { exceedsMimeLimits, measureMime } from '../entity/shape.ts'
 import { readCms } from '../entity/signed-data.ts'
 import type { HeaderBlock } from '../mail/header.ts'
 import { findField, scanHeaders } from '../mail/header.ts'
 import { toCrlf } from '../mail/line-ends.ts'
 import { CharsetStream } from '../text/charsets.ts'
 import type { ParsedTexts } from './finish-body.ts'
-import { emptyBody, finishBody, isOfBody } from './finish-body.ts'
-import type { BodyOptions, ReadBody } from './job.ts'
+import { emptyBody, finishBody, isStructureField } from './finish-body.ts'
+import type { BodyOptions, ParsedBody } from './job.ts'
 import type { UnsignedStructure } from './unsigned-structure.ts'
 import { readUnsignedStructure } from './unsigned-structure.ts'
 
 /** Reads the content of a message. A message that is too complex or too broken to read is not lost: the result then has no content and a flag. */
-export async function readMailBody(octets: Buffer, header: HeaderBlock, options: BodyOptions): Promise<ReadBody> {
+export async function readMailBody(octets: Buffer, header: HeaderBlock, options: BodyOptions): Promise<ParsedBody> {
   try {
     const entity = correctEntity(octets, header, options.limits)
     if (!entity) return emptyBody('mime_limits')
@@ -38,7 +38,7 @@ interface MimeEntity {
 /** Returns the message in the form that the parser reads. It returns undefined if the message is too complex. */
 function correctEntity(octets: Buffer, header: HeaderBlock, limits: MailLimits): MimeEntity | undefined {
   const shape = measureMime(octets, header, limits)
-  if (isBeyond(shape, limits)) return undefined
+  if (exceedsMimeLimits(shape, limits)) return undefined
   if (shape.corrections.length === 0) return { octets, header }
   const correctedOctets = applyCorrections(octets, shape.corrections)
   return { octets: correctedOctets, header: scanHeaders(correctedOctets, limits) }
@@ -111,7 +111,7 @@ function toHtml(text: string): string {
 }
 
 /** The largest message that is copied, in octets. Copying a larger one costs more than reading its fields. */
-const bareLimit = 64 * 1024
+const maxCopiedOctets = 64 * 1024
 
 /**
  * Returns the message with only the fields about its structure. The author and subject have already been read, and the parser needs no other field.
@@ -122,8 +122,8 @@ function withBareHeader({ octets, header }: MimeEntity, structure?: UnsignedStru
     const lines = structure.fields.map(field => `${field}\r\n`).join('')
     return Buffer.concat([Buffer.from(lines, 'latin1'), lineEnd, octets.subarray(bodyStart)])
   }
-  if (octets.length > bareLimit) return octets
-  const lines = fields.filter(isOfBody).map(({ start, end }) => octets.subarray(start, end))
+  if (octets.length > maxCopiedOctets) return octets
+  const lines = fields.filter(isStructureField).map(({ start, end }) => octets.subarray(start, end))
   return Buffer.concat([...lines, lineEnd, octets.subarray(bodyStart)])
 }
 

@@ -39,19 +39,19 @@ interface SecuredMail {
 export function findSecurityFlags({ header, files, text, isOpened }: SecuredMail): string[] {
   const type = findField(header, 'content-type') ?? ''
   // The file itself is more reliable than the type of the message, which may lack its kind.
-  const isKnownByFile = isOpened || (files.length > 0 && pkcs7.test(type))
+  const isKnownByFile = isOpened || (files.length > 0 && pkcs7Type.test(type))
   const types = [...(isKnownByFile ? [] : [type]), ...files.map(file => file.type)]
   const rules = securityRules.filter(rule => types.some(type => rule.type.test(type.slice(0, 2000))))
-  const inline = armours.filter(([, armour]) => armour.test(text)).map(([flag]) => flag)
+  const inlineFlags = armours.filter(([, armour]) => armour.test(text)).map(([flag]) => flag)
   const isTnef = files.some(({ name }) => /^winmail\.dat$/i.test(name ?? ''))
   return [
     ...new Set([
       ...(isOpened ? ['smime_signed'] : []),
       ...rules.map(({ flag }) => flag),
-      ...inline,
+      ...inlineFlags,
       ...(isTnef ? ['tnef'] : []),
     ]),
   ]
 }
 
-const pkcs7 = /^application\/(?:x-)?pkcs7-mime\b/i
+const pkcs7Type = /^application\/(?:x-)?pkcs7-mime\b/i

@@ -1,12 +1,12 @@
 // Reads a simple message at once, on the thread that asks.
 
 import type { TxtAnswer } from '../dkim/report.ts'
-import { isBeyond, measureMime } from '../entity/shape.ts'
+import { exceedsMimeLimits, measureMime } from '../entity/shape.ts'
 import { digestContent } from '../mail/content-digest.ts'
 import type { HeaderBlock, HeaderField } from '../mail/header.ts'
 import { findField } from '../mail/header.ts'
-import { emptyBody, finishBody, isOfBody } from './finish-body.ts'
-import type { BodyOptions, MimeJob, MimeResult, ReadBody, ReadingDeps } from './job.ts'
+import { emptyBody, finishBody, isStructureField } from './finish-body.ts'
+import type { BodyOptions, MimeJob, MimeResult, ParsedBody, ReadingDeps } from './job.ts'
 import { readSimpleMime } from './simple-mime.ts'
 import { readUnsignedStructure } from './unsigned-structure.ts'
 import { hasLooseStructure, verifyJob } from './verify-job.ts'
@@ -46,14 +46,14 @@ export async function readSimpleBody(
   octets: Buffer,
   header: HeaderBlock,
   options: BodyOptions,
-): Promise<ReadBody | undefined> {
+): Promise<ParsedBody | undefined> {
   if (declaresShape.test(findField(header, 'content-type') ?? '')) {
     const shape = measureMime(octets, header, options.limits)
-    if (isBeyond(shape, options.limits)) return emptyBody('mime_limits')
+    if (exceedsMimeLimits(shape, options.limits)) return emptyBody('mime_limits')
     if (shape.corrections.length > 0) return undefined
   }
   const structure = options.isLoose ? readUnsignedStructure(octets, header, options.limits) : undefined
-  const fields = structure ? structure.fields.map(readStructureField) : header.fields.filter(isOfBody)
+  const fields = structure ? structure.fields.map(readStructureField) : header.fields.filter(isStructureField)
   const mail = await readSimpleMime(octets, { fields, bodyStart: header.bodyStart }, options.limits)
   return mail && finishBody({ ...mail, attachments: [] }, header, structure, options)
 }

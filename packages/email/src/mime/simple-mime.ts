@@ -11,7 +11,7 @@ import { readMultipart } from './multipart.ts'
  * The limits of HTML. Larger HTML may take tens of milliseconds, because each element is matched with each rule of its
  * style sheets.
  */
-const [maxHtml, maxTags, maxRules] = [16 * 1024, 500, 50]
+const [maxHtmlChars, maxTags, maxRules] = [16 * 1024, 500, 50]
 
 /**
  * Reads a message that consists of texts: plain, HTML, or several of them in `multipart/alternative` and `multipart/mixed`. The result is that of
@@ -25,9 +25,9 @@ export async function readSimpleMime(octets: Buffer, header: HeaderBlock, limits
   // The parser joins HTML and other texts that are not alternatives of it.
   if (hasHtml && leaves.length > 1 && leaves.some(({ isAlternative }) => !isAlternative)) return undefined
   const texts = await Promise.all(leaves.map(async leaf => ({ type: leaf.type, text: await decodeLeaf(leaf) })))
-  const html = join(texts, 'text/html', '<br/>\n')
+  const html = joinTexts(texts, 'text/html', '<br/>\n')
   if (html !== undefined && !isLight(html)) return undefined
-  return { text: join(texts, 'text/plain', '\n'), html }
+  return { text: joinTexts(texts, 'text/plain', '\n'), html }
 }
 
 /**
@@ -35,7 +35,7 @@ export async function readSimpleMime(octets: Buffer, header: HeaderBlock, limits
  * one.
  */
 async function decodeLeaf({ octets, charset }: Leaf): Promise<string> {
-  const text = unicode.test(charset) ? octets.toString() : (await loadCharsets()).decodeCharset(octets, charset)
+  const text = unicodeCharset.test(charset) ? octets.toString() : (await loadCharsets()).decodeCharset(octets, charset)
   return text.replace(/\r?\n/g, '\n')
 }
 
@@ -43,19 +43,19 @@ const loadCharsets = lazy(() => import('../text/charsets.ts'))
 
 function isLight(html: string): boolean {
   return (
-    html.length <= maxHtml &&
+    html.length <= maxHtmlChars &&
     html.split('<', maxTags + 1).length <= maxTags &&
     html.split('{', maxRules + 1).length <= maxRules
   )
 }
 
-function join(
+function joinTexts(
   leaves: readonly Readonly<Record<'type' | 'text', string>>[],
   subtype: string,
-  between: string,
+  separator: string,
 ): string | undefined {
   const texts = leaves.flatMap(({ type, text }) => (type === subtype && text !== '' ? [text] : []))
-  return texts.length > 0 ? texts.join(between) : undefined
+  return texts.length > 0 ? texts.join(separator) : undefined
 }
 
 function readEntity(entity: Entity, limits: HeaderLimits): readonly Leaf[] | undefined {
@@ -79,9 +79,9 @@ function readLeaf({ octets, header, end, isAlternative }: Entity, type: ContentT
   return [{ type: type.name, octets: decodedBody, charset: charset ?? 'utf-8', isAlternative }]
 }
 
-const unicode = /^(?:utf-8|us-ascii)$/i
+const unicodeCharset = /^(?:utf-8|us-ascii)$/i
 
-const charsets = /^(?:utf-8|us-ascii|iso-8859-(?:[1-9]|1[0-6])|windows-125[0-8]|koi8-[ru])$/i
+const knownCharsets = /^(?:utf-8|us-ascii|iso-8859-(?:[1-9]|1[0-6])|windows-125[0-8]|koi8-[ru])$/i
 
 /** Returns true if a header has no field twice, and nothing that makes a file of a text. */
 function hasPlainHeader(header: HeaderBlock): boolean {
@@ -93,8 +93,8 @@ const typePattern =
   /^(text\/plain|text\/html|multipart\/alternative|multipart\/mixed)((?:[ \t]*;[ \t]*[a-z]+=(?:"[^"\\]*"|[\w.+:-]+))*)[ \t]*;?$/i
 
 /** The values of each parameter. The parser reads all others. */
-const params: Readonly<Record<string, RegExp>> = {
-  charset: charsets,
+const paramPatterns: Readonly<Record<string, RegExp>> = {
+  charset: knownCharsets,
   boundary: /^[\w'+./:=-]{1,70}$/,
   format: /^fixed$/i,
 }
@@ -103,9 +103,10 @@ function readType(value: string): ContentType | undefined {
   const match = typePattern.exec(value)
   if (!match) return undefined
   const parameters = [...(match[2] ?? '').matchAll(/([a-z]+)=(?:"([^"]*)"|([^\s;]+))/gi)]
-  const read = new Map(parameters.map(([, name = '', quoted, token]) => [name.toLowerCase(), quoted ?? token ?? '']))
-  const isPlain = read.size === parameters.length && [...read].every(([name, text]) => params[name]?.test(text))
-  return isPlain ? { name: (match[1] ?? '').toLowerCase(), params: read } : undefined
+  const values = new Map(parameters.map(([, name = '', quoted, token]) => [name.toLowerCase(), quoted ?? token ?? '']))
+  const isPlain =
+    values.size === parameters.length && [...values].every(([name, text]) => paramPatterns[name]?.test(text))
+  return isPlain ? { name: (match[1] ?? '').toLowerCase(), params: values } : undefined
 }
 
 /** Decodes a Content-Transfer-Encoding (RFC 2045 §6). It returns undefined unless the octets are exactly so encoded. */

@@ -44,9 +44,9 @@ const foreignToAscii = /^(?:utf-?(?:7|16|32)|ucs|hz-|ebcdic|cp037|ibm)/i
 function rebuildTextType(type: string): string {
   const charset = /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(type)?.[1] ?? 'utf-8'
   const flowedParam = /;\s*format\s*=\s*"?flowed\b/i.test(type) ? '; format=flowed' : ''
-  const delsp = /;\s*delsp\s*=\s*"?yes\b/i.test(type) ? '; delsp=yes' : ''
+  const delspParam = /;\s*delsp\s*=\s*"?yes\b/i.test(type) ? '; delsp=yes' : ''
   const name = /^text\/html\b/i.test(type) ? 'text/html' : 'text/plain'
-  return `${name}; charset=${foreignToAscii.test(charset) ? 'utf-8' : charset}${flowedParam}${delsp}`
+  return `${name}; charset=${foreignToAscii.test(charset) ? 'utf-8' : charset}${flowedParam}${delspParam}`
 }
 
 function readAsText(body: Buffer): UnsignedStructure {
@@ -62,8 +62,8 @@ function readMultipart(body: Buffer, type: string, limits: HeaderLimits): Unsign
   const first = findLine(body, `--${boundary}`, 0)
   const last = findLine(body, `--${boundary}--`, 0)
   if (first < 0 || (last >= 0 && last < first)) return undefined
-  const after = last < 0 ? '' : body.toString('latin1', last + boundary.length + 4)
-  if (!isKnownPreamble(body.toString('latin1', 0, first)) || after.trim() !== '') return undefined
+  const epilogue = last < 0 ? '' : body.toString('latin1', last + boundary.length + 4)
+  if (!isKnownPreamble(body.toString('latin1', 0, first)) || epilogue.trim() !== '') return undefined
   if (!haveSoundHeaders(body, `--${boundary}`, limits)) return undefined
   const field = `Content-Type: multipart/${subtype}; boundary="${boundary}"`
   return { fields: [field], isIgnored: false, keepsSource: false }
@@ -91,8 +91,8 @@ function isPartHeader(body: Buffer, start: number, limits: HeaderLimits): boolea
 }
 
 /** Finds the start of a line that is exactly `line`, as the parser recognizes delimiters, or returns -1. */
-function findLine(body: Buffer, line: string, from: number): number {
-  for (let position = body.indexOf(line, from); position >= 0; position = body.indexOf(line, position + 1)) {
+function findLine(body: Buffer, line: string, start: number): number {
+  for (let position = body.indexOf(line, start); position >= 0; position = body.indexOf(line, position + 1)) {
     const next = body[position + line.length]
     const isStart = position === 0 || body[position - 1] === 0x0a
     if (isStart && (next === undefined || next === 0x0d || next === 0x0a)) return position

@@ -16,9 +16,9 @@ import type { MimeJob, ReadingDeps } from './job.ts'
 export function verifyJob(job: MimeJob, { limits, readKey }: ReadingDeps, scannedHeader?: HeaderBlock) {
   // The limits hold for the original octets, which CRLF for LF makes longer.
   const widerLimits = { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
-  const mail = toBuffer(job.octets)
-  const octets = toCrlf(withoutRanges(mail, job.ignoredRanges))
-  const header = octets === mail && scannedHeader ? scannedHeader : scanHeaders(octets, widerLimits)
+  const originalOctets = toBuffer(job.octets)
+  const octets = toCrlf(withoutRanges(originalOctets, job.ignoredRanges))
+  const header = octets === originalOctets && scannedHeader ? scannedHeader : scanHeaders(octets, widerLimits)
   const signatures = job.signatures ?? verifySignatures({ octets, header }, { ...job, readKey })
   return { octets, header, signatures, limits: widerLimits }
 }

@@ -27,15 +27,15 @@ export function addressMail({ turn, response }: AnsweredTurn, agents: AgentDirec
   const localAgents = isFinal ? [] : mentions.localAgents
   const cc = [...new Set([...(target.others ?? []), ...localAgents.map(({ address }) => address)])]
   const shownRecipients = { also_to: mentions.people, cc }
-  const plan = (recipient: string, localAgent?: string): PlannedDelivery => ({
+  const planDelivery = (recipient: string, localAgent?: string): PlannedDelivery => ({
     to: recipient,
     target: packTarget({ ...target, recipient, ...shownRecipients, ...(localAgent && { localAgent }) }),
   })
   const people = new Set([target.mailbox, ...(target.others ?? []), ...mentions.people])
   return {
     deliveries: [
-      ...[...people].map(recipient => plan(recipient)),
-      ...localAgents.map(({ address, agent }) => plan(address, agent)),
+      ...[...people].map(recipient => planDelivery(recipient)),
+      ...localAgents.map(({ address, agent }) => planDelivery(address, agent)),
     ],
     aliases: [`${response.id}@${agents.domain}`, replyAlias(response.id)],
   }

@@ -32,12 +32,12 @@ export async function encodeMail(
   store: Pick<LookupStore, 'findBlob'>,
 ): Promise<Buffer> {
   const loadedFiles = await Promise.all(mail.attachments.map((file, index) => loadAttachment(file, index, store)))
-  const { attachments, missing: missingNames } = chooseAttached(loadedFiles)
+  const { attachments, fileNotes } = chooseAttached(loadedFiles)
   const { default: MailComposer } = await loadComposer()
   const composer = new MailComposer({
     ...describeHeader(mail, marks),
-    text: [mail.text, ...missingNames].join('\n\n'),
-    html: missingNames.length > 0 ? appendNotes(mail.html, missingNames) : mail.html,
+    text: [mail.text, ...fileNotes].join('\n\n'),
+    html: fileNotes.length > 0 ? appendNotes(mail.html, fileNotes) : mail.html,
     attachments,
     textEncoding: 'quoted-printable',
     disableFileAccess: true,
@@ -95,17 +95,17 @@ type LoadedFile = Awaited<ReturnType<typeof loadAttachment>>
 /** Chooses the files that fit, in their order, and writes a line for each of the others. */
 function chooseAttached(files: readonly LoadedFile[]) {
   const attachments: (LoadedFile & { readonly content: Buffer })[] = []
-  const missingNames: string[] = []
+  const fileNotes: string[] = []
   let remainingBytes = maxAttachedBytes
   for (const { content, ...file } of files) {
-    if (content === undefined) missingNames.push(`${file.filename}: this file is not stored any more.`)
-    else if (content.length > remainingBytes) missingNames.push(`${file.filename}: this file is too large for a mail.`)
+    if (content === undefined) fileNotes.push(`${file.filename}: this file is not stored any more.`)
+    else if (content.length > remainingBytes) fileNotes.push(`${file.filename}: this file is too large for a mail.`)
     else {
       attachments.push({ ...file, content })
       remainingBytes -= content.length
     }
   }
-  return { attachments, missing: missingNames }
+  return { attachments, fileNotes }
 }
 
 function appendNotes(html: string, notes: readonly string[]): string {

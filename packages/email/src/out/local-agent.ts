@@ -21,23 +21,23 @@ interface LocalAgentMail {
 
 const hourMs = 3_600_000
 /** The turns of local agents in one conversation. Turns of people do not count. */
-const localAgentTurns = 10
+const maxLocalAgentTurns = 10
 
 /**
  * Gives a response to another agent of this gateway that it mentions, without mail, DNS or smarthost. That agent
  * answers the people in the same thread, and knows the length of the chain.
  */
-export async function giveToLocalAgent(
+export async function deliverToLocalAgent(
   mail: LocalAgentMail,
   { admission, system }: Pick<ChannelContext, 'admission' | 'system'>,
   agents: AgentDirectory,
 ): Promise<{ readonly note: string }> {
-  const intake = describeLocalAgent(mail, isoTime(system.now()), agents)
+  const intake = createLocalAgentIntake(mail, isoTime(system.now()), agents)
   const { message } = await admitOwn(intake, admission, randomHex(system, 8))
   return { note: `given to ${mail.localAgent} as #${message}` }
 }
 
-function describeLocalAgent(
+function createLocalAgentIntake(
   { signedMail, mail, delivery, localAgent }: LocalAgentMail,
   receivedAt: string,
   agents: AgentDirectory,
@@ -82,7 +82,7 @@ function describeLocalAgent(
     }),
     disposition: 'answer',
     flags: ['sibling', agentFlag],
-    quota: { turns: localAgentTurns, withinMs: hourMs },
+    quota: { turns: maxLocalAgentTurns, withinMs: hourMs },
   }
 }
 
@@ -120,8 +120,8 @@ function describeLocalSender(
 
 /** Returns the proof by the signature on top of the message. */
 function readOwnProof(signedMail: Uint8Array, domain: string): Proof {
-  const top = Buffer.from(signedMail.subarray(0, maxHeaderBytes)).toString('latin1')
-  const value = /^DKIM-Signature:(.*?)\r\n(?![ \t])/is.exec(top)?.[1]
+  const headerText = Buffer.from(signedMail.subarray(0, maxHeaderBytes)).toString('latin1')
+  const value = /^DKIM-Signature:(.*?)\r\n(?![ \t])/is.exec(headerText)?.[1]
   const selector = value === undefined ? '' : readTag({ value }, 's')
   return { kind: 'dkim', verdict: 'pass', domain, aligned: true, key_id: formatKeyId({ domain, selector }) }
 }

@@ -39,7 +39,7 @@ export function chooseReplyAddress(mail: ProvenMail, rules: ReplyRules): ReplyAd
   if (isListMail(mail) && !readAgentMail(mail, rules.maxHops)) return chooseListAuthor(mail, flags, rules)
   if (!replyMailbox || flags.length === 0) return toReplyAddress(author, [])
   if (!hasProvenReplyTo(mail) || replyTo.length > 1) return toReplyAddress(author, flags)
-  const isKnown = isNear(replyMailbox, author) || isNamedBy(replyMailbox, rules.config.reply_to_allow)
+  const isKnown = isRelatedMailbox(replyMailbox, author) || isNamedBy(replyMailbox, rules.config.reply_to_allow)
   if (isKnown) return toReplyAddress(replyMailbox, [])
   const isVisitor = isNamedBy(author, rules.config.reply_to_from) && mayBeWrittenTo(replyMailbox, rules)
   return isVisitor ? { ...toReplyAddress(replyMailbox, []), namedBy: 'form' } : toReplyAddress(author, flags)
@@ -66,12 +66,14 @@ function mayBeWrittenTo(person: Mailbox, { agents }: ReplyRules): boolean {
   return !isUnread(person) && findRecipient(formatMailbox(person), agents) === undefined
 }
 
-function isNear({ domain }: Mailbox, author: Mailbox): boolean {
+function isRelatedMailbox({ domain }: Mailbox, author: Mailbox): boolean {
   return alignsWithoutPolicy(domain, author.domain) || alignsWithoutPolicy(author.domain, domain)
 }
 
 /** Returns true if a list of mailboxes and domains names a mailbox. */
-export function isNamedBy(person: Mailbox, allowed: readonly string[]): boolean {
+export function isNamedBy(person: Mailbox, allowedEntries: readonly string[]): boolean {
   const address = formatMailbox(person).toLowerCase()
-  return allowed.some(text => text.toLowerCase() === address || text.replace(/^@/, '').toLowerCase() === person.domain)
+  return allowedEntries.some(
+    text => text.toLowerCase() === address || text.replace(/^@/, '').toLowerCase() === person.domain,
+  )
 }

@@ -52,7 +52,7 @@ export function packTarget(target: MailTarget): Json {
 /** The mailbox of senders of other channels, who may have none (RFC 2606 §3). */
 const unknownMailbox = 'sender@example.org'
 
-const subjectLength = 60
+const maxPreviewSubjectChars = 60
 
 /** Returns the target of a response to a message of another channel, as if its sender had written a mail. */
 export function previewMailTarget({ sender, parts }: Pick<NormalizedMessage, 'sender' | 'parts'>): Json {
@@ -61,7 +61,7 @@ export function previewMailTarget({ sender, parts }: Pick<NormalizedMessage, 'se
   return packTarget({
     mailbox: mailbox ? formatMailbox(mailbox) : unknownMailbox,
     ...(sender.display_name && { name: sender.display_name }),
-    subject: line.slice(0, subjectLength).toWellFormed(),
+    subject: line.slice(0, maxPreviewSubjectChars).toWellFormed(),
     references: [],
   })
 }

@@ -14,11 +14,11 @@ import { packTarget } from './target.ts'
 
 const dayMs = 24 * 3_600_000
 /** The time for which a conversation remembers that its author was notified, ms. */
-const threadMs = 90 * dayMs
+const threadNoticeMs = 90 * dayMs
 
 /** The flags of mail that may have nothing readable in it. */
 export const encryptedFlags: ReadonlySet<string> = new Set(['pgp_encrypted', 'smime_encrypted'])
-const text = 'This is an automatic reply: I cannot read encrypted mail. Please write to me without encryption.'
+const noticeText = 'This is an automatic reply: I cannot read encrypted mail. Please write to me without encryption.'
 
 export interface UnreadableMail extends Pick<UnprovenMail, 'header' | 'recipients' | 'addresses' | 'isReport'> {
   readonly authentication: Pick<Authentication, 'isVerified'>
@@ -36,12 +36,12 @@ export async function chooseUnreadable(
   system: OnceStore & Pick<System, 'now'>,
 ): Promise<ReadonlySet<string>> {
   const { header, recipients, addresses, authentication, body, thread, isReport } = mail
-  const isForUs = authentication.isVerified && !isReport && matchFieldRules(header).length === 0
-  if (!isForUs || readablePart(body.text) !== '') return new Set()
+  const mayNotify = authentication.isVerified && !isReport && matchFieldRules(header).length === 0
+  if (!mayNotify || readablePart(body.text) !== '') return new Set()
   const notifiedAgents: string[] = []
   for (const { agent } of recipients) {
     const noticeKey = `unreadable ${agent} ${addresses.author.local.toLowerCase()}@${addresses.author.domain}`
-    const isFirst = await system.consumeOnce(`${noticeKey} ${thread.source}`, system.now() + threadMs)
+    const isFirst = await system.consumeOnce(`${noticeKey} ${thread.source}`, system.now() + threadNoticeMs)
     if (isFirst && (await system.consumeOnce(noticeKey, system.now() + dayMs))) notifiedAgents.push(agent)
   }
   return new Set(notifiedAgents)
@@ -96,7 +96,7 @@ export function describeNotice({ message }: Delivery, { notice }: MailTarget): N
     thread_id,
     in_reply_to: id,
     sender: recipient,
-    parts: [{ kind: 'text', mime: 'text/plain', content: text }],
+    parts: [{ kind: 'text', mime: 'text/plain', content: noticeText }],
     status: 'completed',
     created_at: received_at,
   }

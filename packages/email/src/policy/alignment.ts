@@ -5,7 +5,7 @@ import { lazy } from '@postern/message/lazy'
 const require = createRequire(import.meta.url)
 
 /** The library is loaded on demand, because the Public Suffix List takes more memory than all of the mail code. */
-const suffixes = lazy(() => require('tldts') as typeof import('tldts'))
+const loadSuffixList = lazy(() => require('tldts') as typeof import('tldts'))
 
 /**
  * Returns true if a signing domain speaks for an author's domain that has no DMARC record. Without a record it is unknown
@@ -19,5 +19,5 @@ export function alignsWithoutPolicy(signingDomain: string, authorDomain: string)
 }
 
 function isPublicSuffix(domain: string): boolean {
-  return suffixes().getPublicSuffix(domain, { allowPrivateDomains: true }) === domain
+  return loadSuffixList().getPublicSuffix(domain, { allowPrivateDomains: true }) === domain
 }

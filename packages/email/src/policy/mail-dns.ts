@@ -33,7 +33,7 @@ export function createMailDns(system: Pick<System, 'resolveDns' | 'now' | 'sleep
     const key = `${type} ${name.toLowerCase()}`
     const cachedAnswer = cache.get(key)
     if (cachedAnswer) return cachedAnswer
-    const answer = askOnce(system, name, type, limits.dns_timeout_ms)
+    const answer = queryWithTimeout(system, name, type, limits.dns_timeout_ms)
     cache.set(key, answer, presentMs)
     answer.catch(error => {
       if (cache.get(key) !== answer) return
@@ -43,10 +43,10 @@ export function createMailDns(system: Pick<System, 'resolveDns' | 'now' | 'sleep
     return answer
   }
 
-  const isKnown = (name: string) => cache.get(`TXT ${name.toLowerCase()}`) !== undefined
+  const isCached = (name: string) => cache.get(`TXT ${name.toLowerCase()}`) !== undefined
   return {
     /** Returns those of the names that have TXT records in the cache. */
-    listKnown: (names: readonly string[]): ReadonlySet<string> => new Set(names.filter(isKnown)),
+    listCached: (names: readonly string[]): ReadonlySet<string> => new Set(names.filter(isCached)),
     openBudget() {
       let queryCount = 0
       const expiresAt = system.now() + limits.dns_timeout_ms * timeoutsPerBudget
@@ -69,7 +69,7 @@ function isAbsence(error: unknown): boolean {
   return code === 'ENOTFOUND' || code === 'ENODATA'
 }
 
-async function askOnce(
+async function queryWithTimeout(
   { resolveDns, sleep }: Pick<System, 'resolveDns' | 'sleep'>,
   name: string,
   type: string,

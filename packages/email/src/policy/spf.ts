@@ -1,7 +1,7 @@
 // Checks SPF (RFC 7208): the right of a client to send for a domain.
 
 import { lazy } from '@postern/message/lazy'
-import type { MailEnvelopeIn } from '../mail/raw.ts'
+import type { MailEnvelopeIn } from '../mail/raw-mail.ts'
 import type { DnsBudget } from './mail-dns.ts'
 
 type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'permerror' | 'temperror'
@@ -41,6 +41,11 @@ export async function checkSpf(envelope: MailEnvelopeIn, options: SpfOptions): P
     maxElapsedTime: options.timeoutMs,
   })
   // A policy that needs more questions than a message may ask is a broken policy, not DNS trouble.
-  const isTooLong = status.result === 'temperror' && options.budget.isExhausted()
-  return { result: isTooLong ? 'permerror' : (status.result as SpfResult), domain, isOfSender: from !== '', ip }
+  const needsTooManyQueries = status.result === 'temperror' && options.budget.isExhausted()
+  return {
+    result: needsTooManyQueries ? 'permerror' : (status.result as SpfResult),
+    domain,
+    isOfSender: from !== '',
+    ip,
+  }
 }

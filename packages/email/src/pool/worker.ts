@@ -6,7 +6,7 @@ import { parseKeyRecord } from '../dkim/key-record.ts'
 import { createKeyReader } from '../dkim/verify.ts'
 import { digestContent } from '../mail/content-digest.ts'
 import type { MimeJob, MimeResult, ReadingDeps } from '../mime/job.ts'
-import { ownBytes } from '../mime/job.ts'
+import { toOwnBuffer } from '../mime/job.ts'
 import { readMailBody } from '../mime/read-body.ts'
 import { hasLooseStructure, verifyJob } from '../mime/verify-job.ts'
 
@@ -33,18 +33,18 @@ function listMemory(replies: readonly MimeReply[]): ArrayBuffer[] {
 
 async function answerJob(job: MimeJob): Promise<MimeReply> {
   try {
-    return { result: await workMail(job) }
+    return { result: await runJob(job) }
   } catch (error) {
     return { error: error instanceof Error ? `${error.name}: ${error.message}` : 'unknown' }
   }
 }
 
 /** Computes the signatures, the text, the files and the digest of one message. */
-async function workMail(job: MimeJob): Promise<MimeResult> {
+async function runJob(job: MimeJob): Promise<MimeResult> {
   const { octets, header, signatures, limits } = verifyJob(job, deps)
   const chain = job.isSealed ? await verifyChain(octets, job) : undefined
   const isLoose = hasLooseStructure(job, { signatures, chain })
   const body = await readMailBody(octets, header, { keepsQuotes: job.keepsQuotes, isLoose, limits })
-  const files = body.files.map(file => ({ ...file, bytes: ownBytes(file.bytes) }))
+  const files = body.files.map(file => ({ ...file, bytes: toOwnBuffer(file.bytes) }))
   return { signatures, chain, body: { ...body, files, digest: digestContent(octets, header) } }
 }

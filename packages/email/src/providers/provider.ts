@@ -1,7 +1,7 @@
 // Declares how a mail provider's webhooks are proven, decoded and answered.
 import type { RejectionCode, System } from '@postern/message'
 import type { OnceStore } from '@postern/pipeline'
-import type { MailEnvelopeIn } from '../mail/raw.ts'
+import type { MailEnvelopeIn } from '../mail/raw-mail.ts'
 
 /** One request of a provider. Its body is read and its size is limited, but nothing in it is verified. */
 export interface WebhookRequest {
@@ -39,7 +39,7 @@ export interface MailProvider {
 export type ProviderSystem = Pick<System, 'fetch' | 'now' | 'log'> & OnceStore
 
 /** The status codes of replies to a provider about its mail (EM-2.3). An accepted mail always gets 200, and a deferred one always 503. */
-export interface ProviderLanguage {
+export interface ProviderReplies {
   /** The status that makes the provider stop its retries. */
   readonly refusedStatus: number
   /**

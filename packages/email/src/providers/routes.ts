@@ -8,7 +8,7 @@ import { Hono } from 'hono'
 import type { ProvidersConfig } from '../config/providers.ts'
 import type { MailIntake } from '../intake/intake.ts'
 import { toBuffer } from '../mail/buffers.ts'
-import type { DecodedMail, MailProvider, ProviderLanguage, ProviderSystem } from './provider.ts'
+import type { DecodedMail, MailProvider, ProviderReplies, ProviderSystem } from './provider.ts'
 import type { ProviderName, ProviderRow } from './providers.ts'
 import { providerRows } from './providers.ts'
 
@@ -20,7 +20,7 @@ interface ProviderRouting {
   readonly maxBytes: number
 }
 
-interface OpenProvider extends Pick<ProviderRow, 'language' | 'size'> {
+interface OpenProvider extends Pick<ProviderRow, 'replies' | 'size'> {
   readonly name: ProviderName
   readonly provider: MailProvider
 }
@@ -28,8 +28,8 @@ interface OpenProvider extends Pick<ProviderRow, 'language' | 'size'> {
 /** Creates a route for each configured provider. The routes of other providers do not exist. */
 export function createProviderRoutes(routing: ProviderRouting): Hono {
   const routes = new Hono()
-  for (const open of openProviders(routing)) {
-    routes.post(`/email/inbound/${open.name}`, context => answerWebhook(context, open, routing))
+  for (const openProvider of openProviders(routing)) {
+    routes.post(`/email/inbound/${openProvider.name}`, context => answerWebhook(context, openProvider, routing))
   }
   return routes
 }
@@ -38,31 +38,35 @@ function openProviders({ config, system }: ProviderRouting): OpenProvider[] {
   return (Object.keys(providerRows) as ProviderName[]).flatMap(name => {
     const settings = config[name]
     const row = providerRows[name] as ProviderRow
-    return settings ? [{ name, provider: row.open(settings, system), language: row.language, size: row.size }] : []
+    return settings ? [{ name, provider: row.open(settings, system), replies: row.replies, size: row.size }] : []
   })
 }
 
-async function answerWebhook(context: Context, open: OpenProvider, routing: ProviderRouting): Promise<Response> {
+async function answerWebhook(
+  context: Context,
+  openProvider: OpenProvider,
+  routing: ProviderRouting,
+): Promise<Response> {
   const { raw } = context.req
   const refusalContext: RefusalContext = {
     from: peerAddress(context.env),
-    endpoint: `POST /email/inbound/${open.name}`,
+    endpoint: `POST /email/inbound/${openProvider.name}`,
     statusOf: problemStatusOf,
     request: raw,
   }
   try {
-    open.provider.checkHeaders?.(raw.headers)
-    return await takeWebhook(raw, open, routing, refusalContext)
+    openProvider.provider.checkHeaders?.(raw.headers)
+    return await acceptWebhook(raw, openProvider, routing, refusalContext)
   } catch (error) {
     routing.intake.recordRefusal(error, refusalContext)
-    return answerUnread(error, open.language, routing.system.log)
+    return answerUnread(error, openProvider.replies, routing.system.log)
   }
 }
 
 /** Accepts the mail of a webhook. It throws only before the mail is decoded. */
-async function takeWebhook(
+async function acceptWebhook(
   raw: Request,
-  { name, provider, language, size }: OpenProvider,
+  { name, provider, replies, size }: OpenProvider,
   { intake, system, maxBytes }: ProviderRouting,
   refusalContext: RefusalContext,
 ): Promise<Response> {
@@ -74,22 +78,22 @@ async function takeWebhook(
     throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
   }
   try {
-    const admitted = mail ? await takeMail(mail, name, intake, refusalContext) : []
+    const admitResults = mail ? await acceptMail(mail, name, intake, refusalContext) : []
     provider.remember?.(request)
-    return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
+    return Response.json({ status: 'accepted', messages: admitResults.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
     if (error instanceof Rejection) provider.remember?.(request)
-    return answerRefused(error, language, system.log)
+    return answerRefused(error, replies, system.log)
   }
 }
 
-function takeMail(
+function acceptMail(
   { octets, envelope, isLossy, hasDmarcPass }: DecodedMail,
   name: ProviderName,
   intake: MailIntake,
   refusalContext: RefusalContext,
 ): Promise<readonly AdmitResult[]> {
-  return intake.take(
+  return intake.accept(
     octets,
     { ...envelope, source: { name: `provider:${name}`, isLossy, hasDmarcPass } },
     refusalContext,
@@ -100,20 +104,21 @@ function takeMail(
  * Answers a webhook whose mail was not decoded. `too_large` gets the provider's reply to a refused mail. Every other refusal concerns only the
  * caller.
  */
-function answerUnread(error: unknown, language: ProviderLanguage, log: Log): Response {
-  if (error instanceof Rejection && error.code === 'too_large') return answerRefused(error, language, log)
+function answerUnread(error: unknown, replies: ProviderReplies, log: Log): Response {
+  if (error instanceof Rejection && error.code === 'too_large') return answerRefused(error, replies, log)
   const problem = toProblem(error, log)
   const isUnproven = problem.status === 401 || problem.status === 403
-  return isUnproven ? changeStatus(problem, language.unprovenStatus ?? 401) : problem
+  return isUnproven ? changeStatus(problem, replies.unprovenStatus ?? 401) : problem
 }
 
-function answerRefused(error: unknown, language: ProviderLanguage, log: Log): Response {
+function answerRefused(error: unknown, replies: ProviderReplies, log: Log): Response {
   const problem = toProblem(error, log)
   if (!(error instanceof Rejection) || error.code === 'rate_limited') return changeStatus(problem, 503)
-  const isTold = language.bounces?.has(error.code) ?? true
-  const status = isTold ? language.refusedStatus : 200
-  if (!isTold || status === 200) return Response.json({ status: 'refused', code: error.code, detail: error.message })
-  return language.isReasonText ? new Response(error.message, { status }) : changeStatus(problem, status)
+  const isReported = replies.bounces?.has(error.code) ?? true
+  const status = isReported ? replies.refusedStatus : 200
+  if (!isReported || status === 200)
+    return Response.json({ status: 'refused', code: error.code, detail: error.message })
+  return replies.isReasonText ? new Response(error.message, { status }) : changeStatus(problem, status)
 }
 
 function changeStatus(problem: Response, status: number): Response {

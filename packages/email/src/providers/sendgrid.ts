@@ -50,7 +50,7 @@ export function openSendGrid({ public_key }: { readonly public_key: string }, sy
 function decodeSendGrid(form: Form) {
   const octets = form.get('email')
   if (!octets?.length) throw missingRawMail('Switch on "POST the raw, full MIME message".')
-  const json = parseBoundedJson(form.get('envelope') ?? Buffer.from('{}'), { what: 'webhook' })
+  const json = parseBoundedJson(form.get('envelope') ?? Buffer.from('{}'), { label: 'webhook' })
   const { from, to } = checkWebhookShape(json, envelopeSchema)
   const envelope = { ...(from !== undefined && { from }), to, ...clientOf(formText(form, 'sender_ip'), undefined) }
   return { octets, envelope, isLossy: true }

@@ -29,7 +29,7 @@ export function openSes({ topics, trust_provider_verdict }: SesConfig, system: P
   const sns = createSnsVerifier(topics, system)
   return {
     async decode({ body }) {
-      const message = checkWebhookShape(parseBoundedJson(body, { what: 'webhook' }), snsSchema)
+      const message = checkWebhookShape(parseBoundedJson(body, { label: 'webhook' }), snsSchema)
       await sns.verify(message)
       if (message.Type === 'SubscriptionConfirmation') await sns.confirm(message)
       if (message.Type === 'Notification') return decodeNotification(message.Message, trust_provider_verdict)
@@ -40,7 +40,7 @@ export function openSes({ topics, trust_provider_verdict }: SesConfig, system: P
 }
 
 function decodeNotification(text: string, isTrusted: boolean): DecodedMail | undefined {
-  const json = parseBoundedJson(Buffer.from(text), { what: 'notification' })
+  const json = parseBoundedJson(Buffer.from(text), { label: 'notification' })
   const { notificationType, content, mail, receipt } = checkWebhookShape(json, receivedSchema)
   if (notificationType !== 'Received') return undefined
   if (!content || !receipt) throw missingRawMail('Use an SNS action with the encoding Base64.')

@@ -88,8 +88,8 @@ function checkTopic(topic: string, topics: readonly string[]): string {
 }
 
 function checkTime(timestamp: string, now: number): void {
-  const time = Date.parse(timestamp)
-  if (time > now - window.pastMs && time < now + window.aheadMs) return
+  const sentAt = Date.parse(timestamp)
+  if (sentAt > now - window.pastMs && sentAt < now + window.aheadMs) return
   throw new Rejection('expired', 'Cannot accept webhook: its time is too far from now')
 }
 
@@ -117,7 +117,7 @@ function readCertificate(pem: Buffer, now: number): KeyObject {
   } catch (cause) {
     throw new Rejection('forbidden', 'Cannot accept webhook: its certificate cannot be read', { cause })
   }
-  const counts = Date.parse(certificate.validFrom) <= now && now <= Date.parse(certificate.validTo)
-  if (!counts) throw new Rejection('forbidden', 'Cannot accept webhook: its certificate does not count now')
+  const isValidNow = Date.parse(certificate.validFrom) <= now && now <= Date.parse(certificate.validTo)
+  if (!isValidNow) throw new Rejection('forbidden', 'Cannot accept webhook: its certificate does not count now')
   return certificate.publicKey
 }

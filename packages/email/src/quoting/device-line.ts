@@ -1,13 +1,13 @@
 // Recognizes the lines that programs add in the name of their owner, such as "Sent from my iPhone".
 import { escapePhrase, listPhrases } from './phrase-table.ts'
-import { seenLine } from './quoted-line.ts'
+import { readVisibleLine } from './quoted-line.ts'
 
 const maxLineChars = 160
 /** Matches the line, with a program or device in the place of the sign. */
 const phrases = listPhrases('device').toSorted((one, other) => other.length - one.length)
 const frames = phrases.map(phrase => {
-  const [before = '', after = ''] = phrase.split('#')
-  return `${escapePhrase(before)}(.{2,80}?)${escapePhrase(after)}`
+  const [prefix = '', suffix = ''] = phrase.split('#')
+  return `${escapePhrase(prefix)}(.{2,80}?)${escapePhrase(suffix)}`
 })
 const framedPhrase = new RegExp(`^(?:${frames.join('|')})$`, 'iu')
 
@@ -34,7 +34,7 @@ export function isDeviceLine({ line, isBelowText }: AddedLine): boolean {
   if (line.length > maxLineChars) return false
   const text = stripLinks(line).replace(/^[\s(<[*_]+|[\s)>\]*_.!]+$/gu, '')
   if (isBelowText && /^\p{Ll}/u.test(text)) return false
-  const match = framedPhrase.exec(seenLine(text))
+  const match = framedPhrase.exec(readVisibleLine(text))
   const device = match?.slice(1).find(group => group !== undefined)
   return device !== undefined && isDevice(device)
 }

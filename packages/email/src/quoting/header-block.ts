@@ -1,7 +1,7 @@
 // Recognizes the header block above a message that Outlook, GMX, QQ, Foxmail, Notes and others quote without marks.
 import type { PhraseKind } from './phrase-table.ts'
 import { listByLanguage } from './phrase-table.ts'
-import { isAnnounced, isBlank, isDelimiterLine, seenLine } from './quoted-line.ts'
+import { isAnnounced, isBlank, isDelimiterLine, readVisibleLine } from './quoted-line.ts'
 import { isSeparator } from './separator.ts'
 
 const roles = ['from', 'sent', 'to', 'copy', 'subject'] as const satisfies readonly PhraseKind[]
@@ -11,17 +11,18 @@ type Role = (typeof roles)[number]
 const labels: ReadonlyMap<string, ReadonlySet<string>> = readLabels()
 
 function readLabels(): ReadonlyMap<string, ReadonlySet<string>> {
-  const read = new Map<string, Set<string>>()
+  const rolesByLabel = new Map<string, Set<string>>()
   for (const role of roles) {
     for (const [language, phrases] of listByLanguage(role)) {
-      for (const label of phrases) read.set(label, (read.get(label) ?? new Set()).add(`${role} ${language}`))
+      for (const label of phrases)
+        rolesByLabel.set(label, (rolesByLabel.get(label) ?? new Set()).add(`${role} ${language}`))
     }
   }
-  return read
+  return rolesByLabel
 }
 
 /** The maximum number of lines of a block, and the maximum length of a line in characters. */
-const [maxFields, maxField] = [9, 200]
+const [maxFields, maxFieldChars] = [9, 200]
 
 interface Field {
   /** The roles and languages of the label. Absent if the table lacks the label. */
@@ -41,20 +42,20 @@ interface RoleField extends Field {
 export function measureHeaderBlock(lines: readonly string[], index: number): number {
   const first = readField(lines[index] ?? '')
   if (!first || !isApart(lines, index)) return 0
-  const next = lines.slice(index, index + maxFields)
-  const end = next.findIndex(isBlank)
-  const block = end < 0 ? next : next.slice(0, end)
+  const followingLines = lines.slice(index, index + maxFields)
+  const end = followingLines.findIndex(isBlank)
+  const block = end < 0 ? followingLines : followingLines.slice(0, end)
   const fields = block.flatMap(line => readField(line) ?? [])
   const roleFields = fields.filter((field): field is RoleField => field.roles !== undefined)
   if (first.roles && isHeaderBlock(roleFields, lines, index)) return block.length
-  const isWhole = fields.length === block.length && end >= 0
-  return isWhole && hasHeaderValues(fields) && !isAnnounced(lines, index) ? block.length : 0
+  const isComplete = fields.length === block.length && end >= 0
+  return isComplete && hasHeaderValues(fields) && !isAnnounced(lines, index) ? block.length : 0
 }
 
 const valueForms = {
   mailbox: /^[^<>]{0,100}[<[(]?(?:mailto:)?[^<>()[\]\s]+@[^<>()[\]\s]+[>\])]?;?$/i,
   /** Matches the numbers of a date, with or without the name of its month, and of a time. */
-  moment: /(?:\p{Nd}+\P{Nd}+){2,}\p{Nd}{1,2}[:.時点]\p{Nd}{2}/u,
+  dateTime: /(?:\p{Nd}+\P{Nd}+){2,}\p{Nd}{1,2}[:.時点]\p{Nd}{2}/u,
   answerTo: /^(?:re|fwd?|aw|antw?|sv|vs|odp|ynt|答复|回复|回覆|返信)\s?[:：]/i,
 } as const
 
@@ -67,7 +68,7 @@ function hasHeaderValues(fields: readonly Field[]): boolean {
   return (
     values.length >= 4 &&
     valueForms.mailbox.test(values[0] ?? '') &&
-    valueForms.moment.test(values[1] ?? '') &&
+    valueForms.dateTime.test(values[1] ?? '') &&
     values.slice(2, -1).some(value => value.includes('@')) &&
     valueForms.answerTo.test(values.at(-1) ?? '')
   )
@@ -75,7 +76,9 @@ function hasHeaderValues(fields: readonly Field[]): boolean {
 
 function readField(line: string): Field | undefined {
   const [, label, value = ''] =
-    /^[\s*]{0,4}(\p{L}[^:：*<>@]{0,30}?)[\s*]{0,3}[:：][\s*]{0,4}(.*)$/u.exec(seenLine(line.slice(0, maxField))) ?? []
+    /^[\s*]{0,4}(\p{L}[^:：*<>@]{0,30}?)[\s*]{0,3}[:：][\s*]{0,4}(.*)$/u.exec(
+      readVisibleLine(line.slice(0, maxFieldChars)),
+    ) ?? []
   return label === undefined ? undefined : { roles: labels.get(label.normalize('NFC').toLowerCase()), value }
 }
 
@@ -85,16 +88,16 @@ function isApart(lines: readonly string[], index: number): boolean {
 }
 
 /** Matches a drawn line. Outlook draws 32 underscores, and the few marks above a person's signature or list are not enough. */
-const isDrawnLine = /^(?:_{10,}|-{10,})$/
+const drawnLine = /^(?:_{10,}|-{10,})$/
 
 function isHeaderBlock(fields: readonly RoleField[], lines: readonly string[], index: number): boolean {
-  const find = (role: Role) =>
+  const findByRole = (role: Role) =>
     fields.find(field => [...field.roles].some(fieldRole => fieldRole.startsWith(`${role} `)))
-  const [from, sent, subject] = [find('from'), find('sent'), find('subject')]
+  const [from, sent, subject] = [findByRole('from'), findByRole('sent'), findByRole('subject')]
   if (fields.length < 3 || !from || !/\p{L}/u.test(from.value) || !(sent ?? subject)) return false
-  const isBelowLine = isDrawnLine.test((lines[index - 1] ?? '').trim())
+  const isBelowLine = drawnLine.test((lines[index - 1] ?? '').trim())
   const hasTime = namesTime.test(sent?.value ?? '')
-  const isByProgram = isBelowLine || from.value.includes('@') || (isWhole(fields) && hasTime)
+  const isByProgram = isBelowLine || from.value.includes('@') || (hasAllRoles(fields) && hasTime)
   // A person who shows a header announces it, and leaves out the time.
   return isByProgram && (!isAnnounced(lines, index) || hasTime)
 }
@@ -103,7 +106,7 @@ function isHeaderBlock(fields: readonly RoleField[], lines: readonly string[], i
 const namesTime = /(?<![\p{Nd}.])\p{Nd}{1,2}[:.時点时]\p{Nd}{2}(?![\p{Nd}.])/u
 
 /** Returns true if all four fields are there in one language. A journey or an order has fewer of them. */
-function isWhole(fields: readonly RoleField[]): boolean {
+function hasAllRoles(fields: readonly RoleField[]): boolean {
   const roles = fields.map(field => field.roles)
   const languages = [...(roles[0] ?? [])].map(role => role.slice(role.indexOf(' ')))
   const requiredRoles = ['from', 'sent', 'to', 'subject'] as const

@@ -1,10 +1,10 @@
 // Recognises the line above a quotation: "On … wrote:".
 import { isDeviceLine } from './device-line.ts'
 import { alternativesOf, listPhrases } from './phrase-table.ts'
-import { isAnnounced, isBlank, isQuotedLine, seenLine } from './quoted-line.ts'
+import { isAnnounced, isBlank, isQuotedLine, readVisibleLine } from './quoted-line.ts'
 
 /** The maximum numbers of lines and characters of an introduction, which may be wrapped. */
-const [maxWrapped, maxIntroduction] = [6, 400]
+const [maxWrappedLines, maxIntroductionChars] = [6, 400]
 
 /** Matches scripts without spaces between words, in which a verb has no visible boundaries. */
 const unspaced = /^\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Hangul}|\p{Script=Thai}|\p{Script=Khmer}/u
@@ -34,19 +34,19 @@ const opensWithDate =
 const namesTime = /\p{Nd}{1,2}[:：時시點点h.]\s?\p{Nd}{2}(?!\p{Nd})/u
 const namesMailbox = /[<(](?:mailto:)?[^<>()\s]+@[^<>()\s]+[>)]|\[mailto:|\(mailto:/i
 /** Matches the introduction of Tuta: date, time, a word for "by", and the address without brackets. */
-const byTuta =
+const tutaIntroduction =
   /^\S{1,12} ?\S{1,12},? \S{0,12},? ?\p{Nd}{1,2}[:.]\p{Nd}{2}(?:\s?[ap]\.?m\.?)?,? \S{1,12}(?: \S{1,12})? \S+@\S+[:：]$/iu
 /** Matches the introduction of HCL Notes: `-----name wrote: -----`. */
-const byNotes = new RegExp(`^-{3,10}\\s?\\S.{0,200}${anyVerb}\\s?[:：]?\\s?-{3,10}$`, 'iu')
+const notesIntroduction = new RegExp(`^-{3,10}\\s?\\S.{0,200}${anyVerb}\\s?[:：]?\\s?-{3,10}$`, 'iu')
 
 /** Returns the number of lines from this one on that introduce a quotation, or 0 if they do not. */
 export function measureIntroduction(lines: readonly string[], index: number): number {
-  const first = seenLine(lines[index])
-  if (byNotes.test(first)) return 1
+  const first = readVisibleLine(lines[index])
+  if (notesIntroduction.test(first)) return 1
   const isDated = opensDated.test(first) || opensWithDate.test(first)
   if (isDated && isBareIntroduction(first) && (isQuoteNext(lines, index + 1) || isSeparated(lines, index, 1))) return 1
   const mayBeWrapped = isDated || /\S@\S|<$/.test(first) || namesTime.test(first)
-  const count = countWrapped(lines, index, { isDated, maxLines: mayBeWrapped ? maxWrapped : 1 })
+  const count = countWrapped(lines, index, { isDated, maxLines: mayBeWrapped ? maxWrappedLines : 1 })
   return count > 1 && opensBelow(lines, index, count) ? 0 : count
 }
 
@@ -55,13 +55,13 @@ export function measureIntroduction(lines: readonly string[], index: number): nu
  * has a complete date and time.
  */
 function opensBelow(lines: readonly string[], index: number, count: number): boolean {
-  for (let below = index + 1; below < index + count; below += 1) {
-    const line = seenLine(lines[below])
+  for (let lineIndex = index + 1; lineIndex < index + count; lineIndex += 1) {
+    const line = readVisibleLine(lines[lineIndex])
     const isDated = /\p{Nd}/u.test(line) && (opensDated.test(line) || opensWithDate.test(line))
     const mayOpen = isDated || (namesTime.test(line) && namesDay.test(line))
     const remainingLines = lines
-      .slice(below, index + count)
-      .map(seenLine)
+      .slice(lineIndex, index + count)
+      .map(readVisibleLine)
       .join(' ')
       .trim()
     if (mayOpen && isIntroduction(remainingLines, { isDated, hasMarks: () => true })) return true
@@ -80,20 +80,20 @@ interface WrapOptions {
 function countWrapped(lines: readonly string[], index: number, { isDated, maxLines }: WrapOptions): number {
   let joinedText = ''
   for (let count = 1; count <= maxLines && index + count <= lines.length; count += 1) {
-    const line = seenLine(lines[index + count - 1])
+    const line = readVisibleLine(lines[index + count - 1])
     if (isQuotedLine(line) || (line === '' && !isGap(lines, index + count))) return 0
     joinedText = `${joinedText} ${line}`.trim()
-    if (joinedText.length > maxIntroduction) return 0
+    if (joinedText.length > maxIntroductionChars) return 0
     const signs = { isDated, hasMarks: () => isQuoteNext(lines, index + count) }
-    const isProven = () => signs.hasMarks() || (isByProgram(joinedText) && isSeparated(lines, index, count))
-    if (isIntroduction(joinedText, signs) && isProven()) return count
+    const isQuotationBelow = () => signs.hasMarks() || (isByProgram(joinedText) && isSeparated(lines, index, count))
+    if (isIntroduction(joinedText, signs) && isQuotationBelow()) return count
   }
   return 0
 }
 
 /** Returns true for the blank line that Polymail leaves before the bracket of the mailbox. */
-function isGap(lines: readonly string[], below: number): boolean {
-  return (lines[below] ?? '').trim() === '<'
+function isGap(lines: readonly string[], lineIndex: number): boolean {
+  return (lines[lineIndex] ?? '').trim() === '<'
 }
 
 /**
@@ -113,9 +113,9 @@ function isSeparated(lines: readonly string[], index: number, count: number): bo
 }
 
 /** Returns true if a quotation, or nothing at all, follows. A name and a verb alone introduce a quotation only then. */
-function isQuoteNext(lines: readonly string[], from: number): boolean {
-  const next = lines.slice(from, from + 3).find(line => !isBlank(line))
-  return next === undefined ? from + 3 >= lines.length : isQuotedLine(next)
+function isQuoteNext(lines: readonly string[], start: number): boolean {
+  const nextLine = lines.slice(start, start + 3).find(line => !isBlank(line))
+  return nextLine === undefined ? start + 3 >= lines.length : isQuotedLine(nextLine)
 }
 
 interface IntroductionSigns {
@@ -134,7 +134,7 @@ function isIntroduction(text: string, { isDated, hasMarks }: IntroductionSigns):
   // In any language, a time, a writer with a mailbox and a colon introduce a quote.
   if (hasTime && namesMailbox.test(text)) return true
   if (namesWriting.test(text) || (opensWithDate.test(text) && /[>＞][:：]$/.test(text))) return true
-  return hasTime && (byTuta.test(text) || opensWithDate.test(text)) && hasMarks()
+  return hasTime && (tutaIntroduction.test(text) || opensWithDate.test(text)) && hasMarks()
 }
 
 function endsWithoutColon(text: string): boolean {

@@ -330,8 +330,8 @@ const languages = table
   })
 
 /** Returns the source of a regular expression for any of these phrases, the longest first. */
-export function alternativesOf(list: readonly string[]): string {
-  const alternatives = list.toSorted((one, other) => other.length - one.length).map(escapePhrase)
+export function alternativesOf(phrases: readonly string[]): string {
+  const alternatives = phrases.toSorted((one, other) => other.length - one.length).map(escapePhrase)
   return `(?:${alternatives.join('|')})`
 }
 

@@ -12,7 +12,7 @@ export function isQuotedLine(line: string): boolean {
 const invisibleCharacters = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
 
 /** Returns the visible text of a line, without blanks at its ends. */
-export function seenLine(line = ''): string {
+export function readVisibleLine(line = ''): string {
   return line.replace(invisibleCharacters, '').trim()
 }
 

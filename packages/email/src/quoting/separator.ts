@@ -1,11 +1,11 @@
 // Recognizes the lines between a text and the message that it answers or forwards.
 import { alternativesOf, listPhrases } from './phrase-table.ts'
-import { seenLine } from './quoted-line.ts'
+import { readVisibleLine } from './quoted-line.ts'
 
 const maxSeparatorChars = 200
 const forwardedPhrase = alternativesOf(listPhrases('forwarded'))
 const begunPhrase = alternativesOf(listPhrases('begun'))
-const original = alternativesOf(listPhrases('original').filter(phrase => phrase !== 'original'))
+const originalPhrase = alternativesOf(listPhrases('original').filter(phrase => phrase !== 'original'))
 
 /** Matches the line above forwarded text, which is the topic of the mail. */
 const opensForward = new RegExp(
@@ -13,23 +13,23 @@ const opensForward = new RegExp(
   'iu',
 )
 /** Matches the spaces that QQ writes as HTML even into plain text. */
-const gap = '(?:\\s|&nbsp;){0,6}'
-const separates = new RegExp(
+const qqSpaces = '(?:\\s|&nbsp;){0,6}'
+const separatorLine = new RegExp(
   // The second form is QQ's, and the third that of GroupWise: `>>> name date >>>`.
-  `^\\*?[-=_]{2,30}${gap}${original}${gap}[-=_]{2,30}\\*?$|^-{10,40}${gap}Original${gap}-{10,40}$|^>>> [^<>]{1,100}(?:<[^<>\\s]{3,100}> )?[^<>]{0,20}\\p{Nd}[^<>]{0,20} >>>$`,
+  `^\\*?[-=_]{2,30}${qqSpaces}${originalPhrase}${qqSpaces}[-=_]{2,30}\\*?$|^-{10,40}${qqSpaces}Original${qqSpaces}-{10,40}$|^>>> [^<>]{1,100}(?:<[^<>\\s]{3,100}> )?[^<>]{0,20}\\p{Nd}[^<>]{0,20} >>>$`,
   'iu',
 )
 
 /** Returns true if an unquoted line announces forwarded text below it. */
-export function holdsForward(text: string): boolean {
+export function hasForwardLine(text: string): boolean {
   return text.split('\n').some(isForwardLine)
 }
 
 export function isForwardLine(line: string): boolean {
-  return line.length < maxSeparatorChars && opensForward.test(seenLine(line))
+  return line.length < maxSeparatorChars && opensForward.test(readVisibleLine(line))
 }
 
 /** Returns true if everything below a line is the answered message, with or without marks. */
 export function isSeparator(line: string): boolean {
-  return line.length < maxSeparatorChars && separates.test(seenLine(line).normalize('NFC'))
+  return line.length < maxSeparatorChars && separatorLine.test(readVisibleLine(line).normalize('NFC'))
 }

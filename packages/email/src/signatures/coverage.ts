@@ -20,7 +20,7 @@ export function selectCovered(header: HeaderBlock, coverage: Coverage): HeaderBl
 }
 
 /** Fields that determine the thread, the subject and the reading of a mail. */
-const coverable = [
+const coverableFields = [
   ...['to', 'cc', 'subject', 'date', 'message-id', 'reply-to', 'in-reply-to', 'references'],
   ...['content-type', 'content-transfer-encoding'],
 ]
@@ -33,7 +33,7 @@ const coverable = [
 export function readCovered(header: HeaderBlock, { to, cc }: Pick<MailAddresses, 'to' | 'cc'>, coverage: Coverage) {
   const signedHeader = selectCovered(header, coverage)
   const has = (name: string) => findField(signedHeader, name) !== undefined
-  const uncoveredNames = coverable.filter(
+  const uncoveredNames = coverableFields.filter(
     name => fieldValues(signedHeader, name).length < fieldValues(header, name).length,
   )
   return {
@@ -73,11 +73,11 @@ function listCandidates({ fields }: HeaderBlock, authorDomain: string): readonly
 
 /** Returns a function that removes a name from a copy of `names`, and returns true if the name was still there. */
 function createConsumer(names: readonly string[]): (name: string) => boolean {
-  const left = new Map<string, number>()
-  for (const name of names) left.set(name, (left.get(name) ?? 0) + 1)
+  const remainingCounts = new Map<string, number>()
+  for (const name of names) remainingCounts.set(name, (remainingCounts.get(name) ?? 0) + 1)
   return name => {
-    const count = left.get(name) ?? 0
-    left.set(name, count - 1)
+    const count = remainingCounts.get(name) ?? 0
+    remainingCounts.set(name, count - 1)
     return count > 0
   }
 }

@@ -9,11 +9,11 @@ export async function fetchKeys(
   { keyNames }: Pick<ChainPlan, 'keyNames'>,
   { resolve }: { readonly resolve: DnsResolver },
 ): Promise<Readonly<Record<string, TxtAnswer>>> {
-  const answers = await Promise.all(keyNames.map(async name => [name, await askKey(name, resolve)] as const))
+  const answers = await Promise.all(keyNames.map(async name => [name, await queryKey(name, resolve)] as const))
   return Object.fromEntries(answers)
 }
 
-async function askKey(name: string, resolve: DnsResolver): Promise<TxtAnswer> {
+async function queryKey(name: string, resolve: DnsResolver): Promise<TxtAnswer> {
   try {
     const records = (await resolve(name, 'TXT')) as readonly (readonly string[])[]
     // The result of several records is undefined (RFC 6376 §3.6.2.2), so the gateway treats them as no key.

@@ -25,7 +25,7 @@ export interface JudgedSignature extends SignatureReport {
 }
 
 /** The seconds that the clock of a signer may be ahead. */
-const clockSkew = 600
+const maxClockSkewSeconds = 600
 
 export interface JudgeOptions {
   /** The time of the check, ms since the epoch. */
@@ -75,7 +75,7 @@ function verdictOf(
   if (fault) return faultVerdicts[fault]
   if (uncoveredOctets > 0) return 'undersized'
   if (isTesting) return 'testing'
-  if (signedAt !== undefined && signedAt > now / 1000 + clockSkew) return 'not_yet'
+  if (signedAt !== undefined && signedAt > now / 1000 + maxClockSkewSeconds) return 'not_yet'
   if (bits !== undefined && bits < minKeyBits) return 'weak'
   return covers.includes('from') ? 'pass' : 'not_from'
 }

@@ -33,15 +33,15 @@ export function planSignatures(
     throw new Rejection('malformed', `Cannot verify mail: more than ${limits.refused_signatures} signatures`)
   }
   const isCrowded = fields.length > limits.signatures
-  const sound = fields.filter(({ start, end }) => end - start <= maxSignatureOctets)
-  const candidates = isCrowded ? sound.filter(field => couldSignFor(field, authorDomain)) : sound
+  const boundedFields = fields.filter(({ start, end }) => end - start <= maxSignatureOctets)
+  const candidates = isCrowded ? boundedFields.filter(field => couldSignFor(field, authorDomain)) : boundedFields
   const plannedFields = new Set(candidates.slice(0, limits.signatures))
   const isIgnored = (field: HeaderField) =>
     (chainFields.has(field.name) && !chain.isSealed) || (field.name === 'dkim-signature' && !plannedFields.has(field))
   const keyNames = new Set([...plannedFields].flatMap(listKeyName))
   return {
     keyNames: [...keyNames, ...chain.keyNames.filter(name => !keyNames.has(name))],
-    ignored: header.fields.filter(isIgnored).map(({ start, end }) => [start, end] as const),
+    ignoredRanges: header.fields.filter(isIgnored).map(({ start, end }) => [start, end] as const),
     flags: isCrowded ? ['too_many_signatures'] : [],
   }
 }

@@ -38,12 +38,12 @@ export function createSignatureReplays({ now }: Pick<System, 'now'>): NoteSignat
 
   return (id, recipients) => {
     const use = findOrAdd(id)
-    const wasHere = use.agents.size > 0
-    const strangers = recipients.filter(({ agent, isNamed }) => !isNamed && !use.agents.has(agent))
+    const isRepeated = use.agents.size > 0
+    const unnamedRecipients = recipients.filter(({ agent, isNamed }) => !isNamed && !use.agents.has(agent))
     for (const { agent } of recipients) use.agents.add(agent)
-    use.unnamedCount += strangers.length
+    use.unnamedCount += unnamedRecipients.length
     return [
-      ...(wasHere && strangers.length > 0 ? ['replayed_signature'] : []),
+      ...(isRepeated && unnamedRecipients.length > 0 ? ['replayed_signature'] : []),
       ...(use.unnamedCount > maxUnnamed ? ['signature_flood'] : []),
     ]
   }

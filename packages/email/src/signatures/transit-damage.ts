@@ -4,9 +4,9 @@ import { isAscii } from 'node:buffer'
 import { toBuffer } from '../mail/buffers.ts'
 import type { HeaderBlock } from '../mail/header.ts'
 import { findField } from '../mail/header.ts'
-import type { RawMail } from '../mail/raw.ts'
+import type { RawMail } from '../mail/raw-mail.ts'
 
-const replacement = Buffer.from('\ufffd')
+const replacementCharacter = Buffer.from('\ufffd')
 
 /**
  * Returns true if octets may have changed between the author's server and this one. That requires a lossy path, and octets that it can lose: octets
@@ -16,5 +16,5 @@ export function mayBeDamaged({ raw, header }: { readonly raw: RawMail; readonly 
   if (!raw.envelope.source?.isLossy) return false
   const body = toBuffer(raw.octets).subarray(header.bodyStart)
   const isDeclared = /^\s*(8bit|binary)\b/i.test(findField(header, 'content-transfer-encoding') ?? '')
-  return isDeclared || !isAscii(body) || body.includes(replacement)
+  return isDeclared || !isAscii(body) || body.includes(replacementCharacter)
 }

@@ -10,16 +10,16 @@ interface ReadDataOptions {
   readonly transferMs: number
   readonly sleep: System['sleep']
   /** Closes the connection in the middle of the message. */
-  cut(error: unknown): void
+  closeConnection(error: unknown): void
 }
 
 /**
  * The period for measuring a client's pace, ms, and the octets that it must send in it. A slower client is disconnected. This is 1 KB a second,
  * because a client waits three minutes for the server (RFC 5321 §4.5.3.2.5).
  */
-const [paceMs, minBytes] = [60_000, 60 * 1000]
+const [paceMs, minPaceBytes] = [60_000, 60 * 1000]
 /** The longest wait of a message for memory, ms. It is below the three minutes that a client waits for the gateway. */
-const patienceMs = 120_000
+const maxMemoryWaitMs = 120_000
 /** The multiple of the size limit up to which a message is read and discarded, so that its client gets the reason. A larger message is stopped. */
 const maxDiscardFactor = 4
 
@@ -32,16 +32,16 @@ const maxDiscardFactor = 4
 export async function readData(stream: AsyncIterable<Uint8Array>, options: ReadDataOptions): Promise<Uint8Array> {
   const { promise: stopPromise, reject } = Promise.withResolvers<never>()
   stopPromise.catch(() => undefined)
-  const ended = new AbortController()
+  const endController = new AbortController()
   const reception: DataReception = {
-    ...{ ...options, collection: createCollection(), ended: ended.signal },
+    ...{ ...options, collection: createCollection(), endSignal: endController.signal },
     ...{ size: 0, isWaiting: false, hasWaited: false },
     stop(fault) {
-      if (ended.signal.aborted) return
-      ended.abort()
+      if (endController.signal.aborted) return
+      endController.abort()
       reception.collection.clear()
       options.hold.release()
-      options.cut(fault)
+      options.closeConnection(fault)
       reject(fault)
     },
   }
@@ -50,14 +50,14 @@ export async function readData(stream: AsyncIterable<Uint8Array>, options: ReadD
   try {
     return await Promise.race([collect(stream, reception), stopPromise])
   } finally {
-    ended.abort()
+    endController.abort()
   }
 }
 
 interface DataReception extends ReadDataOptions {
   readonly collection: ReturnType<typeof createCollection>
   /** A signal that is aborted at the end of the message. */
-  readonly ended: AbortSignal
+  readonly endSignal: AbortSignal
   stop(fault: unknown): void
   /** The number of octets so far. */
   size: number
@@ -67,19 +67,20 @@ interface DataReception extends ReadDataOptions {
   hasWaited: boolean
 }
 
-async function stopLate({ transferMs, sleep, ended, stop }: DataReception): Promise<void> {
-  await sleep(transferMs, ended)
-  if (!ended.aborted) stop(new Unavailable('Cannot accept mail: it came too slowly'))
+async function stopLate({ transferMs, sleep, endSignal, stop }: DataReception): Promise<void> {
+  await sleep(transferMs, endSignal)
+  if (!endSignal.aborted) stop(new Unavailable('Cannot accept mail: it came too slowly'))
 }
 
 async function stopSlow(reception: DataReception): Promise<void> {
-  const { sleep, ended, stop } = reception
-  while (!ended.aborted) {
-    const before = reception.size
+  const { sleep, endSignal, stop } = reception
+  while (!endSignal.aborted) {
+    const previousSize = reception.size
     reception.hasWaited = reception.isWaiting
-    await sleep(paceMs, ended)
-    const isSlow = reception.size - before < minBytes && !reception.hasWaited
-    if (!ended.aborted && isSlow) stop(new Unavailable('Cannot accept mail: slower than 1 KB a second for a minute'))
+    await sleep(paceMs, endSignal)
+    const isSlow = reception.size - previousSize < minPaceBytes && !reception.hasWaited
+    if (!endSignal.aborted && isSlow)
+      stop(new Unavailable('Cannot accept mail: slower than 1 KB a second for a minute'))
   }
 }
 
@@ -87,22 +88,22 @@ async function stopSlow(reception: DataReception): Promise<void> {
  * The maximum number of chunks. The parser emits every line that begins with a dot as its own chunk, in its own turn of the event loop. For 25 MB of
  * such lines it needs twenty seconds. No honest text has a hundred thousand of them.
  */
-const maxPieces = 100_000
+const maxChunks = 100_000
 
 async function collect(stream: AsyncIterable<Uint8Array>, reception: DataReception): Promise<Uint8Array> {
-  const { maxBytes, hold, collection, ended, stop } = reception
+  const { maxBytes, hold, collection, endSignal, stop } = reception
   const tooLarge = () => new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
-  let pieces = 0
-  for await (const chunk of untilCut(stream)) {
+  let chunkCount = 0
+  for await (const chunk of readChunks(stream)) {
     reception.size += chunk.length
-    pieces += 1
-    if (pieces === maxPieces) stop(new Rejection('malformed', 'Cannot accept mail: it comes in too many pieces'))
+    chunkCount += 1
+    if (chunkCount === maxChunks) stop(new Rejection('malformed', 'Cannot accept mail: it comes in too many pieces'))
     if (reception.size > maxBytes * maxDiscardFactor) stop(tooLarge())
     if (reception.size > maxBytes) {
       collection.clear()
       hold.release()
     } else await acquireCapacity(chunk.length, reception)
-    if (ended.aborted) break
+    if (endSignal.aborted) break
     if (reception.size <= maxBytes) collection.add(chunk)
   }
   if (reception.size > maxBytes) throw tooLarge()
@@ -110,7 +111,7 @@ async function collect(stream: AsyncIterable<Uint8Array>, reception: DataRecepti
 }
 
 /** Yields the chunks of a stream. A client that disconnects in the middle causes a Rejection, and not an internal error. */
-async function* untilCut(stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+async function* readChunks(stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   try {
     yield* stream
   } catch (cause) {
@@ -120,37 +121,37 @@ async function* untilCut(stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8
 
 /** Waits until there is memory for the octets, and stops the message if that takes too long. */
 async function acquireCapacity(bytes: number, reception: DataReception): Promise<void> {
-  const { hold, sleep, ended, stop } = reception
+  const { hold, sleep, endSignal, stop } = reception
   try {
     return hold.add(bytes)
   } catch {
-    const hurry = new AbortController()
-    const patience = AbortSignal.any([ended, hurry.signal])
-    void sleep(patienceMs, patience).then(() => hurry.abort())
+    const timeout = new AbortController()
+    const waitSignal = AbortSignal.any([endSignal, timeout.signal])
+    void sleep(maxMemoryWaitMs, waitSignal).then(() => timeout.abort())
     reception.isWaiting = true
     reception.hasWaited = true
-    await hold.acquire(bytes, patience).catch(stop)
+    await hold.acquire(bytes, waitSignal).catch(stop)
     reception.isWaiting = false
-    hurry.abort()
+    timeout.abort()
   }
 }
 
 /** The number of chunks that are joined into one. A chunk may be a single octet, and each chunk costs a hundred octets of memory. */
-const gathered = 512
+const chunksPerJoin = 512
 
 function createCollection() {
   let chunks: Uint8Array[] = []
-  let recent: Uint8Array[] = []
+  let recentChunks: Uint8Array[] = []
   return {
     add(chunk: Uint8Array): void {
-      if (recent.push(chunk) < gathered) return
-      chunks.push(Buffer.concat(recent))
-      recent = []
+      if (recentChunks.push(chunk) < chunksPerJoin) return
+      chunks.push(Buffer.concat(recentChunks))
+      recentChunks = []
     },
     clear(): void {
       chunks = []
-      recent = []
+      recentChunks = []
     },
-    join: () => Buffer.concat([...chunks, ...recent]),
+    join: () => Buffer.concat([...chunks, ...recentChunks]),
   }
 }

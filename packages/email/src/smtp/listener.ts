@@ -7,7 +7,7 @@ import type { Listening, RefusalContext } from '@postern/pipeline'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
 import type { MailListenConfig } from '../config/servers.ts'
 import type { MailIntake } from '../intake/intake.ts'
-import type { MailEnvelopeIn } from '../mail/raw.ts'
+import type { MailEnvelopeIn } from '../mail/raw-mail.ts'
 import { readData } from './data.ts'
 import { toSmtpCut, toSmtpReply } from './replies.ts'
 import { openListenSocket } from './socket.ts'
@@ -29,24 +29,24 @@ interface SmtpListenerDeps {
  */
 export async function openSmtpListener(deps: SmtpListenerDeps): Promise<Listening> {
   const { config } = deps
-  const busy = new Set<Promise<void>>()
+  const transfers = new Set<Promise<void>>()
   let server: Promise<SMTPServer> | undefined
   const sockets = createServer(async socket => {
     socket.on('error', () => undefined)
     socket.pause()
-    server ??= createSmtpServer(deps, busy)
+    server ??= createSmtpServer(deps, transfers)
     ;(await server).connect(socket)
   })
-  const bound = await openListenSocket(sockets, config)
+  const socketAddress = await openListenSocket(sockets, config)
   sockets.on('error', () => undefined)
   return {
     label: 'mail',
-    description: `${config.protocol.toUpperCase()} on ${bound.text}`,
-    port: bound.port,
+    description: `${config.protocol.toUpperCase()} on ${socketAddress.text}`,
+    port: socketAddress.port,
     release: () => new Promise(resolve => sockets.close(() => resolve())),
     async close() {
       const socketsClosed = new Promise<void>(resolve => sockets.close(() => resolve()))
-      await Promise.allSettled(busy)
+      await Promise.allSettled(transfers)
       for (const connection of (await server)?.connections ?? []) {
         connection.send(421, 'Shutting down', 'SERVICE_UNAVAILABLE')
         connection.close()
@@ -60,7 +60,7 @@ export function loadSmtpServer(): Promise<typeof import('smtp-server')> {
   return import('smtp-server')
 }
 
-async function createSmtpServer(deps: SmtpListenerDeps, busy: Set<Promise<void>>): Promise<SMTPServer> {
+async function createSmtpServer(deps: SmtpListenerDeps, transfers: Set<Promise<void>>): Promise<SMTPServer> {
   const { SMTPServer } = await loadSmtpServer()
   const { config, domain, maxBytes } = deps
   const isLmtp = config.protocol === 'lmtp'
@@ -86,28 +86,28 @@ async function createSmtpServer(deps: SmtpListenerDeps, busy: Set<Promise<void>>
         deps.intake.checkRecipient(address, contextOf(session, deps))
         done()
       } catch (error) {
-        done(asSmtpError(error))
+        done(toSmtpError(error))
       }
     },
-    onClose: session => recordAnnounced(session, deps),
+    onClose: session => recordAnnouncedSize(session, deps),
     onData(stream, session, done) {
       // One session may deliver several messages.
       const context = { ...contextOf(session, deps), request: {} }
-      const cut = (error: unknown) => cutOff(server, session, error, { ...deps, context })
+      const closeConnection = (error: unknown) => cutOff(server, session, error, { ...deps, context })
       const bodyHold = deps.bodies.hold(networkOf(withoutPrefix(session.remoteAddress)))
       const limits = { maxBytes, transferMs: config.transfer_ms, sleep: deps.sleep }
-      const transfer = readData(stream as AsyncIterable<Uint8Array>, { ...limits, hold: bodyHold, cut })
+      const transfer = readData(stream as AsyncIterable<Uint8Array>, { ...limits, hold: bodyHold, closeConnection })
         .then(octets => acceptData(octets, session, { ...deps, context }))
         .then(outcome => done(null, outcome))
         .catch(error => {
           deps.intake.recordRefusal(error, context)
-          done(asSmtpError(error))
+          done(toSmtpError(error))
         })
         .finally(() => {
           bodyHold.release()
-          busy.delete(transfer)
+          transfers.delete(transfer)
         })
-      busy.add(transfer)
+      transfers.add(transfer)
     },
   })
   // A client that disconnects during a session is not reported, because it retries.
@@ -133,7 +133,7 @@ function cutOff(
  * Records the refusal of a message that its client announced as too large (RFC 1870 §6.1). The library refuses it itself, and reports that only at
  * the end of the session, by its last reply.
  */
-function recordAnnounced(session: SMTPServerSession, deps: SmtpListenerDeps): void {
+function recordAnnouncedSize(session: SMTPServerSession, deps: SmtpListenerDeps): void {
   const { maxBytes, intake } = deps
   if (!session.error?.startsWith('552 5.3.4 Error:')) return
   const rejection = new Rejection('too_large', `Cannot accept mail: announced as larger than ${maxBytes} bytes`)
@@ -165,11 +165,11 @@ async function acceptData(
 ): Promise<string | (string | Error)[]> {
   const envelope = readEnvelope(session, deps.config)
   if (deps.config.protocol === 'smtp') {
-    await deps.intake.take(octets, envelope, deps.context)
+    await deps.intake.accept(octets, envelope, deps.context)
     return 'accepted'
   }
-  const results = await deps.intake.takeEach(octets, envelope, deps.context)
-  return results.map(result => (result.status === 'fulfilled' ? 'accepted' : asSmtpError(result.reason)))
+  const results = await deps.intake.acceptEach(octets, envelope, deps.context)
+  return results.map(result => (result.status === 'fulfilled' ? 'accepted' : toSmtpError(result.reason)))
 }
 
 function readEnvelope(session: SMTPServerSession, config: MailListenConfig): MailEnvelopeIn {
@@ -177,7 +177,7 @@ function readEnvelope(session: SMTPServerSession, config: MailListenConfig): Mai
   return {
     from: envelope.mailFrom ? envelope.mailFrom.address : '',
     to: envelope.rcptTo.map(({ address }) => address),
-    ...(isOfPeer(session, config) && { endpoint: 'listen' }),
+    ...(isFromTrustedPeer(session, config) && { endpoint: 'listen' }),
     ...(isClientKnown(session, config) && {
       ip: remoteAddress,
       ...(hostNameAppearsAs && { helo: hostNameAppearsAs }),
@@ -186,7 +186,7 @@ function readEnvelope(session: SMTPServerSession, config: MailListenConfig): Mai
 }
 
 /** Returns true if the connection comes from one of the operator's servers, regardless of the client that it declares. */
-function isOfPeer({ remoteAddress, xForward, xClient }: SMTPServerSession, config: MailListenConfig): boolean {
+function isFromTrustedPeer({ remoteAddress, xForward, xClient }: SMTPServerSession, config: MailListenConfig): boolean {
   const clientAddress = xForward.get('ADDR:DEFAULT') ?? xClient.get('ADDR:DEFAULT')
   const address = typeof clientAddress === 'string' ? clientAddress : remoteAddress
   return config.path !== undefined || config.trusted_peers.includes(withoutPrefix(address))
@@ -211,7 +211,7 @@ function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_pee
  * Returns an error for the library. After a numeric code the library writes an enhanced code of its own (5.1.1 for every 550), so the code
  * here already contains the right one.
  */
-function asSmtpError(error: unknown): Error {
+function toSmtpError(error: unknown): Error {
   const { code, enhanced, text } = toSmtpReply(error)
   return Object.assign(new Error(text), { responseCode: `${code} ${enhanced}` as unknown as number })
 }

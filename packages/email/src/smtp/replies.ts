@@ -17,8 +17,8 @@ const replies: Readonly<Record<RejectionCode, Codes>> = {
   no_recipient: [550, '5.1.1'],
   rate_limited: [450, '4.7.1'],
 }
-const unavailable: Codes = [451, '4.4.3']
-const bug: Codes = [451, '4.3.0']
+const unavailableCodes: Codes = [451, '4.4.3']
+const internalErrorCodes: Codes = [451, '4.3.0']
 
 /**
  * Returns an error as an SMTP reply with a basic and an enhanced code (RFC 5321 §4.2, RFC 3463) and a text that is safe to show. The reply to an
@@ -26,14 +26,14 @@ const bug: Codes = [451, '4.3.0']
  */
 export function toSmtpReply(error: unknown) {
   if (error instanceof Rejection) return formatReply(replies[error.code], withRetry(error))
-  if (error instanceof Unavailable) return formatReply(unavailable, error.message)
-  return formatReply(bug, 'Cannot accept mail now')
+  if (error instanceof Unavailable) return formatReply(unavailableCodes, error.message)
+  return formatReply(internalErrorCodes, 'Cannot accept mail now')
 }
 
 /** Returns the reply in the middle of a message, after which the connection closes. It is 421 if another attempt may succeed (RFC 5321 §3.8). */
 export function toSmtpCut(error: unknown) {
-  const isForGood = error instanceof Rejection && error.code !== 'rate_limited'
-  return isForGood ? toSmtpReply(error) : { ...toSmtpReply(error), code: 421, enhanced: '4.4.2' }
+  const isPermanent = error instanceof Rejection && error.code !== 'rate_limited'
+  return isPermanent ? toSmtpReply(error) : { ...toSmtpReply(error), code: 421, enhanced: '4.4.2' }
 }
 
 /** Appends the retry delay to the text, because SMTP has no field for it. */

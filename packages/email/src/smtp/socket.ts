@@ -17,8 +17,8 @@ export async function openListenSocket(server: Server, config: MailListenConfig)
   }
   await listenWith(server, () => server.listen(port, host))
   const address = server.address()
-  const bound = typeof address === 'object' && address ? address.port : port
-  return { text: `${host}:${bound}`, port: bound }
+  const boundPort = typeof address === 'object' && address ? address.port : port
+  return { text: `${host}:${boundPort}`, port: boundPort }
 }
 
 /** Opens a socket for its owner and its group. It replaces the file of a process that was killed. */
@@ -27,7 +27,7 @@ async function listenOnPath(server: Server, path: string): Promise<void> {
   try {
     await listen()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || !(await isLeftBehind(path))) throw error
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || !(await isStaleSocket(path))) throw error
     await unlink(path)
     await listen()
   }
@@ -35,13 +35,13 @@ async function listenOnPath(server: Server, path: string): Promise<void> {
 }
 
 async function listenWith(server: Server, startListening: () => void): Promise<void> {
-  const isListening = once(server, 'listening')
+  const listeningEvent = once(server, 'listening')
   startListening()
-  await isListening
+  await listeningEvent
 }
 
 /** Returns true if the path is a socket, and not another kind of file, to which no server is bound. */
-async function isLeftBehind(path: string): Promise<boolean> {
+async function isStaleSocket(path: string): Promise<boolean> {
   if (!(await lstat(path)).isSocket()) return false
   const socket = connect(path)
   try {

@@ -20,33 +20,39 @@ const permanentCodes: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE'])
 const accountCodes: ReadonlySet<string> = new Set(['EAUTH', 'ENOAUTH', 'EOAUTH2', 'ETLS', 'EREQUIRETLS'])
 
 /** Commands before any mail is named. A refusal there means this client (RFC 5321 §3.1), and an operator fixes it. */
-const openings: ReadonlySet<string> = new Set(['CONN', 'EHLO', 'HELO'])
+const greetingCommands: ReadonlySet<string> = new Set(['CONN', 'EHLO', 'HELO'])
 
 /** Classifies a failed submission (RFC 5321 §4.2.1: codes with 5 are permanent, and codes with 4 temporary). */
 export function classifySmtpError(error: unknown): Unavailable | Undeliverable {
   const { code = '', responseCode, response, message, command = '' } = (error ?? {}) as SmtpError
   const reply = formatReplyCodes(responseCode, response ?? message ?? '')
   const { status, reply_line: replyLine } = readSmtpReply({ responseCode, response })
-  const far = { cause: error, replyLine, ...(status !== undefined && { status }) }
+  const replyDetails = { cause: error, replyLine, ...(status !== undefined && { status }) }
   if (accountCodes.has(code))
     return new Unavailable(`the mail server did not accept our login or TLS (${reply || code})`, {
-      ...far,
+      ...replyDetails,
       replyLine: reply,
     })
-  if (responseCode !== undefined && responseCode >= 500 && !openings.has(command) && !isAboutUs(command, responseCode))
+  if (
+    responseCode !== undefined &&
+    responseCode >= 500 &&
+    !greetingCommands.has(command) &&
+    !isAboutSender(command, responseCode)
+  )
     return new Undeliverable(`the mail server refused it: ${reply}`, {
-      ...far,
+      ...replyDetails,
       isDeadAddress: isDeadAddress(reply.slice(4)),
     })
-  if (responseCode !== undefined) return new Unavailable(`the mail server put it off: ${reply}`, far)
-  if (permanentCodes.has(code)) return new Undeliverable(`the mail cannot be sent to this address (${code})`, far)
-  return new Unavailable(`the mail server could not be reached (${code || 'unknown'})`, far)
+  if (responseCode !== undefined) return new Unavailable(`the mail server put it off: ${reply}`, replyDetails)
+  if (permanentCodes.has(code))
+    return new Undeliverable(`the mail cannot be sent to this address (${code})`, replyDetails)
+  return new Unavailable(`the mail server could not be reached (${code || 'unknown'})`, replyDetails)
 }
 
 /**
  * Returns true if a refusal concerns the gateway's sender and not the mail. If a smarthost refuses the sender (553, 550 5.7.1), one of
  * the two configurations is wrong. Only a refusal of the size concerns the mail.
  */
-function isAboutUs(command: string, responseCode: number): boolean {
+function isAboutSender(command: string, responseCode: number): boolean {
   return command === 'MAIL FROM' && responseCode !== 552
 }

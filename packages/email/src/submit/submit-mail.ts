@@ -9,7 +9,7 @@ import { formatReplyCodes, readSmtpReply } from './smtp-reply.ts'
 /** A function that submits mail to one smarthost, which does the rest (MX, TLS, reputation). */
 export type MailSubmitter = SubmitMail & { close(): void }
 
-interface Sent {
+interface SubmissionResult {
   readonly response?: string | undefined
   readonly rejectedErrors?: readonly unknown[] | undefined
 }
@@ -34,7 +34,10 @@ export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmit
   }
   const submit = async ({ from, to }: MailEnvelope, octets: Uint8Array) => {
     try {
-      const submission: Sent = await (await open()).sendMail({ envelope: { from, to: [...to] }, raw: toBuffer(octets) })
+      const submission: SubmissionResult = await (await open()).sendMail({
+        envelope: { from, to: [...to] },
+        raw: toBuffer(octets),
+      })
       const { response = '', rejectedErrors = [] } = submission
       // LMTP refuses each recipient after the message, when the library already treats the mail as sent.
       if (rejectedErrors.length > 0) throw rejectedErrors[0]

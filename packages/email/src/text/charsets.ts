@@ -13,12 +13,12 @@ export function decodeCharset(octets: Buffer, charset: string): string {
 }
 
 /** The number of octets in which browsers look for a charset (HTML §13.2.3.2). */
-const maxPrescan = 1024
+const maxPrescanOctets = 1024
 const metaCharset = /<meta\s[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i
 
 /** Decodes HTML. It reads UTF-8 if the HTML names no charset, or one that would turn plain ASCII into something else. */
 function decodeHtml(octets: Buffer): string {
-  const name = metaCharset.exec(octets.toString('latin1', 0, maxPrescan))?.[1] ?? 'utf-8'
+  const name = metaCharset.exec(octets.toString('latin1', 0, maxPrescanOctets))?.[1] ?? 'utf-8'
   return decodeCharset(octets, /^(?:utf-?(?:7|16|32)|ucs|x-)/i.test(name) ? 'utf-8' : name)
 }
 

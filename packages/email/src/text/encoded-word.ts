@@ -63,8 +63,8 @@ function decodeRun({ charset, octets, start, end }: WordRun, value: string): str
 }
 
 function decodeQ(data: string): Uint8Array {
-  const latin = data
+  const latin1Text = data
     .replaceAll('_', ' ')
     .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-  return Buffer.from(latin, 'latin1')
+  return Buffer.from(latin1Text, 'latin1')
 }

@@ -4,13 +4,17 @@
  * Patterns for quoted-printable text. The first finds broken rules: blanks at the end of a line, or an equals sign without two hexadecimal digits or
  * a line end after it.
  */
-const [oddQuote, softBreak, quoted] = [/[ \t](?:[\r\n]|$)|=(?!\r\n|[0-9A-Fa-f]{2})/, /=\r\n/g, /=([0-9A-Fa-f]{2})/g]
+const [brokenQuote, softBreak, quotedOctet] = [
+  /[ \t](?:[\r\n]|$)|=(?!\r\n|[0-9A-Fa-f]{2})/,
+  /=\r\n/g,
+  /=([0-9A-Fa-f]{2})/g,
+]
 
 export function decodeQuotedPrintable(octets: Buffer): Buffer | undefined {
   const text = octets.toString('latin1')
-  if (oddQuote.test(text)) return undefined
-  const octet = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))
-  return Buffer.from(text.replace(softBreak, '').replace(quoted, octet), 'latin1')
+  if (brokenQuote.test(text)) return undefined
+  const decodeOctet = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))
+  return Buffer.from(text.replace(softBreak, '').replace(quotedOctet, decodeOctet), 'latin1')
 }
 
 export function decodeBase64Lines(octets: Buffer): Buffer | undefined {

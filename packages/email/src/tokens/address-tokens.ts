@@ -4,15 +4,15 @@ import type { ChannelContext, SecretRing } from '@postern/pipeline'
 import type { AddressMac } from './address-mac.ts'
 import { createAddressMac } from './address-mac.ts'
 import type { AddressToken } from './bounce-address.ts'
-import { findBounce, readBounce } from './bounce-address.ts'
+import { findBounceToken, readBounceToken } from './bounce-address.ts'
 import type { HopMark } from './hop-field.ts'
 import { formatHopField, isOwnHopField } from './hop-field.ts'
-import { readReplyToken } from './reply-address.ts'
+import { readReplyToken } from './reply-token.ts'
 import type { Unsubscription } from './unsubscription.ts'
 import { formatUnsubscription, readUnsubscription } from './unsubscription.ts'
 
 /** The parsed text after the `+` of an address. */
-export interface ReadTag {
+export interface ParsedTag {
   readonly token?: AddressToken | undefined
   /** The peer's own tag, without the token. */
   readonly tag?: string | undefined
@@ -45,13 +45,13 @@ export function createAddressTokens(secret: SecretRing, domain: string) {
   const mac = createAddressMac(secret)
   return {
     /** Returns the envelope sender of one delivery (VERP), or the plain address if the longer one would not fit. */
-    bounceAddress(agent: string, delivery: string): string {
+    formatBounceAddress(agent: string, delivery: string): string {
       const id = delivery.toLowerCase()
       const local = `${agent}+b.${id}.${mac.sign('bounce', agent, id, 20)}`
       return /^[0-9a-z]{1,20}$/.test(id) && local.length <= maxLocalChars ? `${local}@${domain}` : `${agent}@${domain}`
     },
     /** Returns the address for replies to a response, or undefined if it would not fit. */
-    replyAddress(agent: string, { response, tag, issuedAt }: ReplyPlan): string | undefined {
+    formatReplyAddress(agent: string, { response, tag, issuedAt }: ReplyPlan): string | undefined {
       if (!/^[0-9a-f]{32}$/.test(response)) return undefined
       const expiryDay = Math.floor(issuedAt / dayMs) + replyDays
       const data = `${response.slice(0, 16)}${(expiryDay & 0xffff).toString(16).padStart(4, '0')}`
@@ -59,7 +59,7 @@ export function createAddressTokens(secret: SecretRing, domain: string) {
       return local.length <= maxLocalChars ? `${local}@${domain}` : undefined
     },
     /** Splits the tag of an address into the peer's tag and a token. `now` is in ms. */
-    readTag(agent: string, tag: string | undefined, now: number): ReadTag {
+    readTag(agent: string, tag: string | undefined, now: number): ParsedTag {
       if (tag === undefined) return {}
       const start = tag.lastIndexOf('+') + 1
       const last = tag.slice(start)
@@ -68,7 +68,7 @@ export function createAddressTokens(secret: SecretRing, domain: string) {
       return { ...(token && { token }), ...(tagWithoutToken && { tag: tagWithoutToken }) }
     },
     /** Finds a bounce token in a text that quotes one, such as a complaint. */
-    findBounce: (agent: string, text: string) => findBounce(mac, agent, text),
+    findBounce: (agent: string, text: string) => findBounceToken(mac, agent, text),
     /** Returns the value of the header field that marks mail of this gateway. */
     formatHop: (agent: string, mark: HopMark, response: string) => formatHopField(mac, agent, mark, response),
     /** Returns true if this gateway wrote the value of a hop field. */
@@ -82,11 +82,11 @@ export function createAddressTokens(secret: SecretRing, domain: string) {
 /** Returns the token in the last tag of an address, or undefined if the tag is not a token or is too old. */
 function readToken(mac: AddressMac, agent: string, text: string, now: number): AddressToken | undefined {
   const reply = readReplyToken(mac, agent, text, now)
-  return reply === undefined ? readBounce(mac, agent, text) : { kind: 'reply', alias: replyAlias(reply) }
+  return reply === undefined ? readBounceToken(mac, agent, text) : { kind: 'reply', alias: replyAlias(reply) }
 }
 
 /** Opens the tokens of this gateway. Their key is made once, and is durable before the first use. */
-export function createTokenKey({
+export function createTokenOpener({
   store,
   agents,
 }: Pick<ChannelContext, 'store' | 'agents'>): () => Promise<AddressTokens> {

@@ -14,15 +14,15 @@ export type AddressToken =
 const maxCandidates = 50
 
 /** Finds the first bounce token of an agent in a text. */
-export function findBounce(mac: AddressMac, agent: string, text: string): BounceToken | undefined {
+export function findBounceToken(mac: AddressMac, agent: string, text: string): BounceToken | undefined {
   for (const last of listCandidates(text)) {
-    const token = readBounce(mac, agent, last)
+    const token = readBounceToken(mac, agent, last)
     if (token) return token
   }
   return undefined
 }
 
-export function readBounce(mac: AddressMac, agent: string, text: string): BounceToken | undefined {
+export function readBounceToken(mac: AddressMac, agent: string, text: string): BounceToken | undefined {
   const [, delivery = '', signature = ''] = /^b\.([0-9a-z]{1,20})\.([0-9a-f]{20})$/i.exec(text) ?? []
   const id = delivery.toLowerCase()
   return mac.isSigned(signature.toLowerCase(), 'bounce', agent, id) && id ? { kind: 'bounce', delivery: id } : undefined

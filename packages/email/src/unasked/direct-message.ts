@@ -7,8 +7,8 @@ import { formatMailbox, parseMailbox } from '../mail/mailbox.ts'
 import { findRecipient } from '../mail/recipients.ts'
 import { packTarget } from '../out/target.ts'
 import { replyAlias } from '../tokens/address-tokens.ts'
-import type { UnaskedRules } from './unasked.ts'
-import { findUnaskedObstacle } from './unasked.ts'
+import type { UnaskedRules } from './unasked-rules.ts'
+import { findUnaskedObstacle } from './unasked-rules.ts'
 
 interface DirectMessageRules {
   readonly agents: AgentDirectory
@@ -34,7 +34,7 @@ export function addressDirectMessage(
   const people = mailboxes.slice(0, maxRecipients)
   const omission =
     mentions.find(({ refusal }) => refusal !== undefined)?.refusal ??
-    (mailboxes.length > maxRecipients ? crowd : undefined)
+    (mailboxes.length > maxRecipients ? tooManyRecipientsRefusal : undefined)
   const [mailbox, ...also_to] = people
   if (mailbox === undefined) return omission ?? noRecipientRefusal
   const target = {
@@ -53,7 +53,10 @@ export function addressDirectMessage(
   }
 }
 
-const crowd = refuseAct('forbidden', `Cannot post by email to more than ${maxRecipients} people at once`)
+const tooManyRecipientsRefusal = refuseAct(
+  'forbidden',
+  `Cannot post by email to more than ${maxRecipients} people at once`,
+)
 const noRecipientRefusal = refuseAct(
   'no_recipient',
   'Cannot post by email: it names nobody. Name whom it is for in "mentions"',
@@ -66,15 +69,15 @@ interface MentionResult {
 }
 
 function readMention(text: string, { agents, unasked, correspondents }: DirectMessageRules): MentionResult {
-  const refuse = (code: ActRefusal['code'], why: string, key?: string) => {
-    return { refusal: refuseAct(code, `Cannot post by email to ${JSON.stringify(text.slice(0, 320))}: ${why}`, key) }
+  const refuse = (code: ActRefusal['code'], reason: string, key?: string) => {
+    return { refusal: refuseAct(code, `Cannot post by email to ${JSON.stringify(text.slice(0, 320))}: ${reason}`, key) }
   }
   const mailbox = parseMailbox(text.replace(/^@/, ''))
   if (!mailbox) return refuse('malformed', 'it is no address of a mailbox')
   const address = formatMailbox(mailbox)
   if (findRecipient(address, agents)) return refuse('forbidden', 'it is an agent of this gateway. Call it instead')
   const obstacle = findUnaskedObstacle(mailbox, unasked, correspondents)
-  if (obstacle) return refuse('forbidden', obstacle.why, obstacle.key)
+  if (obstacle) return refuse('forbidden', obstacle.reason, obstacle.key)
   return isUnread(mailbox) ? refuse('no_recipient', 'nobody reads that mailbox') : { mailbox: address }
 }
 

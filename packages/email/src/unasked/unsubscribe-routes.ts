@@ -17,7 +17,7 @@ interface UnsubscribeRouting {
 /** The largest body in octets. The form has one field. */
 const maxBodyBytes = 4096
 /** The page has no script, no picture and no frame around it. */
-const policy = "default-src 'none'; form-action 'self'; frame-ancestors 'none'"
+const contentSecurityPolicy = "default-src 'none'; form-action 'self'; frame-ancestors 'none'"
 
 /**
  * Creates the routes `/email/unsubscribe/{agent}/{token}`. A POST ends unasked mail at once (RFC 8058). A GET only shows a question, because link
@@ -27,8 +27,8 @@ export function createUnsubscribeRoutes(routing: UnsubscribeRouting): Hono {
   const path = '/email/unsubscribe/:agent/:token'
   return new Hono()
     .onError(error => toProblem(error, routing.gateway.system.log))
-    .get(path, async context => writePage(await readLink(context, routing)))
-    .post(path, async context => takeRequest(context.req.raw, await readLink(context, routing), routing))
+    .get(path, async context => renderQuestion(await readLink(context, routing)))
+    .post(path, async context => acceptRequest(context.req.raw, await readLink(context, routing), routing))
 }
 
 /** Reads the link of a request. @throws Rejection `no_recipient` */
@@ -40,7 +40,7 @@ async function readLink(context: Context, { openTokens }: UnsubscribeRouting): P
 }
 
 /** Accepts a request with a form or a multipart body (RFC 8058 §3.2). */
-async function takeRequest(
+async function acceptRequest(
   request: Request,
   unsubscription: Unsubscription,
   { gateway }: UnsubscribeRouting,
@@ -50,22 +50,22 @@ async function takeRequest(
     throw new Rejection('malformed', 'Cannot unsubscribe: the body must be List-Unsubscribe=One-Click')
   }
   await unsubscribe(unsubscription, gateway)
-  return page(
+  return renderPage(
     `<p>${escapeHtml(unsubscription.agent)} will not write to ${escapeHtml(unsubscription.mailbox)} again unless asked.</p>`,
   )
 }
 
-function writePage({ agent, mailbox }: Unsubscription): Response {
-  return page(
+function renderQuestion({ agent, mailbox }: Unsubscription): Response {
+  return renderPage(
     `<p>${escapeHtml(agent)} writes to ${escapeHtml(mailbox)}. Shall it stop?</p><form method="post"><button name="List-Unsubscribe" value="One-Click">Unsubscribe</button></form>`,
   )
 }
 
-function page(content: string): Response {
+function renderPage(content: string): Response {
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>Unsubscribe</title>${content}</html>`
   const headers = {
     'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': policy,
+    'content-security-policy': contentSecurityPolicy,
     'cache-control': 'no-store',
   }
   return new Response(html, { headers })

@@ -8,7 +8,7 @@ import { z } from 'zod'
 export type Form = ReadonlyMap<string, Buffer>
 
 /** The limits on the fields of a form and on the header of one part, in octets. Both are far above what any provider sends, and bound the memory. */
-const [maxFields, maxPartHeader] = [1000, 8192]
+const [maxFields, maxPartHeaderBytes] = [1000, 8192]
 
 const formats: Readonly<Record<string, (body: Buffer, parameters: ReadonlyMap<string, string>) => Form>> = {
   'application/x-www-form-urlencoded': parseUrlEncoded,
@@ -36,11 +36,11 @@ function parseMultipart(body: Buffer, boundary: string): Form {
   const delimiter = Buffer.from(`\r\n--${boundary}`)
   const first = body.indexOf(delimiter.subarray(2))
   const form = new Map<string, Buffer>()
-  let count = 0
+  let fieldCount = 0
   let position = first < 0 ? -1 : first + delimiter.length - 2
   while (position >= 0 && body.toString('latin1', position, position + 2) !== '--') {
-    count += 1
-    if (count > maxFields) throw malformedWebhook(`more than ${maxFields} fields`)
+    fieldCount += 1
+    if (fieldCount > maxFields) throw malformedWebhook(`more than ${maxFields} fields`)
     const end = body.indexOf(delimiter, position)
     if (end < 0) throw malformedWebhook('a part has no end')
     addPart(body.subarray(position, end), form)
@@ -52,10 +52,10 @@ function parseMultipart(body: Buffer, boundary: string): Form {
 
 /** Adds a field. Repeated fields `x[]` become `x[0]`, `x[1]` and so on, which is the other common spelling of a list. */
 function addField(form: Map<string, Buffer>, name: string, value: Buffer): void {
-  const list = name.endsWith('[]') ? name.slice(0, -2) : undefined
+  const listName = name.endsWith('[]') ? name.slice(0, -2) : undefined
   let index = 0
-  while (list !== undefined && form.has(`${list}[${index}]`)) index += 1
-  const key = list === undefined ? name : `${list}[${index}]`
+  while (listName !== undefined && form.has(`${listName}[${index}]`)) index += 1
+  const key = listName === undefined ? name : `${listName}[${index}]`
   if (!form.has(key)) form.set(key, value)
 }
 
@@ -65,20 +65,20 @@ const namePattern =
 
 /** Adds the field of a part. The part begins after its delimiter with the rest of that line, then has its header, an empty line and the value. */
 function addPart(part: Buffer, form: Map<string, Buffer>): void {
-  const gap = part.subarray(0, maxPartHeader).indexOf('\r\n\r\n')
-  if (gap < 0) throw malformedWebhook('a part has no header')
-  const header = part.toString('utf8', 0, gap)
+  const headerEnd = part.subarray(0, maxPartHeaderBytes).indexOf('\r\n\r\n')
+  if (headerEnd < 0) throw malformedWebhook('a part has no header')
+  const header = part.toString('utf8', 0, headerEnd)
   const name = namePattern.exec(header)
   const key = name?.[1] ?? name?.[2]
-  if (key !== undefined) addField(form, key, part.subarray(gap + 4))
+  if (key !== undefined) addField(form, key, part.subarray(headerEnd + 4))
 }
 
 function parseUrlEncoded(body: Buffer): Form {
   const form = new Map<string, Buffer>()
-  let count = 0
+  let fieldCount = 0
   for (let position = 0; position < body.length; ) {
-    count += 1
-    if (count > maxFields) throw malformedWebhook(`more than ${maxFields} fields`)
+    fieldCount += 1
+    if (fieldCount > maxFields) throw malformedWebhook(`more than ${maxFields} fields`)
     const next = body.indexOf('&', position)
     const end = next < 0 ? body.length : next
     const equals = body.subarray(position, end).indexOf('=')
@@ -124,7 +124,7 @@ function malformedWebhook(problem: string): Rejection {
 export function readProviderJson<T>(headers: Headers, body: Buffer, schema: z.ZodType<T>): T {
   const type = parseMediaType(headers.get('content-type'))?.type
   if (type !== 'application/json') throw new Rejection('unsupported', 'Cannot read webhook: the body must be JSON')
-  return checkWebhookShape(parseBoundedJson(body, { what: 'webhook' }), schema)
+  return checkWebhookShape(parseBoundedJson(body, { label: 'webhook' }), schema)
 }
 
 /**

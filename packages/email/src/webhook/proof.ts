@@ -67,8 +67,8 @@ export function readPublicKey(text: string): KeyObject {
  * @throws Rejection `expired`
  */
 export function checkWebhookTime(seconds: string, now: number, window: { pastMs: number; aheadMs: number }): void {
-  const time = /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : Number.NaN
-  if (!(time > now - window.pastMs && time < now + window.aheadMs)) {
+  const sentAt = /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : Number.NaN
+  if (!(sentAt > now - window.pastMs && sentAt < now + window.aheadMs)) {
     throw new Rejection('expired', 'Cannot accept webhook: its time is too far from now')
   }
 }
@@ -114,9 +114,9 @@ export function createSeenTokens(system: OnceStore & Pick<System, 'now'>, window
     async bind(token: string, content: readonly (string | Uint8Array)[]): Promise<void> {
       const expiresAt = system.now() + windowMs
       const isFirst = await system.consumeOnce(`mail webhook ${token}`, expiresAt)
-      const isOther = await system.consumeOnce(`mail webhook ${token} ${digestAll(content)}`, expiresAt)
+      const isOtherContent = await system.consumeOnce(`mail webhook ${token} ${digestAll(content)}`, expiresAt)
       // A retry after a failure has the same content.
-      if (!isFirst && isOther) throw replayRejection()
+      if (!isFirst && isOtherContent) throw replayRejection()
     },
     remember(token: string): void {
       expiryByToken.set(token, system.now() + windowMs)

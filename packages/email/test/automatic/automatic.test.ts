@@ -19,7 +19,7 @@ interface DirectMessage {
   readonly text?: string
 }
 
-async function hand({
+async function postDirectMessage({
   from = 'bob@nodmarc.test',
   to,
   fields = '',
@@ -97,7 +97,7 @@ test.each<[flag: string, what: string, letter: DirectMessage]>([
   ['not_addressed', 'somebody else in To', { to: 'team@corp.test' }],
   ['not_addressed', 'hidden recipients', { to: 'undisclosed-recipients:;' }],
 ])('by %s the gateway keeps %s and hides it from the agent (EM-62, EM-4.1)', async (flag, _what, mail) => {
-  const record = await hand(mail)
+  const record = await postDirectMessage(mail)
   expect(record.flags).toContain(flag)
   expect(record).toMatchObject({ state: 'ignored', deliveries: [] })
 })
@@ -123,7 +123,7 @@ test.each<[what: string, letter: DirectMessage]>([
   ['a reply to a vacation notice', { subject: 'Re: Automatic reply: Question' }],
   ['X-Auto-Response-Suppress for receipts only', { fields: 'X-Auto-Response-Suppress: DR, RN\n' }],
 ])('a person with %s gets an answer (EM-62)', async (_what, mail) => {
-  expect(await hand(mail)).toMatchObject({ state: 'received', flags: [] })
+  expect(await postDirectMessage(mail)).toMatchObject({ state: 'received', flags: [] })
 })
 
 test('a proven person who writes to the agent gets an answer despite X-Auto-Response-Suppress', async () => {

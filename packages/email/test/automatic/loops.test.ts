@@ -17,7 +17,7 @@ async function withBudgets(
 }
 
 /** Posts an unsigned mail, and returns its state and flags. */
-async function letter(
+async function postLetter(
   gateway: MailGateway,
   fields: { from?: string; to?: string; text?: string; thread?: string; subject?: string } = {},
 ) {
@@ -40,12 +40,12 @@ async function statesOf(times: number, each: (at: number) => Promise<string>): P
 describe('budgets', () => {
   test('limit a correspondent’s answers per hour across threads, without affecting others', () =>
     withBudgets({ correspondent_per_hour: 3 }, async gateway => {
-      const states = await statesOf(4, () => letter(gateway))
+      const states = await statesOf(4, () => postLetter(gateway))
       expect(states).toEqual([...Array(3).fill('received'), 'ignored correspondent_budget'])
-      expect(await letter(gateway, { from: 'carol@nodmarc.test' })).toBe('received')
-      expect(await letter(gateway, { to: `helper@${mailDomain}` })).toBe('received')
+      expect(await postLetter(gateway, { from: 'carol@nodmarc.test' })).toBe('received')
+      expect(await postLetter(gateway, { to: `helper@${mailDomain}` })).toBe('received')
       gateway.system.advance(3_600_001)
-      expect(await letter(gateway)).toBe('received')
+      expect(await postLetter(gateway)).toBe('received')
     }))
 
   test('of a proven sender stay unused by a sender who only claims the name', () =>
@@ -57,39 +57,39 @@ describe('budgets', () => {
 
   test('limit a thread’s answers per hour and per day', () =>
     withBudgets({ thread_per_hour: 2, thread_per_day: 3 }, async gateway => {
-      const inThread = () => letter(gateway, { thread: 'root@nodmarc.test' })
+      const inThread = () => postLetter(gateway, { thread: 'root@nodmarc.test' })
       expect(await statesOf(3, inThread)).toEqual(['received', 'received', 'ignored thread_budget'])
       gateway.system.advance(3_600_001)
       expect(await statesOf(2, inThread)).toEqual(['received', 'ignored thread_budget'])
-      expect(await letter(gateway, { thread: 'other@nodmarc.test' })).toBe('received')
+      expect(await postLetter(gateway, { thread: 'other@nodmarc.test' })).toBe('received')
     }))
 
   test('end a conversation that repeats the same text', () =>
     withBudgets({ repeats_per_hour: 2 }, async gateway => {
-      const same = () => letter(gateway, { thread: 'same@nodmarc.test', text: 'We have received your request.' })
+      const same = () => postLetter(gateway, { thread: 'same@nodmarc.test', text: 'We have received your request.' })
       expect(await statesOf(3, same)).toEqual(['received', 'received', 'ignored repeated'])
-      expect(await letter(gateway, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
+      expect(await postLetter(gateway, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
     }))
 
   test('give few answers a day to a responder that begins a thread each time, with any number', () =>
     withBudgets({ restarts_per_day: 3 }, async gateway => {
-      const ticket = () => letter(gateway, { text: `We have your mail. Ticket #AB-${4711 + count}, please wait.` })
+      const ticket = () => postLetter(gateway, { text: `We have your mail. Ticket #AB-${4711 + count}, please wait.` })
       expect(await statesOf(4, ticket)).toEqual([...Array(3).fill('received'), 'ignored restart_budget'])
       gateway.system.advance(23 * 3_600_000)
       expect(await ticket()).toBe('ignored restart_budget')
-      expect(await letter(gateway, { text: 'Another question' })).toBe('received')
-      expect(await letter(gateway, { from: 'carol@nodmarc.test', text: 'We have your mail.' })).toBe('received')
+      expect(await postLetter(gateway, { text: 'Another question' })).toBe('received')
+      expect(await postLetter(gateway, { from: 'carol@nodmarc.test', text: 'We have your mail.' })).toBe('received')
       gateway.system.advance(2 * 3_600_000)
       expect(await ticket()).toBe('received')
     }))
 
   test('give few answers to mails with Re: that name no mail, but enough to people in a thread', () =>
     withBudgets({ restarts_per_day: 3 }, async gateway => {
-      const random = () => letter(gateway, { subject: 'Re: Your answer', text: `Word ${'x'.repeat(count)}` })
+      const random = () => postLetter(gateway, { subject: 'Re: Your answer', text: `Word ${'x'.repeat(count)}` })
       expect(await statesOf(4, random)).toEqual([...Array(3).fill('received'), 'ignored restart_budget'])
-      const thanks = () => letter(gateway, { subject: 'Re: Hello', text: 'Thanks!', thread: 'talk@nodmarc.test' })
+      const thanks = () => postLetter(gateway, { subject: 'Re: Hello', text: 'Thanks!', thread: 'talk@nodmarc.test' })
       expect(await statesOf(5, thanks)).toEqual(Array(5).fill('received'))
-      const news = () => letter(gateway, { subject: 'Hello', text: `News: ${'y'.repeat(count)}` })
+      const news = () => postLetter(gateway, { subject: 'Hello', text: `News: ${'y'.repeat(count)}` })
       expect(await statesOf(5, news)).toEqual(Array(5).fill('received'))
     }))
 
@@ -109,10 +109,10 @@ describe('budgets', () => {
 
   test('give few answers to each unproven author, and limited ones to all together', () =>
     withBudgets({ unverified_per_day: 2, unverified_per_hour: 3 }, async gateway => {
-      const states = await statesOf(3, () => letter(gateway))
+      const states = await statesOf(3, () => postLetter(gateway))
       expect(states).toEqual(['received', 'received', 'ignored backscatter_budget'])
-      expect(await letter(gateway, { from: 'victim1@nodmarc.test' })).toBe('received')
-      expect(await letter(gateway, { from: 'victim2@nodmarc.test' })).toBe('ignored backscatter_budget')
+      expect(await postLetter(gateway, { from: 'victim1@nodmarc.test' })).toBe('received')
+      expect(await postLetter(gateway, { from: 'victim2@nodmarc.test' })).toBe('ignored backscatter_budget')
       const { mail } = await gateway.postMail({ from: alice })
       expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({ state: 'received' })
     }))

@@ -35,7 +35,7 @@ export interface SignedCase {
 const limits = mailLimitsSchema.parse({})
 
 /** Returns the judgements of our verifier. @throws Rejection for a header that the gateway refuses */
-export function askOurs({ octets, keys, now }: SignedCase): readonly Opinion[] {
+export function verifyWithPostern({ octets, keys, now }: SignedCase): readonly Opinion[] {
   const message = { octets, header: scanHeaders(octets, limits) }
   return verifySignatures(message, { keys, now, readKey: parseKeyRecord }).map(report => {
     const { verdict } = classifySignature(report, { now, minKeyBits: 1024, isDamaged: false })
@@ -56,7 +56,7 @@ function detailOf({
 }
 
 /** Returns the judgements of mailauth in strict mode. Its results are read as the gateway read them before it had its own verifier. */
-export async function askMailauth({ octets, keys, now }: SignedCase): Promise<readonly Opinion[]> {
+export async function verifyWithMailauth({ octets, keys, now }: SignedCase): Promise<readonly Opinion[]> {
   const resolver = async (name: string) => {
     const answer = keys[name.toLowerCase()]
     if (answer && 'records' in answer) return answer.records.map(strings => [...strings])

@@ -173,7 +173,7 @@ type Drawn<Source> = Source extends fc.Arbitrary<infer Value> ? Value : never
 type Damage = Drawn<typeof damage>
 type Signing = Drawn<typeof signing>
 
-function harm(octets: Buffer, { at, what }: Damage): Buffer {
+function damageOctets(octets: Buffer, { at, what }: Damage): Buffer {
   const offset = Math.floor(octets.length * at)
   const [head, tail] = [octets.subarray(0, offset), octets.subarray(offset)]
   const insert = (piece: string | Buffer) => Buffer.concat([head, Buffer.from(piece), tail])
@@ -208,7 +208,7 @@ function signDrawn(drawn: DrawnMail): SignedCase {
       tags: { c, ...length, ...tags },
     })
   }
-  const octets = drawn.damages.reduce(harm, Buffer.from(signed, 'latin1'))
+  const octets = drawn.damages.reduce(damageOctets, Buffer.from(signed, 'latin1'))
   const kind = drawn.signings.at(-1)?.kind ?? 'rsa'
   const name = `${selector}._domainkey.${domain}`
   const keyAnswer =

@@ -7,7 +7,7 @@ import { toCrlf } from '../../src/mail/line-ends.ts'
 import { readSignedMail } from '../suites/dkim-suite.ts'
 import { listTags } from './differences.ts'
 import type { Opinion, SignedCase } from './mailauth-oracle.ts'
-import { askOurs } from './mailauth-oracle.ts'
+import { verifyWithPostern } from './mailauth-oracle.ts'
 import { samplePlainMail } from './random-mail.ts'
 
 // The folder gets the mails, and `corpus.json` with the keys and our verdicts. `npm run test:peers dkim` runs this program.
@@ -17,7 +17,7 @@ const [, , folder = '.', count = '400'] = process.argv
 
 function tryOurs(signed: SignedCase): readonly Opinion[] | undefined {
   try {
-    return askOurs(signed)
+    return verifyWithPostern(signed)
   } catch (error) {
     if (error instanceof Rejection) return undefined
     throw error

@@ -29,7 +29,7 @@ async function open({
   const counted = { held: 0, most: 0 }
   const limitedBodies: BodyBudget = {
     hold(owner) {
-      const hold = bodies.of('email').hold(owner)
+      const hold = bodies.forChannel('email').hold(owner)
       let ownBytes = 0
       const count = (bytes: number) => {
         ownBytes += bytes
@@ -87,7 +87,7 @@ describe('mails that need more memory than is free', () => {
     await vi.waitFor(() => expect(counted.held).toBeGreaterThan(1_500 * kib))
     const waiting = second.say(`${write(1_000 * kib)}.`)
     expect(await small.say(`${write(10 * kib)}.`)).toBe('250 2.6.0 accepted')
-    const hold = bodies.of('a2a').hold('127.0.0.1')
+    const hold = bodies.forChannel('a2a').hold('127.0.0.1')
     hold.add(800 * kib)
     hold.release()
     expect(bodies.isFull()).toBe(false)

@@ -72,13 +72,13 @@ interface MailGatewayOptions {
 }
 
 /** Returns the text of a part. The details of a mail are not repeated. */
-function sayPart(part: NormalizedMessage['parts'][number]): string[] {
+function listPartTexts(part: NormalizedMessage['parts'][number]): string[] {
   if (part.kind === 'text') return [part.content]
   return part.kind === 'file' ? ['[file]'] : []
 }
 
 export const mailEcho: Agent = {
-  handle: ({ parts }) => parts.flatMap(sayPart).join('\n'),
+  handle: ({ parts }) => parts.flatMap(listPartTexts).join('\n'),
 }
 
 /** Budgets without effect, because tests send more mail than people do. Tests of the budgets set their own. */
@@ -167,9 +167,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     smtpPort: listening?.port,
     intakeSecret: mailIntakeSecret,
   })
-  const stop = options.works
-    ? startTestWorker({ store, system, channel, agents, receivedMessages: receivedMessages })
-    : undefined
+  const stop = options.works ? startTestWorker({ store, system, channel, agents, receivedMessages }) : undefined
 
   const post: MailGateway['post'] = async (octets, envelope = { to: `echo@${mailDomain}` }) => {
     const query = new URLSearchParams(
@@ -196,7 +194,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     store,
     channel,
     listening,
-    receivedMessages: receivedMessages,
+    receivedMessages,
     post,
     async postMail(plan) {
       const mail = await simulation.mail.compose({ to: `echo@${mailDomain}`, text: 'Hello there.', ...plan })
@@ -252,7 +250,11 @@ function startTestWorker({ store, system, channel, agents, receivedMessages }: T
     findAgent: (name: string) => {
       const agent = agents.get(name)
       return (
-        agent && { agent: eavesdrop(agent, receivedMessages), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
+        agent && {
+          agent: recordReceivedMessages(agent, receivedMessages),
+          history: createSlidingWindowPolicy(),
+          deadlineMs: 5_000,
+        }
       )
     },
     channels,
@@ -271,7 +273,7 @@ function startTestWorker({ store, system, channel, agents, receivedMessages }: T
   return () => worker.stop(1_000)
 }
 
-function eavesdrop(agent: Agent, receivedMessages: NormalizedMessage[]): Agent {
+function recordReceivedMessages(agent: Agent, receivedMessages: NormalizedMessage[]): Agent {
   return {
     handle(message, context) {
       receivedMessages.push(message)

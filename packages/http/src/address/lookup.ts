@@ -17,8 +17,8 @@ export type LookupHost = (host: string) => Promise<readonly string[]>
 export function createPinnedLookup(lookup: LookupHost, isAllowed: (ip: string) => boolean): LookupFunction {
   return (host, options, callback) => {
     lookUpAllowed(lookup, host, isAllowed).then(
-      ([first, ...rest]) => {
-        if (options.all) callback(null, [first, ...rest])
+      ([first, ...otherAddresses]) => {
+        if (options.all) callback(null, [first, ...otherAddresses])
         else callback(null, first.address, first.family)
       },
       error => callback(error, '', 0),
@@ -40,9 +40,9 @@ async function lookUpAllowed(
     throw new Unavailable('Cannot fetch: host name cannot be resolved', { cause })
   })
   if (!addresses.every(isAllowed)) throw refuseFetch('address is not public')
-  const [first, ...rest] = addresses.map(address => ({ address, family: isIP(address) }))
+  const [first, ...otherAddresses] = addresses.map(address => ({ address, family: isIP(address) }))
   if (!first) throw new Unavailable('Cannot fetch: host name has no address')
-  return [first, ...rest]
+  return [first, ...otherAddresses]
 }
 
 const resolverOptions = { timeout: 2_000, tries: 2 }
@@ -57,8 +57,8 @@ export function createPublicLookup(servers?: readonly string[]): LookupHost {
   return async host => {
     const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
     const addresses = answers.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []))
-    const [failed] = answers.flatMap(answer => (answer.status === 'rejected' ? [answer.reason] : []))
-    if (addresses.length === 0 && failed) throw failed
+    const [failure] = answers.flatMap(answer => (answer.status === 'rejected' ? [answer.reason] : []))
+    if (addresses.length === 0 && failure) throw failure
     return addresses
   }
 }

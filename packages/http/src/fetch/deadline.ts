@@ -12,18 +12,18 @@ interface Deadline {
 const maxTimerMs = 2 ** 31 - 1
 
 /** Opens one deadline for a whole exchange: queue, lookup, connect, redirects and the last byte. */
-export function openDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
+export function openDeadline(timeoutMs: number, callerSignal: AbortSignal | undefined): Deadline {
   const controller = new AbortController()
-  const cancel = () => controller.abort(new Unavailable('Cannot fetch: canceled', { cause: caller?.reason }))
+  const cancel = () => controller.abort(new Unavailable('Cannot fetch: canceled', { cause: callerSignal?.reason }))
   const expire = () => controller.abort(new Unavailable('Cannot fetch: no answer in time'))
   const timer = setTimeout(expire, Math.min(timeoutMs, maxTimerMs))
-  if (caller?.aborted) cancel()
-  else caller?.addEventListener('abort', cancel, { once: true })
+  if (callerSignal?.aborted) cancel()
+  else callerSignal?.addEventListener('abort', cancel, { once: true })
   return {
     signal: controller.signal,
     clear() {
       clearTimeout(timer)
-      caller?.removeEventListener('abort', cancel)
+      callerSignal?.removeEventListener('abort', cancel)
     },
   }
 }

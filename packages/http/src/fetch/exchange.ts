@@ -14,7 +14,7 @@ export interface Route {
   readonly url: URL
   /** True if the operator opened its origin, so that its addresses need not be public. */
   readonly isOpened: boolean
-  readonly secure: boolean
+  readonly isSecure: boolean
   /** A name, or an IP literal without brackets. */
   readonly host: string
   readonly port: number
@@ -48,10 +48,10 @@ class StaleSocket extends Error {
 export async function runExchange(
   route: Route,
   request: ExchangeRequest,
-  wire: ConnectionOptions,
+  connection: ConnectionOptions,
   signal: AbortSignal,
 ): Promise<FetchAnswer> {
-  const options = toRequestOptions(route, request, wire)
+  const options = toRequestOptions(route, request, connection)
   try {
     return await runRequest(startRequest(route, options), route, request, signal).catch(error => {
       // The server may have read the request before the connection ended, so a request with effects is not repeated.
@@ -82,8 +82,8 @@ export function toRequestOptions(
   }
 }
 
-export function startRequest({ secure }: Route, options: RequestOptions): ClientRequest {
-  return secure ? requestHttps(options) : requestHttp(options)
+export function startRequest({ isSecure }: Route, options: RequestOptions): ClientRequest {
+  return isSecure ? requestHttps(options) : requestHttp(options)
 }
 
 function runRequest(
@@ -105,15 +105,15 @@ function runRequest(
       if (!isAnswered) reject(error)
     }
     let isAnswered = false
-    let bytesBefore = 0
+    let bytesReadBefore = 0
     outgoing.once('socket', socket => {
-      bytesBefore = socket.bytesRead
+      bytesReadBefore = socket.bytesRead
     })
     outgoing.once('response', incoming => {
       isAnswered = true
       readFetchAnswer(incoming, { url: url.href, hasBody: method !== 'HEAD', maxBytes }).then(resolve, fail)
     })
-    outgoing.on('error', error => failUnanswered(isStale(outgoing, error, bytesBefore) ? new StaleSocket() : error))
+    outgoing.on('error', error => failUnanswered(isStale(outgoing, error, bytesReadBefore) ? new StaleSocket() : error))
     outgoing.once('close', () => {
       signal.removeEventListener('abort', abort)
       // An error costs a stack trace, so answered requests create none.
@@ -171,9 +171,10 @@ function collectBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8
   })
 }
 
-export function toHeaders(raw: readonly string[]): Headers {
+export function toHeaders(rawHeaders: readonly string[]): Headers {
   const headers = new Headers()
-  for (let index = 0; index < raw.length; index += 2) headers.append(raw[index] ?? '', raw[index + 1] ?? '')
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '')
   return headers
 }
 

@@ -118,8 +118,8 @@ function createConnectionPool({ lookup, now }: Pick<GuardedFetchOptions, 'lookup
   // An opened origin may have a name that only this machine knows.
   const openLookup = createPinnedLookup(shareLookups(lookup ?? lookupSystemNames, now), isAnyAddress)
   return {
-    choose: ({ secure, isOpened }) => ({
-      agent: secure ? agents.https : agents.http,
+    choose: ({ isSecure, isOpened }) => ({
+      agent: isSecure ? agents.https : agents.http,
       lookup: isOpened ? openLookup : publicLookup,
     }),
     close() {
@@ -164,11 +164,11 @@ function createUrlGuard({ allowPrivate = [], loopback = {} }: UrlGuardOptions): 
   return text => {
     const url = normalizeUrl(text)
     const port = ports.get(url.origin)
-    if (port !== undefined) return { url, isOpened: true, secure: false, host: '127.0.0.1', port }
+    if (port !== undefined) return { url, isOpened: true, isSecure: false, host: '127.0.0.1', port }
     const isOpened = openedOrigins.has(url.origin)
     if (!isOpened) checkPublicUrl(url)
-    const secure = url.protocol === 'https:'
-    return { url, isOpened, secure, host: bareHost(url), port: Number(url.port) || (secure ? 443 : 80) }
+    const isSecure = url.protocol === 'https:'
+    return { url, isOpened, isSecure, host: bareHost(url), port: Number(url.port) || (isSecure ? 443 : 80) }
   }
 }
 

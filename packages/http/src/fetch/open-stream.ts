@@ -89,19 +89,19 @@ interface StreamReading {
 
 function toStreamAnswer(incoming: IncomingMessage, reading: StreamReading): StreamAnswer {
   const status = incoming.statusCode ?? 0
-  const end = guardSilence(incoming, reading)
+  const silenceGuard = guardSilence(incoming, reading)
   try {
     if (status < 200 || status > 599) throw new Unavailable('Cannot fetch: answer has no valid status')
     checkDeclared(incoming, reading.maxBytes)
   } catch (error) {
-    end.finish()
+    silenceGuard.finish()
     throw error
   }
-  const body = readPieces(incoming, reading.maxBytes, end)
+  const body = readPieces(incoming, reading.maxBytes, silenceGuard)
   const returnBody = body.return.bind(body)
   // A generator whose reading has not begun runs no `finally` when its reader leaves.
   body.return = async value => {
-    end.finish()
+    silenceGuard.finish()
     return returnBody(value)
   }
   return { status, headers: toHeaders(incoming.rawHeaders), body }
@@ -132,12 +132,12 @@ function guardSilence(incoming: IncomingMessage, { idleMs, signal, release }: St
 async function* readPieces(
   incoming: IncomingMessage,
   maxBytes: number,
-  end: SilenceGuard,
+  silenceGuard: SilenceGuard,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let size = 0
   try {
     for await (const chunk of incoming as AsyncIterable<Buffer>) {
-      end.refresh()
+      silenceGuard.refresh()
       size += chunk.length
       if (size > maxBytes) throw refuseFetch(`answer is too large: more than ${maxBytes} bytes`)
       yield chunk
@@ -145,6 +145,6 @@ async function* readPieces(
   } catch (error) {
     throw toFetchError(error)
   } finally {
-    end.finish()
+    silenceGuard.finish()
   }
 }

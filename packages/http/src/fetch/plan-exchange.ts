@@ -50,11 +50,11 @@ export const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DEL
 /** Plans an exchange. `usual.maxBytes` applies if the request sets no limit. @throws Undeliverable as `readFetchHeaders` does */
 export function planExchange(
   { method = 'GET', headers = {}, body, maxBytes, isRepeatable = method !== 'POST' }: FetchRequest,
-  usual: { readonly userAgent: string; readonly maxBytes: number },
+  defaults: { readonly userAgent: string; readonly maxBytes: number },
 ): ExchangeRequest {
   const length = changingMethods.has(method) || body !== undefined ? Buffer.byteLength(body ?? '') : undefined
-  const sentHeaders = readFetchHeaders(headers, { userAgent: usual.userAgent, length })
-  return { method, headers: sentHeaders, body, maxBytes: maxBytes ?? usual.maxBytes, isRepeatable }
+  const sentHeaders = readFetchHeaders(headers, { userAgent: defaults.userAgent, length })
+  return { method, headers: sentHeaders, body, maxBytes: maxBytes ?? defaults.maxBytes, isRepeatable }
 }
 
 /** Returns the portable headers, without Authorization, Signature and all others that are meant for one origin. */

@@ -7,7 +7,7 @@ import { parseMediaType } from './media-type.ts'
  * Selects one of `types` for the answer (RFC 9110 §12.5.1): the one that the peer prefers, or the first of equals; undefined if none is
  * acceptable. Without a header every type is acceptable.
  */
-export function acceptsType(acceptHeader: string | null | undefined, types: readonly string[]): string | undefined {
+export function selectMediaType(acceptHeader: string | null | undefined, types: readonly string[]): string | undefined {
   if (!acceptHeader?.trim()) return types[0]
   const ranges = splitList(acceptHeader).flatMap(text => parseMediaType(text) ?? [])
   let best: { readonly type: string; readonly quality: number } | undefined
@@ -35,8 +35,10 @@ function rankOf({ type, parameters }: MediaType, offered: MediaType): number {
   if (type === '*/*') return 0
   if (type === `${offered.type.split('/')[0]}/*`) return 1
   if (type !== offered.type) return -1
-  const wanted = [...parameters].filter(([name]) => name !== 'q' && name !== 'charset')
-  return wanted.every(([name, value]) => offered.parameters.get(name) === value) ? 2 + wanted.length : -1
+  const requiredParameters = [...parameters].filter(([name]) => name !== 'q' && name !== 'charset')
+  return requiredParameters.every(([name, value]) => offered.parameters.get(name) === value)
+    ? 2 + requiredParameters.length
+    : -1
 }
 
 function readQuality({ parameters }: MediaType): number {

@@ -21,12 +21,12 @@ const smallBytes = 64 * 1024
  */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   checkDeclaredBody(request.headers, maxBytes)
-  const declared = request.headers.get('content-length')
-  const isSmall = declared !== null && Number(declared) <= smallBytes
+  const declaredLength = request.headers.get('content-length')
+  const isSmall = declaredLength !== null && Number(declaredLength) <= smallBytes
   const hold = holds.get(request)
   try {
-    if (isSmall) hold?.add(Number(declared))
-    return await (isSmall ? takeBody(request, maxBytes) : countBody(request, maxBytes, hold))
+    if (isSmall) hold?.add(Number(declaredLength))
+    return await (isSmall ? readSmallBody(request, maxBytes) : countBody(request, maxBytes, hold))
   } catch (cause) {
     if (cause instanceof Rejection || cause instanceof Unavailable) throw cause
     throw new Rejection('malformed', 'Cannot read body: connection was cut', { cause })
@@ -42,14 +42,15 @@ export function checkDeclaredBody(headers: Headers, maxBytes: number): void {
   if (coding && coding.toLowerCase() !== 'identity') {
     throw new Rejection('unsupported', 'Cannot read body: content coding is not supported')
   }
-  const declared = headers.get('content-length')
-  if (declared === null) return
-  if (!/^\d+$/.test(declared)) throw new Rejection('malformed', 'Cannot read body: Content-Length is not a number')
-  if (Number(declared) > maxBytes) throw tooLarge(maxBytes)
+  const declaredLength = headers.get('content-length')
+  if (declaredLength === null) return
+  if (!/^\d+$/.test(declaredLength))
+    throw new Rejection('malformed', 'Cannot read body: Content-Length is not a number')
+  if (Number(declaredLength) > maxBytes) throw tooLarge(maxBytes)
 }
 
 /** Reads a whole body, which is fast; HTTP/1.1 framing enforces the declared length. */
-async function takeBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+async function readSmallBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(await request.arrayBuffer())
   if (bytes.length > maxBytes) throw tooLarge(maxBytes)
   return bytes
@@ -68,11 +69,11 @@ async function countBody({ body }: Request, maxBytes: number, hold: ByteHold | u
 }
 
 /** The least memory that an array uses, in bytes, regardless of its length. */
-const leastInMemory = 128
+const minBytesInMemory = 128
 
 /** Returns the memory that a chunk of a body uses, because many tiny chunks use far more memory than they have bytes. */
 export function sizeInMemory(chunk: Uint8Array): number {
-  return Math.max(chunk.length, leastInMemory)
+  return Math.max(chunk.length, minBytesInMemory)
 }
 
 function tooLarge(maxBytes: number): Rejection {

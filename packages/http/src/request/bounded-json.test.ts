@@ -84,7 +84,7 @@ test.each([
 test.each(['', ' ', '{bad', '{"token":"s3cret"', '"\\', '"\\"', '[1,]', '{} {}', 'NaN', '\u0000'])(
   'parseBoundedJson() refuses %j without quoting it, even in the cause (A2A-E01, E02)',
   text => {
-    const read = () => parseBoundedJson(bytes(text), { what: 'activity' })
+    const read = () => parseBoundedJson(bytes(text), { label: 'activity' })
     expect(read).toThrow(new Rejection('malformed', 'Cannot read activity: not valid JSON'))
     expect(read).toThrow(expect.toSatisfy((error: Error) => error.cause === undefined))
   },

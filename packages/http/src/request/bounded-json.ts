@@ -6,7 +6,7 @@ interface JsonLimits {
   /** The deepest nesting of arrays and objects; default: 64. */
   readonly maxDepth?: number | undefined
   /** The name of the text in the error message; default: `body`. */
-  readonly what?: string | undefined
+  readonly label?: string | undefined
 }
 
 const quote = 0x22
@@ -23,15 +23,15 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * Parses UTF-8 JSON (RFC 8259; it skips a byte-order mark). It measures the depth on the bytes, before parsing. @throws Rejection
  * `malformed`, which quotes nothing of the text
  */
-export function parseBoundedJson(bytes: Uint8Array, { maxDepth = 64, what = 'body' }: JsonLimits = {}): unknown {
-  if (isDeeperThan(bytes, maxDepth)) throw malformed(what, `nested deeper than ${maxDepth} levels`)
+export function parseBoundedJson(bytes: Uint8Array, { maxDepth = 64, label = 'body' }: JsonLimits = {}): unknown {
+  if (isDeeperThan(bytes, maxDepth)) throw malformed(label, `nested deeper than ${maxDepth} levels`)
   const text = decodeUtf8(bytes)
-  if (text === undefined) throw malformed(what, 'not valid UTF-8')
+  if (text === undefined) throw malformed(label, 'not valid UTF-8')
   try {
     return parseJsonText(text)
   } catch {
     // The parser's own message quotes the text, which must not even reach the log.
-    throw malformed(what, 'not valid JSON')
+    throw malformed(label, 'not valid JSON')
   }
 }
 
@@ -44,8 +44,8 @@ function isDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
  * Returns true if JSON text has more than `most` members and items in total. Many tiny values cost a parser, and all later code, far more than their
  * bytes. It counts before parsing; strings may contain any number of commas.
  */
-export function hasMoreMembers(bytes: Uint8Array, most: number): boolean {
-  return hasMoreOf([comma, openBracket, openBrace], bytes, most) && countsMoreMembers(bytes, most)
+export function hasMoreMembers(bytes: Uint8Array, maxMembers: number): boolean {
+  return hasMoreOf([comma, openBracket, openBrace], bytes, maxMembers) && countsMoreMembers(bytes, maxMembers)
 }
 
 /**
@@ -61,13 +61,13 @@ function hasMoreOf(characters: readonly number[], bytes: Uint8Array, limit: numb
   return count > limit
 }
 
-function countsMoreMembers(bytes: Uint8Array, most: number): boolean {
+function countsMoreMembers(bytes: Uint8Array, maxMembers: number): boolean {
   let count = 0
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at]
     if (byte === quote) at = findClosingQuote(bytes, at)
     else if (byte === comma || byte === openBracket || byte === openBrace) count += 1
-    if (count > most) return true
+    if (count > maxMembers) return true
   }
   return false
 }
@@ -99,6 +99,6 @@ function decodeUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-function malformed(what: string, problem: string): Rejection {
-  return new Rejection('malformed', `Cannot read ${what}: ${problem}`)
+function malformed(label: string, problem: string): Rejection {
+  return new Rejection('malformed', `Cannot read ${label}: ${problem}`)
 }

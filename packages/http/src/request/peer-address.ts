@@ -17,8 +17,8 @@ export function peerAddress(env: unknown): string {
 /** Returns the network of one subscriber: an IPv4 address, or 64 bits of IPv6, because they choose the other 64 (RFC 7421). */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
-  const [left = [], right = []] = address.split('::').map(half => (half ? half.split(':') : []))
-  const lost = 8 - left.length - right.length - (address.includes('.') ? 1 : 0)
-  const groups = [...left, ...Array.from({ length: lost }, () => '0'), ...right].slice(0, 4)
+  const [leadingGroups = [], trailingGroups = []] = address.split('::').map(half => (half ? half.split(':') : []))
+  const omittedCount = 8 - leadingGroups.length - trailingGroups.length - (address.includes('.') ? 1 : 0)
+  const groups = [...leadingGroups, ...Array.from({ length: omittedCount }, () => '0'), ...trailingGroups].slice(0, 4)
   return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }

@@ -45,12 +45,12 @@ export function problemStatusOf(error: unknown): number {
   return error instanceof Unavailable ? 503 : 500
 }
 
-function problemOf(refused: Rejection): Response {
-  const { code, message, violations, retryAfter } = refused
+function problemOf(rejection: Rejection): Response {
+  const { code, message, violations, retryAfter } = rejection
   const members = { detail: message, code, ...(violations.length > 0 && { violations }) }
   return writeProblem(statuses[code], members, {
     ...noStore,
-    ...(refused instanceof CredentialRejection && refused.headers),
+    ...(rejection instanceof CredentialRejection && rejection.headers),
     ...(code === 'rate_limited' && retryHeader(retryAfter)),
     // The rest of the body is not worth reading.
     ...(code === 'too_large' && { connection: 'close' }),

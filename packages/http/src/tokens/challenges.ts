@@ -71,8 +71,8 @@ export function createChallenger({ realm: name, schemes, apiKeyHeader = '' }: Ch
 }
 
 /** Lists the schemes for tokens of these issuers. Bearer is also listed for static tokens and without configuration. */
-export function listTokenSchemes(issuers: readonly IssuerRules[], hasOthers: boolean): readonly AuthScheme[] {
+export function listTokenSchemes(issuers: readonly IssuerRules[], acceptsBearer: boolean): readonly AuthScheme[] {
   const needsProof = issuers.some(({ require_dpop }) => require_dpop)
-  const isBearer = issuers.some(({ require_dpop }) => !require_dpop) || hasOthers
+  const isBearer = issuers.some(({ require_dpop }) => !require_dpop) || acceptsBearer
   return [...(isBearer ? (['Bearer'] as const) : []), ...(needsProof ? (['DPoP'] as const) : [])]
 }

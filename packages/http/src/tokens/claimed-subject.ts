@@ -3,11 +3,11 @@
 import { isJsonObject, parseIfJson } from '@postern/message'
 
 /** The longest part of a token that is read. */
-const maxClaims = 8 * 1024
+const maxTokenChars = 8 * 1024
 
 /** Returns the unverified subject of a bearer token, for the list of refusals. Undefined if the token is not a JWT. */
 export function readClaimedSubject(headers: Headers): string | undefined {
-  const token = headers.get('authorization')?.slice(0, maxClaims)
+  const token = headers.get('authorization')?.slice(0, maxTokenChars)
   const [, payload] = /^(?:Bearer|DPoP) +[\w-]+\.([\w-]+)\./i.exec(token ?? '') ?? []
   const claims = payload && parseIfJson(Buffer.from(payload, 'base64url').toString())
   if (!isJsonObject(claims)) return undefined

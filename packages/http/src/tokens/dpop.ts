@@ -119,7 +119,7 @@ interface DpopNonces {
   accepts(nonce: string): Promise<boolean>
 }
 
-const spanMs = 5 * 60_000
+const nonceSpanMs = 5 * 60_000
 
 interface NonceDeps {
   readonly store: Pick<Store, 'openSecret'>
@@ -131,12 +131,12 @@ export function createDpopNonces({ store, system }: NonceDeps): DpopNonces {
     const keys = (await store.openSecret('a2a:dpop-nonce')).list()
     return keys.map(key => createHmac('sha256', key).update(String(span)).digest('base64url').slice(0, 27))
   }
-  const spanNow = () => Math.floor(system.now() / spanMs)
+  const currentSpan = () => Math.floor(system.now() / nonceSpanMs)
   return {
-    current: async () => (await listNonces(spanNow()))[0] ?? '',
+    current: async () => (await listNonces(currentSpan()))[0] ?? '',
     async accepts(nonce) {
       const receivedNonce = Buffer.from(nonce)
-      const nonces = await Promise.all([spanNow(), spanNow() - 1].map(listNonces))
+      const nonces = await Promise.all([currentSpan(), currentSpan() - 1].map(listNonces))
       return nonces.flat().some(nonce => isSame(receivedNonce, Buffer.from(nonce)))
     },
   }

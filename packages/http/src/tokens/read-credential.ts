@@ -10,7 +10,7 @@ export type Credential =
   | { readonly kind: 'api_key'; readonly key: string }
   | { readonly kind: 'token'; readonly token: string; readonly proof: string | undefined }
 
-const maxHeader = 8 * 1024
+const maxHeaderChars = 8 * 1024
 /** Node joins two headers with a comma, which neither a token nor a proof contains. */
 const jwt = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 const bearer = /^bearer +(\S+)$/i
@@ -38,13 +38,13 @@ function readApiKey(key: string, authorization: string | null): Credential {
 function readBearer(authorization: string): Credential {
   const token = matchToken(bearer, authorization)
   if (token) return { kind: 'token', token, proof: undefined }
-  const problem = matchToken(dpop, authorization) ? 'DPoP proof is missing' : describeNoToken(authorization)
-  throw refuseCredential(problem, dpop.test(authorization.slice(0, maxHeader)))
+  const problem = matchToken(dpop, authorization) ? 'DPoP proof is missing' : describeInvalidToken(authorization)
+  throw refuseCredential(problem, dpop.test(authorization.slice(0, maxHeaderChars)))
 }
 
 /** Describes the fault of a token: it is opaque and cannot be verified here, it is missing, there are two, or it is too long. */
-function describeNoToken(authorization: string): string {
-  const isOpaque = authorization.length <= maxHeader && /^bearer +[^\s,]+$/i.test(authorization)
+function describeInvalidToken(authorization: string): string {
+  const isOpaque = authorization.length <= maxHeaderChars && /^bearer +[^\s,]+$/i.test(authorization)
   return isOpaque
     ? 'the Bearer token is not a signed JWT, which has three parts with dots between them'
     : 'expected one Bearer token'
@@ -54,12 +54,12 @@ function describeNoToken(authorization: string): string {
 function readBoundToken(authorization: string, proof: string): Credential {
   const token = matchToken(dpop, authorization)
   if (!token) throw refuseCredential('a DPoP proof needs one DPoP token', true)
-  if (proof.length > maxHeader || !jwt.test(proof)) throw refuseCredential('expected one DPoP proof', true)
+  if (proof.length > maxHeaderChars || !jwt.test(proof)) throw refuseCredential('expected one DPoP proof', true)
   return { kind: 'token', token, proof }
 }
 
 function matchToken(scheme: RegExp, authorization: string): string | undefined {
-  const token = authorization.length <= maxHeader ? scheme.exec(authorization)?.[1] : undefined
+  const token = authorization.length <= maxHeaderChars ? scheme.exec(authorization)?.[1] : undefined
   return token !== undefined && jwt.test(token) ? token : undefined
 }
 
@@ -68,11 +68,11 @@ function refuseCredential(problem: string, isProof = false): Rejection {
 }
 
 /** Reads a credential and admits its bearer; a refusal gets the challenge. A rate limit or an unavailable store gets none. */
-export function admitCredential<Who>(
+export function admitCredential<Caller>(
   read: () => Credential,
-  admit: (credential: Credential) => Promise<Who> | Who,
+  admit: (credential: Credential) => Promise<Caller> | Caller,
   challenger: Challenger,
-): Promise<Who> | Who {
+): Promise<Caller> | Caller {
   let scheme: AuthScheme = 'Bearer'
   const refuse = (error: unknown): never => {
     throw error instanceof Rejection && error.code !== 'rate_limited' ? challenger.refuse(error, scheme) : error

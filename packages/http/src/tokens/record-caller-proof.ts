@@ -14,5 +14,5 @@ export function recordCallerProof(
 ): void {
   const isKnown = usedKey !== undefined && provenBefore.has(usedKey) && usedKey.from === 'fetched'
   if (usedKey) provenBefore.add(usedKey)
-  steps.note(proof, startedAt, isKnown ? { ...usedKey, from: 'cache' } : usedKey)
+  steps.recordCheck(proof, startedAt, isKnown ? { ...usedKey, from: 'cache' } : usedKey)
 }

@@ -34,9 +34,9 @@ export function readGrant(
   scopes: unknown,
   { isRequired, table }: { readonly isRequired: boolean; readonly table: ScopeTable },
 ): ReadonlySet<string> | undefined {
-  const ours = new Set<unknown>(Object.values(table))
-  const granted = new Set(listScopes(scopes).filter(scope => ours.has(scope)))
-  return granted.size > 0 || isRequired ? granted : undefined
+  const gatewayScopes = new Set<unknown>(Object.values(table))
+  const grantedScopes = new Set(listScopes(scopes).filter(scope => gatewayScopes.has(scope)))
+  return grantedScopes.size > 0 || isRequired ? grantedScopes : undefined
 }
 
 /** Lists the scopes of a token. `scope` of RFC 8693 §4.2 is a text; some issuers write an array (`scp`). */
@@ -46,12 +46,12 @@ function listScopes(scopes: unknown): readonly string[] {
 }
 
 /** Returns true if one of these scopes allows the caller's operation. */
-export function allowsAny({ scopes }: ScopedCaller, allowing: readonly string[]): boolean {
-  return scopes === undefined || allowing.some(scope => scopes.has(scope))
+export function allowsAny({ scopes }: ScopedCaller, allowingScopes: readonly string[]): boolean {
+  return scopes === undefined || allowingScopes.some(scope => scopes.has(scope))
 }
 
 /** Checks that the caller has one of these scopes. @throws CredentialRejection `forbidden`, which names the first of the scopes */
-export function checkScope(caller: ScopedCaller, allowing: readonly string[], challenger: Challenger): void {
-  const [first] = allowing
-  if (first !== undefined && !allowsAny(caller, allowing)) throw challenger.refuseScope(first, caller.scheme)
+export function checkScope(caller: ScopedCaller, allowingScopes: readonly string[], challenger: Challenger): void {
+  const [first] = allowingScopes
+  if (first !== undefined && !allowsAny(caller, allowingScopes)) throw challenger.refuseScope(first, caller.scheme)
 }

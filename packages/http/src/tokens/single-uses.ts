@@ -44,7 +44,7 @@ export function createSingleUses(store: Pick<Store, 'consumeOnce'>, now: () => n
   }
 }
 
-const usualBounds: { readonly entries: number; readonly perOwner: number } = { entries: 100_000, perOwner: 10_000 }
+const defaultBounds: { readonly entries: number; readonly perOwner: number } = { entries: 100_000, perOwner: 10_000 }
 
 const keyOf = ({ id }: SingleUse) => hash('sha256', id, 'base64')
 
@@ -52,7 +52,7 @@ const keyOf = ({ id }: SingleUse) => hash('sha256', id, 'base64')
  * Creates the memory of this process for ids that may be used once. Each id has its own end, so the oldest entries may not end first. It drops
  * expired ids at most once a second.
  */
-export function createReplayMemory(now: () => number, bounds = usualBounds): ReplayMemory {
+export function createReplayMemory(now: () => number, bounds = defaultBounds): ReplayMemory {
   const uses = new Map<string, SingleUse>()
   const countsByOwner = new Map<string, number>()
   let sweptAt = Number.NEGATIVE_INFINITY
@@ -84,8 +84,8 @@ export function createReplayMemory(now: () => number, bounds = usualBounds): Rep
       if (isFull(use.owner)) {
         throw new Rejection('rate_limited', 'Cannot take request: too many in a short time', { retryAfter: 5 })
       }
-      const before = uses.get(key)
-      if (before) count(before.owner, -1)
+      const expiredUse = uses.get(key)
+      if (expiredUse) count(expiredUse.owner, -1)
       uses.set(key, { ...use, id: '' })
       count(use.owner, 1)
       return true

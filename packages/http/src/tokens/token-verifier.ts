@@ -22,12 +22,12 @@ export type RequestHead = Pick<Request, 'headers' | 'method' | 'url'>
 
 type TokenCredential = Extract<Credential, { readonly kind: 'token' }>
 
-interface TokenVerifierOptions<Who> {
+interface TokenVerifierOptions<Caller> {
   readonly issuers: readonly IssuerTrust[]
   readonly rules: TokenRules
   readonly scopes: ScopeTable
   /** Returns the channel's caller for a verified token. @throws Rejection */
-  describe(token: VerifiedToken, scopes: ScopedCaller['scopes']): Who
+  describe(token: VerifiedToken, scopes: ScopedCaller['scopes']): Caller
 }
 
 export interface TokenVerifierDeps {
@@ -37,7 +37,7 @@ export interface TokenVerifierDeps {
   readonly origin: string
 }
 
-interface VerifiedCaller<Who> extends CachedCaller<Who> {
+interface VerifiedCaller<Caller> extends CachedCaller<Caller> {
   /** Uses up a single-use token or proof. @throws Rejection, Unavailable */
   readonly consume?: (() => Promise<void>) | undefined
 }
@@ -47,16 +47,16 @@ interface VerifiedCaller<Who> extends CachedCaller<Who> {
  * it expires, its issuer's keys are fetched again, or five minutes have passed. So a key that the issuer removed is refused within
  * `keyTimes.maxAge`. A proof of possession is verified with every request. @throws Rejection, ProofRejection, Unavailable
  */
-type VerifyBearer<Who> = (credential: TokenCredential, visit: RequestHead) => Promise<Who> | Who
+type VerifyBearer<Caller> = (credential: TokenCredential, request: RequestHead) => Promise<Caller> | Caller
 
-export function createTokenVerifier<Who extends ScopedCaller>(
-  { issuers, rules, scopes, describe }: TokenVerifierOptions<Who>,
+export function createTokenVerifier<Caller extends ScopedCaller>(
+  { issuers, rules, scopes, describe }: TokenVerifierOptions<Caller>,
   deps: TokenVerifierDeps,
-): VerifyBearer<Who> {
+): VerifyBearer<Caller> {
   const { origin, system, store } = deps
   const now = () => system.now()
   const singleUses = createSingleUses(store, now)
-  const cache = createExpiringMap<CachedCaller<Who>>(cacheLimits.entries, now)
+  const cache = createExpiringMap<CachedCaller<Caller>>(cacheLimits.entries, now)
   const toleranceSeconds = rules.clock_tolerance_seconds
   const trust: TokenTrust = {
     issuers: new Map(issuers.map(issuer => [issuer.config.issuer, issuer])),
@@ -66,39 +66,39 @@ export function createTokenVerifier<Who extends ScopedCaller>(
   const nonces = rules.dpop_nonce ? createDpopNonces(deps) : undefined
   const proofRules: ProofRules = { toleranceSeconds, singleUses, nonces, now }
 
-  async function verifyUncached(token: string, digest: string): Promise<VerifiedCaller<Who>> {
-    const verified = await verifyToken(token, trust)
-    const { issuer, generation, boundTo, expiresAt, principal } = verified
+  async function verifyUncached(token: string, digest: string): Promise<VerifiedCaller<Caller>> {
+    const verifiedToken = await verifyToken(token, trust)
+    const { issuer, generation, boundTo, expiresAt, principal } = verifiedToken
     const { require_scopes: isRequired, require_dpop, single_use } = issuer.config
-    const cachedCaller: CachedCaller<Who> = {
-      who: describe(verified, readGrant(verified.scope, { isRequired, table: scopes })),
+    const cachedCaller: CachedCaller<Caller> = {
+      caller: describe(verifiedToken, readGrant(verifiedToken.scope, { isRequired, table: scopes })),
       owner: ownerOf(principal),
       boundTo,
       isCurrent: () => issuer.keys.generation() === generation,
     }
     if (require_dpop && boundTo === undefined) throw new ProofRejection('token is not bound to a key')
-    if (single_use) return { ...cachedCaller, consume: () => consumeToken(verified, singleUses, now()) }
+    if (single_use) return { ...cachedCaller, consume: () => consumeToken(verifiedToken, singleUses, now()) }
     cache.set(digest, cachedCaller, Math.min(expiresAt - now(), cacheLimits.lifeMs))
     return cachedCaller
   }
 
   async function admitBound(
-    cachedCaller: CachedCaller<Who>,
+    cachedCaller: CachedCaller<Caller>,
     token: string,
     proof: string,
-    visit: RequestHead,
-  ): Promise<Who> {
-    const { boundTo, owner, who } = cachedCaller
+    request: RequestHead,
+  ): Promise<Caller> {
+    const { boundTo, owner, caller } = cachedCaller
     if (boundTo === undefined) throw new ProofRejection('token is not bound to a key, so a proof says nothing')
-    const url = origin + new URL(visit.url).pathname
-    await verifyProof(proof, { token, boundTo, owner, method: visit.method, url }, proofRules)
-    return { ...who, scheme: 'DPoP' }
+    const url = origin + new URL(request.url).pathname
+    await verifyProof(proof, { token, boundTo, owner, method: request.method, url }, proofRules)
+    return { ...caller, scheme: 'DPoP' }
   }
 
-  return ({ token, proof }, visit) => {
-    const admit = (cachedCaller: CachedCaller<Who>) => {
-      if (proof !== undefined) return admitBound(cachedCaller, token, proof, visit)
-      if (cachedCaller.boundTo === undefined) return cachedCaller.who
+  return ({ token, proof }, request) => {
+    const admit = (cachedCaller: CachedCaller<Caller>) => {
+      if (proof !== undefined) return admitBound(cachedCaller, token, proof, request)
+      if (cachedCaller.boundTo === undefined) return cachedCaller.caller
       throw new ProofRejection('token is bound to a key, and comes without DPoP proof')
     }
     const digest = hash('sha256', token)
@@ -110,20 +110,20 @@ export function createTokenVerifier<Who extends ScopedCaller>(
 }
 
 /** Uses up a single-use token last, so that a request that has to be repeated with our nonce does not cost the token. */
-async function admitVerified<Who>(
-  verifiedCaller: VerifiedCaller<Who>,
-  admit: (knownToken: CachedCaller<Who>) => Promise<Who> | Who,
-): Promise<Who> {
-  const who = await admit(verifiedCaller)
+async function admitVerified<Caller>(
+  verifiedCaller: VerifiedCaller<Caller>,
+  admit: (cachedCaller: CachedCaller<Caller>) => Promise<Caller> | Caller,
+): Promise<Caller> {
+  const caller = await admit(verifiedCaller)
   await verifiedCaller.consume?.()
-  return who
+  return caller
 }
 
 const cacheLimits = { entries: 10_000, lifeMs: 5 * 60_000 } as const
 
 /** A verified token and its caller. */
-interface CachedCaller<Who> {
-  readonly who: Who
+interface CachedCaller<Caller> {
+  readonly caller: Caller
   /** The key of the principal's quota. */
   readonly owner: string
   /** The thumbprint of the key to which the token is bound. */

@@ -59,7 +59,7 @@ export interface VerifiedToken {
 
 /** The longest accepted life, in seconds. A longer one is a mistake of the issuer. */
 const maxLifeSeconds = 366 * 24 * 3600
-const maxPrincipal = 512
+const maxPrincipalChars = 512
 const accessTypes: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt'])
 const plainTypes: ReadonlySet<string> = new Set(['jwt', 'application/jwt'])
 
@@ -69,16 +69,16 @@ const plainTypes: ReadonlySet<string> = new Set(['jwt', 'application/jwt'])
  */
 export async function verifyToken(token: string, rules: TokenTrust): Promise<VerifiedToken> {
   const { jwtVerify } = await loadJose()
-  const { header, claims } = await peekToken(token)
+  const { header, claims } = await readUnverifiedToken(token)
   const issuer = rules.issuers.get(claims.iss ?? '')
   if (!issuer) throw refuseToken('issuer is not trusted')
   const isAccessToken = checkType(header, issuer.config)
   const { config, keys } = issuer
-  const before = keys.generation()
+  const previousGeneration = keys.generation()
   let generation = Number.NaN
   let key: Awaited<ReturnType<IssuerKeys['find']>> | undefined
-  const findKey: JWTVerifyGetKey = async (head, jws) => {
-    key = await keys.find(head, jws)
+  const findKey: JWTVerifyGetKey = async (jwsHeader, jws) => {
+    key = await keys.find(jwsHeader, jws)
     generation = keys.generation()
     return key
   }
@@ -98,7 +98,10 @@ export async function verifyToken(token: string, rules: TokenTrust): Promise<Ver
     principal: readPrincipal(payload, config.issuer),
     issuer,
     generation,
-    usedKey: await describeUsedKey(key, keys.isConfigured ? 'config' : before === generation ? 'cache' : 'fetched'),
+    usedKey: await describeUsedKey(
+      key,
+      keys.isConfigured ? 'config' : previousGeneration === generation ? 'cache' : 'fetched',
+    ),
     algorithm,
     keyId,
     isAccessToken,
@@ -111,7 +114,7 @@ export async function verifyToken(token: string, rules: TokenTrust): Promise<Ver
 }
 
 /** Reads the unverified claims, only to select the issuer. */
-async function peekToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
+async function readUnverifiedToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
   const { decodeJwt, decodeProtectedHeader } = await loadJose()
   try {
     return { header: decodeProtectedHeader(token), claims: decodeJwt(token) }
@@ -166,7 +169,7 @@ function readPrincipal({ sub, client_id }: JWTPayload, issuer: string): Principa
 
 /** Returns true for a valid name. It must be well formed, because a store writes every lone surrogate as the same replacement character. */
 function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.length > 0 && value.length <= maxPrincipal && value.isWellFormed()
+  return typeof value === 'string' && value.length > 0 && value.length <= maxPrincipalChars && value.isWellFormed()
 }
 
 const problems: Readonly<Record<string, string>> = {
@@ -191,13 +194,13 @@ function refuseToken(problem: string, cause?: unknown): Rejection {
 /** Times in ms. While the issuer answers, a key that it removed is refused after `maxAge` at the latest. */
 export const issuerKeyTimes = {
   /** Fetches the keys again after this long. */
-  maxAge: 5 * 60_000,
+  maxAgeMs: 5 * 60_000,
   /** An unknown `kid` causes a new fetch, but not more often than this. */
-  cooldown: 30_000,
+  cooldownMs: 30_000,
   /** After a failure there is no request for this long. */
-  pause: 5_000,
+  pauseMs: 5_000,
   /** While the issuer does not answer, the last keys stay valid for this long. */
-  staleLimit: 60 * 60_000,
+  staleLimitMs: 60 * 60_000,
 } as const
 
 const keyRequest = { timeoutMs: 5_000, maxBytes: 256 * 1024, redirects: 0, headers: { accept: 'application/json' } }
@@ -216,23 +219,23 @@ type KeySystem = Pick<System, 'fetch' | 'now' | 'log'>
 
 interface LoadedKeys {
   readonly keys: LocalJWKSet
-  readonly at: number
+  readonly loadedAt: number
 }
 
 /** Fetches keys from the configured address only (RFC 7517 §5). It ignores `jku`, `x5u` and `jwk` of a token. */
 export function createIssuerKeys(url: string, { fetch, now, log }: KeySystem): IssuerKeys {
-  let loaded: LoadedKeys | undefined
+  let loadedKeys: LoadedKeys | undefined
   let failedAt = Number.NEGATIVE_INFINITY
   let generation = 0
   const share = createSingleFlight<void>()
 
-  const age = () => (loaded ? now() - loaded.at : Number.POSITIVE_INFINITY)
-  const isPausing = () => now() - failedAt < issuerKeyTimes.pause
+  const ageMs = () => (loadedKeys ? now() - loadedKeys.loadedAt : Number.POSITIVE_INFINITY)
+  const isPausing = () => now() - failedAt < issuerKeyTimes.pauseMs
 
   async function load(): Promise<void> {
     try {
       const answer = await fetch(url, keyRequest)
-      loaded = { keys: await readKeySet(answer.status, answer.body), at: now() }
+      loadedKeys = { keys: await readKeySet(answer.status, answer.body), loadedAt: now() }
       generation += 1
       failedAt = Number.NEGATIVE_INFINITY
     } catch (error) {
@@ -242,20 +245,20 @@ export function createIssuerKeys(url: string, { fetch, now, log }: KeySystem): I
   }
 
   async function currentKeys(): Promise<LoadedKeys> {
-    if (age() >= issuerKeyTimes.maxAge && !isPausing()) await share('', load)
-    if (!loaded || age() >= issuerKeyTimes.staleLimit) throw unavailable()
-    return loaded
+    if (ageMs() >= issuerKeyTimes.maxAgeMs && !isPausing()) await share('', load)
+    if (!loadedKeys || ageMs() >= issuerKeyTimes.staleLimitMs) throw unavailable()
+    return loadedKeys
   }
 
   return {
-    generation: () => (age() < issuerKeyTimes.maxAge ? generation : Number.NaN),
+    generation: () => (ageMs() < issuerKeyTimes.maxAgeMs ? generation : Number.NaN),
     async find(header, token) {
       const { errors } = await loadJose()
       const current = await currentKeys()
       try {
         return await current.keys(header, token)
       } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey) || age() < issuerKeyTimes.cooldown) throw error
+        if (!(error instanceof errors.JWKSNoMatchingKey) || ageMs() < issuerKeyTimes.cooldownMs) throw error
         if (!isPausing()) await share('', load)
         if (isPausing()) throw unavailable(error)
         return (await currentKeys()).keys(header, token)
@@ -272,14 +275,14 @@ export function createSecretKeys(secret: string): IssuerKeys {
 
 function unavailable(cause?: unknown): Unavailable {
   return new Unavailable('Cannot verify token: keys of its issuer cannot be had', {
-    retryAfter: issuerKeyTimes.pause / 1000,
+    retryAfter: issuerKeyTimes.pauseMs / 1000,
     cause,
   })
 }
 
 async function readKeySet(status: number, body: Uint8Array): Promise<LocalJWKSet> {
   if (status !== 200) throw new Unavailable(`Cannot read keys: issuer answered ${status}`)
-  const document = parseBoundedJson(body, { maxDepth: 8, what: 'keys' })
+  const document = parseBoundedJson(body, { maxDepth: 8, label: 'keys' })
   if (!isJsonObject(document) || !Array.isArray(document.keys)) throw new Unavailable('Cannot read keys: not a key set')
   const { createLocalJWKSet } = await loadJose()
   return createLocalJWKSet({ keys: document.keys.filter(key => isJsonObject(key) && key.kty !== 'oct') })

@@ -4,7 +4,7 @@ import { hash, verify } from 'node:crypto'
 import type { IdentityEvidence } from '@postern/message'
 import { canonicalizeJson, toAsciiDomain } from '@postern/message'
 import { z } from 'zod'
-import type { EvidenceForm, ReadEvidence } from '../evidence/trust.ts'
+import type { EvidenceForm, UnverifiedEvidence } from '../evidence/trust.ts'
 import {
   describeIssue,
   EvidenceFault,
@@ -54,7 +54,7 @@ export const attestationForm: EvidenceForm = {
   read: readAttestation,
 }
 
-function readAttestation(envelope: Envelope): ReadEvidence {
+function readAttestation(envelope: Envelope): UnverifiedEvidence {
   checkProofType(envelope.proof)
   const parsed = envelopeSchema.safeParse(envelope)
   if (!parsed.success) throw new EvidenceFault('malformed', describeIssue(parsed.error))
@@ -75,7 +75,7 @@ function readAttestation(envelope: Envelope): ReadEvidence {
     },
     keyId: kid,
     algorithm: alg,
-    keysAt: `https://${issuer}${connectorCardPath}`,
+    keysUrl: `https://${issuer}${connectorCardPath}`,
     findKey: document => findCardKey(document, { issuer, kid, alg }),
     isSignedWith: key => isSigned(input, { key, alg, value }),
     // The replay key does not cover the signature, because anybody can derive a second valid one from an ES256 signature.

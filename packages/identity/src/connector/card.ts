@@ -49,8 +49,8 @@ export function findCardKey(
 /** Imports a key for this algorithm and for signatures. A key that is published with its private half proves nothing, so it is not used. */
 function importPublicKey(jwk: Jwk, alg: AttestationAlgorithm): KeyObject | undefined {
   const { kty, crv } = attestationAlgorithms[alg]
-  const isMeant = (jwk.use ?? 'sig') === 'sig' && (jwk.alg ?? alg) === alg && jwk.d === undefined
-  if (jwk.kty !== kty || jwk.crv !== crv || !isMeant) return undefined
+  const isUsable = (jwk.use ?? 'sig') === 'sig' && (jwk.alg ?? alg) === alg && jwk.d === undefined
+  if (jwk.kty !== kty || jwk.crv !== crv || !isUsable) return undefined
   try {
     return createPublicKey({ key: { kty, crv, x: jwk.x, y: jwk.y } as JsonWebKey, format: 'jwk' })
   } catch {

@@ -48,7 +48,7 @@ export function signAttestation(draft: AttestationDraft, { privateKey, kid }: At
     assurance,
     audience: typeof audience === 'string' ? audience : [...audience],
     issued_at: isoTime(issuedAt),
-    expires_at: isoTime(issuedAt + (draft.lifetimeMs ?? lifetime.usual)),
+    expires_at: isoTime(issuedAt + (draft.lifetimeMs ?? lifetime.defaultMs)),
     ...(onBehalfOf && { on_behalf_of: [...onBehalfOf] }),
     ...(claims && { claims }),
     ...(Object.keys(source).length > 0 && { source }),

@@ -5,7 +5,7 @@ import type { IdentityEvidence } from '@postern/message'
 import { decodeBase58, encodeBase58, hashCanonicalJson, isoTime } from '@postern/message'
 import { z } from 'zod'
 import { findAssertionKey, locateDidDocument } from '../did/document.ts'
-import type { EvidenceForm, ReadEvidence } from '../evidence/trust.ts'
+import type { EvidenceForm, UnverifiedEvidence } from '../evidence/trust.ts'
 import {
   describeIssue,
   EvidenceFault,
@@ -77,7 +77,7 @@ export const credentialForm: EvidenceForm = {
   read: readCredential,
 }
 
-function readCredential(document: Members): ReadEvidence {
+function readCredential(document: Members): UnverifiedEvidence {
   checkContext(document)
   checkTypes(document.type)
   const parsed = credentialSchema.safeParse(document)
@@ -100,7 +100,7 @@ function readCredential(document: Members): ReadEvidence {
     window,
     keyId: verificationMethod,
     algorithm: credentialSuite.cryptosuite,
-    keysAt: locateDidDocument(issuer) ?? '',
+    keysUrl: locateDidDocument(issuer) ?? '',
     findKey: (didDocument, now) => findAssertionKey(didDocument, { issuer, id: verificationMethod, now }),
     isSignedWith: key => isIntegrityProof(input, key, proof.proofValue),
     replayKey: `credential ${JSON.stringify([issuer, domain, challenge])}`,
@@ -122,12 +122,12 @@ function isContext(context: unknown): boolean {
 }
 
 function checkTypes(types: unknown): void {
-  const isWhole = Array.isArray(types) && types.length === credentialTypes.length
-  if (isWhole && credentialTypes.every(type => types.includes(type))) return
+  const hasSameLength = Array.isArray(types) && types.length === credentialTypes.length
+  if (hasSameLength && credentialTypes.every(type => types.includes(type))) return
   throw new EvidenceFault('malformed-type', 'its type is not that of a platform identity')
 }
 
-function readWindow({ validFrom, validUntil, proof }: Credential): ReadEvidence['window'] {
+function readWindow({ validFrom, validUntil, proof }: Credential): UnverifiedEvidence['window'] {
   return {
     issuedAt: Date.parse(validFrom),
     notBefore: Date.parse(proof.created ?? validFrom),
@@ -166,7 +166,7 @@ interface SecuredDocument {
   readonly options: Members
 }
 
-const signatureLength = 64
+const signatureBytes = 64
 
 /**
  * Returns the text that `eddsa-jcs-2022` signs (vc-di-eddsa §3.3): the hash of the options, then that of the document. @throws
@@ -183,7 +183,7 @@ export function integrityInput({ unsecured, options }: SecuredDocument): Buffer 
 /** Verifies a proof value with an Ed25519 key. */
 export function isIntegrityProof(input: Buffer, key: KeyObject, proofValue: string): boolean {
   const signature = proofValue.startsWith('z') ? decodeBase58(proofValue.slice(1)) : undefined
-  return signature?.length === signatureLength && verify(null, input, key, signature)
+  return signature?.length === signatureBytes && verify(null, input, key, signature)
 }
 
 export function writeProofValue(input: Buffer, privateKey: KeyObject): string {

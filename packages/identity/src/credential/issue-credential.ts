@@ -45,7 +45,7 @@ export function issuePlatformCredential(draft: CredentialDraft, { privateKey, fr
     type: [...credentialTypes],
     issuer,
     validFrom: isoTime(issuedAt),
-    validUntil: isoTime(issuedAt + (draft.lifetimeMs ?? lifetime.usual)),
+    validUntil: isoTime(issuedAt + (draft.lifetimeMs ?? lifetime.defaultMs)),
     credentialSubject: {
       id: subject,
       method,
@@ -70,11 +70,11 @@ export function secureCredential(
   unsecured: Members,
   { privateKey, options }: { readonly privateKey: KeyObject; readonly options: Members },
 ): Members {
-  const shown = {
+  const proofOptions = {
     ...('@context' in unsecured && { '@context': unsecured['@context'] }),
     ...credentialSuite,
     ...options,
   }
-  const proofValue = writeProofValue(integrityInput({ unsecured, options: shown }), privateKey)
-  return { ...unsecured, proof: { ...shown, proofValue } }
+  const proofValue = writeProofValue(integrityInput({ unsecured, options: proofOptions }), privateKey)
+  return { ...unsecured, proof: { ...proofOptions, proofValue } }
 }

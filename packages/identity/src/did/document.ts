@@ -21,7 +21,7 @@ const didDocumentSchema = z.looseObject({
   assertionMethod: z.array(z.unknown()).max(64).optional(),
 })
 
-interface WantedMethod {
+interface MethodQuery {
   /** The DID of the issuer. */
   readonly issuer: string
   /** The DID URL of the key. */
@@ -34,14 +34,14 @@ interface WantedMethod {
  * Finds the Ed25519 key of a Multikey verification method that its DID document lists under `assertionMethod` (DID Core §5.3.2), by
  * reference or inline. @throws EvidenceFault `issuer-controller-mismatch` if the document or the method belongs to another issuer
  */
-export function findAssertionKey(document: unknown, { issuer, id, now }: WantedMethod): KeyObject | undefined {
+export function findAssertionKey(document: unknown, { issuer, id, now }: MethodQuery): KeyObject | undefined {
   const { verificationMethod = [], assertionMethod = [] } = readDidDocument(document, issuer)
   const isWanted = (reference: unknown) => reference === id || reference === id.slice(issuer.length)
-  const embedded = assertionMethod.filter(entry => isWanted(idOf(entry)))
+  const embeddedMethods = assertionMethod.filter(entry => isWanted(idOf(entry)))
   const referencedMethods = assertionMethod.some(isWanted)
     ? verificationMethod.filter(entry => isWanted(idOf(entry)))
     : []
-  const [method, ...otherMethods] = [...embedded, ...referencedMethods]
+  const [method, ...otherMethods] = [...embeddedMethods, ...referencedMethods]
   if (method === undefined || otherMethods.length > 0) return undefined
   return readMethod(method, issuer, now)
 }
@@ -104,20 +104,24 @@ export function writeDidDocument(did: string, keys: readonly DidKey[]) {
 }
 
 /** The multicodec prefix of an Ed25519 public key, 0xed as a varint (Controlled Identifiers §2.2.2). */
-const header = Buffer.from([0xed, 0x01])
-const keyLength = 32
+const multicodecPrefix = Buffer.from([0xed, 0x01])
+const keyBytes = 32
 
 /** Formats an Ed25519 public key as `publicKeyMultibase`. */
 export function formatEd25519Multikey(publicKey: KeyObject): string {
   const { x = '' } = publicKey.export({ format: 'jwk' })
-  return `z${encodeBase58(Buffer.concat([header, Buffer.from(x, 'base64url')]))}`
+  return `z${encodeBase58(Buffer.concat([multicodecPrefix, Buffer.from(x, 'base64url')]))}`
 }
 
 /** Parses an Ed25519 public key; undefined for anything else. */
 export function parseEd25519Multikey(text: string): KeyObject | undefined {
   const bytes = text.startsWith('z') ? decodeBase58(text.slice(1)) : undefined
-  if (bytes?.length !== header.length + keyLength || !header.equals(bytes.subarray(0, header.length))) return undefined
-  const x = Buffer.from(bytes.subarray(header.length)).toString('base64url')
+  if (
+    bytes?.length !== multicodecPrefix.length + keyBytes ||
+    !multicodecPrefix.equals(bytes.subarray(0, multicodecPrefix.length))
+  )
+    return undefined
+  const x = Buffer.from(bytes.subarray(multicodecPrefix.length)).toString('base64url')
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
 }
 

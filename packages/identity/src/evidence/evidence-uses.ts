@@ -4,7 +4,7 @@ import { isJsonObject } from '@postern/message'
 import type { EvidenceClaim, EvidenceCode, OnceStore, RejectedEvidence } from '@postern/pipeline'
 import { createOneByOne } from '@postern/pipeline'
 import { carrierLimits, EvidenceFault, lifetime } from '../format/members.ts'
-import type { ReadEvidence } from './trust.ts'
+import type { UnverifiedEvidence } from './trust.ts'
 
 type EvidenceUse = Pick<EvidenceClaim, 'sender' | 'messageId'>
 
@@ -12,13 +12,16 @@ type EvidenceUse = Pick<EvidenceClaim, 'sender' | 'messageId'>
  * Marks evidence as used. This is the last check, so that only valid evidence is used up. Returns false if another message used it before. A sender
  * who repeats a message gets the first answer, so the repetition must count as the same use.
  */
-export type UseEvidence = (evidence: ReadEvidence, use: EvidenceUse) => Promise<boolean>
+export type UseEvidence = (evidence: UnverifiedEvidence, use: EvidenceUse) => Promise<boolean>
 
 /** Stores the uses in the store, for all processes and across restarts, until each piece of evidence expires. */
 export function createEvidenceUses(store: OnceStore): UseEvidence {
-  async function consume({ replayKey, window }: ReadEvidence, { sender, messageId }: EvidenceUse): Promise<boolean> {
+  async function consume(
+    { replayKey, window }: UnverifiedEvidence,
+    { sender, messageId }: EvidenceUse,
+  ): Promise<boolean> {
     const key = `identity ${replayKey}`
-    const expiresAt = window.expiresAt + lifetime.skew
+    const expiresAt = window.expiresAt + lifetime.skewMs
     const repetitionKey = sender === undefined ? undefined : `${key} ${JSON.stringify([sender, messageId])}`
     if (await store.consumeOnce(key, expiresAt)) {
       if (repetitionKey !== undefined) await store.consumeOnce(repetitionKey, expiresAt)
@@ -58,7 +61,7 @@ export function readCarrier(carrier: unknown): readonly CarriedEntry[] {
 type Kind = RejectedEvidence['kind']
 
 /** Describes valid evidence to the operator. */
-export function describeAccepted(kind: Kind, { assertion, keyId, algorithm }: ReadEvidence): Proof {
+export function describeAccepted(kind: Kind, { assertion, keyId, algorithm }: UnverifiedEvidence): Proof {
   const { issuer, subject, method, assurance } = assertion
   return { kind, verdict: 'pass', issuer, subject, method, assurance, key_id: keyId, algorithm }
 }
@@ -69,10 +72,10 @@ function verdictOf(code: EvidenceCode): Proof['verdict'] {
 }
 
 /** Describes invalid evidence to the operator. Its content is only a claim, and signatures and other values are left out. */
-export function describeLeftOut(
+export function describeRejected(
   kind: Kind,
   { code, message: reason }: EvidenceFault,
-  unverified?: ReadEvidence,
+  unverified?: UnverifiedEvidence,
 ): Proof {
   const { issuer, subject, method } = unverified?.assertion ?? {}
   return {

@@ -17,15 +17,15 @@ interface Assertion {
 }
 
 /** The assurance of delegation, which is separate, so that an operator has to grant it by name (MN-8.4). */
-const delegated = 'delegated'
+const delegatedAssurance = 'delegated'
 
-interface Step {
+interface TrustCheck {
   readonly code: EvidenceCode
   readonly problem: string
   admits(entry: TrustedIssuer, assertion: Assertion): boolean
 }
 
-const steps: readonly Step[] = [
+const trustChecks: readonly TrustCheck[] = [
   {
     code: 'untrusted-issuer',
     problem: 'its issuer is not trusted',
@@ -44,14 +44,15 @@ const steps: readonly Step[] = [
   {
     code: 'untrusted-subject',
     problem: 'its issuer is not trusted to speak of this subject',
-    admits: ({ subject_prefixes }, { subject }) => isUnderOne(subject, subject_prefixes),
+    admits: ({ subject_prefixes }, { subject }) => hasAllowedPrefix(subject, subject_prefixes),
   },
   {
     code: 'untrusted-delegation',
     problem: 'its issuer is not trusted to say for whom somebody acts',
     admits: ({ subject_prefixes }, { assurance, principals }) =>
       principals.length === 0 ||
-      (assurance === delegated && principals.every(principal => isUnderOne(principal, subject_prefixes))),
+      (assurance === delegatedAssurance &&
+        principals.every(principal => hasAllowedPrefix(principal, subject_prefixes))),
   },
 ]
 
@@ -61,18 +62,18 @@ const steps: readonly Step[] = [
  */
 export function checkTrust(assertion: Assertion, policy: readonly TrustedIssuer[]): void {
   let entries = policy
-  for (const { code, problem, admits } of steps) {
+  for (const { code, problem, admits } of trustChecks) {
     entries = entries.filter(entry => admits(entry, assertion))
     if (entries.length === 0) throw new EvidenceFault(code, problem)
   }
 }
 
-function isUnderOne(subject: string, prefixes: readonly string[]): boolean {
+function hasAllowedPrefix(subject: string, prefixes: readonly string[]): boolean {
   return prefixes.some(prefix => hasSubjectPrefix(subject, prefix))
 }
 
 /** Well-formed evidence that is not proven yet, in the same form for both versions. */
-export interface ReadEvidence {
+export interface UnverifiedEvidence {
   readonly assertion: Assertion
   /** The addressed agents that the evidence is for. */
   readonly audiences: readonly string[]
@@ -82,7 +83,7 @@ export interface ReadEvidence {
   readonly keyId: string
   readonly algorithm: string
   /** The URL at which the issuer publishes its keys. */
-  readonly keysAt: string
+  readonly keysUrl: string
   /** Finds the named key in that document; undefined if it is absent. @throws EvidenceFault */
   findKey(document: unknown, now: number): KeyObject | undefined
   isSignedWith(key: KeyObject): boolean
@@ -97,7 +98,7 @@ export interface EvidenceForm {
   readonly kind: RejectedEvidence['kind']
   readonly carrier: 'identity_evidence' | 'verifiable_credentials'
   /** Reads one entry of a carrier. `audience` is the addressed agent. @throws EvidenceFault */
-  read(entry: Readonly<Record<string, unknown>>, context: { readonly audience: string }): ReadEvidence
+  read(entry: Readonly<Record<string, unknown>>, context: { readonly audience: string }): UnverifiedEvidence
 }
 
 /** The period in which evidence is valid, in ms. */
@@ -113,8 +114,7 @@ interface ValidityWindow {
 /** Checks that the evidence is valid now, and for ten minutes at most. Clocks may differ by a minute. @throws EvidenceFault */
 export function checkWindow({ issuedAt, notBefore, expiresAt, endsAt }: ValidityWindow, now: number): void {
   if (expiresAt <= issuedAt) throw new EvidenceFault('malformed', 'it ends before it begins')
-  if (expiresAt - issuedAt > lifetime.longest)
-    throw new EvidenceFault('ttl-exceeded', 'it lives longer than 10 minutes')
-  if (Math.max(issuedAt, notBefore) > now + lifetime.skew) throw new EvidenceFault('not-yet-valid', 'it is of later')
-  if (Math.min(expiresAt, endsAt) + lifetime.skew <= now) throw new EvidenceFault('expired', 'it has expired')
+  if (expiresAt - issuedAt > lifetime.maxMs) throw new EvidenceFault('ttl-exceeded', 'it lives longer than 10 minutes')
+  if (Math.max(issuedAt, notBefore) > now + lifetime.skewMs) throw new EvidenceFault('not-yet-valid', 'it is of later')
+  if (Math.min(expiresAt, endsAt) + lifetime.skewMs <= now) throw new EvidenceFault('expired', 'it has expired')
 }

@@ -5,7 +5,7 @@ import type { System } from '@postern/message'
 import type { EvidenceClaim } from '@postern/pipeline'
 import type { IdentityConfig } from '../config.ts'
 import { documentRequest, EvidenceFault } from '../format/members.ts'
-import type { ReadEvidence } from './trust.ts'
+import type { UnverifiedEvidence } from './trust.ts'
 import { checkTrust, checkWindow } from './trust.ts'
 
 export interface EvidenceDeps {
@@ -19,14 +19,14 @@ export interface EvidenceDeps {
  * messages, cause no fetch. @throws EvidenceFault
  */
 export async function checkEvidence(
-  evidence: ReadEvidence,
+  evidence: UnverifiedEvidence,
   claim: Pick<EvidenceClaim, 'audience' | 'messageId'>,
   { config, documents, system }: EvidenceDeps,
 ): Promise<void> {
   checkTrust(evidence.assertion, config.trusted_issuers)
   checkBinding(evidence, claim)
   checkWindow(evidence.window, system.now())
-  const key = await documents.find(evidence.keysAt, document => evidence.findKey(document, system.now()))
+  const key = await documents.find(evidence.keysUrl, document => evidence.findKey(document, system.now()))
   if (!key) throw new EvidenceFault('invalid-signature', 'its issuer has no such key to assert with')
   if (!evidence.isSignedWith(key)) throw new EvidenceFault('invalid-signature', 'its signature does not fit it')
   // The fetch of the keys may have taken long, so the time is checked again.
@@ -34,7 +34,7 @@ export async function checkEvidence(
 }
 
 function checkBinding(
-  { audiences, messageId }: ReadEvidence,
+  { audiences, messageId }: UnverifiedEvidence,
   claim: Pick<EvidenceClaim, 'audience' | 'messageId'>,
 ): void {
   if (!audiences.includes(claim.audience)) throw new EvidenceFault('wrong-domain', 'it is for another agent')
@@ -44,11 +44,11 @@ function checkBinding(
 
 /** The times of the cache, ms. A key that is removed from its document becomes invalid after `maxAge` at the latest. */
 const documentTimes = {
-  maxAge: 5 * 60_000,
+  maxAgeMs: 5 * 60_000,
   /** The shortest time between two fetches that unknown keys cause. */
-  cooldown: 30_000,
+  cooldownMs: 30_000,
   /** The time without requests after a failure. */
-  pause: 5_000,
+  pauseMs: 5_000,
 } as const
 
 export type DocumentSystem = Pick<System, 'fetch' | 'configured' | 'now' | 'log'>
@@ -70,13 +70,16 @@ export function createDocumentCache({ fetch, now, log }: DocumentSystem): Docume
   const pending = new Map<string, Promise<CachedDocument>>()
 
   async function load(url: string): Promise<CachedDocument> {
-    if (now() - (failedAt.get(url) ?? Number.NEGATIVE_INFINITY) < documentTimes.pause) throw unavailable()
+    if (now() - (failedAt.get(url) ?? Number.NEGATIVE_INFINITY) < documentTimes.pauseMs) throw unavailable()
     try {
       const { status, body } = await fetch(url, documentRequest)
       if (status !== 200) throw new Error(`the host of the document answered ${status}`)
-      const loaded = { document: parseBoundedJson(body, { maxDepth: 16, what: 'key document' }), fetchedAt: now() }
-      cache.set(url, loaded)
-      return loaded
+      const loadedDocument = {
+        document: parseBoundedJson(body, { maxDepth: 16, label: 'key document' }),
+        fetchedAt: now(),
+      }
+      cache.set(url, loadedDocument)
+      return loadedDocument
     } catch (error) {
       failedAt.set(url, now())
       log.warn({ url, err: error }, 'keys of an issuer of identities could not be read')
@@ -96,9 +99,9 @@ export function createDocumentCache({ fetch, now, log }: DocumentSystem): Docume
     async find(url, select) {
       const cachedDocument = cache.get(url)
       const current =
-        cachedDocument && ageOf(cachedDocument) < documentTimes.maxAge ? cachedDocument : await refresh(url)
+        cachedDocument && ageOf(cachedDocument) < documentTimes.maxAgeMs ? cachedDocument : await refresh(url)
       const selection = select(current.document)
-      if (selection !== undefined || ageOf(current) < documentTimes.cooldown) return selection
+      if (selection !== undefined || ageOf(current) < documentTimes.cooldownMs) return selection
       return select((await refresh(url)).document)
     },
   }

@@ -52,7 +52,7 @@ export class EvidenceFault extends Error {
 export const carrierLimits = { carrierBytes: 64 * 1024, entryBytes: 32 * 1024, entries: 4 } as const
 
 /** The longest and the usual lifetime of evidence, and the tolerated difference between clocks, ms. */
-export const lifetime = { longest: 10 * 60_000, usual: 5 * 60_000, skew: 60_000 } as const
+export const lifetime = { maxMs: 10 * 60_000, defaultMs: 5 * 60_000, skewMs: 60_000 } as const
 
 /** The limits of a request for one key document, whose host the operator trusts. */
 export const documentRequest = {

@@ -11,27 +11,27 @@ const createTimeout = () => AbortSignal.timeout(10_000)
 test('a channel may use half of the memory for large bodies, and the other channels the rest', () => {
   const bodies = open()
   bodies
-    .of('email')
+    .forChannel('email')
     .hold('a')
     .add(220 * kib)
   bodies
-    .of('email')
+    .forChannel('email')
     .hold('b')
     .add(220 * kib)
   expect(() =>
     bodies
-      .of('email')
+      .forChannel('email')
       .hold('c')
       .add(70 * kib),
   ).toThrow(new Unavailable(refusal, { retryAfter: 30 }))
   bodies
-    .of('a2a')
+    .forChannel('a2a')
     .hold('c')
     .add(220 * kib)
 })
 
 test('one address may use half of the memory of a channel', () => {
-  const email = open().of('email')
+  const email = open().forChannel('email')
   email.hold('a').add(200 * kib)
   expect(() => email.hold('a').add(70 * kib)).toThrow(new Rejection('rate_limited', refusal, { retryAfter: 5 }))
   email.hold('b').add(200 * kib)
@@ -42,26 +42,26 @@ test('small bodies have memory that large bodies cannot use', () => {
   for (const channel of ['email', 'a2a'])
     for (const owner of ['a', 'b'])
       bodies
-        .of(channel)
+        .forChannel(channel)
         .hold(owner)
         .add(224 * kib)
   expect(() =>
     bodies
-      .of('web')
+      .forChannel('web')
       .hold('c')
       .add(70 * kib),
   ).toThrow(refusal)
   expect(bodies.isFull()).toBe(false)
   bodies
-    .of('email')
+    .forChannel('email')
     .hold('a')
     .add(20 * kib)
   bodies
-    .of('web')
+    .forChannel('web')
     .hold('c')
     .add(20 * kib)
   // A body that grows is small no more.
-  const growing = bodies.of('web').hold('d')
+  const growing = bodies.forChannel('web').hold('d')
   growing.add(30 * kib)
   expect(() => growing.add(60 * kib)).toThrow(refusal)
   growing.release()
@@ -72,19 +72,21 @@ test('the budget is full when not even a small body fits', () => {
   for (const channel of ['email', 'a2a'])
     for (const owner of ['a', 'b'])
       bodies
-        .of(channel)
+        .forChannel(channel)
         .hold(owner)
         .add(224 * kib)
-  const smallHolds = ['web', 'activitypub'].flatMap(channel => ['a', 'b'].map(owner => bodies.of(channel).hold(owner)))
+  const smallHolds = ['web', 'activitypub'].flatMap(channel =>
+    ['a', 'b'].map(owner => bodies.forChannel(channel).hold(owner)),
+  )
   for (const hold of smallHolds) hold.add(32 * kib)
   expect(bodies.isFull()).toBe(true)
-  expect(() => bodies.of('web').hold('c').add(kib)).toThrow(refusal)
+  expect(() => bodies.forChannel('web').hold('c').add(kib)).toThrow(refusal)
   for (const hold of smallHolds) hold.release()
   expect(bodies.isFull()).toBe(false)
 })
 
 test('bodies that grow in parallel never wait for each other forever', async () => {
-  const email = open().of('email')
+  const email = open().forChannel('email')
   const [first, second] = [email.hold('a'), email.hold('a')]
   first.add(100 * kib)
   second.add(100 * kib)
@@ -95,7 +97,7 @@ test('bodies that grow in parallel never wait for each other forever', async () 
 })
 
 test('the budget refuses a body after the abort of its wait, and reserves nothing for it', async () => {
-  const email = open().of('email')
+  const email = open().forChannel('email')
   const first = email.hold('a')
   first.add(200 * kib)
   const time = new AbortController()

@@ -7,7 +7,7 @@ import { createByteShare, createOwnerShares } from './byte-share.ts'
 /** The budgets of all channels, which are parts of one budget. */
 export interface SharedBodyBudget {
   /** Returns the budget of a channel. */
-  of(channel: string): BodyBudget
+  forChannel(channel: string): BodyBudget
   /** Returns true if not even a small body would fit. */
   isFull(): boolean
 }
@@ -35,7 +35,7 @@ export function createBodyBudget({ total, refusal }: BodyBudgetOptions): SharedB
     for (const retry of [...retries]) retry()
   }
   return {
-    of: channel => ({
+    forChannel: channel => ({
       hold: owner =>
         openHold({ small: smallPool.open(channel, owner), large: largePool.open(channel, owner) }, retries, wake),
     }),

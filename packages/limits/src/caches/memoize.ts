@@ -34,15 +34,15 @@ export function memoize<Value>({ sizeOf, maxChars: cacheChars = maxChars }: Memo
     results.delete(key)
   }
 
-  function createResult(make: () => Value): CachedResult<Value> {
-    const value = make()
+  function createResult(compute: () => Value): CachedResult<Value> {
+    const value = compute()
     return { value, size: Math.max(minResultSize, sizeOf(value)) }
   }
 
-  return (text: string, make: () => Value): Value => {
-    if (text.length < minLength) return make()
+  return (text: string, compute: () => Value): Value => {
+    if (text.length < minLength) return compute()
     const key = hash('sha256', text)
-    const result = results.get(key) ?? createResult(make)
+    const result = results.get(key) ?? createResult(compute)
     forget(key)
     results.set(key, result)
     cachedChars += result.size

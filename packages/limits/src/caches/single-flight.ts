@@ -4,8 +4,8 @@
 export function createSingleFlight<Result>() {
   const running = new Map<string, Promise<Result>>()
   return (key: string, work: () => Promise<Result>): Promise<Result> => {
-    const inProgress = running.get(key)
-    if (inProgress) return inProgress
+    const existingFlight = running.get(key)
+    if (existingFlight) return existingFlight
     const flight = work().finally(() => running.delete(key))
     running.set(key, flight)
     return flight

@@ -65,14 +65,14 @@ function readBlock(reader: BlockReader, block: Block): readonly Declaration[] {
   const declarations: Declaration[] = []
   for (let position = block.from; position < block.to && rules.length < maxRules; ) {
     const token = css.tokens[position]
-    const isSkipped = !token || isSpace(token) || isPassed(token.type, block)
+    const isSkipped = !token || isSpace(token) || isSkippable(token.type, block)
     position = isSkipped ? position + 1 : readItem(reader, position, block, declarations)
   }
   return declarations
 }
 
 /** Returns true for a token that is skipped: an empty declaration, or a mark of an HTML comment around the content of a sheet. */
-function isPassed(type: number, block: Block): boolean {
+function isSkippable(type: number, block: Block): boolean {
   return isSheet(block) ? type === types.CDO || type === types.CDC : type === types.Semicolon
 }
 
@@ -81,10 +81,10 @@ function isSheet({ depth }: Block): boolean {
 }
 
 /** Reads an at-rule, a declaration or a rule, and returns the index after it. */
-function readItem(reader: BlockReader, at: number, block: Block, declarations: Declaration[]): number {
-  if (reader.css.tokens[at]?.type === types.AtKeyword) return readAtRule(reader, at, block)
-  const parsed = block.selectors === undefined ? undefined : readDeclaration(reader.css, at, block.to)
-  if (!parsed) return readRule(reader, at, block)
+function readItem(reader: BlockReader, position: number, block: Block, declarations: Declaration[]): number {
+  if (reader.css.tokens[position]?.type === types.AtKeyword) return readAtRule(reader, position, block)
+  const parsed = block.selectors === undefined ? undefined : readDeclaration(reader.css, position, block.to)
+  if (!parsed) return readRule(reader, position, block)
   if (declarations.length < maxDeclarations && reader.keeps(parsed.declaration)) declarations.push(parsed.declaration)
   return parsed.next
 }
@@ -124,8 +124,8 @@ function skipBlank({ tokens }: CssTokens, from: number, to: number): number {
   return position
 }
 
-function nextOf({ tokens }: CssTokens, at: number, to: number): number {
-  return Math.min(tokens[at]?.next ?? to, to)
+function nextOf({ tokens }: CssTokens, position: number, to: number): number {
+  return Math.min(tokens[position]?.next ?? to, to)
 }
 
 /** Finds the braces of a rule, and the index after it. If `isOpen` is true, a semicolon ends a construct without braces. */
@@ -160,19 +160,19 @@ function readRule(reader: BlockReader, from: number, block: Block): number {
 function writeSelectors(
   { text, tokens }: CssTokens,
   { from, to }: Pick<Block, 'from' | 'to'>,
-  parentMedia: string | undefined,
+  parentSelectors: string | undefined,
 ): string {
-  let condition = ''
-  let isRelative = parentMedia !== undefined
+  let selectorText = ''
+  let isRelative = parentSelectors !== undefined
   for (const { type, start, end } of tokens.slice(from, to)) {
-    const isOuter = type === types.Delim && text[start] === '&'
-    if (isOuter) isRelative = false
-    if (isOuter) condition += parentMedia === undefined ? ':root' : `:is(${parentMedia})`
-    else if (type !== types.Comment) condition += text.slice(start, end)
-    if (condition.length > maxPrelude) return ''
+    const isNestingSelector = type === types.Delim && text[start] === '&'
+    if (isNestingSelector) isRelative = false
+    if (isNestingSelector) selectorText += parentSelectors === undefined ? ':root' : `:is(${parentSelectors})`
+    else if (type !== types.Comment) selectorText += text.slice(start, end)
+    if (selectorText.length > maxPrelude) return ''
   }
-  const plain = condition.trim()
-  return isRelative && plain ? `:is(${parentMedia}) ${plain}` : plain
+  const plain = selectorText.trim()
+  return isRelative && plain ? `:is(${parentSelectors}) ${plain}` : plain
 }
 
 /** Reads an at-rule and returns the index after it. The content counts if the at-rule is a group that applies. */

@@ -99,15 +99,15 @@ export function matchSelector({ steps }: CompiledSelector, element: StyledElemen
 function matchFrom(steps: readonly Step[], at: number, element: StyledElement, budget: MatchBudget): Match {
   budget.steps -= 1
   if (budget.steps <= 0) return 'maybe'
-  const here = matchAll(steps[at]?.tests ?? [], element)
+  const ownMatch = matchAll(steps[at]?.tests ?? [], element)
   const combinator = steps[at]?.combinator
-  if (here === 'no' || !combinator) return here
+  if (ownMatch === 'no' || !combinator) return ownMatch
   let best: Match = 'no'
   for (const related of listRelated(element, combinator)) {
-    best = better(best, matchFrom(steps, at + 1, related, budget))
+    best = betterMatch(best, matchFrom(steps, at + 1, related, budget))
     if (best === 'yes' || budget.steps <= 0) break
   }
-  return worse(here, best)
+  return worseMatch(ownMatch, best)
 }
 
 function* listRelated(element: StyledElement, combinator: Combinator): Generator<StyledElement> {
@@ -121,14 +121,14 @@ function* listRelated(element: StyledElement, combinator: Combinator): Generator
 }
 
 const ranks: Readonly<Record<Match, number>> = { no: 0, maybe: 1, yes: 2 }
-const better = (a: Match, b: Match): Match => (ranks[a] >= ranks[b] ? a : b)
-const worse = (a: Match, b: Match): Match => (ranks[a] <= ranks[b] ? a : b)
-const opposite: Readonly<Record<Match, Match>> = { no: 'yes', maybe: 'maybe', yes: 'no' }
+const betterMatch = (a: Match, b: Match): Match => (ranks[a] >= ranks[b] ? a : b)
+const worseMatch = (a: Match, b: Match): Match => (ranks[a] <= ranks[b] ? a : b)
+const oppositeMatches: Readonly<Record<Match, Match>> = { no: 'yes', maybe: 'maybe', yes: 'no' }
 
 function matchAll(tests: readonly Selector[], element: StyledElement): Match {
   let result: Match = 'yes'
   for (const test of tests) {
-    result = worse(result, matchTest(test, element))
+    result = worseMatch(result, matchTest(test, element))
     if (result === 'no') return 'no'
   }
   return result
@@ -191,8 +191,8 @@ function matchPseudo({ name, data }: Extract<Selector, { type: 'pseudo' }>, elem
 function matchList(name: string, list: readonly (readonly Selector[])[], element: StyledElement): Match {
   const isSimple = list.every(tokens => tokens.every(({ type }) => !combinators.has(type)))
   if (!isSimple || !['not', 'is', 'where', 'matches', 'any'].includes(name)) return 'maybe'
-  const match = list.reduce<Match>((best, tokens) => better(best, matchAll(tokens, element)), 'no')
-  return name === 'not' ? opposite[match] : match
+  const match = list.reduce<Match>((best, tokens) => betterMatch(best, matchAll(tokens, element)), 'no')
+  return name === 'not' ? oppositeMatches[match] : match
 }
 
 /** Matches an index against `odd`, `even`, `3`, `2n+1`, `-n+3` (CSS Syntax 3 §6). */

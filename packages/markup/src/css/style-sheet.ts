@@ -94,10 +94,10 @@ function pickWinners(sources: readonly ReturnType<typeof weighRule>[]): Styles {
   for (const { declarations, weight } of sources) {
     for (const { name, value, isImportant } of declarations) {
       const total = weight + (isImportant ? importantWeight : 0)
-      for (const [property, part] of expandShorthand(name, value)) {
+      for (const [property, longhandValue] of expandShorthand(name, value)) {
         if (total < (weights.get(property) ?? Number.NEGATIVE_INFINITY)) continue
         weights.set(property, total)
-        winners.set(property, part)
+        winners.set(property, longhandValue)
       }
     }
   }

@@ -25,35 +25,35 @@ const closers: ReadonlyMap<number, number> = new Map([
 /** Splits text into tokens. An unclosed bracket spans the remaining text, and an unmatched closing bracket is an ordinary token. */
 export function listTokens(text: string): CssTokens {
   const tokens: CssToken[] = []
-  const open: CssToken[] = []
+  const openBrackets: CssToken[] = []
   tokenize(text, (type, start, end) => {
     const token = { type, start, end, next: tokens.length + 1 }
     tokens.push(token)
-    const opener = open.at(-1)
-    if (closers.has(type)) open.push(token)
+    const opener = openBrackets.at(-1)
+    if (closers.has(type)) openBrackets.push(token)
     else if (opener && closers.get(opener.type) === type) {
       opener.next = tokens.length
-      open.pop()
+      openBrackets.pop()
     }
   })
-  for (const token of open) token.next = tokens.length + 1
+  for (const token of openBrackets) token.next = tokens.length + 1
   return { text, tokens }
 }
 
-const blank: ReadonlySet<number | undefined> = new Set([types.WhiteSpace, types.Comment])
+const blankTypes: ReadonlySet<number | undefined> = new Set([types.WhiteSpace, types.Comment])
 
 export function isSpace({ type }: CssToken): boolean {
-  return blank.has(type)
+  return blankTypes.has(type)
 }
 
-const verbatim: ReadonlySet<number | undefined> = new Set([types.String, types.BadString])
+const verbatimTypes: ReadonlySet<number | undefined> = new Set([types.String, types.BadString])
 
 /** Writes tokens in lower case, without comments and with decoded escapes: `\64 isplay` becomes `display`. */
 export function writePlain({ text, tokens }: CssTokens, from: number, to: number): string {
   const words = tokens.slice(from, to).map(({ type, start, end }) => {
     if (type === types.Comment) return ' '
     const word = text.slice(start, end)
-    return word.includes('\\') && !verbatim.has(type) ? ident.decode(word) : word
+    return word.includes('\\') && !verbatimTypes.has(type) ? ident.decode(word) : word
   })
   return words.join('').trim().toLowerCase()
 }

@@ -89,7 +89,7 @@ function readName(html: string, start: number, end: number): string {
 }
 
 /** The maximum number of elements that continue after one end tag, and the depth to which a formatting element is searched. */
-const maxCarried = 16
+const maxReopened = 16
 /** The depth to which the previous item of a list is searched, because only few elements are between two items. */
 const maxItemSearch = 16
 
@@ -124,7 +124,7 @@ function leave<Context>(state: Nesting<Context>, name: string): boolean {
   if (!isOpen) return false
   if (formattingElements.has(name)) return endFormatting(state, name)
   const isTable = scopeElements.has(name) || tableElements.has(name)
-  carry(
+  reopenElements(
     state,
     popThrough(state, name).filter(entry => !isTable && formattingElements.has(entry.name)),
   )
@@ -133,13 +133,13 @@ function leave<Context>(state: Nesting<Context>, name: string): boolean {
 
 /** Ends only this element. The elements that were opened in it continue. */
 function endFormatting<Context>(state: Nesting<Context>, name: string): boolean {
-  if (!state.entries.slice(-maxCarried).some(entry => entry.name === name)) return false
-  carry(state, popThrough(state, name))
+  if (!state.entries.slice(-maxReopened).some(entry => entry.name === name)) return false
+  reopenElements(state, popThrough(state, name))
   return true
 }
 
-function carry<Context>(state: Nesting<Context>, inner: readonly OpenElement<Context>[]): void {
-  for (const { name, read } of inner.slice(0, maxCarried).reverse()) enter(state, name, read)
+function reopenElements<Context>(state: Nesting<Context>, inner: readonly OpenElement<Context>[]): void {
+  for (const { name, read } of inner.slice(0, maxReopened).reverse()) enter(state, name, read)
 }
 
 function endItem<Context>(state: Nesting<Context>, names: readonly string[], stops: readonly string[]): void {
@@ -183,7 +183,7 @@ function contextOf<Context>({ entries, root }: Nesting<Context>): Context {
 
 function push<Context>(state: Nesting<Context>, entry: OpenElement<Context>): void {
   state.entries.push(entry)
-  for (const counts of [state.total, state.cells.at(-1), state.tables.at(-1)]) change(counts, entry.name, 1)
+  for (const counts of [state.total, state.cells.at(-1), state.tables.at(-1)]) changeCount(counts, entry.name, 1)
   if (scopeElements.has(entry.name)) state.cells.push(new Map())
   if (entry.name === 'table') state.tables.push(new Map())
 }
@@ -193,7 +193,7 @@ function pop<Context>(state: Nesting<Context>): OpenElement<Context> | undefined
   if (!entry) return undefined
   if (scopeElements.has(entry.name)) state.cells.pop()
   if (entry.name === 'table') state.tables.pop()
-  for (const counts of [state.total, state.cells.at(-1), state.tables.at(-1)]) change(counts, entry.name, -1)
+  for (const counts of [state.total, state.cells.at(-1), state.tables.at(-1)]) changeCount(counts, entry.name, -1)
   return entry
 }
 
@@ -204,7 +204,7 @@ function popThrough<Context>(state: Nesting<Context>, name: string): OpenElement
   return inner
 }
 
-function change(counts: Counts | undefined, name: string, amount: number): void {
+function changeCount(counts: Counts | undefined, name: string, amount: number): void {
   counts?.set(name, (counts.get(name) ?? 0) + amount)
 }
 

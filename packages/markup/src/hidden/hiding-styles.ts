@@ -90,10 +90,10 @@ export function readShift(styles: Styles, outer: Visual, base: LengthBase) {
   const px = (name: string) => toPixels(styles.get(name) ?? '', base)
   const moved = isMoved(styles)
   const translation = readTranslation(styles, base)
-  const across = moved ? (px('left') ?? -(px('right') ?? 0)) : 0
-  const down = moved ? (px('top') ?? -(px('bottom') ?? 0)) : 0
-  const x = outer.shift.x + across + (px('margin-left') ?? 0) + (px('padding-left') ?? 0) + translation.x
-  const y = outer.shift.y + down + (px('margin-top') ?? 0) + translation.y
+  const offsetX = moved ? (px('left') ?? -(px('right') ?? 0)) : 0
+  const offsetY = moved ? (px('top') ?? -(px('bottom') ?? 0)) : 0
+  const x = outer.shift.x + offsetX + (px('margin-left') ?? 0) + (px('padding-left') ?? 0) + translation.x
+  const y = outer.shift.y + offsetY + (px('margin-top') ?? 0) + translation.y
   return { shift: { x, y }, indentPx: px('text-indent') ?? outer.indentPx }
 }
 
@@ -112,7 +112,7 @@ export function isOffScreen(styles: Styles, { shift, indentPx, base, isClipped }
   if (x <= leftPx || x >= rightPx || y <= abovePx || y >= belowPx) return true
   if (isClipped && indentPx >= viewport.width * 0.95) return true
   if (styles.has('text-indent') && (x + indentPx <= outsidePx || indentPx >= rightPx)) return true
-  return isOut(styles) && ['left', 'right', 'top', 'bottom'].some(side => isBeyond(styles, side, base))
+  return isOutOfFlow(styles) && ['left', 'right', 'top', 'bottom'].some(side => isBeyond(styles, side, base))
 }
 
 /** Returns true if an element is beyond one side. Only the offset counts, because `left: 50%; margin-left: -300px` centres a box. */
@@ -121,7 +121,7 @@ function isBeyond(styles: Styles, side: string, base: LengthBase): boolean {
   return offset !== undefined && offset <= outsidePx
 }
 
-function isOut(styles: Styles): boolean {
+function isOutOfFlow(styles: Styles): boolean {
   return /^(?:absolute|fixed)$/.test(styles.get('position') ?? '')
 }
 

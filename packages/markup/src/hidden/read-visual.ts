@@ -13,9 +13,9 @@ import { blend, fraction, listColours, parseColour, white } from './visual.ts'
 const growsWithContent: ReadonlySet<string> = new Set(['td', 'th', 'tr', 'tbody', 'thead', 'tfoot', 'table'])
 
 /** Computes the look of an element's text from the look of the outer element and the element's own styles. */
-export function readVisual(outer: Visual, declared: Styles, name: string): Visual {
-  if (declared.size === 0) return outer
-  const { styles, variables } = resolveVariables(declared, outer.variables)
+export function readVisual(outer: Visual, declaredStyles: Styles, name: string): Visual {
+  if (declaredStyles.size === 0) return outer
+  const { styles, variables } = resolveVariables(declaredStyles, outer.variables)
   const fontPx = readFontSize(styles.get('font-size'), outer.fontPx) * readZoom(styles.get('zoom'))
   const base = { fontPx, percentageBasePx: viewport.width }
   const isClipped = outer.isClipped || clipsContent(styles)
@@ -138,7 +138,7 @@ export function mayHide(declaration: Declaration): boolean {
 
 /** Lists the default styles of an element in browsers (HTML §15.3), which any style overrides. */
 export function listOwnStyles(name: string, attributes: HtmlAttributes): readonly Declaration[] {
-  const declared: (readonly [string, string | undefined])[] = [
+  const defaultStyles: (readonly [string, string | undefined])[] = [
     [
       'display',
       attributes.has('hidden') || attributes.has('popover') || isClosedDialog(name, attributes) ? 'none' : undefined,
@@ -151,7 +151,7 @@ export function listOwnStyles(name: string, attributes: HtmlAttributes): readonl
     ['color', name === 'a' && attributes.has('href') ? '#0000ee' : undefined],
     ['white-space', name === 'pre' ? 'pre' : undefined],
   ]
-  return declared.flatMap(([property, value]) =>
+  return defaultStyles.flatMap(([property, value]) =>
     value === undefined ? [] : [{ name: property, value: value.toLowerCase(), isImportant: false }],
   )
 }
@@ -173,13 +173,13 @@ const variablePattern = /var\(\s*(--[\w-]{1,64})\s*(?:,([^()]{0,200}))?\)/g
  * Replaces `var()` by the values of custom properties (CSS Variables 1 §3). The size and the nesting of values are limited. `variables` are the
  * properties that inner elements inherit.
  */
-function resolveVariables(declared: Styles, outer: ReadonlyMap<string, string>) {
-  const ownVariables = [...declared].filter(([name]) => name.startsWith('--'))
+function resolveVariables(declaredStyles: Styles, outer: ReadonlyMap<string, string>) {
+  const ownVariables = [...declaredStyles].filter(([name]) => name.startsWith('--'))
   const variables = ownVariables.length === 0 ? outer : new Map([...outer, ...ownVariables].slice(-maxVariables))
-  const uses = [...declared].filter(([, value]) => value.includes('var('))
-  if (uses.length === 0) return { styles: declared, variables }
+  const uses = [...declaredStyles].filter(([, value]) => value.includes('var('))
+  if (uses.length === 0) return { styles: declaredStyles, variables }
   return {
-    styles: new Map([...declared, ...uses.map(([name, value]) => [name, resolve(value, variables)] as const)]),
+    styles: new Map([...declaredStyles, ...uses.map(([name, value]) => [name, resolve(value, variables)] as const)]),
     variables,
   }
 }

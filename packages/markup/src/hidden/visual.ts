@@ -1,5 +1,5 @@
 // Parses CSS colours and decides whether text with a given look can be seen by a reader.
-import names from 'color-name'
+import colourNames from 'color-name'
 import { splitComponents, splitTopLevel } from '../css/values.ts'
 
 /** A colour with red, green and blue from 0 to 255, and alpha from 0 to 1. */
@@ -18,7 +18,7 @@ export const white: Colour = { red: 255, green: 255, blue: 255, alpha: 1 }
 export function parseColour(value: string): Colour | undefined {
   const text = value.trim().toLowerCase()
   if (text === 'transparent') return { ...black, alpha: 0 }
-  const rgb = Object.hasOwn(names, text) ? names[text] : undefined
+  const rgb = Object.hasOwn(colourNames, text) ? colourNames[text] : undefined
   if (rgb) return { red: rgb[0], green: rgb[1], blue: rgb[2], alpha: 1 }
   return parseHex(text) ?? parseFunction(text) ?? parseModern(text)
 }
@@ -29,8 +29,8 @@ function parseHex(text: string): Colour | undefined {
   if (!digits || digits.length === 5 || digits.length === 7) return undefined
   const size = digits.length < 6 ? 1 : 2
   const at = (index: number) => {
-    const part = digits.slice(index * size, index * size + size)
-    return Number.parseInt(size === 1 ? part + part : part, 16)
+    const hexDigits = digits.slice(index * size, index * size + size)
+    return Number.parseInt(size === 1 ? hexDigits + hexDigits : hexDigits, 16)
   }
   return { red: at(0), green: at(1), blue: at(2), alpha: digits.length % 4 === 0 ? at(3) / 255 : 1 }
 }
@@ -64,8 +64,8 @@ function parseModern(text: string): Colour | undefined {
   const light = fraction(
     name.startsWith('ok') || components[0]?.endsWith('%') ? (components[0] ?? '') : `${components[0]}%`,
   )
-  const part = 255 * (name.startsWith('ok') ? light ** 1.2 : light)
-  return { red: part, green: part, blue: part, alpha: fraction(inner.split('/')[1] ?? '1') }
+  const level = 255 * (name.startsWith('ok') ? light ** 1.2 : light)
+  return { red: level, green: level, blue: level, alpha: fraction(inner.split('/')[1] ?? '1') }
 }
 
 function mixOf(colours: readonly string[]): Colour | undefined {
@@ -78,7 +78,7 @@ export function fraction(text: string): number {
   return Number.isFinite(value) ? Math.min(1, Math.max(0, text.trim().endsWith('%') ? value / 100 : value)) : 1
 }
 
-interface Hued {
+interface HueComponents {
   readonly second: number
   readonly third: number
   readonly isWhiteness: boolean
@@ -86,7 +86,7 @@ interface Hued {
 }
 
 /** Converts a hue to red, green and blue (CSS Color 4 §7.1, §8.1). */
-function fromHue(hue: number, { second, third, isWhiteness, alpha }: Hued): Colour {
+function fromHue(hue: number, { second, third, isWhiteness, alpha }: HueComponents): Colour {
   const pure = (n: number, saturation: number, lightness: number) => {
     const k = (n + (((hue % 360) + 360) % 360) / 30) % 12
     return lightness - saturation * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(k - 3, 9 - k, 1))
@@ -114,7 +114,7 @@ function contrastOf(first: Colour, second: Colour): number {
 }
 
 function luminanceOf({ red, green, blue }: Colour): number {
-  const linear = (part: number) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4)
+  const linear = (channel: number) => (channel <= 10 ? channel / 3294.6 : ((channel / 255 + 0.055) / 1.055) ** 2.4)
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 }
 

@@ -40,7 +40,7 @@ export const stylingAttributes: ReadonlySet<string> = new Set([
 const linkColour = parseColour('#0000ee')
 /** The maximum number of classes of one element. */
 export const maxClasses = 64
-const noOne: ReadonlySet<string> = new Set()
+const noClasses: ReadonlySet<string> = new Set()
 
 /** The look of text outside all elements, without any style. */
 export const plainContext: StyleContext = { visual: plainVisual, element: undefined }
@@ -48,10 +48,10 @@ export const plainContext: StyleContext = { visual: plainVisual, element: undefi
 export const bareLink: StyleContext = { visual: { ...plainVisual, colour: linkColour }, element: undefined }
 
 /** Creates a reader of the look of elements, with the style sheets of their document. */
-export function createStyleReader(html: string, { hidingClasses = noOne }: HidingOptions) {
+export function createStyleReader(html: string, { hidingClasses = noClasses }: HidingOptions) {
   const rules = readSheets(html)
   let cascade: ReturnType<typeof createCascade> | undefined
-  const top: ParentElement = makeElement('', new Map(), noOne, undefined)
+  const top: ParentElement = createElement('', new Map(), noClasses, undefined)
 
   function readStyles(element: ParentElement, outer: Visual): Visual {
     const isStyled = rules.length > 0 || hasStyle(element)
@@ -60,7 +60,7 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: Hidin
     return isGone ? { ...visual, isGone } : visual
   }
 
-  const readStyled = rules.length === 0 ? rememberRepeated(computeStyled) : computeStyled
+  const readStyled = rules.length === 0 ? cacheLastVisual(computeStyled) : computeStyled
 
   function computeStyled(element: ParentElement, outer: Visual): Visual {
     const { name, attributes } = element
@@ -76,7 +76,7 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: Hidin
     const isPlain = attributes.size === 0 && rules.length === 0 && !outer.visual.fold && !specialElements.has(name)
     if (isPlain) return outer
     const parent = outer.element ?? top
-    const element = makeElement(name, attributes, classesOf(attributes), rules.length > 0 ? parent : undefined)
+    const element = createElement(name, attributes, classesOf(attributes), rules.length > 0 ? parent : undefined)
     if (rules.length > 0) parent.lastChild = element
     return {
       visual: readFold(name, attributes, readStyles(element, outer.visual), outer.visual),
@@ -112,7 +112,7 @@ type ReadVisual = (element: ParentElement, outer: Visual) => Visual
  * Caches the last computed look, because mail programs repeat the style of a paragraph at the next one. Without style sheets, the same style looks
  * the same.
  */
-function rememberRepeated(compute: ReadVisual): ReadVisual {
+function cacheLastVisual(compute: ReadVisual): ReadVisual {
   let last:
     | { readonly name: string; readonly style: string; readonly outer: Visual; readonly visual: Visual }
     | undefined
@@ -143,7 +143,7 @@ function readFold(name: string, attributes: HtmlAttributes, visual: Visual, { fo
   return { ...visual, fold, isGone: true }
 }
 
-function makeElement(
+function createElement(
   name: string,
   attributes: HtmlAttributes,
   classes: ReadonlySet<string>,
@@ -156,7 +156,7 @@ function makeElement(
 
 function classesOf(attributes: HtmlAttributes): ReadonlySet<string> {
   const names = attributes.get('class')
-  return names ? new Set(names.split(/\s+/, maxClasses)) : noOne
+  return names ? new Set(names.split(/\s+/, maxClasses)) : noClasses
 }
 
 /** The maximum size of all style sheets together, in characters. The rest is ignored. */
@@ -170,22 +170,22 @@ function readSheets(html: string): readonly StyleRule[] {
   const sheets: string[] = []
   let isStyle = false
   let remaining = maxSheetChars
-  let foreign = 0
+  let foreignDepth = 0
   tokenizeHtml(html, {
     open(name, attributes) {
       isStyle = name === 'style' && matchesMedia(attributes.get('media') ?? '')
-      if (name === 'svg' || name === 'math') foreign += 1
+      if (name === 'svg' || name === 'math') foreignDepth += 1
     },
     close(name) {
       isStyle = false
-      if ((name === 'svg' || name === 'math') && foreign > 0) foreign -= 1
+      if ((name === 'svg' || name === 'math') && foreignDepth > 0) foreignDepth -= 1
     },
     text(text) {
       if (!isStyle || remaining <= 0) return
       sheets.push(text.slice(0, remaining))
       remaining -= text.length
     },
-    isForeign: () => foreign > 0,
+    isForeign: () => foreignDepth > 0,
   })
   return parseStyleSheets(sheets, mayHide)
 }

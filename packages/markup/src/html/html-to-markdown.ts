@@ -4,7 +4,7 @@ import { htmlToText } from './html-to-text.ts'
 import type { WriteMark } from './inline-marks.ts'
 
 /** Puts signs directly next to the words, with blanks outside them (CommonMark §6.2). */
-function around(sign: string): WriteMark {
+function surroundWith(sign: string): WriteMark {
   return text => {
     const trimmedText = text.trim()
     if (trimmedText === '' || trimmedText.includes('\n')) return text
@@ -33,8 +33,8 @@ const codeBlock: WriteMark = text => {
 const syntax: TextSyntax = {
   headings: new Map([1, 2, 3, 4, 5, 6].map(level => [`h${level}`, `${'#'.repeat(level)} `])),
   marks: new Map([
-    ...['strong', 'b'].map(name => [name, around('**')] as const),
-    ...['em', 'i'].map(name => [name, around('*')] as const),
+    ...['strong', 'b'].map(name => [name, surroundWith('**')] as const),
+    ...['em', 'i'].map(name => [name, surroundWith('*')] as const),
     ['code', codeSpan],
     ['pre', codeBlock],
   ]),

@@ -120,8 +120,8 @@ function write(state: WriterState, raw: string, { visual, quotes, list }: TextCo
   const { sheet, links } = state
   const isHidden = hides(visual)
   const isBlank = readVisibleText(raw).text.trim() === ''
-  const isOfLink = links.take(raw, isHidden && !isBlank)
-  if (!isBlank && (isHidden ? !isOfLink : !isBare(visual) && mayBeHiding(visual))) state.hasHidden = true
+  const isInLink = links.addText(raw, isHidden && !isBlank)
+  if (!isBlank && (isHidden ? !isInLink : !isBare(visual) && mayBeHiding(visual))) state.hasHidden = true
   if (isHidden) return
   sheet.next.prefix = '> '.repeat(quotes) + '  '.repeat(Math.max(0, (list?.depth ?? 0) - 1))
   const collapsedText = visual.isVerbatim ? raw : raw.replace(/[ \t\r\n\u00a0]+/g, ' ')
@@ -141,9 +141,14 @@ function isBare(visual: Visual): boolean {
   return visual === plainContext.visual || visual === bareLink.visual
 }
 
-function describe(state: WriterState, name: string, attributes: HtmlAttributes, outer: TextContext): TextContext {
+function describeContext(
+  state: WriterState,
+  name: string,
+  attributes: HtmlAttributes,
+  outer: TextContext,
+): TextContext {
   const { options } = state
-  const isLeftOut = isFormulaTwin(attributes) || options.omit?.(name, attributes) === 'element'
+  const isLeftOut = isKatexBoxes(attributes) || options.omit?.(name, attributes) === 'element'
   const isSilent = outer.isSilent || silentElements.has(name) || isLeftOut
   if (isSilent) return { ...outer, isSilent }
   const isQuote = name === 'blockquote' || options.isQuote?.(name, attributes) === true
@@ -157,7 +162,7 @@ function describe(state: WriterState, name: string, attributes: HtmlAttributes, 
 }
 
 /** Returns true for the visual boxes of a formula, which KaTeX writes twice: as MathML and as boxes. */
-function isFormulaTwin(attributes: HtmlAttributes): boolean {
+function isKatexBoxes(attributes: HtmlAttributes): boolean {
   return attributes.get('class')?.trim() === 'katex-html'
 }
 
@@ -201,8 +206,8 @@ function openVoid(state: WriterState, name: string, attributes: HtmlAttributes):
 function writePicture(state: WriterState, attributes: HtmlAttributes): void {
   const { open, sheet, links } = state
   const text = readAlternative(attributes)
-  if (text === undefined || hides(describe(state, 'img', attributes, open.context()).visual)) return
-  const inLink = links.take(text, false)
+  if (text === undefined || hides(describeContext(state, 'img', attributes, open.context()).visual)) return
+  const inLink = links.addText(text, false)
   const pictureText = state.options.syntax?.picture(text, attributes.get('src'), inLink)
   sheet.append(pictureText ?? (inLink ? text : bracketAlternative(text)))
 }
@@ -218,7 +223,7 @@ function closeMath(state: WriterState, name: string): void {
 function openElement(state: WriterState, name: string, attributes: HtmlAttributes): void {
   const { open, sheet, links, options } = state
   const outer = open.context()
-  open.enter(name, from => describe(state, name, attributes, from))
+  open.enter(name, from => describeContext(state, name, attributes, from))
   const { list, isSilent, quotes, visual } = open.context()
   if (name === 'math' && !outer.isSilent && !hides(visual)) state.math = createMathReader(attributes)
   if (isSilent) return
@@ -253,7 +258,7 @@ interface Bookmark {
 interface SheetState {
   readonly pieces: string[]
   /** The number of line ends before the next text. */
-  pending: number
+  pendingBreaks: number
   /** The mark before the next text. */
   mark: string
   /** The gap before the next text, unless a line begins there. */
@@ -261,7 +266,7 @@ interface SheetState {
   /** The prefix of each line, from the next line end on. */
   prefix: string
   /** The prefix of the current line. */
-  written: string
+  linePrefix: string
   /** The bookmarks that the next text sets. */
   waiting: Bookmark[]
 }
@@ -270,17 +275,17 @@ type TextSheet = ReturnType<typeof createTextSheet>
 
 /** Creates an unfinished text with pending line ends and marks. It is kept in pieces, so that long documents take linear time. */
 function createTextSheet() {
-  const state: SheetState = { pieces: [], pending: 0, mark: '', gap: '', prefix: '', written: '', waiting: [] }
+  const state: SheetState = { pieces: [], pendingBreaks: 0, mark: '', gap: '', prefix: '', linePrefix: '', waiting: [] }
   return {
     /** Adds text. `isVerbatim` preserves its spaces and lines. */
     append: (text: string, isVerbatim = false) => append(state, text, isVerbatim),
     /** Begins the next text after at least this many line ends. */
     breakLines(count: number) {
-      if (state.pieces.length > 0) state.pending = Math.max(state.pending, count)
+      if (state.pieces.length > 0) state.pendingBreaks = Math.max(state.pendingBreaks, count)
     },
     /** Adds a line end. Two leave one line empty, and further ones have no effect. */
     addBreak() {
-      if (state.pieces.length > 0) state.pending = Math.min(state.pending + 1, 2)
+      if (state.pieces.length > 0) state.pendingBreaks = Math.min(state.pendingBreaks + 1, 2)
     },
     next: state as Pick<SheetState, 'mark' | 'gap' | 'prefix'>,
     isEmpty: () => state.pieces.length === 0,
@@ -308,19 +313,19 @@ function endLine(state: SheetState): void {
   const last = state.pieces.pop()
   if (last === undefined) return
   // An empty line between two quoted lines is quoted too.
-  const separator = state.prefix.startsWith(state.written) ? state.written : state.prefix
-  state.pieces.push(last.trimEnd(), `\n${separator.trimEnd()}`.repeat(state.pending - 1), '\n')
+  const separator = state.prefix.startsWith(state.linePrefix) ? state.linePrefix : state.prefix
+  state.pieces.push(last.trimEnd(), `\n${separator.trimEnd()}`.repeat(state.pendingBreaks - 1), '\n')
 }
 
 function beginLine(state: SheetState): void {
-  if (state.pending > 0) endLine(state)
-  state.pending = 0
+  if (state.pendingBreaks > 0) endLine(state)
+  state.pendingBreaks = 0
   if (state.prefix) state.pieces.push(state.prefix)
-  state.written = state.prefix
+  state.linePrefix = state.prefix
 }
 
 function beginText(state: SheetState): void {
-  if (state.pending > 0 || state.pieces.length === 0) beginLine(state)
+  if (state.pendingBreaks > 0 || state.pieces.length === 0) beginLine(state)
   else if (state.gap && !/\s$/.test(state.pieces.at(-1) ?? '')) state.pieces.push(state.gap)
   if (state.mark) state.pieces.push(state.mark)
   state.mark = ''
@@ -330,7 +335,7 @@ function beginText(state: SheetState): void {
 }
 
 function append(state: SheetState, text: string, isVerbatim: boolean): void {
-  const needsNoSpace = state.pending > 0 || /\s/.test(state.pieces.at(-1)?.at(-1) ?? ' ')
+  const needsNoSpace = state.pendingBreaks > 0 || /\s/.test(state.pieces.at(-1)?.at(-1) ?? ' ')
   const visibleText = needsNoSpace && !isVerbatim ? text.trimStart() : text
   if (!visibleText) return
   beginText(state)
@@ -346,7 +351,7 @@ interface Link {
   readonly textStart: Bookmark
   /** The link's text with its hidden parts, because Mastodon hides parts of long addresses. */
   fullText: string
-  hid: boolean
+  hasHiddenText: boolean
 }
 
 /** The marks of a syntax other than plain text. */
@@ -384,7 +389,7 @@ function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
    */
   function close(): boolean {
     if (!link) return false
-    const { isOwn, isFirst, textStart, hid, isHidden } = link
+    const { isOwn, isFirst, textStart, hasHiddenText, isHidden } = link
     const isAddress = isSameAddress(link)
     // Many servers mark mentions with no class, or with a class of their own.
     const isName = link.isName || (isOwn && sheet.since(textStart).trimStart().startsWith('@'))
@@ -393,34 +398,34 @@ function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
       hasDropped = true
     } else if (!isName && !isHidden) writeAddress(link, isAddress)
     link = undefined
-    return hid && !isAddress
+    return hasHiddenText && !isAddress
   }
 
-  function writeAddress({ href, textStart, hid }: Link, isAddress: boolean): void {
+  function writeAddress({ href, textStart, hasHiddenText }: Link, isAddress: boolean): void {
     const linkText = sheet.since(textStart).trim()
     if (options.syntax && linkText) sheet.replaceSince(textStart, options.syntax.link(sheet.since(textStart), href))
     else if (!linkText) sheet.append(href)
     else if (!isAddress) sheet.append(` (${href})`)
-    else if (hid) sheet.replaceSince(textStart, href)
+    else if (hasHiddenText) sheet.replaceSince(textStart, href)
   }
 
   return {
     open(attributes: HtmlAttributes, isHidden: boolean): boolean {
-      const had = close()
+      const hadHiddenText = close()
       const rawHref = attributes.get('href') ?? ''
       const href = rawHref.length > maxUrlChars ? undefined : findAddress(rawHref.trim())
-      if (!href) return had
+      if (!href) return hadHiddenText
       const isName = /(?:^|\s)(?:mention|hashtag)(?:\s|$)/.test((attributes.get('class') ?? '').slice(0, maxUrlChars))
       const isOwn = options.isOwnMention?.(href) === true
       const textStart = sheet.bookmark()
-      link = { href, isName, isOwn, isFirst: sheet.isEmpty(), isHidden, textStart, fullText: '', hid: false }
-      return had
+      link = { href, isName, isOwn, isFirst: sheet.isEmpty(), isHidden, textStart, fullText: '', hasHiddenText: false }
+      return hadHiddenText
     },
     /** Adds text to the open link, whose hidden parts are judged at its end. It returns false outside a link. */
-    take(text: string, isHidden: boolean): boolean {
+    addText(text: string, isHidden: boolean): boolean {
       if (!link) return false
       if (link.fullText.length <= maxUrlChars) link.fullText += text
-      if (isHidden) link.hid = true
+      if (isHidden) link.hasHiddenText = true
       return true
     },
     close,

@@ -11,14 +11,14 @@ interface MarkedSheet<Bookmark> {
 }
 
 /** A function that writes the text of an element. `before` is the character before it. */
-export type WriteMark = (text: string, before: string) => string
+export type WriteMark = (text: string, precedingChar: string) => string
 
 const strike: WriteMark = text => text.split('\n').map(strikeThroughLine).join('\n')
 
 /** The writers for the text of an element (HTML §4.5.5, §4.5.12, §4.5.19, §4.7.2). */
 const writers: ReadonlyMap<string, WriteMark> = new Map([
-  ['sup', (text, before) => (isOrdinal(text, before) ? text : separateMark('^', text, before))],
-  ['sub', (text, before) => separateMark('_', text, before)],
+  ['sup', (text, precedingChar) => (isOrdinal(text, precedingChar) ? text : separateMark('^', text, precedingChar))],
+  ['sub', (text, precedingChar) => separateMark('_', text, precedingChar)],
   ['del', strike],
   ['s', strike],
   ['strike', strike],
@@ -71,14 +71,14 @@ export function createMarkWriter<Bookmark>(
 }
 
 /** Returns true for the ordinal letters of `3rd`, `1er` and `2ème`. */
-function isOrdinal(text: string, before: string): boolean {
-  return /\p{N}/u.test(before) && /^\s*\p{L}+\.?\s*$/u.test(text)
+function isOrdinal(text: string, precedingChar: string): boolean {
+  return /\p{N}/u.test(precedingChar) && /^\s*\p{L}+\.?\s*$/u.test(text)
 }
 
 /** Puts a mark before an index. Text at the beginning of a word is not an index, and a note in brackets needs no mark. */
-function separateMark(mark: string, text: string, before: string): string {
+function separateMark(mark: string, text: string, precedingChar: string): string {
   const trimmedText = text.trim()
-  if (before === '' || /\s/.test(before) || trimmedText.startsWith('[')) return text
+  if (precedingChar === '' || /\s/.test(precedingChar) || trimmedText.startsWith('[')) return text
   const isOne = /^[+\-\u2212]?[\p{L}\p{N}]+$/u.test(trimmedText) || trimmedText.length === 1
   return mark + (isOne ? trimmedText : `(${trimmedText})`)
 }

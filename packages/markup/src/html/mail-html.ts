@@ -2,13 +2,15 @@
 import { parseUrl } from '@postern/message/web-url'
 import { sanitizeHtml } from './sanitize.ts'
 
-const allowed: ReadonlySet<string> = new Set(
+const allowedElements: ReadonlySet<string> = new Set(
   'p br hr a span strong b em i u s del ins sub sup small mark code pre blockquote ul ol li dl dt dd h1 h2 h3 h4 h5 h6 table caption thead tbody tfoot tr th td ruby rt'.split(
     ' ',
   ),
 )
 /** Blocks whose direction follows their own text, because one mail may contain several scripts. */
-const ownDirection: ReadonlySet<string> = new Set('p h1 h2 h3 h4 h5 h6 blockquote ul ol li dt dd th td'.split(' '))
+const autoDirectionElements: ReadonlySet<string> = new Set(
+  'p h1 h2 h3 h4 h5 h6 blockquote ul ol li dt dd th td'.split(' '),
+)
 /** The attributes of table elements. Mail programs show tables without lines, and drop style sheets. */
 const styles: Readonly<Record<string, string>> = {
   table: ' style="border-collapse:collapse"',
@@ -19,9 +21,9 @@ const styles: Readonly<Record<string, string>> = {
 /** Returns HTML with its structure, and without anything that runs, loads or hides. */
 export function htmlToMailHtml(html: string): string {
   return sanitizeHtml(html, {
-    allowed,
+    allowed: allowedElements,
     findAddress,
-    attributesOf: name => (ownDirection.has(name) ? ' dir="auto"' : '') + (styles[name] ?? ''),
+    attributesOf: name => (autoDirectionElements.has(name) ? ' dir="auto"' : '') + (styles[name] ?? ''),
   })
 }
 

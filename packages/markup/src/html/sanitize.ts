@@ -22,10 +22,10 @@ interface SanitizeOptions {
 const listNames = (names: string): ReadonlySet<string> => new Set(names.split(' '))
 
 /** Elements that are dropped with their content, which is no text for people. */
-const skipped = listNames(
+const skippedElements = listNames(
   'script style template noscript noembed noframes iframe object svg math head title textarea select audio video canvas rp',
 )
-const blocks: ReadonlySet<string> = new Set([...blockBreaks.keys(), 'br', 'td', 'th', 'caption'])
+const blockElements: ReadonlySet<string> = new Set([...blockBreaks.keys(), 'br', 'td', 'th', 'caption'])
 /** The maximum number of open elements of each kind, because each tag searches the open ones. */
 const maxOpen = 64
 
@@ -52,8 +52,8 @@ interface SanitizerState {
 export function sanitizeHtml(html: string, options: SanitizeOptions): string {
   const out: string[] = []
   const marks = createMarkWriter(createPieces(out), name => !options.allowed.has(name))
-  const empty = { table: undefined, depth: 0, math: undefined, line: 'empty' } as const
-  const state: SanitizerState = { ...empty, options, out, marks, open: [], skipping: [] }
+  const initialState = { table: undefined, depth: 0, math: undefined, line: 'empty' } as const
+  const state: SanitizerState = { ...initialState, options, out, marks, open: [], skipping: [] }
   tokenizeHtml(html, {
     text(text) {
       if (state.math) state.math.text(text)
@@ -103,10 +103,10 @@ function startElement(name: string, attributes: HtmlAttributes, state: Sanitizer
   const { skipping, marks, options, table } = state
   state.math?.open(name, attributes)
   if (name === 'math' && skipping.length === 0) state.math = createMathReader(attributes)
-  if (skipped.has(name) && skipping.length < maxOpen) skipping.push(name)
+  if (skippedElements.has(name) && skipping.length < maxOpen) skipping.push(name)
   if (skipping.length > 0) return
   const isAllowed = options.allowed.has(name)
-  if (blocks.has(name) && (table || !isAllowed)) separateWords(state)
+  if (blockElements.has(name) && (table || !isAllowed)) separateWords(state)
   if (!table) marks.open(name)
   if (!isAllowed) writeOther(name, attributes, state)
   else if (!table) writeStart(name, attributes, state)
@@ -114,7 +114,7 @@ function startElement(name: string, attributes: HtmlAttributes, state: Sanitizer
 
 function writeStart(name: string, attributes: HtmlAttributes, state: SanitizerState): void {
   const { out, open, options } = state
-  if (blocks.has(name)) state.line = 'empty'
+  if (blockElements.has(name)) state.line = 'empty'
   else endLine(state)
   if (name === 'br' || name === 'hr') out.push(`<${name}>`)
   else if (open.length < maxOpen) {
@@ -163,7 +163,7 @@ function endElement(name: string, state: SanitizerState): void {
     state.depth -= 1
     endTable(state)
   }
-  if (blocks.has(name)) {
+  if (blockElements.has(name)) {
     if (state.table || !options.allowed.has(name)) separateWords(state)
     else state.line = 'empty'
   }
@@ -203,7 +203,7 @@ function createPieces(out: string[]) {
         const piece = out[index] ?? ''
         const tag = /^<\/?([a-z0-9]+)/.exec(piece)?.[1]
         if (tag === undefined) return piece.at(-1) ?? ''
-        if (blocks.has(tag) || at - index > maxOpen) return ''
+        if (blockElements.has(tag) || at - index > maxOpen) return ''
       }
       return ''
     },

@@ -25,12 +25,12 @@ export function removeEscapes(markdown: string): string {
 function unescapeLine(line: string): string {
   const pieces = line.split(/((?<!\\)`+)/)
   const lastIndexes = new Map(pieces.map((piece, index) => [index % 2 === 1 ? piece : '', index]))
-  let closing: string | undefined
+  let closingRun: string | undefined
   return pieces
     .map((piece, index) => {
-      if (index % 2 === 0) return closing === undefined ? piece.replace(escapePattern, '$1') : piece
-      if (closing === undefined && (lastIndexes.get(piece) ?? index) > index) closing = piece
-      else if (closing === piece) closing = undefined
+      if (index % 2 === 0) return closingRun === undefined ? piece.replace(escapePattern, '$1') : piece
+      if (closingRun === undefined && (lastIndexes.get(piece) ?? index) > index) closingRun = piece
+      else if (closingRun === piece) closingRun = undefined
       return piece
     })
     .join('')

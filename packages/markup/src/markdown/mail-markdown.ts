@@ -8,7 +8,7 @@ import { removeEscapes } from './escapes.ts'
 import { createMarkdownParser, maxMarkdownChars, maxNesting } from './parser.ts'
 
 /** Blocks whose direction follows their own text, because one mail may contain several scripts. */
-const ownDirection: ReadonlySet<string> = new Set(
+const autoDirectionTokens: ReadonlySet<string> = new Set(
   'paragraph_open heading_open blockquote_open bullet_list_open ordered_list_open list_item_open th_open td_open'.split(
     ' ',
   ),
@@ -37,7 +37,7 @@ export function markdownToMailHtml(markdown: string): string {
   const tokens = reader.parse(markdown, {})
   // The parser would drop blocks that are nested deeper.
   if (tokens.some(({ level }) => level >= maxNesting)) return plainToMailHtml(markdown)
-  for (const token of tokens) dress(token)
+  for (const token of tokens) styleToken(token)
   return reader.renderer.render(tokens, reader.options, {}).trim()
 }
 
@@ -46,8 +46,8 @@ export function plainToMailHtml(text: string): string {
   return `<p dir="auto">${escapeHtml(text).replaceAll('\n', '<br>\n')}</p>`
 }
 
-function dress(token: Token): void {
-  if (ownDirection.has(token.type)) token.attrSet('dir', 'auto')
+function styleToken(token: Token): void {
+  if (autoDirectionTokens.has(token.type)) token.attrSet('dir', 'auto')
   const style = styles[token.type]
   const ownStyle = token.attrGet('style')
   if (style) token.attrSet('style', ownStyle ? `${ownStyle};${style}` : style)
@@ -66,8 +66,8 @@ function linkImages(tokens: readonly Token[]): Token[] {
 }
 
 function linkTo(image: Token, nesting: 1 | -1): Token {
-  const Kind = image.constructor as new (type: string, tag: string, nesting: number) => Token
-  const link = new Kind(nesting === 1 ? 'link_open' : 'link_close', 'a', nesting)
+  const TokenClass = image.constructor as new (type: string, tag: string, nesting: number) => Token
+  const link = new TokenClass(nesting === 1 ? 'link_open' : 'link_close', 'a', nesting)
   if (nesting === 1) link.attrSet('href', image.attrGet('src') ?? '')
   return link
 }
@@ -110,12 +110,12 @@ function alignTables(markdown: string): string {
 
 function listTables(tokens: readonly Token[]): readonly TableRange[] {
   const tables: { start: number; end: number; rows: string[][] }[] = []
-  let isIn = false
+  let isInTable = false
   for (const { type, map, content } of tokens) {
     if (type === 'table_open' && map) tables.push({ start: map[0], end: map[1], rows: [] })
-    if (type === 'table_open' || type === 'table_close') isIn = type === 'table_open'
-    if (isIn && type === 'tr_open') tables.at(-1)?.rows.push([])
-    if (isIn && type === 'inline') tables.at(-1)?.rows.at(-1)?.push(removeEscapes(content))
+    if (type === 'table_open' || type === 'table_close') isInTable = type === 'table_open'
+    if (isInTable && type === 'tr_open') tables.at(-1)?.rows.push([])
+    if (isInTable && type === 'inline') tables.at(-1)?.rows.at(-1)?.push(removeEscapes(content))
   }
   return tables
 }

@@ -16,7 +16,8 @@ const text: Render = ({ content }) => escapeHtml(content)
  * Renders an escaped character, which begins neither a mention nor a tag (CommonMark §2.4). A character reference hides it from the parser of
  * mentions.
  */
-const escaped: Render = ({ content }) => (/^[#@]$/.test(content) ? `&#${content.charCodeAt(0)};` : escapeHtml(content))
+const escapedCharacter: Render = ({ content }) =>
+  /^[#@]$/.test(content) ? `&#${content.charCodeAt(0)};` : escapeHtml(content)
 const lineEnd: Render = () => '<br>'
 const open = (name: string) => () => `<${name}>`
 const close = (name: string) => () => `</${name}>`
@@ -39,7 +40,7 @@ const renderers: Readonly<Record<string, Render>> = {
   list_item_open: open('li'),
   list_item_close: close('li'),
   text,
-  text_special: escaped,
+  text_special: escapedCharacter,
   code_inline: ({ content }) => `<code>${escapeHtml(content)}</code>`,
   softbreak: lineEnd,
   hardbreak: lineEnd,

@@ -11,9 +11,9 @@ type Input<Name extends string, Value> = undefined extends Value
   : { readonly [Key in Name]: Value }
 
 /** The parameters, query and body of a call. */
-export type OperationInput<Of extends ApiOperation> = Input<'parameters', SchemaInput<Of['parameters']>> &
-  (Of['query'] extends z.ZodType ? { readonly query?: SchemaInput<Of['query']> } : unknown) &
-  Input<'body', Of['body'] extends { readonly schema: infer Schema } ? SchemaInput<Schema> : undefined>
+export type OperationInput<Operation extends ApiOperation> = Input<'parameters', SchemaInput<Operation['parameters']>> &
+  (Operation['query'] extends z.ZodType ? { readonly query?: SchemaInput<Operation['query']> } : unknown) &
+  Input<'body', Operation['body'] extends { readonly schema: infer Schema } ? SchemaInput<Schema> : undefined>
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -25,7 +25,10 @@ function formatSegment({ task }: ApiOperation, name: string, parameters: Members
 }
 
 /** Formats the path and query of a call, without undefined members. @throws Rejection */
-export function formatOperationPath<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): string {
+export function formatOperationPath<Operation extends ApiOperation>(
+  operation: Operation,
+  input: OperationInput<Operation>,
+): string {
   const { parameters = {}, query = {} } = input as { readonly parameters?: Members; readonly query?: Members }
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => formatSegment(operation, name, parameters))
   const entries = Object.entries(query).flatMap(([name, value]) => {
@@ -37,10 +40,13 @@ export function formatOperationPath<Of extends ApiOperation>(operation: Of, inpu
 }
 
 /** Assigns members to the path, the query and the body by their names. No operation uses one name twice. */
-export function assignMembers<Of extends ApiOperation>(operation: Of, members: Members): OperationInput<Of> {
+export function assignMembers<Operation extends ApiOperation>(
+  operation: Operation,
+  members: Members,
+): OperationInput<Operation> {
   const { parameters, query, body } = operation as ApiOperation
   const pick = (schema: z.ZodType | undefined) =>
     schema && Object.fromEntries(Object.keys((schema as z.ZodObject).shape).map(name => [name, members[name]]))
   const input = { parameters: pick(parameters), query: pick(query), ...(body && { body: pick(body.schema) }) }
-  return input as unknown as OperationInput<Of>
+  return input as unknown as OperationInput<Operation>
 }

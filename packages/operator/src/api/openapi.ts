@@ -93,7 +93,7 @@ function describeResponses(operation: ApiOperation, schemas: Definitions): objec
   }
   const grouped = Map.groupBy(problems, ([status]) => status)
   const failures = [...grouped].map(([status, rows]) => {
-    return [status, { description: rows.map(([, when]) => when).join(' '), content: problem }] as const
+    return [status, { description: rows.map(([, description]) => description).join(' '), content: problem }] as const
   })
   return {
     200: { description: 'Done.', content: Object.fromEntries(content) },

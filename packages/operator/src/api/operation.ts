@@ -55,16 +55,16 @@ export function defineOperation<const Declared extends ApiOperation>(operation: 
 type SchemaOutput<Schema> = Schema extends z.ZodType ? Readonly<z.output<Schema>> : undefined
 
 /** A parsed and checked request. */
-export interface OperationRequest<Of extends ApiOperation> {
-  readonly parameters: SchemaOutput<Of['parameters']>
-  readonly query: SchemaOutput<Of['query']>
-  readonly body: Of['body'] extends { readonly schema: infer Schema } ? SchemaOutput<Schema> : undefined
+export interface OperationRequest<Operation extends ApiOperation> {
+  readonly parameters: SchemaOutput<Operation['parameters']>
+  readonly query: SchemaOutput<Operation['query']>
+  readonly body: Operation['body'] extends { readonly schema: infer Schema } ? SchemaOutput<Schema> : undefined
   readonly context: Context
 }
 
 /** The answer of an operation: JSON of its schema, or the response itself if it declares `media`. */
-export type OperationAnswer<Of extends ApiOperation> = Of['answer'] extends z.ZodType
-  ? Readonly<z.output<Of['answer']>>
+export type OperationAnswer<Operation extends ApiOperation> = Operation['answer'] extends z.ZodType
+  ? Readonly<z.output<Operation['answer']>>
   : Response
 
 /** An operation with the function that runs it. */
@@ -80,9 +80,9 @@ export function requireFound<Found>(item: Found | undefined | false, sentence: s
 }
 
 /** Connects an operation with its handler. */
-export function handleOperation<Of extends ApiOperation>(
-  operation: Of,
-  run: (request: OperationRequest<Of>) => Promise<OperationAnswer<Of>>,
+export function handleOperation<Operation extends ApiOperation>(
+  operation: Operation,
+  run: (request: OperationRequest<Operation>) => Promise<OperationAnswer<Operation>>,
 ): OperatorRoute {
   return { operation, run: run as unknown as OperatorRoute['run'] }
 }

@@ -62,7 +62,7 @@ export async function filterPage<Row extends PositionedRow, Item>(
 ): Promise<FilteredPage<Item>> {
   const items: Item[] = []
   let position = after
-  for (let count = 0; count < maxRowsRead; count += chunkRows) {
+  for (let rowsRead = 0; rowsRead < maxRowsRead; rowsRead += chunkRows) {
     const rows = await read({ limit: chunkRows, after: position })
     for (const row of rows) {
       position = row.number
@@ -102,9 +102,9 @@ interface WindowedList<Item, Query extends WindowedPage> {
 }
 
 /** Reads one page of a list that can be of any size. A filtered page reads a bounded number of rows, so it may have few items and a next page. */
-export async function listInWindow<Item, Asked extends WindowedPage>(
-  query: Asked,
-  { find, list, positionOf }: WindowedList<Item, Asked>,
+export async function listInWindow<Item, Query extends WindowedPage>(
+  query: Query,
+  { find, list, positionOf }: WindowedList<Item, Query>,
 ): Promise<FilteredPage<Item>> {
   const page = { ...query, ...toPeriod(query) }
   const isFiltered = filters.some(name => page[name] !== undefined)

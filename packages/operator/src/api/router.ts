@@ -84,10 +84,10 @@ function readQuery({ query, task }: ApiOperation, { req }: Context): OperationRe
   const shape = query?.shape ?? {}
   const queries = req.queries()
   const validNames = Object.keys(shape)
-  const unknown = Object.keys(queries).find(name => !Object.hasOwn(shape, name))
-  if (unknown !== undefined) {
+  const unknownName = Object.keys(queries).find(name => !Object.hasOwn(shape, name))
+  if (unknownName !== undefined) {
     const hint = validNames.length === 0 ? 'it takes none' : `use ${validNames.join(', ')}`
-    throw new Rejection('malformed', `Cannot ${task}: there is no parameter "${unknown.slice(0, 100)}"; ${hint}`)
+    throw new Rejection('malformed', `Cannot ${task}: there is no parameter "${unknownName.slice(0, 100)}"; ${hint}`)
   }
   if (!query) return undefined
   const values = Object.entries(queries).map(([name, texts]) => {
@@ -115,7 +115,7 @@ async function readJson({ body, task }: ApiOperation, { req }: Context): Promise
   if (!body) return undefined
   const { schema, maxBytes = 65_536, maxDepth = 4, isOptional } = body
   const bytes = await readBody(req.raw, maxBytes)
-  const value = isOptional && bytes.length === 0 ? {} : parseBoundedJson(bytes, { maxDepth, what: 'request' })
+  const value = isOptional && bytes.length === 0 ? {} : parseBoundedJson(bytes, { maxDepth, label: 'request' })
   return parseOrRefuse(schema, isOptional ? (value ?? {}) : value, task)
 }
 

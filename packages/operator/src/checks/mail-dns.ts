@@ -1,6 +1,6 @@
 // Judges the DNS records of a mail domain: MX, SPF, DMARC, PTR and DKIM keys.
-import type { Verdict } from './finding.ts'
-import { failure, ok, warning } from './finding.ts'
+import type { Verdict } from './verdict.ts'
+import { failure, ok, warning } from './verdict.ts'
 
 /** An MX record of a mail domain. */
 export interface MxRecord {

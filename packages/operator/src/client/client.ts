@@ -12,9 +12,15 @@ export interface OperatorClient {
   /** Fetches any route of the gateway, as a peer does. */
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
   /** Calls one operation of the operator’s API. @throws CommandError with the gateway’s own message */
-  call<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): Promise<OperationAnswer<Of>>
+  call<Operation extends ApiOperation>(
+    operation: Operation,
+    input: OperationInput<Operation>,
+  ): Promise<OperationAnswer<Operation>>
   /** Yields the lines of a long answer as they arrive, each of them one JSON text. */
-  readLines<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): AsyncIterable<string>
+  readLines<Operation extends ApiOperation>(
+    operation: Operation,
+    input: OperationInput<Operation>,
+  ): AsyncIterable<string>
   readonly isRunning: boolean
   /** True if the gateway runs with the simulation. */
   readonly isSimulating: boolean

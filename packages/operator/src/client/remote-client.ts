@@ -41,7 +41,7 @@ export function findRemoteGateway({ options, environment }: RemoteOptions): Remo
  * it.
  */
 export function openRemoteClient({ url, token }: RemoteGateway, isSimulating = true): OperatorClient {
-  return createClient(token, sendTo(url), { isRunning: true, isSimulating, close: async () => undefined })
+  return createClient(token, createSend(url), { isRunning: true, isSimulating, close: async () => undefined })
 }
 
 function readGatewayUrl(text: string): string {
@@ -63,7 +63,11 @@ type ClientState = Pick<OperatorClient, 'isRunning' | 'isSimulating' | 'close'>
 /** Creates a client of the operator’s API from a function that sends its requests. */
 export function createClient(token: string, send: Send, state: ClientState): OperatorClient {
   const authorization = `Bearer ${token}`
-  const sendOperation = <Of extends ApiOperation>(operation: Of, input: OperationInput<Of>, accept: string) => {
+  const sendOperation = <Operation extends ApiOperation>(
+    operation: Operation,
+    input: OperationInput<Operation>,
+    accept: string,
+  ) => {
     const { body } = input as { readonly body?: unknown }
     return send(formatOperationPath(operation, input), {
       method: operation.method,
@@ -75,7 +79,7 @@ export function createClient(token: string, send: Send, state: ClientState): Ope
     async call(operation, input) {
       const answer = await sendOperation(operation, input, 'application/json')
       await checkAnswer(answer)
-      return parseAgentAnswer(await answer.text()) as OperationAnswer<typeof operation>
+      return parseJsonOrEmpty(await answer.text()) as OperationAnswer<typeof operation>
     },
     readLines: (operation, input) => readLines(sendOperation(operation, input, 'application/x-ndjson')),
     get: (path, headers = {}) => send(path, { headers }),
@@ -86,7 +90,7 @@ export function createClient(token: string, send: Send, state: ClientState): Ope
 type Send = (path: string, init: RequestInit) => Promise<Response>
 
 /** Sends requests to the gateway at an address. */
-function sendTo(url: string): Send {
+function createSend(url: string): Send {
   return (path, init) =>
     fetch(`${url}${path}`, { ...init, redirect: 'manual' }).catch(() => {
       throw new CommandError(`the gateway at ${url} does not answer`)
@@ -95,12 +99,12 @@ function sendTo(url: string): Send {
 
 async function checkAnswer(answer: Response): Promise<void> {
   if (answer.ok) return
-  const { detail } = parseAgentAnswer(await answer.text()) as { detail?: string }
+  const { detail } = parseJsonOrEmpty(await answer.text()) as { detail?: string }
   throw new CommandError(detail ?? `the gateway answered ${answer.status}`)
 }
 
 /** Parses JSON; returns an empty object for anything else. */
-function parseAgentAnswer(text: string): unknown {
+function parseJsonOrEmpty(text: string): unknown {
   return parseIfJson(text) ?? {}
 }
 

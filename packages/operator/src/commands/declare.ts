@@ -28,10 +28,10 @@ interface CommandDeclaration {
   readonly note?: string
 }
 
-type Output = Pick<CommandContext, 'output'>
+type OutputContext = Pick<CommandContext, 'output'>
 
 /** Adds the declared commands to the command line. */
-export type AddCommands = (program: Command, context: Output) => void
+export type AddCommands = (program: Command, context: OutputContext) => void
 
 interface SingleCommand extends CommandDeclaration {
   readonly name: string
@@ -66,7 +66,7 @@ export function declareGroup<Views extends ViewTable>(group: CommandGroup<Views>
   }
 }
 
-function addCommand(parent: Command, { output }: Output, { name, load, ...declaration }: SingleCommand): void {
+function addCommand(parent: Command, { output }: OutputContext, { name, load, ...declaration }: SingleCommand): void {
   const usage = [name, declaration.arguments ?? ''].join(' ').trim()
   const command = parent
     .command(usage, { isDefault: declaration.isDefault === true })

@@ -39,9 +39,9 @@ export async function readPages<Item>(
   let next: number | null | undefined
   for (let page = 0; page < maxPages && items.length < maxItems && next !== null; page += 1) {
     const limit = Math.min(maxPageItems, maxItems - items.length)
-    const part = await readPage({ limit, ...(next !== undefined && { after: next }) })
-    items.push(...part.items)
-    next = part.next
+    const nextPage = await readPage({ limit, ...(next !== undefined && { after: next }) })
+    items.push(...nextPage.items)
+    next = nextPage.next
   }
   return { items, next: next ?? null }
 }
@@ -51,13 +51,13 @@ function describeNextPage({ items, next }: FilteredPage<unknown>): string {
 }
 
 /** Calls one operation and prints its answer, for people or as JSON. */
-export async function printAnswer<Of extends ApiOperation>(
+export async function printAnswer<Operation extends ApiOperation>(
   output: ApiOutput,
-  operation: Of,
-  input: OperationInput<Of>,
-  format: (answer: OperationAnswer<Of>) => string,
+  operation: Operation,
+  input: OperationInput<Operation>,
+  format: (answer: OperationAnswer<Operation>) => string,
   /** Receives the answer in either form. */
-  onAnswer?: (answer: OperationAnswer<Of>) => void,
+  onAnswer?: (answer: OperationAnswer<Operation>) => void,
 ): Promise<void> {
   const answer = await withClient(output, client => client.call(operation, input))
   output.print(output.json ? JSON.stringify(answer, null, 2) : format(answer))

@@ -1,7 +1,7 @@
 // Defines a check of `postern doctor`: its id, its fix, its needs and the function that runs it.
 import type { ConfigError } from '@postern/message'
 import { isPostgresUrl } from '@postern/store'
-import type { Verdict } from '../checks/finding.ts'
+import type { Verdict } from '../checks/verdict.ts'
 import type { DoctorDeps, MachineDeps } from './deps.ts'
 import type { CheckGroup, CheckOutcome } from './report.ts'
 

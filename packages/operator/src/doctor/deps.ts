@@ -51,7 +51,7 @@ export interface FailedStart {
   /** The number of consecutive calls that have failed. */
   readonly failures: number
   /** The time of the next call, ms. */
-  readonly againAt: number
+  readonly nextCallAt: number
 }
 
 /** A person whose data an agent with a memory of its own must still delete. */
@@ -61,7 +61,7 @@ export interface PendingForget {
   readonly failures: number
   readonly error?: string | undefined
   /** The time of the next call, ms. */
-  readonly againAt: number
+  readonly nextCallAt: number
 }
 
 /** A file storage outside of the database. */

@@ -66,8 +66,8 @@ const groupRank = ({ group }: Pick<DoctorFinding, 'group'>) => checkGroups.index
 
 async function examine(check: AnyCheck, deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   return runInTime(check, async () => {
-    const missing = await findMissingNeed(check, deps)
-    return missing === undefined ? check.run(deps) : skip('', missing)
+    const skipReason = await findMissingNeed(check, deps)
+    return skipReason === undefined ? check.run(deps) : skip('', skipReason)
   })
 }
 

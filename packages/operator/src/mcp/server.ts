@@ -42,7 +42,7 @@ export async function serveMcp(access: ApiAccess, version: string): Promise<void
 
 /** Calls a tool. An error becomes an answer that the model can act on. */
 async function callTool(
-  { name, arguments: given }: CallToolRequest['params'],
+  { name, arguments: input }: CallToolRequest['params'],
   access: ApiAccess,
 ): Promise<CallToolResult> {
   try {
@@ -50,10 +50,10 @@ async function callTool(
     if (!tool) throw new CommandError(`Cannot call ${name}: there is no such tool`)
     const answer = await withClient(access, client => {
       // Without a running gateway, the command would lock the store and could send nothing.
-      if (client.isRunning) return callOperationTool(client, tool, given)
+      if (client.isRunning) return callOperationTool(client, tool, input)
       throw new CommandError('No gateway runs here: start it, or name another with --url and --token')
     })
-    return { content: [{ type: 'text', text: writeAnswer(answer) }] }
+    return { content: [{ type: 'text', text: formatAnswer(answer) }] }
   } catch (error) {
     return {
       content: [{ type: 'text', text: toTerminalOutput(error instanceof Error ? error.message : String(error)) }],
@@ -63,7 +63,7 @@ async function callTool(
 }
 
 /** Formats an answer. It escapes texts of peers as on the terminal, so that the model reads no characters that people cannot see. */
-function writeAnswer(answer: unknown): string {
+function formatAnswer(answer: unknown): string {
   const text = toTerminalOutput(JSON.stringify(answer, undefined, 1))
   if (text.length <= maxCharacters) return text
   return `${text.slice(0, maxCharacters)}\n… cut: ask for less, such as a smaller limit`
@@ -128,27 +128,27 @@ const filesByPath: OwnMembers = {
   },
 }
 
-const looksUp = { readOnlyHint: true, destructiveHint: false, openWorldHint: false }
+const readingHints = { readOnlyHint: true, destructiveHint: false, openWorldHint: false }
 /** The hints of tools that send again: the answer may replace one that was sent, and agents are called again. */
-const sendsAgain = { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
+const resendingHints = { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
 
 /** The tools by their names. Parameters and descriptions come from the operations. */
 const mcpTools: Readonly<Record<string, McpTool>> = {
-  status: { operation: statusOperations.read, ...looksUp },
-  list_agents: { operation: statusOperations.agents, ...looksUp },
-  list_messages: { operation: messageOperations.list, ...looksUp },
-  show_message: { operation: messageOperations.find, ...looksUp },
-  why: { operation: whyOperation, ...looksUp },
-  replay_message: { operation: replayOperations.one, ...sendsAgain },
-  list_deliveries: { operation: deliveryOperations.list, ...looksUp },
-  change_delivery: { operation: deliveryOperations.change, ...sendsAgain },
-  list_refusals: { operation: refusalOperations.list, ...looksUp },
-  describe_test_traffic: { operation: simulationOperations.describe, ...looksUp },
+  status: { operation: statusOperations.read, ...readingHints },
+  list_agents: { operation: statusOperations.agents, ...readingHints },
+  list_messages: { operation: messageOperations.list, ...readingHints },
+  show_message: { operation: messageOperations.find, ...readingHints },
+  why: { operation: whyOperation, ...readingHints },
+  replay_message: { operation: replayOperations.one, ...resendingHints },
+  list_deliveries: { operation: deliveryOperations.list, ...readingHints },
+  change_delivery: { operation: deliveryOperations.change, ...resendingHints },
+  list_refusals: { operation: refusalOperations.list, ...readingHints },
+  describe_test_traffic: { operation: simulationOperations.describe, ...readingHints },
   // The agent that answers may call others.
   send_test_message: {
     ...{ operation: simulationOperations.send, own: filesByPath },
-    ...{ ...looksUp, readOnlyHint: false, openWorldHint: true },
+    ...{ ...readingHints, readOnlyHint: false, openWorldHint: true },
   },
   // It asks DNS, mail servers and the gateway's own address.
-  run_doctor: { operation: doctorOperations.run, ...looksUp, openWorldHint: true },
+  run_doctor: { operation: doctorOperations.run, ...readingHints, openWorldHint: true },
 }

@@ -17,7 +17,7 @@ import type {
 import { findChannel, readPersonCommand, workTurn } from '@postern/pipeline'
 import { compareJson } from './compare.ts'
 import type { ReadAgainDeps } from './read-again.ts'
-import { adoptKept, createPastStore, nameAgent, silence } from './read-again.ts'
+import { createPastStore, nameAgent, reuseFetchedFiles, silence } from './read-again.ts'
 import type { ReplayChange } from './report.ts'
 
 /** The dependencies of a turn that a replay does not replace. */
@@ -84,7 +84,7 @@ async function describeTurn({ record, arrived, intake }: AgainRequest, { store }
     ...intake.message,
     thread_id: record.message.thread_id,
     thread_source: threadSourceOf(record.message),
-    parts: adoptKept(intake.message.parts, record.message.parts),
+    parts: reuseFetchedFiles(intake.message.parts, record.message.parts),
     raw: record.message.raw,
   }
   const merged = await Promise.all(
@@ -104,9 +104,9 @@ async function describeTurn({ record, arrived, intake }: AgainRequest, { store }
 }
 
 /** Members that differ in each answer or run. */
-const ownMembers: ReadonlySet<string> = new Set(['id', 'created_at', 'usage', 'trace', 'unfinished'])
+const volatileMembers: ReadonlySet<string> = new Set(['id', 'created_at', 'usage', 'trace', 'unfinished'])
 /** Members with random values in each requirement. */
-const drawnMembers: ReadonlySet<string> = new Set(['state', 'requirement', 'expires_at', 'url'])
+const randomMembers: ReadonlySet<string> = new Set(['state', 'requirement', 'expires_at', 'url'])
 
 function compareResponses(
   before: NormalizedResponse | null,
@@ -117,15 +117,15 @@ function compareResponses(
 
 function showResponse(response: NormalizedResponse | undefined): unknown {
   if (!response) return undefined
-  const members = Object.entries(response).filter(([name]) => !ownMembers.has(name))
-  return { ...Object.fromEntries(members), parts: response.parts.map(withoutDrawn) }
+  const members = Object.entries(response).filter(([name]) => !volatileMembers.has(name))
+  return { ...Object.fromEntries(members), parts: response.parts.map(withoutRandomMembers) }
 }
 
-function withoutDrawn(part: NormalizedResponse['parts'][number]): unknown {
+function withoutRandomMembers(part: NormalizedResponse['parts'][number]): unknown {
   if (part.kind !== 'policy') return part
   return {
     ...part,
-    policy: Object.fromEntries(Object.entries(part.policy).filter(([name]) => !drawnMembers.has(name))),
+    policy: Object.fromEntries(Object.entries(part.policy).filter(([name]) => !randomMembers.has(name))),
   }
 }
 
@@ -143,8 +143,8 @@ function compareWires({ record, turn, response }: WireRequest, deps: ReplayTurnD
   const channel = findChannel(deps.channels, turn.via)
   const recordedResponse = record.response
   if (!channel || !recordedResponse || !response) return []
-  const renamed = { ...response, id: recordedResponse.id, created_at: recordedResponse.created_at }
-  const { deliveries, rendering } = channel.address({ turn, response: renamed })
+  const renamedResponse = { ...response, id: recordedResponse.id, created_at: recordedResponse.created_at }
+  const { deliveries, rendering } = channel.address({ turn, response: renamedResponse })
   // Deliveries to watchers of a task are not compared.
   const answeredTargets = new Set(channel.address({ turn, response: recordedResponse }).deliveries.map(({ to }) => to))
   const answerDeliveries = record.deliveries.filter(({ via, to }) => via === turn.via && answeredTargets.has(to))
@@ -155,7 +155,7 @@ function compareWires({ record, turn, response }: WireRequest, deps: ReplayTurnD
     .flatMap(({ to, wire }) => {
       const plannedDelivery = deliveries.find(delivery => delivery.to === to)
       if (!plannedDelivery) return [{ path: to, before: 'a delivery', after: 'none' }]
-      const delivery = describeDelivery(plannedDelivery, { turn, response: renamed, rendering })
+      const delivery = describeDelivery(plannedDelivery, { turn, response: renamedResponse, rendering })
       return compareJson(wire, channel.prepare(delivery).wire).map(change => ({
         ...change,
         path: [to, change.path].filter(Boolean).join(' '),

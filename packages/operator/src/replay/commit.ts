@@ -5,7 +5,7 @@ import { Rejection, threadSourceOf } from '@postern/message'
 import type { Answer, Channel, Intake, MessageRecord, PublisherDeps } from '@postern/pipeline'
 import { createSyntheticMessage, findChannel, performActions } from '@postern/pipeline'
 import { nameAgent, turnOf } from './read-again.ts'
-import type { Queued } from './report.ts'
+import type { QueuedAnswer } from './report.ts'
 
 interface CommittedAnswer {
   readonly record: MessageRecord
@@ -20,7 +20,7 @@ interface CommittedAnswer {
  * answer that cannot be changed stays, unless it has failed and the operator wants another one.
  * @throws Rejection `unsupported`
  */
-export async function commitAnswer(answer: CommittedAnswer, deps: PublisherDeps): Promise<Queued> {
+export async function commitAnswer(answer: CommittedAnswer, deps: PublisherDeps): Promise<QueuedAnswer> {
   const { record, response, answersAgain } = answer
   if (!record.response) return sendNewAnswer(answer, deps)
   if (answersAgain && record.response.status !== 'failed')
@@ -51,7 +51,7 @@ export function nameReplayAnswer(message: number, correlationId: string): string
 async function sendNewAnswer(
   { record, intake, answer, response }: CommittedAnswer,
   { store, channels, system }: PublisherDeps,
-): Promise<Queued> {
+): Promise<QueuedAnswer> {
   const id = nameReplayAnswer(record.number, record.correlation_id)
   if (await store.findResponse(id)) return { kind: 'nothing', reason: 'an earlier replay has answered the message' }
   const { message } = record
@@ -82,7 +82,10 @@ async function sendNewAnswer(
     blobs: answer.blobs,
   }
   const thread = { ...synthetic.thread, references: [message.id] }
-  await store.act([{ kind: 'post', synthetic: { ...synthetic, thread }, answer: plannedAnswer }], turn.correlationId)
+  await store.act(
+    [{ kind: 'post', syntheticMessage: { ...synthetic, thread }, answer: plannedAnswer }],
+    turn.correlationId,
+  )
   return { kind: 'answer', response: id }
 }
 

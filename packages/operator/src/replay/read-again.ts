@@ -68,17 +68,17 @@ export function turnOf(record: MessageRecord): Turn {
 }
 
 /** Returns true if the agent got the message. A message that the agent leaves without an answer is `ignored`, too. */
-export function wasGiven({ state, turn, merged_into }: MessageRecord): boolean {
+export function hasReachedAgent({ state, turn, merged_into }: MessageRecord): boolean {
   return state !== 'ignored' || turn !== undefined || merged_into !== undefined
 }
 
 function openMoment(record: MessageRecord, clock: ReplayClock, { store, system }: ReadAgainDeps) {
   const receivedAt = Date.parse(record.message.received_at)
   const until = record.trace?.admitted_at ?? receivedAt + assumedAdmissionMs
-  const past = createPastStore(store, { message: record.number, at: receivedAt })
-  const quiet = silence(system)
-  if (clock === 'now') return { system: quiet, store: past }
-  return { system: { ...quiet, ...openRecordedAnswers(store, until), now: () => receivedAt }, store: past }
+  const pastStore = createPastStore(store, { message: record.number, at: receivedAt })
+  const silentSystem = silence(system)
+  if (clock === 'now') return { system: silentSystem, store: pastStore }
+  return { system: { ...silentSystem, ...openRecordedAnswers(store, until), now: () => receivedAt }, store: pastStore }
 }
 
 /** Prevents a system from logging, submitting mail, opening streams and changing anything. Logs of a replay would look like traffic. */
@@ -105,17 +105,17 @@ const addedFlags: ReadonlySet<string> = new Set(['edited', 'deleted', 'loop_guar
 function compareMessages(record: MessageRecord, intake: Intake | undefined): readonly ReplayChange[] {
   if (!intake) return [{ path: '', before: record.message.id }]
   const before = showMessage(record.message)
-  const after = showMessage({ ...intake.message, parts: adoptKept(intake.message.parts, record.message.parts) })
+  const after = showMessage({ ...intake.message, parts: reuseFetchedFiles(intake.message.parts, record.message.parts) })
   const isKept = intake.disposition === 'keep'
   const recordedFlags = record.flags.filter(flag => !addedFlags.has(flag))
   const flags = [...new Set(intake.flags ?? [])]
-  const isGiven = wasGiven(record)
-  const isMissing = (flag: string) => !flags.includes(flag) && isGiven
+  const hasReached = hasReachedAgent(record)
+  const isMissing = (flag: string) => !flags.includes(flag) && hasReached
   return [
     ...compareJson(before, after),
     ...flags.filter(flag => !record.flags.includes(flag)).map(flag => ({ path: 'flags', after: flag })),
     ...recordedFlags.filter(isMissing).map(flag => ({ path: 'flags', before: flag })),
-    ...(isKept && isGiven ? [{ path: 'disposition', before: 'answer', after: 'keep' }] : []),
+    ...(isKept && hasReached ? [{ path: 'disposition', before: 'answer', after: 'keep' }] : []),
   ]
 }
 
@@ -131,7 +131,7 @@ function showMessage({
 }
 
 /** Reuses files that were fetched for the turn, instead of fetching them again. */
-export function adoptKept(parts: readonly Part[], storedParts: readonly Part[]): Part[] {
+export function reuseFetchedFiles(parts: readonly Part[], storedParts: readonly Part[]): Part[] {
   return parts.map((part, index) => {
     const storedPart = storedParts[index]
     const isFetched = part.kind === 'file' && storedPart?.kind === 'file' && part.bytes_ref.kind === 'url'

@@ -6,9 +6,9 @@ import { answerAgain, isCommand } from './answer-again.ts'
 import { leaveOutCalls, makeNewCalls } from './calls-again.ts'
 import { commitAnswer } from './commit.ts'
 import type { ReadAgain, ReplayClock } from './read-again.ts'
-import { nameAgent, readAgain, wasGiven } from './read-again.ts'
+import { hasReachedAgent, nameAgent, readAgain } from './read-again.ts'
 import { AnswerNotRecorded } from './recorded-answers.ts'
-import type { Queued, ReplayReport } from './report.ts'
+import type { QueuedAnswer, ReplayReport } from './report.ts'
 
 export interface ReplayOptions {
   readonly clock: ReplayClock
@@ -30,7 +30,7 @@ export interface ReplayDeps {
   runsHere(name: string): boolean
 }
 
-const nothing = { proofs: [], normalized: [], response: [], wire: [] } as const
+const noChanges = { proofs: [], normalized: [], response: [], wire: [] } as const
 
 /** Replays one message. It stores and sends nothing unless `commits` is set. */
 export async function replayMessage(
@@ -48,21 +48,21 @@ export async function replayMessage(
   }
   const arrived = await deps.turn.store.findArrival(number)
   const reason = findSkipReason(record, arrived)
-  if (!arrived || reason !== undefined) return { ...identity, ...nothing, outcome: 'skipped', reason }
+  if (!arrived || reason !== undefined) return { ...identity, ...noChanges, outcome: 'skipped', reason }
   try {
     const readResult = await readAgain(record, arrived, options.clock, deps.turn)
-    const newAnswer = await callAgain({ record, arrived, read: readResult }, options, deps)
+    const calledAgain = await callAgain({ record, arrived, readResult }, options, deps)
     return {
       ...identity,
-      ...report(readResult, newAnswer),
-      ...(await commit({ record, read: readResult, said: newAnswer }, options, deps)),
+      ...report(readResult, calledAgain),
+      ...(await commit({ record, readResult, calledAgain }, options, deps)),
     }
   } catch (error) {
     if (error instanceof AnswerNotRecorded)
-      return { ...identity, ...nothing, outcome: 'skipped', reason: error.message }
+      return { ...identity, ...noChanges, outcome: 'skipped', reason: error.message }
     if (!(error instanceof Rejection) && !(error instanceof Unavailable)) throw error
     const code = error instanceof Rejection ? error.code : 'unavailable'
-    return { ...identity, ...nothing, outcome: 'refused', reason: `${code}: ${error.message}` }
+    return { ...identity, ...noChanges, outcome: 'refused', reason: `${code}: ${error.message}` }
   }
 }
 
@@ -84,18 +84,18 @@ interface CalledAgain {
 interface ReadMessage {
   readonly record: MessageRecord
   readonly arrived: StoredArrival
-  readonly read: ReadAgain
+  readonly readResult: ReadAgain
 }
 
 async function callAgain(
-  { record, arrived, read: { intake } }: ReadMessage,
+  { record, arrived, readResult: { intake } }: ReadMessage,
   { clock, allowsCalls, commits, replacementAgent }: ReplayOptions,
   deps: ReplayDeps,
 ): Promise<CalledAgain> {
   const name = nameAgent(record)
   const running = replacementAgent ?? deps.findAgent(name)
   if (!intake || intake.disposition === 'keep') return { not_called: 'the message does not reach the agent' }
-  if (!wasGiven(record)) return { not_called: 'the message was kept from the agent' }
+  if (!hasReachedAgent(record)) return { not_called: 'the message was kept from the agent' }
   if (record.merged_into !== undefined) return { not_called: `it was answered together with #${record.merged_into}` }
   if (!running) return { not_called: `the agent "${name}" no longer exists` }
   if (isCommand(record, running)) return { not_called: 'it is a command, which the gateway carries out itself' }
@@ -106,41 +106,41 @@ async function callAgain(
   const { callAgent } = deps.turn
   const calls = callAgent && (allowsCalls || commits) ? makeNewCalls(callAgent) : leaveOutCalls()
   const turn = { ...deps.turn, callAgent: calls.callAgent }
-  const said = await answerAgain({ record, arrived, intake, running, at: instant }, turn)
+  const newAnswer = await answerAgain({ record, arrived, intake, running, at: instant }, turn)
   const leftOut = calls.leftOut()
-  if (leftOut.length === 0) return { newAnswer: said }
+  if (leftOut.length === 0) return { newAnswer }
   return { not_called: `it calls ${leftOut.join(', ')}, who would get the call again; --call makes such calls` }
 }
 
-function report({ proofs, message, intake }: ReadAgain, { newAnswer: said, not_called }: CalledAgain) {
-  const response = said?.changes ?? []
-  const wire = said?.wire ?? []
+function report({ proofs, message, intake }: ReadAgain, { newAnswer, not_called }: CalledAgain) {
+  const response = newAnswer?.changes ?? []
+  const wire = newAnswer?.wire ?? []
   const isSame = [proofs, message, response, wire].every(changes => changes.length === 0)
   return {
     outcome: isSame ? ('same' as const) : ('changed' as const),
     ...(intake === undefined && { reason: 'it would not reach the agent today' }),
     ...{ proofs, normalized: message, response, wire },
     ...(not_called !== undefined && { not_called }),
-    ...(response.length > 0 && said?.response && { answer: said.response.parts }),
+    ...(response.length > 0 && newAnswer?.response && { answer: newAnswer.response.parts }),
   }
 }
 
 interface CommitInput {
   readonly record: MessageRecord
-  readonly read: ReadAgain
-  readonly said: CalledAgain
+  readonly readResult: ReadAgain
+  readonly calledAgain: CalledAgain
 }
 
 /** Queues the new answer, unless it is the same as the recorded one. */
 async function commit(
-  { record, read: { intake }, said: { newAnswer: said } }: CommitInput,
+  { record, readResult: { intake }, calledAgain: { newAnswer } }: CommitInput,
   { commits, answersAgain }: ReplayOptions,
   deps: ReplayDeps,
-): Promise<{ readonly queued?: Queued }> {
+): Promise<{ readonly queued?: QueuedAnswer }> {
   if (!commits) return {}
-  if (!intake || !said?.answer || !said.response)
+  if (!intake || !newAnswer?.answer || !newAnswer.response)
     return { queued: { kind: 'nothing', reason: 'there is no new answer' } }
-  if (said.changes.length === 0) return { queued: { kind: 'nothing', reason: 'the answer is the same' } }
-  const commitInput = { record, intake, answer: said.answer, response: said.response, answersAgain }
+  if (newAnswer.changes.length === 0) return { queued: { kind: 'nothing', reason: 'the answer is the same' } }
+  const commitInput = { record, intake, answer: newAnswer.answer, response: newAnswer.response, answersAgain }
   return { queued: await commitAnswer(commitInput, deps.commit) }
 }

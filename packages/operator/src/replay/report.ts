@@ -52,6 +52,6 @@ export const replayPageSchema = z.object({
 /** One member in which two documents differ. `before` or `after` is absent if the document has no such member. */
 export type ReplayChange = Readonly<z.infer<typeof changesSchema>[number]>
 /** The answer or change that a replay has queued. */
-export type Queued = Readonly<z.infer<typeof queuedSchema>>
+export type QueuedAnswer = Readonly<z.infer<typeof queuedSchema>>
 export type ReplayReport = Readonly<z.infer<typeof replayReportSchema>>
 export type ReplayPage = Readonly<z.infer<typeof replayPageSchema>>

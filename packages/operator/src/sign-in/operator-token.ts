@@ -30,8 +30,8 @@ export function requireOperator({ token, sessions, origin }: OperatorAccess): Mi
   }
   return async function operatorOnly(context, next) {
     const authorization = context.req.header('authorization')
-    const bySession = authorization === undefined && (await hasSession(context))
-    if (bySession) {
+    const usesSession = authorization === undefined && (await hasSession(context))
+    if (usesSession) {
       if (!readingMethods.has(context.req.method) && !isFromOwnPage(context, origin))
         return writeProblem(403, foreignPage)
     } else if (!isOperator(authorization ?? '')) {
@@ -39,7 +39,7 @@ export function requireOperator({ token, sessions, origin }: OperatorAccess): Mi
     }
     context.header('cache-control', 'no-store')
     await next()
-    if (bySession) context.res = endWithSession(context.res, () => hasSession(context))
+    if (usesSession) context.res = endWithSession(context.res, () => hasSession(context))
     return undefined
   }
 }

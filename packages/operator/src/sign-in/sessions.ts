@@ -33,7 +33,7 @@ const sessionSeconds = 12 * 3_600
  * opens no session.
  */
 export function createOperatorSessions({ records, token, now }: SessionDeps): OperatorSessions {
-  const nameOf = (secret: string) => ({
+  const recordKeyOf = (secret: string) => ({
     kind: 'operator-session',
     owner: 'operator',
     key: hash('sha256', `${token}\n${secret}`),
@@ -42,15 +42,15 @@ export function createOperatorSessions({ records, token, now }: SessionDeps): Op
     async begin() {
       const secret = randomBytes(32).toString('base64url')
       const until = now() + sessionSeconds * 1_000
-      await records.insert(nameOf(secret), { until }, { expiresAt: until })
+      await records.insert(recordKeyOf(secret), { until }, { expiresAt: until })
       return { secret, seconds: sessionSeconds }
     },
     async isOpen(secret) {
-      const record = await records.get(nameOf(secret))
+      const record = await records.get(recordKeyOf(secret))
       const { until = 0 } = (record?.value ?? {}) as { readonly until?: number }
       return until > now()
     },
-    end: secret => records.remove(nameOf(secret)),
+    end: secret => records.remove(recordKeyOf(secret)),
   }
 }
 
@@ -65,16 +65,16 @@ export interface SignInCodes {
 const maxCodes = 100
 
 export function createSignInCodes(): SignInCodes {
-  const openSecrets = new Set<string>()
+  const codeDigests = new Set<string>()
   return {
     create() {
       const code = randomBytes(18).toString('base64url')
-      const [oldest] = openSecrets
-      if (openSecrets.size >= maxCodes && oldest !== undefined) openSecrets.delete(oldest)
-      openSecrets.add(hash('sha256', code))
+      const [oldest] = codeDigests
+      if (codeDigests.size >= maxCodes && oldest !== undefined) codeDigests.delete(oldest)
+      codeDigests.add(hash('sha256', code))
       return code
     },
-    use: code => openSecrets.delete(hash('sha256', code)),
+    use: code => codeDigests.delete(hash('sha256', code)),
   }
 }
 

@@ -28,9 +28,9 @@ function escapeUnit(unit: string): string {
 /** Formats rows under a heading. Each column is as wide as its widest cell; the last one is not padded. */
 export function formatTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return 'none'
-  const all = [heading, ...rows.map(row => row.map(toTerminalLine))]
-  const widths = heading.map((_, column) => Math.max(...all.map(row => row[column]?.length ?? 0)))
-  return all
+  const allRows = [heading, ...rows.map(row => row.map(toTerminalLine))]
+  const widths = heading.map((_, column) => Math.max(...allRows.map(row => row[column]?.length ?? 0)))
+  return allRows
     .map(row =>
       row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  '),
     )
@@ -86,10 +86,10 @@ export function formatMarkedLine({ mark, margin, label, text, fix }: MarkedLine,
   const [first = '', ...furtherLines] = wrapText(text, width)
   const lines = [`${' '.repeat(margin)}${paint(mark[0], mark[1], screen)} ${column}${first}`]
   const [firstFixLine, ...fixLines] = fix === undefined ? [] : wrapText(`→ ${fix}`, width - 2)
-  const below = [
+  const indentedLines = [
     ...furtherLines,
     ...(firstFixLine === undefined ? [] : [firstFixLine]),
     ...fixLines.map(line => `  ${line}`),
   ]
-  return [...lines, ...below.map(line => `${indent}${line}`)]
+  return [...lines, ...indentedLines.map(line => `${indent}${line}`)]
 }

@@ -19,13 +19,13 @@ export interface Fix {
 type FixText<Subject> = string | ((subject: Subject) => string | undefined)
 
 /** A fix as tables of cases contain it. */
-export interface FixTexts<About> {
-  readonly fix: FixText<About>
-  readonly command?: FixText<About> | undefined
+export interface FixTexts<Subject> {
+  readonly fix: FixText<Subject>
+  readonly command?: FixText<Subject> | undefined
 }
 
-export function writeFix<About>({ fix, command }: FixTexts<About>, about: About): Fix {
-  const format = (words: FixText<About> | undefined) => (typeof words === 'function' ? words(about) : words)
+export function writeFix<Subject>({ fix, command }: FixTexts<Subject>, subject: Subject): Fix {
+  const format = (words: FixText<Subject> | undefined) => (typeof words === 'function' ? words(subject) : words)
   return { text: format(fix) ?? '', command: format(command) }
 }
 

@@ -22,8 +22,10 @@ export function storeFilesFor(
   parts: readonly Part[],
   { storeFiles }: Pick<ActionDeps, 'storeFiles'>,
 ): StoredFiles {
-  const collapsed = withSafeFileNames(collapseCalls(parts))
-  return channel?.descriptor.addressesFiles && storeFiles ? storeFiles(collapsed) : { parts: [...collapsed], blobs: [] }
+  const collapsedParts = withSafeFileNames(collapseCalls(parts))
+  return channel?.descriptor.addressesFiles && storeFiles
+    ? storeFiles(collapsedParts)
+    : { parts: [...collapsedParts], blobs: [] }
 }
 
 export function deliveryPlanOf({ deliveries, broadcasts }: Addressing): DeliveryPlan {

@@ -65,5 +65,5 @@ export function planDirectMessage(
   }
   const { aliases, rendering } = addressing
   const answer = { response, aliases, rendering, ...(blobs && { blobs }), ...deliveryPlanOf(addressing) }
-  return { kind: 'post', synthetic: syntheticMessage, answer }
+  return { kind: 'post', syntheticMessage, answer }
 }

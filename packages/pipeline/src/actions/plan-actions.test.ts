@@ -29,7 +29,7 @@ describe('planActions() for a post', () => {
     const id = '0123456789abcdef0123456789abcdef'
     const { plan, actions } = await planOne({ act: 'post', id, parts: [words], visibility: 'unlisted', subject: 'CW' })
     if (plan?.kind !== 'post') throw new Error('it is a post')
-    const { synthetic, answer } = plan
+    const { syntheticMessage: synthetic, answer } = plan
     expect(answer.response).toEqual({
       id,
       thread_id: id,
@@ -70,7 +70,7 @@ describe('planActions() for a post', () => {
     if (plan?.kind !== 'post') throw new Error('it is a post')
     const { id } = plan.answer.response
     expect(id).toMatch(/^[0-9a-f]{12}(?:07){10}$/)
-    expect(plan.synthetic.thread.scope).toBe(`post:${id}`)
+    expect(plan.syntheticMessage.thread.scope).toBe(`post:${id}`)
   })
 
   test('chooses the answered message’s channel if it can post, or else the first that can', async () => {
@@ -81,7 +81,7 @@ describe('planActions() for a post', () => {
       ['a2a', 'activitypub'],
     ] as const) {
       const { plan } = await planOne({ act: 'post', parts: [words] }, { channels }, via)
-      expect(plan?.kind === 'post' && plan.synthetic.message.received_via).toBe(expected)
+      expect(plan?.kind === 'post' && plan.syntheticMessage.message.received_via).toBe(expected)
     }
   })
 

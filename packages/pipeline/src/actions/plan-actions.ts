@@ -71,7 +71,7 @@ async function tryPlan(
     onRefused: (refusedAct: RefusedAct) => reportRefusedAct(refusedAct, actingAgent, deps),
   }
   try {
-    const plan = await planAction(await withFiles(act, deps), actingAgent, reportingDeps)
+    const plan = await planAction(await resolveActionFiles(act, deps), actingAgent, reportingDeps)
     if (isActRefusal(plan)) reportingDeps.onRefused(toRefusedAct(act, plan))
     return plan
   } catch (error) {
@@ -97,7 +97,7 @@ function toRefusedAct(act: AgentAction, { refused: _, ...refusal }: ActRefusal):
   return { act: act.act, ...(via !== undefined && { via }), ...refusal }
 }
 
-async function withFiles(act: AgentAction, { store }: ActionDeps): Promise<AgentAction> {
+async function resolveActionFiles(act: AgentAction, { store }: ActionDeps): Promise<AgentAction> {
   return 'parts' in act ? { ...act, parts: [...(await resolveFiles(act.parts, store))] } : act
 }
 
@@ -196,7 +196,7 @@ function planPost(
   const scope = addressing.scope ?? (isListed ? 'public' : in_reply_to)
   const draft = { agent, address, channel: channel.descriptor, scope, threadSource: id }
   const syntheticMessage = createSyntheticMessage({ ...draft, id: in_reply_to, at: created_at, flag: 'post' })
-  return { kind: 'post', synthetic: syntheticMessage, answer }
+  return { kind: 'post', syntheticMessage, answer }
 }
 
 /** Plans a post whose recipients may have to be looked up. */
@@ -241,8 +241,8 @@ async function planRevision(
   if (isActRefusal(addressing)) return addressing
   const planned = deliveryPlanOf(addressing)
   return act.act === 'edit'
-    ? { kind: 'edit', ...revision, planned }
-    : { kind: 'delete', response: act.response, planned }
+    ? { kind: 'edit', ...revision, deliveryPlan: planned }
+    : { kind: 'delete', response: act.response, deliveryPlan: planned }
 }
 
 function reviseResponse(
@@ -258,8 +258,8 @@ function reviseResponse(
     deps.findAgent?.(storedResponse.agent)?.mentions,
     storedMentions,
   )
-  const bounded = textMentions && { text_mentions: textMentions }
-  return { response: { ...response, parts: storedFiles.parts, ...bounded }, blobs: storedFiles.blobs }
+  const textMentionsMember = textMentions && { text_mentions: textMentions }
+  return { response: { ...response, parts: storedFiles.parts, ...textMentionsMember }, blobs: storedFiles.blobs }
 }
 
 async function planReaction(
@@ -279,12 +279,12 @@ async function planReaction(
     channel.actions?.address?.({ act, agent: actingAgent.agent, target: receivedMessage.target, at }) ??
     refuseUnable(act, channel)
   if (isActRefusal(addressing)) return addressing
-  return { kind: 'react', message: receivedMessage.message, planned: deliveryPlanOf(addressing) }
+  return { kind: 'react', message: receivedMessage.message, deliveryPlan: deliveryPlanOf(addressing) }
 }
 
 function findPoster({ channels }: ActionDeps, via: ChannelName | undefined): Channel | undefined {
-  const posting = channels.filter(channel => channel.actions?.address !== undefined)
-  return posting.find(({ descriptor }) => descriptor.name === via) ?? posting[0]
+  const postingChannels = channels.filter(channel => channel.actions?.address !== undefined)
+  return postingChannels.find(({ descriptor }) => descriptor.name === via) ?? postingChannels[0]
 }
 
 /** The actions of an agent in a turn, collected until its answer is committed. */
@@ -390,14 +390,14 @@ export async function storeLinkedFiles(
   const isFromChat = findChannel(channels, turn.content.received_via)?.descriptor.speaker.isChat
   if (!fetchFile || !sender.verified || urls.length === 0 || isFromChat) return parts
   const fetchedFiles = await Promise.all(
-    [...new Set(urls)].slice(0, maxFiles).map(url => fetchOne(url, turn, turnContext, signal)),
+    [...new Set(urls)].slice(0, maxFiles).map(url => fetchLinkedFile(url, turn, turnContext, signal)),
   )
   const files = fetchedFiles.flat()
   if (files.length > 0) await store.keepFiles(turn, files)
   return replaceStoredLinks(parts, files)
 }
 
-async function fetchOne(
+async function fetchLinkedFile(
   url: string,
   { correlationId }: Turn,
   { fetchFile, system }: TurnContext,

@@ -47,7 +47,7 @@ export async function planReply(
   if (isActRefusal(addressing)) return addressing
   const { rendering, isListed, aliases } = addressing
   const answer = { response, aliases, blobs, rendering, isListed, ...deliveryPlanOf(addressing) }
-  return { kind: 'post', synthetic: createReplyMessage(turn, response, conversation), answer }
+  return { kind: 'post', syntheticMessage: createReplyMessage(turn, response, conversation), answer }
 }
 
 /**

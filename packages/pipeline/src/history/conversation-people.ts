@@ -22,10 +22,10 @@ export async function findNamedPeople(
 ): Promise<readonly string[]> {
   if (policy !== 'conversation') return []
   const { recipient, sender } = turn.content
-  const without = new Set([recipient, sender.address].map(normalize))
-  const addresses = listNamedAddresses(parts).filter(address => !without.has(address))
-  const isAlone = turn.isFirst === true && !turn.merged
-  if (addresses.length === 0 || isAlone) return []
+  const excludedAddresses = new Set([recipient, sender.address].map(normalize))
+  const addresses = listNamedAddresses(parts).filter(address => !excludedAddresses.has(address))
+  const isNewConversation = turn.isFirst === true && !turn.merged
+  if (addresses.length === 0 || isNewConversation) return []
   const entries = await store.readHistory({ thread: turn.thread, before: turn.message, ...window })
   const writerNames = entries.flatMap(({ role, author }) =>
     role === 'user' && author.verified ? [normalize(author.address)] : [],

@@ -5,14 +5,14 @@ import type { NormalizedMessage } from '@postern/message'
 /** Returns the last of several messages with the parts of all, in order. `merged` says how many parts belong to each earlier message. */
 export function mergeMessages(
   earlierMessages: readonly NormalizedMessage[],
-  last: NormalizedMessage,
+  lastMessage: NormalizedMessage,
 ): NormalizedMessage {
-  if (earlierMessages.length === 0) return last
+  if (earlierMessages.length === 0) return lastMessage
   const members = {
-    parts: [...earlierMessages, last].flatMap(({ parts }) => parts),
+    parts: [...earlierMessages, lastMessage].flatMap(({ parts }) => parts),
     merged: earlierMessages.map(({ id, received_at, parts }) => ({ id, received_at, part_count: parts.length })),
   }
   // A spread would call the getter of the lazy `raw`.
-  const descriptors = { ...Object.getOwnPropertyDescriptors(last), ...Object.getOwnPropertyDescriptors(members) }
+  const descriptors = { ...Object.getOwnPropertyDescriptors(lastMessage), ...Object.getOwnPropertyDescriptors(members) }
   return Object.defineProperties({}, descriptors) as NormalizedMessage
 }

@@ -25,10 +25,10 @@ export function mergeNeighbours(turns: Turns): Turns {
   const mergedTurns: HistoricalMessage[] = []
   let speaker: HistoricalSender | undefined
   for (const turn of turns) {
-    const last = mergedTurns.at(-1)
-    if (last?.role === turn.role) {
-      const joinedTurn = joinTurns(last, turn, speaker)
-      messagesOf.set(joinedTurn, [...listMessagesOfTurn(last), turn])
+    const lastTurn = mergedTurns.at(-1)
+    if (lastTurn?.role === turn.role) {
+      const joinedTurn = joinTurns(lastTurn, turn, speaker)
+      messagesOf.set(joinedTurn, [...listMessagesOfTurn(lastTurn), turn])
       mergedTurns[mergedTurns.length - 1] = joinedTurn
     } else mergedTurns.push(turn)
     speaker = turn.sender

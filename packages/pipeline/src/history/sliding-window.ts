@@ -40,7 +40,7 @@ type Window = Required<SlidingWindowOptions>
  * both sides of a gap are never merged.
  */
 function slideWindow(entries: readonly Entry[], reach: HistoryPolicy['reach'], window: Window): HistoryView {
-  const head = selectHead(closedTurns(entries.slice(0, reach.head)), window)
+  const head = selectHead(listClosedTurns(entries.slice(0, reach.head)), window)
   const isWhole = entries.length < reach.head + reach.tail
   const laterTurns = isWhole ? toTurns(entries).slice(head.length) : toTurns(entries.slice(entries.length - reach.tail))
   const tail = selectTail(laterTurns, head, window)
@@ -73,7 +73,7 @@ function dropRepeatedCalls(parts: readonly Part[]): Part[] {
 }
 
 /** Returns the closed turns. A turn is closed when the other side has spoken after it, because nothing can be merged into it any more. */
-function closedTurns(entries: readonly Entry[]): Turns {
+function listClosedTurns(entries: readonly Entry[]): Turns {
   return toTurns(entries).slice(0, -1)
 }
 

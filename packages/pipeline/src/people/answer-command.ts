@@ -151,8 +151,8 @@ function deriveCode(
 
 /** Digests a code with each valid key, newest key first. */
 function digestCode(code: string, agent: string, { people }: TurnContext): readonly [string, ...string[]] {
-  const [first = '', ...former] = (people?.deriveBytes(['digest', agent, code].join('\n')) ?? []).map(formatHex)
-  return [first, ...former]
+  const [digest = '', ...formerDigests] = (people?.deriveBytes(['digest', agent, code].join('\n')) ?? []).map(formatHex)
+  return [digest, ...formerDigests]
 }
 
 function formatHex(bytes: Uint8Array): string {
@@ -231,11 +231,14 @@ async function listLinked({ turn, identity, turnContext }: CommandContext): Prom
 async function forgetSender({ turn, identity, turnContext }: CommandContext): Promise<CommandAnswer> {
   const request = { agent: turn.agent, addresses: [identity], except: turn.message, isOwn: true }
   const { messages, unreachable } = await turnContext.store.forgetPerson(request)
-  const files = unreachable.length
+  const fileCount = unreachable.length
   const text = personTexts.forgotten(messages)
-  if (files === 0) return createAnswer(text)
-  turnContext.system.log.error({ agent: turn.agent, files }, 'files of a forgotten person could not be deleted')
-  return createAnswer(`${text} ${personTexts.undeletedFiles(files)}`)
+  if (fileCount === 0) return createAnswer(text)
+  turnContext.system.log.error(
+    { agent: turn.agent, files: fileCount },
+    'files of a forgotten person could not be deleted',
+  )
+  return createAnswer(`${text} ${personTexts.undeletedFiles(fileCount)}`)
 }
 
 const minutes = linkLimits.codeLifetimeMs / 60_000
@@ -254,10 +257,10 @@ const personTexts = {
       : 'That is not the code, and there are no more tries. Ask for another one with "link".',
   noOpenCode: () => 'There is no code to wait for. Ask for one with "link" and the other address.',
   notLinked: () => 'That address is not linked with this one.',
-  forgotten: (messages: number) =>
-    `Done: what you wrote to me and what I answered is deleted (${messages} ${messages === 1 ? 'message' : 'messages'}), and so is every link. Only this last exchange is left.`,
-  undeletedFiles: (files: number) =>
-    `${files} of your files could not be deleted. The operator of this gateway knows of it and has to delete them.`,
+  forgotten: (messageCount: number) =>
+    `Done: what you wrote to me and what I answered is deleted (${messageCount} ${messageCount === 1 ? 'message' : 'messages'}), and so is every link. Only this last exchange is left.`,
+  undeletedFiles: (fileCount: number) =>
+    `${fileCount} of your files could not be deleted. The operator of this gateway knows of it and has to delete them.`,
 } as const
 
 /** Creates the texts that contain addresses, each as people write it on its channel. */
@@ -273,12 +276,12 @@ function createPersonTexts(channels: readonly Pick<Channel, 'descriptor'>[]) {
       `I have sent a code to ${show(target)}. Write it to me here within ${minutes} minutes: "confirm" and the code.`,
     notice(requester: PersonAddress, agent: string, code: string) {
       const isChat = findRules(channels, requester.via)?.isChat === true
-      const where = isChat
+      const instruction = isChat
         ? 'write this in the chat where you asked,'
         : `send this to the agent from ${show(requester)}`
       return [
         `${show(requester)} says that this address belongs to the same person, and asks the agent ${agent} to link both.`,
-        `If that was you, ${where} within ${minutes} minutes:`,
+        `If that was you, ${instruction} within ${minutes} minutes:`,
         `confirm ${code}`,
         'If it was not you, do nothing, and give the code to nobody: without it nothing happens.',
       ].join('\n\n')

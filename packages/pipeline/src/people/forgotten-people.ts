@@ -53,10 +53,11 @@ function addPerson(
   thread?: string | undefined,
 ): void {
   const key = JSON.stringify([agent, person])
-  const data = peopleByKey.get(key) ?? { agent, person, addresses: new Map(), threads: new Set() }
-  for (const address of addresses) data.addresses.set(`${address.via} ${address.address.toLowerCase()}`, address)
-  if (thread !== undefined) data.threads.add(thread)
-  peopleByKey.set(key, data)
+  const collectedPerson = peopleByKey.get(key) ?? { agent, person, addresses: new Map(), threads: new Set() }
+  for (const address of addresses)
+    collectedPerson.addresses.set(`${address.via} ${address.address.toLowerCase()}`, address)
+  if (thread !== undefined) collectedPerson.threads.add(thread)
+  peopleByKey.set(key, collectedPerson)
 }
 
 /** Describes the speaker of a message. Senders without proof have no key, so all their addresses are listed together. */

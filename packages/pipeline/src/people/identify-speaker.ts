@@ -16,6 +16,6 @@ export function identifySpeaker({ message, authorship, audience }: Intake): stri
     ({ subject, issuer, method, assurance, audience, on_behalf_of, claims }) =>
       JSON.stringify([subject, issuer, method, assurance, audience, on_behalf_of, claims]),
   )
-  const who = [sender.address, sender.auth_method, authorship?.author, rights.sort()]
-  return JSON.stringify([...who, audience, recipient, recipient_capabilities])
+  const speakerComponents = [sender.address, sender.auth_method, authorship?.author, rights.sort()]
+  return JSON.stringify([...speakerComponents, audience, recipient, recipient_capabilities])
 }

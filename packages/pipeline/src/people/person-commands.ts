@@ -14,15 +14,15 @@ interface CommandRow {
   read(argument: string): PersonCommand | undefined
 }
 
-const toCode = (text: string, isBare: boolean): PersonCommand | undefined => {
+const toConfirmCommand = (text: string, isBare: boolean): PersonCommand | undefined => {
   const code = readCode(text)
   return code === undefined ? undefined : { name: 'confirm', code, isBare }
 }
 
 /** The commands. Each must be the whole text of a message; white space and case do not matter. A bare code counts only while one is open. */
 const commands: readonly CommandRow[] = [
-  { pattern: /^(?:confirm|link|code) ([a-z0-9]{5}[ -]?[a-z0-9]{5})$/i, read: text => toCode(text, false) },
-  { pattern: /^([a-z0-9]{5}-[a-z0-9]{5})$/i, read: text => toCode(text, true) },
+  { pattern: /^(?:confirm|link|code) ([a-z0-9]{5}[ -]?[a-z0-9]{5})$/i, read: text => toConfirmCommand(text, false) },
+  { pattern: /^([a-z0-9]{5}-[a-z0-9]{5})$/i, read: text => toConfirmCommand(text, true) },
   { pattern: /^link (\S{0,256}@\S{1,256})$/i, read: address => ({ name: 'link', address }) },
   { pattern: /^unlink (\S{0,256}@\S{1,256})$/i, read: address => ({ name: 'unlink', address }) },
   { pattern: /^(linked)$/i, read: () => ({ name: 'linked' }) },

@@ -101,8 +101,8 @@ function createPersonState(
   let changes: readonly StateChange[] = []
   const read = async () => (replacement === undefined ? store.readPersonState(agent, person) : replacement)
 
-  async function change(before: Json | undefined): Promise<Json | undefined> {
-    let state = before
+  async function applyChanges(initialState: Json | undefined): Promise<Json | undefined> {
+    let state = initialState
     // A change function may modify its argument.
     for (const applyChange of changes) {
       const changedState = await applyChange(structuredClone(state))
@@ -112,7 +112,7 @@ function createPersonState(
   }
 
   return {
-    get: async () => change(await read()),
+    get: async () => applyChanges(await read()),
     set(change) {
       if (typeof change === 'function') {
         changes = [...changes, change]
@@ -123,10 +123,10 @@ function createPersonState(
     },
     async computeChange() {
       if (replacement === undefined && changes.length === 0) return undefined
-      const before = await read()
-      const state = await change(before)
+      const previousState = await read()
+      const state = await applyChanges(previousState)
       if (state === undefined) return undefined
-      return { person, state, ...(replacement === undefined && { replaces: { state: before } }) }
+      return { person, state, ...(replacement === undefined && { replaces: { state: previousState } }) }
     },
   }
 }

@@ -56,13 +56,13 @@ export interface SettledAnswer {
 export function settleRequirements(
   turn: Turn,
   partial: PartialResponse | undefined,
-  settling: SettleContext,
+  settleContext: SettleContext,
 ): SettledAnswer {
   const requirements: PlannedRequirement[] = []
   if (!partial?.parts?.some(part => part.kind === 'policy')) return { partial, requirements }
   const parts = partial.parts.map((part): Part => {
     if (part.kind !== 'policy') return part
-    const result = settlePolicy(part.policy, turn, settling)
+    const result = settlePolicy(part.policy, turn, settleContext)
     if (result.requirement) requirements.push(result.requirement)
     return { kind: 'policy', policy: result.policy }
   })
@@ -98,13 +98,13 @@ function settlePolicy(policy: Policy, turn: Turn, { turnContext, issued }: Settl
   return { policy: forSender(settledPolicy), requirement: { ...requirement, ...notifyMember(policy) } }
 }
 
-const waitsForOperator = 'A person has to allow this first. The answer follows as soon as that is decided.'
+const operatorWaitText = 'A person has to allow this first. The answer follows as soon as that is decided.'
 
 /** Returns the policy for the sender. If an operator decides, it says only that the sender has to wait; the requirement contains the question. */
 function forSender(policy: Policy): Policy {
   if (!isForOperator(policy)) return policy
   const { kind, approver, requirement, expires_at, sender_message, code, data } = policy
-  const message = typeof sender_message === 'string' && sender_message !== '' ? sender_message : waitsForOperator
+  const message = typeof sender_message === 'string' && sender_message !== '' ? sender_message : operatorWaitText
   const waitingPolicy = { kind, approver, requirement, expires_at, message }
   // The transcript recognizes a waiting call by `code` and `data`. `withoutCall` removes `data` before the answer is shown.
   return readApproval(policy) ? { ...waitingPolicy, code, data } : waitingPolicy

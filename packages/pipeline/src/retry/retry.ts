@@ -31,12 +31,13 @@ export function settleFailedAttempt(
   const description = describeFailure(error)
   if (error instanceof Undeliverable)
     return { state: 'dead', reason: error.isSuppressed ? 'suppressed' : 'refused', error: description }
-  const end = (firstAttemptAt ?? now) + policy.giveUpAfterMs
-  if (now >= end) return { state: 'dead', reason: 'given_up', error: `given up after ${attempt} tries: ${description}` }
+  const giveUpAt = (firstAttemptAt ?? now) + policy.giveUpAfterMs
+  if (now >= giveUpAt)
+    return { state: 'dead', reason: 'given_up', error: `given up after ${attempt} tries: ${description}` }
   // Whole milliseconds: the store keeps times as integers.
   return {
     state: 'later',
-    dueAt: Math.ceil(Math.min(end, now + computeRetryDelay(error, attempt, random, policy))),
+    dueAt: Math.ceil(Math.min(giveUpAt, now + computeRetryDelay(error, attempt, random, policy))),
     reason: 'unavailable',
     error: description,
   }
@@ -57,12 +58,12 @@ export function settlePostponed(
   { waitUntil, reason, description, attempt, firstAttemptAt, now, random }: PostponedAttempt,
   { giveUpAfterMs }: RetryPolicy,
 ): Settlement {
-  const end = (firstAttemptAt ?? now) + giveUpAfterMs
-  if (now >= end)
+  const giveUpAt = (firstAttemptAt ?? now) + giveUpAfterMs
+  if (now >= giveUpAt)
     return { state: 'dead', reason: 'given_up', error: `given up after ${attempt - 1} tries: ${description}` }
   const jitterMs = Math.min(maxJitterMs, (waitUntil - now) / 10)
   // The last attempt is at the very end, because the host may be back by then.
-  const dueAt = Math.ceil(Math.min(end, waitUntil + jitterMs * random))
+  const dueAt = Math.ceil(Math.min(giveUpAt, waitUntil + jitterMs * random))
   return { state: 'later', dueAt, reason, error: description, uncounted: true }
 }
 
@@ -70,7 +71,7 @@ export function settlePostponed(
  * The number of attempts that follow `Retry-After` even if it is shorter than the backoff. After them the longer wait counts, because a server that
  * always asks for one second would otherwise get requests all day.
  */
-const maxHonoredRetryAfter = 10
+const maxHonoredAttempts = 10
 const minRetryAfterMs = 1_000
 
 /** Returns the wait that the server's `Retry-After` demands; without one, exponential backoff with jitter over its upper half. */
@@ -81,9 +82,9 @@ function computeRetryDelay(
   { initialDelayMs, maxDelayMs }: RetryPolicy,
 ): number {
   const delayMs = Math.min(maxDelayMs, initialDelayMs * 2 ** (attempt - 1))
-  const backoff = delayMs * (0.5 + random / 2)
-  const retryAfter = error instanceof Unavailable ? boundRetryAfter(error.retryAfter) : undefined
-  if (retryAfter === undefined) return backoff
-  const retryAfterMs = Math.max(minRetryAfterMs, retryAfter * 1000)
-  return attempt > maxHonoredRetryAfter ? Math.max(retryAfterMs, backoff) : retryAfterMs
+  const backoffMs = delayMs * (0.5 + random / 2)
+  const retryAfterSeconds = error instanceof Unavailable ? boundRetryAfter(error.retryAfter) : undefined
+  if (retryAfterSeconds === undefined) return backoffMs
+  const retryAfterMs = Math.max(minRetryAfterMs, retryAfterSeconds * 1000)
+  return attempt > maxHonoredAttempts ? Math.max(retryAfterMs, backoffMs) : retryAfterMs
 }

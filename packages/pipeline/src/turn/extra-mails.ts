@@ -34,38 +34,38 @@ export async function planLinkedCopy(
   const person = identity && (await turnContext.store.findPerson(turn.agent, identity))
   const mailbox = person?.addresses.find(({ via, subject }) => via === mail.descriptor.name && subject !== undefined)
   return identity && mailbox
-    ? copyTo(mail, mailbox, { parts, asker: identity, subject: response.subject }, turn, turnContext)
+    ? planMailCopy(mail, mailbox, { parts, asker: identity, subject: response.subject }, turn, turnContext)
     : []
 }
 
-interface Copied {
+interface MailCopy {
   readonly parts: readonly Part[]
   readonly asker: PersonAddress
   readonly subject: string | undefined
 }
 
-function copyTo(
+function planMailCopy(
   channel: Channel,
   { address: to, subject: principal = '' }: PersonAddress,
-  { parts, asker, subject }: Copied,
+  { parts, asker, subject }: MailCopy,
   turn: Turn,
   turnContext: TurnContext,
 ): readonly PlannedAction[] {
   const { channels, system } = turnContext
   const content = `Answer to what you wrote as ${showPersonAddress(asker, channels)}:`
-  const stored = storeFilesFor(channel, [{ kind: 'text', mime: 'text/plain', content }, ...parts], turnContext)
-  const letter = {
+  const storedFiles = storeFilesFor(channel, [{ kind: 'text', mime: 'text/plain', content }, ...parts], turnContext)
+  const directMessage = {
     id: makeId(system),
     channel,
     to,
-    ...stored,
+    ...storedFiles,
     subject: subject ?? `An answer of ${turn.content.recipient}`,
     flag: 'linked_copy',
     author: asker.subject,
     scope: channel.conversations?.privateScope?.(principal),
   } as const
   const addressNotice = channel.actions?.addressNotice
-  const act = addressNotice && planDirectMessage(letter, turn, addressNotice, system)
+  const act = addressNotice && planDirectMessage(directMessage, turn, addressNotice, system)
   return act ? [act] : []
 }
 
@@ -102,7 +102,7 @@ function planOperatorNotice(
   if (!addressDirectMessage) return undefined
   const { recipient } = turn.content
   const message = `${recipient} waits for your word. Who asked, and for what, is shown where you decide.`
-  const noticeData = {
+  const noticePolicy = {
     kind,
     requirement,
     message,
@@ -110,13 +110,13 @@ function planOperatorNotice(
     action_label: 'Look and decide',
     expires_at: isoTime(expiresAt),
   }
-  const letter = {
+  const directMessage = {
     id: makeId(system),
     channel,
     to: `@${mailbox}`,
-    parts: [{ kind: 'policy', policy: noticeData }],
+    parts: [{ kind: 'policy', policy: noticePolicy }],
     subject: title ?? `${recipient} waits for your word`,
     flag: 'operator_notice',
   } as const
-  return planDirectMessage(letter, turn, addressDirectMessage, system)
+  return planDirectMessage(directMessage, turn, addressDirectMessage, system)
 }

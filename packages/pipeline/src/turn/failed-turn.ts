@@ -28,16 +28,16 @@ interface FailedTurn {
  * Ends a turn that has thrown: releases it, retries it later, or answers it as failed.
  * @throws `error` if only the expiry of the lease helps
  */
-export async function endFailedTurn(turn: Turn, error: unknown, failed: FailedTurn): Promise<void> {
-  const { turnContext, draft, trace, stop, ended } = failed
+export async function endFailedTurn(turn: Turn, error: unknown, failedTurn: FailedTurn): Promise<void> {
+  const { turnContext, draft, trace, stop, ended } = failedTurn
   const { results, system, retry } = turnContext
   if (stop.aborted) {
     const dueAt = system.now()
     return results.release(turn, { dueAt, uncounted: true, attempt: trace.end('shut_down', draft?.usage) })
   }
   if (error instanceof LeaseLost) {
-    await keepLost(turn, failed)
-    if (ended.aborted) return logBrokenOff(turn, ended.reason, failed)
+    await recordLostTurn(turn, failedTurn)
+    if (ended.aborted) return logAbortedTurn(turn, ended.reason, failedTurn)
   }
   if (!(error instanceof Unavailable)) throw error
   const failedTry = {
@@ -48,21 +48,21 @@ export async function endFailedTurn(turn: Turn, error: unknown, failed: FailedTu
     random: (system.randomBytes(1)[0] ?? 0) / 256,
   }
   const settlement = settleFailedAttempt(failedTry, retry)
-  trace.failed(error)
-  if (settlement.state !== 'later') return commitFailure(turn, error, failed)
+  trace.recordFailure(error)
+  if (settlement.state !== 'later') return commitFailure(turn, error, failedTurn)
   system.log.warn({ ...logFieldsOf(turn), err: error, due_at: isoTime(settlement.dueAt) }, 'agent unavailable')
   const attempt = trace.end('unavailable', draft?.usage, settlement.dueAt)
   await results.release(turn, { dueAt: settlement.dueAt, error: settlement.error, attempt })
 }
 
 /** Logs an aborted turn as information and not as an error, because the abort was intended. */
-function logBrokenOff(turn: Turn, reason: unknown, { turnContext }: Pick<FailedTurn, 'turnContext'>): void {
+function logAbortedTurn(turn: Turn, reason: unknown, { turnContext }: Pick<FailedTurn, 'turnContext'>): void {
   const { kind } = reason as TurnAborted
   turnContext.system.log.info({ ...logFieldsOf(turn), message: turn.message, reason: kind }, 'turn broken off')
 }
 
 /** Records the streamed answer and the attempt of a turn that the store has ended or that another worker has leased. */
-async function keepLost(turn: Turn, { turnContext, draft, trace }: FailedTurn): Promise<void> {
+async function recordLostTurn(turn: Turn, { turnContext, draft, trace }: FailedTurn): Promise<void> {
   await keepStreamed(turn, turnContext, draft)
   await turnContext.store.noteAttempt(turn, trace.endLost(draft?.usage))
 }
@@ -83,7 +83,7 @@ export async function commitUnstorable(
   if (error instanceof LeaseLost || error instanceof Unavailable) throw error
   turnContext.system.log.error({ ...logFieldsOf(turn), err: error }, 'answer cannot be stored')
   const draft = { ...(await resumeDraft(turn, turnContext)), usage: answer.response?.usage }
-  trace.failed(error, 'answer_unstorable')
+  trace.recordFailure(error, 'answer_unstorable')
   const failure = planFailure(turn, turnContext, 'the answer cannot be stored', draft)
   await turnContext.results.commit(turn, { ...failure, attempt: trace.end('failed', draft.usage) })
 }
@@ -100,21 +100,25 @@ interface UnaskedReason {
 }
 
 /** Answers a turn as failed without calling its agent. */
-export function answerUnasked(turn: Turn, { code, sentence }: UnaskedReason, failed: FailedTurn): AnsweredAttempt {
-  const { turnContext, draft, trace } = failed
-  trace.failed(new Error(sentence), code)
+export function answerWithoutAgent(
+  turn: Turn,
+  { code, sentence }: UnaskedReason,
+  failedTurn: FailedTurn,
+): AnsweredAttempt {
+  const { turnContext, draft, trace } = failedTurn
+  trace.recordFailure(new Error(sentence), code)
   return { answer: planFailure(turn, turnContext, sentence, draft), outcome: 'failed' }
 }
 
 /** Answers a turn whose agent has thrown. @throws `error` if the turn has to be retried */
-export function answerFault(turn: Turn, error: unknown, failed: FailedTurn): AnsweredAttempt {
-  const { turnContext, draft, trace, stop } = failed
+export function answerFault(turn: Turn, error: unknown, failedTurn: FailedTurn): AnsweredAttempt {
+  const { turnContext, draft, trace, stop } = failedTurn
   if (stop.aborted || error instanceof Unavailable) throw error
   const fields = logFieldsOf(turn)
   const fault = clipFault(error)
   // After a `TurnAborted` the store refuses the answer because the lease is lost, and that is logged instead.
   if (!(error instanceof TurnAborted)) turnContext.system.log.error({ ...fields, err: fault }, 'agent failed')
-  trace.failed(error)
+  trace.recordFailure(error)
   const reason = fault instanceof Error ? fault.message : 'agent failed'
   return { answer: planFailure(turn, turnContext, reason, draft), outcome: outcomeOfFault(error) }
 }
@@ -126,8 +130,8 @@ function outcomeOfFault(error: unknown): TurnOutcome {
 
 /** Opens the draft of a turn. A retried turn may already have an interim response; a first attempt cannot. */
 export async function resumeDraft(turn: Turn, { store, system }: TurnContext): Promise<AnswerDraft> {
-  const earlier = await store.findAnswer(turn.message)
-  if (!earlier) return { id: makeId(system) }
-  const { response, rendering } = earlier
+  const earlierAnswer = await store.findAnswer(turn.message)
+  if (!earlierAnswer) return { id: makeId(system) }
+  const { response, rendering } = earlierAnswer
   return { id: response.id, interim: { createdAt: response.created_at, rendering } }
 }

@@ -18,13 +18,13 @@ import type { TurnContext } from '../ports/turn/turn-context.ts'
 import type { RequirementList, SettledAnswer } from '../requirements/requirements.ts'
 import { createRequirementList, settleRequirements } from '../requirements/requirements.ts'
 import type { AnswerDraft } from './answer/plan-answer.ts'
-import { actingIn, planAnswer, planTurnActions } from './answer/plan-answer.ts'
+import { actingAgentOf, planAnswer, planTurnActions } from './answer/plan-answer.ts'
 import { callAgent } from './call/call-agent.ts'
 import type { CallDeps } from './call/call-deps.ts'
 import { startTurnClock } from './call/turn-clock.ts'
 import { planLinkedCopy, planOperatorNotices } from './extra-mails.ts'
 import type { AnsweredAttempt } from './failed-turn.ts'
-import { answerFault, answerUnasked, commitUnstorable, endFailedTurn, resumeDraft } from './failed-turn.ts'
+import { answerFault, answerWithoutAgent, commitUnstorable, endFailedTurn, resumeDraft } from './failed-turn.ts'
 import { checkState } from './limits/answer-size.ts'
 import type { TurnNotes } from './notes/turn-notes.ts'
 import { createTurnNotes, noteSynthesis } from './notes/turn-notes.ts'
@@ -43,12 +43,12 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
     if (!turn.stored) await new Promise(setImmediate)
     draft = turn.token > 1 ? await resumeDraft(turn, turnContext) : { id: makeId(system) }
     const { answer, outcome } = await answerTurn(turn, { turnContext, draft, stop, ended: ending.signal, trace })
-    const ended = { ...answer, attempt: trace.end(outcome, draft.usage ?? answer.response?.usage) }
+    const answerWithAttempt = { ...answer, attempt: trace.end(outcome, draft.usage ?? answer.response?.usage) }
     turnContext.noteAnswered?.(turn)
     try {
-      await results.commit(turn, ended)
+      await results.commit(turn, answerWithAttempt)
     } catch (error) {
-      await commitAnew(turn, ended, error, { turnContext, trace, draft })
+      await commitAnew(turn, answerWithAttempt, error, { turnContext, trace, draft })
     }
     system.log.info({ ...logFieldsOf(turn), message: turn.message, status: answer.response?.status }, 'turn committed')
   } catch (error) {
@@ -70,25 +70,25 @@ async function commitAnew(
   error: unknown,
   { turnContext, trace, draft }: Pick<TurnRun, 'turnContext' | 'trace' | 'draft'>,
 ): Promise<void> {
-  let failed = error
-  for (let renewals = 0; failed instanceof StateChanged && renewals < maxRenewals; renewals += 1) {
+  let currentError = error
+  for (let renewals = 0; currentError instanceof StateChanged && renewals < maxRenewals; renewals += 1) {
     try {
       return await turnContext.results.commit(turn, { ...answer, personState: await draft.renewPersonState?.() })
     } catch (error) {
-      failed = error
+      currentError = error
     }
   }
-  await commitUnstorable(turn, answer, failed, { turnContext, trace })
+  await commitUnstorable(turn, answer, currentError, { turnContext, trace })
 }
 
 /** Listens for the end of a turn. A caller may cancel it as soon as it is leased, with one notice. `signal` aborts with a `TurnAborted`. */
 function listenForEnd({ message }: Turn, { store }: TurnContext) {
-  const ended = new AbortController()
+  const controller = new AbortController()
   const unlisten = store.listen(`message:${message}`, notice => {
     const kind = readAbortKind(notice)
-    if (kind) ended.abort(new TurnAborted(kind))
+    if (kind) controller.abort(new TurnAborted(kind))
   })
-  return { signal: ended.signal, unlisten }
+  return { signal: controller.signal, unlisten }
 }
 
 const turnEndings: ReadonlySet<unknown> = new Set<TurnAborted['kind']>(['canceled', 'deleted', 'interrupted', 'edited'])
@@ -113,10 +113,11 @@ export function isTurnNews(notice: unknown): notice is NoteNotice | StageNotice 
 async function answerTurn(turn: Turn, run: Omit<TurnRun, 'running' | 'notes'>): Promise<AnsweredAttempt> {
   const { turnContext } = run
   const running = turnContext.findAgent(turn.agent)
-  if (!running) return answerUnasked(turn, { code: 'agent_removed', sentence: 'there is no such agent any more' }, run)
+  if (!running)
+    return answerWithoutAgent(turn, { code: 'agent_removed', sentence: 'there is no such agent any more' }, run)
   const { maxCrashes } = turnContext
   if (turn.crashes >= maxCrashes)
-    return answerUnasked(turn, { code: 'agent_crashes', sentence: `gave up after ${maxCrashes} crashes` }, run)
+    return answerWithoutAgent(turn, { code: 'agent_crashes', sentence: `gave up after ${maxCrashes} crashes` }, run)
   try {
     const answer = await runWithNotes(turn, { ...run, running })
     return { answer, outcome: outcomeOf(answer, run.trace) }
@@ -125,7 +126,7 @@ async function answerTurn(turn: Turn, run: Omit<TurnRun, 'running' | 'notes'>): 
   }
 }
 
-function outcomeOf({ response }: Answer, { silence }: TurnTrace): TurnOutcome {
+function outcomeOf({ response }: Answer, { silenceOutcome: silence }: TurnTrace): TurnOutcome {
   if (!response) return silence
   return response.status === 'failed' ? 'failed' : 'answered'
 }
@@ -148,28 +149,28 @@ async function runWithNotes(turn: Turn, run: Omit<TurnRun, 'notes'>): Promise<An
 
 /** Opens the notes of a turn. They are created with the first note, because most turns have none. */
 function openNotes(turn: Turn, turnContext: TurnContext): TurnNotes {
-  let created: TurnNotes | undefined
+  let createdNotes: TurnNotes | undefined
   let end: 'ended' | 'abandoned' | undefined
   function open(): TurnNotes {
-    if (created) return created
-    created = createTurnNotes(turn, turnContext)
+    if (createdNotes) return createdNotes
+    createdNotes = createTurnNotes(turn, turnContext)
     // A first note after the end of the turn fails like any later note.
-    if (end === 'ended') void created.end()
-    if (end === 'abandoned') void created.abandon().catch(() => undefined)
-    return created
+    if (end === 'ended') void createdNotes.end()
+    if (end === 'abandoned') void createdNotes.abandon().catch(() => undefined)
+    return createdNotes
   }
   return {
     note: note => open().note(note),
     stage: (name, answer) => open().stage(name, answer),
-    has: type => created?.has(type) === true,
+    has: type => createdNotes?.has(type) === true,
     beginCall: call => open().beginCall(call),
     async abandon() {
       end = 'abandoned'
-      await created?.abandon()
+      await createdNotes?.abandon()
     },
     async end() {
       // A retried turn replaces its earlier notes, even if it has none.
-      const notes = created ?? (turn.token > 1 ? open() : undefined)
+      const notes = createdNotes ?? (turn.token > 1 ? open() : undefined)
       end = 'ended'
       return notes ? notes.end() : {}
     },
@@ -201,17 +202,17 @@ async function callWithState(turn: Turn, run: TurnRun): Promise<AgentOutcome> {
     : { turnPerson: undefined, person: describeSender(turn, turnContext.channels) }
   const state = createAgentState(turn, turnContext.store)
   let actionList: ActionList | undefined
-  let requiring: RequirementList | undefined
+  let requirementList: RequirementList | undefined
   const answer = await callAgent(turn, {
     ...run,
     state,
     ...speaker,
-    openActs: () => (actionList ??= openActionList(turn, run)),
-    openRequiring: () => (requiring ??= createRequirementList(turnContext.requirements, turnContext.system)),
+    openActions: () => (actionList ??= openActionList(turn, run)),
+    openRequirements: () => (requirementList ??= createRequirementList(turnContext.requirements, turnContext.system)),
   })
   for (const note of answer?.notes ?? []) notes.note(note as AgentNote)
   if (running.history.synthesizes) noteSynthesis(turn, answer, running.history, notes)
-  return { answer, state, actionList, issued: requiring?.issued }
+  return { answer, state, actionList, issued: requirementList?.issued }
 }
 
 /** Plans the rows of an agent's answer: its deliveries, requirements, actions and states. */
@@ -233,25 +234,25 @@ async function planAgentAnswer(turn: Turn, run: TurnRun, outcome: AgentOutcome):
     ...plan,
     ...(requirements.length > 0 && { requirements }),
     ...withActions([...plannedActions, ...notices, ...copies]),
-    state: state.changed(),
+    state: state.findChange(),
     ...(draft.renewPersonState && { personState: await draft.renewPersonState() }),
   }
 }
 
 /** Plans an end without an answer. It withdraws an interim response. */
-function planSilence({ interim: said }: AnswerDraft): Omit<Answer, 'response'> {
-  return { deliveries: [], ...(said && { isRevision: true }) }
+function planSilence({ interim }: AnswerDraft): Omit<Answer, 'response'> {
+  return { deliveries: [], ...(interim && { isRevision: true }) }
 }
 
 /** Returns the dependencies that record refused actions in the trace of the turn. */
 function noteRefused({ turnContext, trace }: Pick<TurnRun, 'turnContext' | 'trace'>) {
-  return { ...turnContext, onRefused: (refused: RefusedAct) => trace.refused(refused) }
+  return { ...turnContext, onRefused: (refusedAct: RefusedAct) => trace.recordRefusedAct(refusedAct) }
 }
 
 function openActionList(turn: Turn, run: Pick<TurnRun, 'turnContext' | 'trace'>): ActionList {
   const turnContext = noteRefused(run)
-  const judge = createActionChecker(actingIn(turn), turnContext)
-  return createActionList(turnContext.system, { ...judge, onRefused: turnContext.onRefused })
+  const checker = createActionChecker(actingAgentOf(turn), turnContext)
+  return createActionList(turnContext.system, { ...checker, onRefused: turnContext.onRefused })
 }
 
 /** Plans the notices to operators about the requirements of an answer. Most answers have none. */
@@ -278,9 +279,9 @@ async function computePersonState(
 ): Promise<Answer['personState']> {
   const clock = startTurnClock(running.deadlineMs, [stop, ended])
   try {
-    const changed = await clock.limit(turnPerson.computeChange())
-    if (changed) checkState(changed.state, 'the person')
-    return changed
+    const changedState = await clock.limit(turnPerson.computeChange())
+    if (changedState) checkState(changedState.state, 'the person')
+    return changedState
   } finally {
     clock.stop()
   }
@@ -294,12 +295,12 @@ function needsSettling(answer: PartialResponse | undefined): answer is PartialRe
 async function settleAnswer(
   turn: Turn,
   answer: PartialResponse,
-  settling: Pick<TurnRun, 'turnContext'> & { readonly issued: RequirementList['issued'] | undefined },
+  settleContext: Pick<TurnRun, 'turnContext'> & { readonly issued: RequirementList['issued'] | undefined },
 ): Promise<SettledAnswer> {
-  const settled = settleRequirements(turn, answer, settling)
-  const { parts = [] } = settled.partial ?? {}
-  const partial = { ...settled.partial, parts: [...(await resolveFiles(parts, settling.turnContext.store))] }
-  return { ...settled, partial }
+  const settledAnswer = settleRequirements(turn, answer, settleContext)
+  const { parts = [] } = settledAnswer.partial ?? {}
+  const partial = { ...settledAnswer.partial, parts: [...(await resolveFiles(parts, settleContext.turnContext.store))] }
+  return { ...settledAnswer, partial }
 }
 
 /**
@@ -315,13 +316,16 @@ function withActions(acts: readonly PlannedAction[]): Pick<Answer, 'acts'> {
 }
 
 /** Creates an agent's state of a thread. Changes are stored together with its answer. */
-function createAgentState(turn: Turn, store: Pick<Store, 'readState'>): AgentState & { changed(): Json | undefined } {
+function createAgentState(
+  turn: Turn,
+  store: Pick<Store, 'readState'>,
+): AgentState & { findChange(): Json | undefined } {
   let changedState: Json | undefined
   return {
     get: async () => (changedState === undefined ? store.readState(turn.agent, turn.thread) : changedState),
     set: value => {
       changedState = toWellFormed(value)
     },
-    changed: () => checkState(changedState, 'the conversation'),
+    findChange: () => checkState(changedState, 'the conversation'),
   }
 }

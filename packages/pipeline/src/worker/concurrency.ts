@@ -85,12 +85,12 @@ export function createSlots<Work extends Held, Held>(
   options: SlotOptions<Work, Held>,
 ): Slots<Work, Held> {
   const { groupOf, groupSlots = () => Number.POSITIVE_INFINITY } = options
-  const filled = { running, held: new Set<Held>(), freed: new Set<Work>() }
+  const usedSlots = { running, held: new Set<Held>(), freed: new Set<Work>() }
   const waiting = createWaitingGroups()
   const pollSize = createPollSize()
   let heldByOthers: PollEnd['heldByOthers'] = new Map()
 
-  const countCapacity = () => countSlots(filled, options)
+  const countCapacity = () => countSlots(usedSlots, options)
   const countFreeOf = (group: string, { usedByGroup }: Capacity) => groupSlots(group) - (usedByGroup.get(group) ?? 0)
 
   /** Counts the slots of a group that other workers fill, or may fill before we learn of it. */
@@ -110,7 +110,7 @@ export function createSlots<Work extends Held, Held>(
   }
 
   return {
-    ...createHolding(filled, options, noteIfFull),
+    ...createSlotReservations(usedSlots, options, noteIfFull),
     countCapacity,
     maxConcurrent: groupSlots,
     hasWaiting: waiting.has,
@@ -141,37 +141,37 @@ export function createSlots<Work extends Held, Held>(
 /** Creates the set of groups that may have more work than slots. */
 function createWaitingGroups() {
   const groups = new Set<string>()
-  let areAll = true
+  let includesAll = true
   return {
-    has: (group: string | undefined) => areAll || (group !== undefined && groups.has(group)),
+    has: (group: string | undefined) => includesAll || (group !== undefined && groups.has(group)),
     add: (group: string) => void groups.add(group),
     addAll(): void {
-      areAll = true
+      includesAll = true
     },
     /** Removes groups after a poll that has leased all work for which there are slots. */
     clear(hasCapacity: boolean, isFree: (group: string) => boolean): void {
-      areAll = !hasCapacity
+      includesAll = !hasCapacity
       for (const group of groups) if (isFree(group)) groups.delete(group)
     },
   }
 }
 
-interface Filled<Work, Held> {
+interface UsedSlots<Work, Held> {
   readonly running: ReadonlyMap<Work, unknown>
   readonly held: Set<Held>
   readonly freed: Set<Work>
 }
 
-type Holding<Work extends Held, Held> = Pick<
+type SlotReservations<Work extends Held, Held> = Pick<
   Slots<Work, Held>,
   'reserveSlot' | 'undoLease' | 'countHeld' | 'release' | 'free' | 'forget'
 >
 
-function createHolding<Work extends Held, Held>(
-  { held, freed }: Filled<Work, Held>,
+function createSlotReservations<Work extends Held, Held>(
+  { held, freed }: UsedSlots<Work, Held>,
   { slots, groupOf }: SlotOptions<Work, Held>,
   noteIfFull: (group: string | undefined) => void,
-): Holding<Work, Held> {
+): SlotReservations<Work, Held> {
   return {
     reserveSlot(work) {
       held.add(work)
@@ -213,26 +213,26 @@ function createPollSize() {
     },
     /** Ends a poll and returns its size; Infinity for a poll without a size, beside which no other work was leased. */
     end(readyCount: number): number {
-      const ended = size === 0 ? Number.POSITIVE_INFINITY : size
+      const endedSize = size === 0 ? Number.POSITIVE_INFINITY : size
       nextSize = Math.max(minPollSize, 2 * readyCount)
       size = 0
-      return ended
+      return endedSize
     },
   }
 }
 
 function countSlots<Work extends Held, Held>(
-  { running, held, freed }: Filled<Work, Held>,
+  { running, held, freed }: UsedSlots<Work, Held>,
   { slots, groupOf, isWaiting = () => false, isSlow = () => false, isClosed }: SlotOptions<Work, Held>,
 ): Capacity {
   const usedByGroup = new Map<string, number>()
-  let busy = 0
-  const add = (work: Held, fills = true) => {
-    if (fills) busy += 1
+  let busyCount = 0
+  const add = (work: Held, fillsSlot = true) => {
+    if (fillsSlot) busyCount += 1
     const group = groupOf(work)
     if (group !== undefined) usedByGroup.set(group, (usedByGroup.get(group) ?? 0) + 1)
   }
   for (const work of running.keys()) if (!isWaiting(work) && !freed.has(work)) add(work, !isSlow(work))
   for (const work of held) add(work)
-  return { limit: isClosed() ? 0 : slots - busy, usedByGroup }
+  return { limit: isClosed() ? 0 : slots - busyCount, usedByGroup }
 }

@@ -6,7 +6,7 @@ import type { AdmissionRule } from '../ports/admission-rule.ts'
 import type { Inbound } from '../ports/channel/inbound.ts'
 import type { Intake } from '../ports/records/intake.ts'
 import type { Refusal } from '../ports/records/operator/refusal.ts'
-import type { Reception } from './receive.ts'
+import type { ReceiveDeps } from './receive.ts'
 import { admitOwn, receive } from './receive.ts'
 import { hasRefusal, markRehearsal, recordRefusal } from './record-refusal.ts'
 
@@ -29,7 +29,7 @@ function openReception(mostListed = 10) {
     message: admitted.agent.length,
   }))
   const withdraw = vi.fn(async () => {})
-  const reception: Reception = {
+  const reception: ReceiveDeps = {
     admission: { rules: [], store: { admit } },
     store: { withdraw, refuse: refusal => refusals.push(refusal) <= mostListed },
     system: createQuietSystem(),

@@ -13,7 +13,7 @@ import { readVisibleIntake } from './admission/visible-intake.ts'
 import type { RefusalDeps } from './record-refusal.ts'
 import { recordRefusal, recordUnused } from './record-refusal.ts'
 
-export interface Reception extends RefusalDeps {
+export interface ReceiveDeps extends RefusalDeps {
   readonly admission: AdmissionDeps
   readonly store: Pick<IntakeStore, 'refuse'> & Pick<WithdrawalStore, 'withdraw'>
   /** The record of the checks, created when the first bytes arrived; default: created now. */
@@ -29,19 +29,19 @@ export interface Reception extends RefusalDeps {
 export async function receive<Raw, Proven>(
   inbound: Inbound<Raw, Proven>,
   raw: Raw,
-  reception: Reception,
+  deps: ReceiveDeps,
 ): Promise<readonly AdmitResult[]> {
-  const { admission, store, system, from, steps = createIntakeSteps(system) } = reception
+  const { admission, store, system, from, steps = createIntakeSteps(system) } = deps
   try {
     const proven = await inbound.verify(raw, steps)
     const intakes = applyRules(admission.rules, inbound.normalize(proven).map(readVisibleIntake), from)
     const correlationId = randomHex(system, 8)
     const record = { trace: steps.trace(), proofKeys: steps.keys() }
     const admit = (intake: Intake) => admission.store.admit({ ...intake, ...withSentAt(record, intake) }, correlationId)
-    const [first, ...others] = intakes
-    const admitted = first ? await admitAll(first, others, admit) : []
-    for (const { outcome, message } of admitted) {
-      const caller = first ? callerFields(first.message) : {}
+    const [firstIntake, ...otherIntakes] = intakes
+    const admitResults = firstIntake ? await admitAll(firstIntake, otherIntakes, admit) : []
+    for (const { outcome, message } of admitResults) {
+      const caller = firstIntake ? callerFields(firstIntake.message) : {}
       system.log.info(
         { correlation_id: correlationId, ...caller, via: inbound.name, message, outcome },
         'message admitted',
@@ -50,22 +50,22 @@ export async function receive<Raw, Proven>(
     // Withdrawals come last, so that a request that a peer repeats still finds the messages that it withdraws.
     const withdrawals = inbound.withdrawals?.(proven) ?? []
     if (withdrawals.length > 0) await store.withdraw(inbound.name, withdrawals)
-    const unused = inbound.unused?.(proven)
-    if (unused) recordUnused(unused, inbound.name, { ...reception, ...steps.claims() })
-    return admitted
+    const unusedIntake = inbound.unused?.(proven)
+    if (unusedIntake) recordUnused(unusedIntake, inbound.name, { ...deps, ...steps.claims() })
+    return admitResults
   } catch (error) {
-    recordRefusal(error, inbound.name, { ...reception, ...steps.claims() })
+    recordRefusal(error, inbound.name, { ...deps, ...steps.claims() })
     throw error
   }
 }
 
 /** Admits all messages at once, so that the store can commit them in one transaction. */
 async function admitAll(
-  first: Intake,
-  others: readonly Intake[],
+  firstIntake: Intake,
+  otherIntakes: readonly Intake[],
   admit: (intake: Intake) => Promise<AdmitResult>,
 ): Promise<readonly AdmitResult[]> {
-  return others.length > 0 ? Promise.all([first, ...others].map(admit)) : [await admit(first)]
+  return otherIntakes.length > 0 ? Promise.all([firstIntake, ...otherIntakes].map(admit)) : [await admit(firstIntake)]
 }
 
 /** Adds the time that the message claims to its record. */
@@ -76,13 +76,13 @@ function withSentAt(record: Required<Pick<Intake, 'trace' | 'proofKeys'>>, { sen
 
 /** Applies each rule to all messages before the next rule. @throws Rejection of the first rule that refuses one */
 function applyRules(rules: readonly AdmissionRule[], intakes: readonly Intake[], from: string): readonly Intake[] {
-  let admitted = intakes
+  let admittedIntakes = intakes
   for (const rule of rules) {
-    rule.count?.(admitted, from)
-    if (rule.admitPeer) admitted = admitted.map(rule.admitPeer)
-    if (rule.admit) admitted = admitted.map(rule.admit)
+    rule.count?.(admittedIntakes, from)
+    if (rule.admitPeer) admittedIntakes = admittedIntakes.map(rule.admitPeer)
+    if (rule.admit) admittedIntakes = admittedIntakes.map(rule.admit)
   }
-  return admitted
+  return admittedIntakes
 }
 
 /**
@@ -94,6 +94,6 @@ export async function admitOwn(
   { rules, store }: AdmissionDeps,
   correlationId: string,
 ): Promise<AdmitResult> {
-  const admitted = rules.reduce((current, rule) => rule.admit?.(current) ?? current, readVisibleIntake(intake))
-  return store.admit(admitted, correlationId)
+  const admittedIntake = rules.reduce((current, rule) => rule.admit?.(current) ?? current, readVisibleIntake(intake))
+  return store.admit(admittedIntake, correlationId)
 }

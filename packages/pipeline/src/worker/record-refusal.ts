@@ -21,31 +21,31 @@ export interface RefusalDeps extends RefusalContext {
   readonly system: Pick<System, 'now' | 'randomBytes' | 'log'>
 }
 
-const recorded = new WeakSet<object>()
-const rehearsed = new WeakMap<object, RehearsalEnd>()
+const recordedRequests = new WeakSet<object>()
+const rehearsedRequests = new WeakMap<object, RehearsalOutcome>()
 
 /** The expected outcome of a request of the gateway to itself. */
-export type RehearsalEnd = 'refused' | 'taken'
+export type RehearsalOutcome = 'refused' | 'taken'
 
 /**
  * Marks a request of the gateway to itself, which is not listed if it has the expected outcome. A caller may mark only a request that has proven to
  * be
  * one.
  */
-export function markRehearsal(request: object, end: RehearsalEnd): void {
-  rehearsed.set(request, end)
+export function markRehearsal(request: object, expectedOutcome: RehearsalOutcome): void {
+  rehearsedRequests.set(request, expectedOutcome)
 }
 
 /** Returns true if a refusal of this request has been recorded. */
 export function hasRefusal(request: object): boolean {
-  return recorded.has(request)
+  return recordedRequests.has(request)
 }
 
 /** Records a refusal or a failure for the operator, regardless of the stage of the intake. */
 export function recordRefusal(error: unknown, via: ChannelName, deps: RefusalDeps): void {
   const { store, system, from, statusOf, request } = deps
-  if (request) recorded.add(request)
-  if (request && rehearsed.get(request) === 'refused' && error instanceof Rejection) return
+  if (request) recordedRequests.add(request)
+  if (request && rehearsedRequests.get(request) === 'refused' && error instanceof Rejection) return
   const { code, reason } = codeRefusal(error)
   const { endpoint, claimed_sender, agent, peer_id } = deps
   const context = { endpoint, status: statusOf?.(error), claimed_sender, agent, peer_id }
@@ -60,7 +60,7 @@ export function recordRefusal(error: unknown, via: ChannelName, deps: RefusalDep
 /** Records an accepted message that reaches no agent in the same list, so that nothing for an agent vanishes without a trace. */
 export function recordUnused({ code, reason, agent }: UnusedIntake, via: ChannelName, deps: RefusalDeps): void {
   const { store, system, from, endpoint, claimed_sender, peer_id, request } = deps
-  if (request && rehearsed.get(request) === 'taken') return
+  if (request && rehearsedRequests.get(request) === 'taken') return
   const context = { endpoint, claimed_sender, agent: agent ?? deps.agent, peer_id }
   if (!store.refuse({ at: isoTime(system.now()), via, from, code, reason, ...context })) return
   system.log.info({ via, from, code, reason }, 'message accepted, with nothing for an agent')

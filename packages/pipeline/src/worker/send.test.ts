@@ -5,13 +5,13 @@ import { createMemoryStore, createQuietSystem, delivery } from '../../test/memor
 import type { PreparedDelivery } from '../ports/channel/addressing.ts'
 import { createSender } from '../ports/channel/outbound.ts'
 import { createBreaker } from './hosts/breaker.ts'
-import type { Sending } from './send.ts'
+import type { SendDeps } from './send.ts'
 import { send } from './send.ts'
 
 function sendBy(prepare: (() => PreparedDelivery) | undefined) {
   const { store, settlements } = createMemoryStore()
   const warn = vi.fn()
-  const sending: Sending = {
+  const sending: SendDeps = {
     results: store,
     system: createQuietSystem({ log: { ...noLog, warn } }),
     retry: { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 },
@@ -98,7 +98,7 @@ describe('send() with a breaker', () => {
   function openSending(now: () => number, transmit: () => Promise<object>) {
     const system = createQuietSystem({ now })
     const prepare = vi.fn(() => ({ wire: 'document', transmit }))
-    const sending: Sending = {
+    const sending: SendDeps = {
       results: createMemoryStore().store,
       system,
       retry: { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 48 * 3_600_000 },
@@ -109,7 +109,7 @@ describe('send() with a breaker', () => {
   }
 
   const silent = () => Promise.reject(new Unavailable('Cannot fetch: no answer in time'))
-  const sendTimes = async (sending: Sending, times: number) => {
+  const sendTimes = async (sending: SendDeps, times: number) => {
     for (let count = 0; count < times; count += 1) await send(delivery('d1'), sending)
   }
 

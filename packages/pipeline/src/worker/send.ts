@@ -13,7 +13,7 @@ import type { Breaker } from './hosts/breaker.ts'
 import { readHealth } from './hosts/breaker.ts'
 import type { AttemptHealth, HostReason } from './hosts/host-health.ts'
 
-export interface Sending {
+export interface SendDeps {
   readonly results: Pick<ResultStore, 'settle'>
   readonly system: Pick<System, 'now' | 'randomBytes' | 'log'>
   readonly retry: RetryPolicy
@@ -25,14 +25,14 @@ export interface Sending {
 }
 
 /** Renders and delivers, then settles the delivery: as sent, as later with a time, or as dead with a reason. */
-export async function send(delivery: Delivery, sending: Sending): Promise<Settlement> {
-  const settlement = await trySend(delivery, sending)
-  await sending.results.settle(delivery, settlement)
-  logSettlement(delivery, settlement, sending.system)
+export async function send(delivery: Delivery, deps: SendDeps): Promise<Settlement> {
+  const settlement = await trySend(delivery, deps)
+  await deps.results.settle(delivery, settlement)
+  logSettlement(delivery, settlement, deps.system)
   return settlement
 }
 
-function logSettlement(delivery: Delivery, settlement: Settlement, { log }: Sending['system']): void {
+function logSettlement(delivery: Delivery, settlement: Settlement, { log }: SendDeps['system']): void {
   const { id, via, to, attempt, correlationId } = delivery
   const { state } = settlement
   const error = settlement.state === 'sent' ? undefined : settlement.error
@@ -41,21 +41,21 @@ function logSettlement(delivery: Delivery, settlement: Settlement, { log }: Send
   else log.info(fields, 'delivery settled')
 }
 
-async function trySend(delivery: Delivery, sending: Sending): Promise<Settlement> {
-  const channel = findChannel(sending.channels, delivery.via)
+async function trySend(delivery: Delivery, deps: SendDeps): Promise<Settlement> {
+  const channel = findChannel(deps.channels, delivery.via)
   if (!channel) return { state: 'dead', reason: 'channel_closed', error: `the channel "${delivery.via}" is not open` }
-  if (sending.hasAgent?.(delivery.agent) === false && !channel.actions?.isRemovalNotice?.(delivery.target))
+  if (deps.hasAgent?.(delivery.agent) === false && !channel.actions?.isRemovalNotice?.(delivery.target))
     return {
       state: 'dead',
       reason: 'sender_removed',
       error: `its agent "${delivery.agent}" is not configured any more`,
     }
   const host = findDeliveryGroup(delivery.to)
-  const admission = host === undefined ? undefined : await sending.breaker?.admit(host)
-  if (admission?.waitUntil !== undefined) return postpone(delivery, admission, sending)
+  const admission = host === undefined ? undefined : await deps.breaker?.admit(host)
+  if (admission?.waitUntil !== undefined) return postpone(delivery, admission, deps)
   let outcome: AttemptHealth = { health: 'unknown' }
   try {
-    const { settlement, error } = await attemptDelivery(delivery, channel, sending)
+    const { settlement, error } = await attemptDelivery(delivery, channel, deps)
     outcome = readHealth(error)
     return settlement
   } finally {
@@ -66,7 +66,7 @@ async function trySend(delivery: Delivery, sending: Sending): Promise<Settlement
 function postpone(
   { attempt, firstAttemptAt }: Delivery,
   { waitUntil, reason, sentence }: HostReason & { readonly waitUntil: number },
-  { system, retry }: Sending,
+  { system, retry }: SendDeps,
 ): Settlement {
   return settlePostponed(
     {
@@ -86,21 +86,24 @@ function postpone(
 async function attemptDelivery(
   delivery: Delivery,
   channel: Channel,
-  { system, retry }: Sending,
+  { system, retry }: SendDeps,
 ): Promise<{ readonly settlement: Settlement; readonly error?: unknown }> {
   let wire: Settlement['wire']
   const [at, startedMs] = [system.now(), performance.now()]
   const withTiming = (reply: DeliveryReply) => ({ ...reply, at, ms: Math.round(performance.now() - startedMs) })
   try {
-    const prepared = channel.prepare(delivery)
-    wire = prepared.wire
-    const { note, ...reply } = await prepared.transmit()
+    const preparedDelivery = channel.prepare(delivery)
+    wire = preparedDelivery.wire
+    const { note, ...reply } = await preparedDelivery.transmit()
     return { settlement: { state: 'sent', wire, note, attempt: withTiming(reply) } }
   } catch (error) {
     system.log.warn({ correlation_id: delivery.correlationId, delivery: delivery.id, err: error }, 'delivery failed')
     const { attempt, firstAttemptAt } = delivery
-    const failed = { error, attempt, firstAttemptAt, now: system.now(), random: drawChance(system) }
-    return { settlement: { ...settleFailedAttempt(failed, retry), wire, attempt: withTiming(readReply(error)) }, error }
+    const failedAttempt = { error, attempt, firstAttemptAt, now: system.now(), random: drawChance(system) }
+    return {
+      settlement: { ...settleFailedAttempt(failedAttempt, retry), wire, attempt: withTiming(readReply(error)) },
+      error,
+    }
   }
 }
 

@@ -56,7 +56,7 @@ export function createWorkPool<Work extends Held, Held = Work>(
     return leased.length > 0 && (hasMore || leased.length === limit)
   }
 
-  const { wake, untilFilled } = createFilling(poll)
+  const { wake, untilFilled } = createPolling(poll)
 
   function wakeIfWaiting(work: Work | Held): void {
     if (slots.hasWaiting(options.groupOf(work))) wake()
@@ -91,49 +91,49 @@ export function createWorkPool<Work extends Held, Held = Work>(
       if (slots.free(work)) wakeIfWaiting(work)
     },
     noteSlow: wakeIfWaiting,
-    drain: () => drain({ running, untilFilled, countHeld: slots.countHeld }),
+    drain: () => drain({ running, findPollInProgress: untilFilled, countHeld: slots.countHeld }),
   }
 }
 
-interface Draining {
+interface DrainDeps {
   readonly running: ReadonlyMap<unknown, Promise<void>>
-  untilFilled(): Promise<void> | undefined
+  findPollInProgress(): Promise<void> | undefined
   countHeld(): number
 }
 
-async function drain({ running, untilFilled, countHeld }: Draining): Promise<void> {
+async function drain({ running, findPollInProgress: untilFilled, countHeld }: DrainDeps): Promise<void> {
   while (untilFilled() || running.size > 0 || countHeld() > 0) {
     await Promise.all([untilFilled(), ...running.values(), countHeld() > 0 && sleepBriefly()])
   }
 }
 
 /** Polls for work when it is woken, until a poll finds no more. `poll` returns whether another one finds more. */
-function createFilling(poll: () => Promise<boolean>) {
+function createPolling(poll: () => Promise<boolean>) {
   let isScheduled = false
-  let filling: Promise<void> | undefined
+  let polling: Promise<void> | undefined
   let isWokenAgain = false
 
-  async function fill(): Promise<void> {
+  async function pollUntilEmpty(): Promise<void> {
     do {
       isWokenAgain = false
       if (await poll()) isWokenAgain = true
     } while (isWokenAgain)
   }
 
-  function endFilling(): void {
-    filling = undefined
+  function endPolling(): void {
+    polling = undefined
   }
 
   return {
-    untilFilled: () => filling,
+    untilFilled: () => polling,
     // The delay lets one poll replace all pieces of work that end at the same moment.
     wake(): void {
       if (isScheduled) return
       isScheduled = true
       setImmediate(() => {
         isScheduled = false
-        if (filling) isWokenAgain = true
-        else filling = fill().finally(endFilling)
+        if (polling) isWokenAgain = true
+        else polling = pollUntilEmpty().finally(endPolling)
       })
     },
   }
@@ -164,8 +164,8 @@ type RunOneByOne = <Result>(key: string, work: () => Promise<Result>) => Promise
 export function createOneByOne(): RunOneByOne {
   const latestByKey = new Map<string, Promise<unknown>>()
   return async function runOneByOne(key, work) {
-    const earlier = latestByKey.get(key)
-    const run = earlier ? earlier.then(work, work) : work()
+    const earlierRun = latestByKey.get(key)
+    const run = earlierRun ? earlierRun.then(work, work) : work()
     latestByKey.set(key, run)
     try {
       return await run

@@ -64,7 +64,7 @@ function createWaitingAgent() {
 }
 
 /** Waits for this many microtasks, as a caller with nested functions may. */
-async function hearLater(hops: number): Promise<void> {
+async function waitMicrotasks(hops: number): Promise<void> {
   for (let hop = 0; hop < hops; hop += 1) await undefined
 }
 
@@ -125,7 +125,7 @@ describe('startWorker()', () => {
     }
     memory.addTurns(turn(1), turn(2), turn(3), turn(4), turn(5))
     await vi.waitFor(() => expect(asked).toHaveLength(before))
-    await hearLater(50)
+    await waitMicrotasks(50)
     expect([asked.length, memory.commits]).toEqual([before, []])
     stored.open()
     await vi.waitFor(() => expect(memory.commits).toHaveLength(5))
@@ -158,7 +158,7 @@ describe('startWorker()', () => {
     const lease = memory.store.leaseTurns
     memory.store.leaseTurns = async request => {
       const leased = await lease(request)
-      if (leased.length > 0) void hearLater(20).then(() => order.push('followed'))
+      if (leased.length > 0) void waitMicrotasks(20).then(() => order.push('followed'))
       return leased
     }
     memory.addTurns(turn(1))

@@ -20,11 +20,11 @@ import type { DeliveryTicket, ResultStore, TurnConsumer, TurnTicket } from '../p
 import type { TurnContext } from '../ports/turn/turn-context.ts'
 import { workTurn } from '../turn/turn.ts'
 import { rememberGroups } from './concurrency.ts'
-import type { HeldDeps } from './held-results.ts'
-import { HeldWrites } from './held-results.ts'
-import type { LeaseKeeping } from './lease-keeping.ts'
-import { createLeaseKeeping } from './lease-keeping.ts'
-import type { Sending } from './send.ts'
+import type { HeldWritesDeps } from './held-writes.ts'
+import { HeldWrites } from './held-writes.ts'
+import type { LeaseRenewal } from './lease-renewal.ts'
+import { createLeaseRenewal } from './lease-renewal.ts'
+import type { SendDeps } from './send.ts'
 import { send } from './send.ts'
 import type { LostLeases } from './turns/lost-leases.ts'
 import { createLostLeases } from './turns/lost-leases.ts'
@@ -49,17 +49,17 @@ export interface Worker {
 /** Starts a worker, which works turns, deliveries and broadcasts concurrently until it is stopped. */
 export function startWorker(
   { store, ...turnContext }: Omit<TurnContext, 'store' | 'results'> & { readonly store: Store },
-  sending: Omit<Sending, 'results'>,
+  sending: Omit<SendDeps, 'results'>,
   system: WorkerSystem,
   options: WorkerOptions,
 ): Worker {
   const stopping = new AbortController()
   const abandoning = new AbortController()
   const results = createHeldResults(store, { ...system, stop: abandoning.signal })
-  const lost = createLostLeases(abandoning.signal)
-  const leases = createLeaseKeeping({
-    ...{ store, system, leaseMs: options.leaseMs, onLost: lost.end },
-    listRunning: () => pools.leased.flatMap(pool => [...pool.running.keys()]).filter(lost.isStored),
+  const lostLeases = createLostLeases(abandoning.signal)
+  const leaseRenewal = createLeaseRenewal({
+    ...{ store, system, leaseMs: options.leaseMs, onLost: lostLeases.end },
+    listRunning: () => pools.leasingPools.flatMap(pool => [...pool.running.keys()]).filter(lostLeases.isStored),
   })
   const pools: WorkerPools = createPools({
     turnContext: { ...turnContext, store },
@@ -69,15 +69,15 @@ export function startWorker(
     options,
     isClosed: () => stopping.signal.aborted,
     abandoned: abandoning.signal,
-    ...{ leases, lost },
+    ...{ leases: leaseRenewal, lost: lostLeases },
   })
-  const running: Running = { store, system, pools, stopping: stopping.signal, abandoned: abandoning.signal }
+  const running: WorkerState = { store, system, pools, stopping: stopping.signal, abandoned: abandoning.signal }
   const unlisten = store.listen('work', kinds => wakeFor(kinds, pools))
   void watchClock(running)
-  void leases.keep(abandoning.signal)
+  void leaseRenewal.renewUntilStopped(abandoning.signal)
   return {
     async untilTurnsEnd(agent) {
-      const [turns] = pools.leased
+      const [turns] = pools.leasingPools
       await Promise.all([...turns.running].map(([turn, end]) => turn.agent === agent && end))
     },
     countTurns: agent => pools.countTurns(agent),
@@ -92,7 +92,7 @@ export function startWorker(
 }
 
 /** The parts of a running worker. */
-interface Running {
+interface WorkerState {
   readonly store: TurnContext['store']
   readonly system: WorkerSystem
   readonly pools: WorkerPools
@@ -102,26 +102,26 @@ interface Running {
 
 /** Wakes the pools of these kinds, or all of them if the kinds are not understood. */
 function wakeFor(kinds: unknown, { byKind }: WorkerPools): void {
-  const ready = Array.isArray(kinds) ? workKinds.filter(kind => kinds.includes(kind)) : workKinds
-  for (const pool of ready.flatMap(kind => byKind[kind])) pool.wake()
+  const readyKinds = Array.isArray(kinds) ? workKinds.filter(kind => kinds.includes(kind)) : workKinds
+  for (const pool of readyKinds.flatMap(kind => byKind[kind])) pool.wake()
 }
 
 /** Wakes the pools for work without a notice: due retries and expired leases. */
-async function watchClock({ store, system, pools, stopping }: Running): Promise<void> {
+async function watchClock({ store, system, pools, stopping }: WorkerState): Promise<void> {
   while (!stopping.aborted) {
-    for (const pool of pools.all) pool.wake()
-    const due = await store.nextDue().catch(() => undefined)
-    const wait = due === undefined ? maxSleepMs : Math.min(maxSleepMs, Math.max(50, due - system.now()))
-    await system.sleep(wait, stopping)
+    for (const pool of pools.allPools) pool.wake()
+    const dueAt = await store.nextDue().catch(() => undefined)
+    const waitMs = dueAt === undefined ? maxSleepMs : Math.min(maxSleepMs, Math.max(50, dueAt - system.now()))
+    await system.sleep(waitMs, stopping)
   }
 }
 
-async function settleWithin(ms: number, { system, pools }: Running, over?: AbortSignal): Promise<void> {
+async function settleWithin(ms: number, { system, pools }: WorkerState, abortSignal?: AbortSignal): Promise<void> {
   const settled = new AbortController()
   const end = () => settled.abort()
-  const all = Promise.all(pools.all.map(pool => pool.drain())).then(end)
-  over?.addEventListener('abort', end)
-  await Promise.race([all, system.sleep(ms, settled.signal)])
+  const drained = Promise.all(pools.allPools.map(pool => pool.drain())).then(end)
+  abortSignal?.addEventListener('abort', end)
+  await Promise.race([drained, system.sleep(ms, settled.signal)])
 }
 
 export interface WorkerOptions {
@@ -144,14 +144,14 @@ export type WorkerSystem = Pick<System, 'now' | 'randomBytes' | 'log' | 'sleep'>
 
 interface PoolDeps {
   readonly turnContext: Omit<TurnContext, 'results'>
-  readonly sending: Omit<Sending, 'results'>
+  readonly sending: Omit<SendDeps, 'results'>
   readonly results: HeldResults
   readonly system: WorkerSystem
   readonly options: WorkerOptions
   isClosed(): boolean
   /** Aborts when running turns must end. */
   readonly abandoned: AbortSignal
-  readonly leases: Pick<LeaseKeeping, 'refresh'>
+  readonly leases: Pick<LeaseRenewal, 'refresh'>
   readonly lost: LostLeases
 }
 
@@ -162,9 +162,9 @@ type DeliveryPool = WorkPool<Delivery, DeliveryTicket>
 /** The pools of a worker. */
 interface WorkerPools {
   /** The pools of turns, of deliveries of answers and of deliveries of broadcasts. */
-  readonly leased: readonly [WorkPool<Turn, TurnTicket>, DeliveryPool, DeliveryPool]
+  readonly leasingPools: readonly [WorkPool<Turn, TurnTicket>, DeliveryPool, DeliveryPool]
   /** All pools, including that of broadcasts, whose leases need no renewal. */
-  readonly all: readonly AnyPool[]
+  readonly allPools: readonly AnyPool[]
   readonly byKind: Readonly<Record<WorkKind, readonly AnyPool[]>>
   countTurns(agent: string): number
 }
@@ -172,14 +172,14 @@ interface WorkerPools {
 function createPools(deps: PoolDeps): WorkerPools {
   const { options } = deps
   const { broadcastSlots = Math.ceil(options.deliverySlots / 2) } = options
-  const delivering = (rank: DeliveryRank, slots: number) => createDeliveryPool(deps, { rank, slots })
+  const createPool = (rank: DeliveryRank, slots: number) => createDeliveryPool(deps, { rank, slots })
   const { turns, countTurns } = createTurnPool(deps)
-  const deliveries = [delivering('answer', options.deliverySlots), delivering('broadcast', broadcastSlots)] as const
+  const deliveries = [createPool('answer', options.deliverySlots), createPool('broadcast', broadcastSlots)] as const
   const broadcasts = createBroadcastPool(deps)
   const leased = [turns, ...deliveries] as const
   return {
-    leased,
-    all: [...leased, broadcasts],
+    leasingPools: leased,
+    allPools: [...leased, broadcasts],
     byKind: { turns: [turns], deliveries, broadcasts: [broadcasts] },
     countTurns,
   }
@@ -191,11 +191,11 @@ function createTurnPool(
   const { turnContext, results, options, abandoned, lost } = deps
   const { store } = turnContext
   const { turnSlots, turnsPerAgent, turnsOf, turnsElsewhere = () => 0 } = options
-  const paused = new Set<Turn>()
+  const pausedTurns = new Set<Turn>()
   // More turns may wait than run, because a waiting turn uses no slot.
   const waiting = createWaitingTurns(4 * turnSlots, (turn, isWaiting) => {
-    if (isWaiting) paused.add(turn)
-    else paused.delete(turn)
+    if (isWaiting) pausedTurns.add(turn)
+    else pausedTurns.delete(turn)
     // It is only a hint: a worker that misses it runs one turn fewer for a while.
     const note = () => store.noteWaiting(turn, isWaiting)
     void (turn.stored?.then(note) ?? note()).catch(() => undefined)
@@ -205,7 +205,7 @@ function createTurnPool(
   const isolation = new TurnIsolation({
     ...{ system: deps.system, abandoned },
     isSuspect: ({ crashes }) => crashes > 0 && crashes < turnContext.maxCrashes,
-    isWaiting: turn => paused.has(turn),
+    isWaiting: turn => pausedTurns.has(turn),
     noteAlone: turn => store.noteAlone(turn),
     onOpen: () => turns.wake(),
   })
@@ -218,9 +218,9 @@ function createTurnPool(
   const turnLimits = { maxPerGroup: turnsPerAgent, maxByGroup: turnsOf }
   const maxTurnsOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent
   const turns: WorkPool<Turn, TurnTicket> = createWorkPool<Turn, TurnTicket>({
-    ...shared(deps),
+    ...readPoolOptions(deps),
     slots: turnSlots,
-    isWaiting: turn => paused.has(turn) || isolation.isQueued(turn),
+    isWaiting: turn => pausedTurns.has(turn) || isolation.isQueued(turn),
     groupOf: turn => turn.agent,
     groupSlots: agent => Math.max(0, maxTurnsOf(agent) - turnsElsewhere(agent)),
     lease: async (limit, usedByGroup) =>
@@ -239,7 +239,7 @@ function createTurnPool(
   const consumer = { ...createConsumer(turns, options, turnLimits), hasCapacity, continuesAdmission }
   store.setTurnConsumer?.(consumer)
   const countTurns = (agent: string) =>
-    [...turns.running.keys()].filter(turn => turn.agent === agent && !paused.has(turn)).length
+    [...turns.running.keys()].filter(turn => turn.agent === agent && !pausedTurns.has(turn)).length
   return { turns, countTurns }
 }
 
@@ -277,28 +277,28 @@ function createDeliveryPool(deps: PoolDeps, { rank, slots }: DeliveryPoolOptions
   const mailSlots = Math.ceil(slots / largeShare)
   const callerGroupSlots = Math.max(1, Math.floor(mailSlots / callerGroups))
   const maxByGroup = new Map([[mailGroup, Math.max(maxPerHost, mailSlots)]])
-  for (let at = 0; at < callerGroups; at += 1) maxByGroup.set(`${callerGroupPrefix}${at}`, callerGroupSlots)
-  const slow = new Set<Delivery>()
+  for (let index = 0; index < callerGroups; index += 1) maxByGroup.set(`${callerGroupPrefix}${index}`, callerGroupSlots)
+  const slowDeliveries = new Set<Delivery>()
   /** Sends a delivery. If the host is slow, the delivery uses a socket but no slot, so that other hosts need not wait for one that hangs. */
   async function sendBesideSlow(delivery: Delivery): Promise<void> {
     const timer = setTimeout(() => {
-      if (slow.size >= slowSlots) return
-      slow.add(delivery)
+      if (slowDeliveries.size >= slowSlots) return
+      slowDeliveries.add(delivery)
       deliveries.noteSlow(delivery)
     }, slowAfterMs)
     try {
       await send(delivery, sending)
     } finally {
       clearTimeout(timer)
-      slow.delete(delivery)
+      slowDeliveries.delete(delivery)
     }
   }
   const deliveries: DeliveryPool = createWorkPool<Delivery, DeliveryTicket>({
-    ...shared(deps),
+    ...readPoolOptions(deps),
     slots,
     groupOf: rememberGroups(findShareGroup),
     groupSlots: group => maxByGroup.get(group) ?? maxPerHost,
-    isSlow: delivery => slow.has(delivery),
+    isSlow: delivery => slowDeliveries.has(delivery),
     countsAlone: true,
     lease: (limit, usedByGroup) =>
       lease(
@@ -323,7 +323,7 @@ function createBroadcastPool(deps: PoolDeps): WorkPool<Broadcast> {
   const { turnContext, results, system, isClosed } = deps
   const { store, channels } = turnContext
   return createWorkPool<Broadcast>({
-    ...shared(deps),
+    ...readPoolOptions(deps),
     // The store preserves the order of the posts in a thread. One broadcast at a time leaves the store free for answers.
     slots: 1,
     groupOf: () => undefined,
@@ -332,19 +332,19 @@ function createBroadcastPool(deps: PoolDeps): WorkPool<Broadcast> {
   })
 }
 
-function shared({ isClosed, system }: PoolDeps) {
+function readPoolOptions({ isClosed, system }: PoolDeps) {
   return { isClosed, onError: (error: unknown) => logEnd(system, error) }
 }
 
 async function lease<Work>(
   { options: { holder, leaseMs }, results, leases }: PoolDeps,
-  take: (request: LeaseRequest) => Promise<readonly Work[]>,
+  leaseWork: (request: LeaseRequest) => Promise<readonly Work[]>,
   limit: number,
 ): Promise<readonly Work[]> {
   await results.tryAll()
   const refreshing = leases.refresh()
   if (refreshing) await refreshing
-  return take({ holder, limit, leaseMs })
+  return leaseWork({ holder, limit, leaseMs })
 }
 
 function logEnd(system: Pick<System, 'log'>, error: unknown): void {
@@ -362,21 +362,21 @@ interface HeldResults extends ResultStore {
   tryAll(): Promise<void>
 }
 
-function createHeldResults(store: ResultStore, deps: HeldDeps): HeldResults {
-  const held = new HeldWrites(deps)
-  async function keep(write: () => Promise<void>): Promise<void> {
+function createHeldResults(store: ResultStore, deps: HeldWritesDeps): HeldResults {
+  const heldWrites = new HeldWrites(deps)
+  async function holdIfUnavailable(write: () => Promise<void>): Promise<void> {
     try {
       await write()
     } catch (error) {
-      await held.hold(write, error)
+      await heldWrites.hold(write, error)
     }
   }
   return {
-    commit: (...args) => keep(() => store.commit(...args)),
-    release: (...args) => keep(() => store.release(...args)),
-    settle: (...args) => keep(() => store.settle(...args)),
-    expand: (...args) => keep(() => store.expand(...args)),
-    keepStreamed: (...args) => keep(() => store.keepStreamed(...args)),
-    tryAll: () => held.tryAll(),
+    commit: (...args) => holdIfUnavailable(() => store.commit(...args)),
+    release: (...args) => holdIfUnavailable(() => store.release(...args)),
+    settle: (...args) => holdIfUnavailable(() => store.settle(...args)),
+    expand: (...args) => holdIfUnavailable(() => store.expand(...args)),
+    keepStreamed: (...args) => holdIfUnavailable(() => store.keepStreamed(...args)),
+    tryAll: () => heldWrites.tryAll(),
   }
 }

@@ -30,12 +30,12 @@ export function createOperatorApprovals(deps: DecisionDeps, findCall: FindCall):
 
   async function listOpen(agent: string | undefined): Promise<readonly RequirementRecord[]> {
     const openRequirements: RequirementRecord[] = []
-    for (let after: number | undefined; openRequirements.length < maxOpenApprovals; ) {
-      const page = { status: 'open', subject: operatorSubject, limit: pageSize, after } as const
+    for (let afterNumber: number | undefined; openRequirements.length < maxOpenApprovals; ) {
+      const page = { status: 'open', subject: operatorSubject, limit: pageSize, after: afterNumber } as const
       const requirements = await store.listRequirements(page)
       openRequirements.push(...requirements)
       if (requirements.length < pageSize) break
-      after = requirements.at(-1)?.number
+      afterNumber = requirements.at(-1)?.number
     }
     return openRequirements.filter(requirement => agent === undefined || requirement.agent === agent)
   }
@@ -56,16 +56,16 @@ async function decideApproval(
   { method, isGranted, args, subject, remember }: OperatorDecision,
   deps: DecisionDeps,
 ): Promise<ResolutionResult> {
-  const edited = isGranted && args !== undefined ? readEdited(call, args) : undefined
-  if (edited !== undefined && remember) {
+  const editedArgs = isGranted && args !== undefined ? readEditedArgs(call, args) : undefined
+  if (editedArgs !== undefined && remember) {
     throw new Rejection('malformed', 'Cannot decide: what is changed first counts once, and is not remembered')
   }
   const outcome = isGranted ? 'granted' : 'declined'
-  return decideRequirement(requirement, { method, outcome, subject, args: edited, remember }, deps)
+  return decideRequirement(requirement, { method, outcome, subject, args: editedArgs, remember }, deps)
 }
 
 /** Reads changed arguments; undefined if they are the same as the call's own. @throws Rejection `malformed` */
-function readEdited(call: ApprovalCall | undefined, args: Json): Json | undefined {
+function readEditedArgs(call: ApprovalCall | undefined, args: Json): Json | undefined {
   if (!call) throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
   const text = JSON.stringify(args)
   if (text === JSON.stringify(call.args)) return undefined

@@ -49,8 +49,11 @@ export async function openRequirementStates({ store, origin, ttlMs }: StateOptio
       if (!statePattern.test(state)) return { isValid: false }
       const requirement = await findNamed(state)
       const stateBytes = Buffer.from(state)
-      const valid = requirement ? statesOf(secret.list(), requirement.id) : []
-      return { requirement, isValid: valid.some(candidate => timingSafeEqual(Buffer.from(candidate), stateBytes)) }
+      const validStates = requirement ? statesOf(secret.list(), requirement.id) : []
+      return {
+        requirement,
+        isValid: validStates.some(candidate => timingSafeEqual(Buffer.from(candidate), stateBytes)),
+      }
     },
   }
 }

@@ -64,10 +64,10 @@ ${hintOf(requirement.kind, choices)}
 }
 
 function renderForm(policy: Policy, { canAgree, checkoutUrl, canTestPay }: PageChoices): PageMarkup {
-  const yes = policy.action_label ?? 'I agree'
+  const agreeLabel = policy.action_label ?? 'I agree'
   return html`<form method="post">
-${canAgree ? renderReach(policy) : ''}
-${canAgree ? html`<button class="yes" name="decision" value="grant">${yes}</button>` : ''}
+${canAgree ? renderRememberChoice(policy) : ''}
+${canAgree ? html`<button class="yes" name="decision" value="grant">${agreeLabel}</button>` : ''}
 ${checkoutUrl === undefined ? '' : html`<a class="button yes" rel="noreferrer" href="${checkoutUrl}">${policy.action_label ?? 'Pay'}</a>`}
 ${canTestPay ? html`<button class="yes" name="decision" value="pay_test">Pay (test)</button>` : ''}
 <button name="decision" value="decline">No</button>
@@ -94,7 +94,7 @@ function showValue(value: string): PageMarkup | string {
   return isAddress ? html`<a rel="noreferrer" href="${value}">${value}</a>` : value
 }
 
-const endings: Readonly<Record<Exclude<RequirementStatus, 'open'>, Readonly<Record<RequirementKind, string>>>> = {
+const endHeadings: Readonly<Record<Exclude<RequirementStatus, 'open'>, Readonly<Record<RequirementKind, string>>>> = {
   granted: { consent_required: 'Agreed', payment_required: 'Paid', unauthorized: 'You are known now' },
   declined: { consent_required: 'Not agreed', payment_required: 'Not paid', unauthorized: 'Not gone on with' },
   expired: { consent_required: 'This is over', payment_required: 'This is over', unauthorized: 'This is over' },
@@ -115,11 +115,11 @@ export function renderEndPage(
   gateway: RequirementPageDeps,
 ): PageMarkup {
   const { status, kind, resolvedAt } = requirement
-  const ending = endings[status === 'open' ? 'expired' : status][kind]
+  const endHeading = endHeadings[status === 'open' ? 'expired' : status][kind]
   const explanation =
     status === 'expired' ? 'It was not decided in time, or was taken back. Write to the agent again.' : note
   return renderPageFrame(
-    ending,
+    endHeading,
     html`${describeParties(requirement, gateway)}
 <blockquote>${policy.message}</blockquote>
 <p>${explanation}</p>
@@ -129,7 +129,7 @@ ${rememberedDecision ? renderRemembered(rememberedDecision) : ''}`,
 }
 
 /** Renders the page for every address without a requirement, regardless of the reason. */
-export function renderNothingPage(): PageMarkup {
+export function renderNotFoundPage(): PageMarkup {
   return renderPageFrame('There is nothing here', html`<p>This link is not known here, or not any more.</p>`)
 }
 
@@ -160,15 +160,15 @@ export function showTime(ms: number): PageMarkup {
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
 }
 
-const reachLabels = {
+const scopeLabels = {
   conversation: 'in this conversation',
   always: 'from now on, wherever you write to this agent',
 } as const
 
 /** Renders the choice of how long the answer, yes or no, counts, if it can be remembered. */
-export function renderReach(
+export function renderRememberChoice(
   policy: Policy,
-  labels: Readonly<Record<RememberScope, string>> = reachLabels,
+  labels: Readonly<Record<RememberScope, string>> = scopeLabels,
 ): PageMarkup | '' {
   const { kind, remember } = readApproval(policy) ?? {}
   if (!remember || remember.scopes.length === 0) return ''
@@ -176,21 +176,21 @@ export function renderReach(
 <label><input type="radio" name="remember" value="once" checked> this once</label>
 ${remember.scopes.map(
   scope =>
-    html`<label><input type="radio" name="remember" value="${scope}"> ${labels[scope]}: <code>${kind}</code> is not asked for again${remember.calls ? ofSuchCalls : ''} for ${remember.days} days</label>`,
+    html`<label><input type="radio" name="remember" value="${scope}"> ${labels[scope]}: <code>${kind}</code> is not asked for again${remember.calls ? argumentKindText : ''} for ${remember.days} days</label>`,
 )}
 </fieldset>`
 }
 
 /** The addition for a decision that counts only for calls with arguments of one kind. */
-const ofSuchCalls = ' with arguments of this kind'
+const argumentKindText = ' with arguments of this kind'
 
-const remembrances = { direct: 'runs without asking', forbidden: 'is not run, and not asked for,' } as const
-const reaches = { conversation: 'in this conversation', always: 'wherever it is asked for' } as const
+const rememberedPolicyTexts = { direct: 'runs without asking', forbidden: 'is not run, and not asked for,' } as const
+const rememberedScopeTexts = { conversation: 'in this conversation', always: 'wherever it is asked for' } as const
 
 /** Renders the remembered decision and the time of its end. */
 function renderRemembered({ tool, calls, policy, scope, expires_at }: RememberedDecision): PageMarkup {
   return html`<form method="post">
-<p><code>${tool}</code>${calls ? ofSuchCalls : ''} ${remembrances[policy]} ${reaches[scope]}, until ${showTime(Date.parse(expires_at))}.</p>
+<p><code>${tool}</code>${calls ? argumentKindText : ''} ${rememberedPolicyTexts[policy]} ${rememberedScopeTexts[scope]}, until ${showTime(Date.parse(expires_at))}.</p>
 <button name="decision" value="ask_again">Ask again from now on</button>
 </form>`
 }

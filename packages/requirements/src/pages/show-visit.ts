@@ -15,7 +15,7 @@ import {
   renderEndPage,
   renderPageFrame,
   renderProblemPage,
-  renderReach,
+  renderRememberChoice,
   renderRequirementPage,
   requirementPageHeaders,
   showTime,
@@ -90,7 +90,7 @@ function renderOperatorPage({ requirement, call }: OperatorApproval, { agents }:
 <blockquote>${call?.summary ?? policy.message}</blockquote>
 <form method="post">
 ${call ? renderCall(call) : ''}
-${renderReach(policy, { conversation: 'in this conversation', always: `wherever ${address} writes to this agent` })}
+${renderRememberChoice(policy, { conversation: 'in this conversation', always: `wherever ${address} writes to this agent` })}
 <button class="yes" name="decision" value="grant">${policy.action_label ?? 'Allow it'}</button>
 <button name="decision" value="decline">No</button>
 </form>
@@ -99,13 +99,13 @@ ${renderReach(policy, { conversation: 'in this conversation', always: `wherever 
 }
 
 /** The maximum length of the arguments in a form field, as browsers encode it. */
-const maxField = 100_000
+const maxFieldChars = 100_000
 
 function renderCall({ tool, agent, args, schema }: NonNullable<OperatorApproval['call']>): PageMarkup {
   const text = writeVisibleJson(args, 2)
   return html`<p>Tool: <code>${tool}</code>${agent === undefined ? '' : html`, wanted by <code>${agent}</code>`}</p>
 ${
-  schema && encodeURIComponent(text.toWellFormed()).length <= maxField
+  schema && encodeURIComponent(text.toWellFormed()).length <= maxFieldChars
     ? html`<label for="arguments">Arguments (JSON; what stands here is what it runs with)</label>
 <textarea id="arguments" name="arguments" rows="${Math.min(20, text.split('\n').length + 1)}" spellcheck="false">${text}</textarea>`
     : html`<pre>${text}</pre>`

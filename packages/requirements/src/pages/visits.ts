@@ -15,9 +15,9 @@ import { answerVisit, showRefused, showRequirement } from './show-visit.ts'
 /** Decides or shows a requirement for a visitor who has a valid link. */
 export type RequirementVisit = (requirement: RequirementRecord, context: Context) => Promise<Response> | Response
 
-const maxForm = 4_096
+const maxPlainFormBytes = 4_096
 /** The maximum size of a form with the arguments of a call, bytes. */
-const maxOperatorForm = 128 * 1_024
+const maxOperatorFormBytes = 128 * 1_024
 
 export function createVisits(gateway: RequirementVisitDeps) {
   const show: RequirementVisit = (requirement, context) => showRequirement({ requirement, context, gateway })
@@ -25,15 +25,15 @@ export function createVisits(gateway: RequirementVisitDeps) {
     /** Shows the page and decides nothing. */
     show,
     decide: withErrorPage(async (requirement, context) => {
-      const maxFormBytes = isForOperator(requirement.policy) ? maxOperatorForm : maxForm
+      const maxFormBytes = isForOperator(requirement.policy) ? maxOperatorFormBytes : maxPlainFormBytes
       const form = await readForm(context.req.raw, maxFormBytes)
       const decision = form.get('decision') ?? ''
-      const decide = Object.hasOwn(decisions, decision) ? decisions[decision] : undefined
-      if (!decide) throw new Rejection('malformed', 'Cannot decide: say decision=grant or decision=decline')
-      return decide({ requirement, context, gateway }, form)
+      const handleDecision = Object.hasOwn(decisions, decision) ? decisions[decision] : undefined
+      if (!handleDecision) throw new Rejection('malformed', 'Cannot decide: say decision=grant or decision=decline')
+      return handleDecision({ requirement, context, gateway }, form)
     }),
     /** Accepts the receipt of a person who returns from paying. */
-    takeReceipt: withErrorPage(async (requirement, context) => {
+    acceptReceipt: withErrorPage(async (requirement, context) => {
       const visit = { requirement, context, gateway }
       const receipt = context.req.query('receipt')
       if (receipt === undefined || context.req.method !== 'GET') return showRequirement(visit)
@@ -75,7 +75,7 @@ async function decide(visit: Visit, outcome: ResolutionOutcome, form: URLSearchP
   const approval = await gateway.approvals.find(requirement.id)
   const remember = readRemember(form.get('remember'), requirement)
   const result = approval
-    ? await gateway.approvals.decide(approval, { ...readWord(approval, outcome, form), remember })
+    ? await gateway.approvals.decide(approval, { ...readOperatorDecision(approval, outcome, form), remember })
     : await decideRequirement(requirement, { method: 'link', outcome, remember }, gateway)
   return result.outcome === 'resolved'
     ? showRequirement({ ...visit, requirement: result.requirement })
@@ -105,8 +105,12 @@ async function readForm(request: Request, maxBytes: number): Promise<URLSearchPa
 }
 
 /** Reads the arguments from the form. A page that shows none sends none. @throws Rejection malformed */
-function readWord({ call }: OperatorApproval, outcome: ResolutionOutcome, form: URLSearchParams): OperatorDecision {
+function readOperatorDecision(
+  { call }: OperatorApproval,
+  outcome: ResolutionOutcome,
+  form: URLSearchParams,
+): OperatorDecision {
   const text = outcome === 'granted' && call?.schema ? form.get('arguments') : null
-  const args = text === null ? undefined : (parseBoundedJson(Buffer.from(text), { what: 'arguments' }) as Json)
+  const args = text === null ? undefined : (parseBoundedJson(Buffer.from(text), { label: 'arguments' }) as Json)
   return { method: 'link', isGranted: outcome === 'granted', args }
 }

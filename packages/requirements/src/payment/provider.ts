@@ -57,19 +57,23 @@ export async function openReceiptProvider(
 }
 
 async function readKeys({ jwk, jwks_file }: ReceiptConfig, baseDir: string): Promise<FindKey> {
-  const key = jwks_file === undefined ? 'payments.jwk' : 'payments.jwks_file'
-  const set = jwks_file === undefined ? { keys: [jwk as JWK] } : readKeyFile(resolve(baseDir, jwks_file))
-  const keys: readonly JWK[] = Array.isArray(set.keys) ? set.keys : []
+  const configKey = jwks_file === undefined ? 'payments.jwk' : 'payments.jwks_file'
+  const keySet = jwks_file === undefined ? { keys: [jwk as JWK] } : readKeyFile(resolve(baseDir, jwks_file))
+  const keys: readonly JWK[] = Array.isArray(keySet.keys) ? keySet.keys : []
   if (keys.length === 0)
-    throw new ConfigError(key, 'holds no key', 'Put the public keys of the payment provider there.')
+    throw new ConfigError(configKey, 'holds no key', 'Put the public keys of the payment provider there.')
   if (keys.some(({ kty, d, k }) => !['OKP', 'EC', 'RSA'].includes(kty ?? '') || d !== undefined || k !== undefined)) {
-    throw new ConfigError(key, 'holds a key that is not public', 'Put only public keys of kty OKP, EC or RSA there.')
+    throw new ConfigError(
+      configKey,
+      'holds a key that is not public',
+      'Put only public keys of kty OKP, EC or RSA there.',
+    )
   }
   const { createLocalJWKSet } = await loadJose()
   try {
     return createLocalJWKSet({ keys: [...keys] }) as FindKey
   } catch (cause) {
-    throw new ConfigError(key, 'is no key set', 'Put a JWK Set (RFC 7517) there.', { cause })
+    throw new ConfigError(configKey, 'is no key set', 'Put a JWK Set (RFC 7517) there.', { cause })
   }
 }
 
@@ -94,7 +98,7 @@ interface TestProviderDeps {
   readonly origin: string
 }
 
-const lastsSeconds = 300
+const receiptLifetimeSeconds = 300
 
 /** Opens a provider that receives no money. Its receipts are signed with a key of the gateway, and verified like those of any other. */
 export async function openTestProvider({ store, system, origin }: TestProviderDeps): Promise<PaymentProvider> {
@@ -117,7 +121,7 @@ export async function openTestProvider({ store, system, origin }: TestProviderDe
         .setAudience(origin)
         .setJti(randomHex(system, 16))
         .setIssuedAt(iat)
-        .setExpirationTime(iat + lastsSeconds)
+        .setExpirationTime(iat + receiptLifetimeSeconds)
         .sign(privateKey)
     },
   }

@@ -12,7 +12,7 @@ import { z } from 'zod'
 export const receiptType = 'receipt+jwt'
 const receiptAlgorithms = ['EdDSA', 'Ed25519', 'ES256', 'RS256'] as const
 
-const maxLength = 8_192
+const maxReceiptChars = 8_192
 /** The tolerated difference between clocks, ms. */
 const leewayMs = 60_000
 
@@ -42,7 +42,7 @@ interface ReceiptRules {
 /** Reads the requirement that a receipt names. This proves nothing. */
 export function requirementOfReceipt(receipt: string): string | undefined {
   try {
-    const payload = receipt.length <= maxLength ? (receipt.split('.')[1] ?? '') : ''
+    const payload = receipt.length <= maxReceiptChars ? (receipt.split('.')[1] ?? '') : ''
     const claims = parseJsonText(Buffer.from(payload, 'base64url').toString())
     return isJsonObject(claims) && typeof claims.requirement === 'string' ? claims.requirement : undefined
   } catch {
@@ -64,7 +64,7 @@ export async function verifyReceipt(
 }
 
 async function verifySignature(receipt: string, { findKey }: ReceiptRules): Promise<Uint8Array> {
-  if (receipt.length > maxLength) throw refuse('too_large', 'receipt', 'is too long')
+  if (receipt.length > maxReceiptChars) throw refuse('too_large', 'receipt', 'is too long')
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(receipt)) throw refuse('malformed', 'receipt', 'is not a compact JWS')
   const { compactVerify, errors } = await loadJose()
   try {
@@ -79,7 +79,7 @@ async function verifySignature(receipt: string, { findKey }: ReceiptRules): Prom
 }
 
 function readClaims(payload: Uint8Array): Claims {
-  const parsed = claimsSchema.safeParse(parseBoundedJson(payload, { maxDepth: 4, what: 'receipt' }))
+  const parsed = claimsSchema.safeParse(parseBoundedJson(payload, { maxDepth: 4, label: 'receipt' }))
   if (parsed.success) return parsed.data
   throw refuse('malformed', parsed.error.issues[0]?.path.join('.') || 'receipt', 'is missing or not well formed')
 }
@@ -114,7 +114,7 @@ const checks: readonly Check[] = [
     claim: 'amount',
     code: 'forbidden',
     problem: 'is not what was required',
-    fits: ({ amount }, { policy }) => plainAmount(amount) === plainAmount(String(policy.amount)),
+    fits: ({ amount }, { policy }) => normalizeAmount(amount) === normalizeAmount(String(policy.amount)),
   },
   {
     claim: 'currency',
@@ -137,7 +137,7 @@ const checks: readonly Check[] = [
 ]
 
 /** Normalizes an amount, because `4.50` and `4.5` are the same amount. A text that is no number stays as it is. */
-function plainAmount(text: string): string {
+function normalizeAmount(text: string): string {
   const [, integer, fraction = ''] = /^0*(\d+)(?:\.(\d+))?$/.exec(text) ?? []
   if (integer === undefined) return `not a number: ${text}`
   const decimals = fraction.replace(/0+$/, '')

@@ -43,7 +43,7 @@ export async function deliverA2a(
   const messageId = delivery.messageId ?? randomUUID()
   const url = addressFault(delivery.url, fault)
   const { sub, audience, timeoutMs = 30_000 } = delivery
-  const token = fault.withoutToken ? undefined : await mintToken({ sub, audience, fault: fault.token }, mint)
+  const token = fault.omitsToken ? undefined : await mintToken({ sub, audience, fault: fault.token }, mint)
   const post = async (text: string): Promise<A2aReceipt> => {
     const body = encodeRequest(describeRequest({ ...delivery, text, messageId }), fault, delivery.oversizedBytes)
     const headers = {
@@ -54,8 +54,8 @@ export async function deliverA2a(
     const answer = await loopback.request(url, { method: 'POST', headers, body, timeoutMs })
     return { messageId, ...answer, ...readRpc(answer.body) }
   }
-  const first = await post(delivery.text)
-  return fault.againAs ? post(fault.againAs) : first
+  const firstAnswer = await post(delivery.text)
+  return fault.repeatText ? post(fault.repeatText) : firstAnswer
 }
 
 function describeRequest(delivery: A2aDelivery): object {

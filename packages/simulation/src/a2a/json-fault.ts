@@ -5,19 +5,19 @@ import type { TokenFault } from './token.ts'
 /** The effect of one fault on a JSON request with a bearer token. */
 interface JsonFault {
   readonly token?: TokenFault | undefined
-  readonly withoutToken?: boolean | undefined
+  readonly omitsToken?: boolean | undefined
   /** The id under which the same request is sent again, with another text; the second answer counts. */
-  readonly againAs?: string | undefined
+  readonly repeatText?: string | undefined
   readonly unknownRecipient?: boolean | undefined
   encode?(body: string, oversizedBytes: number): string
 }
 
 export const jsonFaults: Readonly<Record<Fault | TokenOnlyFault, JsonFault>> = {
-  unsigned: { withoutToken: true },
+  unsigned: { omitsToken: true },
   tampered: { token: 'tampered' },
   forged: { token: 'forged' },
   expired: { token: 'expired' },
-  replayed: { againAs: 'something else' },
+  replayed: { repeatText: 'something else' },
   wrong_owner: { token: 'wrong_owner' },
   oversized: { encode: (body, bytes) => `${body.slice(0, -1)},"padding":"${'x'.repeat(bytes)}"}` },
   deep: { encode: body => `${body.slice(0, -1)},"nested":${'['.repeat(2_000)}${']'.repeat(2_000)}}` },

@@ -29,12 +29,12 @@ export interface TokenMint {
   now(): number
 }
 
-const hour = 3_600
+const hourSeconds = 3_600
 
 /** The changes of the claims by fault, with times in seconds from now. */
-const claimFaults: Partial<Record<TokenFault, { shift?: number; issuer?: string; audience?: string }>> = {
-  expired: { shift: -2 * hour },
-  not_yet: { shift: 2 * hour },
+const claimFaults: Partial<Record<TokenFault, { shiftSeconds?: number; issuer?: string; audience?: string }>> = {
+  expired: { shiftSeconds: -2 * hourSeconds },
+  not_yet: { shiftSeconds: 2 * hourSeconds },
   wrong_owner: { audience: 'https://another-service.test' },
   wrong_issuer: { issuer: 'https://evil.test' },
 }
@@ -44,7 +44,7 @@ export async function mintToken(plan: TokenPlan, mint: TokenMint): Promise<strin
   const { fault, sub = 'peer', scope, lifetimeSeconds = 300, claims } = plan
   const issuer = fault === 'key_host_down' ? mint.deadIssuer : mint.issuer
   const claimChanges = (fault && claimFaults[fault]) ?? {}
-  const iat = Math.floor(mint.now() / 1000) + (claimChanges.shift ?? 0)
+  const iat = Math.floor(mint.now() / 1000) + (claimChanges.shiftSeconds ?? 0)
   const audience = claimChanges.audience ?? plan.audience ?? mint.defaultAudience()
   const { kid, privateKey } = await issuer.key()
   const payload = {
@@ -94,22 +94,22 @@ export interface TokenIssuer {
 export function createTokenIssuer(host: string): TokenIssuer {
   const issuer = `https://${host}`
   const config = { issuer, jwks: `${issuer}/.well-known/jwks.json`, algorithms: ['ES256'] }
-  let published: Promise<readonly IssuerSigningKey[]> | undefined
-  let stranger: Promise<IssuerSigningKey> | undefined
+  let publishedKeys: Promise<readonly IssuerSigningKey[]> | undefined
+  let strangerKeyPromise: Promise<IssuerSigningKey> | undefined
   const listKeys = () => {
-    published ??= makeSigningKey().then(key => [key])
-    return published
+    publishedKeys ??= createSigningKey().then(key => [key])
+    return publishedKeys
   }
   return {
     config,
     key: async () => (await listKeys())[0] as IssuerSigningKey,
     strangerKey() {
-      stranger ??= makeSigningKey()
-      return stranger
+      strangerKeyPromise ??= createSigningKey()
+      return strangerKeyPromise
     },
     async rotate({ forget = false } = {}) {
-      const [key, before] = await Promise.all([makeSigningKey(), listKeys()])
-      published = Promise.resolve([key, ...(forget ? [] : before)])
+      const [key, previousKeys] = await Promise.all([createSigningKey(), listKeys()])
+      publishedKeys = Promise.resolve([key, ...(forget ? [] : previousKeys)])
     },
     async answer({ path }) {
       if (path === '/.well-known/jwks.json') {
@@ -122,7 +122,7 @@ export function createTokenIssuer(host: string): TokenIssuer {
   }
 }
 
-async function makeSigningKey(): Promise<IssuerSigningKey> {
+async function createSigningKey(): Promise<IssuerSigningKey> {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const kid = randomUUID()
   return { kid, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' } }

@@ -4,13 +4,13 @@ import type { NoteVisibility } from '../fediverse/actors/note.ts'
 import { noteVisibilities } from '../fediverse/actors/note.ts'
 import type { SendFault, SendRequest } from '../send.ts'
 import type { CataloguePersona, ExpectedOutcome } from './personas.ts'
-import { answered, cataloguePersonas, kept, later, refused } from './personas.ts'
+import { answeredOutcome, cataloguePersonas, keptOutcome, laterOutcome, refusedOutcome } from './personas.ts'
 
 /** The outcome of a fault; `honest` and `unproven` refer to the outcomes of the persona. */
 type FaultOutcome = ExpectedOutcome | 'honest' | 'unproven'
 
 /** Descriptions of the faults of a message. */
-const faultWords: Readonly<Record<SendFault, string>> = {
+const faultDescriptions: Readonly<Record<SendFault, string>> = {
   unsigned: 'without signature or token; mail is still proven by SPF',
   tampered: 'changed after it was signed',
   forged: "signed with somebody else's key under the sender's name",
@@ -27,39 +27,39 @@ const faultWords: Readonly<Record<SendFault, string>> = {
   alg_none: 'a token without a signature',
 }
 
-const unsigned = refused(401, 'unsigned')
-const badSignature = refused(401, 'signature_invalid')
-const tooLarge = refused(413, 'too_large')
+const refusedUnsigned = refusedOutcome(401, 'unsigned')
+const badSignature = refusedOutcome(401, 'signature_invalid')
+const tooLarge = refusedOutcome(413, 'too_large')
 
 /** The outcome of each fault on each channel. */
 const faultOutcomes: Readonly<
   Record<SendRequest['via'], Readonly<Record<Fault, FaultOutcome>> & Partial<Record<TokenOnlyFault, FaultOutcome>>>
 > = {
   activitypub: {
-    unsigned,
+    unsigned: refusedUnsigned,
     tampered: badSignature,
     forged: badSignature,
-    expired: refused(401, 'expired'),
+    expired: refusedOutcome(401, 'expired'),
     replayed: 'honest',
-    wrong_owner: refused(401, 'signer_mismatch'),
+    wrong_owner: refusedOutcome(401, 'signer_mismatch'),
     oversized: tooLarge,
-    deep: refused(400, 'malformed'),
-    malformed: refused(400, 'malformed'),
-    key_host_down: later(503),
-    unknown_recipient: refused(404, 'no_recipient'),
+    deep: refusedOutcome(400, 'malformed'),
+    malformed: refusedOutcome(400, 'malformed'),
+    key_host_down: laterOutcome(503),
+    unknown_recipient: refusedOutcome(404, 'no_recipient'),
   },
   a2a: {
-    unsigned,
+    unsigned: refusedUnsigned,
     tampered: badSignature,
     forged: badSignature,
-    expired: refused(401, 'expired'),
-    replayed: refused(200, 'malformed'),
+    expired: refusedOutcome(401, 'expired'),
+    replayed: refusedOutcome(200, 'malformed'),
     wrong_owner: badSignature,
     oversized: tooLarge,
-    deep: refused(200, 'malformed'),
-    malformed: refused(200, 'malformed'),
-    key_host_down: later(503),
-    unknown_recipient: refused(404, 'no_recipient'),
+    deep: refusedOutcome(200, 'malformed'),
+    malformed: refusedOutcome(200, 'malformed'),
+    key_host_down: laterOutcome(503),
+    unknown_recipient: refusedOutcome(404, 'no_recipient'),
     not_yet: badSignature,
     wrong_issuer: badSignature,
     alg_none: badSignature,
@@ -71,24 +71,24 @@ const faultOutcomes: Readonly<
     expired: 'unproven',
     replayed: 'honest',
     wrong_owner: 'unproven',
-    oversized: refused(552, 'too_large'),
-    deep: kept('mime_limits'),
-    malformed: refused(554, 'malformed'),
-    key_host_down: later(451),
-    unknown_recipient: refused(550, 'no_recipient'),
+    oversized: refusedOutcome(552, 'too_large'),
+    deep: keptOutcome('mime_limits'),
+    malformed: refusedOutcome(554, 'malformed'),
+    key_host_down: laterOutcome(451),
+    unknown_recipient: refusedOutcome(550, 'no_recipient'),
   },
   web: {
-    unsigned,
+    unsigned: refusedUnsigned,
     tampered: badSignature,
     forged: badSignature,
-    expired: refused(401, 'expired'),
-    replayed: refused(409, 'run_repeated'),
+    expired: refusedOutcome(401, 'expired'),
+    replayed: refusedOutcome(409, 'run_repeated'),
     wrong_owner: badSignature,
     oversized: tooLarge,
-    deep: refused(400, 'malformed'),
-    malformed: refused(400, 'malformed'),
-    key_host_down: later(503),
-    unknown_recipient: refused(404, 'no_recipient'),
+    deep: refusedOutcome(400, 'malformed'),
+    malformed: refusedOutcome(400, 'malformed'),
+    key_host_down: laterOutcome(503),
+    unknown_recipient: refusedOutcome(404, 'no_recipient'),
     not_yet: badSignature,
     wrong_issuer: badSignature,
     alg_none: badSignature,
@@ -120,7 +120,7 @@ const visibilities: SimulationCatalogue['visibilities'] = {
   web: [],
 }
 const channels = Object.keys(faultOutcomes) as readonly SendRequest['via'][]
-const allFaults = Object.keys(faultWords) as readonly SendFault[]
+const allFaults = Object.keys(faultDescriptions) as readonly SendFault[]
 
 /** Everything that the simulation can send, in the one table that commands, API and tests read. */
 export const simulationCatalogue: SimulationCatalogue = {
@@ -128,7 +128,7 @@ export const simulationCatalogue: SimulationCatalogue = {
   visibilities,
   faults: allFaults.map(fault => ({
     fault,
-    what: faultWords[fault],
+    what: faultDescriptions[fault],
     via: channels.filter(via => faultOutcomes[via][fault] !== undefined),
   })),
   entries: cataloguePersonas.flatMap(persona => [
@@ -162,7 +162,7 @@ export function findCatalogueEntry({
     from: persona.from,
     ...(visibility && { visibility }),
     ...(fault && { fault }),
-    expected: fault === undefined ? persona.honest : expectFault(persona, fault),
+    expected: fault === undefined ? persona.honestOutcome : expectFault(persona, fault),
   }
 }
 
@@ -185,18 +185,24 @@ function describeChoice(choice: readonly string[], choiceName: string): string {
   return choice.length === 0 ? `no ${choiceName} to choose` : `as ${choiceName} ${choice.join(', ')}`
 }
 
-function listHonest({ via, from, honest: expected }: CataloguePersona): readonly CatalogueEntry[] {
+function listHonest({ via, from, honestOutcome: expected }: CataloguePersona): readonly CatalogueEntry[] {
   const ownVisibilities = visibilities[via]
   return ownVisibilities.length === 0
     ? [{ via, from, expected }]
     : ownVisibilities.map(visibility => ({ via, from, visibility, expected }))
 }
 
-function listFaults({ via, without = [] }: CataloguePersona): readonly SendFault[] {
-  return allFaults.filter(fault => faultOutcomes[via][fault] !== undefined && !without.includes(fault))
+function listFaults({ via, impossibleFaults = [] }: CataloguePersona): readonly SendFault[] {
+  return allFaults.filter(fault => faultOutcomes[via][fault] !== undefined && !impossibleFaults.includes(fault))
 }
 
-function expectFault({ via, honest, unproven = honest, otherwise = {} }: CataloguePersona, fault: SendFault) {
-  const usual = faultOutcomes[via][fault] ?? answered
-  return otherwise[fault] ?? (usual === 'honest' ? honest : usual === 'unproven' ? unproven : usual)
+function expectFault(
+  { via, honestOutcome, unprovenOutcome = honestOutcome, otherwise = {} }: CataloguePersona,
+  fault: SendFault,
+) {
+  const usualOutcome = faultOutcomes[via][fault] ?? answeredOutcome
+  return (
+    otherwise[fault] ??
+    (usualOutcome === 'honest' ? honestOutcome : usualOutcome === 'unproven' ? unprovenOutcome : usualOutcome)
+  )
 }

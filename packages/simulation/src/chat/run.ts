@@ -35,7 +35,7 @@ interface ChatRunDeps {
 export async function startChat(run: ChatRun, { a2a, loopback }: ChatRunDeps): Promise<StartedChat> {
   const fault = run.fault ? jsonFaults[run.fault] : {}
   const { sub = 'alice', threadId = randomUUID(), signal } = run
-  const token = fault.withoutToken
+  const token = fault.omitsToken
     ? undefined
     : await a2a.token({ sub, audience: `${new URL(run.url).origin}/api/v1`, fault: fault.token })
   const [runId, messageId] = [randomUUID(), randomUUID()]
@@ -46,10 +46,10 @@ export async function startChat(run: ChatRun, { a2a, loopback }: ChatRunDeps): P
       body: encodeRequest({ threadId, runId, messages: [{ id: messageId, role: 'user', content }] }, fault),
       ...(signal && { signal }),
     })
-  const first = await post(renderRunContent(run))
-  if (!fault.againAs) return { messageId, threadId, answer: first }
-  await first.body?.cancel()
-  return { messageId, threadId, answer: await post(fault.againAs) }
+  const firstAnswer = await post(renderRunContent(run))
+  if (!fault.repeatText) return { messageId, threadId, answer: firstAnswer }
+  await firstAnswer.body?.cancel()
+  return { messageId, threadId, answer: await post(fault.repeatText) }
 }
 
 /** An AG-UI event, with the members that the end and the text of a run need. */

@@ -51,7 +51,7 @@ export interface NoteSender extends PostDeps {
 
 /** Composes, signs and posts one `Create{Note}`. */
 export async function deliverNote(delivery: NoteDelivery, sender: NoteSender): Promise<NoteReceipt> {
-  const { fault, author, recipient, url } = await prepare(delivery, sender)
+  const { fault, author, recipient, url } = await prepareDelivery(delivery, sender)
   const activity = composeCreateNote(planNote(delivery, { author, recipient, sender }))
   sender.notes.set(activity.object.id, activity)
   const { oversizedBytes } = delivery
@@ -61,7 +61,7 @@ export async function deliverNote(delivery: NoteDelivery, sender: NoteSender): P
 
 /** Composes, signs and posts any other activity, and applies its effect to our own notes here, too. */
 export async function deliverSimActivity(delivery: ActivityDelivery, sender: NoteSender): Promise<ActivityReceipt> {
-  const { fault, author, recipient, url } = await prepare(delivery, sender)
+  const { fault, author, recipient, url } = await prepareDelivery(delivery, sender)
   const { type, object, fields = {} } = delivery
   const activity = composeSimActivity({ author, recipient: recipient.id, type, object, fields })
   if (!delivery.fault) noteChanges[type]?.(activity, sender.notes)
@@ -87,7 +87,10 @@ interface PreparedDelivery {
   readonly url: string
 }
 
-async function prepare(delivery: NoteDelivery | ActivityDelivery, sender: NoteSender): Promise<PreparedDelivery> {
+async function prepareDelivery(
+  delivery: NoteDelivery | ActivityDelivery,
+  sender: NoteSender,
+): Promise<PreparedDelivery> {
   const fault: NoteFault = delivery.fault ? noteFaults[delivery.fault] : {}
   const author = findActor(fault.author ?? delivery.from ?? 'alice@mastodon.test', sender)
   const resolvedRecipient = await sender.resolve(bareAddress(delivery.to))
@@ -97,7 +100,7 @@ async function prepare(delivery: NoteDelivery | ActivityDelivery, sender: NoteSe
 }
 
 /** Stores a file and returns the attachment in Mastodon's form. */
-function putFile(file: SentFile, { host }: SimActor, { media }: NoteSender): object {
+function storeFile(file: SentFile, { host }: SimActor, { media }: NoteSender): object {
   const url = `https://${host}/media/${media.size + 1}`
   media.set(url, file)
   return { type: 'Document', mediaType: file.mediaType, url, name: file.name }
@@ -110,7 +113,7 @@ function planNote(
   const { text, visibility = 'public', id, inReplyTo, summary } = delivery
   const thread = inReplyTo ? sender.findThread(inReplyTo) : {}
   const now = sender.now()
-  const attachment = (delivery.files ?? []).map(file => putFile(file, author, sender))
+  const attachment = (delivery.files ?? []).map(file => storeFile(file, author, sender))
   return {
     attachment,
     author,

@@ -62,8 +62,8 @@ export async function openSimFediverse({ loopback, now }: Pick<PostDeps, 'loopba
   const notes = new Map<string, ActivityDocument>()
   const recipients = new Map<string, Promise<ResolvedRecipient>>()
   const misbehaviour = createDisturbances()
-  for (const [host, { habits = [] }] of Object.entries(fediverseHosts)) {
-    for (const habit of habits) misbehaviour.disturb(host, habit)
+  for (const [host, { permanentDisturbances = [] }] of Object.entries(fediverseHosts)) {
+    for (const habit of permanentDisturbances) misbehaviour.disturb(host, habit)
   }
   const media: NoteSender['media'] = new Map()
   const deps = { actors, inbox, notes, media, checks }
@@ -88,7 +88,7 @@ export async function openSimFediverse({ loopback, now }: Pick<PostDeps, 'loopba
     hosts: Object.keys(fediverseHosts),
     actors,
     deliver: delivery => deliverNote(delivery, sender),
-    ...createActing(sender, arrivals),
+    ...createActivitySender(sender, arrivals),
     received: arrivals.items,
     awaitReply: (objectId, until) => arrivals.waitFor(receivedActivity => isReplyTo(receivedActivity, objectId), until),
     awaitActivity: (match, until) => arrivals.waitFor(match, until),
@@ -109,7 +109,7 @@ export async function openSimFediverse({ loopback, now }: Pick<PostDeps, 'loopba
 const acceptMs = 30_000
 
 /** Sends activities that are not notes, and applies their effects on the inboxes. */
-function createActing(
+function createActivitySender(
   sender: NoteSender,
   arrivals: Arrivals<ReceivedActivity>,
 ): Pick<SimFediverse, 'send' | 'follow' | 'listReceived'> {
@@ -163,9 +163,10 @@ function readThread(
   notes: ReadonlyMap<string, ActivityDocument>,
   receivedActivities: readonly ReceivedActivity[],
 ): ReturnType<NoteSender['findThread']> {
-  const isIt = ({ activity }: ReceivedActivity) => (activity.object as { id?: unknown } | undefined)?.id === objectId
+  const hasObjectId = ({ activity }: ReceivedActivity) =>
+    (activity.object as { id?: unknown } | undefined)?.id === objectId
   const object =
-    notes.get(objectId)?.object ?? (receivedActivities.find(isIt)?.activity.object as Record<string, unknown>)
-  const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
-  return { context: text(object?.context), conversation: text(object?.conversation) }
+    notes.get(objectId)?.object ?? (receivedActivities.find(hasObjectId)?.activity.object as Record<string, unknown>)
+  const readText = (value: unknown) => (typeof value === 'string' ? value : undefined)
+  return { context: readText(object?.context), conversation: readText(object?.conversation) }
 }

@@ -35,8 +35,8 @@ export function createInbox(checks: ReadonlyMap<string, SignatureChecks>): SimIn
   const arrivals = createArrivals<ReceivedActivity>('activity')
   const verifiedActivities = new Map<string, { arrivals: number }>()
 
-  async function judge(request: SimRequest, activity: ReceivedDocument): Promise<SimAnswer> {
-    const reason = await findFlaw(request, activity, checks.get(request.host))
+  async function verifyActivity(request: SimRequest, activity: ReceivedDocument): Promise<SimAnswer> {
+    const reason = await findVerificationError(request, activity, checks.get(request.host))
     const key = `${request.host} ${activity.id}`
     const knownEntry = verifiedActivities.get(key)
     if (reason === undefined && knownEntry) {
@@ -54,7 +54,7 @@ export function createInbox(checks: ReadonlyMap<string, SignatureChecks>): SimIn
     async accept(request) {
       const activity = parseObject(request.body)
       if (!activity || typeof activity.id !== 'string') return answerJson({ error: 'not an activity' }, undefined, 400)
-      const answer = judge(request, activity)
+      const answer = verifyActivity(request, activity)
       return fediverseHosts[request.host]?.persona.verifiesLater ? { status: 202 } : answer
     },
   }
@@ -68,7 +68,7 @@ function refuse(reason: string, host: string): SimAnswer {
   return { ...answer, headers: { ...answer.headers, 'accept-signature': `sig1=(${requiredComponents});created;keyid` } }
 }
 
-async function findFlaw(
+async function findVerificationError(
   request: SimRequest,
   activity: ReceivedDocument,
   checks: SignatureChecks | undefined,

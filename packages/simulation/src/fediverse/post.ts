@@ -22,27 +22,27 @@ export interface PostContext {
 }
 
 /** Signs and posts one activity, with its fault. */
-export async function postSigned(posting: PostContext, deps: PostDeps): Promise<LoopbackAnswer> {
-  const { activity, url, fault, author, oversizedBytes = 2 ** 21 } = posting
+export async function postSigned(context: PostContext, deps: PostDeps): Promise<LoopbackAnswer> {
+  const { activity, url, fault, author, oversizedBytes = 2 ** 21 } = context
   const octets = fault.encode?.(activity, oversizedBytes) ?? Buffer.from(JSON.stringify(activity))
   const draft = { method: 'POST', url, body: octets, at: deps.now() + (fault.dateShiftMs ?? 0) } as const
-  const headers = await sealDraft(draft, fault, author, deps)
+  const headers = await signWithFault(draft, fault, author, deps)
   const post = () =>
     deps.loopback.request(url, { method: 'POST', headers, body: fault.alter?.(octets) ?? octets, timeoutMs: 30_000 })
-  if (fault.twice) await post()
+  if (fault.isSentTwice) await post()
   return post()
 }
 
-async function sealDraft(
+async function signWithFault(
   draft: DraftRequest,
   fault: NoteFault,
   author: SimActor,
   deps: PostDeps,
 ): Promise<Record<string, string>> {
-  if (fault.unsigned) return draftHeaders(draft, author)
+  if (fault.isUnsigned) return draftHeaders(draft, author)
   const signer = fault.signer ? findActor(fault.signer, deps) : author
-  const stranger = fault.keyOf ? await findActor(fault.keyOf, deps).key() : undefined
-  return signDraft(draft, signer, stranger?.privatePem)
+  const strangerKey = fault.keyOf ? await findActor(fault.keyOf, deps).key() : undefined
+  return signDraft(draft, signer, strangerKey?.privatePem)
 }
 
 /** @throws Error if nobody here has this address */

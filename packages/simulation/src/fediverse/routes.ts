@@ -50,12 +50,12 @@ const routes: readonly Route[] = [
 /** Answers for every host of the fediverse, by the `Host` field. */
 export async function answerFediverse(request: SimRequest, deps: FediverseDeps): Promise<SimAnswer> {
   if (!fediverseHosts[request.host]) return notFound
-  const matching = routes.flatMap(route => {
+  const matchingRoutes = routes.flatMap(route => {
     const match = request.path.match(route.path)
     return match ? [{ route, match }] : []
   })
-  const chosenRoute = matching.find(({ route }) => route.method === request.method)
-  if (!chosenRoute) return matching.length > 0 ? { status: 405 } : notFound
+  const chosenRoute = matchingRoutes.find(({ route }) => route.method === request.method)
+  if (!chosenRoute) return matchingRoutes.length > 0 ? { status: 405 } : notFound
   return chosenRoute.route.handle(request, deps, chosenRoute.match)
 }
 
@@ -112,14 +112,14 @@ const keyDocuments: Readonly<Record<Persona['keyDocument'], typeof describeActor
 /** Refuses readers of servers in secure mode: those without a signature, and for GoToSocial also those without a confirmed name. */
 async function refuseReader(
   request: SimRequest,
-  { secureMode }: Persona,
+  { isSecureMode }: Persona,
   { checks }: FediverseDeps,
 ): Promise<SimAnswer | undefined> {
-  const ofHost = checks.get(request.host)
-  if (!secureMode || !ofHost) return undefined
-  const signer = await verifySigner(request, ofHost).catch(() => undefined)
+  const hostChecks = checks.get(request.host)
+  if (!isSecureMode || !hostChecks) return undefined
+  const signer = await verifySigner(request, hostChecks).catch(() => undefined)
   if (!signer) return answerJson({ error: 'Unauthorized: request signature required' }, undefined, 401)
-  return ofHost.checkReader(signer).then(
+  return hostChecks.checkReader(signer).then(
     () => undefined,
     error => answerJson({ error: `Internal Server Error: ${error}` }, undefined, 500),
   )

@@ -66,12 +66,16 @@ export async function composeMail(plan: MailPlan, { domains, now }: ComposeDeps)
   const author = mailboxOf(from)
   const to = [plan.to].flat().map(address => (fault.unknownRecipient ? inventMailbox(address) : address))
   const messageId = stripBrackets(plan.messageId ?? `${randomUUID()}@${domainOf(author)}`)
-  const isSigned = plan.sign !== false && !fault.unsigned
+  const isSigned = plan.sign !== false && !fault.isUnsigned
   const domain = findDomain(fault.signer ?? domainOf(author), domains)
-  const isPlain = isSigned && !fault.shape && !fault.lifetime && !fault.keyOf
-  const drafted = await draftMail({ date: new Date(now()), ...plan, from, to, messageId }, isPlain ? domain : undefined)
-  const shaped = fault.shape?.(drafted, { oversizedBytes: plan.oversizedBytes ?? 26 * 2 ** 20 }) ?? drafted
-  const signedMail = isSigned && !isPlain ? await signByHand(shaped, { fault, domain, domains, now }) : shaped
+  const isSignedByNodemailer = isSigned && !fault.shape && !fault.lifetime && !fault.keyOf
+  const draftedMail = await draftMail(
+    { date: new Date(now()), ...plan, from, to, messageId },
+    isSignedByNodemailer ? domain : undefined,
+  )
+  const shapedMail = fault.shape?.(draftedMail, { oversizedBytes: plan.oversizedBytes ?? 26 * 2 ** 20 }) ?? draftedMail
+  const signedMail =
+    isSigned && !isSignedByNodemailer ? await signByHand(shapedMail, { fault, domain, domains, now }) : shapedMail
   const envelopeFrom = fault.envelopeFrom ?? plan.envelopeFrom ?? author
   return {
     octets: fault.alter?.(signedMail) ?? signedMail,
@@ -162,11 +166,11 @@ interface MailFault {
   readonly signer?: string
   /** The domain whose key really makes the signature, under the author's domain and selector. */
   readonly keyOf?: string
-  readonly unsigned?: boolean
+  readonly isUnsigned?: boolean
   /** The signing time and expiry of the signature, in seconds from now, for `t=` and `x=`. */
   readonly lifetime?: { readonly from: number; readonly to: number }
   /** True to send the same octets once more. */
-  readonly twice?: boolean
+  readonly isSentTwice?: boolean
   readonly unknownRecipient?: boolean
   /** Changes the mail before signing. */
   shape?(octets: Buffer, faulty: { readonly oversizedBytes: number }): Buffer
@@ -175,18 +179,18 @@ interface MailFault {
 }
 
 const attacker = 'mallory@evil.test'
-const hour = 3_600
+const hourSeconds = 3_600
 
 /**
  * The faults of mail, each with a single defect. If the proof of the author's domain is at fault, the mail comes through the attacker's
  * host. From the author's own host, SPF would still prove it.
  */
 export const mailFaults: Readonly<Record<Fault, MailFault>> = {
-  unsigned: { unsigned: true },
+  unsigned: { isUnsigned: true },
   tampered: { envelopeFrom: attacker, alter: octets => Buffer.concat([octets, Buffer.from('One line more.\r\n')]) },
   forged: { envelopeFrom: attacker, keyOf: 'evil.test' },
-  expired: { envelopeFrom: attacker, lifetime: { from: -48 * hour, to: -24 * hour } },
-  replayed: { twice: true },
+  expired: { envelopeFrom: attacker, lifetime: { from: -48 * hourSeconds, to: -24 * hourSeconds } },
+  replayed: { isSentTwice: true },
   wrong_owner: { envelopeFrom: attacker, signer: 'evil.test' },
   oversized: { shape: (octets, { oversizedBytes }) => Buffer.concat([octets, fillLines(oversizedBytes)]) },
   deep: { shape: octets => nestParts(octets, 200) },

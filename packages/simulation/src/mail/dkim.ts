@@ -38,13 +38,13 @@ export function signMail(octets: Buffer, signature: DkimSignature): Buffer {
     `bh=${createHash('sha256').update(relaxBody(body), 'latin1').digest('base64')}`,
     'b=',
   ].join(';\r\n ')
-  const unsigned = `DKIM-Signature: ${tags}`
+  const unsignedField = `DKIM-Signature: ${tags}`
   // RFC 6376 §5.4.2: the signature covers the last one of repeated fields.
   const fieldsToSign = names.map(name => fields.findLast(field => nameOf(field) === name) ?? '')
-  const data = [...fieldsToSign, unsigned].map(relaxField).join('\r\n')
+  const data = [...fieldsToSign, unsignedField].map(relaxField).join('\r\n')
   const value = createSign('RSA-SHA256').update(data, 'latin1').sign(signature.privatePem, 'base64')
-  const folded = value.replace(/.{72}(?=.)/g, '$&\r\n ')
-  return Buffer.concat([Buffer.from(`${unsigned}${folded}\r\n`), octets])
+  const foldedSignature = value.replace(/.{72}(?=.)/g, '$&\r\n ')
+  return Buffer.concat([Buffer.from(`${unsignedField}${foldedSignature}\r\n`), octets])
 }
 
 /** Splits a mail into its header fields, still folded, and its body, with one `latin1` character for each octet. */

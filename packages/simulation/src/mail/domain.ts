@@ -44,9 +44,9 @@ function openMailDomain(name: string, { policy, isKeyUnreachable }: DomainPlan, 
   dns.set(`mx.${name}`, { A: ['127.0.0.1'], TXT: ['v=spf1 ip4:127.0.0.1 -all'] })
   if (policy) dns.set(`_dmarc.${name}`, { TXT: [`v=DMARC1; p=${policy}; adkim=r; aspf=r`] })
   if (isKeyUnreachable) dns.fail(keyName, 'servfail')
-  const makeKey = createLazyRsaKey()
+  const createKey = createLazyRsaKey()
   const key = async () => {
-    const newKey = await makeKey()
+    const newKey = await createKey()
     dns.set(keyName, { TXT: [formatKeyRecord(newKey)] })
     return newKey
   }

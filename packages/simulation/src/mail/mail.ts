@@ -65,7 +65,7 @@ export async function openSimMail({ dns, loopback, link, now }: MailSystem): Pro
     postIntake,
     async deliver({ endpoint = link.gateway?.smtpPort ? 'smtp' : 'intake', ...plan }) {
       const mail = await composeMail(plan, { domains, now })
-      if (plan.fault && mailFaults[plan.fault].twice) await endpoints[endpoint](mail)
+      if (plan.fault && mailFaults[plan.fault].isSentTwice) await endpoints[endpoint](mail)
       return { mail, ...(await endpoints[endpoint](mail)) }
     },
     received: items,

@@ -37,7 +37,7 @@ export interface MailSink {
 export async function openMailSink(): Promise<MailSink> {
   const arrivals = createArrivals<ReceivedMail>('mail')
   const refusals = new Set<{ readonly refusal: MailRefusal; remainingCount: number }>()
-  const takeRefusal = (stage: 'rcpt' | 'data'): Error | undefined => {
+  const consumeRefusal = (stage: 'rcpt' | 'data'): Error | undefined => {
     const entry = [...refusals].find(({ refusal }) => (refusal.at ?? 'data') === stage)
     if (!entry) return undefined
     entry.remainingCount -= 1
@@ -50,12 +50,12 @@ export async function openMailSink(): Promise<MailSink> {
     disableReverseLookup: true,
     logger: false,
     closeTimeout: 1,
-    onRcptTo: (_address, _session, callback) => callback(takeRefusal('rcpt')),
+    onRcptTo: (_address, _session, callback) => callback(consumeRefusal('rcpt')),
     onData(stream, session, callback) {
       const { mailFrom, rcptTo } = session.envelope
       const envelope = { from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address) }
       buffer(stream).then(octets => {
-        const refusal = takeRefusal('data')
+        const refusal = consumeRefusal('data')
         if (!refusal) arrivals.add({ octets, envelope, ...readMail(octets) })
         callback(refusal)
       }, callback)
@@ -117,16 +117,16 @@ export function readMail(octets: Buffer): ReadMail {
 
 function readFile(entity: Entity): readonly SentFilePart[] {
   const disposition = entity.headers.get('content-disposition')?.[0] ?? ''
-  const [, encoded, plain] = /filename(?:\*=utf-8''([^;\s]+)|="?([^";]+)"?)/i.exec(disposition) ?? []
-  const name = encoded === undefined ? plain && decodeMailHeader(plain) : decodeURIComponent(encoded)
+  const [, encodedName, plainName] = /filename(?:\*=utf-8''([^;\s]+)|="?([^";]+)"?)/i.exec(disposition) ?? []
+  const name = encodedName === undefined ? plainName && decodeMailHeader(plainName) : decodeURIComponent(encodedName)
   const mime = contentType(entity).split(';')[0]?.trim() ?? ''
   return name ? [{ kind: 'file', name, mime, bytes: readOctets(entity) }] : []
 }
 
 /** Decodes the non-ASCII words of a header in UTF-8 (RFC 2047). */
 export function decodeMailHeader(header: string): string {
-  const joined = header.replace(/(=\?utf-8\?[bq]\?[^?]*\?=)\s+(?==\?utf-8\?)/gi, '$1')
-  return joined.replace(/=\?utf-8\?([bq])\?([^?]*)\?=/gi, (_, encoding: string, word: string) =>
+  const joinedWords = header.replace(/(=\?utf-8\?[bq]\?[^?]*\?=)\s+(?==\?utf-8\?)/gi, '$1')
+  return joinedWords.replace(/=\?utf-8\?([bq])\?([^?]*)\?=/gi, (_, encoding: string, word: string) =>
     encoding.toLowerCase() === 'b'
       ? Buffer.from(word, 'base64').toString()
       : readQuoted(word.replaceAll('_', ' ')).toString(),

@@ -27,28 +27,34 @@ export const disturbances = {
 } as const satisfies Record<string, Disturbance | ((...args: never[]) => Disturbance)>
 
 export function createDisturbances() {
-  const active = new Set<{ readonly host: string; readonly disturbance: Disturbance; remainingCount: number }>()
-  const closing = new AbortController()
+  const activeDisturbances = new Set<{
+    readonly host: string
+    readonly disturbance: Disturbance
+    remainingCount: number
+  }>()
+  const closeController = new AbortController()
   return {
     /** Makes a host misbehave. Returns the function that ends this. */
     disturb(host: string, disturbance: Disturbance): () => void {
       const entry = { host, disturbance, remainingCount: disturbance.times ?? Number.POSITIVE_INFINITY }
-      active.add(entry)
-      return () => void active.delete(entry)
+      activeDisturbances.add(entry)
+      return () => void activeDisturbances.delete(entry)
     },
     /** Answers in place of `next` if the host misbehaves. */
     async pass(request: SimRequest, next: () => Promise<SimAnswer | undefined>): Promise<SimAnswer | undefined> {
-      const entry = [...active].find(({ host, disturbance }) => host === request.host && matches(request, disturbance))
+      const entry = [...activeDisturbances].find(
+        ({ host, disturbance }) => host === request.host && matches(request, disturbance),
+      )
       if (!entry) return next()
       entry.remainingCount -= 1
-      if (entry.remainingCount <= 0) active.delete(entry)
+      if (entry.remainingCount <= 0) activeDisturbances.delete(entry)
       const { delayMs, drop, answer } = entry.disturbance
-      if (delayMs) await sleep(delayMs, undefined, { signal: closing.signal })
+      if (delayMs) await sleep(delayMs, undefined, { signal: closeController.signal })
       if (drop) return undefined
       return answer ?? next()
     },
     /** Ends all delays. */
-    close: () => closing.abort(),
+    close: () => closeController.abort(),
   }
 }
 

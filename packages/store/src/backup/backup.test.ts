@@ -23,13 +23,13 @@ import { checkBackup, restoreSqlite } from './restore.ts'
 
 const now = () => Date.UTC(2026, 5, 2)
 
-function makeBlob(byte: number) {
+function createBlob(byte: number) {
   const bytes = new Uint8Array(300_000).fill(byte)
   return { digest: hash('sha256', bytes), mime: 'application/octet-stream', bytes }
 }
 
 const admit = (store: Awaited<ReturnType<typeof openStoreUnderTest>>['store'], id: string, byte: number) =>
-  store.admit(sketchIntake(id, { blobs: [makeBlob(byte)] }), 'c')
+  store.admit(sketchIntake(id, { blobs: [createBlob(byte)] }), 'c')
 
 const openRestored = (path: string) =>
   openSqliteStore({ path, channels: sketchedChannels, now, log: discardLog, exclusive: true })
@@ -77,7 +77,7 @@ describe('a backup', () => {
     const restored = await openRestored(path)
     expect(await restored.findMessage('m1')).toMatchObject({ state: 'received' })
     expect(await restored.findMessage('m3')).toBeUndefined()
-    const { digest, bytes } = makeBlob(2)
+    const { digest, bytes } = createBlob(2)
     expect((await restored.findBlob(digest))?.bytes.byteLength).toBe(bytes.byteLength)
     await admit(restored, 'm4', 4)
     await restored.close()
@@ -124,7 +124,7 @@ describe('a backup', () => {
 
   test('leaves the folder unchanged if it cannot be complete', async () => {
     const { file, directory } = await takeBackup()
-    rmSync(join(`${file}.blobs`, makeBlob(1).digest.slice(0, 2)), { recursive: true })
+    rmSync(join(`${file}.blobs`, createBlob(1).digest.slice(0, 2)), { recursive: true })
     const folder = join(directory, 'second')
     await expect(backupSqlite({ path: file, folder, now })).rejects.toThrow(/is gone, and the database names it/)
     expect(existsSync(folder)).toBe(false)
@@ -133,7 +133,7 @@ describe('a backup', () => {
 
   test('fails for a damaged file', async () => {
     const { file, directory } = await takeBackup()
-    const { digest } = makeBlob(1)
+    const { digest } = createBlob(1)
     appendFileSync(join(`${file}.blobs`, digest.slice(0, 2), digest), 'x')
     await expect(backupSqlite({ path: file, folder: join(directory, 'second'), now })).rejects.toThrow('is damaged')
   })
@@ -160,8 +160,8 @@ describe('a restore', () => {
         writeFileSync(join(copy, 'postern.db'), bytes)
       },
       copy => appendFileSync(join(copy, 'postern.db'), 'x'),
-      copy => rmSync(blobIn(copy, makeBlob(2))),
-      copy => writeFileSync(blobIn(copy, makeBlob(2)), randomBytes(300_000)),
+      copy => rmSync(blobIn(copy, createBlob(2))),
+      copy => writeFileSync(blobIn(copy, createBlob(2)), randomBytes(300_000)),
       copy =>
         changeManifest(copy, ({ files, ...rest }) => ({
           ...rest,
@@ -211,7 +211,7 @@ describe('a restore', () => {
     await restored.close()
     const before = await openRestored(join(replaced, 'postern.db'))
     expect(await before.findMessage('m3')).toBeDefined()
-    expect((await before.findBlob(makeBlob(3).digest))?.bytes.byteLength).toBe(300_000)
+    expect((await before.findBlob(createBlob(3).digest))?.bytes.byteLength).toBe(300_000)
     await before.close()
   })
 
@@ -235,7 +235,7 @@ describe('a restore', () => {
     chmodSync(folder, 0o500)
     expect(await checkBackup(folder)).toEqual(manifest)
     chmodSync(folder, 0o700)
-    appendFileSync(blobIn(folder, makeBlob(1)), 'x')
+    appendFileSync(blobIn(folder, createBlob(1)), 'x')
     await expect(checkBackup(folder)).rejects.toThrow('is not as it was')
   })
 })

@@ -32,21 +32,21 @@ export async function backupSqlite({ path, folder, now }: BackupRequest): Promis
   if (!existsSync(path))
     throw new ConfigError('data', `there is no database "${path}"`, 'Name the configuration by --config.')
   const target = resolve(folder)
-  const part = `${target}.part`
-  await prepareFolder(target, part)
+  const partialFolder = `${target}.part`
+  await prepareFolder(target, partialFolder)
   try {
-    const manifest = await copyStore(path, part, now)
-    await writeManifest(part, manifest)
-    await rename(part, target)
+    const manifest = await copyStore(path, partialFolder, now)
+    await writeManifest(partialFolder, manifest)
+    await rename(partialFolder, target)
     await syncFolder(dirname(target))
     return manifest
   } catch (error) {
-    await rm(part, { recursive: true, force: true })
+    await rm(partialFolder, { recursive: true, force: true })
     throw error
   }
 }
 
-async function prepareFolder(target: string, part: string): Promise<void> {
+async function prepareFolder(target: string, partialFolder: string): Promise<void> {
   const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw createBackupError(
@@ -56,30 +56,37 @@ async function prepareFolder(target: string, part: string): Promise<void> {
     )
   })
   if (names.length > 0) throw createBackupError(`"${target}" is not empty`, 'Name a folder that does not exist yet.')
-  if (existsSync(part)) {
-    throw createBackupError(`"${part}" is left of a backup that did not end, or one is being made`, 'Remove it then.')
+  if (existsSync(partialFolder)) {
+    throw createBackupError(
+      `"${partialFolder}" is left of a backup that did not end, or one is being made`,
+      'Remove it then.',
+    )
   }
-  await mkdir(part, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-    throw createBackupError(`"${part}" cannot be made (${error.code})`, 'Name a folder in one of your own.', error)
+  await mkdir(partialFolder, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    throw createBackupError(
+      `"${partialFolder}" cannot be made (${error.code})`,
+      'Name a folder in one of your own.',
+      error,
+    )
   })
 }
 
-async function copyStore(path: string, part: string, now: () => number): Promise<BackupManifest> {
+async function copyStore(path: string, partialFolder: string, now: () => number): Promise<BackupManifest> {
   const copies = new Map<string, BackupFile>()
   for (let attempt = 1; ; attempt += 1) {
     const created_at = new Date(now()).toISOString()
-    const { schemaVersion, blobs } = await copyDatabase(path, join(part, databaseName))
-    const missing = await copyBlobs(`${path}.blobs`, part, { blobs, copies })
-    if (missing === undefined) {
-      await dropOthers(part, copies, new Set(blobs))
-      const database = { path: databaseName, ...(await copyFile(join(part, databaseName))) }
+    const { schemaVersion, blobs } = await copyDatabase(path, join(partialFolder, databaseName))
+    const missingPath = await copyBlobs(`${path}.blobs`, partialFolder, { blobs, copies })
+    if (missingPath === undefined) {
+      await removeDeletedCopies(partialFolder, copies, new Set(blobs))
+      const database = { path: databaseName, ...(await copyFile(join(partialFolder, databaseName))) }
       const files = [database, ...[...copies.values()].sort((a, b) => (a.path < b.path ? -1 : 1))]
       return { format: backupFormat, created_at, schema_version: schemaVersion, files }
     }
     if (attempt === maxTries) {
       throw new ConfigError(
         'data',
-        `the file "${missing}" is gone, and the database names it`,
+        `the file "${missingPath}" is gone, and the database names it`,
         'Put it back from a backup.',
       )
     }
@@ -97,43 +104,51 @@ interface BlobCopies {
  * @returns the path of a missing file, if any
  * @throws ConfigError for a file whose contents do not match its name
  */
-async function copyBlobs(source: string, part: string, { blobs, copies }: BlobCopies): Promise<string | undefined> {
-  let missing: string | undefined
+async function copyBlobs(
+  source: string,
+  partialFolder: string,
+  { blobs, copies }: BlobCopies,
+): Promise<string | undefined> {
+  let missingPath: string | undefined
   for (const digest of blobs.filter(blobDigest => !copies.has(blobDigest))) {
-    const from = join(source, blobPath(digest))
+    const sourcePath = join(source, blobPath(digest))
     const path = blobName(digest)
-    const content = await copyFile(from, join(part, path)).catch((error: NodeJS.ErrnoException) => {
+    const content = await copyFile(sourcePath, join(partialFolder, path)).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined
       throw error
     })
     if (!content) {
-      missing = from
+      missingPath = sourcePath
       continue
     }
     if (content.sha256 !== digest) {
-      throw new ConfigError('data', `the file "${from}" is damaged`, 'Put it back from a backup.')
+      throw new ConfigError('data', `the file "${sourcePath}" is damaged`, 'Put it back from a backup.')
     }
     copies.set(digest, { path, ...content })
   }
-  return missing
+  return missingPath
 }
 
 /** Removes the copies of files that have been deleted in the meantime, because a backup must not contain them. */
-async function dropOthers(part: string, copies: Map<string, BackupFile>, needed: ReadonlySet<string>): Promise<void> {
+async function removeDeletedCopies(
+  partialFolder: string,
+  copies: Map<string, BackupFile>,
+  neededDigests: ReadonlySet<string>,
+): Promise<void> {
   for (const [digest, { path }] of copies) {
-    if (needed.has(digest)) continue
-    await rm(join(part, path), { force: true })
+    if (neededDigests.has(digest)) continue
+    await rm(join(partialFolder, path), { force: true })
     copies.delete(digest)
   }
 }
 
-async function writeManifest(part: string, manifest: BackupManifest): Promise<void> {
-  const file = await open(join(part, manifestName), 'w', 0o600)
+async function writeManifest(partialFolder: string, manifest: BackupManifest): Promise<void> {
+  const file = await open(join(partialFolder, manifestName), 'w', 0o600)
   try {
     await file.writeFile(`${JSON.stringify(manifest, null, 2)}\n`)
     await file.sync()
   } finally {
     await file.close()
   }
-  await syncFolder(part)
+  await syncFolder(partialFolder)
 }

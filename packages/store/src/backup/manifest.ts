@@ -60,7 +60,7 @@ function parseManifest(text: string): BackupManifest | undefined {
   try {
     const value = parseJsonText(text) as Partial<BackupManifest>
     const { format, created_at, schema_version, files } = value
-    const isWhole =
+    const isValid =
       format === backupFormat &&
       typeof created_at === 'string' &&
       Number.isSafeInteger(schema_version) &&
@@ -68,7 +68,7 @@ function parseManifest(text: string): BackupManifest | undefined {
       files.every(isBackupFile) &&
       files.some(({ path }) => path === databaseName) &&
       new Set(files.map(({ path }) => path)).size === files.length
-    return isWhole ? (value as BackupManifest) : undefined
+    return isValid ? (value as BackupManifest) : undefined
   } catch {
     return undefined
   }
@@ -76,6 +76,6 @@ function parseManifest(text: string): BackupManifest | undefined {
 
 function isBackupFile(value: unknown): value is BackupFile {
   const { path, bytes, sha256 } = (value ?? {}) as Partial<Record<keyof BackupFile, unknown>>
-  const isShaped = typeof path === 'string' && Number.isSafeInteger(bytes) && typeof sha256 === 'string'
-  return isShaped && digestPattern.test(sha256) && (path === databaseName || findBlobDigest(path) === sha256)
+  const hasValidTypes = typeof path === 'string' && Number.isSafeInteger(bytes) && typeof sha256 === 'string'
+  return hasValidTypes && digestPattern.test(sha256) && (path === databaseName || findBlobDigest(path) === sha256)
 }

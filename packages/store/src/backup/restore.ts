@@ -29,7 +29,7 @@ interface RestoreSummary {
 }
 
 /** The endings of the files of a database, which follow its name. */
-const endings = ['', '-wal', '-shm', '.marker', '.blobs'] as const
+const suffixes = ['', '-wal', '-shm', '.marker', '.blobs'] as const
 
 /** Reads and checks every file of a backup. @throws ConfigError `backup` if one is missing or has changed */
 export async function checkBackup(folder: string): Promise<BackupManifest> {
@@ -47,17 +47,17 @@ export async function restoreSqlite({ folder, path, isReplacing, now }: RestoreR
   const unlock = acquireExclusiveLock(path)
   const stagingPath = `${path}.restore`
   try {
-    const present = endings.map(ending => path + ending).filter(existingPath => existsSync(existingPath))
-    if (present.length > 0 && !isReplacing) {
+    const existingPaths = suffixes.map(ending => path + ending).filter(existingPath => existsSync(existingPath))
+    if (existingPaths.length > 0 && !isReplacing) {
       const fix = 'Use --replace to put it aside, or name another "data" folder.'
-      throw new ConfigError('data', `there is a database already: ${present[0]}`, fix)
+      throw new ConfigError('data', `there is a database already: ${existingPaths[0]}`, fix)
     }
     await rm(stagingPath, { recursive: true, force: true })
     await mkdir(stagingPath, { mode: 0o700 })
     await copyFiles(folder, manifest, name => join(stagingPath, stagedName(name)))
     await checkCopy(join(stagingPath, databaseName), folder, manifest)
     markRestored(join(stagingPath, databaseName), now())
-    const replaced = present.length > 0 ? await putAside(path, present, now()) : undefined
+    const replaced = existingPaths.length > 0 ? await putAside(path, existingPaths, now()) : undefined
     await installCopy(stagingPath, path)
     return { manifest, replaced }
   } finally {
@@ -90,27 +90,30 @@ async function copyFiles(
 /** Checks that the backup has all files that the copy of the database names. */
 async function checkCopy(path: string, folder: string, { files }: BackupManifest): Promise<void> {
   const { blobs } = inspectCopy(path, join(folder, databaseName))
-  const present = new Set(files.map(file => findBlobDigest(file.path)))
-  const missing = blobs.find(digest => !present.has(digest))
-  if (missing)
-    throw createBackupError(`the backup lacks the file ${missing}, which its database names`, 'Take another backup.')
+  const presentDigests = new Set(files.map(file => findBlobDigest(file.path)))
+  const missingDigest = blobs.find(digest => !presentDigests.has(digest))
+  if (missingDigest)
+    throw createBackupError(
+      `the backup lacks the file ${missingDigest}, which its database names`,
+      'Take another backup.',
+    )
 }
 
 /** Notes the restore in the database. New keys then use no name that may have been used after the backup. */
 function markRestored(path: string, now: number): void {
   const db = new DatabaseSync(path)
   try {
-    const mark = db.prepare('INSERT OR REPLACE INTO secrets (name, value) VALUES (?, ?)')
-    mark.run(restoredSecret, new Date(now).toISOString())
+    const insertMark = db.prepare('INSERT OR REPLACE INTO secrets (name, value) VALUES (?, ?)')
+    insertMark.run(restoredSecret, new Date(now).toISOString())
   } finally {
     db.close()
   }
 }
 
-async function putAside(path: string, present: readonly string[], now: number): Promise<string> {
+async function putAside(path: string, existingPaths: readonly string[], now: number): Promise<string> {
   const folder = join(dirname(path), `replaced-${new Date(now).toISOString().replaceAll(':', '-')}`)
   await mkdir(folder, { mode: 0o700 })
-  for (const presentPath of present) await rename(presentPath, join(folder, basename(presentPath)))
+  for (const presentPath of existingPaths) await rename(presentPath, join(folder, basename(presentPath)))
   await syncFolder(folder)
   return folder
 }

@@ -26,11 +26,11 @@ export function createAbsentSearch(db: Sql, byteStore: ByteStore | undefined): O
 
   async function listStorages(): Promise<ReadonlyMap<string | null, StorageSummary>> {
     const storages = new Map<string | null, StorageSummary>()
-    let before = Number.MAX_SAFE_INTEGER
+    let beforeId = Number.MAX_SAFE_INTEGER
     for (let listedCount = 0; listedCount < maxListed; listedCount += pageSize) {
-      const page = await readAfterWait(db, () => listBefore.all(before))
+      const page = await readAfterWait(db, () => listBefore.all(beforeId))
       for (const object of page) if (object.is_elsewhere === 1) addToSummary(storages, object)
-      before = page.at(-1)?.id ?? 0
+      beforeId = page.at(-1)?.id ?? 0
       if (page.length < pageSize) break
     }
     return storages
@@ -50,13 +50,13 @@ export function createAbsentSearch(db: Sql, byteStore: ByteStore | undefined): O
   }
 
   return async () => {
-    const lists: AbsentObjects[] = []
+    const absentObjects: AbsentObjects[] = []
     for (const [storage, { files, samples }] of await listStorages()) {
-      let absent = 0
-      for (const object of samples) if (await isAbsent(object)) absent += 1
+      let absentCount = 0
+      for (const object of samples) if (await isAbsent(object)) absentCount += 1
       const storageName = storage === null ? {} : { storage }
-      if (absent > 0) lists.push({ ...storageName, files, checked: samples.length, absent })
+      if (absentCount > 0) absentObjects.push({ ...storageName, files, checked: samples.length, absent: absentCount })
     }
-    return lists
+    return absentObjects
   }
 }

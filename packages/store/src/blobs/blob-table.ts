@@ -56,7 +56,7 @@ export function createBlobTable(db: Sql, { isHeld }: Pick<BlobFiles, 'isHeld'>):
     return 0
   }
 
-  const insertApart: InsertBlob = ({ digest, mime, bytes }, message, storedBy) => {
+  const insertSeparately: InsertBlob = ({ digest, mime, bytes }, message, storedBy) => {
     const isFile = isHeld(digest)
     insert.run(digest, mime ?? null, isFile ? noBytes : bytes, isFile ? 1 : 0)
     const insertedUse = insertUse.run(message, digest, bytes.byteLength, storedBy, null, null, null, null)
@@ -72,7 +72,7 @@ export function createBlobTable(db: Sql, { isHeld }: Pick<BlobFiles, 'isHeld'>):
   }
   return {
     insertAll: (blobs, message, storedBy = null) =>
-      blobs.reduce((size, blob) => size + (blob.part ? insertPart : insertApart)(blob, message, storedBy), 0),
+      blobs.reduce((size, blob) => size + (blob.part ? insertPart : insertSeparately)(blob, message, storedBy), 0),
     release(batch, message) {
       const releasedUses = deleteUses.all(message)
       removeUnused(batch, releasedUses)
@@ -136,21 +136,21 @@ export function createFileNeed(db: Sql): (digest: string) => boolean {
 }
 
 /** The size from which bytes are digested outside the event loop. */
-const asideThreshold = 1024 * 1024
+const minOffLoopBytes = 1024 * 1024
 
 export function digestBlob(bytes: Uint8Array): Promise<Blob> {
-  const digestedBlob = digested.get(bytes)
+  const digestedBlob = digestsByBytes.get(bytes)
   if (digestedBlob) return digestedBlob
-  const blob = digestAside(bytes)
-  digested.set(bytes, blob)
+  const blob = digestOffLoop(bytes)
+  digestsByBytes.set(bytes, blob)
   return blob
 }
 
 /** Digests of bytes that were computed before. One message may go to many agents. */
-const digested = new WeakMap<Uint8Array, Promise<Blob>>()
+const digestsByBytes = new WeakMap<Uint8Array, Promise<Blob>>()
 
-async function digestAside(bytes: Uint8Array): Promise<Blob> {
-  if (bytes.byteLength < asideThreshold) return { digest: hash('sha256', bytes), bytes }
+async function digestOffLoop(bytes: Uint8Array): Promise<Blob> {
+  if (bytes.byteLength < minOffLoopBytes) return { digest: hash('sha256', bytes), bytes }
   const digest = await subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
   return { digest: Buffer.from(digest).toString('hex'), bytes }
 }

@@ -47,7 +47,7 @@ export function createObjectStore({ db, write, now, scrub, log }: StoreContext, 
         digest: hash('sha256', bytes),
         createdAt: now(),
       }
-      const createNameTaken = () => new Rejection('forbidden', 'Cannot store object: there is one of this name')
+      const createNameTakenError = () => new Rejection('forbidden', 'Cannot store object: there is one of this name')
       const checkQuota = () => {
         const usedBytes = Number.isFinite(maxOwnerBytes) ? table.sumBytes(owner) : 0
         if (usedBytes + Math.max(object.size, leastObjectBytes) <= maxOwnerBytes) return
@@ -56,19 +56,19 @@ export function createObjectStore({ db, write, now, scrub, log }: StoreContext, 
           `Cannot store object: with it there would be more than ${maxOwnerBytes} bytes of yours`,
         )
       }
-      if (table.find(bucket, path)) throw createNameTaken()
+      if (table.find(bucket, path)) throw createNameTakenError()
       checkQuota()
       // The bytes come first, because a row without them would promise a file that does not exist.
       await byteStore?.write(formatObjectKey(object), bytes, mime)
-      const context = () => {
+      const insertWithinQuota = () => {
         checkQuota()
         return table.insert(object, byteStore ? { bytes: null, storage: byteStore.name } : { bytes, storage: null })
       }
-      const isInserted = await write(context).catch(async error => {
+      const isInserted = await write(insertWithinQuota).catch(async error => {
         await byteStore?.remove(formatObjectKey(object))
         throw error
       })
-      if (!isInserted) throw createNameTaken()
+      if (!isInserted) throw createNameTakenError()
       return object
     },
     findObject: async (bucket, path) => table.find(bucket, path),
@@ -82,9 +82,9 @@ export function createObjectStore({ db, write, now, scrub, log }: StoreContext, 
       return bytes
     },
     async removeObject(owner, object) {
-      const located = table.findLocation(owner, object)
-      if (!located) return false
-      if (!(await removeBytes(located)))
+      const locatedObject = table.findLocation(owner, object)
+      if (!locatedObject) return false
+      if (!(await removeBytes(locatedObject)))
         throw new Unavailable('Cannot delete file: it is in a storage that the gateway does not use any more')
       return write(() => table.removeOne(owner, object))
     },
@@ -147,10 +147,10 @@ function createObjectTable(db: Sql) {
     `SELECT ${locationColumns} FROM objects WHERE owner = ? AND bucket = ? AND path = ?`,
   )
   const removeOne = db.prepare('DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
-  const sum = db.prepare<{ bytes: number }>(
+  const sumSizes = db.prepare<{ bytes: number }>(
     `SELECT coalesce(sum(max(size, ${leastObjectBytes})), 0) AS bytes FROM objects WHERE owner = ?`,
   )
-  const read = (row: ObjectRow | undefined): StoredObject | undefined => {
+  const toStoredObject = (row: ObjectRow | undefined): StoredObject | undefined => {
     if (!row) return undefined
     const { created_at: createdAt, ...object } = row
     return { ...object, createdAt }
@@ -164,16 +164,16 @@ function createObjectTable(db: Sql) {
     },
     findLocation: (owner: string, { bucket, path }: Pick<StoredObject, 'bucket' | 'path'>) =>
       findLocation.get(owner, bucket, path),
-    find: (bucket: string, path: string) => read(find.get(bucket, path)),
+    find: (bucket: string, path: string) => toStoredObject(find.get(bucket, path)),
     findByDigest(owner: string, digest: string, name: string) {
       const rows = findByDigest.all(owner, digest, maxCopies)
-      return read(rows.find(({ path }) => `/${path}`.endsWith(`/${name}`)) ?? rows[0])
+      return toStoredObject(rows.find(({ path }) => `/${path}`.endsWith(`/${name}`)) ?? rows[0])
     },
     readBytes: ({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>) =>
       readBytes.get(bucket, path)?.bytes ?? undefined,
     removeOne: (owner: string, { bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): boolean =>
       removeOne.run(owner, bucket, path).changes > 0,
-    sumBytes: (owner: string): number => sum.get(owner)?.bytes ?? 0,
+    sumBytes: (owner: string): number => sumSizes.get(owner)?.bytes ?? 0,
     listOf: (owner: string, { digest, id }: ObjectPosition) => listOf.all(owner, digest, id),
   }
 }
@@ -189,22 +189,22 @@ export function createFileAttacher(
   const findContent = db.prepare<{ content: string }>('SELECT content FROM messages WHERE seq = ?')
 
   /** Stores files in a message. Its content may have changed in the meantime, so files that it no longer names are skipped. */
-  function attachFiles(message: number, keptFiles: readonly LinkedFile[]): void {
+  function attachFiles(message: number, linkedFiles: readonly LinkedFile[]): void {
     const content = findContent.get(message)?.content
     if (content === undefined) return
     const parts = parseJson<readonly Part[]>(content)
-    const namedFiles = keptFiles.filter(({ url }) => content.includes(formatJson(url)))
+    const namedFiles = linkedFiles.filter(({ url }) => content.includes(formatJson(url)))
     if (namedFiles.length === 0) return
     tables.entries.reword(message, formatJson(replaceStoredLinks(parts, namedFiles)))
     tables.blobs.insertAll(namedFiles, message)
   }
 
   return {
-    async keepFiles(turn, keptFiles) {
-      const leasedTurns = await files.hold(keptFiles, () =>
+    async keepFiles(turn, linkedFiles) {
+      const leasedTurns = await files.hold(linkedFiles, () =>
         write(() => {
           if (!selectLease.get(turn.message, turn.token)) return 0
-          for (const message of [...(turn.merged ?? []), turn.message]) attachFiles(message, keptFiles)
+          for (const message of [...(turn.merged ?? []), turn.message]) attachFiles(message, linkedFiles)
           return 1
         }),
       )

@@ -34,17 +34,17 @@ const sampleBytes = 45
  */
 export async function locateInRaw(raw: Uint8Array, blobs: readonly Blob[]): Promise<readonly LocatedBlob[]> {
   const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
-  const located: LocatedBlob[] = []
-  let [from, misses] = [0, 0]
+  const locatedBlobs: LocatedBlob[] = []
+  let [fromIndex, misses] = [0, 0]
   for (const blob of blobs) {
     const isSought = blob.bytes.byteLength >= minSearchedBytes && misses < maxMisses
-    const part = isSought ? await findPart(text, blob.bytes, from) : undefined
+    const part = isSought ? await findPart(text, blob.bytes, fromIndex) : undefined
     if (isSought && !part) misses += 1
     // Attachments usually follow each other in their order.
-    if (part) from = part.end
-    located.push(part ? { ...blob, part } : blob)
+    if (part) fromIndex = part.end
+    locatedBlobs.push(part ? { ...blob, part } : blob)
   }
-  return located
+  return locatedBlobs
 }
 
 /** Decodes a part of raw bytes. `encodedBytes`: the raw bytes from the part's start to its end. */
@@ -58,10 +58,10 @@ export function readPart(encodedBytes: Uint8Array, encoding: RawPart['encoding']
 
 async function findPart(raw: Buffer, bytes: Uint8Array, from: number): Promise<RawPart | undefined> {
   const sample = Buffer.from(bytes.buffer, bytes.byteOffset, sampleBytes)
-  const encoded = raw.indexOf(sample.toString('base64'), from, 'latin1')
-  if (encoded >= 0) {
-    const end = await endOfBase64(raw, bytes, encoded)
-    if (end !== undefined) return { encoding: 'base64', start: encoded, end }
+  const base64Start = raw.indexOf(sample.toString('base64'), from, 'latin1')
+  if (base64Start >= 0) {
+    const end = await endOfBase64(raw, bytes, base64Start)
+    if (end !== undefined) return { encoding: 'base64', start: base64Start, end }
   }
   const start = raw.indexOf(sample, from)
   const end = start + bytes.byteLength
@@ -81,9 +81,9 @@ async function endOfBase64(raw: Buffer, bytes: Uint8Array, start: number): Promi
       return isSame(letters.slice(0, needed), bytes.subarray(compared)) ? end : undefined
     }
     const completeChars = letters.length - (letters.length % 4)
-    const upTo = compared + (completeChars / 4) * 3
-    if (!isSame(letters.slice(0, completeChars), bytes.subarray(compared, upTo))) return undefined
-    ;[position, compared, partialGroup] = [position + chunkSize, upTo, letters.slice(completeChars)]
+    const nextCompared = compared + (completeChars / 4) * 3
+    if (!isSame(letters.slice(0, completeChars), bytes.subarray(compared, nextCompared))) return undefined
+    ;[position, compared, partialGroup] = [position + chunkSize, nextCompared, letters.slice(completeChars)]
     await nextTick()
   }
   return position

@@ -35,13 +35,13 @@ export function readChannelFacts(channels: readonly StoredChannel[]): ChannelFac
   const find = (via: string) => channels.find(({ name }) => name === via)
   const namesOf = (test: (channel: StoredChannel) => unknown) => channels.filter(test).map(({ name }) => name)
   const mailboxes = namesOf(({ speaker }) => speaker.isMailbox)
-  const caseless = namesOf(({ speaker }) => speaker.ignoresCase)
-  const answering = namesOf(({ answersCalls }) => answersCalls)
+  const caseInsensitiveNames = namesOf(({ speaker }) => speaker.ignoresCase)
+  const answeringNames = namesOf(({ answersCalls }) => answersCalls)
   const chats = namesOf(({ speaker }) => speaker.isChat)
   return {
     names: channels.map(({ name }) => name),
     chats,
-    ignoresCase: via => caseless.includes(via),
+    ignoresCase: via => caseInsensitiveNames.includes(via),
     isMailbox: via => mailboxes.includes(via),
     repeatsForMs: via => find(via)?.repeatsForMs ?? 0,
     mentionRelayOf: via => find(via)?.mentionRelay ?? { kind: 'none' },
@@ -52,8 +52,8 @@ export function readChannelFacts(channels: readonly StoredChannel[]): ChannelFac
     sql: {
       isChat: column => isAmong(column, chats),
       isMailbox: column => isAmong(column, mailboxes),
-      ignoresCase: column => isAmong(column, caseless),
-      answersCalls: column => isAmong(column, answering),
+      ignoresCase: column => isAmong(column, caseInsensitiveNames),
+      answersCalls: column => isAmong(column, answeringNames),
       subjectOf(via, address) {
         const cases = channels.flatMap(({ name, speaker: { subjectScheme } }) =>
           subjectScheme === undefined

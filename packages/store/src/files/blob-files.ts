@@ -143,7 +143,7 @@ interface BlobWriter {
 
 function createBlobWriter(pathOf: PathOf, removals: Removals): BlobWriter {
   /** Names of files that are being written. */
-  const parts = new Set<string>()
+  const partNames = new Set<string>()
 
   async function write({ digest, bytes }: Blob): Promise<void> {
     await removals.waitFor(digest)
@@ -152,29 +152,32 @@ function createBlobWriter(pathOf: PathOf, removals: Removals): BlobWriter {
     if (stats?.size === bytes.byteLength) return
     const folder = dirname(path)
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const part = `${digest}.${randomUUID()}.part`
-    parts.add(part)
+    const partName = `${digest}.${randomUUID()}.part`
+    partNames.add(partName)
     try {
-      await writeDurably(join(folder, part), bytes)
-      await rename(join(folder, part), path)
+      await writeDurably(join(folder, partName), bytes)
+      await rename(join(folder, partName), path)
       await syncFolder(folder)
     } catch (error) {
       // Half a file would keep a full disk full.
-      await rm(join(folder, part), { force: true }).catch(() => undefined)
+      await rm(join(folder, partName), { force: true }).catch(() => undefined)
       throw error
     } finally {
-      parts.delete(part)
+      partNames.delete(partName)
     }
   }
 
   return {
     async writeAll(blobs) {
       const outcomes = await Promise.allSettled(blobs.map(write))
-      const failed = outcomes.find(end => end.status === 'rejected')
-      if (failed)
-        throw new Unavailable('Cannot store: the disk does not take files now', { cause: failed.reason, retryAfter: 5 })
+      const failure = outcomes.find(end => end.status === 'rejected')
+      if (failure)
+        throw new Unavailable('Cannot store: the disk does not take files now', {
+          cause: failure.reason,
+          retryAfter: 5,
+        })
     },
-    isWriting: name => parts.has(name),
+    isWriting: name => partNames.has(name),
   }
 }
 

@@ -77,9 +77,9 @@ export function createChatForgetter(
 
   return {
     async forgetChat(chat) {
-      for (let hasPassed = false; ; hasPassed = true) {
+      for (let hasRemoved = false; ; hasRemoved = true) {
         const slice = await readAfterWait(db, () => findSlice(chat))
-        if (!slice) return hasPassed
+        if (!slice) return hasRemoved
         // The bytes are deleted before their rows, so that a repeated call finds them after an interruption. An unreachable file keeps its row.
         const files: LocatedObject[] = []
         for (const file of slice.files) if (await removeBytes(file)) files.push(file)

@@ -118,7 +118,7 @@ function createTaskRemoval(
     const ownTasks = listTasks.all(owner)
     runParts(batch, ownTasks, (part, { id }) => {
       runParts(part, listEntries.all(id), (_, { seq }) => deleteEntry(seq))
-      for (const end of deletions) end.run(id)
+      for (const deletion of deletions) deletion.run(id)
       tasks.remove(id)
     })
     return ownTasks.length

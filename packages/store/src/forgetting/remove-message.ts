@@ -59,16 +59,16 @@ export function createRemoveMessage(
 
 /** Prepares the correction of a task after a deletion: a task whose last answer was deleted has none, and a task without messages is deleted. */
 function createEmptyTaskRemoval(db: Sql, tasks: TaskTable): (task: number) => void {
-  const disown = db.prepare(
+  const clearResponse = db.prepare(
     "UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq NOT IN (SELECT seq FROM messages WHERE seq = response_seq AND kind = 'response')",
   )
   const selectRemaining = db.prepare("SELECT 1 FROM messages WHERE task_id = ? AND scope <> 'forgotten' LIMIT 1")
-  const setFree = db.prepare('UPDATE messages SET task_id = NULL WHERE task_id = ?')
+  const clearTask = db.prepare('UPDATE messages SET task_id = NULL WHERE task_id = ?')
   const deleteSubscriptions = db.prepare('DELETE FROM push_subscriptions WHERE task_id = ?')
   return task => {
-    disown.run(task)
+    clearResponse.run(task)
     if (selectRemaining.get(task)) return
-    setFree.run(task)
+    clearTask.run(task)
     deleteSubscriptions.run(task)
     tasks.remove(task)
   }

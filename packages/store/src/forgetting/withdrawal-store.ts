@@ -18,7 +18,7 @@ import type { ForgetMessage } from './forget-message.ts'
 /** A withdrawal of messages, and not only of relations. */
 type Forgetting = Exclude<Withdrawal, { readonly kind: 'end_relations' }>
 
-type Find = (withdrawal: Forgetting, via: ChannelName) => readonly { readonly number: number }[]
+type FindMessages = (withdrawal: Forgetting, via: ChannelName) => readonly { readonly number: number }[]
 
 interface WithdrawalDeps extends PeerBlockingDeps {
   readonly withdrawals: WithdrawalTable
@@ -34,7 +34,7 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
   const forgetBackground = createBackgroundForgetter(db, tables, maxRemovals)
   const peerBlocking = createPeerBlocking(db, tables)
 
-  const announce = (via: ChannelName, withdrawal: Withdrawal) =>
+  const recordWithdrawal = (via: ChannelName, withdrawal: Withdrawal) =>
     write(batch => {
       if (withdrawal.kind === 'forget') {
         tables.lookups.forgetObject(withdrawal)
@@ -53,15 +53,15 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
 
   const forgetSlice = (via: ChannelName, withdrawal: Forgetting) =>
     write(batch => {
-      const next = findNext(withdrawal, via)
-      runParts(batch, next, (part, { number }) => tables.forget(part, number, now()))
-      return Math.max(next.length, forgetBackground(batch, withdrawal, via))
+      const messages = findNext(withdrawal, via)
+      runParts(batch, messages, (part, { number }) => tables.forget(part, number, now()))
+      return Math.max(messages.length, forgetBackground(batch, withdrawal, via))
     })
 
   return {
     async withdraw(via, withdrawals) {
       for (const withdrawal of withdrawals) {
-        await announce(via, withdrawal)
+        await recordWithdrawal(via, withdrawal)
         if (withdrawal.kind === 'end_relations') continue
         while ((await forgetSlice(via, withdrawal)) === maxRemovals);
       }
@@ -70,7 +70,7 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
   }
 }
 
-function createNextFinder(db: Sql): Find {
+function createNextFinder(db: Sql): FindMessages {
   const select = 'SELECT seq AS number FROM messages WHERE forgotten_at IS NULL AND principal = ?'
   const listByObject = db.prepare<{ number: number }>(
     `${select} AND object = ? AND channel IN (?) LIMIT ${maxRemovals}`,

@@ -32,10 +32,10 @@ export type EndedRelation = Extract<RelationEffect, { kind: 'unrelate' }>
 
 /** Lists the relations that an ordinary message ends. It returns undefined for any other message. */
 function listPlainEffects(intake: Intake): readonly EndedRelation[] | undefined {
-  const { message, resolution, deliveries = [], effects = [], thread, queueMode: queuePosition } = intake
+  const { message, resolution, deliveries = [], effects = [], thread, queueMode } = intake
   if (message.kind === 'edit' || resolution || thread.joined || deliveries.length > 0) return undefined
   // An interruption may end other tasks of the conversation and delete partial answers.
-  if (queuePosition?.mode === 'interrupt') return undefined
-  const plain = effects.filter(effect => effect.kind === 'unrelate')
-  return plain.length === effects.length ? plain : undefined
+  if (queueMode?.mode === 'interrupt') return undefined
+  const endedRelations = effects.filter(effect => effect.kind === 'unrelate')
+  return endedRelations.length === effects.length ? endedRelations : undefined
 }

@@ -84,8 +84,8 @@ export function createAdmission(
 ): Pick<IntakeStore, 'admit'> & Pick<RelationStore, 'decide'> & { readonly admitNew: AdmitNew } {
   const { db, write, now, files } = context
   const readContext = createContextReader(db, tables, now)
-  const takeEffect = createEffectTaking(db, tables)
-  const admitWithContext = createNewAdmission(context, tables, takeEffect)
+  const applyDecision = createDecisionApplier(db, tables)
+  const admitWithContext = createNewAdmission(context, tables, applyDecision)
   const admitDraft = createDraftAdmission(context, tables, { readContext, admitFound: admitWithContext })
   return {
     async admit(intake, correlationId) {
@@ -99,15 +99,17 @@ export function createAdmission(
           size: storedSizeOf(draft),
           conflictKeys: () => listAdmissionConflicts(draft),
         })
-      const admitted = await (draft.blobs.length > 0 ? files.hold(listSeparateBlobs(draft), storeDraft) : storeDraft())
-      if (typeof admitted === 'string') throw refuseIntake(admitted)
-      if (admitted.outcome === 'accepted' && proofKeys.length > 0) tables.proofKeys.noteStored(proofKeys, now())
-      return admitted
+      const admitResult = await (draft.blobs.length > 0
+        ? files.hold(listSeparateBlobs(draft), storeDraft)
+        : storeDraft())
+      if (typeof admitResult === 'string') throw refuseIntake(admitResult)
+      if (admitResult.outcome === 'accepted' && proofKeys.length > 0) tables.proofKeys.noteStored(proofKeys, now())
+      return admitResult
     },
     admitNew: (batch, draft) => admitWithContext(batch, draft, readContext(draft)),
     async decide(message, decision) {
       const { agent, via, thread } = tables.readMessage(message)
-      await write(batch => takeEffect(batch, decision, { message, agent, channel: via, thread, now: now() }))
+      await write(batch => applyDecision(batch, decision, { message, agent, channel: via, thread, now: now() }))
     },
   }
 }
@@ -132,7 +134,7 @@ function createDraftAdmission(
   { readContext, admitFound }: DraftAdmissionDeps,
 ): (batch: Batch, draft: MessageDraft) => AdmitResult | IntakeRefusal {
   const findFirst = createDuplicateFinder(db, { handledKeys, now })
-  const findFull = createStorageCheck(db)
+  const findExceededQuota = createStorageCheck(db)
   const countDuplicate = db.prepare(
     'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT (message) DO UPDATE SET count = duplicates.count + 1',
   )
@@ -141,22 +143,22 @@ function createDraftAdmission(
   function admitFirst(batch: Batch, draft: MessageDraft, context: StoredContext): AdmitResult | IntakeRefusal {
     const { resolution } = draft.intake
     if (!resolution) return admitFound(batch, draft, context)
-    const assigned = { thread: context.thread, now: now() }
-    const requirement = requirements.findDecided(draft.intake, resolution, assigned)
+    const decisionContext = { thread: context.thread, now: now() }
+    const requirement = requirements.findDecided(draft.intake, resolution, decisionContext)
     if (typeof requirement === 'string') return requirement
-    const admitted = admitFound(batch, draft, context)
-    if (typeof admitted !== 'string') {
-      requirements.resolve(requirement, resolution, assigned.now)
+    const admitResult = admitFound(batch, draft, context)
+    if (typeof admitResult !== 'string') {
+      requirements.resolve(requirement, resolution, decisionContext.now)
       noteChange(batch, 'requirement', requirement.message)
     }
-    return admitted
+    return admitResult
   }
 
   return (batch, draft) => {
     const { intake } = draft
     const [{ first, isForgotten, totals }, context] = readBatch(db, [() => findFirst(draft), () => readContext(draft)])
     if (!first && isForgotten) return { outcome: 'forgotten', message: 0 }
-    if (!first) return findFull(batch, draft, totals) ?? admitFirst(batch, draft, context)
+    if (!first) return findExceededQuota(batch, draft, totals) ?? admitFirst(batch, draft, context)
     if (intake.fingerprint !== undefined && first.fingerprint !== null && first.fingerprint !== intake.fingerprint) {
       return { outcome: 'conflict', message: first.number, task: first.task }
     }
@@ -168,23 +170,20 @@ function createDraftAdmission(
 function createNewAdmission(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
   tables: AdmissionDeps,
-  takeEffect: TakeEffect,
+  applyDecision: ApplyDecision,
 ): AdmitWithContext {
-  const keep = createMessageKeeping(db, tables)
+  const insertMessage = prepareMessageInsert(db, tables)
   const findExceededQuota = createQuotaCheck(db, tables)
 
   /** Finds the reason for which a message gets no turn. An edit of a waiting message needs none, because the turn reads the new content. */
-  function findRefusalReason(
-    intake: Intake,
-    { wantsTurn, edited: words, assigned, at }: TurnRequest,
-  ): string | undefined {
-    if (words) return 'edit_applied'
+  function findRefusalReason(intake: Intake, { wantsTurn, edited, assigned, at }: TurnRequest): string | undefined {
+    if (edited) return 'edit_applied'
     return wantsTurn ? findExceededQuota(intake, assigned, at) : undefined
   }
 
-  function planTurn(batch: Batch, draft: MessageDraft, at: PlanContext): PlannedTurn | IntakeRefusal {
-    const slot = tables.inProcessTurns.keepSlot(batch, draft, at.context.thread)
-    const task = continueTask(batch, draft.intake, { ...at, isLeased: slot !== undefined }, tables)
+  function planTurn(batch: Batch, draft: MessageDraft, planContext: PlanContext): PlannedTurn | IntakeRefusal {
+    const slot = tables.inProcessTurns.keepSlot(batch, draft, planContext.context.thread)
+    const task = continueTask(batch, draft.intake, { ...planContext, isLeased: slot !== undefined }, tables)
     return typeof task === 'string' ? task : { task, slot }
   }
 
@@ -193,15 +192,15 @@ function createNewAdmission(
     const lease = slot && { holder: slot.consumer.holder, expiresAt: now + slot.consumer.leaseMs }
     const { thread } = assigned
     tables.turns.enqueue(batch, { message, agent, thread, task, now, lease, ...queueColumnsOf(draft) })
-    const noted = { message, ...assigned, isOfTask: task !== undefined }
-    if (slot) tables.inProcessTurns.begin(batch, slot, { draft, noted })
-    else addFirstMessage(batch, draft, noted)
+    const insertedMessage = { message, ...assigned, isOfTask: task !== undefined }
+    if (slot) tables.inProcessTurns.begin(batch, slot, { draft, noted: insertedMessage })
+    else addFirstMessage(batch, draft, insertedMessage)
   }
 
   return (batch, draft, context) => {
     const { intake } = draft
     const at = now()
-    const { objection } = context
+    const { objection, keyUses } = context
     const wantsTurn = intake.disposition === 'answer' && !objection
     const plan = wantsTurn ? planTurn(batch, draft, { context, now: at }) : noTurn
     if (typeof plan === 'string') return plan
@@ -212,14 +211,14 @@ function createNewAdmission(
     const flag = objection ?? findRefusalReason(intake, { wantsTurn, assigned, edited, at })
     const isTurn = wantsTurn && flag === undefined
     const scope = scopeOf(intake, isTurn)
-    const message = keep(batch, addFlag(draft, flag), { ...assigned, task, scope, at, keyUses: context.keyUses })
+    const message = insertMessage(batch, addFlag(draft, flag), { ...assigned, task, scope, at, keyUses })
     if (isTurn) queueTurn(batch, draft, { ...plan, message, assigned, now: at })
     else addToTotal(batch, 'messages.ignored')
     noteChange(batch, 'message', message)
     countStopped(batch, [flag, ...draft.flags])
     if (wantsTurn) replaceEditedContent(batch, tables.edits, { draft, edited, message, at })
     if (objection === 'deleted') tables.forget(batch, message, at)
-    else takeEffect(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
+    else applyDecision(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
   }
 }
@@ -237,9 +236,9 @@ interface NewEdit {
 }
 
 /** Applies an edit to the messages that it edits. */
-function replaceEditedContent(batch: Batch, edits: EditTable, { draft, edited: words, message, at }: NewEdit): void {
+function replaceEditedContent(batch: Batch, edits: EditTable, { draft, edited, message, at }: NewEdit): void {
   if (draft.intake.message.kind !== 'edit') return
-  if (words) edits.apply(batch, words, draft, at)
+  if (edited) edits.apply(batch, edited, draft, at)
   edits.replaceEarlierContent(batch, message, draft, at)
 }
 
@@ -267,7 +266,7 @@ function continueTask(
 }
 
 /** Prepares the insert of a message, its blobs, its names and the keys that proved it. */
-function createMessageKeeping(
+function prepareMessageInsert(
   db: Sql,
   { blobs, threads, proofKeys }: Pick<AdmissionDeps, 'blobs' | 'threads' | 'proofKeys'>,
 ) {
@@ -277,16 +276,16 @@ function createMessageKeeping(
     const message = insertMessage(draft, assigned)
     const blobBytes = draft.blobs.length > 0 ? blobs.insertAll(draft.blobs, message, draft.storedBy) : 0
     if (intake.task && assigned.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
-    const naming = { message, id: intake.message.id, aliases: intake.aliases }
-    threads.addNames(assigned, nameScopeOf(intake), naming)
+    const messageNames = { message, id: intake.message.id, aliases: intake.aliases }
+    threads.addNames(assigned, nameScopeOf(intake), messageNames)
     if (draft.proofKeys.length > 0) proofKeys.keep(draft.proofKeys, assigned.keyUses, assigned.at)
     return message
   }
 }
 
-type TakeEffect = (batch: Batch, decision: Partial<RelationDecision>, cause: Cause) => void
+type ApplyDecision = (batch: Batch, decision: Partial<RelationDecision>, cause: Cause) => void
 
-function createEffectTaking(db: Sql, tables: EffectDeps): TakeEffect {
+function createDecisionApplier(db: Sql, tables: EffectDeps): ApplyDecision {
   const applyEffect = createEffects(db, tables)
   return (batch, { deliveries = [], effects = [] }, cause) => {
     tables.deliveries.enqueue(batch, deliveries, { ...cause, response: undefined })

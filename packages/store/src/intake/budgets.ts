@@ -18,7 +18,7 @@ export interface BudgetTable {
   /** Returns the first budget that has no room for one more turn, and changes nothing. */
   findExceeded(budgets: readonly TurnBudget[], context: BudgetContext): TurnBudget | undefined
   /** Uses one turn of each budget. A new period begins when the old one is over. */
-  take(budgets: readonly TurnBudget[], context: BudgetContext): void
+  consume(budgets: readonly TurnBudget[], context: BudgetContext): void
 }
 
 export function createBudgetTable(db: Sql): BudgetTable {
@@ -26,13 +26,13 @@ export function createBudgetTable(db: Sql): BudgetTable {
     'SELECT used FROM turn_budgets WHERE key = ? AND expires_at > ? AND expires_at <= ?',
   )
   const isOver = 'turn_budgets.expires_at <= ?3 OR turn_budgets.expires_at > ?4'
-  const take = db.prepare(
+  const consumeTurn = db.prepare(
     `INSERT INTO turn_budgets (key, expires_at, used) VALUES (?1, ?2, 1) ON CONFLICT (key) DO UPDATE SET
        used = CASE WHEN ${isOver} THEN 1 ELSE turn_budgets.used + 1 END,
        expires_at = CASE WHEN ${isOver} THEN ?2 ELSE turn_budgets.expires_at END`,
   )
   // Strangers can fill this table. Each insert removes two expired rows, so the table shrinks again.
-  const removeOld = db.prepare(
+  const removeExpired = db.prepare(
     `DELETE FROM turn_budgets WHERE key IN
        (SELECT key FROM turn_budgets INDEXED BY turn_budgets_expiry WHERE expires_at <= ? ORDER BY expires_at LIMIT 2 ${rowLocksOf(db).skipLocked})`,
   )
@@ -45,14 +45,14 @@ export function createBudgetTable(db: Sql): BudgetTable {
         db,
         budgets.map(budget => () => (isUnused(budget) ? 0 : findUsed(budget))),
       )
-      return budgets.find((budget, at) => (usedCounts[at] ?? 0) >= budget.turns)
+      return budgets.find((budget, index) => (usedCounts[index] ?? 0) >= budget.turns)
     },
-    take(budgets, context) {
+    consume(budgets, context) {
       for (const budget of budgets) {
         const expiresAt = context.now + budget.withinMs
-        take.run(keyOf(budget, context), expiresAt, context.now, expiresAt + maxClockSkewMs)
+        consumeTurn.run(keyOf(budget, context), expiresAt, context.now, expiresAt + maxClockSkewMs)
       }
-      if (budgets.length > 0) removeOld.run(context.now)
+      if (budgets.length > 0) removeExpired.run(context.now)
     },
   }
 }

@@ -89,21 +89,21 @@ function createContentReplacement(
     if (!authorship) return
     const { author, object } = authorship
     // The raw bytes of the edited message do not contain the attachments of the edit.
-    const attached = files.filter(file => file !== rawBlob).map(file => ({ ...file, part: undefined }))
-    const replaced = replace.all(entry.content, now, author, object, viaOf(intake), agent, edit)
-    for (const { seq, content } of replaced) {
-      if (content !== '[]') blobs.insertAll(attached, seq, storedBy)
+    const attachedFiles = files.filter(file => file !== rawBlob).map(file => ({ ...file, part: undefined }))
+    const replacedRows = replace.all(entry.content, now, author, object, viaOf(intake), agent, edit)
+    for (const { seq, content } of replacedRows) {
+      if (content !== '[]') blobs.insertAll(attachedFiles, seq, storedBy)
       blobs.releaseUnnamed(batch, seq, responses.findExisting(seq)?.seq ?? seq)
       noteChange(batch, 'message', seq)
     }
     // The content is in one row only.
-    if (replaced.some(({ scope }) => scope === 'conversation')) markAsEvent.run(edit)
+    if (replacedRows.some(({ scope }) => scope === 'conversation')) markAsEvent.run(edit)
   }
 }
 
-function newestOf(candidate: readonly EditableMessageRow[]): EditableMessageRow | undefined {
-  return candidate.reduce<EditableMessageRow | undefined>(
-    (newest, each) => (!newest || each.message > newest.message ? each : newest),
+function newestOf(candidates: readonly EditableMessageRow[]): EditableMessageRow | undefined {
+  return candidates.reduce<EditableMessageRow | undefined>(
+    (newest, candidate) => (!newest || candidate.message > newest.message ? candidate : newest),
     undefined,
   )
 }

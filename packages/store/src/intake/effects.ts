@@ -92,9 +92,9 @@ function createBounceEffect(
 
   return (batch, bounce, { agent, channel: via, now }) => {
     const { delivery, error, suppresses } = bounce
-    const sent = /^\d{1,15}$/.test(delivery) ? find.get(Number(delivery), agent, via) : undefined
-    if (!sent) return
-    settle(batch, sent, bounce, now)
-    if (suppresses) relations.relate({ agent, via, relation: 'suppressed', peer: sent.destination }, error, now)
+    const sentDelivery = /^\d{1,15}$/.test(delivery) ? find.get(Number(delivery), agent, via) : undefined
+    if (!sentDelivery) return
+    settle(batch, sentDelivery, bounce, now)
+    if (suppresses) relations.relate({ agent, via, relation: 'suppressed', peer: sentDelivery.destination }, error, now)
   }
 }

@@ -14,22 +14,22 @@ interface QuotaCheckDeps {
 }
 
 /** Prepares a check that returns the flag of the quota or budget that a message exceeds. If it exceeds none, the check uses one turn of each. */
-export function createQuotaCheck(db: Sql, { budgets: counted, quotas }: QuotaCheckDeps) {
-  const goesRound = createLoopFinder(db)
+export function createQuotaCheck(db: Sql, { budgets: budgetTable, quotas }: QuotaCheckDeps) {
+  const isLoop = createLoopFinder(db)
   return (intake: Intake, { thread, newThread }: AssignedThread, now: number): string | undefined => {
     const { quota, budgets = [], message, task, authorship } = intake
     if (task) return undefined
     const begins = newThread !== undefined
     const context = { via: message.received_via, thread, begins, now }
-    const exceeded = counted.findExceeded(budgets, context)
-    if (exceeded) return exceeded.flag
-    if (goesRound(intake, { thread, begins }, now)) return loopFlag
+    const exceededBudget = budgetTable.findExceeded(budgets, context)
+    if (exceededBudget) return exceededBudget.flag
+    if (isLoop(intake, { thread, begins }, now)) return loopFlag
     if (
       quota !== undefined &&
-      !quotas.take({ thread, begins, author: authorship?.author ?? message.sender.address }, quota, now)
+      !quotas.consume({ thread, begins, author: authorship?.author ?? message.sender.address }, quota, now)
     )
       return loopFlag
-    counted.take(budgets, context)
+    budgetTable.consume(budgets, context)
     return undefined
   }
 }

@@ -16,12 +16,12 @@ export interface QuotaTable {
    * Uses one turn of the thread's quota. Returns false if the quota is used up. A new period begins when the old one is over. A quota with
    * `automatedReplyMs` counts for each author, and only messages that follow our last answer within that time use it.
    */
-  take(context: QuotaContext, quota: TurnQuota, now: number): boolean
+  consume(context: QuotaContext, quota: TurnQuota, now: number): boolean
 }
 
 export function createQuotaTable(db: Sql): QuotaTable {
   const isOver = 'turn_quotas.began_at <= ?3 OR turn_quotas.began_at > ?6'
-  const take = db.prepare(
+  const consumeTurn = db.prepare(
     `INSERT INTO turn_quotas (thread_id, author, began_at, used) VALUES (?1, ?5, ?2, 1) ON CONFLICT (thread_id, author) DO UPDATE SET
        used = CASE WHEN ${isOver} THEN 1 ELSE turn_quotas.used + 1 END,
        began_at = CASE WHEN ${isOver} THEN ?2 ELSE turn_quotas.began_at END
@@ -33,12 +33,12 @@ export function createQuotaTable(db: Sql): QuotaTable {
     return passedMs <= automatedReplyMs && passedMs > -maxClockSkewMs
   }
   return {
-    take({ thread, author, begins }, { turns, withinMs, automatedReplyMs }, now) {
+    consume({ thread, author, begins }, { turns, withinMs, automatedReplyMs }, now) {
       const isForAutomatedReplies = automatedReplyMs !== undefined
       if (isForAutomatedReplies && (begins || !isAutomatedReply(thread, automatedReplyMs, now))) return true
       if (turns <= 0) return false
       const authorDigest = isForAutomatedReplies ? digestName(author) : ''
-      return take.run(thread, now, now - withinMs, turns, authorDigest, now + maxClockSkewMs).changes > 0
+      return consumeTurn.run(thread, now, now - withinMs, turns, authorDigest, now + maxClockSkewMs).changes > 0
     },
   }
 }

@@ -27,8 +27,8 @@ export function storedSizeOf({ intake, entry, envelope, arrival, rawBlob, blobs 
   const row = [entry.content, envelope, arrival ?? ''].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   const raw = rawBlob ? 0 : intake.raw.bytes.byteLength
   const digests = new Set<string>()
-  const apart = blobs.filter(({ digest, part }) => !part && !digests.has(digest) && digests.add(digest))
-  return row + raw + apart.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)
+  const separateBlobs = blobs.filter(({ digest, part }) => !part && !digests.has(digest) && digests.add(digest))
+  return row + raw + separateBlobs.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)
 }
 
 /** The free bytes of a quota below which the end of the transaction checks the total again. Other gateways may store as much at the same time. */
@@ -51,15 +51,15 @@ interface AppliedQuota {
 
 function listQuotas(storage: StorageQuota, totals: StoredTotals): readonly AppliedQuota[] {
   const { maxBytes, maxUnprovenBytes, isProven } = storage
-  const ofSender = {
+  const senderQuota = {
     exceeded: 'sender_full',
     owner: formatStorageOwner(storage),
     total: totals.of_sender ?? 0,
   } as const
-  const ofAll = { exceeded: 'unproven_full', owner: unprovenOwner, total: totals.of_unproven ?? 0 } as const
+  const unprovenQuota = { exceeded: 'unproven_full', owner: unprovenOwner, total: totals.of_unproven ?? 0 } as const
   return [
-    ...(maxBytes === undefined ? [] : [{ ...ofSender, maxBytes }]),
-    ...(maxUnprovenBytes === undefined || isProven ? [] : [{ ...ofAll, maxBytes: maxUnprovenBytes }]),
+    ...(maxBytes === undefined ? [] : [{ ...senderQuota, maxBytes }]),
+    ...(maxUnprovenBytes === undefined || isProven ? [] : [{ ...unprovenQuota, maxBytes: maxUnprovenBytes }]),
   ]
 }
 
@@ -72,9 +72,9 @@ export function createStorageCheck(db: Sql): FindExceeded {
     'SELECT coalesce(sum(bytes), 0) <= ?2 AS is_so FROM stored_bytes WHERE owner = ?1',
   )
 
-  function reserveQuota(batch: Batch, { owner, maxBytes: most }: AppliedQuota, freeBytes: number): void {
+  function reserveQuota(batch: Batch, { owner, maxBytes }: AppliedQuota, freeBytes: number): void {
     if (freeBytes < exclusiveBytes) batch.standAlone()
-    if (freeBytes < recheckBytes) batch.checks.set(`stored of ${owner}`, () => isWithinQuota(owner, most))
+    if (freeBytes < recheckBytes) batch.checks.set(`stored of ${owner}`, () => isWithinQuota(owner, maxBytes))
   }
 
   return (batch, draft, totals) => {
@@ -82,8 +82,8 @@ export function createStorageCheck(db: Sql): FindExceeded {
     const quotas = storage && totals ? listQuotas(storage, totals) : []
     if (quotas.length === 0) return undefined
     const size = storedSizeOf(draft)
-    const exceeded = quotas.find(({ total, maxBytes: most }) => total + size > most)?.exceeded
-    if (exceeded) return exceeded
+    const exceededQuota = quotas.find(({ total, maxBytes }) => total + size > maxBytes)?.exceeded
+    if (exceededQuota) return exceededQuota
     if (batch.hasCompany) for (const quota of quotas) reserveQuota(batch, quota, quota.maxBytes - quota.total - size)
     return undefined
   }

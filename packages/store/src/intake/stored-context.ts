@@ -37,7 +37,7 @@ export function createContextReader(
   tables: ContextDeps,
   now: () => number,
 ): (draft: MessageDraft) => StoredContext {
-  function isTakenBack({ message: { received_via: via }, authorship }: Intake): boolean {
+  function isWithdrawn({ message: { received_via: via }, authorship }: Intake): boolean {
     return authorship !== undefined && tables.withdrawals.has(via, authorship, now())
   }
 
@@ -51,14 +51,14 @@ export function createContextReader(
 
   return function readContext({ intake, proofKeys }) {
     const findUses = proofKeys.map(key => () => tables.proofKeys.findUse(key))
-    const [wasTakenBack, wasBlocked, thread, task, keyUses] = readBatch(db, [
-      () => isTakenBack(intake),
+    const [wasWithdrawn, wasBlocked, thread, task, keyUses] = readBatch(db, [
+      () => isWithdrawn(intake),
       () => isBlockedBy(intake),
       () => tables.threads.find(intake),
       () => findTask(intake.disposition === 'answer' ? intake.task : undefined),
       () => readBatch(db, findUses),
     ])
-    const objection = wasTakenBack ? 'deleted' : wasBlocked ? 'blocked_by' : undefined
+    const objection = wasWithdrawn ? 'deleted' : wasBlocked ? 'blocked_by' : undefined
     return { objection, thread, task, keyUses }
   }
 }

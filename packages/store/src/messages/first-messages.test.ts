@@ -26,11 +26,11 @@ const batchWith = (...messages: readonly [number, FirstMessage | undefined][]) =
 
 test('a reused number shows nothing of the earlier message, inside its transaction and after', () => {
   const messages = createFirstMessages()
-  messages.keep(batchWith([7, first], [8, first]).firstMessages)
+  messages.remember(batchWith([7, first], [8, first]).firstMessages)
   expect(messages.find(createBatch(), 7)).toMatchObject({ number: 7, content: { id: 'm1', raw: { id: 'm1' } } })
   const later = batchWith([7, undefined])
   expect(messages.find(later, 7)).toBeUndefined()
-  messages.keep(later.firstMessages)
+  messages.remember(later.firstMessages)
   expect(messages.find(createBatch(), 7)).toBeUndefined()
   expect(messages.find(createBatch(), 8)).toBeDefined()
 })

@@ -12,7 +12,7 @@ import { toStoredMessage } from './read-message.ts'
 /** The newest messages that began their threads, so that a worker need not read them back for their turns. */
 export interface FirstMessages {
   /** Keeps messages. Call it after their commit, because until then another row may get their number. */
-  keep(messages: Batch['firstMessages']): void
+  remember(messages: Batch['firstMessages']): void
   /** Finds a message as it arrived; its row may have changed since. `batch` belongs to the running transaction. */
   find(batch: Pick<Batch, 'firstMessages'>, message: number): StoredMessage | undefined
 }
@@ -23,10 +23,10 @@ const [maxMessages, maxMessageBytes] = [256, 16_384]
 export function createFirstMessages(): FirstMessages {
   const messagesInMemory = new Map<number, FirstMessage>()
   return {
-    keep(messages) {
-      for (const [message, first] of messages) {
+    remember(messages) {
+      for (const [message, firstMessage] of messages) {
         // The number may have belonged to another message, which was deleted.
-        if (first) messagesInMemory.set(message, first)
+        if (firstMessage) messagesInMemory.set(message, firstMessage)
         else messagesInMemory.delete(message)
       }
       for (const oldest of messagesInMemory.keys()) {
@@ -36,15 +36,15 @@ export function createFirstMessages(): FirstMessages {
     },
     find(batch, message) {
       const { firstMessages } = batch
-      const first = firstMessages.has(message) ? firstMessages.get(message) : messagesInMemory.get(message)
-      return first && readFirst(message, first)
+      const firstMessage = firstMessages.has(message) ? firstMessages.get(message) : messagesInMemory.get(message)
+      return firstMessage && readFirst(message, firstMessage)
     },
   }
 }
 
 /** Builds the message as `ReadMessage` would return it. */
-function readFirst(message: number, first: FirstMessage): StoredMessage {
-  return toStoredMessage(message, first, content => attachRawBytes(content, first.raw))
+function readFirst(message: number, firstMessage: FirstMessage): StoredMessage {
+  return toStoredMessage(message, firstMessage, content => attachRawBytes(content, firstMessage.raw))
 }
 
 export interface InsertedMessage extends AssignedThread {

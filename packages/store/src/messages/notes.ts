@@ -28,9 +28,9 @@ interface NotePosition {
 /** Notes of turns, such as tool calls and unfinished answers. The members run synchronously, inside a write. */
 export interface NoteTable {
   /** Stores notes in their order. A note replaces an earlier one of the same name. */
-  keep(batch: Batch, notes: readonly NoteDraft[], position: NotePosition): void
+  upsert(batch: Batch, notes: readonly NoteDraft[], position: NotePosition): void
   /** Deletes notes of a retried turn beyond `count`, because they belong to an earlier attempt. */
-  dropBeyond(batch: Batch, count: number, position: NotePosition): void
+  deleteBeyond(batch: Batch, count: number, position: NotePosition): void
   /**
    * Deletes all notes of a message's turn, and of the turn into which it was merged. @returns the bytes of the message's own notes, which the caller
    * subtracts from the totals
@@ -70,11 +70,11 @@ export function createNoteTable(db: Sql, { entries }: { readonly entries: EntryT
   }
 
   return {
-    keep(batch, notes, position) {
+    upsert(batch, notes, position) {
       if (notes.length === 0 || isRetracted.get(position.message)) return
       for (const note of notes) upsertNote(batch, note, position)
     },
-    dropBeyond(batch, count, position) {
+    deleteBeyond(batch, count, position) {
       for (const { seq, name, bytes } of list.all(position.thread, position.message)) {
         const [, number] = /^note (\d+)$/.exec(name) ?? []
         if (number === undefined || Number(number) <= count) continue
@@ -91,17 +91,17 @@ export function createNoteTable(db: Sql, { entries }: { readonly entries: EntryT
   }
 }
 
-interface NoteKeepingDeps {
+interface NoteUpsertDeps {
   readonly entries: EntryTable
   readonly removeEntry: (seq: number) => void
 }
 
 /** Prepares the insert of a note, which replaces an earlier one of its name. */
-function createNoteUpsert(db: Sql, { entries, removeEntry }: NoteKeepingDeps) {
+function createNoteUpsert(db: Sql, { entries, removeEntry }: NoteUpsertDeps) {
   const find = db.prepare<{ seq: number; content: string }>(
     `SELECT seq, content FROM messages WHERE ${isNote} AND native_id = ?`,
   )
-  const retime = db.prepare('UPDATE messages SET at = ? WHERE seq = ?')
+  const setTime = db.prepare('UPDATE messages SET at = ? WHERE seq = ?')
   return (batch: Batch, draft: NoteDraft, position: NotePosition): void => {
     const { message, thread } = position
     const existingNote = find.get(thread, message, draft.nativeId)
@@ -112,7 +112,7 @@ function createNoteUpsert(db: Sql, { entries, removeEntry }: NoteKeepingDeps) {
     )
     if (existingNote && hasSameKind(parseJson(existingNote.content), draft.body)) {
       entries.reword(existingNote.seq, draft.content)
-      retime.run(draft.at, existingNote.seq)
+      setTime.run(draft.at, existingNote.seq)
       return
     }
     // Readers of the transcript know the kind of a row by its number, so the new note gets a new row.
@@ -127,8 +127,8 @@ function countBytes(batch: Batch, { owner }: NotePosition, bytes: number): void 
 
 const lineMembers = ['kind', 'role', 'scope', 'agent_key'] as const
 
-function hasSameKind(existingNote: NoteBody, next: NoteBody): boolean {
-  return lineMembers.every(member => existingNote[member] === next[member])
+function hasSameKind(existingNote: NoteBody, newNote: NoteBody): boolean {
+  return lineMembers.every(member => existingNote[member] === newNote[member])
 }
 
 export function draftNote({ name, at, body }: TurnNote, author: string): NoteDraft {
@@ -160,7 +160,7 @@ export function createNoteStore(
       const leasedTurns = await write(
         batch => {
           const row = selectLease.get(message, token)
-          if (row) table.keep(batch, drafts, { message, thread: row.thread_id, owner: task?.owner })
+          if (row) table.upsert(batch, drafts, { message, thread: row.thread_id, owner: task?.owner })
           return row ? 1 : 0
         },
         { size, conflictKeys: () => [threadConflict(thread)] },
@@ -219,7 +219,7 @@ export function createStreamedAnswers(
       await write(
         batch => {
           const row = findCanceled.get(message, token)
-          if (row) table.keep(batch, [draft], { message, thread: row.thread_id, owner: task?.owner })
+          if (row) table.upsert(batch, [draft], { message, thread: row.thread_id, owner: task?.owner })
           // A poll in the meantime has skipped the turn, so it is announced again.
           batch.readyWork.add('turns')
         },

@@ -7,7 +7,7 @@ import type { Sql } from '../sql/sql.ts'
 import { publicIdOf } from '../threads/threads.ts'
 import type { FirstMessage } from '../transaction/first-message.ts'
 import { createRawAttacher, defineRaw } from './raw-content.ts'
-import { asStored } from './stored-reader.ts'
+import { storedReaderKey } from './stored-reader.ts'
 
 /** A message as it was admitted. It never changes. */
 export interface StoredMessage {
@@ -55,7 +55,7 @@ export function toStoredMessage(
 ): StoredMessage {
   const content = attachRaw(readContent(row))
   const readStored = () => defineRaw(readContent(row), () => content.raw)
-  Object.defineProperty(content, asStored, { value: readStored, configurable: true })
+  Object.defineProperty(content, storedReaderKey, { value: readStored, configurable: true })
   return {
     number,
     agent: row.agent,

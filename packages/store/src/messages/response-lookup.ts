@@ -20,23 +20,23 @@ export function createResponseLookup(
   const listNewest = db.prepare<ResponseRow>(`${selectResponse} AND ${newest}`)
   const listListed = db.prepare<ResponseRow>(`${selectResponse} AND r.is_listed = 1 AND ${newest}`)
   const countOf = prepareAgentTotal(db)
-  const toFound = (row: ResponseRow): ResponseRecord => {
+  const toResponseRecord = (row: ResponseRow): ResponseRecord => {
     const { content, target, agent, via } = readMessage(row.message)
     return { ...readResponse(row), message: content, target, agent, via, ...readChanges(row) }
   }
   return {
     async findResponse(id) {
       const row = findById.get(id)
-      return row && toFound(row)
+      return row && toResponseRecord(row)
     },
     async findAnswer(message) {
       const row = findByMessage.get(message)
-      return row && toFound(row)
+      return row && toResponseRecord(row)
     },
     listResponses: async ({ agent, via, isListed, limit, after = Number.MAX_SAFE_INTEGER }) =>
       (isListed ? listListed : listNewest)
         .all(agent, via, after, limit)
-        .map(row => ({ position: row.seq, ...toFound(row) })),
+        .map(row => ({ position: row.seq, ...toResponseRecord(row) })),
     countListed: async ({ agent, via }) => countOf(agent, via, 'listed'),
   }
 }
@@ -49,7 +49,7 @@ function readChanges({ edited_at, retracted_at }: ResponseRow): Pick<ResponseRec
 }
 
 /** The maximum number of messages that a search for replies reads, because a public thread may be very long. */
-const maxSought = 500
+const maxSearchedMessages = 500
 
 interface PositionRow {
   readonly seq: number
@@ -64,7 +64,7 @@ export function createContextLookup(db: Sql, readMessage: ReadMessage): Pick<Loo
     `SELECT m.seq, json_extract(m.envelope, '$.in_reply_to') AS reply_to FROM messages m
      WHERE m.thread_id = ? AND m.scope = 'conversation' AND m.kind = 'message' AND coalesce(m.answers, m.seq) > ?
        AND m.forgotten_at IS NULL AND coalesce(json_extract(m.envelope, '$.kind'), 'message') = 'message'
-     ORDER BY coalesce(m.answers, m.seq) LIMIT ${maxSought}`,
+     ORDER BY coalesce(m.answers, m.seq) LIMIT ${maxSearchedMessages}`,
   )
   const readCurrent = createCurrentReader(db, readMessage)
   return {
@@ -93,9 +93,9 @@ function createCurrentReader(db: Sql, readMessage: ReadMessage): (number: number
     "SELECT native_id AS id FROM messages WHERE kind = 'response' AND answers = ? AND is_listed = 1",
   )
   return number => {
-    const latest = findLatest.get(number)
-    if (!latest) return undefined
-    const { content: message, target } = readMessage(latest.seq)
+    const latestRow = findLatest.get(number)
+    if (!latestRow) return undefined
+    const { content: message, target } = readMessage(latestRow.seq)
     const response = findAnswer.get(number)?.id
     return { message, target, ...(response !== undefined && { response }) }
   }

@@ -6,7 +6,7 @@ import { formatJson, parseJson } from '../sql/json-columns.ts'
 import { prepareInsert } from '../sql/prepare-insert.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoredEntryDraft } from '../threads/entries.ts'
-import { erased } from '../threads/entries.ts'
+import { eraseAssignments } from '../threads/entries.ts'
 
 /** A response with the data that its channel renders it with. */
 interface StoredResponse {
@@ -86,7 +86,7 @@ export function createResponseTable(db: Sql): ResponseTable {
     'UPDATE messages SET envelope = ?, content = ?, edited_at = ? WHERE seq = ? AND retracted_at IS NULL',
   )
   const retract = db.prepare(
-    `UPDATE messages SET retracted_at = ?, is_listed = 0, ${erased},
+    `UPDATE messages SET retracted_at = ?, is_listed = 0, ${eraseAssignments},
        envelope = json_remove(envelope, '$.trace', '$.chat_state', '$.chat_metadata', '$.unfinished', '$.withdrawal') WHERE seq = ?`,
   )
   const find = db.prepare<ResponseRow>(`${selectResponse} AND r.seq = ?`)

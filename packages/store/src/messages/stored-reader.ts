@@ -2,18 +2,18 @@
 import type { NormalizedMessage } from '@postern/message'
 
 /** The key of the function that reads a message again. Agents may change the message that they get. */
-export const asStored = Symbol('as stored')
+export const storedReaderKey = Symbol('as stored')
 
 interface StoredReader {
-  [asStored]?: (() => NormalizedMessage) | undefined
+  [storedReaderKey]?: (() => NormalizedMessage) | undefined
 }
 
 /** Returns the function that reads a message again from its row. Merged messages and messages whose row has changed have none. */
 export function findStoredReader(message: NormalizedMessage): (() => NormalizedMessage) | undefined {
-  return (message as StoredReader)[asStored]
+  return (message as StoredReader)[storedReaderKey]
 }
 
 /** Drops the function that reads a message again, because its row has changed. */
 export function dropStoredReader(message: NormalizedMessage): void {
-  Object.defineProperty(message, asStored, { value: undefined })
+  Object.defineProperty(message, storedReaderKey, { value: undefined })
 }

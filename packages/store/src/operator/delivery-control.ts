@@ -33,29 +33,29 @@ export function createDeliveryControl(
 
 function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlDeps): Control {
   // A running attempt keeps its lease, and may settle the delivery again.
-  const revive = db.prepare(
+  const requeue = db.prepare(
     `UPDATE deliveries SET state = 'queued', due_at = CASE WHEN ended_at IS NULL THEN due_at END, ended_at = NULL, withdrawn_at = NULL,
        queued_at = ?, tried_at = NULL WHERE number = ?`,
   )
   // The content of the delivery was deleted, so it cannot be sent again. A delivery that announces the deletion can.
-  const isTakenBack = db.prepare(
+  const isWithdrawn = db.prepare(
     'SELECT 1 FROM deliveries d JOIN messages r ON r.seq = d.response_seq WHERE d.number = ? AND coalesce(d.ended_at, d.withdrawn_at) <= r.retracted_at',
   )
   const restartClock = db.prepare('UPDATE deliveries SET queued_at = ?, tried_at = NULL WHERE number = ?')
   // The order stays: the first delivery of the lane is due at once. A running attempt stays with its worker.
-  const hurryLane = db.prepare(
+  const makeDestinationDue = db.prepare(
     `UPDATE deliveries SET due_at = ?1 WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at > ?1
        AND lease_owner IS NULL`,
   )
   return (batch, { number, thread_id, destination, state }) => {
     const at = now()
-    if (isTakenBack.get(number)) return false
+    if (isWithdrawn.get(number)) return false
     if (state === 'dead' || state === 'dismissed') {
-      revive.run(at, number)
+      requeue.run(at, number)
       moveTotal(batch, `deliveries.${state}`, 'deliveries.queued')
       deliveries.promoteNext(batch, { thread: thread_id, destination }, at)
     } else restartClock.run(at, number)
-    hurryLane.run(at, thread_id, destination)
+    makeDestinationDue.run(at, thread_id, destination)
     noteChange(batch, 'delivery', number)
     batch.readyWork.add('deliveries')
     return true

@@ -97,8 +97,8 @@ function createAttemptReader(db: Sql): ReadDeliveryAttempts {
   )
   return deliveries => {
     const rows = deliveries.length === 0 ? [] : list.all(formatJson(deliveries))
-    const grouped = Map.groupBy(rows, row => row.delivery)
-    return new Map([...grouped].map(([delivery, its]) => [delivery, its.map(toAttempt)]))
+    const rowsByDelivery = Map.groupBy(rows, row => row.delivery)
+    return new Map([...rowsByDelivery].map(([delivery, deliveryRows]) => [delivery, deliveryRows.map(toAttempt)]))
   }
 }
 

@@ -7,7 +7,7 @@ interface ListPosition {
   readonly position: number
 }
 
-interface Newest {
+interface NewestPosition {
   /** The highest number; null for an empty table. */
   readonly position: number | null
 }
@@ -38,13 +38,13 @@ export function createWindowFinder(db: Sql): OperatorStore['findListWindow'] {
     db.prepare<TimedPosition>(
       "SELECT seq AS position, at FROM messages WHERE seq >= ? AND kind = 'message' ORDER BY seq LIMIT 1",
     ),
-    db.prepare<Newest>('SELECT max(seq) AS position FROM messages'),
+    db.prepare<NewestPosition>('SELECT max(seq) AS position FROM messages'),
   )
   const deliveryAt = createSeeker(
     db.prepare<TimedPosition>(
       'SELECT number AS position, queued_at AS at FROM deliveries WHERE number >= ? ORDER BY number LIMIT 1',
     ),
-    db.prepare<Newest>('SELECT max(number) AS position FROM deliveries'),
+    db.prepare<NewestPosition>('SELECT max(number) AS position FROM deliveries'),
   )
   return async (list, page) => {
     const isOfMessages = list === 'messages' || list === 'texts'
@@ -67,15 +67,15 @@ function limitToPeriod({ after, since, until }: Pick<Page, 'after'> & ListPeriod
 
 /** Creates a search for the first number from an instant on. Numbers rise with time, so it is a binary search. */
 function createSeeker(
-  from: { get(position: number): TimedPosition | undefined },
-  last: { get(): Newest | undefined },
+  findFrom: { get(position: number): TimedPosition | undefined },
+  findLast: { get(): NewestPosition | undefined },
 ): Seek {
   return at => {
     let lowest = 0
-    let highest = (last.get()?.position ?? 0) + 1
+    let highest = (findLast.get()?.position ?? 0) + 1
     while (lowest < highest) {
       const middle = Math.floor((lowest + highest) / 2)
-      const row = from.get(middle)
+      const row = findFrom.get(middle)
       if (row && row.position < highest && toMs(row.at) < at) lowest = row.position + 1
       else highest = middle
     }

@@ -142,17 +142,25 @@ function listFiltered(list: Query<SummaryRow>, page: MessagePage): readonly Summ
   const summaries: SummaryRow[] = []
   for (;;) {
     const rows = list.all(after, page.floor ?? 0, ...filter, limit)
-    const matching =
+    const matchingRows =
       text === undefined ? rows : rows.filter(row => textOf(row).toLowerCase().includes(text.toLowerCase()))
-    summaries.push(...matching.slice(0, limit - summaries.length))
+    summaries.push(...matchingRows.slice(0, limit - summaries.length))
     if (summaries.length === limit || rows.length < limit) return summaries
     after = rows.at(-1)?.number ?? 0
   }
 }
 
 function filterValues({ agent, channel, state, since, until, flag, sender }: MessagePage) {
-  const quoted = flag === undefined ? null : JSON.stringify(flag)
-  return [agent ?? null, channel ?? null, state ?? null, since ?? null, until ?? null, quoted, sender ?? null] as const
+  const quotedFlag = flag === undefined ? null : JSON.stringify(flag)
+  return [
+    agent ?? null,
+    channel ?? null,
+    state ?? null,
+    since ?? null,
+    until ?? null,
+    quotedFlag,
+    sender ?? null,
+  ] as const
 }
 
 function textOf({ content }: SummaryRow): string {

@@ -39,7 +39,7 @@ export function createOperatorStore(
     ...createMessageView(context.db, tables, deliveryList),
     ...createDeliveryControl(context, tables),
     ...createTraceStore(context, tables, deliveryList),
-    ...createFigures(context.db),
+    ...createStatistics(context.db),
     ...createConversationList(context.db),
     findListWindow: createWindowFinder(context.db),
     listDeliveries: deliveryList.listDeliveries,
@@ -121,7 +121,7 @@ function joinPorts(rows: readonly HostRow[]): readonly HostRow[] {
 }
 
 /** Creates the statistics of waiting deliveries and of the time that messages take. */
-function createFigures(db: Sql): Pick<OperatorStore, 'listWaitingHosts' | 'listTimings'> {
+function createStatistics(db: Sql): Pick<OperatorStore, 'listWaitingHosts' | 'listTimings'> {
   // A delivery to a mailbox, or to a name that has to be looked up, has its domain as the host.
   const listHosts = db.prepare<HostRow>(
     `SELECT coalesce(CASE WHEN d.host LIKE '${callerGroupPrefix}%' THEN ${hostOfUrl} ELSE nullif(d.host, '${mailGroup}') END, lower(substr(ltrim(d.destination, '@'), instr(ltrim(d.destination, '@'), '@') + 1))) AS host, count(*) AS deliveries,
@@ -150,8 +150,8 @@ function createFigures(db: Sql): Pick<OperatorStore, 'listWaitingHosts' | 'listT
       const earlierSeq = findEarlier.get(floor, since)?.seq
       const newest = listNewest.all(earlierSeq ?? floor, since, limit)
       const timings = newest.map(({ channel, at, ended_at }) => {
-        const cameAt = Date.parse(at)
-        return { channel, at: cameAt, ...(ended_at !== null && { tookMs: Math.max(0, ended_at - cameAt) }) }
+        const receivedAt = Date.parse(at)
+        return { channel, at: receivedAt, ...(ended_at !== null && { tookMs: Math.max(0, ended_at - receivedAt) }) }
       })
       return { timings, isWhole: timings.length < limit && (earlierSeq !== undefined || floor <= 0) }
     },

@@ -49,7 +49,7 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
        AND (instr(lower(coalesce(claimed_sender, '') || ' ' || peer), lower(?8)) > 0 OR ?8 IS NULL)
        AND (instr(lower(reason), lower(?9)) > 0 OR ?9 IS NULL) ORDER BY id DESC LIMIT +?10`,
   )
-  const mayKeep = createSecondLimits(maxStoredPerSecond, now)
+  const mayStore = createSecondLimits(maxStoredPerSecond, now)
   let buffer: Refusal[] = []
   let pendingCounts = new Map<TotalName, number>()
   let timer: NodeJS.Timeout | undefined
@@ -69,15 +69,16 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
     }
   }
 
-  let writing: Promise<unknown> = Promise.resolve()
+  let lastWrite: Promise<unknown> = Promise.resolve()
 
   async function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    if (pendingCounts.size > 0) writing = Promise.all([writing, storeAll(buffer, pendingCounts)]).then(() => undefined)
+    if (pendingCounts.size > 0)
+      lastWrite = Promise.all([lastWrite, storeAll(buffer, pendingCounts)]).then(() => undefined)
     buffer = []
     pendingCounts = new Map()
-    await writing
+    await lastWrite
   }
 
   return {
@@ -85,7 +86,7 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
       const name = `refusals.${refusal.via}.${refusal.code}` as const
       pendingCounts.set(name, (pendingCounts.get(name) ?? 0) + 1)
       timer ??= setTimeout(() => void flush(), flushMs).unref()
-      const isStored = mayKeep(name)
+      const isStored = mayStore(name)
       if (isStored) buffer.push(refusal)
       return isStored
     },
@@ -136,16 +137,16 @@ function sum(counts: ReadonlyMap<unknown, number>): number {
 
 /** Creates a limit for each name and second. Names are few, because each is a channel and a code. */
 function createSecondLimits(perSecond: number, now: () => number): (name: string) => boolean {
-  const storedByAgent = new Map<string, number>()
+  const storedByName = new Map<string, number>()
   let second = 0
   return name => {
-    const current = Math.floor(now() / 1000)
-    if (current !== second) {
-      second = current
-      storedByAgent.clear()
+    const currentSecond = Math.floor(now() / 1000)
+    if (currentSecond !== second) {
+      second = currentSecond
+      storedByName.clear()
     }
-    const count = (storedByAgent.get(name) ?? 0) + 1
-    storedByAgent.set(name, count)
+    const count = (storedByName.get(name) ?? 0) + 1
+    storedByName.set(name, count)
     return count <= perSecond
   }
 }

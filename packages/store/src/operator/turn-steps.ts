@@ -45,15 +45,15 @@ export function createTurnSteps(db: Sql): (message: number, thread: number) => r
       .all(thread, message)
       .map(({ at, content }) => ({ at: Date.parse(at), body: parseJson<NotedBody>(content) }))
     const hasCalls = notes.some(({ body }) => body.kind === 'delegation')
-    const called = hasCalls ? listCalled.all(message) : []
+    const calledRows = hasCalls ? listCalled.all(message) : []
     const endNotes = new Map(notes.flatMap(note => (isEnd(note.body) ? [[note.body.tool?.call_id, note]] : [])))
-    const numbers = Map.groupBy(called, ({ recipient }) => recipient.toLowerCase())
+    const callsByRecipient = Map.groupBy(calledRows, ({ recipient }) => recipient.toLowerCase())
     const steps = notes.flatMap(({ at, body }): readonly TurnStep[] => {
       if (body.stage !== undefined && body.kind === 'activity') return [describeStage(at, body)]
       if (body.kind === 'delegation') {
         const worker = body.tool?.args?.worker ?? ''
         const end = endNotes.get(body.tool?.call_id)
-        return [describeCall({ at, worker, end, number: numbers.get(worker.toLowerCase())?.shift()?.number })]
+        return [describeCall({ at, worker, end, number: callsByRecipient.get(worker.toLowerCase())?.shift()?.number })]
       }
       return isEnd(body) ? [] : [{ kind: 'note', name: body.kind, at }]
     })

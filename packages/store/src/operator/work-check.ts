@@ -19,11 +19,11 @@ export function createWorkCheck({ db, write }: Pick<StoreContext, 'db' | 'write'
   )
   return async () => {
     const digest = `check ${randomBytes(16).toString('hex')}`
-    const tryOut = () => {
+    const insertAndDelete = () => {
       insert.run(digest, randomBytes(rowBytes))
       remove.run(digest)
     }
-    await write(tryOut, { conflictKeys: () => [digest] })
+    await write(insertAndDelete, { conflictKeys: () => [digest] })
     await readAfterWait(db, () => read.get())
   }
 }

@@ -28,8 +28,8 @@ export function createClaimRemoval(db: Sql): RemoveClaims {
 /** Returns true if the claim contains the whole name, as in `Ann <ann@home.test>`, an actor's key, or a subject with its issuer. */
 function isNamed(claim: string, name: string): boolean {
   const text = claim.toLowerCase()
-  const at = text.indexOf(name)
-  return at >= 0 && !isLetter(text[at - 1]) && !isLetter(text[at + name.length])
+  const index = text.indexOf(name)
+  return index >= 0 && !isLetter(text[index - 1]) && !isLetter(text[index + name.length])
 }
 
 function isLetter(char: string | undefined): boolean {

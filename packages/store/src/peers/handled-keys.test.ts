@@ -9,7 +9,7 @@ import { openSqliteStore } from '../index.ts'
 const ada = { via: 'activitypub', address: '@ada@peer.test', subject: 'https://peer.test/ada' } as const
 
 /** Lists everything that a store keeps of a message after its sender was forgotten. */
-async function keepForgotten(): Promise<string> {
+async function listRemainingData(): Promise<string> {
   const path = join(makeDirectory(), 'postern.db')
   const store = await openSqliteStore({ channels: sketchedChannels, path, now: Date.now, log: discardLog })
   const sender = { address: ada.address, auth_method: 'none', verified: false } as const
@@ -25,7 +25,7 @@ async function keepForgotten(): Promise<string> {
 }
 
 test('the digests of a forgotten message differ between stores', async () => {
-  const [one, other] = [await keepForgotten(), await keepForgotten()]
+  const [one, other] = [await listRemainingData(), await listRemainingData()]
   expect([one.length, other.length]).toEqual([44, 44])
   expect(one).not.toBe(other)
   expect([one, other]).not.toContain(hash('sha256', JSON.stringify(['echo', ada.via, 'key of m1']), 'base64'))

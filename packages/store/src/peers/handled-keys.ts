@@ -7,7 +7,7 @@ import { createOldKeyRemoval } from './single-use.ts'
 /** The name of the secret that is the key of the digests. The key never changes, because earlier digests would be useless under another one. */
 export const handledSecretName = 'handled-messages'
 
-export function makeHandledSecret(): string {
+export function createHandledSecret(): string {
   return randomBytes(32).toString('base64')
 }
 
@@ -19,7 +19,7 @@ export function openHandledSecret(db: Sql, isWritable: boolean): string {
   const find = db.prepare<{ value: string }>('SELECT value FROM secrets WHERE name = ?')
   const secret = find.get(handledSecretName)?.value
   if (secret !== undefined) return secret
-  const newSecret = makeHandledSecret()
+  const newSecret = createHandledSecret()
   if (!isWritable) return newSecret
   db.prepare('INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING').run(handledSecretName, newSecret)
   return find.get(handledSecretName)?.value ?? newSecret
@@ -53,7 +53,7 @@ export function createHandledKeyTable(db: Sql, { channels, handledSecret }: Hand
   const read = db.prepare<MessageKey>(
     `SELECT agent, channel, duplicate_key AS "duplicateKey" FROM messages WHERE seq = ? AND kind = 'message' AND duplicate_key IS NOT NULL`,
   )
-  const keep = db.prepare(
+  const upsertKey = db.prepare(
     `INSERT INTO single_use_keys (digest, expires_at) VALUES (?, ?)
      ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE single_use_keys.expires_at < excluded.expires_at`,
   )
@@ -66,7 +66,7 @@ export function createHandledKeyTable(db: Sql, { channels, handledSecret }: Hand
     keep(message, now) {
       const key = read.get(message)
       if (!key) return
-      keep.run(digest(key), now + channels.repeatsForMs(key.channel))
+      upsertKey.run(digest(key), now + channels.repeatsForMs(key.channel))
       removeOld(now)
     },
     digest,

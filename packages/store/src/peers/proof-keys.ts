@@ -33,10 +33,10 @@ interface KeyRow extends Omit<ProofKey, 'owner'> {
 }
 
 /** Returns the condition of rows to prune. It skips rows that another gateway is deleting, so neither gateway waits. */
-function oldRows(db: Sql): string {
+function formatOldRowsCondition(db: Sql): string {
   const { skipLocked } = rowLocksOf(db)
-  const areOld = 'id <= (SELECT max(id) FROM proof_keys) - ?'
-  return skipLocked === '' ? areOld : `id IN (SELECT id FROM proof_keys WHERE ${areOld} ${skipLocked})`
+  const isOld = 'id <= (SELECT max(id) FROM proof_keys) - ?'
+  return skipLocked === '' ? isOld : `id IN (SELECT id FROM proof_keys WHERE ${isOld} ${skipLocked})`
 }
 
 export function createProofKeyTable(db: Sql): ProofKeyTable {
@@ -45,7 +45,7 @@ export function createProofKeyTable(db: Sql): ProofKeyTable {
   const insert = db.prepare(
     'INSERT OR IGNORE INTO proof_keys (digest, kind, material, owner, used_at) VALUES (?, ?, ?, ?, ?)',
   )
-  const prune = db.prepare(`DELETE FROM proof_keys WHERE ${oldRows(db)}`)
+  const prune = db.prepare(`DELETE FROM proof_keys WHERE ${formatOldRowsCondition(db)}`)
   const find = db.prepare<KeyRow>('SELECT digest, kind, material, owner FROM proof_keys WHERE digest = ?')
   const lastSeen = new Map<string, number>()
 
@@ -65,7 +65,7 @@ export function createProofKeyTable(db: Sql): ProofKeyTable {
     },
     findUse: ({ digest }) => findUse.get(digest)?.used_at,
     keep(keys, uses, now) {
-      for (const [at, key] of keys.entries()) upsertKey(key, uses[at], now)
+      for (const [index, key] of keys.entries()) upsertKey(key, uses[index], now)
     },
     find(digest) {
       const row = find.get(digest)
@@ -74,8 +74,8 @@ export function createProofKeyTable(db: Sql): ProofKeyTable {
     forgetOwners(owners) {
       lastSeen.clear()
       // This statement reads the whole table and is rare, so it is prepared here.
-      const end = db.prepare('DELETE FROM proof_keys WHERE owner IN (SELECT value FROM json_each(?))')
-      return end.run(formatJson(owners)).changes
+      const deleteByOwner = db.prepare('DELETE FROM proof_keys WHERE owner IN (SELECT value FROM json_each(?))')
+      return deleteByOwner.run(formatJson(owners)).changes
     },
   }
 }

@@ -8,9 +8,9 @@ const maxRareKeys = 100_000
 /** Keys that most messages look up and few find, such as blocks and withdrawals. The lookup of a key that never existed costs no statement. */
 interface RareKeys {
   /** Adds a key that is being written. */
-  note(parts: readonly string[]): void
+  note(columnValues: readonly string[]): void
   /** Returns false for a key that is not in the table. True means that only the table knows. */
-  mayHave(parts: readonly string[]): boolean
+  mayHave(columnValues: readonly string[]): boolean
 }
 
 /**
@@ -29,6 +29,6 @@ export function loadRareKeys(db: Sql, sql: string, { isSoleWriter }: WriterExclu
   }
 }
 
-function keyOf(parts: readonly string[]): string {
-  return parts.join('\n')
+function keyOf(columnValues: readonly string[]): string {
+  return columnValues.join('\n')
 }

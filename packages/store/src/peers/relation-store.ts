@@ -36,7 +36,7 @@ export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<Rela
     },
     async listPeerRelations({ via, peer }) {
       // A relation that protects a peer may name it by a digest.
-      const rows = listOfPeer.all(peer, digestName(peer), via).toSorted((one, other) => one.id - other.id)
+      const rows = listOfPeer.all(peer, digestName(peer), via).toSorted((first, second) => first.id - second.id)
       return rows.map(row => ({ ...readRelation(row), peer }))
     },
     countRelations: async ({ agent, via, relation }) => count(agent, via, relation),

@@ -17,7 +17,7 @@ export interface RelationTable {
 }
 
 /** Relations that protect a peer. They stay when the gateway forgets the peer, and then name the peer by a digest. */
-const protecting: ReadonlySet<string> = new Set(['blocked_by', 'suppressed'])
+const protectingRelations: ReadonlySet<string> = new Set(['blocked_by', 'suppressed'])
 
 /** The condition that matches a peer by name, or by digest where the relation may have forgotten the name. */
 export const isKey = 'agent = ? AND channel = ? AND relation = ? AND peer IN (?, ?)'
@@ -47,5 +47,5 @@ export function createRelationTable(db: Sql, ownership: WriterExclusivity): Rela
 }
 
 export function keyValues({ agent, via, relation, peer }: RelationKey): [string, string, string, string, string] {
-  return [agent, via, relation, peer, protecting.has(relation) ? digestName(peer) : peer]
+  return [agent, via, relation, peer, protectingRelations.has(relation) ? digestName(peer) : peer]
 }

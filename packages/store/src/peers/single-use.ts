@@ -6,7 +6,7 @@ import type { Sql } from '../sql/sql.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
 /** Creates the store of keys that count once. A key is stored as its hash. Each insert removes two expired keys, so the table shrinks again. */
-export function createOnceStore({ db, write, now }: StoreContext): OnceStore {
+export function createSingleUseStore({ db, write, now }: StoreContext): OnceStore {
   const insertKey = db.prepare(
     'INSERT INTO single_use_keys (digest, expires_at) VALUES (?, ?) ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE single_use_keys.expires_at < ?',
   )

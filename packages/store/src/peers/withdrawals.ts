@@ -31,13 +31,13 @@ export function createWithdrawalFinder(db: Sql): (authorship: Authorship) => boo
 }
 
 export function createWithdrawalTable(db: Sql, ownership: WriterExclusivity): WithdrawalTable {
-  const withdrawn = loadRareKeys(db, 'SELECT channel, author, object FROM withdrawals', ownership)
+  const withdrawnKeys = loadRareKeys(db, 'SELECT channel, author, object FROM withdrawals', ownership)
   const insert = db.prepare<{ id: number }>(
     'INSERT INTO withdrawals (author, object, channel, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id',
   )
   const find = db.prepare(`SELECT 1 FROM withdrawals WHERE ${isWithdrawal} AND channel = ? AND expires_at > ?`)
   const mayHave = (via: string, { author, object }: Authorship) =>
-    withdrawn.mayHave([via, author, object]) || withdrawn.mayHave([via, digestName(author), digestName(object)])
+    withdrawnKeys.mayHave([via, author, object]) || withdrawnKeys.mayHave([via, digestName(author), digestName(object)])
   // Each insert removes up to two expired rows, so the table shrinks again after a flood.
   const removeOld = db.prepare(
     `DELETE FROM withdrawals WHERE id IN (SELECT id FROM withdrawals WHERE id > 0 ORDER BY id LIMIT 2)
@@ -46,7 +46,7 @@ export function createWithdrawalTable(db: Sql, ownership: WriterExclusivity): Wi
   return {
     remember(via, authorship, now) {
       const [author, object] = [digestName(authorship.author), digestName(authorship.object)]
-      withdrawn.note([via, author, object])
+      withdrawnKeys.note([via, author, object])
       const row = insert.get(author, object, via, now + withdrawalMemoryMs)
       if (row) removeOld.run(now, row.id - maxRemembered)
     },

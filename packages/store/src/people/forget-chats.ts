@@ -37,7 +37,7 @@ interface ThreadRow {
   readonly key: string
 }
 
-export function createChatterForgetter(
+export function createChatUserForgetter(
   { db, channels, now }: Pick<StoreContext, 'db' | 'channels' | 'now'>,
   { transcript, objects, records }: ChatStores,
 ): ForgetChats {

@@ -16,15 +16,15 @@ import type { DeleteLinks } from './link-removal.ts'
 import type { PersonTable } from './person-table.ts'
 import { formatPersonKey, readPersonKey } from './person-table.ts'
 import { createThreadRemoval, sliceSize } from './remove-threads.ts'
-import type { RestDeps } from './remove-traces.ts'
-import { createRestRemoval } from './remove-traces.ts'
+import type { TraceRemovalDeps } from './remove-traces.ts'
+import { createTraceRemoval } from './remove-traces.ts'
 
 interface ForgettingDeps {
   readonly people: PersonTable
   readonly codes: LinkCodeTable
   readonly deleteLinks: DeleteLinks
   readonly removeMessage: RemoveMessage
-  readonly tables: RestDeps
+  readonly tables: TraceRemovalDeps
   readonly forgetChats: ForgetChats
 }
 
@@ -59,7 +59,7 @@ function openForgetting(
   const deleteThreads = createThreadRemoval(context)
   const listChats = createChatFinder(context)
   const digests = createKeyedDigests(context)
-  const deleteRest = createRestRemoval(context, tables, digests)
+  const deleteTraces = createTraceRemoval(context, tables, digests)
 
   async function forgetOwnedChats(chats: ReadonlySet<string>, { agent, leavesFiles = false }: ForgetPersonRequest) {
     const counts = { attachments: 0, others: 0 }
@@ -92,7 +92,7 @@ function openForgetting(
     // The links come last. After an interruption before this point all of the addresses are forgotten again.
     const deletions = await write(batch => {
       const deletedCodes = codes.forget(batch, { agent, keys, isOwn }, now())
-      const { relations, traces } = deleteRest(batch, { agent: personFilter.agent, subjects, keys, isOwn })
+      const { relations, traces } = deleteTraces(batch, { agent: personFilter.agent, subjects, keys, isOwn })
       return { links: links.end(batch, persons, now()), relations, traces: traces + deletedCodes + otherCount }
     })
     context.scrub()
@@ -129,11 +129,11 @@ function createOwnMessageRemoval({ db, write, now }: StoreContext, removeMessage
       const ownMessages = rows.filter(({ seq }) => seq !== except)
       return { rows, upTo, removedThreads: runParts(batch, ownMessages, removeOne) }
     }
-    const last = findNewest.get()?.number ?? 0
+    const lastNumber = findNewest.get()?.number ?? 0
     const slices: RemovedSlice[] = []
-    for (let after = 0; after < last; ) {
-      const from = after
-      const slice = await write(batch => removeSlice(batch, from))
+    for (let after = 0; after < lastNumber; ) {
+      const sliceStart = after
+      const slice = await write(batch => removeSlice(batch, sliceStart))
       slices.push(slice)
       after = slice.upTo
     }

@@ -46,12 +46,12 @@ export function createKnownPeopleReader(context: StoreContext): KnownPeopleReade
       return { persons: rows.map(readPerson), last: after + sliceSize }
     },
     async readOtherPeople() {
-      const spokenRows = await readAfterWait(context.db, () => open().spokenRows.all())
+      const otherPersonRows = await readAfterWait(context.db, () => open().otherPersonRows.all())
       const claims = await readAfterWait(context.db, () => open().claims.all())
       const owners = await readAfterWait(context.db, () => open().owners.all())
       return {
         persons: [
-          ...spokenRows.map(readPerson),
+          ...otherPersonRows.map(readPerson),
           ...claims.flatMap(({ claim }) => readClaim(claim, context.channels.names)),
         ],
         owners: owners.map(({ owner }) => owner),
@@ -67,7 +67,7 @@ function prepareQueries({ db }: StoreContext) {
       `SELECT DISTINCT agent, channel || ' ' || lower(json_extract(envelope, '$.sender.address')) AS key, principal AS subject
        FROM messages WHERE kind = 'message' AND seq > ?1 AND seq <= ?2`,
     ),
-    spokenRows: db.prepare<PersonRow>(
+    otherPersonRows: db.prepare<PersonRow>(
       `SELECT agent, address AS key, subject FROM person_addresses
        UNION SELECT agent, channel || ' @' || lower(peer) AS key, peer AS subject FROM relations
        UNION SELECT NULL AS agent, person AS key, NULL AS subject FROM records WHERE person IS NOT NULL`,

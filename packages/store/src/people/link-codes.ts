@@ -83,32 +83,32 @@ export function createLinkCodeTable(
     },
     confirm(batch, { agent, asker, message, digest, formerDigests = [], notice, events }, now) {
       const digests = JSON.stringify([digest, ...formerDigests])
-      const from = formatPersonKey(asker)
-      const usedCode = codes.findUsed.get(agent, from, digests, message)
+      const askerKey = formatPersonKey(asker)
+      const usedCode = codes.findUsed.get(agent, askerKey, digests, message)
       if (usedCode)
         return {
           outcome: 'linked',
           target: readPersonKey(usedCode.target),
-          notice: links.findNotice(agent, from, usedCode.target) ?? notice,
+          notice: links.findNotice(agent, askerKey, usedCode.target) ?? notice,
         }
-      const openCodeValues = [agent, from, asker.subject, now, linkLimits.maxAttempts] as const
+      const openCodeValues = [agent, askerKey, asker.subject, now, linkLimits.maxAttempts] as const
       const openCodes = codes.listOpen.all(...openCodeValues)
       if (openCodes.length === 0) return { outcome: 'none' }
       const code = codes.find.get(...openCodeValues, digests)
       if (!code) {
-        codes.miss.run(...openCodeValues)
+        codes.countMiss.run(...openCodeValues)
         return {
           outcome: 'wrong',
           attemptsLeft: Math.max(...openCodes.map(({ tries }) => linkLimits.maxAttempts - tries - 1)),
         }
       }
-      codes.use.run(now, message, code.message)
-      claim(batch, { agent, key: from, subject: asker.subject }, now)
+      codes.consume.run(now, message, code.message)
+      claim(batch, { agent, key: askerKey, subject: asker.subject }, now)
       claim(batch, { agent, key: code.target, subject: code.target_subject ?? undefined }, now)
       const proof = { requestedIn: code.message, confirmedIn: message, notice, at: now }
-      const before = people.describeAll(agent, [from, code.target])
-      if (!links.join(agent, [from, code.target], proof)) return { outcome: 'full' }
-      queueEvent(batch, { kind: 'link', before, after: people.describeAll(agent, [from]) }, events)
+      const before = people.describeAll(agent, [askerKey, code.target])
+      if (!links.join(agent, [askerKey, code.target], proof)) return { outcome: 'full' }
+      queueEvent(batch, { kind: 'link', before, after: people.describeAll(agent, [askerKey]) }, events)
       return { outcome: 'linked', target: readPersonKey(code.target), notice }
     },
     forget: removal.forget,
@@ -116,7 +116,7 @@ export function createLinkCodeTable(
 }
 
 function prepareCodeQueries(db: Sql) {
-  const open = 'agent = ? AND asker = ? AND asker_subject = ? AND ended_at IS NULL AND expires_at > ? AND tries < ?'
+  const isOpen = 'agent = ? AND asker = ? AND asker_subject = ? AND ended_at IS NULL AND expires_at > ? AND tries < ?'
   const columns = 'message, target, target_subject, tries, ended_in'
   return {
     insert: db.prepare(
@@ -127,15 +127,15 @@ function prepareCodeQueries(db: Sql) {
     supersede: db.prepare(
       'UPDATE link_codes SET ended_at = ? WHERE agent = ? AND asker = ? AND target = ? AND ended_at IS NULL',
     ),
-    listOpen: db.prepare<CodeRow>(`SELECT ${columns} FROM link_codes WHERE ${open}`),
+    listOpen: db.prepare<CodeRow>(`SELECT ${columns} FROM link_codes WHERE ${isOpen}`),
     find: db.prepare<CodeRow>(
-      `SELECT ${columns} FROM link_codes WHERE ${open} AND digest IN (SELECT value FROM json_each(?))`,
+      `SELECT ${columns} FROM link_codes WHERE ${isOpen} AND digest IN (SELECT value FROM json_each(?))`,
     ),
     findUsed: db.prepare<CodeRow>(
       `SELECT ${columns} FROM link_codes WHERE agent = ? AND asker = ? AND digest IN (SELECT value FROM json_each(?)) AND ended_in = ?`,
     ),
-    miss: db.prepare(`UPDATE link_codes SET tries = tries + 1 WHERE ${open}`),
-    use: db.prepare('UPDATE link_codes SET ended_at = ?, ended_in = ? WHERE message = ?'),
+    countMiss: db.prepare(`UPDATE link_codes SET tries = tries + 1 WHERE ${isOpen}`),
+    consume: db.prepare('UPDATE link_codes SET ended_at = ?, ended_in = ? WHERE message = ?'),
   }
 }
 
@@ -201,12 +201,12 @@ function createAddressClaim(people: PersonTable, deleteLinks: DeleteLinks) {
   return (batch: Batch, { agent, key, subject }: Owner, now: number): void => {
     const storedSubject = people.findSubject(agent, key)?.subject
     if (typeof storedSubject === 'string' && subject !== undefined && storedSubject !== subject) {
-      const before = people.findKeys(agent, key)
-      for (const formerKey of before) people.deleteState(agent, formerKey)
+      const linkedKeys = people.findKeys(agent, key)
+      for (const formerKey of linkedKeys) people.deleteState(agent, formerKey)
       deleteLinks(batch, { agent, key }, now)
-      people.dropUnlinked(agent, before)
+      people.dropUnlinked(agent, linkedKeys)
     }
-    people.know(agent, key, subject)
+    people.storeAddress(agent, key, subject)
   }
 }
 
@@ -271,14 +271,14 @@ function createRefusalFinder(
     return (value: string, cutoff: number) =>
       digests.withDigests([value]).reduce((sum, name) => sum + (query.get(name, cutoff)?.n ?? 0), 0)
   }
-  const inAll = db.prepare<{ n: number }>('SELECT count(*) AS n FROM link_codes WHERE asked_at > ?')
+  const countAll = db.prepare<{ n: number }>('SELECT count(*) AS n FROM link_codes WHERE asked_at > ?')
   const [countByAsker, countByHost, countByTarget] = [count('asker'), count('asker_host'), count('sent_to')]
   return ({ agent, from, to, host }, now) => {
     const keys = people.findKeys(agent, from)
     if (keys.includes(to)) return 'linked'
     if (new Set([...keys, ...people.findKeys(agent, to)]).size > linkLimits.maxAddresses) return 'full'
     if (countByAsker(from, now - hourMs) >= linkLimits.requestsPerHour) return 'asked_too_often'
-    if ((inAll.get(now - dayMs)?.n ?? 0) >= linkLimits.codesPerDay) return 'asked_too_often'
+    if ((countAll.get(now - dayMs)?.n ?? 0) >= linkLimits.codesPerDay) return 'asked_too_often'
     if (countByHost(host, now - dayMs) >= linkLimits.requestsPerHostPerDay) return 'asked_too_often'
     return countByTarget(withoutTag(to, channels), now - dayMs) >= linkLimits.codesPerTargetPerDay
       ? 'sent_too_often'

@@ -10,7 +10,7 @@ import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { ChatStores } from './forget-chats.ts'
-import { createChatterForgetter } from './forget-chats.ts'
+import { createChatUserForgetter } from './forget-chats.ts'
 import { createPersonForgetter } from './forget-person.ts'
 import { createLinkCodeTable } from './link-codes.ts'
 import type { DeleteLinks } from './link-removal.ts'
@@ -20,10 +20,10 @@ import { createLinkNotifier } from './linked-events.ts'
 import { createNoticeRemoval } from './notice-removal.ts'
 import { createOwnThreadStore } from './own-threads.ts'
 import { createPersonHistory } from './person-history.ts'
+import { createPersonMessageReader } from './person-messages.ts'
 import type { PersonTable } from './person-table.ts'
 import { createPersonTable, formatPersonKey, readPersonKey } from './person-table.ts'
-import type { RestDeps } from './remove-traces.ts'
-import { createSpokenReader } from './spoken-names.ts'
+import type { TraceRemovalDeps } from './remove-traces.ts'
 
 interface LinkRow {
   readonly id: number
@@ -37,7 +37,7 @@ interface LinkRow {
 
 export function createPeopleStore(
   context: StoreContext,
-  tables: RemoveMessageDeps & RestDeps,
+  tables: RemoveMessageDeps & TraceRemovalDeps,
   { admitNew, ...chats }: ChatStores & { readonly admitNew: AdmitNew },
 ): PeopleStore {
   const { db, write, now } = context
@@ -57,7 +57,7 @@ export function createPeopleStore(
       // The address belongs to the first person who writes from it after it was linked.
       if (storedAddress.subject === null) {
         await write(() => {
-          people.know(agent, key, identity.subject)
+          people.storeAddress(agent, key, identity.subject)
           // Its link may have ended in the meantime.
           people.dropUnlinked(agent, [key])
         })
@@ -68,12 +68,12 @@ export function createPeopleStore(
     confirmLink: confirmation => write(batch => codes.confirm(batch, confirmation, now())),
     ...createUnlink(context, people, { endLinks: deleteLinks, queueEvent }),
     ...createPeopleReader(db),
-    ...createSpokenReader(context, people),
+    ...createPersonMessageReader(context, people),
     readPersonHistory: createPersonHistory(context),
     ...createOwnThreadStore(context),
     forgetPerson: createPersonForgetter(context, {
       ...{ people, codes, deleteLinks, removeMessage, tables },
-      forgetChats: createChatterForgetter(context, chats),
+      forgetChats: createChatUserForgetter(context, chats),
     }),
   }
 }

@@ -46,15 +46,19 @@ export function createPersonHistory({
     })
 
   return async request => {
-    const { before, head, tail, thread: current, speakers = [] } = request
+    const { before, head, tail, thread: currentThread, speakers = [] } = request
     const threadIds = findThreads(request)
-    const threads = current === undefined || threadIds.includes(current) ? threadIds : [current, ...threadIds]
+    const threads =
+      currentThread === undefined || threadIds.includes(currentThread) ? threadIds : [currentThread, ...threadIds]
     const listAll = (query: typeof findFirst, limit: number) =>
       threads.flatMap(thread => query.all(thread, before, limit)).toSorted(byPosition)
-    const first = head > 0 ? listAll(findFirst, head).slice(0, head) : []
-    const last = tail > 0 && head <= first.length ? listAll(findLast, tail).slice(-tail) : []
-    const end = first.at(-1)
-    return readAll([...first, ...last.filter(entry => !end || byPosition(end, entry) < 0)], formatJson(speakers))
+    const firstEntries = head > 0 ? listAll(findFirst, head).slice(0, head) : []
+    const lastEntries = tail > 0 && head <= firstEntries.length ? listAll(findLast, tail).slice(-tail) : []
+    const headEnd = firstEntries.at(-1)
+    return readAll(
+      [...firstEntries, ...lastEntries.filter(entry => !headEnd || byPosition(headEnd, entry) < 0)],
+      formatJson(speakers),
+    )
   }
 }
 

@@ -30,7 +30,7 @@ export interface PersonTable {
   /** Finds the principal for which an address was proven; undefined if the table does not have the address. */
   findSubject(agent: string, key: string): { readonly subject: string | null } | undefined
   /** Stores an address with its principal. The first principal of an address stays. */
-  know(agent: string, key: string, subject: string | undefined): void
+  storeAddress(agent: string, key: string, subject: string | undefined): void
   /** Deletes those of these addresses that have no link. */
   dropUnlinked(agent: string, keys: readonly string[]): void
   /** Moves a state and replaces an existing one. */
@@ -51,11 +51,11 @@ export function createPersonTable(db: Sql, ownership: WriterExclusivity): Person
   const findSubject = db.prepare<{ subject: string | null }>(
     'SELECT subject FROM person_addresses WHERE agent = ? AND address = ?',
   )
-  const know = db.prepare(
+  const upsertAddress = db.prepare(
     `INSERT INTO person_addresses (agent, address, subject) VALUES (?, ?, ?)
      ON CONFLICT (agent, address) DO UPDATE SET subject = coalesce(person_addresses.subject, excluded.subject)`,
   )
-  const drop = db.prepare(
+  const deleteUnlinked = db.prepare(
     `DELETE FROM person_addresses WHERE agent = ?1 AND address = ?2
        AND NOT EXISTS (SELECT 1 FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2))`,
   )
@@ -63,7 +63,7 @@ export function createPersonTable(db: Sql, ownership: WriterExclusivity): Person
     SELECT agent, ?3, state FROM person_states WHERE agent = ?1 AND person = ?2`
   const moveState = db.prepare(`${copyState} ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`)
   const copyStateIfAbsent = db.prepare(`${copyState} ON CONFLICT DO NOTHING`)
-  const endState = db.prepare('DELETE FROM person_states WHERE agent = ? AND person = ?')
+  const deleteStateRow = db.prepare('DELETE FROM person_states WHERE agent = ? AND person = ?')
   const listKeys = (agent: string, key: string) => findKeys.all(agent, key).map(row => row.key)
   const describe = createPersonReader(db, {
     listKeys,
@@ -80,24 +80,24 @@ export function createPersonTable(db: Sql, ownership: WriterExclusivity): Person
       return [...new Map(persons.map(person => [person.id, person])).values()]
     },
     findSubject: (agent, key) => (addressKeys.mayHave([agent, key]) ? findSubject.get(agent, key) : undefined),
-    know(agent, key, subject) {
+    storeAddress(agent, key, subject) {
       addressKeys.note([agent, key])
-      know.run(agent, key, subject ?? null)
+      upsertAddress.run(agent, key, subject ?? null)
     },
     dropUnlinked(agent, keys) {
-      for (const key of keys) drop.run(agent, key)
+      for (const key of keys) deleteUnlinked.run(agent, key)
     },
     moveState(agent, from, to) {
       if (from === to) return
       moveState.run(agent, from, to)
-      endState.run(agent, from)
+      deleteStateRow.run(agent, from)
     },
     copyStateIfAbsent(agent, from, to) {
       if (from === to) return
       copyStateIfAbsent.run(agent, from, to)
-      endState.run(agent, from)
+      deleteStateRow.run(agent, from)
     },
-    deleteState: (agent, person) => void endState.run(agent, person),
+    deleteState: (agent, person) => void deleteStateRow.run(agent, person),
   }
 }
 

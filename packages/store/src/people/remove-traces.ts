@@ -13,12 +13,12 @@ import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { readPersonKey } from './person-table.ts'
 
-export interface RestDeps extends PeerBlockingDeps {
+export interface TraceRemovalDeps extends PeerBlockingDeps {
   readonly proofKeys: ProofKeyTable
   readonly lookups: RecordedFetchTable
 }
 
-interface Rest {
+interface RemovedPerson {
   readonly agent: string | null
   /** The principals of the person. */
   readonly subjects: readonly string[]
@@ -27,7 +27,7 @@ interface Rest {
   readonly isOwn: boolean
 }
 
-interface EndedRest {
+interface RemovedTraces {
   readonly relations: number
   /** The number of deleted entries of all other kinds. */
   readonly traces: number
@@ -37,7 +37,11 @@ interface EndedRest {
  * Creates the deletion of a person's remaining traces: their relations, keys and records, refusals in their name, deliveries to them, their words in
  * the background of other conversations, and broadcasts of deleted messages.
  */
-export function createRestRemoval({ db, channels, now }: StoreContext, tables: RestDeps, digests: KeyedDigests) {
+export function createTraceRemoval(
+  { db, channels, now }: StoreContext,
+  tables: TraceRemovalDeps,
+  digests: KeyedDigests,
+) {
   const hideRecords = createRecordHider(db, digests)
   const removeClaims = createClaimRemoval(db)
   const removeNames = createNameRemoval(db)
@@ -62,7 +66,7 @@ export function createRestRemoval({ db, channels, now }: StoreContext, tables: R
   const forgetBackground = createBackgroundRemoval(db)
   const removeBroadcasts = createBroadcastRemoval(db)
   const principalOf = (key: string) => channels.subjectOf(readPersonKey(key)) ?? []
-  return (batch: Batch, { agent, subjects, keys, isOwn }: Rest): EndedRest => {
+  return (batch: Batch, { agent, subjects, keys, isOwn }: RemovedPerson): RemovedTraces => {
     const subjectsJson = JSON.stringify(subjects)
     if (isOwn) hideRecords(agent, keys)
     const persons = isOwn ? keys : digests.withDigests(keys)
@@ -95,19 +99,19 @@ export function createRestRemoval({ db, channels, now }: StoreContext, tables: R
 
 /** Prepares the deletion of a person's words from the background of other conversations. */
 function createBackgroundRemoval(db: Sql): (agent: string | null, subjects: string) => number {
-  const blank = db.prepare(
+  const eraseContent = db.prepare(
     `UPDATE messages SET content = '[]', scope = 'forgotten', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL
      WHERE seq IN (SELECT b.seq FROM fetched_context b JOIN threads t ON t.id = b.thread_id
        WHERE (?1 IS NULL OR t.agent = ?1) AND b.principal IN (SELECT value FROM json_each(?2)))`,
   )
   // The row of deleted background stays, so that it is not added again.
-  const disown = db.prepare(
+  const clearPrincipal = db.prepare(
     `UPDATE fetched_context SET principal = NULL WHERE principal IN (SELECT value FROM json_each(?2))
        AND thread_id IN (SELECT id FROM threads WHERE ?1 IS NULL OR agent = ?1)`,
   )
   return (agent, subjects) => {
-    const { changes } = blank.run(agent, subjects)
-    disown.run(agent, subjects)
+    const { changes } = eraseContent.run(agent, subjects)
+    clearPrincipal.run(agent, subjects)
     return changes
   }
 }
@@ -115,14 +119,16 @@ function createBackgroundRemoval(db: Sql): (agent: string | null, subjects: stri
 /** Prepares the deletion of broadcasts whose messages are deleted. */
 function createBroadcastRemoval(db: Sql): () => void {
   // The newest row is emptied instead, so that its number is not given again while a worker still expands it.
-  const isOver = "message NOT IN (SELECT seq FROM messages WHERE kind = 'message')"
-  const blankNewest = db.prepare(
+  const isOrphaned = "message NOT IN (SELECT seq FROM messages WHERE kind = 'message')"
+  const clearNewest = db.prepare(
     `UPDATE broadcasts SET message = 0, thread_id = 0, response_seq = NULL, target = 'null', due_at = NULL, lease_owner = NULL, ended_at = 0
-     WHERE id = (SELECT max(id) FROM broadcasts) AND ${isOver}`,
+     WHERE id = (SELECT max(id) FROM broadcasts) AND ${isOrphaned}`,
   )
-  const deleteOlder = db.prepare(`DELETE FROM broadcasts WHERE ${isOver} AND id <> (SELECT max(id) FROM broadcasts)`)
+  const deleteOlder = db.prepare(
+    `DELETE FROM broadcasts WHERE ${isOrphaned} AND id <> (SELECT max(id) FROM broadcasts)`,
+  )
   return () => {
-    blankNewest.run()
+    clearNewest.run()
     deleteOlder.run()
   }
 }

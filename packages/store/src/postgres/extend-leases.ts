@@ -17,16 +17,18 @@ export function extendLeases(
   { behindMs, settlingMs }: Pick<ServerClock, 'behindMs' | 'settlingMs'>,
 ): LeaseCalls {
   const { setTurnConsumer, setDeliveryConsumer } = store
-  const lengthen = <Request extends { readonly leaseMs: number }>(request: Request): Request => ({
+  const extendLease = <Request extends { readonly leaseMs: number }>(request: Request): Request => ({
     ...request,
     leaseMs: request.leaseMs + behindMs(),
   })
   async function prepareRequest<Request extends { readonly leaseMs: number }>(request: Request): Promise<Request> {
-    const settling = settlingMs()
-    if (settling > 0) await delay(settling, undefined, { ref: false })
-    return lengthen(request)
+    const settlingWaitMs = settlingMs()
+    if (settlingWaitMs > 0) await delay(settlingWaitMs, undefined, { ref: false })
+    return extendLease(request)
   }
-  function guard<Ticket, Consumer extends { hasCapacity(ticket: Ticket): boolean }>(consumer: Consumer): Consumer {
+  function limitByClock<Ticket, Consumer extends { hasCapacity(ticket: Ticket): boolean }>(
+    consumer: Consumer,
+  ): Consumer {
     return { ...consumer, hasCapacity: (ticket: Ticket) => behindMs() <= maxBehindMs && consumer.hasCapacity(ticket) }
   }
   return {
@@ -34,7 +36,7 @@ export function extendLeases(
     leaseDeliveries: async request => store.leaseDeliveries(await prepareRequest(request)),
     leaseBroadcasts: async request => store.leaseBroadcasts(await prepareRequest(request)),
     renew: (work, leaseMs) => store.renew(work, leaseMs + behindMs()),
-    ...(setTurnConsumer && { setTurnConsumer: consumer => setTurnConsumer(guard(consumer)) }),
-    ...(setDeliveryConsumer && { setDeliveryConsumer: consumer => setDeliveryConsumer(guard(consumer)) }),
+    ...(setTurnConsumer && { setTurnConsumer: consumer => setTurnConsumer(limitByClock(consumer)) }),
+    ...(setDeliveryConsumer && { setDeliveryConsumer: consumer => setDeliveryConsumer(limitByClock(consumer)) }),
   }
 }

@@ -13,7 +13,7 @@ import { storeFunctions } from './sql/functions.ts'
 import { translateSchema } from './sql/translate-schema.ts'
 
 /** The comment on `store_version` by programs with numbered steps. Databases of number 1 have none. */
-const mark = 'postern'
+const tableMark = 'postern'
 
 /**
  * Migrates a database to the newest tables, by all steps or none. Several gateways may start at once.
@@ -31,8 +31,8 @@ export async function migratePostgres(
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`postern migration ${schema}`])
   const number = await readPostgresNumber(client, schema)
   if (number > 0) await refuseUnknownTables(client, settings, { number, steps })
-  const pending = changesTables ? undefined : describePendingMigrations(number, steps)
-  refusePendingMigrations({ key: 'store', name: `${location}, schema "${schema}"`, pending })
+  const pendingSteps = changesTables ? undefined : describePendingMigrations(number, steps)
+  refusePendingMigrations({ key: 'store', name: `${location}, schema "${schema}"`, pending: pendingSteps })
   if (!changesTables && number === 0) {
     const fix = 'Start a gateway first, which makes them, or correct "store".'
     throw new ConfigError('store', `${location}, schema "${schema}" has no tables of a gateway`, fix)
@@ -90,7 +90,7 @@ async function refuseUnknownTables(
   )
   const tables = await readTableNames(client, schema)
   const name = `${location}, schema "${schema}"`
-  const isMarked = marks.rows[0]?.mark === mark
+  const isMarked = marks.rows[0]?.mark === tableMark
   refuseUnknownSchema({ key: 'store', name, version, isMarked, readTables: () => tables }, steps)
 }
 
@@ -117,7 +117,7 @@ export function listStatements(number: number, schema: string, steps = schemaMig
     ...(isFirst ? begin : []),
     ...storeFunctions,
     ...steps.slice(number).flatMap(step => translateSchema(step, { isFirst })),
-    `COMMENT ON TABLE store_version IS '${mark}'`,
+    `COMMENT ON TABLE store_version IS '${tableMark}'`,
     `${end} (${steps.length})`,
   ]
 }

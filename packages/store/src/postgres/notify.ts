@@ -34,7 +34,10 @@ export function createNotifyCodec(gatewayId: string = randomUUID()): NotifyCodec
     })
   }
 
-  function join(key: string, { at, count, piece }: { at: number; count: number; piece: string }): string | undefined {
+  function joinPieces(
+    key: string,
+    { at, count, piece }: { at: number; count: number; piece: string },
+  ): string | undefined {
     const pieces = incompleteLists.get(key) ?? []
     pieces[at] = piece
     incompleteLists.delete(key)
@@ -49,9 +52,9 @@ export function createNotifyCodec(gatewayId: string = randomUUID()): NotifyCodec
     write: notices => packTexts(notices.flatMap(formatNotice)).flatMap(formatPieces),
     read(payload) {
       const match = /^(\S+) (\d+) (\d+) (\d+) (.*)$/s.exec(payload)
-      const [, from, number, at, count, piece] = match ?? []
-      if (from === gatewayId || piece === undefined) return []
-      const text = join(`${from} ${number}`, { at: Number(at), count: Number(count), piece })
+      const [, senderId, number, at, count, piece] = match ?? []
+      if (senderId === gatewayId || piece === undefined) return []
+      const text = joinPieces(`${senderId} ${number}`, { at: Number(at), count: Number(count), piece })
       return text === undefined ? [] : parseNotices(text)
     },
   }

@@ -44,8 +44,8 @@ export interface PostgresStoreOptions {
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<GatewayStore> {
   const { url, log, channels, bytes, readsOnly = false, changesTables = !readsOnly } = options
-  const prepared = await preparePostgres(url, { now: options.now ?? Date.now, log, changesTables })
-  const { handledSecret, clock: reading } = prepared
+  const preparedDatabase = await preparePostgres(url, { now: options.now ?? Date.now, log, changesTables })
+  const { handledSecret, clock: reading } = preparedDatabase
   const clock = options.now ? { now: options.now } : createServerClock(reading)
   const { db, openWriter, notices, notifyOthers, opened, release } = connectPostgres({ ...options, clock })
   const calls = createStoreCalls(db, options.patienceMs)
@@ -70,7 +70,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   })
   await opened
   const { refuse, noteLookup, listen, setTurnConsumer, setDeliveryConsumer, close } = store
-  let closed: Promise<void> | undefined
+  let closing: Promise<void> | undefined
 
   const overrides: Partial<AssembledStore> = {
     refuse: refusal => !calls.hasEnded() && refuse(refusal),
@@ -87,16 +87,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       if (!calls.hasEnded()) notifyOthers({ topic, payload })
     },
     close() {
-      closed ??= calls
+      closing ??= calls
         .end(() => operatorCalls.end(close))
         .catch(error => log.warn({ err: error }, 'the store could not write all it wanted to at its end'))
-      return closed
+      return closing
     },
   }
   const forOperators = wrapStore(store, operatorCalls, overrides)
-  const called = { ...wrapStore(store, calls, overrides), forOperators } as unknown as AssembledStore
-  const wrapped = 'behindMs' in clock ? { ...called, ...extendLeases(called, clock) } : called
-  return completeStore(wrapped, { now: clock.now, isSoleWriter: false, readsOnly })
+  const wrappedStore = { ...wrapStore(store, calls, overrides), forOperators } as unknown as AssembledStore
+  const storeWithLeases = 'behindMs' in clock ? { ...wrappedStore, ...extendLeases(wrappedStore, clock) } : wrappedStore
+  return completeStore(storeWithLeases, { now: clock.now, isSoleWriter: false, readsOnly })
 }
 
 function refuseRewriting(): never {
@@ -110,7 +110,7 @@ function wrapStore(
   overrides: Partial<AssembledStore>,
 ): object {
   const { forOperators: _, ...members } = store
-  const inner = Object.entries(members).filter(([, member]) => typeof member === 'object')
-  const ports = Object.fromEntries(inner.map(([name, port]) => [name, wrap(port)]))
+  const portEntries = Object.entries(members).filter(([, member]) => typeof member === 'object')
+  const ports = Object.fromEntries(portEntries.map(([name, port]) => [name, wrap(port)]))
   return { ...wrap(members), ...ports, ...overrides }
 }

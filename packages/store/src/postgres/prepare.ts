@@ -2,7 +2,7 @@
 import type { Log } from '@postern/message'
 import { ConfigError } from '@postern/message'
 import type { Client } from 'pg'
-import { handledSecretName, makeHandledSecret } from '../peers/handled-keys.ts'
+import { createHandledSecret, handledSecretName } from '../peers/handled-keys.ts'
 import { schemaMigrations } from '../schema/migrations.ts'
 import { describePendingMigrations } from '../schema/pending-migrations.ts'
 import { toConfigError } from './connection/store-errors.ts'
@@ -18,7 +18,7 @@ const oldestServer = 130_000
 /** The maximum difference of the clocks, ms. Leases end by the server's clock, but other times of the gateway come from its machine. */
 export const maxSkewMs = 2_000
 
-interface Surroundings {
+interface PrepareOptions {
   readonly now: () => number
   readonly log: Log
   /** The migrations; default: `schemaMigrations`. */
@@ -47,7 +47,7 @@ interface PreparedDatabase {
  */
 export async function preparePostgres(
   url: string,
-  { now, log, steps = schemaMigrations, changesTables = true }: Surroundings,
+  { now, log, steps = schemaMigrations, changesTables = true }: PrepareOptions,
 ): Promise<PreparedDatabase> {
   const settings = readPostgresUrl(url)
   try {
@@ -68,7 +68,7 @@ export async function preparePostgres(
 
 /** Reads or stores the key like `openHandledSecret`. If gateways start at once, the first one decides. */
 async function decideHandledSecret(client: Client, isWritable: boolean): Promise<string> {
-  const newSecret = makeHandledSecret()
+  const newSecret = createHandledSecret()
   if (isWritable) {
     await client.query('INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
       handledSecretName,
@@ -107,11 +107,11 @@ export interface PostgresStanding {
 export async function inspectPostgres(url: string, now: () => number): Promise<PostgresStanding> {
   const settings = readPostgresUrl(url)
   const { location, server, schema } = settings
-  const isNear = server.host.startsWith('/') || /^(localhost|127\..*|::1)$/.test(server.host)
+  const isLocal = server.host.startsWith('/') || /^(localhost|127\..*|::1)$/.test(server.host)
   try {
     return await withClient(settings, async client => {
       const { version, at } = await checkServer(client)
-      const isExposed = !isNear && server.tls.mode === 'disable'
+      const isExposed = !isLocal && server.tls.mode === 'disable'
       const skewMs = Math.round(Math.abs(at - now()))
       const mayCreate = await readRights(client, schema)
       const roundTripMs = await measureRoundTrip(client)
@@ -156,13 +156,13 @@ async function countWorkers(client: Client, schema: string): Promise<number> {
 }
 
 async function measureRoundTrip(client: Client): Promise<number> {
-  const times: number[] = []
+  const roundTripsMs: number[] = []
   for (let count = 0; count < 10; count += 1) {
     const startedAt = performance.now()
     await client.query('SELECT 1')
-    times.push(performance.now() - startedAt)
+    roundTripsMs.push(performance.now() - startedAt)
   }
-  return Math.min(...times)
+  return Math.min(...roundTripsMs)
 }
 
 async function withClient<T>(settings: PostgresSettings, work: (client: Client) => Promise<T>): Promise<T> {
@@ -183,17 +183,17 @@ async function checkServer(client: Client): Promise<ServerFacts> {
     `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
        pg_is_in_recovery() AS is_standby, extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`,
   )
-  const [facts] = rows
-  if (!facts) throw new Error('the server tells nothing of itself')
-  const { version, encoding, is_standby } = facts
+  const [serverFacts] = rows
+  if (!serverFacts) throw new Error('the server tells nothing of itself')
+  const { version, encoding, is_standby } = serverFacts
   if (version < oldestServer)
-    throw refuse(`the server is PostgreSQL ${Math.floor(version / 10_000)}`, 'Use 13 or later.')
+    throw createStoreError(`the server is PostgreSQL ${Math.floor(version / 10_000)}`, 'Use 13 or later.')
   if (encoding !== 'UTF8')
-    throw refuse(`the database is kept as ${encoding}`, 'Make one with ENCODING UTF8 TEMPLATE template0.')
-  if (is_standby) throw refuse('the server is a standby, which takes no writes', 'Name the primary.')
-  return facts
+    throw createStoreError(`the database is kept as ${encoding}`, 'Make one with ENCODING UTF8 TEMPLATE template0.')
+  if (is_standby) throw createStoreError('the server is a standby, which takes no writes', 'Name the primary.')
+  return serverFacts
 }
 
-function refuse(problem: string, fix: string): ConfigError {
+function createStoreError(problem: string, fix: string): ConfigError {
   return new ConfigError('store', problem, fix)
 }

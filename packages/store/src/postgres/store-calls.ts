@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '@postern/message'
 import { listUnreadMembers } from '../batching/read-members.ts'
-import { noAnswer } from './connection/store-errors.ts'
+import { createNoAnswerError } from './connection/store-errors.ts'
 import type { Readings } from './transactions/readings.ts'
 
 /** Calls of the store's methods. */
@@ -50,7 +50,7 @@ export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = 
 
   function wrapOne(name: string, method: (...args: unknown[]) => unknown) {
     const run = (...args: unknown[]) => call(name, () => method(...args))
-    return isImpatient(name) ? (...args: unknown[]) => limitWait(run(...args), patienceMs) : run
+    return hasTimeLimit(name) ? (...args: unknown[]) => limitWait(run(...args), patienceMs) : run
   }
 
   return {
@@ -60,7 +60,7 @@ export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = 
     },
     async end(work) {
       hasEnded = true
-      await limitWait(processHold.whenFree(), maxCloseMs).catch(() => undefined)
+      await limitWait(processHold.waitUntilFree(), maxCloseMs).catch(() => undefined)
       processHold.acquire()
       try {
         return await work()
@@ -73,7 +73,7 @@ export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = 
 }
 
 /** Returns true for the calls of an endpoint. A worker has to learn the result of its work, however long that takes. */
-function isImpatient(name: string): boolean {
+function hasTimeLimit(name: string): boolean {
   return /^(?:admit|consumeOnce|count|find|has|is|list)/.test(name)
 }
 
@@ -91,11 +91,11 @@ const maxCloseMs = 5_000
 /** Waits at most `timeoutMs` for `promise` and ignores a later outcome. @throws Unavailable */
 async function limitWait<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
-  const timedOut = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(noAnswer()), timeoutMs)
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(createNoAnswerError()), timeoutMs)
   })
   try {
-    return await Promise.race([promise, timedOut])
+    return await Promise.race([promise, timeout])
   } finally {
     clearTimeout(timer)
   }
@@ -120,7 +120,7 @@ function createProcessHold() {
       timer.unref()
       onFree()
     },
-    async whenFree(): Promise<void> {
+    async waitUntilFree(): Promise<void> {
       if (count === 0) return
       await new Promise<void>(resolve => {
         onFree = resolve

@@ -14,13 +14,13 @@ export function createTakeover(engine: Database): (holder: string, now: number) 
   const proveGone = db.prepare<{ is_gone: number }>(
     'SELECT pg_try_advisory_xact_lock(lock) AS is_gone FROM gateways WHERE lease_owner = ?',
   )
-  const endings = ['turns', 'deliveries', 'broadcasts'].map(table =>
+  const dueUpdates = ['turns', 'deliveries', 'broadcasts'].map(table =>
     db.prepare(`UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND lease_owner = ?2`),
   )
   const remove = db.prepare('DELETE FROM gateways WHERE lease_owner = ?')
   return (holder, now) => batch => {
     if (!proveGone.get(holder)?.is_gone) return false
-    for (const end of endings) end.run(now, holder)
+    for (const dueUpdate of dueUpdates) dueUpdate.run(now, holder)
     remove.run(holder)
     for (const kind of workKinds) batch.readyWork.add(kind)
     return true

@@ -33,47 +33,47 @@ interface JoinedAnswer {
 export function createContinuedTurns(): ContinuedTurns {
   const turns = new WeakMap<Turn, ContinuedTurn>()
   return {
-    add(batch, message, begin) {
-      const continued: ContinuedTurn = { stored: Promise.withResolvers(), isOpen: false, answer: undefined }
-      const { stored } = continued
+    add(batch, leasedTurn, begin) {
+      const continuedTurn: ContinuedTurn = { stored: Promise.withResolvers(), isOpen: false, answer: undefined }
+      const { stored } = continuedTurn
       // A worker hears of a message that was not stored; nobody else has to.
       stored.promise.catch(() => undefined)
-      const turn: Turn = { ...message, stored: stored.promise }
-      turns.set(turn, continued)
-      const settle = (within: Batch) => {
-        within.begins.push(() => endStored(continued))
-        within.ifUndone.push(() => endUndone(continued, turn))
+      const turn: Turn = { ...leasedTurn, stored: stored.promise }
+      turns.set(turn, continuedTurn)
+      const settle = (currentBatch: Batch) => {
+        currentBatch.begins.push(() => endStored(continuedTurn))
+        currentBatch.ifUndone.push(() => endUndone(continuedTurn, turn))
       }
       batch.continuations.push({
-        begin(within) {
-          settle(within)
-          continued.isOpen = true
+        begin(currentBatch) {
+          settle(currentBatch)
+          continuedTurn.isOpen = true
           begin(turn)
         },
-        beginLater(within) {
-          settle(within)
-          within.begins.push(() => begin(turn))
+        beginLater(currentBatch) {
+          settle(currentBatch)
+          currentBatch.begins.push(() => begin(turn))
         },
         takeAnswer() {
-          continued.isOpen = false
-          const { answer } = continued
+          continuedTurn.isOpen = false
+          const { answer } = continuedTurn
           if (!answer) return undefined
-          return within => {
-            answer.result = answer.operation(within)
+          return currentBatch => {
+            answer.result = answer.operation(currentBatch)
           }
         },
       })
     },
     join<T>(turn: Turn, operation: (batch: Batch) => T) {
-      const continued = turns.get(turn)
-      if (!continued?.isOpen || continued.answer) return undefined
+      const continuedTurn = turns.get(turn)
+      if (!continuedTurn?.isOpen || continuedTurn.answer) return undefined
       const ended = Promise.withResolvers<unknown>()
-      continued.answer = { operation, ended, result: undefined }
+      continuedTurn.answer = { operation, ended, result: undefined }
       return ended.promise as Promise<T>
     },
     afterStored(turn, write) {
-      const continued = turns.get(turn)
-      return continued ? continued.stored.promise.then(write) : write()
+      const continuedTurn = turns.get(turn)
+      return continuedTurn ? continuedTurn.stored.promise.then(write) : write()
     },
   }
 }

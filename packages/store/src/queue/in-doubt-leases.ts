@@ -52,20 +52,25 @@ export function createInDoubtLeases(
           newLeases.clear()
           const unexpired = batch.once(() => listUnexpired(now))
           releaseResults = new Map(
-            unexpired.map(each => [each, makeDue.run(now, each.number, each.token, each.holder, each.expiresAt)]),
+            unexpired.map(inDoubtLease => [
+              inDoubtLease,
+              makeDue.run(now, inDoubtLease.number, inDoubtLease.token, inDoubtLease.holder, inDoubtLease.expiresAt),
+            ]),
           )
         },
-        recordLease: each => void newLeases.set(each.number, each),
+        recordLease: inDoubtLease => void newLeases.set(inDoubtLease.number, inDoubtLease),
       }
       try {
         const result = await lease(poll)
         // A lease that is not in the table may still appear, because a server finishes a commit whose connection is lost. Work that this poll leased
         // again is safe.
         if (inDoubt.length > 0)
-          inDoubt = inDoubt.filter(each => !newLeases.has(each.number) && !releaseResults.get(each)?.changes)
+          inDoubt = inDoubt.filter(
+            inDoubtLease => !newLeases.has(inDoubtLease.number) && !releaseResults.get(inDoubtLease)?.changes,
+          )
         return result
       } catch (error) {
-        for (const each of newLeases.values()) add(each)
+        for (const inDoubtLease of newLeases.values()) add(inDoubtLease)
         throw error
       }
     },

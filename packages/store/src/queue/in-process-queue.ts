@@ -36,12 +36,12 @@ export function createInProcessQueue<Work extends Ticket, Ticket, Consumer exten
 }: WriterExclusivity): InProcessQueue<Work, Ticket, Consumer> {
   let consumer: Consumer | undefined
 
-  function takeSlot({ atEnd }: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined {
-    const current = consumer
-    if (!current?.hasCapacity(ticket)) return undefined
-    current.reserveSlot(ticket)
-    atEnd.push(() => current.releaseSlot(ticket))
-    return { consumer: current, begin: work => current.begin(work, ticket) }
+  function reserveFor({ atEnd }: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined {
+    const currentConsumer = consumer
+    if (!currentConsumer?.hasCapacity(ticket)) return undefined
+    currentConsumer.reserveSlot(ticket)
+    atEnd.push(() => currentConsumer.releaseSlot(ticket))
+    return { consumer: currentConsumer, begin: work => currentConsumer.begin(work, ticket) }
   }
 
   return {
@@ -49,7 +49,7 @@ export function createInProcessQueue<Work extends Ticket, Ticket, Consumer exten
       consumer = newConsumer
     },
     keepSlot(batch, ticket) {
-      return batch.leasesNew ? batch.once(() => takeSlot(batch, ticket)) : undefined
+      return batch.leasesNew ? batch.once(() => reserveFor(batch, ticket)) : undefined
     },
     limitRequest(batch, request) {
       const { consumer: requester } = request

@@ -40,7 +40,7 @@ export function leaseByShares<Row>(
   { limit, shares }: Pick<LeaseRequest, 'limit' | 'shares'>,
   {
     find,
-    findFirst = full => [find(full, limit), heldByNobody],
+    findFirst = fullGroups => [find(fullGroups, limit), heldByNobody],
     claim,
     groupOf,
     isBusy = () => false,
@@ -50,14 +50,14 @@ export function leaseByShares<Row>(
   const [first, { byOthers, byRequester }] = findFirst(listFull())
   for (const [group, count] of byRequester) raise(group, count)
   for (const [group, count] of byOthers) add(group, count)
-  const leased: Row[] = []
-  let busy = 0
+  const leasedRows: Row[] = []
+  let busyCount = 0
   for (let rows = first, requested = limit; ; ) {
     let isSkipping = false
     for (const row of rows) {
       const group = groupOf(row) ?? undefined
       if (isBusy(row)) {
-        busy += 1
+        busyCount += 1
         continue
       }
       if (isFull(group)) {
@@ -66,12 +66,12 @@ export function leaseByShares<Row>(
       }
       add(group, 1)
       claim(row)
-      leased.push(row)
+      leasedRows.push(row)
     }
     // Fewer rows than were asked for are all there are.
-    if (!isSkipping || leased.length >= limit || rows.length < requested)
-      return { rows: leased, readyCount: leased.length + busy, heldByOthers: byOthers }
-    requested = limit - leased.length
+    if (!isSkipping || leasedRows.length >= limit || rows.length < requested)
+      return { rows: leasedRows, readyCount: leasedRows.length + busyCount, heldByOthers: byOthers }
+    requested = limit - leasedRows.length
     rows = find(listFull(), requested)
   }
 }

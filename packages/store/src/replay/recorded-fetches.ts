@@ -30,13 +30,13 @@ const maxStoredFetches = 20_000
 /** The longest answer that is recorded, characters of JSON. Documents of peers are usually shorter. */
 const maxChars = 64 * 1024
 /** The maximum number of answers that wait to be written. Further ones are dropped. */
-const maxWaiting = 1_000
+const maxPendingLookups = 1_000
 const flushMs = 250
 /** The number of questions whose last answer is known in memory. */
-const maxKnown = 5_000
+const maxRememberedAnswers = 5_000
 
 export function createRecordedFetchTable(db: Sql): RecordedFetchTable {
-  const end = db.prepare('DELETE FROM lookups WHERE owner IN (SELECT value FROM json_each(?))')
+  const deleteByOwner = db.prepare('DELETE FROM lookups WHERE owner IN (SELECT value FROM json_each(?))')
   const deleteObject = db.prepare('DELETE FROM lookups WHERE object = ? AND owner = ?')
   const listeners: ((isForgotten: IsForgotten) => void)[] = []
   function purgeForgotten(isForgotten: IsForgotten): void {
@@ -44,7 +44,7 @@ export function createRecordedFetchTable(db: Sql): RecordedFetchTable {
   }
   return {
     forget(owners) {
-      const { changes } = end.run(formatJson(owners))
+      const { changes } = deleteByOwner.run(formatJson(owners))
       purgeForgotten(({ owner }) => owner !== undefined && owners.includes(owner))
       return changes
     },
@@ -74,7 +74,7 @@ export function createRecordedFetches(
 ): FetchLog {
   const find = db.prepare<{ answer: string }>(findSql)
   const insertAll = createInsertion(db)
-  const answerDigests = createKnownAnswers()
+  const answerDigests = createAnswerMemory()
   let pendingLookups: PendingLookup[] = []
   const batches = new Set<LookupBatch>()
   let timer: NodeJS.Timeout | undefined
@@ -115,7 +115,7 @@ export function createRecordedFetches(
   return {
     noteLookup({ answer, ...lookup }) {
       const text = formatJson(answer)
-      if (text.length > maxChars || pendingLookups.length >= maxWaiting) return
+      if (text.length > maxChars || pendingLookups.length >= maxPendingLookups) return
       if (!answerDigests.isNew(lookup.key, hash('sha256', text, 'base64'))) return
       pendingLookups.push({ ...lookup, answer: text })
       timer ??= setTimeout(() => void flush(), flushMs).unref()
@@ -148,15 +148,15 @@ function createInsertion(db: Sql): (lookups: readonly PendingLookup[]) => void {
  * Creates the memory of the last answer to each question, so that a repeated answer needs no reading of the table. After a start each answer is
  * written once more.
  */
-function createKnownAnswers() {
+function createAnswerMemory() {
   const digests = new Map<string, string>()
   let storedCount = 0
   return {
     isNew(key: string, digest: string): boolean {
-      const before = digests.get(key)
-      if (digests.size >= maxKnown) digests.clear()
+      const previousDigest = digests.get(key)
+      if (digests.size >= maxRememberedAnswers) digests.clear()
       digests.set(key, digest)
-      return before !== digest
+      return previousDigest !== digest
     },
     /**
      * Counts writes, and clears the memory in time. So an answer that is read all the time is written again before it is the oldest row, which is

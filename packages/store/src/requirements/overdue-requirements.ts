@@ -32,7 +32,7 @@ export function createOverdueStore(
    * Returns true if the sender gets a message about the end. A sender who waits for an operator has to learn of it. A person knows that they did not
    * decide, but their task must not wait for ever.
    */
-  const isToldTo = (requirement: RequirementRecord) =>
+  const notifiesSender = (requirement: RequirementRecord) =>
     requirement.subject === operatorSubject || findWaitingTask(requirement, now()) !== undefined
   return {
     listOverdue: async limit => list.all(now(), limit).flatMap(({ id }) => requirements.find({ id }, now()) ?? []),
@@ -49,8 +49,8 @@ export function createOverdueStore(
         intakeWithNotice && correlationId !== undefined ? draftIntake(intakeWithNotice, correlationId) : undefined
       return write(batch => {
         const { changes } = end.run(id, now(), formatJson(decision.resolver))
-        const admitted = changes > 0 && draft && isToldTo(requirement) ? admitNew(batch, draft) : undefined
-        return typeof admitted === 'object' ? admitted.message : undefined
+        const admitResult = changes > 0 && draft && notifiesSender(requirement) ? admitNew(batch, draft) : undefined
+        return typeof admitResult === 'object' ? admitResult.message : undefined
       })
     },
   }

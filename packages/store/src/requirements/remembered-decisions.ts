@@ -20,7 +20,7 @@ import type { Sql } from '../sql/sql.ts'
 /** Decisions that count for later calls, as records. The members run synchronously. */
 export interface RememberedTable {
   /** Stores a decision that is to be remembered, inside the write that uses up the requirement. */
-  keep(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
+  remember(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
   list(filter: Parameters<RememberedStore['listRemembered']>[0], now: number): readonly ListedDecision[]
   find(key: { readonly agent: string; readonly id: string }, now: number): RememberedDecision | undefined
   /** Finds the remembered decision on the requirement that still counts. */
@@ -44,12 +44,12 @@ export function createRememberedTable(db: Sql): RememberedTable {
   }
 
   return {
-    keep(requirement, decision, now) {
+    remember(requirement, decision, now) {
       const asker = queries.findAsker.get(requirement.message)
       const plannedRecord = asker && planRemembered(requirement, decision, { sender: parseJson(asker.sender), now })
       if (!plannedRecord) return
-      const { recordKey: position, value, expiresAt } = plannedRecord
-      const [kind, owner, key] = [position.kind, position.owner, position.key] as const
+      const { recordKey, value, expiresAt } = plannedRecord
+      const [kind, owner, key] = [recordKey.kind, recordKey.owner, recordKey.key] as const
       const person = personKeyOf(asker.channel, requirement.address)
       // A decision for one conversation is deleted with the conversation.
       const message = value.scope === 'conversation' ? requirement.message : null
@@ -80,7 +80,7 @@ export function createRememberedTable(db: Sql): RememberedTable {
 }
 
 function prepareRememberedQueries(db: Sql) {
-  const isStanding = 'kind = ?1 AND owner = ?2 AND expires_at > ?3 AND id < ?4'
+  const isValid = 'kind = ?1 AND owner = ?2 AND expires_at > ?3 AND id < ?4'
   return {
     findAsker: db.prepare<{ sender: string; channel: string }>(
       `SELECT json_extract(envelope, '$.sender') AS sender, json_extract(envelope, '$.received_via') AS channel
@@ -95,10 +95,10 @@ function prepareRememberedQueries(db: Sql) {
        WHERE person = ?1 AND kind = ?2 AND owner = ?3 ORDER BY id DESC LIMIT -1 OFFSET ${maxRememberedDecisions})`,
     ),
     list: db.prepare<RecordRow>(
-      `SELECT id, value FROM records INDEXED BY records_owner WHERE ${isStanding} ORDER BY id DESC LIMIT +?5`,
+      `SELECT id, value FROM records INDEXED BY records_owner WHERE ${isValid} ORDER BY id DESC LIMIT +?5`,
     ),
     listOfPerson: db.prepare<RecordRow>(
-      `SELECT id, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${isStanding} ORDER BY id DESC LIMIT +?5`,
+      `SELECT id, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${isValid} ORDER BY id DESC LIMIT +?5`,
     ),
     find: db.prepare<{ value: string }>(
       'SELECT value FROM records WHERE kind = ? AND owner = ? AND key = ? AND expires_at > ?',

@@ -28,17 +28,17 @@ export function createRequirementStore(
   const { write, now } = context
   const { requirements } = tables
   function admitDecision(batch: Batch, { requirement, decision, draft }: AdmissibleDecision): ResolutionResult {
-    const admitted = admitNew(batch, draft)
-    const isRefused = typeof admitted === 'string'
+    const admitResult = admitNew(batch, draft)
+    const isRefused = typeof admitResult === 'string'
     // The requirement stays open, because a message of another task may decide it.
     if (isRefused && decision.task) return { outcome: 'refused', reason: 'taken', requirement }
     if (isRefused) requirements.expire(requirement)
     else requirements.resolve(requirement, decision, now())
     noteChange(batch, 'requirement', requirement.message)
-    const after = requirements.find({ digest: decision.digest }, now()) ?? requirement
+    const updatedRequirement = requirements.find({ digest: decision.digest }, now()) ?? requirement
     return isRefused
-      ? { outcome: 'refused', reason: 'ended', requirement: after }
-      : { outcome: 'resolved', requirement: after, message: admitted.message }
+      ? { outcome: 'refused', reason: 'ended', requirement: updatedRequirement }
+      : { outcome: 'resolved', requirement: updatedRequirement, message: admitResult.message }
   }
 
   return {
@@ -55,11 +55,11 @@ export function createRequirementStore(
       if (!requirement) return { outcome: 'refused', reason: 'unknown' }
       const draft = draftIntake(planResolution(requirement, decision), correlationId)
       return write((batch): ResolutionResult => {
-        const current = requirements.find({ digest: decision.digest }, now())
-        if (!current) return { outcome: 'refused', reason: 'unknown' }
-        const objection = requirements.findObjection(current, decision)
-        if (objection) return { outcome: 'refused', reason: objection, requirement: current }
-        return admitDecision(batch, { requirement: current, decision, draft })
+        const currentRequirement = requirements.find({ digest: decision.digest }, now())
+        if (!currentRequirement) return { outcome: 'refused', reason: 'unknown' }
+        const objection = requirements.findObjection(currentRequirement, decision)
+        if (objection) return { outcome: 'refused', reason: objection, requirement: currentRequirement }
+        return admitDecision(batch, { requirement: currentRequirement, decision, draft })
       })
     },
   }

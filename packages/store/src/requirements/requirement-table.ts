@@ -23,9 +23,9 @@ import { createRememberedTable } from './remembered-decisions.ts'
 import { createWaitingTaskFinder } from './waiting-task.ts'
 
 /** The time for which a requirement is kept after it has expired, ms. So long its decider can learn that it is over. */
-const remembranceMs = 30 * 86_400_000
+const retentionMs = 30 * 86_400_000
 /** The maximum number of old requirements that the issue of new ones deletes. */
-const maxForgotten = 50
+const maxDeleted = 50
 
 interface RequirementDeps {
   readonly taskCancel: Pick<TaskCancel, 'cancel'>
@@ -141,7 +141,7 @@ export function createRequirementTable(db: Sql, { taskCancel }: RequirementDeps)
       const values = [outcome, now, formatJson(resolver), receipt?.key ?? null] as const
       const { changes } = updateResolution.run(...values, requirement.number)
       if (changes !== 1) throw new Error(`requirement ${requirement.number} is not open`)
-      approvals.keep(requirement, decision, now)
+      approvals.remember(requirement, decision, now)
     },
     approvals,
   }
@@ -163,19 +163,19 @@ function createIssue(db: Sql, { taskCancel }: RequirementDeps): RequirementTable
     `UPDATE requirements SET status = 'expired' WHERE position IN (SELECT position FROM requirements INDEXED BY requirements_open
        WHERE thread_id = ? AND status = 'open' ORDER BY position DESC LIMIT -1 OFFSET ${maxOpenRequirements}) RETURNING message`,
   )
-  const forget = db.prepare(
-    `DELETE FROM requirements WHERE position IN (SELECT position FROM requirements WHERE expires_at < ? ORDER BY expires_at LIMIT ${maxForgotten})`,
+  const deleteOld = db.prepare(
+    `DELETE FROM requirements WHERE position IN (SELECT position FROM requirements WHERE expires_at < ? ORDER BY expires_at LIMIT ${maxDeleted})`,
   )
   const findWaitingTask = createWaitingTaskFinder(db)
   return (batch, requirements, { agent, channel, thread, message, now }) => {
     for (const { id, digest, kind, subject, policy, expiresAt } of requirements) {
       insert.run(id, digest, agent, channel, thread, message, kind, subject, formatJson(policy), now, expiresAt)
     }
-    for (const pushedOut of expireOldest.all(thread)) {
-      const task = findWaitingTask({ ...pushedOut, thread }, now)
+    for (const expiredRequirement of expireOldest.all(thread)) {
+      const task = findWaitingTask({ ...expiredRequirement, thread }, now)
       if (task !== undefined) taskCancel.cancel(batch, task, now)
     }
-    forget.run(now - remembranceMs)
+    deleteOld.run(now - retentionMs)
   }
 }
 
@@ -214,8 +214,8 @@ export function createResolutionPlan(
     const author = findAuthor.get(requirement.message)?.principal ?? undefined
     const { scope } = tables.threads.scopeOf(thread)
     const origin = { content, target, scope, task, author, flags }
-    const resolved = createResolutionIntake(requirement, decision, origin, isoTime(now()))
-    const intake = decision.task ? { ...resolved, task: decision.task } : resolved
+    const resolutionIntake = createResolutionIntake(requirement, decision, origin, isoTime(now()))
+    const intake = decision.task ? { ...resolutionIntake, task: decision.task } : resolutionIntake
     if (via === content.received_via) return intake
     return {
       ...intake,

@@ -61,13 +61,13 @@ export function createRerunStore(
       const { intake, hasEndedTask } = planRerun(requirement, decisionRow)
       const draft = draftIntake(intake, correlationId)
       return write((batch): RerunResult => {
-        const current = findDecision.get(requirement.thread, requirement.message, id)
-        if (current?.seq !== decisionRow.seq || current.state !== 'failed')
+        const currentRow = findDecision.get(requirement.thread, requirement.message, id)
+        if (currentRow?.seq !== decisionRow.seq || currentRow.state !== 'failed')
           return { outcome: 'refused', reason: 'running' }
-        const admitted = admitNew(batch, draft)
-        if (typeof admitted === 'string') return { outcome: 'refused', reason: 'full' }
+        const admitResult = admitNew(batch, draft)
+        if (typeof admitResult === 'string') return { outcome: 'refused', reason: 'full' }
         noteChange(batch, 'requirement', requirement.message)
-        return { outcome: 'admitted', message: admitted.message, hasEndedTask }
+        return { outcome: 'admitted', message: admitResult.message, hasEndedTask }
       })
     },
   }

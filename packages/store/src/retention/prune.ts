@@ -75,7 +75,7 @@ function findPruned(candidate: PruneCandidate, cutoffs: PruneCutoffs): readonly 
 }
 
 function sizeOfPruned({ rowBytes, rawBytes, fileBytes }: PruneCandidate, kinds: readonly PrunedKind[]): number {
-  if (isWhole(kinds)) return rowBytes + rawBytes + fileBytes
+  if (deletesMessage(kinds)) return rowBytes + rawBytes + fileBytes
   return (kinds.includes('raw') ? rawBytes : 0) + (kinds.includes('files') ? fileBytes : 0)
 }
 
@@ -84,7 +84,7 @@ interface Plan {
   readonly kinds: readonly PrunedKind[]
 }
 
-const isWhole = (kinds: readonly PrunedKind[]) => kinds.includes('messages') || kinds.includes('unproven')
+const deletesMessage = (kinds: readonly PrunedKind[]) => kinds.includes('messages') || kinds.includes('unproven')
 
 function openPruning(
   context: StoreContext,
@@ -97,10 +97,10 @@ function openPruning(
   const deleteEmptyThreads = createEmptyThreadRemoval(db)
   const refusals = createRefusalPruner(db)
 
-  async function pruneMessages(cutoffs: PruneCutoffs, newest: string, tally: Tally): Promise<void> {
+  async function pruneMessages(cutoffs: PruneCutoffs, newest: string, tally: PruneProgress): Promise<void> {
     for (let after: number | undefined = 0; after !== undefined && !tally.signal?.aborted; ) {
-      const from: number = after
-      const candidates = await readAfterWait(db, () => list.read(from, newest, maxRemovals))
+      const previousSeq: number = after
+      const candidates = await readAfterWait(db, () => list.read(previousSeq, newest, maxRemovals))
       const plans = planSlice(candidates, cutoffs)
       countPlans(tally, plans)
       const deletedThreads = tally.isDry || plans.length === 0 ? [] : await pruneSlice(plans)
@@ -115,25 +115,25 @@ function openPruning(
     const newest = findNewestCutoff(cutoffs)
     if (newest !== undefined) await pruneMessages(cutoffs, newest, { total, threads, isDry, signal })
     if (threads.size > 0) await write(() => deleteEmptyThreads([...threads]))
-    const { refused: before } = cutoffs
-    if (before !== undefined) {
+    const { refused: refusedCutoff } = cutoffs
+    if (refusedCutoff !== undefined) {
       total.refused = await (isDry
-        ? readAfterWait(db, () => refusals.count(before))
-        : write(() => refusals.remove(before)))
+        ? readAfterWait(db, () => refusals.count(refusedCutoff))
+        : write(() => refusals.remove(refusedCutoff)))
     }
     if (!isDry && total.bytes > 0) scrub()
     return total
   }
 }
 
-interface Tally {
+interface PruneProgress {
   readonly total: { -readonly [Name in keyof PruneSummary]: number }
   readonly threads: Set<number>
   readonly isDry: boolean
   readonly signal: AbortSignal | undefined
 }
 
-function countPlans({ total }: Tally, plans: readonly Plan[]): void {
+function countPlans({ total }: PruneProgress, plans: readonly Plan[]): void {
   for (const { candidate, kinds } of plans) {
     for (const kind of kinds) total[kind] += 1
     total.bytes += sizeOfPruned(candidate, kinds)
@@ -164,13 +164,13 @@ function createSlicePruner(
   function pruneOne(batch: Batch, { candidate: { seq }, kinds }: Plan, keptBlobs: readonly Blob[]): readonly number[] {
     // A worker may have begun to work on it in the meantime.
     if (list.isOpen(seq)) return []
-    if (!isWhole(kinds)) content.prune(batch, seq, { kinds, keptBlobs })
-    const thread = isWhole(kinds) ? removeMessage(batch, seq, now()) : undefined
+    if (!deletesMessage(kinds)) content.prune(batch, seq, { kinds, keptBlobs })
+    const thread = deletesMessage(kinds) ? removeMessage(batch, seq, now()) : undefined
     return thread === undefined ? [] : [thread]
   }
 
   /** Prunes the raw bytes of one message after storing their attachments apart. */
-  async function pruneWithParts(plan: Plan): Promise<void> {
+  async function pruneKeepingAttachments(plan: Plan): Promise<void> {
     const blobs = await Promise.all(
       plan.candidate.partDigests.map(digest => readAfterWait(db, () => lookup.findBlob(digest))),
     )
@@ -179,14 +179,14 @@ function createSlicePruner(
   }
 
   return async plans => {
-    const keepsParts = ({ candidate, kinds }: Plan) =>
+    const keepsAttachments = ({ candidate, kinds }: Plan) =>
       kinds.includes('raw') && !kinds.includes('files') && candidate.partDigests.length > 0
-    const otherPlans = plans.filter(plan => !keepsParts(plan))
+    const otherPlans = plans.filter(plan => !keepsAttachments(plan))
     const threads =
       otherPlans.length > 0
         ? await write(batch => runParts(batch, otherPlans, (part, plan) => pruneOne(part, plan, [])).flat())
         : []
-    for (const plan of plans.filter(keepsParts)) await pruneWithParts(plan)
+    for (const plan of plans.filter(keepsAttachments)) await pruneKeepingAttachments(plan)
     return threads
   }
 }
@@ -249,9 +249,9 @@ function createEmptyThreadRemoval(db: Sql): (threads: readonly number[]) => void
   )
   const rows = createThreadRows(db)
   return threads => {
-    const empty = formatJson(listEmpty.all(formatJson(threads)).map(({ id }) => id))
-    rows.deleteMemory(empty)
-    rows.removeNames(empty)
+    const emptyThreads = formatJson(listEmpty.all(formatJson(threads)).map(({ id }) => id))
+    rows.deleteMemory(emptyThreads)
+    rows.removeNames(emptyThreads)
   }
 }
 
@@ -260,7 +260,7 @@ function createRefusalPruner(db: Sql) {
   const count = db.prepare<{ count: number }>('SELECT count(*) AS count FROM refusals WHERE at < ?')
   const remove = db.prepare('DELETE FROM refusals WHERE at < ?')
   return {
-    count: (before: string): number => count.get(before)?.count ?? 0,
-    remove: (before: string): number => remove.run(before).changes,
+    count: (cutoff: string): number => count.get(cutoff)?.count ?? 0,
+    remove: (cutoff: string): number => remove.run(cutoff).changes,
   }
 }

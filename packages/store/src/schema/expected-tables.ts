@@ -16,9 +16,9 @@ interface NamedRow {
 
 /** Collects rows of a table and one of its columns each, and of triggers, as either engine lists them. */
 export function collectTableNames(columns: readonly NamedRow[], triggers: readonly { name: string }[]): TableNames {
-  const byTable = new Map<string, Set<string>>()
-  for (const { owner, name } of columns) byTable.set(owner, (byTable.get(owner) ?? new Set()).add(name))
-  return { columns: byTable, triggers: new Set(triggers.map(({ name }) => name)) }
+  const columnsByTable = new Map<string, Set<string>>()
+  for (const { owner, name } of columns) columnsByTable.set(owner, (columnsByTable.get(owner) ?? new Set()).add(name))
+  return { columns: columnsByTable, triggers: new Set(triggers.map(({ name }) => name)) }
 }
 
 /** Reads the names of a file's tables. */
@@ -49,10 +49,10 @@ export function findTableDifference(expected: TableNames, actual: TableNames): s
   for (const [table, columns] of expected.columns) {
     const actualColumns = actual.columns.get(table)
     if (!actualColumns) return `it has no table "${table}"`
-    const missing = [...columns].find(column => !actualColumns.has(column))
-    if (missing) return `its table "${table}" has no column "${missing}"`
-    const extra = [...actualColumns].find(column => !columns.has(column))
-    if (extra) return `its table "${table}" has a column "${extra}"`
+    const missingColumn = [...columns].find(column => !actualColumns.has(column))
+    if (missingColumn) return `its table "${table}" has no column "${missingColumn}"`
+    const extraColumn = [...actualColumns].find(column => !columns.has(column))
+    if (extraColumn) return `its table "${table}" has a column "${extraColumn}"`
   }
   const trigger = [...expected.triggers].find(name => !actual.triggers.has(name))
   return trigger && `it has no trigger "${trigger}"`

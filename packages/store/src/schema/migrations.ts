@@ -9,7 +9,7 @@ import { addGatewaySetups } from './migrations/7-gateway-setups.ts'
 import { addObjectStorages } from './migrations/8-object-storages.ts'
 import { addWithdrawnDeliveries } from './migrations/9-withdrawn-deliveries.ts'
 import { addOverdueRequirements } from './migrations/10-overdue-requirements.ts'
-import { indexThreadIds } from './migrations/11-thread-ids-found.ts'
+import { indexThreadIds } from './migrations/11-thread-id-index.ts'
 import { addDeliveryReasons } from './migrations/12-delivery-reasons.ts'
 import { addThreadEvents } from './migrations/13-thread-events.ts'
 

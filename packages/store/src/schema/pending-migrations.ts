@@ -16,9 +16,9 @@ export function describePendingMigrations(
 }
 
 /** Lists new tables, and new columns of existing tables. */
-function listAdded(before: TableNames, after: TableNames): readonly string[] {
-  return [...after.columns].flatMap(([table, columns]) => {
-    const existingColumns = before.columns.get(table)
+function listAdded(oldTables: TableNames, newTables: TableNames): readonly string[] {
+  return [...newTables.columns].flatMap(([table, columns]) => {
+    const existingColumns = oldTables.columns.get(table)
     if (!existingColumns) return [`the table "${table}"`]
     return [...columns].filter(column => !existingColumns.has(column)).map(column => `"${table}.${column}"`)
   })

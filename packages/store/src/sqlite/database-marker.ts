@@ -40,8 +40,8 @@ export function refuseEmptyDatabase(db: Sql, path: string): void {
 function refuseTraces(path: string, fault: string): void {
   const traces = [markerOf(path), `${path}-wal`, `${path}.blobs`].filter(hasContent)
   if (traces.length === 0) return
-  const begin = `Put the database back from a backup; to begin anew without it, remove ${formatList(traces)}.`
-  throw new ConfigError('data', `the database "${path}" ${fault}, and ${traces[0]} tells that there was one`, begin)
+  const fix = `Put the database back from a backup; to begin anew without it, remove ${formatList(traces)}.`
+  throw new ConfigError('data', `the database "${path}" ${fault}, and ${traces[0]} tells that there was one`, fix)
 }
 
 /** Returns true for a file that is not empty, and for a folder with files in its folders. */
@@ -83,13 +83,13 @@ function readMarker(path: string): Marker {
 }
 
 function writeMarker(path: string, marker: Marker): void {
-  const part = `${markerOf(path)}.part`
-  const file = openSync(part, 'w', 0o600)
+  const partPath = `${markerOf(path)}.part`
+  const file = openSync(partPath, 'w', 0o600)
   try {
     writeSync(file, `${JSON.stringify(marker)}\n`)
     fsyncSync(file)
   } finally {
     closeSync(file)
   }
-  renameSync(part, markerOf(path))
+  renameSync(partPath, markerOf(path))
 }

@@ -23,7 +23,7 @@ export function watchPages({ path, everyMs, onDamage }: FileCheckOptions): () =>
   timer.unref()
 
   function check(): void {
-    const began = performance.now()
+    const startedAt = performance.now()
     // Without this option Node would warn about node:sqlite at every check.
     const execArgv = ['--disable-warning=ExperimentalWarning']
     worker = new Worker(new URL('./file-check-thread.ts', import.meta.url), { workerData: path, execArgv })
@@ -34,7 +34,7 @@ export function watchPages({ path, everyMs, onDamage }: FileCheckOptions): () =>
     // A thread that cannot start finds nothing. The next one may start.
     worker.on('error', () => undefined)
     worker.once('exit', () => {
-      timer = setTimeout(check, Math.max(everyMs, pauseFactor * (performance.now() - began)))
+      timer = setTimeout(check, Math.max(everyMs, pauseFactor * (performance.now() - startedAt)))
       timer.unref()
     })
   }

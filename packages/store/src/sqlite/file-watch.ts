@@ -39,21 +39,21 @@ export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFil
 
   function findFault(): string | undefined {
     const faults = [path, `${path}-wal`, `${path}-shm`].map(faultOf)
-    if (isCutOff(statsByPath.get(path)?.size ?? 0)) faults.push(`${path} has been cut off`)
+    if (isTruncated(statsByPath.get(path)?.size ?? 0)) faults.push(`${path} has been cut off`)
     return faults.find(fault => fault !== undefined)
   }
 
   /** Returns the fault of a file; undefined if there is none. A file that it sees for the first time is the one to compare with from then on. */
   function faultOf(name: string): string | undefined {
-    const before = statsByPath.get(name)
+    const previousStats = statsByPath.get(name)
     const stats = statSync(name, { throwIfNoEntry: false })
-    if (!stats) return before && `${name} is gone`
-    if (before && !isSame(before, stats)) return `${name} is another file than the one that is open`
+    if (!stats) return previousStats && `${name} is gone`
+    if (previousStats && !isSame(previousStats, stats)) return `${name} is another file than the one that is open`
     statsByPath.set(name, stats)
     return undefined
   }
 
-  function isCutOff(size: number): boolean {
+  function isTruncated(size: number): boolean {
     const isShort = size < lastSize && size < readSize()
     if (!isShort) lastSize = size
     return isShort

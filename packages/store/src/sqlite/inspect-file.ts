@@ -28,8 +28,8 @@ export function refuseDamagedAtStart(db: DatabaseSync, path: string): void {
 
 type Explanation = readonly [problem: string, fix: string]
 
-const rescue = 'Put it back from a backup, or save what can be read: sqlite3 postern.db .recover | sqlite3 saved.db'
-const damaged: Explanation = ['is damaged', rescue]
+const rescueFix = 'Put it back from a backup, or save what can be read: sqlite3 postern.db .recover | sqlite3 saved.db'
+const damaged: Explanation = ['is damaged', rescueFix]
 const diskFull: Explanation = ['cannot be opened: the disk is full', 'Make room on it, then start again.']
 const unreadable: Explanation = ['cannot be read or written', 'Look after the disk, and at who owns the file.']
 /** Explanations by SQLite's primary result code. */

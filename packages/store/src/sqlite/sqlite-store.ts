@@ -10,7 +10,7 @@ import { openHandledSecret } from '../peers/handled-keys.ts'
 import { endAllLeases } from '../queue/commit/work-store.ts'
 import { sqlOf } from '../sql/sql.ts'
 import { createNotices } from '../transaction/notice-hub.ts'
-import { listNotices, tellWholeTask } from '../transaction/notices.ts'
+import { listNotices, readWholeTask } from '../transaction/notices.ts'
 import { countStart } from './database-marker.ts'
 import { acquireExclusiveLock } from './exclusive-lock.ts'
 import { watchPages } from './file-check.ts'
@@ -71,7 +71,7 @@ function openUnlocked(
 ): GatewayStore {
   const file = openDatabase(path, { changesTables })
   const handledSecret = decideHandledSecret(file, { path, isWritable: changesTables !== false })
-  if (exclusive) takeUp(file, path, now())
+  if (exclusive) prepareExclusive(file, path, now())
   disableBusyTimeout(file)
   const openFile =
     path === ':memory:' ? noOpenFile : watchOpenFile({ path, readSize: () => readDatabaseBytes(file), log })
@@ -99,7 +99,7 @@ function openUnlocked(
     isSoleWriter,
     bytes,
     onDurable(batch) {
-      for (const { topic, payload } of listNotices(batch, tellWholeTask)) notices.notify(topic, payload)
+      for (const { topic, payload } of listNotices(batch, readWholeTask)) notices.notify(topic, payload)
       files.drop(batch.droppedFiles)
     },
     scrub: createWalTruncation(file),
@@ -127,7 +127,7 @@ function decideHandledSecret(
 }
 
 /** Prepares the file of an exclusive gateway: counts the start and ends old leases. @throws ConfigError */
-function takeUp(db: DatabaseSync, path: string, now: number): void {
+function prepareExclusive(db: DatabaseSync, path: string, now: number): void {
   try {
     if (path !== ':memory:') countStart(sqlOf(db), path)
     endAllLeases(sqlOf(db), now)

@@ -17,14 +17,14 @@ export function createTaskCancel(db: Sql, watches: Pick<WatchTable, 'notify'>): 
      WHERE id = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required')`,
   )
   const findOpenTurn = db.prepare('SELECT 1 FROM turns WHERE task_id = ? AND ended_at IS NULL LIMIT 1')
-  const findLast = db.prepare<Omit<NewDelivery, 'response' | 'now'>>(
+  const findLastMessage = db.prepare<Omit<NewDelivery, 'response' | 'now'>>(
     `SELECT seq AS message, thread_id AS thread, agent, channel FROM messages
      WHERE seq = (SELECT max(seq) FROM messages WHERE task_id = ? AND kind = 'message')`,
   )
   const cancel: TaskCancel['cancel'] = (batch, task, now) => {
     if (end.run(now, task).changes === 0) return false
-    const last = findLast.get(task)
-    if (last) watches.notify(batch, task, { ...last, response: undefined, now })
+    const lastMessage = findLastMessage.get(task)
+    if (lastMessage) watches.notify(batch, task, { ...lastMessage, response: undefined, now })
     return true
   }
   return {

@@ -53,16 +53,16 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
   return {
     expireTasks: expiry =>
       write(batch => {
-        const next = isWithinBudget(batch, expiry) ? [] : findNext(expiry)
+        const tasks = isWithinBudget(batch, expiry) ? [] : findNext(expiry)
         let remaining = maxRemovals
         let removedCount = 0
-        for (const task of next) {
+        for (const task of tasks) {
           remaining -= removeOne(batch, task, remaining)
           if (remaining <= 0) return { removed: removedCount, isDone: false }
           removedCount += 1
           if (isWithinBudget(batch, expiry)) return { removed: removedCount, isDone: true }
         }
-        return { removed: removedCount, isDone: next.length < expiry.limit }
+        return { removed: removedCount, isDone: tasks.length < expiry.limit }
       }),
   }
 }

@@ -27,11 +27,11 @@ interface TaskStoreDeps extends ExpiryDeps {
 
 export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): TaskStore {
   const { db } = context
-  const falling = db.prepare<TaskRow>(
+  const listNewestFirst = db.prepare<TaskRow>(
     `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) < (?6, ?7)
      ORDER BY updated_at DESC, native_id DESC LIMIT +?8`,
   )
-  const rising = db.prepare<TaskRow>(
+  const listOldestFirst = db.prepare<TaskRow>(
     `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) > (?6, ?7)
      ORDER BY updated_at, native_id LIMIT +?8`,
   )
@@ -64,7 +64,7 @@ export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): T
       const filterParameters = filterValues(filter)
       const isRising = filter.order === 'rising'
       const { updatedAt, id } = filter.after ?? { updatedAt: isRising ? 0 : Number.MAX_SAFE_INTEGER, id: '' }
-      const rows = (isRising ? rising : falling).all(...filterParameters, updatedAt, id, filter.limit)
+      const rows = (isRising ? listOldestFirst : listNewestFirst).all(...filterParameters, updatedAt, id, filter.limit)
       const tasks = rows.map(row => toListedRecord(row, Math.floor(maxEntryBytes / rows.length)))
       return { tasks, total: countAll.get(...filterParameters)?.total ?? 0 }
     },

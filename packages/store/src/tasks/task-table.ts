@@ -10,7 +10,7 @@ import type { Sql } from '../sql/sql.ts'
 import type { EntryRow } from '../threads/entries.ts'
 import { entryColumns, readEntry } from '../threads/entries.ts'
 import type { Batch } from '../transaction/batch.ts'
-import { mostAtOnce } from '../transaction/bounds.ts'
+import { maxOperations } from '../transaction/bounds.ts'
 import { endTaskTotal } from '../transaction/task-totals.ts'
 import { addTask, addTaskBytes } from '../transaction/totals.ts'
 
@@ -20,7 +20,7 @@ export interface TaskTable {
    * Adds a message to a task, or opens the task for it. Returns the row of the task, or a refusal: `ended`, `full` if the owner has no room for one
    * more open task, or `taken` if the task was to be new but exists.
    */
-  continueTask(batch: Batch, task: TaskIntake, at: ContinuedTask): number | 'ended' | 'full' | 'taken'
+  continueTask(batch: Batch, task: TaskIntake, change: ContinuedTask): number | 'ended' | 'full' | 'taken'
   setWorking(task: number, now: number): void
   /** Deletes the row of a task whose messages are deleted already. */
   remove(task: number): void
@@ -28,14 +28,14 @@ export interface TaskTable {
   finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): () => TaskRow | undefined
 }
 
-interface TaskMoment {
+interface TaskChange {
   readonly agent: string
   readonly now: number
   /** The state after the message; `working` if its turn begins at once. */
   readonly state: 'submitted' | 'working'
 }
 
-interface ContinuedTask extends TaskMoment {
+interface ContinuedTask extends TaskChange {
   readonly existingTask: ExistingTask
 }
 
@@ -45,7 +45,7 @@ const openStates: readonly TaskState[] = ['submitted', 'working', 'input_require
  * The number of free places from which no check is needed, although other gateways may open tasks of the same owner at the same time. All gateways
  * together never open as many at once.
  */
-const farFromFull = 256 * mostAtOnce
+const uncheckedCapacity = 256 * maxOperations
 
 export function createTaskTable(db: Sql): TaskTable {
   const find = createTaskFinder(db)
@@ -56,7 +56,7 @@ export function createTaskTable(db: Sql): TaskTable {
   )
   const setWorking = db.prepare(`UPDATE tasks SET state = 'working', updated_at = ? WHERE ${atFreeTask(db)}`)
   const remove = db.prepare<{ owner: string }>('DELETE FROM tasks WHERE id = ? RETURNING owner')
-  const uncount = db.prepare(
+  const decrementCount = db.prepare(
     `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?, 0, -1)
      ON CONFLICT (owner, shard) DO UPDATE SET tasks = task_bytes.tasks + excluded.tasks`,
   )
@@ -79,10 +79,10 @@ export function createTaskTable(db: Sql): TaskTable {
       return existingTask.id
     },
     remove(task) {
-      const removed = remove.get(task)
-      if (!removed) return
-      uncount.run(removed.owner)
-      deleteCount.run(removed.owner)
+      const removedTask = remove.get(task)
+      if (!removedTask) return
+      decrementCount.run(removedTask.owner)
+      deleteCount.run(removedTask.owner)
     },
     setWorking: (task, now) => void setWorking.run(now, task),
     finish: (task, state, responseSeq, now) => finish(task, now, responseSeq ?? null, state),
@@ -121,12 +121,12 @@ function createTaskOpener(db: Sql) {
   return (
     batch: Batch,
     task: TaskIntake,
-    { capacity, agent, now, state }: TaskCapacity & TaskMoment,
+    { capacity, agent, now, state }: TaskCapacity & TaskChange,
   ): number | 'full' => {
     // Other transactions of the owner may open tasks at the same time, which this one cannot count.
-    if (capacity <= mostAtOnce) batch.standAlone()
+    if (capacity <= maxOperations) batch.standAlone()
     if (capacity <= 0) return 'full'
-    if (capacity <= farFromFull) checkCapacity(batch, task)
+    if (capacity <= uncheckedCapacity) checkCapacity(batch, task)
     addTask(batch, task.owner)
     return insert(task.owner, task.id, agent, task.context, state, now, task.share?.name ?? null)
   }
@@ -198,9 +198,9 @@ export const taskColumns = `tasks.id, tasks.owner, tasks.native_id, tasks.agent,
  * Runs `change` and adds its effect on the bytes of a message, its answer and its notes to the total of the task's owner. It runs synchronously,
  * inside a write.
  */
-type BookChange = (batch: Batch, message: number, change: () => void) => void
+type CountChange = (batch: Batch, message: number, change: () => void) => void
 
-export function createTaskShares(db: Sql): BookChange {
+export function createTaskShares(db: Sql): CountChange {
   const measure = db.prepare<{ owner: string; bytes: number }>(
     `SELECT k.owner, coalesce(octet_length(m.raw), 0) + octet_length(m.content)
        + coalesce((SELECT octet_length(r.content) FROM messages r WHERE r.kind = 'response' AND r.answers = ?1), 0)
@@ -210,9 +210,9 @@ export function createTaskShares(db: Sql): BookChange {
      FROM messages m JOIN tasks k ON k.id = m.task_id WHERE m.seq = ?1 AND m.kind = 'message'`,
   )
   return (batch, message, change) => {
-    const before = measure.get(message)
+    const previousSize = measure.get(message)
     change()
-    if (before) addTaskBytes(batch, before.owner, (measure.get(message)?.bytes ?? 0) - before.bytes)
+    if (previousSize) addTaskBytes(batch, previousSize.owner, (measure.get(message)?.bytes ?? 0) - previousSize.bytes)
   }
 }
 
@@ -227,8 +227,8 @@ export function createTaskRecorder(db: Sql): ToTaskRecord {
   const { readEarlier, readStreamed } = createTaskAnswerReader(db)
   return (row, response, maxBytes = maxEntryBytes) => {
     let entries: TaskRecord['entries'] | undefined
-    let earlier: TaskRecord['earlierResponses'] | undefined
-    let heard: TaskRecord['canceledAnswers'] | undefined
+    let cachedEarlierResponses: TaskRecord['earlierResponses'] | undefined
+    let cachedCanceledAnswers: TaskRecord['canceledAnswers'] | undefined
     return {
       owner: row.owner,
       id: row.native_id,
@@ -242,12 +242,12 @@ export function createTaskRecorder(db: Sql): ToTaskRecord {
       },
       response,
       get earlierResponses() {
-        earlier ??= readEarlier(row, maxBytes)
-        return earlier
+        cachedEarlierResponses ??= readEarlier(row, maxBytes)
+        return cachedEarlierResponses
       },
       get canceledAnswers() {
-        heard ??= readStreamed(row)
-        return heard
+        cachedCanceledAnswers ??= readStreamed(row)
+        return cachedCanceledAnswers
       },
     }
   }

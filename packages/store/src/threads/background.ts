@@ -12,7 +12,7 @@ import type { StoreContext } from '../transaction/store-context.ts'
 import type { EntryTable, StoredEntryDraft } from './entries.ts'
 import type { ThreadTable } from './threads.ts'
 
-interface Draft {
+interface BackgroundDraft {
   readonly source: BackgroundEntry
   readonly entry: StoredEntryDraft
 }
@@ -44,7 +44,7 @@ export function createBackgroundStore(
   const insertName = createAliasInsert(db)
   const isKnown = createKnownCheck(db)
 
-  function addDraft(turn: Turn, { source, entry }: Draft, answers: number): void {
+  function addDraft(turn: Turn, { source, entry }: BackgroundDraft, answers: number): void {
     const { thread, via } = turn
     const { nativeId, principal, isQuoted } = source
     if (isKnown(turn, nativeId)) return
@@ -70,7 +70,7 @@ export function createBackgroundStore(
   }
 }
 
-function draftEntry(source: BackgroundEntry): Draft {
+function draftEntry(source: BackgroundEntry): BackgroundDraft {
   const { nativeId, author, parts, at } = source
   const columns = { author: formatJson(author), content: formatJson(parts), at }
   return { source, entry: { nativeId, scope: 'conversation', kind: 'context', ...columns } }

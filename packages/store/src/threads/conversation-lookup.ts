@@ -35,15 +35,15 @@ export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConver
   return {
     async findConversation(agent, id) {
       const thread = findById.get(id, agent) ?? findByKey.get(id, agent)
-      const last = thread && findLast.get(thread.id)
-      if (!thread || !last) return undefined
-      const { seq: message, principal } = last
+      const lastMessage = thread && findLast.get(thread.id)
+      if (!thread || !lastMessage) return undefined
+      const { seq: message, principal } = lastMessage
       return { message, scope: thread.scope, key: thread.key, ...(principal !== null && { author: principal }) }
     },
     async findLastMessageTime({ agent, via, scope }) {
       const threads = listOf.all(scope, via, agent)
-      const last = Math.max(0, ...threads.map(({ id }) => findLastPersonMessage.get(id, impersonal)?.seq ?? 0))
-      return last > 0 ? readTime.get(last)?.at : undefined
+      const lastSeq = Math.max(0, ...threads.map(({ id }) => findLastPersonMessage.get(id, impersonal)?.seq ?? 0))
+      return lastSeq > 0 ? readTime.get(lastSeq)?.at : undefined
     },
   }
 }

@@ -46,7 +46,7 @@ export interface EntryTable {
 }
 
 /** Assignments of an UPDATE that delete the content of a row. */
-export const erased = `content = '[]', scope = 'forgotten', author = json_remove(author, '$.display_name')`
+export const eraseAssignments = `content = '[]', scope = 'forgotten', author = json_remove(author, '$.display_name')`
 
 export function createEntryTable(db: Sql): EntryTable {
   const insert = prepareInsert(
@@ -55,7 +55,7 @@ export function createEntryTable(db: Sql): EntryTable {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     'seq',
   )
-  const erase = db.prepare(`UPDATE messages SET ${erased} WHERE seq = ?`)
+  const erase = db.prepare(`UPDATE messages SET ${eraseAssignments} WHERE seq = ?`)
   const reword = db.prepare('UPDATE messages SET content = ? WHERE seq = ?')
   return {
     reword: (seq, content) => void reword.run(content, seq),
@@ -70,11 +70,11 @@ const ownColumns = 'seq, entry_id, native_id, kind, author, at'
 
 export const entryColumns = `${ownColumns}, content`
 
-const omitted = formatJson([{ kind: 'text', mime: 'text/plain', content: '[too long to be recalled]' }])
+const omittedParts = formatJson([{ kind: 'text', mime: 'text/plain', content: '[too long to be recalled]' }])
 
 /** Formats a column of parts as SQL. Parts of more than `maxBytes` are named instead of read, because there may be many of them. */
 export function formatBoundedParts(column: string, maxBytes: number): string {
-  return `CASE WHEN octet_length(${column}) > ${maxBytes} THEN '${omitted}' ELSE ${column} END AS content`
+  return `CASE WHEN octet_length(${column}) > ${maxBytes} THEN '${omittedParts}' ELSE ${column} END AS content`
 }
 
 /** Columns of `entryColumns` without content that is too large for a usual history. */

@@ -3,19 +3,21 @@ import { nameEntry, nameNative } from '@postern/transcript'
 import type { Sql } from '../sql/sql.ts'
 
 /** Assignments of an UPDATE that delete the content of a row and all its other data. Position, thread and task stay. */
-const emptied = `kind = 'removed', scope = 'forgotten', content = '[]', author = '{"address":"@forgotten@forgotten.invalid"}',
+const clearAssignments = `kind = 'removed', scope = 'forgotten', content = '[]', author = '{"address":"@forgotten@forgotten.invalid"}',
   native_id = NULL, agent = NULL, channel = NULL, duplicate_key = NULL, fingerprint = NULL, correlation_id = NULL, principal = NULL,
   object = NULL, proofs = NULL, trace = NULL, arrival = NULL, flags = NULL, target = NULL, is_listed = 0, rendering = NULL, envelope = NULL, raw_form = NULL,
   raw_digest = NULL, raw = NULL, stored_by = NULL`
 
 /** Prepares the deletion of an entry. The newest row is emptied instead, so that its seq is not given again. */
 export function createEntryRemoval(db: Sql): (seq: number) => void {
-  const blank = db.prepare(`UPDATE messages SET ${emptied} WHERE seq = ? AND seq = (SELECT max(seq) FROM messages)`)
-  const end = db.prepare('DELETE FROM messages WHERE seq = ?')
+  const clearNewest = db.prepare(
+    `UPDATE messages SET ${clearAssignments} WHERE seq = ? AND seq = (SELECT max(seq) FROM messages)`,
+  )
+  const deleteEntry = db.prepare('DELETE FROM messages WHERE seq = ?')
   const deleteTranscriptRows = createTranscriptRowRemoval(db)
   return seq => {
     deleteTranscriptRows(seq)
-    if (blank.run(seq).changes === 0) end.run(seq)
+    if (clearNewest.run(seq).changes === 0) deleteEntry.run(seq)
   }
 }
 

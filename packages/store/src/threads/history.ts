@@ -37,13 +37,13 @@ export function createHistoryLookup({
   return {
     async readHistory({ thread, before, head, tail, speakers = [] }) {
       const readers = formatJson(speakers)
-      const first = head > 0 ? readHead.all(thread, before, readers, head) : []
-      const isWhole = head > first.length
+      const headRows = head > 0 ? readHead.all(thread, before, readers, head) : []
+      const isWhole = head > headRows.length
       const newest =
-        tail > 0 && !isWhole ? readTail.all(thread, before, readers, first.at(-1)?.position ?? 0, tail) : []
-      const headSeqs = new Set(first.map(({ seq }) => seq))
-      const last = newest.filter(({ seq }) => !headSeqs.has(seq)).reverse()
-      return [...first, ...last].map(recallEntry)
+        tail > 0 && !isWhole ? readTail.all(thread, before, readers, headRows.at(-1)?.position ?? 0, tail) : []
+      const headSeqs = new Set(headRows.map(({ seq }) => seq))
+      const tailRows = newest.filter(({ seq }) => !headSeqs.has(seq)).reverse()
+      return [...headRows, ...tailRows].map(recallEntry)
     },
   }
 }

@@ -26,7 +26,7 @@ export function createOwnThreadRemoval(db: Sql): (thread: number, owner: string)
     const removedThread = deleteThread.get(thread, owner)
     if (!removedThread) return
     deleteKey.run(removedThread.key, removedThread.agent, removedThread.channel, owner, thread)
-    for (const end of deletions) end.run(thread)
+    for (const deletion of deletions) deletion.run(thread)
     deleteZeroTotals.run(owner)
   }
 }

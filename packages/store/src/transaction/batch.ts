@@ -118,24 +118,24 @@ export function runParts<Row, T>(batch: Batch, rows: readonly Row[], run: (batch
 
 /** Begins the work of a transaction that is durable. */
 export function beginWork({ begins, atEnd }: Batch): void {
-  for (const each of [...begins, ...atEnd]) each()
+  for (const callback of [...begins, ...atEnd]) callback()
 }
 
 /** Undoes what a transaction did beside its rows. `isUnsure` is true if it may have been written after all. */
 export function undoWork({ ifUndone, ifUnsure, atEnd }: Batch, isUnsure: boolean): void {
-  for (const each of [...ifUndone, ...(isUnsure ? ifUnsure : []), ...atEnd]) each()
+  for (const callback of [...ifUndone, ...(isUnsure ? ifUnsure : []), ...atEnd]) callback()
 }
 
 /** Adds the batch of one operation to the batch of its transaction. */
-export function mergeBatch(batch: Batch, own: Batch): void {
-  for (const [name, check] of own.checks) batch.checks.set(name, check)
-  for (const [name, by] of own.totals) addToTotal(batch, name, by)
-  for (const [owner, total] of own.taskTotals) addTaskTotal(batch, owner, total)
-  for (const kind of own.readyWork) batch.readyWork.add(kind)
-  for (const [kind, numbers] of own.changes) for (const number of numbers) noteChange(batch, kind, number)
-  batch.notices.push(...own.notices)
-  batch.droppedFiles.push(...own.droppedFiles)
-  batch.begins.push(...own.begins)
-  batch.continuations.push(...own.continuations)
-  batch.ifUnsure.push(...own.ifUnsure)
+export function mergeBatch(batch: Batch, operationBatch: Batch): void {
+  for (const [name, check] of operationBatch.checks) batch.checks.set(name, check)
+  for (const [name, amount] of operationBatch.totals) addToTotal(batch, name, amount)
+  for (const [owner, total] of operationBatch.taskTotals) addTaskTotal(batch, owner, total)
+  for (const kind of operationBatch.readyWork) batch.readyWork.add(kind)
+  for (const [kind, numbers] of operationBatch.changes) for (const number of numbers) noteChange(batch, kind, number)
+  batch.notices.push(...operationBatch.notices)
+  batch.droppedFiles.push(...operationBatch.droppedFiles)
+  batch.begins.push(...operationBatch.begins)
+  batch.continuations.push(...operationBatch.continuations)
+  batch.ifUnsure.push(...operationBatch.ifUnsure)
 }

@@ -4,4 +4,4 @@
 export const batchSize = 1024 * 1024
 
 /** The maximum number of operations in one transaction. */
-export const mostAtOnce = 256
+export const maxOperations = 256

@@ -2,18 +2,18 @@
 import type { Batch } from './batch.ts'
 
 /** The maximum number of turns that begin within one transaction, so that their agents do not stop the event loop for long. */
-const maxContinued = 64
+const maxContinuedTurns = 64
 
 /**
  * Begins the turns of a transaction and calls `then` when all microtasks have run. Timers, sockets and other requests wait until then, so nobody else
  * runs while the transaction is open.
  */
-export function continueTurns(batch: Batch, then: () => void): void {
+export function continueTurns(batch: Batch, onDone: () => void): void {
   const turns = batch.continuations
-  for (const turn of turns.slice(0, maxContinued)) turn.begin(batch)
-  for (const turn of turns.slice(maxContinued)) turn.beginLater(batch)
+  for (const turn of turns.slice(0, maxContinuedTurns)) turn.begin(batch)
+  for (const turn of turns.slice(maxContinuedTurns)) turn.beginLater(batch)
   // A tick that a microtask asks for runs when no microtask is left.
-  queueMicrotask(() => process.nextTick(then))
+  queueMicrotask(() => process.nextTick(onDone))
 }
 
 /** Takes the answers of the turns that have ended within the transaction. */

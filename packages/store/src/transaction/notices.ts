@@ -15,7 +15,7 @@ interface PendingNotice extends Notice {
 type SelectTask = (readTask: () => TaskRecord | undefined) => SettledTask | undefined
 
 /** Reads the whole task, for listeners in this process. */
-export const tellWholeTask: SelectTask = readTask => readTask()
+export const readWholeTask: SelectTask = readTask => readTask()
 
 /** Notices of a transaction, which its writer sends when the transaction is durable. */
 export interface TransactionNotices {
@@ -41,15 +41,15 @@ export function listNotices(
   { notices, readyWork, changes }: TransactionNotices,
   selectTask?: SelectTask,
 ): readonly Notice[] {
-  const changed = Object.fromEntries([...changes].map(([kind, numbers]) => [kind, [...numbers]]))
+  const changePayload = Object.fromEntries([...changes].map(([kind, numbers]) => [kind, [...numbers]]))
   return [
     ...notices.map(notice => toNotice(notice, selectTask)),
     ...(readyWork.size > 0 ? [{ topic: 'work', payload: [...readyWork] }] : []),
-    ...(changes.size > 0 ? [{ topic: 'changes', payload: changed }] : []),
+    ...(changes.size > 0 ? [{ topic: 'changes', payload: changePayload }] : []),
   ]
 }
 
-function toNotice({ topic, payload, readTask }: PendingNotice, tellTask: SelectTask | undefined): Notice {
-  const task = readTask && tellTask?.(readTask)
+function toNotice({ topic, payload, readTask }: PendingNotice, selectTask: SelectTask | undefined): Notice {
+  const task = readTask && selectTask?.(readTask)
   return task ? { topic, payload: { ...(payload as object), task } } : { topic, payload }
 }

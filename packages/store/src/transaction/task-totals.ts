@@ -7,7 +7,7 @@ import { endZeroTotals } from './zero-totals.ts'
 /** Running totals of the bytes and the number of tasks of each owner. Reading a total reads no task. */
 interface TaskBytes {
   /** Writes the changes that a transaction has gathered so far. */
-  book(batch: Batch): void
+  writeChanges(batch: Batch): void
   /** Returns the stored bytes of an owner, with the changes of the transaction. */
   read(batch: Batch, owner: string): number
 }
@@ -23,14 +23,14 @@ export function createTaskBytes(db: Sql): TaskBytes {
     `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?1, ?2, ?3)
      ON CONFLICT (owner, shard) DO UPDATE SET bytes = task_bytes.bytes + excluded.bytes, tasks = task_bytes.tasks + excluded.tasks`,
   )
-  const end = db.prepare(endTaskTotal)
+  const deleteTotal = db.prepare(endTaskTotal)
   const find = db.prepare<{ bytes: number | null }>('SELECT sum(bytes) AS bytes FROM task_bytes WHERE owner = ?')
   return {
-    book({ taskTotals }) {
+    writeChanges({ taskTotals }) {
       // All gateways write totals in one order, so that no two of the same shard wait for each other.
       for (const [owner, { bytes, tasks }] of sortByName(taskTotals)) {
         if (bytes !== 0 || tasks !== 0) add.run(owner, bytes, tasks)
-        if (bytes < 0) end.run(owner)
+        if (bytes < 0) deleteTotal.run(owner)
       }
       taskTotals.clear()
     },

@@ -42,7 +42,7 @@ export function addTaskTotal({ taskTotals }: TotalChanges, owner: string, { byte
 
 /** Sorts totals into the order in which all transactions write them. */
 export function sortByName<Total>(totals: ReadonlyMap<string, Total>): readonly (readonly [string, Total])[] {
-  return totals.size > 1 ? [...totals].sort(([one], [other]) => (one < other ? -1 : 1)) : [...totals]
+  return totals.size > 1 ? [...totals].sort(([left], [right]) => (left < right ? -1 : 1)) : [...totals]
 }
 
 export function moveTotal(batch: TotalChanges, from: TotalName, to: TotalName): void {

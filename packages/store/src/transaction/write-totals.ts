@@ -6,7 +6,7 @@ import { createTaskBytes } from './task-totals.ts'
 import { sortByName } from './totals.ts'
 
 /** Prepares the writing of a transaction's totals at its end. */
-export function createBooking(engine: Database): (batch: Batch) => void {
+export function createTotalsWriter(engine: Database): (batch: Batch) => void {
   const db = sqlOf(engine)
   const addTotal = db.prepare(
     'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name, shard) DO UPDATE SET value = counters.value + excluded.value',
@@ -14,6 +14,6 @@ export function createBooking(engine: Database): (batch: Batch) => void {
   const taskBytes = createTaskBytes(db)
   return batch => {
     for (const [name, amount] of sortByName(batch.totals)) if (amount !== 0) addTotal.run(name, amount)
-    taskBytes.book(batch)
+    taskBytes.writeChanges(batch)
   }
 }

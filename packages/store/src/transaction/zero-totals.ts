@@ -4,7 +4,7 @@
  * another gateway may be about to change its shard.
  */
 export function endZeroTotals(table: string, columns: readonly string[]): string {
-  const isSomething = columns.map(column => `sum(${column}) <> 0`).join(' OR ')
+  const isNonZero = columns.map(column => `sum(${column}) <> 0`).join(' OR ')
   return `DELETE FROM ${table} WHERE owner = ?1
-    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE owner = ?1 GROUP BY owner HAVING ${isSomething})`
+    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE owner = ?1 GROUP BY owner HAVING ${isNonZero})`
 }

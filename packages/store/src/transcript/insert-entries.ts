@@ -6,7 +6,7 @@ import type { NewEntries } from './store-bindings.ts'
 import type { ThreadExtent, TranscriptThread } from './threads/transcript-thread-table.ts'
 
 /** Drops entries that repeat an id. Ids of other writers may repeat in a session's list; our own do not. */
-export function firstOfEachId(entries: readonly EntryBody[]): readonly EntryBody[] {
+export function dropRepeatedIds(entries: readonly EntryBody[]): readonly EntryBody[] {
   const seenIds = new Set<string>()
   return entries.filter(({ entry_id }) => !seenIds.has(entry_id) && seenIds.add(entry_id))
 }
@@ -99,6 +99,6 @@ function findExistingMessage(
 }
 
 function repeatsLastAnswer(table: TranscriptEntryTable, thread: number, final: EntryBody): boolean {
-  const last = table.findLastAnswer(thread)
-  return last !== undefined && textOfContent(last.content) === textOfContent(final.content)
+  const lastAnswer = table.findLastAnswer(thread)
+  return lastAnswer !== undefined && textOfContent(lastAnswer.content) === textOfContent(final.content)
 }

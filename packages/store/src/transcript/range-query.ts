@@ -26,12 +26,12 @@ export function createRangeReader(
   db: Sql,
   { readRows }: Pick<TranscriptEntryTable, 'readRows'>,
 ): (thread: number, range: EntryRange) => readonly TranscriptEntry[] {
-  const compiled = new Map<string, Query<TranscriptRow>>()
+  const compiledQueries = new Map<string, Query<TranscriptRow>>()
   const prepare = (sql: string) => {
-    const preparedQuery = compiled.get(sql)
+    const preparedQuery = compiledQueries.get(sql)
     if (preparedQuery) return preparedQuery
     const query = db.prepare<TranscriptRow>(sql)
-    compiled.set(sql, query)
+    compiledQueries.set(sql, query)
     return query
   }
   return function readRange(thread, range): readonly TranscriptEntry[] {
@@ -53,25 +53,25 @@ export function createRangeReader(
     }
     const rows = prepare(formatQuery(range, branches, isBackward)).all(...values, limit)
     const entries = readRows(isBackward ? rows.reverse() : rows, range.is_exact)
-    const last = rows.at(-1)
-    if (entries.length > 0 || !last || isBackward || range.chat) return entries
+    const lastRow = rows.at(-1)
+    if (entries.length > 0 || !lastRow || isBackward || range.chat) return entries
     // The page has only forgotten entries, so the answer begins with the next page.
-    return readRange(thread, { ...range, after_seq: last.seq })
+    return readRange(thread, { ...range, after_seq: lastRow.seq })
   }
 }
 
 /** Chooses the branches of a query. The value `''` stands for the whole thread. */
 function chooseBranches({ agent_keys, scopes, chat }: EntryRange): UnionBranches {
   const keys = agent_keys && [...new Set(agent_keys)]
-  if (keys && keys.length <= maxBranches) return branchesFor('agent_key', keys, chat)
-  if (scopes && !keys) return branchesFor('scope', [...new Set(scopes)], chat)
+  if (keys && keys.length <= maxBranches) return createBranches('agent_key', keys, chat)
+  if (scopes && !keys) return createBranches('scope', [...new Set(scopes)], chat)
   return { condition: "'' = ?", values: [''] }
 }
 
 const indexes = { agent_key: 'transcript_entries_agent', scope: 'transcript_entries_scope' } as const
 
 /** Builds one branch for each value. Positions in the chat have an index of their own. */
-function branchesFor(column: keyof typeof indexes, values: readonly string[], isChat = false): UnionBranches {
+function createBranches(column: keyof typeof indexes, values: readonly string[], isChat = false): UnionBranches {
   return { condition: `e.${column} = ?`, values, column, ...(!isChat && { index: indexes[column] }) }
 }
 
@@ -92,9 +92,9 @@ function formatQuery(
 ): string {
   const positionColumn = range.chat ? 'chat_seq' : 'seq'
   const filters = listFilters(range, column).map(([name]) => `AND e.${name} IN (SELECT value FROM json_each(?))`)
-  const arm = `SELECT ${columns}, e.${positionColumn} AS position FROM transcript_entries e ${index ? `INDEXED BY ${index}` : ''}
+  const branch = `SELECT ${columns}, e.${positionColumn} AS position FROM transcript_entries e ${index ? `INDEXED BY ${index}` : ''}
     WHERE e.thread = ? AND ${condition} AND e.${positionColumn} > ? AND e.${positionColumn} < ? ${filters.join(' ')}`
-  return `${values.map(() => arm).join(' UNION ALL ')} ORDER BY position ${isBackward ? 'DESC' : 'ASC'} LIMIT +?`
+  return `${values.map(() => branch).join(' UNION ALL ')} ORDER BY position ${isBackward ? 'DESC' : 'ASC'} LIMIT +?`
 }
 
 function bindBranch(

@@ -28,7 +28,7 @@ export function createThreadReader({
   const readRange = createRangeReader(db, table)
 
   /** Adds the new entries of bound conversations before a reading. */
-  async function catchUp(key: ThreadKey): Promise<TranscriptThread | undefined> {
+  async function readCurrentThread(key: ThreadKey): Promise<TranscriptThread | undefined> {
     for (;;) {
       const [thread, hasNewEntries] = await readAfterWait(db, () => {
         const thread = threads.find(key)
@@ -41,11 +41,11 @@ export function createThreadReader({
 
   return {
     async read(key, range = {}) {
-      const thread = await catchUp(key)
+      const thread = await readCurrentThread(key)
       return thread ? readAfterWait(db, () => readRange(thread.id, range)) : []
     },
     async find(key, entryIds) {
-      const thread = await catchUp(key)
+      const thread = await readCurrentThread(key)
       if (!thread) return []
       const find = (id: string) => table.findByName(thread.id, nameEntry({ entry_id: id }))
       return readAfterWait(db, () => entryIds.map(find).filter(entry => entry !== undefined))

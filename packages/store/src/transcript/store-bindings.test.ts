@@ -13,7 +13,7 @@ const text = (content: string): Part => ({ kind: 'text', mime: 'text/plain', con
 let time = Date.parse('2026-03-13T10:00:00.000Z')
 const openStore = () => openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => (time += 5), log })
 
-function makeIntake(id: string, parts: readonly Part[]): Intake {
+function createIntake(id: string, parts: readonly Part[]): Intake {
   return {
     agent: 'echo',
     message: {
@@ -37,13 +37,13 @@ function makeIntake(id: string, parts: readonly Part[]): Intake {
   }
 }
 
-async function takeTurn(store: GatewayStore): Promise<Turn> {
+async function leaseTurn(store: GatewayStore): Promise<Turn> {
   const [turn] = await store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 60_000 })
   if (!turn) throw new Error('there is no turn to take')
   return turn
 }
 
-function makeResponse({ content }: Turn, parts: readonly Part[]): NormalizedResponse {
+function createResponse({ content }: Turn, parts: readonly Part[]): NormalizedResponse {
   const { id: in_reply_to, thread_id, recipient: sender } = content
   return {
     id: `re-${in_reply_to}`,
@@ -61,8 +61,8 @@ async function answer(
   parts: readonly Part[],
   details: Partial<NormalizedResponse> = {},
 ): Promise<void> {
-  const turn = await takeTurn(store)
-  await store.commit(turn, { response: { ...makeResponse(turn, parts), ...details }, deliveries: [] })
+  const turn = await leaseTurn(store)
+  await store.commit(turn, { response: { ...createResponse(turn, parts), ...details }, deliveries: [] })
 }
 
 describe('bindStore()', () => {
@@ -71,7 +71,7 @@ describe('bindStore()', () => {
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
     expect(await transcript.bindStore(thread, conversation)).toBe(false)
-    await store.admit(makeIntake('m1', [text('look it up')]), 'c1')
+    await store.admit(createIntake('m1', [text('look it up')]), 'c1')
     expect(await transcript.bindStore(thread, conversation)).toBe(true)
     expect((await transcript.read(thread)).map(({ native_id, seq, chat_seq }) => [native_id, seq, chat_seq])).toEqual([
       ['m1', 1, 1],
@@ -100,9 +100,9 @@ describe('bindStore()', () => {
     const store = await openStore()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
-    await store.admit(makeIntake('m1', [text('one')]), 'c1')
+    await store.admit(createIntake('m1', [text('one')]), 'c1')
     await transcript.bindStore(thread, conversation)
-    await store.admit(makeIntake('m2', [text('two')]), 'c2')
+    await store.admit(createIntake('m2', [text('two')]), 'c2')
     expect(await transcript.read(thread, { chat: true })).toHaveLength(2)
     await transcript.append(thread, [
       {
@@ -136,7 +136,7 @@ describe('bindStore()', () => {
     const store = await openStore()
     const { transcript } = store
     const admit = async (id: string, owner: string) => {
-      const intake = makeIntake(id, [text(`words of ${owner}`)])
+      const intake = createIntake(id, [text(`words of ${owner}`)])
       const task = { owner, id: `run-${id}`, context: 't-1' }
       await store.admit({ ...intake, thread: { scope: owner, references: [] }, task }, 'c')
       await answer(store, [text('re')])
@@ -156,11 +156,11 @@ describe('bindStore()', () => {
   it('keeps a web chat when old tasks expire', async () => {
     const store = await openStore()
     for (const owner of ['web:ann', 'other']) {
-      const intake = makeIntake(owner, [text('one')])
+      const intake = createIntake(owner, [text('one')])
       await store.admit({ ...intake, task: { owner, id: 'run', context: 't-1' } }, 'c1')
       await answer(store, [text('re')])
     }
-    await store.admit(makeIntake('newest', [text('two')]), 'c2')
+    await store.admit(createIntake('newest', [text('two')]), 'c2')
     expect(await store.expireTasks({ before: time + 1_000_000, limit: 10 })).toEqual({ removed: 1, isDone: true })
     expect(await store.findTask({ owner: 'web:ann', id: 'run' })).toBeDefined()
     expect(await store.findTask({ owner: 'other', id: 'run' })).toBeUndefined()
@@ -171,24 +171,24 @@ describe('bindStore()', () => {
     const store = await openStore()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
-    await store.admit(makeIntake('m1', [text('one')]), 'c1')
+    await store.admit(createIntake('m1', [text('one')]), 'c1')
     await transcript.bindStore(thread, conversation)
-    const turn = await takeTurn(store)
-    const response = makeResponse(turn, [text('secret')])
+    const turn = await leaseTurn(store)
+    const response = createResponse(turn, [text('secret')])
     await store.commit(turn, { response, deliveries: [] })
     const said = async () => (await transcript.read(thread)).map(({ content }) => content)
     expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [text('secret')] }])
     const planned = { deliveries: [] }
-    await store.act([{ kind: 'edit', response: { ...response, parts: [text('better')] }, planned }], 'c2')
+    await store.act([{ kind: 'edit', response: { ...response, parts: [text('better')] }, deliveryPlan: planned }], 'c2')
     expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [text('better')] }])
-    await store.act([{ kind: 'delete', response: response.id, planned }], 'c3')
+    await store.act([{ kind: 'delete', response: response.id, deliveryPlan: planned }], 'c3')
     expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [] }])
     await store.close()
   })
 
   it('shows an agent’s question as a question, and the person’s next message as its answer (E-40)', async () => {
     const store = await openStore()
-    await store.admit(makeIntake('m1', [text('A cake, please')]), 'c1')
+    await store.admit(createIntake('m1', [text('A cake, please')]), 'c1')
     await answer(store, [text('Which one?')], { status: 'input_required' })
     const thread = await store.transcript.openThread('ann', { transport: 'web', key: 't-1' })
     await store.transcript.bindStore(thread, conversation)
@@ -196,14 +196,14 @@ describe('bindStore()', () => {
     expect(question).toMatchObject({ kind: 'input_required', role: 'tool', chat_seq: 2, native_id: 're-m1' })
     const now = Date.parse('2026-03-13T10:00:02.000Z')
     expect(findAnsweredQuestion(await store.transcript.read(thread), now)?.wait.id).toBe('re-m1')
-    await store.admit(makeIntake('m2', [text('The round one')]), 'c2')
+    await store.admit(createIntake('m2', [text('The round one')]), 'c2')
     expect(listOpenWaits(await store.transcript.read(thread), now)).toEqual([])
     await store.close()
   })
 
   it('shows an answer’s tool calls with their agents before its text, until the agent deletes the answer (W-23)', async () => {
     const store = await openStore()
-    await store.admit(makeIntake('m1', [text('My money')]), 'c1')
+    await store.admit(createIntake('m1', [text('My money')]), 'c1')
     const call = { kind: 'tool_call', id: 'c1', name: 'navigate_to_b', args: {}, result: 'gone', agent: 'a' } as const
     await answer(store, [text('Here is b')], { speaker: 'b', trace: [call], chat_state: { activeAgent: 'b' } })
     const thread = await store.transcript.openThread('ann', { transport: 'web', key: 't-1' })
@@ -216,7 +216,7 @@ describe('bindStore()', () => {
       ['tool_result', 'a', undefined],
       ['text', 'b', 2],
     ])
-    await store.act([{ kind: 'delete', response: 're-m1', planned: { deliveries: [] } }], 'c2')
+    await store.act([{ kind: 'delete', response: 're-m1', deliveryPlan: { deliveries: [] } }], 'c2')
     expect(JSON.stringify(await store.transcript.read(thread))).not.toMatch(/navigate|Here is b|gone/)
     expect(JSON.stringify((await store.findResponse('re-m1'))?.response)).not.toMatch(/navigate|activeAgent/)
     await store.close()

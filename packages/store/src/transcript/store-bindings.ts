@@ -54,16 +54,16 @@ export function createStoreBindings(db: Sql, storeEntries: StoreEntries): StoreB
   const updatePosition = db.prepare('UPDATE transcript_bindings SET position = ? WHERE thread = ? AND store_thread = ?')
   const remove = db.prepare('DELETE FROM transcript_bindings WHERE thread = ?')
 
-  function readNewEntries(bound: BoundConversation, thread_id: string): NewEntries {
-    const { store_thread } = bound
-    const newEntries = storeEntries.listNew(bound, maxNewEntries + 1)
-    const next = newEntries[maxNewEntries]
+  function readNewEntries(conversation: BoundConversation, thread_id: string): NewEntries {
+    const { store_thread } = conversation
+    const newEntries = storeEntries.listNew(conversation, maxNewEntries + 1)
+    const nextEntry = newEntries[maxNewEntries]
     const openPosition = storeEntries.findOpenPosition(store_thread)
     // Entries are added in the order in which the store got them.
     const newMessages = newEntries.slice(0, maxNewEntries).toSorted((a, b) => a.seq - b.seq)
     return {
       store_thread,
-      position: next ? Math.min(next.position, openPosition) : openPosition,
+      position: nextEntry ? Math.min(nextEntry.position, openPosition) : openPosition,
       messages: newMessages.map(({ seq }) => [seq, storeEntries.read(seq, thread_id) ?? []] as const),
     }
   }

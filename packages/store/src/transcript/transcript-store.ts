@@ -41,10 +41,10 @@ export function createSqliteTranscript(
   const threadWriter = createThreadWriter({ db, threads, table, bindings, usage })
   const taskBytes = createTaskBytes(db)
   /** Runs a write that counts against a quota, after the totals of tasks in the same transaction. */
-  const writeInto = <T>(operation: (batch: Batch) => T, conflictKeys: readonly string[]) =>
+  const writeCounted = <T>(operation: (batch: Batch) => T, conflictKeys: readonly string[]) =>
     write(
       batch => {
-        taskBytes.book(batch)
+        taskBytes.writeChanges(batch)
         return operation(batch)
       },
       { conflictKeys: () => conflictKeys },
@@ -64,9 +64,15 @@ export function createSqliteTranscript(
     ...createThreadNamer(threads, write),
     ...createThreadReader({ db, write, threads, table, bindings, writes: threadWriter }),
     append: (key, entries, request) =>
-      writeInto(batch => threadWriter.append(key, entries, { batch, request, now: now() }), listWritten(key, request)),
+      writeCounted(
+        batch => threadWriter.append(key, entries, { batch, request, now: now() }),
+        listWritten(key, request),
+      ),
     replace: (key, entries, request) =>
-      writeInto(batch => threadWriter.replace(key, entries, { batch, request, now: now() }), listWritten(key, request)),
+      writeCounted(
+        batch => threadWriter.replace(key, entries, { batch, request, now: now() }),
+        listWritten(key, request),
+      ),
     forget: (key, request) => write(batch => threadWriter.forget(key, { batch, request, now: now() })),
     ...createConversationBinder({ db, write, threads, bindings, threadWriter }),
     async forgetOwner(owner) {

@@ -7,7 +7,7 @@ import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createNewEntriesAppender } from './append-new-entries.ts'
 import type { TranscriptEntryTable } from './entry-table.ts'
-import { appendMessages, firstOfEachId, insertEntries } from './insert-entries.ts'
+import { appendMessages, dropRepeatedIds, insertEntries } from './insert-entries.ts'
 import type { StoreBindings } from './store-bindings.ts'
 import type { ThreadExtent, TranscriptThread, TranscriptThreadTable } from './threads/transcript-thread-table.ts'
 import type { UsageTable } from './threads/usage-table.ts'
@@ -44,18 +44,18 @@ interface WriteDeps extends Pick<StoreContext, 'db'> {
   readonly usage: UsageTable
 }
 
-const empty: ThreadExtent = { last_seq: 0, last_chat_seq: 0, entries: 0, bytes: 0 }
+const emptyExtent: ThreadExtent = { last_seq: 0, last_chat_seq: 0, entries: 0, bytes: 0 }
 
 export function createThreadWriter({ db, threads, table, bindings, usage }: WriteDeps): ThreadWriter {
   const { appendNewEntries, appendAllNewEntries } = createNewEntriesAppender({ threads, table, bindings })
 
-  function settle(owner: string, before: TranscriptThread, extent: ThreadExtent, quota?: OwnerQuota): void {
-    threads.updateExtent(before.id, extent)
-    const [entries, bytes] = [extent.entries - before.entries, extent.bytes - before.bytes]
+  function updateUsage(owner: string, thread: TranscriptThread, extent: ThreadExtent, quota?: OwnerQuota): void {
+    threads.updateExtent(thread.id, extent)
+    const [entries, bytes] = [extent.entries - thread.entries, extent.bytes - thread.bytes]
     usage.add(owner, { threads: 0, entries, bytes }, quota)
   }
 
-  function drop(owner: string, { id, entries, bytes }: ThreadExtent & { readonly id: number }): void {
+  function removeThread(owner: string, { id, entries, bytes }: ThreadExtent & { readonly id: number }): void {
     table.clear(id)
     bindings.remove(id)
     threads.remove(id)
@@ -77,15 +77,16 @@ export function createThreadWriter({ db, threads, table, bindings, usage }: Writ
       threads.requireWriter(key, request, now)
       const thread = appendAllNewEntries(batch, key)
       const { requestedEntries, extent } = appendMessages(table, thread, splitMessages(entries))
-      settle(key.owner, thread, extent, request?.quota)
+      updateUsage(key.owner, thread, extent, request?.quota)
       return requestedEntries
     },
     replace(key, entries, { request, now }) {
       const thread = threads.requireWriter(key, request, now)
       table.clear(thread.id)
-      const { requestedEntries, extent } = insertEntries(table, { ...empty, id: thread.id }, firstOfEachId(entries))
+      const emptyThread = { ...emptyExtent, id: thread.id }
+      const { requestedEntries, extent } = insertEntries(table, emptyThread, dropRepeatedIds(entries))
       for (const entry of requestedEntries) table.addNames(thread.id, entry, { keepsExisting: true })
-      settle(key.owner, thread, extent, request?.quota)
+      updateUsage(key.owner, thread, extent, request?.quota)
       return requestedEntries
     },
     // A thread for other readers than before is written again from its beginning.
@@ -93,15 +94,15 @@ export function createThreadWriter({ db, threads, table, bindings, usage }: Writ
       if (bindings.bind(thread.id, storeThread, reader)) return
       table.clear(thread.id)
       bindings.remove(thread.id)
-      settle(key.owner, thread, empty)
+      updateUsage(key.owner, thread, emptyExtent)
       bindings.bind(thread.id, storeThread, reader)
     },
     forget(key, { request, now }) {
-      if (threads.find(key)) drop(key.owner, threads.requireWriter(key, request, now))
+      if (threads.find(key)) removeThread(key.owner, threads.requireWriter(key, request, now))
     },
     forgetOwner(owner) {
       const threadsOfOwner = threads.listByOwner(owner)
-      for (const thread of threadsOfOwner) drop(owner, thread)
+      for (const thread of threadsOfOwner) removeThread(owner, thread)
       return threadsOfOwner.length
     },
   }

@@ -23,14 +23,14 @@ const markupEnd = /<\/?(?:\w{1,24}:)?(?:tool_?call|function_?call|tool_?use|invo
 const tokens = /^\[?(?:tool_calls?|function_calls?)\]?\s{0,9}[:=[({]/i
 
 const spacePattern = '\\s{0,12}'
-const namedBy = `"(?:name|tool|tool_name|function|function_name|action|recipient_name)"${spacePattern}:${spacePattern}`
+const toolNamePattern = `"(?:name|tool|tool_name|function|function_name|action|recipient_name)"${spacePattern}:${spacePattern}`
 const argumentsPattern = `"(?:arguments|args|parameters|params|input|action_input|tool_input)"${spacePattern}:`
 
 /** Matches a call of any tool in JSON. */
 const anyCall = new RegExp(
   [
-    `${namedBy}"[^"]{1,128}"${spacePattern},[\\s\\S]{0,256}?${argumentsPattern}`,
-    `${argumentsPattern}[\\s\\S]*${namedBy}"`,
+    `${toolNamePattern}"[^"]{1,128}"${spacePattern},[\\s\\S]{0,256}?${argumentsPattern}`,
+    `${argumentsPattern}[\\s\\S]*${toolNamePattern}"`,
     `"(?:tool_calls|function_call|tool_uses)"${spacePattern}:`,
     `"function"${spacePattern}:${spacePattern}\\{${spacePattern}"name"`,
   ].join('|'),
@@ -74,20 +74,20 @@ function toolCallPattern(toolNames: ReadonlySet<string>): RegExp {
   const names = [...toolNames].map(name => name.replace(/[^\w-]/g, '\\$&')).join('|')
   const start = `(?:\`{1,3}\\w{0,16}\\s{0,9})?(?:\\[${spacePattern})?\\{${spacePattern}`
   return new RegExp(
-    `${start}${namedBy}(?:\\{${spacePattern}"name"${spacePattern}:${spacePattern})?"(?:functions\\.)?(?:${names})"`,
+    `${start}${toolNamePattern}(?:\\{${spacePattern}"name"${spacePattern}:${spacePattern})?"(?:functions\\.)?(?:${names})"`,
   )
 }
 
-const spokenStarts = ['functions.', 'tool_call', 'function_call']
+const callStarts = ['functions.', 'tool_call', 'function_call']
 
 /** Returns true if an answer with this beginning may be a single call, so that it must be held back until its end. Pure. */
 export function isOpenBeginning(text: string, { checks, toolNames }: AnswerRules): boolean {
   if (checks.length === 0) return false
   const answerStart = text.trimStart().replace(fencePattern, '')
   if (answerStart === '' || /^(?:[{}\]]|\[\s*(?:[[{\]t]|$))/i.test(answerStart)) return true
-  const lower = answerStart.toLowerCase()
-  return [...spokenStarts, ...toolNames].some(
-    name => answerStart.startsWith(name) || lower.startsWith(name) || name.startsWith(answerStart),
+  const lowerCaseStart = answerStart.toLowerCase()
+  return [...callStarts, ...toolNames].some(
+    name => answerStart.startsWith(name) || lowerCaseStart.startsWith(name) || name.startsWith(answerStart),
   )
 }
 
@@ -97,11 +97,11 @@ export function findAnswerFault({ content, tool_calls = [] }: ModelAnswer, rules
     return 'unknown tool'
   if (tool_calls.length > 0) return undefined
   if (content.trim() === '') return 'empty output'
-  return findMark(content, rules)?.fault ?? findWholeFault(content.trim(), rules)
+  return findMark(content, rules)?.fault ?? findCompleteFault(content.trim(), rules)
 }
 
 /** Finds faults that only a complete answer shows. */
-function findWholeFault(text: string, { checks, toolNames }: AnswerRules): string | undefined {
+function findCompleteFault(text: string, { checks, toolNames }: AnswerRules): string | undefined {
   if (checks.includes('markup') && (tokens.test(text) || markupEnd.test(text))) return faultOf.markup
   if (!checks.includes('json_call')) return undefined
   const textWithoutFence = text.replace(fencePattern, '')

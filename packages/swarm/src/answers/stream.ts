@@ -2,7 +2,7 @@
 import type { AnswerRules } from './marks.ts'
 import { findMark, isOpenBeginning, markStarts, maxMarkChars } from './marks.ts'
 
-const between = '\n\n'
+const paragraphBreak = '\n\n'
 
 /** The part of an answer that the user gets while a turn runs. The final answer always includes it. */
 export interface AnswerStream {
@@ -15,12 +15,12 @@ export interface AnswerStream {
 /** Creates the stream of an answer; `onText` gets the text in order. An empty line separates earlier models from the one that answers. */
 export function createAnswerStream(onText: (text: string) => void): AnswerStream {
   let precedingText = ''
-  let semaphore: StreamedAnswerCheck | undefined
+  let check: StreamedAnswerCheck | undefined
 
   function close(): void {
-    if (semaphore && semaphore.heard !== '')
-      precedingText += precedingText === '' ? semaphore.heard : between + semaphore.heard
-    semaphore = undefined
+    if (check && check.passedText !== '')
+      precedingText += precedingText === '' ? check.passedText : paragraphBreak + check.passedText
+    check = undefined
   }
 
   return {
@@ -28,28 +28,28 @@ export function createAnswerStream(onText: (text: string) => void): AnswerStream
       close()
       const precedingAnswer = precedingText
       let isBegun = false
-      semaphore = createStreamedAnswerCheck(rules, text => {
-        onText(isBegun || precedingAnswer === '' ? text : between + text)
+      check = createStreamedAnswerCheck(rules, text => {
+        onText(isBegun || precedingAnswer === '' ? text : paragraphBreak + text)
         isBegun = true
       })
-      return semaphore
+      return check
     },
     finish(answer) {
-      const isGoingOn = semaphore !== undefined && semaphore.heard !== '' && answer.startsWith(semaphore.heard)
-      if (!isGoingOn) close()
-      return [precedingText, answer].filter(Boolean).join(between)
+      const isContinued = check !== undefined && check.passedText !== '' && answer.startsWith(check.passedText)
+      if (!isContinued) close()
+      return [precedingText, answer].filter(Boolean).join(paragraphBreak)
     },
   }
 }
 
 /** The number of characters of an answer that are checked before the user gets any of it. */
-const opening = 160
+const openingChars = 160
 
 /** The check of a model's text before it reaches the user. */
 interface StreamedAnswerCheck {
   add(piece: string): void
   /** The text passed on so far, from the beginning. */
-  readonly heard: string
+  readonly passedText: string
 }
 
 /**
@@ -64,10 +64,10 @@ export function createStreamedAnswerCheck(rules: AnswerRules, onText: (text: str
 
   function begin(): void {
     const mark = findMark(waitingText, rules)
-    const isUnsound = mark !== undefined && mark.at < opening
+    const isUnsound = mark !== undefined && mark.at < openingChars
     if (isUnsound) stage = 'shut'
     // A mark may have begun here without having ended.
-    else if (findSafeLength(waitingText) >= opening) stage = isOpenBeginning(waitingText, rules) ? 'shut' : 'open'
+    else if (findSafeLength(waitingText) >= openingChars) stage = isOpenBeginning(waitingText, rules) ? 'shut' : 'open'
   }
 
   function pass(): void {
@@ -86,7 +86,7 @@ export function createStreamedAnswerCheck(rules: AnswerRules, onText: (text: str
       if (stage === 'opening') begin()
       if (stage === 'open') pass()
     },
-    get heard() {
+    get passedText() {
       return shownText
     },
   }

@@ -83,7 +83,7 @@ function hear(pieces: readonly string[], checks?: readonly AnswerCheck[]): strin
     heard += words
   })
   for (const piece of pieces) semaphore.add(piece)
-  expect(semaphore.heard).toBe(heard)
+  expect(semaphore.passedText).toBe(heard)
   return heard
 }
 

@@ -66,7 +66,7 @@ export interface SwarmBus {
 
 interface Registration extends BusListenOptions {
   readonly listener: BusListener
-  tail: Promise<void>
+  lastNotification: Promise<void>
 }
 
 /**
@@ -79,13 +79,13 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
 
   function notify(registration: Registration, event: BusEvent): void {
     if (registration.isOnce) registrations.delete(registration)
-    const notification = registration.tail
+    const notification = registration.lastNotification
       .then(() => registration.listener(event))
       .catch((cause: unknown) => {
         log.warn({ cause, type: event.type, source: event.source }, 'a listener of the swarm bus failed')
       })
       .finally(() => openNotifications.delete(notification))
-    registration.tail = notification
+    registration.lastNotification = notification
     openNotifications.add(notification)
   }
 
@@ -108,7 +108,7 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
 
   return {
     listen(listener, options = {}) {
-      const registration: Registration = { ...options, listener, tail: Promise.resolve() }
+      const registration: Registration = { ...options, listener, lastNotification: Promise.resolve() }
       registrations.add(registration)
       return () => {
         registrations.delete(registration)
@@ -127,4 +127,8 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
 }
 
 /** Emits an event of a client on behalf of the active agent. */
-export type TellEvent = (source: BusSource, type: string, details?: Partial<Pick<BusEvent, 'input' | 'output'>>) => void
+export type EmitBusEvent = (
+  source: BusSource,
+  type: string,
+  details?: Partial<Pick<BusEvent, 'input' | 'output'>>,
+) => void

@@ -1,7 +1,7 @@
 // Opens a client of a swarm: one conversation, whichever agent answers.
 import type { JsonMap, SwarmImage } from '@postern/transcript'
 import { createAnswerStream } from '../answers/stream.ts'
-import type { BusEvent, TellEvent } from '../bus/bus.ts'
+import type { BusEvent, EmitBusEvent } from '../bus/bus.ts'
 import type { AllCommits, SwarmCommitDeps } from '../conversation/commits.ts'
 import { createAllCommits, createSwarmCommits } from '../conversation/commits.ts'
 import type { SwarmHistory } from '../conversation/history.ts'
@@ -76,16 +76,16 @@ interface OpenClient {
   readonly turn: TurnDeps
   readonly turns: ClientTurns
   readonly bans: SwarmBans
-  readonly tell: TellEvent
+  readonly emit: EmitBusEvent
   /** Commits from outside of the agents. */
-  readonly outer: AllCommits
+  readonly outerCommits: AllCommits
 }
 
 /** Creates a client over its state. Clients over one state share the conversation and wait for each other's turns. */
 export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): SwarmClient {
   const { clientId, history, navigation } = state
   const openedClient = openClient(spec, deps, state)
-  const { turn, turns, bans, tell: emit, outer: allCommits } = openedClient
+  const { turn, turns, bans, emit, outerCommits: allCommits } = openedClient
   const streams = canStream(spec)
   return {
     clientId,
@@ -95,7 +95,7 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: Swarm
     bans,
     data: turn.data,
     get isBusy() {
-      return state.life !== undefined
+      return state.answerAbort !== undefined
     },
     complete(message, { hear: onText, ...options } = {}) {
       const answerStream = onText && streams ? createAnswerStream(onText) : undefined
@@ -104,7 +104,7 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: Swarm
     execute: message => state.queue(() => turns.run({ message, mode: 'tool' })),
     runStateless: message => runStateless(message, openedClient),
     async emit(message) {
-      await turns.giveOutput('tool', message)
+      await turns.sendOutput('tool', message)
       emit('session-bus', 'emit', { input: { message } })
     },
     async notify(content) {
@@ -112,7 +112,7 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: Swarm
       emit('session-bus', 'notify', { input: { message } })
     },
     async cancelOutput() {
-      await turn.outer.commitCancelOutput({ agentName: navigation.active })
+      await turn.outerCommits.commitCancelOutput({ agentName: navigation.active })
     },
     getAgentName() {
       emit('swarm-bus', 'get-agent-name', { output: { activeAgent: navigation.active } })
@@ -136,38 +136,49 @@ function openClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): 
   const { swarmName, policies = [] } = spec
   const { clientId, history, navigation, calls } = state
   const activeAgent = () => navigation.active
-  const emit: TellEvent = (source, type, details = {}) =>
+  const emit: EmitBusEvent = (source, type, details = {}) =>
     bus.emit({ type, source, clientId, context: { agentName: navigation.active, swarmName }, ...details })
   const stopCalls = () => {
     calls.areStopped = true
   }
   const cancel = () => {
-    state.life?.abort()
+    state.answerAbort?.abort()
     emit('swarm-bus', 'cancel-output')
   }
-  const committing: SwarmCommitDeps = { history, bus, system, swarmName, clientId, activeAgent }
-  const commits = createSwarmCommits(committing)
+  const commitDeps: SwarmCommitDeps = { history, bus, system, swarmName, clientId, activeAgent }
+  const commits = createSwarmCommits(commitDeps)
   const effects = {
     'commit-stop-tools': stopCalls,
     'commit-agent-change': stopCalls,
     'commit-cancel-output': cancel,
   }
-  const allCommits = createAllCommits({ ...committing, isOfSession: true, effects })
+  const allCommits = createAllCommits({ ...commitDeps, isOfSession: true, effects })
   const bans = createSwarmBans(swarmName, policies, { ...deps, activeAgent })
   const data = openSwarmData(spec, { ...deps, swarmName, clientId, activeAgent })
   const texts = { ...swarmTexts, ...spec.texts }
-  const turn: TurnDeps = { spec, deps, clientId, history, navigation, commits, outer: allCommits, data, texts, calls }
+  const turn: TurnDeps = {
+    spec,
+    deps,
+    clientId,
+    history,
+    navigation,
+    commits,
+    outerCommits: allCommits,
+    data,
+    texts,
+    calls,
+  }
   return {
     clientId,
     turn,
-    turns: createClientTurns({ turn, state, bans, tell: emit }),
+    turns: createClientTurns({ turn, state, bans, emit }),
     bans,
-    tell: emit,
-    outer: allCommits,
+    emit,
+    outerCommits: allCommits,
   }
 }
 
-async function runStateless(message: string, { clientId, turn, bans, tell: emit }: OpenClient): Promise<string> {
+async function runStateless(message: string, { clientId, turn, bans, emit }: OpenClient): Promise<string> {
   const refusal = await bans.findRefusal(clientId)
   if (refusal !== undefined) return refusal
   const { agentName, prompt, model } = findActiveAgent(turn)
@@ -180,7 +191,7 @@ async function runStateless(message: string, { clientId, turn, bans, tell: emit 
   return result
 }
 
-function connect(receive: ReceiveMessage, { clientId, turn, tell: emit }: OpenClient): () => void {
+function connect(receive: ReceiveMessage, { clientId, turn, emit }: OpenClient): () => void {
   emit('session-bus', 'connect')
   return turn.deps.bus.listen(
     async event => {

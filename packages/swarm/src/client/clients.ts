@@ -2,7 +2,7 @@
 import type { SwarmClientState } from './state.ts'
 
 /** A use of a client, which lasts until the user leaves or the client is closed. */
-interface Stay {
+interface ClientUse {
   readonly isOver: boolean
   /** Leaves the client. The last user who leaves closes it. */
   leave(): Promise<void>
@@ -11,57 +11,57 @@ interface Stay {
 /** The state and the users of the clients, which a swarm and its scopes share. */
 export interface SwarmClients {
   readonly clientStates: Map<string, Promise<SwarmClientState>>
-  enter(clientId: string): Stay
+  enter(clientId: string): ClientUse
   /** Opens a use for a connected receiver. `disconnect` ends its output. */
-  connect(clientId: string, disconnect: () => void): Stay
+  connect(clientId: string, disconnect: () => void): ClientUse
   isConnected(clientId: string): boolean
   /** Ends all uses and cancels the running answer. The next user opens the client again. */
   close(clientId: string): Promise<void>
 }
 
-interface Guest {
+interface ClientUser {
   isOver: boolean
   readonly disconnect?: (() => void) | undefined
 }
 
 export function createSwarmClients(): SwarmClients {
   const clientStates: SwarmClients['clientStates'] = new Map()
-  const guests = new Map<string, Set<Guest>>()
-  const listGuests = (clientId: string) => guests.get(clientId) ?? new Set<Guest>()
+  const usersByClient = new Map<string, Set<ClientUser>>()
+  const listUsers = (clientId: string) => usersByClient.get(clientId) ?? new Set<ClientUser>()
 
-  function end(clientId: string, guest: Guest): void {
-    guest.isOver = true
-    guest.disconnect?.()
-    listGuests(clientId).delete(guest)
+  function end(clientId: string, user: ClientUser): void {
+    user.isOver = true
+    user.disconnect?.()
+    listUsers(clientId).delete(user)
   }
 
   async function close(clientId: string): Promise<void> {
-    for (const guest of [...listGuests(clientId)]) end(clientId, guest)
-    guests.delete(clientId)
+    for (const user of [...listUsers(clientId)]) end(clientId, user)
+    usersByClient.delete(clientId)
     const state = clientStates.get(clientId)
     clientStates.delete(clientId)
-    ;(await state)?.life?.abort()
+    ;(await state)?.answerAbort?.abort()
   }
 
-  function receive(clientId: string, guest: Guest): Stay {
-    guests.set(clientId, listGuests(clientId).add(guest))
+  function addUser(clientId: string, user: ClientUser): ClientUse {
+    usersByClient.set(clientId, listUsers(clientId).add(user))
     return {
       get isOver() {
-        return guest.isOver
+        return user.isOver
       },
       async leave() {
-        if (guest.isOver) return
-        end(clientId, guest)
-        if (listGuests(clientId).size === 0) await close(clientId)
+        if (user.isOver) return
+        end(clientId, user)
+        if (listUsers(clientId).size === 0) await close(clientId)
       },
     }
   }
 
   return {
     clientStates,
-    enter: clientId => receive(clientId, { isOver: false }),
-    connect: (clientId, disconnect) => receive(clientId, { isOver: false, disconnect }),
-    isConnected: clientId => [...listGuests(clientId)].some(({ disconnect }) => disconnect !== undefined),
+    enter: clientId => addUser(clientId, { isOver: false }),
+    connect: (clientId, disconnect) => addUser(clientId, { isOver: false, disconnect }),
+    isConnected: clientId => [...listUsers(clientId)].some(({ disconnect }) => disconnect !== undefined),
     close,
   }
 }

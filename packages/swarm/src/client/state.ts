@@ -9,7 +9,7 @@ import type { TurnDeps } from '../turn/turn.ts'
 /** The single state of a client, which all its users share. */
 export interface SwarmClientState extends Pick<TurnDeps, 'clientId' | 'history' | 'navigation' | 'calls'> {
   /** Cancels the running answer; undefined if none runs. */
-  life: AbortController | undefined
+  answerAbort: AbortController | undefined
   /** Runs turns one after the other. A failed turn does not stop the next. */
   queue<Result>(run: () => Promise<Result>): Promise<Result>
 }
@@ -24,7 +24,7 @@ export async function openSwarmClientState(
     clientId,
     history: await openSwarmHistory(deps, spec.swarmName, clientId),
     navigation: await openNavigation(spec, deps, clientId),
-    life: undefined,
+    answerAbort: undefined,
     calls: { areStopped: false },
     queue: run => oneByOne(clientId, run),
   }

@@ -1,5 +1,5 @@
 // Runs the turns of a client and checks their output by the policies.
-import type { TellEvent } from '../bus/bus.ts'
+import type { EmitBusEvent } from '../bus/bus.ts'
 import type { TurnDeps, TurnRequest } from '../turn/turn.ts'
 import { runSwarmTurn } from '../turn/turn.ts'
 import type { SwarmBans, SwarmClientState } from './state.ts'
@@ -8,20 +8,20 @@ export interface ClientTurns {
   /** Runs one turn. Returns the answer, a refusal, or '' after a cancel. @throws the model's error */
   run(request: TurnRequest): Promise<string>
   /** Checks output by the policies, stores it and sends it. `answer` is the last agent's text, `rawResult` the whole output. */
-  giveOutput(mode: string, answer: string, isStored?: boolean, rawResult?: string): Promise<string>
+  sendOutput(mode: string, answer: string, isStored?: boolean, rawResult?: string): Promise<string>
 }
 
 interface ClientTurnDeps {
   readonly turn: TurnDeps
   readonly state: SwarmClientState
   readonly bans: SwarmBans
-  readonly tell: TellEvent
+  readonly emit: EmitBusEvent
 }
 
-export function createClientTurns({ turn, state, bans, tell: emit }: ClientTurnDeps): ClientTurns {
+export function createClientTurns({ turn, state, bans, emit }: ClientTurnDeps): ClientTurns {
   const { clientId, navigation, commits } = turn
 
-  async function giveOutput(mode: string, answer: string, isStored = false, rawResult = answer): Promise<string> {
+  async function sendOutput(mode: string, answer: string, isStored = false, rawResult = answer): Promise<string> {
     const refusal = await bans.checkMessage('output', rawResult, clientId)
     const result = refusal ?? rawResult
     await commits.commitAssistantMessage(refusal ?? answer, { agentName: navigation.active, isStored })
@@ -32,7 +32,7 @@ export function createClientTurns({ turn, state, bans, tell: emit }: ClientTurnD
   async function answerTurn(request: TurnRequest, answerAbort: AbortController): Promise<string> {
     const answer = await runSwarmTurn(turn, request, answerAbort.signal)
     if (answer === undefined || answerAbort.signal.aborted) return ''
-    return await giveOutput(request.mode, answer, request.isStored, request.answerStream?.finish(answer))
+    return await sendOutput(request.mode, answer, request.isStored, request.answerStream?.finish(answer))
   }
 
   async function run(request: TurnRequest): Promise<string> {
@@ -47,7 +47,7 @@ export function createClientTurns({ turn, state, bans, tell: emit }: ClientTurnD
     const abortedAnswer = new Promise<string>(resolve =>
       answerAbort.signal.addEventListener('abort', () => resolve('')),
     )
-    state.life = answerAbort
+    state.answerAbort = answerAbort
     emit('execution-bus', 'commit-execution-begin')
     try {
       const result = await Promise.race([answerTurn(request, answerAbort), abortedAnswer])
@@ -56,10 +56,10 @@ export function createClientTurns({ turn, state, bans, tell: emit }: ClientTurnD
       return result
     } finally {
       answerAbort.abort()
-      state.life = undefined
+      state.answerAbort = undefined
       emit('execution-bus', 'commit-execution-end')
     }
   }
 
-  return { run, giveOutput }
+  return { run, sendOutput }
 }

@@ -108,7 +108,7 @@ export function createSwarmCommits(deps: SwarmCommitDeps): SwarmCommits {
     commitCancelOutput: commitBare('commit-cancel-output'),
     commitAgentChange: commitBare('commit-agent-change'),
     async commitRescue(reason, restart, { agentName = deps.activeAgent(), isForced } = {}) {
-      if (!maySpeak(agentName, isForced, deps)) return false
+      if (!mayCommit(agentName, isForced, deps)) return false
       await deps.history.push({ role: 'resque', content: reason, mode: 'tool', agentName })
       await deps.history.push({ role: 'user', content: restart, mode: 'tool', agentName })
       return true
@@ -116,14 +116,14 @@ export function createSwarmCommits(deps: SwarmCommitDeps): SwarmCommits {
   }
 }
 
-function maySpeak(agentName: string, isForced: boolean | undefined, deps: SwarmCommitDeps): boolean {
+function mayCommit(agentName: string, isForced: boolean | undefined, deps: SwarmCommitDeps): boolean {
   return isForced || deps.isForced || agentName === deps.activeAgent()
 }
 
-async function commit(done: Commit, deps: SwarmCommitDeps): Promise<boolean> {
+async function commit(newCommit: Commit, deps: SwarmCommitDeps): Promise<boolean> {
   const { history, bus, swarmName, clientId, activeAgent, isOfSession = false, effects = {} } = deps
-  const { type, row, input = {}, agentName = activeAgent(), isForced, isStored = false } = done
-  if (!maySpeak(agentName, isForced, deps)) return false
+  const { type, row, input = {}, agentName = activeAgent(), isForced, isStored = false } = newCommit
+  if (!mayCommit(agentName, isForced, deps)) return false
   if (row && !isStored) await history.push({ ...row, agentName })
   effects[type]?.()
   const sources: readonly BusSource[] = ['agent-bus', ...(isOfSession ? outerBuses[type] : [])]
@@ -181,7 +181,7 @@ type ForcedCommits = { readonly [Name in keyof SwarmCommits as `${Name}Force`]: 
 export type AllCommits = SwarmCommits & ForcedCommits
 
 export function createAllCommits(deps: SwarmCommitDeps): AllCommits {
-  const forced = Object.entries(createSwarmCommits({ ...deps, isForced: true }))
-  const namedCommits = forced.map(([name, commit]) => [`${name}Force`, commit] as const)
+  const forcedCommits = Object.entries(createSwarmCommits({ ...deps, isForced: true }))
+  const namedCommits = forcedCommits.map(([name, commit]) => [`${name}Force`, commit] as const)
   return { ...createSwarmCommits(deps), ...Object.fromEntries(namedCommits) } as AllCommits
 }

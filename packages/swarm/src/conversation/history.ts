@@ -45,7 +45,7 @@ export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clien
         thread_id: thread.thread_id,
         at: isoTime(system.now()),
         newId: () => formatUuidOf(system),
-        before: precedingEntries,
+        precedingEntries,
       })
       await transcript.append(thread, entries)
       emit('push', row.agentName, { input: { message: swarmCodec.parse(row) } })

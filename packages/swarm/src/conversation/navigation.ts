@@ -24,7 +24,7 @@ export interface SwarmNavigation {
 }
 
 /** The maximum length of the path, because a conversation may last for years. */
-const maxStack = 100
+const maxStackLength = 100
 
 const recordKind = 'swarm-navigation'
 
@@ -34,7 +34,7 @@ interface NavigationState {
   readonly clientId: string
   readonly names: ReadonlySet<string>
   readonly key: RecordKey
-  now: Navigation
+  navigation: Navigation
 }
 
 export async function openNavigation(spec: SwarmSpec, deps: SwarmDeps, clientId: string): Promise<SwarmNavigation> {
@@ -46,25 +46,25 @@ export async function openNavigation(spec: SwarmSpec, deps: SwarmDeps, clientId:
     storedNavigation && names.has(storedNavigation.active)
       ? { ...storedNavigation, stack: storedNavigation.stack.filter(name => names.has(name)) }
       : { active: defaultAgent, stack: [], visited: [] }
-  const state: NavigationState = { spec, deps, clientId, names, key, now: currentState }
+  const state: NavigationState = { spec, deps, clientId, names, key, navigation: currentState }
   return {
     get active() {
-      return state.now.active
+      return state.navigation.active
     },
     get stack() {
-      return state.now.stack
+      return state.navigation.stack
     },
-    beginTurn: () => forgetVisits(state),
+    beginTurn: () => clearVisits(state),
     changeToAgent: agentName => changeToAgent(agentName, state),
     changeToDefault: () => changeToAgent(defaultAgent, state),
     changeToPrevious: () => changeToPrevious(state),
   }
 }
 
-async function forgetVisits(state: NavigationState): Promise<void> {
-  if (state.now.visited.length === 0) return
-  state.now = { ...state.now, visited: [] }
-  await state.deps.records.put(state.key, navigationSchema.parse(state.now))
+async function clearVisits(state: NavigationState): Promise<void> {
+  if (state.navigation.visited.length === 0) return
+  state.navigation = { ...state.navigation, visited: [] }
+  await state.deps.records.put(state.key, navigationSchema.parse(state.navigation))
 }
 
 async function changeToAgent(agentName: string, state: NavigationState): Promise<boolean> {
@@ -73,20 +73,20 @@ async function changeToAgent(agentName: string, state: NavigationState): Promise
     state.deps.system.log.warn({ swarmName }, 'an agent outside of the swarm was asked for')
     return false
   }
-  if (state.now.visited.includes(agentName)) {
+  if (state.navigation.visited.includes(agentName)) {
     if (throwsOnRecursion) throw new Rejection('forbidden', 'Cannot change agent: recursion within one turn')
     return false
   }
-  const stack = [...state.now.stack, agentName].slice(-maxStack)
-  await move({ active: agentName, stack, visited: [...state.now.visited, agentName] }, state)
+  const stack = [...state.navigation.stack, agentName].slice(-maxStackLength)
+  await move({ active: agentName, stack, visited: [...state.navigation.visited, agentName] }, state)
   return true
 }
 
 async function changeToPrevious(state: NavigationState): Promise<boolean> {
-  const stack = state.now.stack.slice(0, -1)
+  const stack = state.navigation.stack.slice(0, -1)
   const active = stack.at(-1) ?? state.spec.defaultAgent
-  if (state.now.stack.length === 0 && active === state.now.active) return false
-  await move({ ...state.now, active, stack }, state)
+  if (state.navigation.stack.length === 0 && active === state.navigation.active) return false
+  await move({ ...state.navigation, active, stack }, state)
   return true
 }
 
@@ -98,7 +98,7 @@ async function move(navigation: Navigation, state: NavigationState): Promise<voi
   for (const agentName of names) {
     bus.emit({ type: 'commit-agent-change', source: 'agent-bus', clientId, context: { agentName, swarmName } })
   }
-  state.now = navigation
+  state.navigation = navigation
   const { active: agentName } = navigation
   for (const type of ['set-agent-ref', 'set-agent-name']) {
     bus.emit({ type, source: 'swarm-bus', clientId, context: { agentName, swarmName }, input: { agentName } })

@@ -32,7 +32,7 @@ export interface DataContext {
   readonly clientId: string
   readonly owner: string
   recordKeyOf(kind: DataKind, name: string): RecordKey
-  tell(
+  emit(
     source: BusSource,
     event: Pick<BusEvent, 'type'> & Partial<Pick<BusEvent, 'input' | 'output'>> & { readonly context: BusContext },
   ): void
@@ -49,7 +49,7 @@ export function openDataContext(deps: DataDeps, isShared = false): DataContext {
       isShared
         ? { kind: `swarm-shared-${kind}`, owner, key: JSON.stringify([swarmName, name]) }
         : { kind: `swarm-${kind}`, owner, key: JSON.stringify([swarmName, name, clientId]) },
-    tell(source, { type, context, ...event }) {
+    emit(source, { type, context, ...event }) {
       bus.emit({ type, source, clientId, context: { agentName: activeAgent(), swarmName, ...context }, ...event })
     },
   }

@@ -3,9 +3,9 @@ import type { Json, System } from '@postern/message'
 import { copyJson, hashContent } from '@postern/transcript'
 import type { DataContext, DataDeps } from './context.ts'
 import { openDataContext } from './context.ts'
-import { keepOwnItems, keepSharedItems } from './shared-items.ts'
+import { openOwnItems, openSharedItems } from './shared-items.ts'
 import type { ClientState, DataStep, StateSpec } from './state.ts'
-import { createClientState, keepRecord } from './state.ts'
+import { createClientState, openSharedRecord } from './state.ts'
 import type { ClientStorage, StorageItem, StorageSpec } from './storage.ts'
 import { createClientStorage } from './storage.ts'
 
@@ -47,7 +47,7 @@ export function openSwarmData(
       return createClientStorage(
         spec,
         data,
-        storesItemsSeparately ? keepSharedItems(spec.storageName, data) : keepOwnItems(spec, data),
+        storesItemsSeparately ? openSharedItems(spec.storageName, data) : openOwnItems(spec, data),
       )
     },
   )
@@ -129,18 +129,18 @@ function createClientCompute<Value extends Json>(
   data: ComputeDeps,
 ): ClientCompute<Value> {
   const { clientId, system } = data
-  const record = keepRecord<ComputedValue>(data.records, data.recordKeyOf('compute', computeName))
+  const record = openSharedRecord<ComputedValue>(data.records, data.recordKeyOf('compute', computeName))
 
   async function readStates(): Promise<Record<string, Json>> {
     const values = await Promise.all(dependsOn.map(async name => [name, await data.openState(name).get()] as const))
     return Object.fromEntries(values)
   }
 
-  function isCurrent({ at, basis: dependencyHash }: ComputedValue, now: string): boolean {
-    return dependencyHash === now && (ttlMs === undefined || system.now() < at + ttlMs)
+  function isCurrent({ at, basis: dependencyHash }: ComputedValue, currentHash: string): boolean {
+    return dependencyHash === currentHash && (ttlMs === undefined || system.now() < at + ttlMs)
   }
 
-  async function make(states: Record<string, Json>, basis: string): Promise<ComputedValue> {
+  async function computeValue(states: Record<string, Json>, basis: string): Promise<ComputedValue> {
     let value = await compute(states, clientId)
     for (const step of middlewares) value = await step(value, clientId, computeName)
     return { value: copyJson(value), at: system.now(), basis }
@@ -152,8 +152,8 @@ function createClientCompute<Value extends Json>(
       const basis = hashContent(states)
       const storedValue = await record.read()
       if (storedValue && isCurrent(storedValue, basis)) return storedValue.value as Value
-      const { value } = await record.change(() => make(states, basis))
-      data.tell('compute-bus', { type: 'emit-output', context: { computeName }, output: { data: value } })
+      const { value } = await record.change(() => computeValue(states, basis))
+      data.emit('compute-bus', { type: 'emit-output', context: { computeName }, output: { data: value } })
       return value as Value
     },
     update: () => record.clear(),

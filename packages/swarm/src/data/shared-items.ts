@@ -1,11 +1,11 @@
 // Stores the items of a storage: those of one client in one record, shared ones in a record each.
 import type { DataContext } from './context.ts'
 import { kindOfItems } from './context.ts'
-import { keepRecord, writeRecord } from './state.ts'
+import { openSharedRecord, writeRecord } from './state.ts'
 import type { StorageItem, StorageItems, StorageSpec } from './storage.ts'
 
 /** Opens items that all clients share. Each is a separate record, so that it can be added, removed and counted separately. */
-export function keepSharedItems<Item extends StorageItem>(storageName: string, data: DataContext): StorageItems<Item> {
+export function openSharedItems<Item extends StorageItem>(storageName: string, data: DataContext): StorageItems<Item> {
   const { records, owner } = data
   const kind = kindOfItems(storageName)
   const recordKeyOf = (id: Item['id']) => ({ kind, owner, key: JSON.stringify(id) })
@@ -20,13 +20,13 @@ export function keepSharedItems<Item extends StorageItem>(storageName: string, d
     await records.remove(recordKey)
   }
 
-  let splitting: Promise<void> | undefined
+  let splitPromise: Promise<void> | undefined
   function ensureSplit(): Promise<void> {
-    splitting ??= splitItems().catch(error => {
-      splitting = undefined
+    splitPromise ??= splitItems().catch(error => {
+      splitPromise = undefined
       throw error
     })
-    return splitting
+    return splitPromise
   }
 
   return {
@@ -40,7 +40,7 @@ export function keepSharedItems<Item extends StorageItem>(storageName: string, d
     },
     async put(item) {
       await ensureSplit()
-      await writeRecord(recordKeyOf(item.id), () => item, { records, what: 'item' })
+      await writeRecord(recordKeyOf(item.id), () => item, { records, label: 'item' })
     },
     async remove(id) {
       await ensureSplit()
@@ -54,15 +54,15 @@ export function keepSharedItems<Item extends StorageItem>(storageName: string, d
 }
 
 /** Opens a client's own items, which are stored in one record. */
-export function keepOwnItems<Item extends StorageItem>(
+export function openOwnItems<Item extends StorageItem>(
   spec: Pick<StorageSpec<Item>, 'storageName' | 'getDefault'>,
   { records, recordKeyOf, clientId }: DataContext,
 ): StorageItems<Item> {
-  const record = keepRecord<Item[]>(records, recordKeyOf('storage', spec.storageName))
-  const makeDefault = async () => [...((await spec.getDefault?.(clientId, spec.storageName)) ?? [])]
-  const readAll = async () => (await record.read()) ?? (await makeDefault())
-  const change = async (make: (items: readonly Item[]) => readonly Item[]) =>
-    void (await record.change(async items => [...make(items ?? (await makeDefault()))]))
+  const record = openSharedRecord<Item[]>(records, recordKeyOf('storage', spec.storageName))
+  const createDefault = async () => [...((await spec.getDefault?.(clientId, spec.storageName)) ?? [])]
+  const readAll = async () => (await record.read()) ?? (await createDefault())
+  const change = async (createItems: (items: readonly Item[]) => readonly Item[]) =>
+    void (await record.change(async items => [...createItems(items ?? (await createDefault()))]))
 
   return {
     find: async id => (await readAll()).find(item => item.id === id) ?? null,

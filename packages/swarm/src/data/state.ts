@@ -33,15 +33,15 @@ export interface ClientState<State extends Json = Json> {
 export function createClientState<State extends Json>(spec: StateSpec<State>, data: DataContext): ClientState<State> {
   const { stateName, middlewares = [] } = spec
   const { clientId } = data
-  const record = keepRecord<State>(data.records, data.recordKeyOf('state', stateName))
+  const record = openSharedRecord<State>(data.records, data.recordKeyOf('state', stateName))
   const emit = (type: string, state: State) =>
-    data.tell('state-bus', { type, context: { stateName }, output: { state } })
-  const makeDefault = async () => await spec.getDefault(clientId, stateName)
+    data.emit('state-bus', { type, context: { stateName }, output: { state } })
+  const createDefault = async () => await spec.getDefault(clientId, stateName)
 
   /** A stored `null` is an ordinary value. */
-  const orDefault = async (state: State | undefined) => (state === undefined ? await makeDefault() : state)
+  const orDefault = async (state: State | undefined) => (state === undefined ? await createDefault() : state)
 
-  async function makeNext(previous: State, change: Parameters<ClientState<State>['set']>[0]): Promise<State> {
+  async function createNext(previous: State, change: Parameters<ClientState<State>['set']>[0]): Promise<State> {
     let nextState = typeof change === 'function' ? await change(previous) : change
     for (const step of middlewares) nextState = await step(nextState, clientId, stateName)
     return copyJson(nextState) as State
@@ -54,13 +54,13 @@ export function createClientState<State extends Json>(spec: StateSpec<State>, da
       return state
     },
     async set(change) {
-      const state = await record.change(async previous => makeNext(await orDefault(previous), change))
+      const state = await record.change(async previous => createNext(await orDefault(previous), change))
       emit('set-state', state)
       return state
     },
     async clear() {
       await record.clear()
-      const state = await makeDefault()
+      const state = await createDefault()
       emit('clear-state', state)
       return state
     },
@@ -68,7 +68,7 @@ export function createClientState<State extends Json>(spec: StateSpec<State>, da
 }
 
 /** A record that several writers change. */
-interface KeptRecord<Value extends Json> {
+interface SharedRecord<Value extends Json> {
   read(): Promise<Value | undefined>
   /**
    * Changes the value. Changes run one after the other. If another process was first, `make` runs again on its value. An error of `make` changes
@@ -85,9 +85,9 @@ const maxTries = 1_000
 export async function writeRecord<Value extends Json>(
   recordKey: RecordKey,
   make: (value: Value | undefined) => Promise<Value> | Value,
-  { records, what: label }: { readonly records: Pick<RecordStore, 'get' | 'insert' | 'swap'>; readonly what: string },
+  { records, label }: { readonly records: Pick<RecordStore, 'get' | 'insert' | 'swap'>; readonly label: string },
 ): Promise<Value> {
-  for (let triesLeft = maxTries; triesLeft > 0; triesLeft -= 1) {
+  for (let remainingTries = maxTries; remainingTries > 0; remainingTries -= 1) {
     const record = await records.get(recordKey)
     const value = await make(record?.value as Value | undefined)
     const isFirst = record
@@ -98,15 +98,15 @@ export async function writeRecord<Value extends Json>(
   throw new Unavailable(`Cannot keep ${label}: others were first, again and again`)
 }
 
-export function keepRecord<Value extends Json>(
+export function openSharedRecord<Value extends Json>(
   records: Pick<RecordStore, 'get' | 'insert' | 'swap' | 'remove'>,
   recordKey: RecordKey,
-): KeptRecord<Value> {
+): SharedRecord<Value> {
   const oneByOne = createOneByOne()
 
   return {
     read: async () => (await records.get(recordKey))?.value as Value | undefined,
-    change: make => oneByOne(recordKey.key, () => writeRecord(recordKey, make, { records, what: 'record' })),
+    change: make => oneByOne(recordKey.key, () => writeRecord(recordKey, make, { records, label: 'record' })),
     clear: () => oneByOne(recordKey.key, () => records.remove(recordKey)),
   }
 }

@@ -43,7 +43,7 @@ export function createClientStorage<Item extends StorageItem>(
   const { storageName } = spec
 
   function emit(type: string, input: Record<string, Json | undefined>, output: Record<string, Json> = {}): void {
-    data.tell('storage-bus', { type, context: { storageName }, input, output })
+    data.emit('storage-bus', { type, context: { storageName }, input, output })
   }
 
   return {
@@ -57,8 +57,8 @@ export function createClientStorage<Item extends StorageItem>(
       emit('list', {}, { value })
       return value
     },
-    async upsert(given) {
-      const item = copyJson(given) as Item
+    async upsert(newItem) {
+      const item = copyJson(newItem) as Item
       if (!['string', 'number'].includes(typeof item.id)) throw new TypeError('an item has an id, a text or a number')
       await items.put(item)
       emit('upsert', { item })
@@ -104,14 +104,17 @@ async function findNearest<Item extends StorageItem>(
 ): Promise<readonly Item[]> {
   const { createIndex = indexItem, embed } = spec
   if (!embed) throw new Rejection('unsupported', 'Cannot search storage: it has no embedding')
-  await dropUntied(data)
-  const embedOnce = createKeptEmbedding(embed, spec, data)
+  await removeUntiedEmbeddings(data)
+  const embedOnce = createStoredEmbedding(embed, spec, data)
   const searchEmbedding = await embedOnce(search)
-  const rated: { readonly item: Item; readonly nearness: number }[] = []
+  const ratedItems: { readonly item: Item; readonly nearness: number }[] = []
   for (const item of items) {
-    rated.push({ item, nearness: compareDirections(searchEmbedding, await embedOnce(await createIndex(item), item)) })
+    ratedItems.push({
+      item,
+      nearness: compareDirections(searchEmbedding, await embedOnce(await createIndex(item), item)),
+    })
   }
-  const nearItems = rated.filter(({ nearness }) => nearness >= score).sort((a, b) => b.nearness - a.nearness)
+  const nearItems = ratedItems.filter(({ nearness }) => nearness >= score).sort((a, b) => b.nearness - a.nearness)
   return nearItems.slice(0, Math.max(0, total)).map(({ item }) => item)
 }
 
@@ -125,27 +128,27 @@ function indexItem(item: StorageItem): string {
  * Creates an embedding that stores the vector of each text, so that each text is embedded once. A vector is removed with the item that has the text,
  * or with the message that asks.
  */
-function createKeptEmbedding<Item extends StorageItem>(
+function createStoredEmbedding<Item extends StorageItem>(
   embed: NonNullable<StorageSpec['embed']>,
   { storageName, isShared = false, getDefault }: StorageSpec<Item>,
   { records, owner }: DataContext,
 ): (text: string, item?: Item) => Promise<readonly number[]> {
   const kind = kindOfEmbeddings(storageName, isShared)
-  const isApart = isShared && !getDefault
+  const isStoredSeparately = isShared && !getDefault
   const sourceOf = ({ id }: Item) => ({ kind: kindOfItems(storageName), owner, key: JSON.stringify(id) })
   return async (text, item) => {
     const recordKey = { kind, owner, key: hashContent([storageName, text]) }
     const storedEmbedding = await records.get(recordKey)
     if (storedEmbedding) return storedEmbedding.value as readonly number[]
     const embedding = await embed(text)
-    const ties = isApart && item ? { source: sourceOf(item) } : {}
+    const ties = isStoredSeparately && item ? { source: sourceOf(item) } : {}
     await records.insert(recordKey, copyJson([...embedding]), ties).catch(ignoreFull)
     return embedding
   }
 }
 
 /** Removes vectors that an earlier release stored without a tie to an item or message. */
-async function dropUntied({ records, owner }: DataContext): Promise<void> {
+async function removeUntiedEmbeddings({ records, owner }: DataContext): Promise<void> {
   const kind = 'swarm-embedding'
   for (const { key } of await records.list(kind, owner, { limit: 100 })) await records.remove({ kind, owner, key })
 }

@@ -27,7 +27,7 @@ export function createNavigateTool(options: NavigateOptions): SwarmTool {
     { ...options, name, description },
     {
       change: context => context.changeToAgent(to),
-      tell: ({ agentName }) => `Navigated from ${agentName} to ${to}`,
+      formatToolOutput: ({ agentName }) => `Navigated from ${agentName} to ${to}`,
     },
   )
 }
@@ -39,7 +39,7 @@ export function createNavigateBackTool(options: HandOverOptions = {}): SwarmTool
     { ...options, name, description },
     {
       change: context => context.changeToPrevious(),
-      tell: ({ agentName }) => `Navigated back from ${agentName}`,
+      formatToolOutput: ({ agentName }) => `Navigated back from ${agentName}`,
     },
   )
 }
@@ -48,8 +48,8 @@ function createHandOverTool(
   options: HandOverOptions & Pick<SwarmTool, 'name' | 'description'>,
   {
     change,
-    tell: getAnswer,
-  }: { change(context: SwarmToolContext): Promise<boolean>; tell(context: SwarmToolContext): string },
+    formatToolOutput,
+  }: { change(context: SwarmToolContext): Promise<boolean>; formatToolOutput(context: SwarmToolContext): string },
 ): SwarmTool {
   const { name, description } = options
   return {
@@ -59,14 +59,14 @@ function createHandOverTool(
     isNavigation: true,
     async call(context) {
       await context.commitStopTools()
-      await context.commitToolOutput(getAnswer(context))
-      if (await change(context).catch(() => false)) goOn(context, options)
+      await context.commitToolOutput(formatToolOutput(context))
+      if (await change(context).catch(() => false)) continueTurn(context, options)
       else await askToRepeat(context, options)
     },
   }
 }
 
-function goOn(context: SwarmToolContext, { answer, handOver = text => text }: HandOverOptions): void {
+function continueTurn(context: SwarmToolContext, { answer, handOver = text => text }: HandOverOptions): void {
   if (answer === undefined) context.execute(handOver(context.lastUserMessage))
   else context.emit(answer)
 }

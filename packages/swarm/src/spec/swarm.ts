@@ -85,7 +85,7 @@ export interface SwarmModel {
   complete(
     messages: readonly SwarmMessage[],
     tools: readonly ToolDescription[],
-    hear?: (piece: string) => void,
+    onPiece?: (piece: string) => void,
   ): Promise<ModelAnswer>
   /** Answers a prompt and a text outside of any conversation; default: `complete` without tools. */
   run?(messages: readonly SwarmMessage[]): Promise<ModelAnswer>

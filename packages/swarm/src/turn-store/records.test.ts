@@ -26,7 +26,7 @@ async function openStorages() {
   const state = { get: async () => undefined, set: () => undefined } as unknown as AgentState
   const sender = { address: '@ann@peer.test', auth_method: 'none', verified: false } as const
   const turn = createTurnRecords(records, {
-    kept: await openTurnState(state, 10_000),
+    turnState: await openTurnState(state, 10_000),
     message: { sender, received_via: 'email' },
     tieShared: createSharedTies(
       { states: {}, storages, data_limits: limits },

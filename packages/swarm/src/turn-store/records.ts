@@ -8,7 +8,7 @@ import { kindOfEmbeddings, kindOfItems } from '../data/context.ts'
 const dataKinds: ReadonlySet<string> = new Set(['swarm-state', 'swarm-storage', 'swarm-compute'])
 
 interface RecordTurn {
-  readonly kept: TurnState
+  readonly turnState: TurnState
   readonly message: Pick<NormalizedMessage, 'sender' | 'received_via'>
   readonly tieShared: TieShared
 }
@@ -17,10 +17,7 @@ interface RecordTurn {
  * Returns the record store as one turn sees it. The active agent and the conversation's data are written with the answer, so a failed turn
  * changes nothing. Shared data is written at once. Bans apply to a person in all their conversations.
  */
-export function createTurnRecords(
-  records: RecordStore,
-  { kept: turnState, message, tieShared }: RecordTurn,
-): RecordStore {
+export function createTurnRecords(records: RecordStore, { turnState, message, tieShared }: RecordTurn): RecordStore {
   const { sender, received_via } = message
   const subject = subjectOf(sender)
   const person = `${received_via} ${sender.address.toLowerCase()}`
@@ -40,37 +37,37 @@ export function createTurnRecords(
     return recordKey.kind === navigationKind ? turnState.navigation : turnState.findData(nameData(recordKey))
   }
 
-  function keep(recordKey: RecordKey, value: Json): void {
+  function storeValue(recordKey: RecordKey, value: Json): void {
     version += 1
-    if (recordKey.kind === navigationKind) turnState.keepNavigation(value)
-    else turnState.keepData(nameData(recordKey), value)
+    if (recordKey.kind === navigationKind) turnState.storeNavigation(value)
+    else turnState.storeData(nameData(recordKey), value)
   }
 
   return {
     ...records,
     async get(recordKey) {
-      if (!isKept(recordKey)) return records.get(recordKeyOf(recordKey))
+      if (!isTurnData(recordKey)) return records.get(recordKeyOf(recordKey))
       const value = find(recordKey)
       return value === undefined ? undefined : { key: recordKey.key, value, version }
     },
     async put(recordKey, value) {
-      if (isKept(recordKey)) keep(recordKey, value)
+      if (isTurnData(recordKey)) storeValue(recordKey, value)
       else await records.put(recordKeyOf(recordKey), value)
     },
     async insert(recordKey, value, ties) {
-      if (!isKept(recordKey)) return records.insert(recordKeyOf(recordKey), value, { ...tie(recordKey), ...ties })
+      if (!isTurnData(recordKey)) return records.insert(recordKeyOf(recordKey), value, { ...tie(recordKey), ...ties })
       if (find(recordKey) !== undefined) return false
-      keep(recordKey, value)
+      storeValue(recordKey, value)
       return true
     },
     async swap(recordKey, expected, value) {
-      if (!isKept(recordKey)) return records.swap(recordKeyOf(recordKey), expected, value, tieShared(recordKey))
+      if (!isTurnData(recordKey)) return records.swap(recordKeyOf(recordKey), expected, value, tieShared(recordKey))
       if (find(recordKey) === undefined || expected !== version) return false
-      keep(recordKey, value)
+      storeValue(recordKey, value)
       return true
     },
     async remove(recordKey) {
-      if (isKept(recordKey)) turnState.keepData(nameData(recordKey), undefined)
+      if (isTurnData(recordKey)) turnState.storeData(nameData(recordKey), undefined)
       else await records.remove(recordKeyOf(recordKey))
     },
   }
@@ -78,7 +75,7 @@ export function createTurnRecords(
 
 const navigationKind = 'swarm-navigation'
 
-function isKept({ kind }: RecordKey): boolean {
+function isTurnData({ kind }: RecordKey): boolean {
   return kind === navigationKind || dataKinds.has(kind)
 }
 
@@ -105,7 +102,7 @@ interface SharedDataConfig {
 
 const dayMs = 24 * 3_600_000
 /** The setting for computed values. They are computed again on demand, so they need not outlive the data that they come from. */
-const computeKeeping: RetentionRule = { keep_days: 365, forgets: true }
+const computedValueRetention: RetentionRule = { keep_days: 365, forgets: true }
 const ownEmbeddingRetention: RetentionRule = { keep_days: 30, forgets: true }
 
 /**
@@ -125,15 +122,15 @@ export function createSharedTies(
   const values = new Map(Object.entries(states))
   const quota = { records: data_limits.shared_records, bytes: data_limits.shared_bytes }
 
-  function findKeeping({ kind, key }: RecordKey): RetentionRule | undefined {
+  function findRetention({ kind, key }: RecordKey): RetentionRule | undefined {
     if (kind === 'swarm-shared-state') return values.get(readName(key))
     if (kind === 'swarm-shared-storage') return storages[readName(key)]
     if (kind === kindOfEmbeddings('', false)) return ownEmbeddingRetention
-    return kind === 'swarm-shared-compute' ? computeKeeping : items.get(kind)
+    return kind === 'swarm-shared-compute' ? computedValueRetention : items.get(kind)
   }
 
   return recordKey => {
-    const retention = findKeeping(recordKey)
+    const retention = findRetention(recordKey)
     if (!retention) return undefined
     const message = retention.forgets ? messageNumber : undefined
     return { quota, expiresAt: now() + retention.keep_days * dayMs, ...(message !== undefined && { message }) }
@@ -161,14 +158,14 @@ interface StoredTurnState {
 /** The state of a swarm for one conversation. It is part of its agent's state, so it is written with the answer or not at all. */
 export interface TurnState {
   readonly navigation: Json | undefined
-  keepNavigation(value: Json): void
+  storeNavigation(value: Json): void
   findRemote(member: string): Continuation | undefined
-  keepRemote(member: string, continuation: Continuation): void
+  storeRemote(member: string, continuation: Continuation): void
   findData(name: string): Json | undefined
   /** Stores a value; `undefined` removes it. @throws Rejection too_large */
-  keepData(name: string, value: Json | undefined): void
+  storeData(name: string, value: Json | undefined): void
   /** The state that tools use as `context.state`. */
-  readonly ofTools: AgentState
+  readonly toolState: AgentState
 }
 
 /** Opens the state of a turn. `maxBytes` limits all data that tools store. */
@@ -192,15 +189,16 @@ export async function openTurnState(state: AgentState, maxBytes: number): Promis
     get navigation() {
       return currentState.navigation
     },
-    keepNavigation: navigation => storeChange({ navigation }),
-    ofTools: { get: async () => currentState.tools, set: tools => storeToolChange({ tools }) },
+    storeNavigation: navigation => storeChange({ navigation }),
+    toolState: { get: async () => currentState.tools, set: tools => storeToolChange({ tools }) },
     findData: name => currentState.data?.[name],
-    keepData(name, value) {
+    storeData(name, value) {
       const { [name]: _, ...otherData } = currentState.data ?? {}
       storeToolChange({ data: value === undefined ? otherData : { ...otherData, [name]: value } })
     },
     findRemote: member => currentState.remotes?.[member],
-    keepRemote: (member, continuation) => storeChange({ remotes: { ...currentState.remotes, [member]: continuation } }),
+    storeRemote: (member, continuation) =>
+      storeChange({ remotes: { ...currentState.remotes, [member]: continuation } }),
   }
 }
 

@@ -4,7 +4,7 @@ import { announceSpeaker, quoteNames } from '@postern/pipeline'
 import type { EntryBody, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
 
 /** The maximum number of past entries that a turn reads. */
-const maxPast = 400
+const maxPastEntries = 400
 
 /**
  * Shows a conversation of the store as the turn for `message` sees it: earlier entries, the message, then the turn's rows. The store writes these
@@ -16,15 +16,15 @@ export function createTurnTranscript(
 ): TranscriptStore {
   /** The message contains the text of these earlier messages, so the turn answers them, too. */
   const mergedIds = new Set(merged.map(message => message.id))
-  const done: TranscriptEntry[] = []
+  const turnEntries: TranscriptEntry[] = []
   const ownEntryIds = new Set<string>()
 
   function append(entries: readonly EntryBody[]): readonly TranscriptEntry[] {
     const numberedEntries = entries.map((entry, index) => ({
       ...entry,
-      seq: Number.MAX_SAFE_INTEGER - 100_000 + done.length + index,
+      seq: Number.MAX_SAFE_INTEGER - 100_000 + turnEntries.length + index,
     }))
-    done.push(...numberedEntries)
+    turnEntries.push(...numberedEntries)
     for (const { entry_id } of entries) ownEntryIds.add(entry_id)
     return numberedEntries
   }
@@ -33,7 +33,7 @@ export function createTurnTranscript(
     role === 'user' && native_id !== undefined && mergedIds.has(native_id)
 
   async function readAll(thread: ThreadKey): Promise<readonly TranscriptEntry[]> {
-    const storedEntries = await transcript.read(thread, { tail: maxPast })
+    const storedEntries = await transcript.read(thread, { tail: maxPastEntries })
     const firstEntry = storedEntries.find(entry => entry.native_id === id && entry.role === 'user')
     const isStreamed = (entry: TranscriptEntry) =>
       entry === firstEntry || (firstEntry?.group_id !== undefined && entry.group_id === firstEntry.group_id)
@@ -48,7 +48,7 @@ export function createTurnTranscript(
     return [
       ...pastEntries.map(entry => nameWriter(entry, sender.address)),
       ...storedEntries.filter(isStreamed),
-      ...done,
+      ...turnEntries,
     ]
   }
 

@@ -32,7 +32,7 @@ export interface TurnDeps {
   /** The commits of the agents themselves. */
   readonly commits: SwarmCommits
   /** The commits of the agents' tools. */
-  readonly outer: SwarmCommits
+  readonly outerCommits: SwarmCommits
   readonly data: SwarmData
   readonly texts: SwarmTexts
   /** The state of the running turn's calls. `areStopped` is true if the remaining ones are skipped. */
@@ -122,10 +122,10 @@ async function askModel(turn: TurnDeps, attempt: Attempt): Promise<ModelAnswer> 
   const { commits, texts, deps, spec } = turn
   const toolNames = new Set(agent.tools?.map(({ name }) => name))
   const rules: AnswerRules = { checks: spec.answerChecks ?? defaultAnswerChecks, toolNames }
-  const block = answerStream?.begin(rules)
-  const ask = (hear?: (piece: string) => void) => completeOnce(turn, agent, hear)
+  const streamedCheck = answerStream?.begin(rules)
+  const ask = (onPiece?: (piece: string) => void) => completeOnce(turn, agent, onPiece)
   // Nothing is sent after a cancel.
-  const answer = await ask(block && (piece => !signal.aborted && block.add(piece)))
+  const answer = await ask(streamedCheck && (piece => !signal.aborted && streamedCheck.add(piece)))
   const fault = findAnswerFault(answer, rules)
   if (fault === undefined || signal.aborted) return answer
   return await rescueAnswer({ agent, commits, texts, rules, lastUserMessage, system: deps.system, ask }, fault)
@@ -134,18 +134,18 @@ async function askModel(turn: TurnDeps, attempt: Attempt): Promise<ModelAnswer> 
 async function completeOnce(
   { history, spec }: TurnDeps,
   agent: AgentSpec,
-  hear?: (piece: string) => void,
+  onPiece?: (piece: string) => void,
 ): Promise<ModelAnswer> {
   const { tools = [], model } = agent
   const descriptions = tools.map(({ name, description, parameters }) => ({ name, description, parameters }))
   const rows = await history.listForAgent(agent, spec.commonPrompts ?? [])
-  const answer = await model.complete(rows, descriptions, hear)
-  refuseTwins(answer.tool_calls ?? [])
+  const answer = await model.complete(rows, descriptions, onPiece)
+  refuseRepeatedIds(answer.tool_calls ?? [])
   return answer
 }
 
 /** Refuses repeated ids, because a result could not be matched to its call. No part of such an answer is stored. @throws Rejection malformed */
-function refuseTwins(calls: readonly SwarmToolCall[]): void {
+function refuseRepeatedIds(calls: readonly SwarmToolCall[]): void {
   if (new Set(calls.map(({ id }) => id)).size === calls.length) return
   throw new Rejection('malformed', 'Cannot run tools: two calls of one answer have one id')
 }
@@ -183,7 +183,7 @@ async function runTool(work: ToolWork, call: SwarmToolCall): Promise<void> {
     async commitToolOutput(content) {
       if (hasOutput) throw new Rejection('replayed', 'Cannot commit tool output: the call has ended already')
       hasOutput = true
-      await turn.outer.commitToolOutput(call.id, content, { agentName })
+      await turn.outerCommits.commitToolOutput(call.id, content, { agentName })
     },
   }
   try {
@@ -200,8 +200,8 @@ function buildToolContext(work: ToolWork, call: SwarmToolCall): Omit<SwarmToolCo
   const { turn, attempt } = work
   const { agentName } = attempt.agent
   // A hand-over in a canceled turn would change the agent of the next turn.
-  const change = async (make: (navigation: SwarmNavigation) => Promise<boolean>) =>
-    !attempt.signal.aborted && (await make(turn.navigation))
+  const change = async (navigate: (navigation: SwarmNavigation) => Promise<boolean>) =>
+    !attempt.signal.aborted && (await navigate(turn.navigation))
   return {
     clientId: turn.clientId,
     agentName,
@@ -210,10 +210,10 @@ function buildToolContext(work: ToolWork, call: SwarmToolCall): Omit<SwarmToolCo
     lastUserMessage: attempt.lastUserMessage,
     data: turn.data,
     async commitStopTools() {
-      await turn.outer.commitStopTools({ agentName })
+      await turn.outerCommits.commitStopTools({ agentName })
     },
     async commitFlush() {
-      await turn.outer.commitFlush({ agentName })
+      await turn.outerCommits.commitFlush({ agentName })
     },
     changeToAgent: name => change(navigation => navigation.changeToAgent(name)),
     changeToDefault: () => change(navigation => navigation.changeToDefault()),

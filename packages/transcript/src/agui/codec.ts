@@ -106,8 +106,8 @@ const spokenKinds: ReadonlySet<EntryKind> = new Set(['text', 'delta', 'final', '
 function writeAguiMessage([head, ...furtherEntries]: readonly [EntryBody, ...EntryBody[]]): AguiMessage {
   const { run_id, stage, latency_ms } = head
   const usage = writeAguiUsage(head.usage)
-  const decided = writeEntryDecision(head.decided_by)
-  const metadata = { ...head.metadata, ...presentMembers({ run_id, stage, latency_ms, usage, ...decided }) }
+  const decisionMembers = writeEntryDecision(head.decided_by)
+  const metadata = { ...head.metadata, ...presentMembers({ run_id, stage, latency_ms, usage, ...decisionMembers }) }
   const agentName = head.role === 'user' ? undefined : head.agent_key
   return {
     id: messageIdOf(head),

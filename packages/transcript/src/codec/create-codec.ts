@@ -7,7 +7,7 @@ import type { JsonMap } from '../json/difference.ts'
 import { diffJson, hashContent, patchJson, presentMembers } from '../json/difference.ts'
 import type { Codec, Dialect, ReadContext, Reading, TranscriptDraft, WriteOptions } from './dialect.ts'
 import { listClaimedIds, listMessageIds } from './dialect.ts'
-import { farthestCall } from './tool-entry.ts'
+import { maxCallDistance } from './tool-entry.ts'
 
 /** Creates the codec of a dialect. The handling of residue, markers and trust is the same for all dialects. */
 export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>): Codec<Foreign> {
@@ -17,16 +17,16 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
     listClaims: messages => messages.flatMap(value => listClaimedIds(dialect.readMarker(dialect.parse(value)))),
     read(messages, context) {
       const entries: EntryBody[] = []
-      const precedingEntries = [...(context.before ?? [])]
+      const precedingEntries = [...(context.precedingEntries ?? [])]
       for (const [index, value] of messages.entries()) {
-        const read = readMessage(value, { context, index, before: precedingEntries }, dialect)
-        entries.push(...read)
-        precedingEntries.push(...read)
+        const messageEntries = readMessage(value, { context, index, precedingEntries }, dialect)
+        entries.push(...messageEntries)
+        precedingEntries.push(...messageEntries)
       }
       return entries
     },
     write: (entries, options) => writeMessages(entries, dialect, options),
-    countWhole: entries => countWhole(entries, dialect),
+    countCompleteEntries: entries => countCompleteEntries(entries, dialect),
     diffOf: (run, message) => diffMessage(run, message, dialect),
   }
 }
@@ -41,12 +41,12 @@ function readMessage<Foreign extends JsonMap>(
   const message = dialect.parse(value, (code, message) => context.report?.({ code, message, index }))
   const marker = dialect.readMarker(message)
   if (marker === undefined) return readNew(message, reading, dialect, dialect.listDropped?.(value))
-  const trusted = findTrusted(message, reading, dialect)
-  if (trusted) return trusted
+  const trustedEntries = findTrusted(message, reading, dialect)
+  if (trustedEntries) return trustedEntries
   if (!dialect.markerIsId)
     context.report?.({ code: 'bag_not_trusted', message: 'the message is not the entry it claims to be', index })
-  const read = readNew(dialect.stripMarker(message), reading, dialect, dialect.listDropped?.(value))
-  return withMessageIds(read, listMessageIds(marker))
+  const newEntries = readNew(dialect.stripMarker(message), reading, dialect, dialect.listDropped?.(value))
+  return withMessageIds(newEntries, listMessageIds(marker))
 }
 
 /** Gives the entries the ids under which the chat of their origin shows them. */
@@ -71,16 +71,18 @@ function diffMessage<Foreign extends JsonMap>(
 /** Finds the stored entries that a message claims, if they exist and have the same content. */
 function findTrusted<Foreign extends JsonMap>(
   message: Foreign,
-  { context, before }: Reading,
+  { context, precedingEntries }: Reading,
   dialect: Dialect<Foreign>,
 ): readonly EntryBody[] | undefined {
   const ids = listClaimedIds(dialect.readMarker(message))
   const storedEntries = ids.map(id => context.find?.(id)).filter(entry => entry?.thread_id === context.thread_id)
-  const claimed = storedEntries.filter(entry => entry !== undefined)
-  if (claimed.length === 0 || claimed.length !== ids.length) return undefined
-  const renderedMessages = writeMessages(claimed, dialect, { marker: 'none', before })
+  const claimedEntries = storedEntries.filter(entry => entry !== undefined)
+  if (claimedEntries.length === 0 || claimedEntries.length !== ids.length) return undefined
+  const renderedMessages = writeMessages(claimedEntries, dialect, { marker: 'none', precedingEntries })
   const [rendered] = renderedMessages
-  return rendered && renderedMessages.length === 1 && isSameMessage(message, rendered, dialect) ? claimed : undefined
+  return rendered && renderedMessages.length === 1 && isSameMessage(message, rendered, dialect)
+    ? claimedEntries
+    : undefined
 }
 
 function isSameMessage<Foreign extends JsonMap>(
@@ -88,10 +90,10 @@ function isSameMessage<Foreign extends JsonMap>(
   rendered: Foreign,
   dialect: Dialect<Foreign>,
 ): boolean {
-  const [ours, theirs] = [rendered, dialect.stripMarker(message)].map(message =>
+  const [renderedHash, messageHash] = [rendered, dialect.stripMarker(message)].map(message =>
     hashContent(dialect.essenceOf(message)),
   )
-  return ours === theirs
+  return renderedHash === messageHash
 }
 
 function readNew<Foreign extends JsonMap>(
@@ -102,8 +104,8 @@ function readNew<Foreign extends JsonMap>(
 ): readonly EntryBody[] {
   const bodies = completeDrafts(dialect.toDrafts(message, reading), reading.context)
   const diff = { ...diffMessage(bodies, message, dialect), ...(droppedMembers && { dropped: droppedMembers }) }
-  const [head, ...rest] = bodies
-  return [{ ...head, ext: { [dialect.format]: diff } } as EntryBody, ...rest]
+  const [head, ...furtherEntries] = bodies
+  return [{ ...head, ext: { [dialect.format]: diff } } as EntryBody, ...furtherEntries]
 }
 
 function completeDrafts(drafts: readonly [TranscriptDraft, ...TranscriptDraft[]], context: ReadContext): EntryRun {
@@ -129,24 +131,28 @@ function writeMessages<Foreign extends JsonMap>(
   dialect: Dialect<Foreign>,
   options: WriteOptions = {},
 ): readonly Foreign[] {
-  const allEntries = [...(options.before ?? []), ...entries]
+  const allEntries = [...(options.precedingEntries ?? []), ...entries]
   const firstIndex = allEntries.length - entries.length
   return splitRuns(entries, dialect).map(({ run, start }) => {
     const end = firstIndex + start
-    return writeRun(run, dialect, { ...options, before: allEntries.slice(Math.max(0, end - farthestCall), end) })
+    return writeRun(run, dialect, {
+      ...options,
+      precedingEntries: allEntries.slice(Math.max(0, end - maxCallDistance), end),
+    })
   })
 }
 
 function writeRun<Foreign extends JsonMap>(
   run: EntryRun,
   dialect: Dialect<Foreign>,
-  { marker = 'foreign', omitsOwnIds = false, before }: WriteOptions,
+  { marker = 'foreign', omitsOwnIds = false, precedingEntries }: WriteOptions,
 ): Foreign {
   const { format } = dialect
   const isOwn = ownRunLength(run, 0, format) === run.length
-  const message = dialect.toMessage(run, isOwn ? undefined : before)
-  const patched = isOwn ? patchJson(message, run[0].ext?.[format]?.patch) : message
-  const messageWithoutOwnId = omitsOwnIds && !isOwn ? (dialect.dropOwnId?.(message) ?? message) : (patched as Foreign)
+  const message = dialect.toMessage(run, isOwn ? undefined : precedingEntries)
+  const patchedMessage = isOwn ? patchJson(message, run[0].ext?.[format]?.patch) : message
+  const messageWithoutOwnId =
+    omitsOwnIds && !isOwn ? (dialect.dropOwnId?.(message) ?? message) : (patchedMessage as Foreign)
   const hasMarker = marker === 'all' || (marker === 'foreign' && !isOwn)
   return hasMarker ? dialect.addMarker(messageWithoutOwnId, run) : messageWithoutOwnId
 }
@@ -171,7 +177,7 @@ function splitRuns<Foreign extends JsonMap>(
   let start = 0
   while (start < entries.length) {
     const length = countRunAt(entries, start, dialect)
-    if (!isToldElsewhere(entries[start], dialect.format)) {
+    if (!isInOtherMessage(entries[start], dialect.format)) {
       runs.push({ run: entries.slice(start, start + length) as unknown as EntryRun, start })
     }
     start += length
@@ -179,7 +185,7 @@ function splitRuns<Foreign extends JsonMap>(
   return runs
 }
 
-function isToldElsewhere(entry: EntryBody | undefined, format: FormatName): boolean {
+function isInOtherMessage(entry: EntryBody | undefined, format: FormatName): boolean {
   return entry?.ext?.[format]?.of === 0
 }
 
@@ -188,16 +194,19 @@ function countRunAt<Foreign extends JsonMap>(
   start: number,
   dialect: Dialect<Foreign>,
 ): number {
-  if (isToldElsewhere(entries[start], dialect.format)) return 1
+  if (isInOtherMessage(entries[start], dialect.format)) return 1
   return ownRunLength(entries, start, dialect.format) || countForeignRun(entries, start, dialect)
 }
 
-function countWhole<Foreign extends JsonMap>(entries: readonly EntryBody[], dialect: Dialect<Foreign>): number {
+function countCompleteEntries<Foreign extends JsonMap>(
+  entries: readonly EntryBody[],
+  dialect: Dialect<Foreign>,
+): number {
   let start = 0
   while (start < entries.length) {
     const length = countRunAt(entries, start, dialect)
     if (
-      mayGoOn(entries, start, dialect.format) ||
+      mayContinue(entries, start, dialect.format) ||
       start + (entries[start]?.ext?.[dialect.format]?.of ?? 0) > entries.length
     )
       return start
@@ -209,7 +218,7 @@ function countWhole<Foreign extends JsonMap>(entries: readonly EntryBody[], dial
 /**
  * Returns true if entries after the end of the list may belong to the same message. Messages of this dialect store their length, so they never do.
  */
-function mayGoOn(entries: readonly EntryBody[], start: number, format: FormatName): boolean {
+function mayContinue(entries: readonly EntryBody[], start: number, format: FormatName): boolean {
   return entries.length - start < maxForeignRun && entries[start]?.ext?.[format] === undefined
 }
 

@@ -19,7 +19,7 @@ export interface Reading {
   /** The position of the message in the list. */
   readonly index: number
   /** The entries of the earlier messages. */
-  readonly before: readonly EntryBody[]
+  readonly precedingEntries: readonly EntryBody[]
 }
 
 /**
@@ -38,7 +38,7 @@ export interface Dialect<Foreign extends JsonMap> {
    * Translates a run of entries to a message. `before` has the entries shortly before the run; messages that came from this dialect are written
    * without them.
    */
-  toMessage(run: readonly [EntryBody, ...EntryBody[]], before?: readonly EntryBody[]): Foreign
+  toMessage(run: readonly [EntryBody, ...EntryBody[]], precedingEntries?: readonly EntryBody[]): Foreign
   /** Returns the members of the input that `parse` dropped. */
   listDropped?(value: unknown): JsonMap | undefined
   /** Present if the message's own id is the marker; such an id usually names no entry. */
@@ -71,7 +71,7 @@ export interface ReadContext {
   readonly agent_key?: string | undefined
   readonly run_id?: string | undefined
   /** The entries shortly before in the thread, among which a result without an id finds its call. */
-  readonly before?: readonly EntryBody[] | undefined
+  readonly precedingEntries?: readonly EntryBody[] | undefined
   /** Finds an entry of this thread and this owner by its `entry_id`. Only such entries make an origin marker valid. */
   find?(entryId: string): TranscriptEntry | undefined
   report?(finding: CodecFinding): void
@@ -87,7 +87,7 @@ export interface WriteOptions {
   /** The messages that get a marker; default `foreign`. */
   readonly marker?: MarkerPolicy | undefined
   /** The entries shortly before the first one in the thread, among which a result finds the arguments of its call. */
-  readonly before?: readonly EntryBody[] | undefined
+  readonly precedingEntries?: readonly EntryBody[] | undefined
   /** True if ids that we created are left out, unless the dialect requires one; default false. */
   readonly omitsOwnIds?: boolean | undefined
 }
@@ -113,7 +113,7 @@ export interface Codec<Foreign> {
    * Counts the entries, from the first, that form complete messages regardless of the entries that follow. These are the entries of a growing list
    * that `write` may get.
    */
-  countWhole(entries: readonly EntryBody[]): number
+  countCompleteEntries(entries: readonly EntryBody[]): number
   /** Returns the residue that the first entry of `run` must have so that the run is written as this message. */
   diffOf(run: readonly [EntryBody, ...EntryBody[]], message: Foreign): LosslessDiff
 }
@@ -134,9 +134,9 @@ const markerSchema = z.object({
 
 /** Returns the marker of a message that contains `run`. */
 export function markerOfRun(run: readonly EntryBody[]): z.infer<typeof markerSchema> {
-  const [head, ...rest] = run
+  const [head, ...furtherEntries] = run
   if (!head) throw new TypeError('a message has at least one entry')
-  const furtherIds = rest.map(({ entry_id }) => entry_id)
+  const furtherIds = furtherEntries.map(({ entry_id }) => entry_id)
   const hasIds = run.some(entry => messageIdOf(entry) !== entry.entry_id)
   return {
     v: 1,
@@ -166,8 +166,8 @@ export function markIn<Foreign extends JsonMap>(
   return {
     readMarker: message => openMapOf(message)[markerName],
     stripMarker(message) {
-      const { [markerName]: _, ...rest } = openMapOf(message)
-      return { ...message, [member]: rest }
+      const { [markerName]: _, ...otherMembers } = openMapOf(message)
+      return { ...message, [member]: otherMembers }
     },
     addMarker: (message, run) => ({ ...message, [member]: { ...openMapOf(message), [markerName]: markerOfRun(run) } }),
   }

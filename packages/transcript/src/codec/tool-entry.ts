@@ -14,21 +14,23 @@ export function isCallEntry({ kind, tool }: Pick<EntryBody, 'kind' | 'tool'>): b
 }
 
 /** The number of entries before a result among which it finds its call. The limit keeps the cost of long lists linear. */
-export const farthestCall = 256
+export const maxCallDistance = 256
 
 /** Finds the last earlier call with this id. */
-export function findCall(callId: string, before: readonly EntryBody[]): EntryBody | undefined {
-  return before.slice(-farthestCall).findLast(entry => isCallEntry(entry) && entry.tool?.call_id === callId)
+export function findCall(callId: string, precedingEntries: readonly EntryBody[]): EntryBody | undefined {
+  return precedingEntries
+    .slice(-maxCallDistance)
+    .findLast(entry => isCallEntry(entry) && entry.tool?.call_id === callId)
 }
 
 /** Finds the name of the tool in an earlier call with this id. */
-export function findCallName(callId: string, { before }: Reading): string | undefined {
-  return findCall(callId, before)?.tool?.name
+export function findCallName(callId: string, { precedingEntries }: Reading): string | undefined {
+  return findCall(callId, precedingEntries)?.tool?.name
 }
 
 /** Finds the first earlier call without a result that `accepts` accepts. */
 export function findOpenCall(reading: Reading, accepts: (call: EntryBody) => boolean): string | undefined {
-  const precedingEntries = reading.before.slice(-farthestCall)
+  const precedingEntries = reading.precedingEntries.slice(-maxCallDistance)
   const endedCallIds = new Set(
     precedingEntries.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id),
   )
@@ -55,19 +57,19 @@ export function argsOf(value: Json | undefined): Record<string, Json> {
 }
 
 /** Counts the entries from a call to its last result, including everything that its agent said and called in between; 1 if there is no result. */
-export function countUntilResult([head, ...rest]: readonly EntryBody[]): number {
+export function countUntilResult([head, ...furtherEntries]: readonly EntryBody[]): number {
   if (!head || !isCallEntry(head)) return 1
   const openCallIds = new Set([head.tool?.call_id])
   let length = 1
-  for (const [index, entry] of rest.entries()) {
-    if (openCallIds.size === 0 || !isMeanwhile(entry, head)) break
+  for (const [index, entry] of furtherEntries.entries()) {
+    if (openCallIds.size === 0 || !isPartOfCall(entry, head)) break
     if (isCallEntry(entry)) openCallIds.add(entry.tool?.call_id)
     else if (entry.kind === 'tool_result' && openCallIds.delete(entry.tool?.call_id)) length = index + 2
   }
   return length
 }
 
-function isMeanwhile(entry: EntryBody, { agent_key }: EntryBody): boolean {
+function isPartOfCall(entry: EntryBody, { agent_key }: EntryBody): boolean {
   const { kind, role, is_incomplete } = entry
   const isSpokenText = kind === 'text' && role === 'assistant' && is_incomplete !== true
   return entry.agent_key === agent_key && (isSpokenText || kind === 'tool_result' || isCallEntry(entry))
@@ -75,29 +77,30 @@ function isMeanwhile(entry: EntryBody, { agent_key }: EntryBody): boolean {
 
 /** Counts the entries of one message: the assistant's text and the calls after it. */
 export function countCalling(
-  [head, ...rest]: readonly EntryBody[],
+  [head, ...furtherEntries]: readonly EntryBody[],
   isBegin: (entry: EntryBody) => boolean,
   isCall: (entry: EntryBody) => boolean,
 ): number {
   if (!head || head.group_id === undefined || !isBegin(head)) return 1
-  const end = rest.findIndex(entry => entry.group_id !== head.group_id || !isCall(entry))
-  return 1 + (end < 0 ? rest.length : end)
+  const end = furtherEntries.findIndex(entry => entry.group_id !== head.group_id || !isCall(entry))
+  return 1 + (end < 0 ? furtherEntries.length : end)
 }
 
 /** Finds calls without a result and results without a call, by ascending index. */
 export function findOrphanEntries(entries: readonly EntryBody[]): readonly CodecFinding[] {
   const callIds = new Set<string>()
   const endedCallIds = new Set<string>()
-  const lone = new Set<number>()
+  const loneResultIndexes = new Set<number>()
   for (const [index, entry] of entries.entries()) {
     const id = entry.tool?.call_id
     if (id === undefined) continue
     if (isCallEntry(entry)) callIds.add(id)
     else if (entry.kind === 'tool_result' && callIds.has(id)) endedCallIds.add(id)
-    else if (entry.kind === 'tool_result') lone.add(index)
+    else if (entry.kind === 'tool_result') loneResultIndexes.add(index)
   }
   return entries.flatMap((entry, index) => {
-    if (lone.has(index)) return [{ code: 'orphan_tool_result', message: 'a result without its call', index }]
+    if (loneResultIndexes.has(index))
+      return [{ code: 'orphan_tool_result', message: 'a result without its call', index }]
     const isOpen = isCallEntry(entry) && !endedCallIds.has(entry.tool?.call_id ?? '')
     return isOpen ? [{ code: 'orphan_tool_call', message: 'a call without its result', index }] : []
   })

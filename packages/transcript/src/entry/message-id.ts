@@ -19,18 +19,18 @@ export function groupParts(parts: readonly Part[]): readonly PartGroup[] {
     if (last && !standsAlone(last[0]) && !standsAlone(part)) last.push(part)
     else groups.push([part])
   }
-  return groups.filter(group => !group.every(hasNoWords))
+  return groups.filter(group => !group.every(isEmptyText))
 }
 
 /** Returns true if a part has no text, so that it begins no message. */
-export function hasNoWords(part: Part): boolean {
+export function isEmptyText(part: Part): boolean {
   return part.kind === 'text' && part.content === ''
 }
 
 /**
  * Returns the id of the message at this position (from 1) among the messages of a response that are no calls. The first one has the response's id.
  */
-export function nameSaid(response: string, position: number): string {
+export function nameTextMessage(response: string, position: number): string {
   return position === 1 ? response : `${response}-${position}`
 }
 
@@ -51,7 +51,7 @@ export function nameEntries(id: string, entries: readonly Pick<EntryBody, 'kind'
     if (kind === 'tool_call' && tool) return nameCall(tool.call_id, id)
     if (kind === 'tool_result' && tool) return nameResult(tool.call_id, id)
     position += 1
-    return nameSaid(id, position)
+    return nameTextMessage(id, position)
   })
 }
 

@@ -15,7 +15,7 @@ export function splitMessages<Entry extends EntryBody>(entries: readonly Entry[]
 
 /** The entries of one thread in memory, with their names. It only grows at the end. */
 export interface NumberedEntries {
-  readonly all: TranscriptEntry[]
+  readonly entries: TranscriptEntry[]
   readonly byName: Map<string, TranscriptEntry>
   readonly groups: Map<string, TranscriptEntry[]>
   chatSeq: number
@@ -24,7 +24,7 @@ export interface NumberedEntries {
 }
 
 export function createNumberedEntries(): NumberedEntries {
-  return { all: [], byName: new Map(), groups: new Map(), chatSeq: 0, lastAnswer: undefined }
+  return { entries: [], byName: new Map(), groups: new Map(), chatSeq: 0, lastAnswer: undefined }
 }
 
 /**
@@ -36,8 +36,8 @@ export function appendNumbered(
   messages: readonly (readonly EntryBody[])[],
 ): readonly TranscriptEntry[] {
   return messages.flatMap(message => {
-    const again = findMessage(numbered, message)
-    if (again) return again
+    const storedEntries = findMessage(numbered, message)
+    if (storedEntries) return storedEntries
     const entries = message.map(entry => numbered.byName.get(nameEntry(entry)) ?? appendEntry(numbered, entry))
     // The second name is added only now, so that entries of one message do not hide each other.
     for (const entry of entries) for (const name of identifyEntry(entry)) numbered.byName.set(name, entry)
@@ -47,13 +47,13 @@ export function appendNumbered(
 
 /** Numbers `entries` as a separate thread. Writers' ids may repeat in it, as in a session's list. */
 export function numberEntries(entries: readonly EntryBody[]): readonly TranscriptEntry[] {
-  return replaceEntries(entries).all
+  return replaceEntries(entries).entries
 }
 
 export function replaceEntries(entries: readonly EntryBody[]): NumberedEntries {
   const numbered = createNumberedEntries()
   for (const entry of entries) if (!numbered.byName.has(nameEntry(entry))) appendEntry(numbered, entry)
-  for (const entry of numbered.all) {
+  for (const entry of numbered.entries) {
     for (const name of identifyEntry(entry)) if (!numbered.byName.has(name)) numbered.byName.set(name, entry)
   }
   return numbered
@@ -80,9 +80,9 @@ export function nameEntry({ entry_id }: Pick<EntryBody, 'entry_id'>): string {
 /** Finds the stored message with the same writer's id. */
 function findMessage(numbered: NumberedEntries, [head]: readonly EntryBody[]): readonly TranscriptEntry[] | undefined {
   const [, ...nativeNames] = head ? identifyEntry(head) : []
-  const same = nativeNames.map(name => numbered.byName.get(name)).find(entry => entry !== undefined)
-  if (!same || same.entry_id === head?.entry_id) return undefined
-  return same.group_id === undefined ? [same] : numbered.groups.get(same.group_id)
+  const storedEntry = nativeNames.map(name => numbered.byName.get(name)).find(entry => entry !== undefined)
+  if (!storedEntry || storedEntry.entry_id === head?.entry_id) return undefined
+  return storedEntry.group_id === undefined ? [storedEntry] : numbered.groups.get(storedEntry.group_id)
 }
 
 function appendEntry(numbered: NumberedEntries, entry: EntryBody): TranscriptEntry {
@@ -90,16 +90,16 @@ function appendEntry(numbered: NumberedEntries, entry: EntryBody): TranscriptEnt
   const isVisible = isChatVisible(entry, entry.kind === 'final' && numbered.lastAnswer === text)
   if (isVisible) numbered.chatSeq += 1
   const { seq: _, chat_seq: __, ...body } = entry as TranscriptEntry
-  const appended: TranscriptEntry = {
+  const appendedEntry: TranscriptEntry = {
     ...body,
-    seq: numbered.all.length + 1,
+    seq: numbered.entries.length + 1,
     ...(isVisible && { chat_seq: numbered.chatSeq }),
   }
   if (isVisible && entry.role === 'assistant' && entry.kind === 'text') numbered.lastAnswer = text
-  numbered.all.push(appended)
-  numbered.byName.set(nameEntry(appended), appended)
-  if (appended.group_id !== undefined) {
-    numbered.groups.set(appended.group_id, [...(numbered.groups.get(appended.group_id) ?? []), appended])
+  numbered.entries.push(appendedEntry)
+  numbered.byName.set(nameEntry(appendedEntry), appendedEntry)
+  if (appendedEntry.group_id !== undefined) {
+    numbered.groups.set(appendedEntry.group_id, [...(numbered.groups.get(appendedEntry.group_id) ?? []), appendedEntry])
   }
-  return appended
+  return appendedEntry
 }

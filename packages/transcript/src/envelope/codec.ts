@@ -14,7 +14,7 @@ import { envelopeSchemaName, envelopeVersion } from './envelope.ts'
 import { normalizeEnvelope } from './normalize.ts'
 import { readEnvelopeDraft } from './read.ts'
 
-const members: ReadonlySet<string> = new Set([
+const envelopeMembers: ReadonlySet<string> = new Set([
   'schema',
   'version',
   'type',
@@ -35,7 +35,7 @@ const dialect: Dialect<AgentMessageEnvelope> = {
     if (!isJsonMap(value)) return undefined
     const normalized: JsonMap = normalizeEnvelope(value)
     const droppedMembers = Object.entries(value).filter(
-      ([name]) => !members.has(name) && !Object.hasOwn(normalized, name),
+      ([name]) => !envelopeMembers.has(name) && !Object.hasOwn(normalized, name),
     )
     return droppedMembers.length > 0 ? Object.fromEntries(droppedMembers) : undefined
   },
@@ -114,8 +114,8 @@ function writeResultPayload({ tool, turn_no }: EntryBody): JsonMap {
 }
 
 function writeMetadata({ tool, wait, usage, decided_by }: EntryBody): JsonMap {
-  const decided = wait && wait.state !== 'open' ? { action_id: wait.id, action_status: wait.state } : {}
-  const callMembers = tool ? { tool_call_id: tool.call_id, ...decided } : {}
+  const waitMembers = wait && wait.state !== 'open' ? { action_id: wait.id, action_status: wait.state } : {}
+  const callMembers = tool ? { tool_call_id: tool.call_id, ...waitMembers } : {}
   return presentMembers({ ...callMembers, ...writeEntryDecision(decided_by), usage: readEntryUsage(usage) })
 }
 

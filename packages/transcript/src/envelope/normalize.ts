@@ -32,9 +32,9 @@ const toolTypes: ReadonlySet<EnvelopeType> = new Set(['tool_result', 'input_requ
 export function normalizeEnvelope(value: unknown, options: NormalizeEnvelopeOptions = {}): AgentMessageEnvelope {
   const row = readRow(value)
   const form = isEnvelopeForm(row, options) ? readEnvelopeForm(row, options) : readPlainRow(row)
-  const role = present(row.role) ?? (toolTypes.has(form.type) ? 'tool' : 'assistant')
+  const role = dropNull(row.role) ?? (toolTypes.has(form.type) ? 'tool' : 'assistant')
   if (typeof role !== 'string' || role === '') throw refuseEnvelope('role must be a non-empty string')
-  const content = present(row.content) ?? ''
+  const content = dropNull(row.content) ?? ''
   if (typeof content !== 'string' && typeof content !== 'object') {
     throw refuseEnvelope('content must be a string or array')
   }
@@ -84,17 +84,17 @@ function copyRow(value: object): Json {
 }
 
 function isEnvelopeForm(row: JsonMap, { isStrict = false }: NormalizeEnvelopeOptions): boolean {
-  if (present(row.type) === undefined) return false
-  const hasSchema = present(row.schema) !== undefined
-  if (present(row.version) === undefined) return !isStrict && hasSchema && isEnvelopeType(row.type)
+  if (dropNull(row.type) === undefined) return false
+  const hasSchema = dropNull(row.schema) !== undefined
+  if (dropNull(row.version) === undefined) return !isStrict && hasSchema && isEnvelopeType(row.type)
   return hasSchema || Object.hasOwn(row, 'payload') || Object.hasOwn(row, 'data')
 }
 
 function readEnvelopeForm(row: JsonMap, { report }: NormalizeEnvelopeOptions): Form {
-  if (present(row.version) === undefined)
+  if (dropNull(row.version) === undefined)
     report?.('version_missing', 'an envelope without version is read as version 1')
   else if (coerceInteger(row.version) !== envelopeVersion) throw refuseEnvelope('unsupported version')
-  if (present(row.schema) !== undefined && row.schema !== envelopeSchemaName) {
+  if (dropNull(row.schema) !== undefined && row.schema !== envelopeSchemaName) {
     report?.('schema_unknown', 'an envelope of an unknown schema is read as ours')
   }
   if (!isEnvelopeType(row.type)) throw refuseEnvelope('unsupported type')
@@ -112,7 +112,7 @@ function readPlainRow(row: JsonMap): Form {
 function inferType(metadata: JsonMap, content: Json | undefined): EnvelopeType {
   if (isEnvelopeType(metadata.type)) return metadata.type
   if (metadata.type === 'multimodal' || (typeof content === 'object' && content !== null)) return 'multimodal_part'
-  return present(metadata.error) === undefined ? 'text' : 'error'
+  return dropNull(metadata.error) === undefined ? 'text' : 'error'
 }
 
 /** Reads a map. `[]` is the empty map, a list becomes a map of its positions, and any other value is an empty map. */
@@ -121,7 +121,7 @@ function readOpenMap(value: Json | undefined): JsonMap {
   return isJsonMap(value) ? value : {}
 }
 
-function present(value: Json | undefined): Json | undefined {
+function dropNull(value: Json | undefined): Json | undefined {
   return value === null ? undefined : value
 }
 

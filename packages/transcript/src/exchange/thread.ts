@@ -4,7 +4,7 @@ import type { System } from '@postern/message'
 import { isoTime, Rejection } from '@postern/message'
 import { aguiCodec } from '../agui/codec.ts'
 import type { Codec, CodecFinding } from '../codec/dialect.ts'
-import { farthestCall, findOrphanEntries } from '../codec/tool-entry.ts'
+import { findOrphanEntries, maxCallDistance } from '../codec/tool-entry.ts'
 import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
 import { entryBodySchema } from '../entry/entry.ts'
 import type { ExchangeFormat, FormatName } from '../entry/kind.ts'
@@ -18,7 +18,7 @@ import { listClaimed } from '../store/transcript-store.ts'
 import { storeCodec } from '../store-format/codec.ts'
 import { swarmCodec } from '../swarm/codec.ts'
 
-interface ThreadExchange {
+interface ThreadExchangeDeps {
   readonly transcript: TranscriptStore
   readonly system: Pick<System, 'now' | 'randomBytes'>
 }
@@ -30,12 +30,12 @@ const [pageEntries, pageBytes] = [200, 1024 * 1024]
 export async function* exportThread(
   thread: ThreadKey,
   format: ExchangeFormat,
-  { transcript }: Pick<ThreadExchange, 'transcript'>,
+  { transcript }: Pick<ThreadExchangeDeps, 'transcript'>,
 ): AsyncGenerator<readonly JsonMap[]> {
   let [openEntries, precedingEntries]: [readonly TranscriptEntry[], readonly TranscriptEntry[]] = [[], []]
   for await (const page of readPages(thread, transcript)) {
     const entries = [...openEntries, ...page]
-    const end = countWhole(entries, format, page.length === 0)
+    const end = countCompleteEntries(entries, format, page.length === 0)
     yield writeMessages(entries.slice(0, end), precedingEntries, format)
     openEntries = entries.slice(end)
     precedingEntries = [...precedingEntries, ...entries.slice(0, end)].slice(-recentEntries)
@@ -56,18 +56,18 @@ async function* readPages(thread: ThreadKey, transcript: TranscriptStore): Async
 }
 
 /** Counts the entries, from the first, that form complete messages regardless of the entries that follow. */
-function countWhole(entries: readonly TranscriptEntry[], format: ExchangeFormat, isEnd: boolean): number {
-  return isEnd || format === 'jsonl' ? entries.length : codecs[format].countWhole(entries)
+function countCompleteEntries(entries: readonly TranscriptEntry[], format: ExchangeFormat, isEnd: boolean): number {
+  return isEnd || format === 'jsonl' ? entries.length : codecs[format].countCompleteEntries(entries)
 }
 
 function writeMessages(
   entries: readonly TranscriptEntry[],
-  before: readonly TranscriptEntry[],
+  precedingEntries: readonly TranscriptEntry[],
   format: ExchangeFormat,
 ): readonly JsonMap[] {
   return format === 'jsonl'
     ? (entries as unknown as readonly JsonMap[])
-    : codecs[format].write(entries, { marker: 'all', before })
+    : codecs[format].write(entries, { marker: 'all', precedingEntries })
 }
 
 interface ImportResult {
@@ -78,7 +78,7 @@ interface ImportResult {
 }
 
 /** The number of earlier entries among which a result finds its call. */
-const recentEntries = farthestCall
+const recentEntries = maxCallDistance
 
 /**
  * Imports messages of one format into a thread; known messages stay unchanged. It stores nothing unless it can read all of them. It stores
@@ -89,33 +89,33 @@ export async function importThread(
   thread: ThreadKey,
   format: ExchangeFormat,
   messages: readonly unknown[],
-  exchange: ThreadExchange,
+  deps: ThreadExchangeDeps,
 ): Promise<ImportResult> {
-  const { transcript } = exchange
+  const { transcript } = deps
   const findings: CodecFinding[] = []
-  const last = (await transcript.read(thread, { tail: 1 })).at(-1)?.seq ?? 0
-  const entries = await readMessages(thread, format, messages, { ...exchange, findings })
+  const lastSeq = (await transcript.read(thread, { tail: 1 })).at(-1)?.seq ?? 0
+  const entries = await readMessages(thread, format, messages, { ...deps, findings })
   let [count, addedCount] = [0, 0]
   for (const slice of sliceMessages(entries)) {
     const storedEntries = await transcript.append(thread, slice)
     count += storedEntries.length
-    addedCount += storedEntries.filter(({ seq }) => seq > last).length
+    addedCount += storedEntries.filter(({ seq }) => seq > lastSeq).length
     await yieldToEventLoop()
   }
   return { entries: count, added: addedCount, findings }
 }
 
-type Reading = ThreadExchange & { readonly findings: CodecFinding[] }
+type ImportDeps = ThreadExchangeDeps & { readonly findings: CodecFinding[] }
 
 async function readMessages(
   thread: ThreadKey,
   format: ExchangeFormat,
   messages: readonly unknown[],
-  reading: Reading,
+  deps: ImportDeps,
 ): Promise<readonly EntryBody[]> {
-  if (format !== 'jsonl') return readDialect(format, messages, thread, reading)
+  if (format !== 'jsonl') return readDialect(format, messages, thread, deps)
   const entries: EntryBody[] = []
-  for await (const { slice, at: start } of takeSlices(messages)) {
+  for await (const { slice, startIndex: start } of yieldSlices(messages)) {
     entries.push(...slice.map((message, index) => readEntryLine(message, start + index, thread)))
   }
   return entries
@@ -125,46 +125,46 @@ async function readDialect(
   format: FormatName,
   messages: readonly unknown[],
   thread: ThreadKey,
-  { transcript, system, findings }: Reading,
+  { transcript, system, findings }: ImportDeps,
 ): Promise<readonly EntryBody[]> {
   const codec = codecs[format]
   const indexes: number[] = []
   const ids = await createImportIds(thread, format, messages)
-  const precedingEntries = await readBefore(thread, ids.first, transcript)
+  const precedingEntries = await readPrecedingEntries(thread, ids.first, transcript)
   const entries: EntryBody[] = []
-  for await (const { slice, at: start } of takeSlices(messages)) {
+  for await (const { slice, startIndex: start } of yieldSlices(messages)) {
     const claimedEntries = await listClaimed(transcript, thread, codec.listClaims(slice))
     for (const [index, message] of slice.entries()) {
-      const read = codec.read([message], {
+      const messageEntries = codec.read([message], {
         thread_id: thread.thread_id,
         at: isoTime(system.now()),
         newId: ids.next,
-        before: [...precedingEntries, ...entries.slice(-recentEntries)].slice(-recentEntries),
+        precedingEntries: [...precedingEntries, ...entries.slice(-recentEntries)].slice(-recentEntries),
         find: id => claimedEntries.get(id),
         report: finding => findings.push({ ...finding, index: start + index }),
       })
-      entries.push(...read)
-      indexes.push(...read.map(() => start + index))
+      entries.push(...messageEntries)
+      indexes.push(...messageEntries.map(() => start + index))
     }
   }
-  findings.push(...findHalves(precedingEntries, entries, indexes))
+  findings.push(...findOrphans(precedingEntries, entries, indexes))
   return entries
 }
 
 /** Finds calls without a result and results without a call, by the index of their message. They are stored, but no model sees them. */
-function findHalves(
-  before: readonly EntryBody[],
+function findOrphans(
+  precedingEntries: readonly EntryBody[],
   entries: readonly EntryBody[],
   indexes: readonly number[],
 ): readonly CodecFinding[] {
-  return findOrphanEntries([...before, ...entries]).flatMap(finding => {
-    const index = indexes[finding.index - before.length]
+  return findOrphanEntries([...precedingEntries, ...entries]).flatMap(finding => {
+    const index = indexes[finding.index - precedingEntries.length]
     return index === undefined ? [] : [{ ...finding, index }]
   })
 }
 
 /** Reads the entries before the messages. After an interrupted import, these end before the entries of that import. */
-async function readBefore(
+async function readPrecedingEntries(
   thread: ThreadKey,
   first: string,
   transcript: TranscriptStore,
@@ -192,7 +192,7 @@ export const codecs: Readonly<Record<FormatName, Codec<JsonMap>>> = {
 /** Creates the ids for entries of an import. The same messages in the same thread get the same ids, so that a repeated import finds its entries. */
 async function createImportIds({ thread_id }: ThreadKey, format: string, messages: readonly unknown[]) {
   const content = createHash('sha256').update(JSON.stringify([thread_id, format]))
-  for await (const { slice } of takeSlices(messages)) content.update(JSON.stringify(slice))
+  for await (const { slice } of yieldSlices(messages)) content.update(JSON.stringify(slice))
   const seed = content.digest('hex')
   const idOf = (count: number) => formatUuid(createHash('sha256').update(`${seed} ${count}`).digest('hex').slice(0, 32))
   let count = 0
@@ -215,11 +215,11 @@ function yieldToEventLoop(): Promise<void> {
 const sliceSize = 100
 
 /** Yields a list in slices, with pauses for other work. `at` is the index of the first item of a slice. */
-async function* takeSlices<Item>(
+async function* yieldSlices<Item>(
   items: readonly Item[],
-): AsyncGenerator<{ readonly slice: readonly Item[]; readonly at: number }> {
+): AsyncGenerator<{ readonly slice: readonly Item[]; readonly startIndex: number }> {
   for (let start = 0; start < items.length; start += sliceSize) {
-    yield { slice: items.slice(start, start + sliceSize), at: start }
+    yield { slice: items.slice(start, start + sliceSize), startIndex: start }
     await yieldToEventLoop()
   }
 }

@@ -98,8 +98,8 @@ function listNames(map: JsonMap): readonly string[] {
 
 /** Returns the members that have a value. */
 export function presentMembers<Members extends object>(members: Members) {
-  const present = Object.entries(members).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(present) as { [Name in keyof Members]: Exclude<Members[Name], undefined> }
+  const presentEntries = Object.entries(members).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(presentEntries) as { [Name in keyof Members]: Exclude<Members[Name], undefined> }
 }
 
 /** Returns the map's own member, because a message may have a member with the name `constructor`. */
@@ -117,12 +117,13 @@ export function copyJson(value: unknown): Json {
   return copyWithin(value, [])
 }
 
-function copyWithin(value: unknown, above: readonly unknown[]): Json {
+function copyWithin(value: unknown, ancestors: readonly unknown[]): Json {
   if (value === null || typeof value === 'boolean') return value
   if (typeof value === 'string' && value.isWellFormed()) return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
-  if (typeof value !== 'object' || above.includes(value) || above.length >= maxDepth) throw new TypeError('not JSON')
-  const path = [...above, value]
+  if (typeof value !== 'object' || ancestors.includes(value) || ancestors.length >= maxDepth)
+    throw new TypeError('not JSON')
+  const path = [...ancestors, value]
   if (Array.isArray(value)) return value.map(item => copyWithin(item, path))
   return copyMap(value, path)
 }

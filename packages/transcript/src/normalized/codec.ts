@@ -48,8 +48,8 @@ const dialect: Dialect<NormalizedForeign> = {
   // No member is open for a marker. Instead, the id of the message names all its entries.
   markerIsId: true,
   readMarker({ id }) {
-    const [entry_id, ...otherParts] = id.split(idSeparator)
-    return { v: 1, entry_id, kind: 'text', ...(otherParts.length > 0 && { more: otherParts }) }
+    const [entry_id, ...otherIds] = id.split(idSeparator)
+    return { v: 1, entry_id, kind: 'text', ...(otherIds.length > 0 && { more: otherIds }) }
   },
   stripMarker: message => message,
   addMarker: (message, run) =>
@@ -99,32 +99,34 @@ function readResponseDrafts(response: NormalizedResponse, reading: Reading): Dra
   }
   const context: PartContext = { common: commonFields, kind: isQuestion ? 'input_required' : 'text', reading }
   const drafts = withUnfinished(response, readParts(response.parts, context), context)
-  const [head, ...rest] = usage ? withUsage(drafts, usage) : drafts
+  const [head, ...furtherDrafts] = usage ? withUsage(drafts, usage) : drafts
   const wait = { id, reason: 'input', state: 'open' } as const
-  return withId(id, [head.kind === 'input_required' ? { ...head, wait } : head, ...rest])
+  return withId(id, [head.kind === 'input_required' ? { ...head, wait } : head, ...furtherDrafts])
 }
 
 /** Adds the text of an answer that broke off, before the text that reports the interruption. */
 function withUnfinished({ unfinished = [] }: NormalizedResponse, drafts: Drafts, context: PartContext): Drafts {
   if (unfinished.length === 0) return drafts
   const commonFields = { ...context.common, is_incomplete: true as const }
-  const [head, ...rest] = readParts(unfinished, { ...context, common: commonFields, kind: 'text' })
-  return [head, ...rest, ...drafts]
+  const [head, ...furtherDrafts] = readParts(unfinished, { ...context, common: commonFields, kind: 'text' })
+  return [head, ...furtherDrafts, ...drafts]
 }
 
 /** Puts the usage on the first entry that a chat shows; if there is none, on the first entry. */
-function withUsage([head, ...rest]: Drafts, usage: NonNullable<NormalizedResponse['usage']>): Drafts {
+function withUsage([head, ...furtherDrafts]: Drafts, usage: NonNullable<NormalizedResponse['usage']>): Drafts {
   const isSpokenText = ({ kind, role }: TranscriptDraft) =>
     isChatVisible({ kind, role, scope: scopeOfKind(kind, role) }, false)
-  const index = isSpokenText(head) ? -1 : rest.findIndex(isSpokenText)
-  return index < 0 ? [{ ...head, usage }, ...rest] : [head, ...rest.with(index, { ...(rest[index] ?? head), usage })]
+  const index = isSpokenText(head) ? -1 : furtherDrafts.findIndex(isSpokenText)
+  return index < 0
+    ? [{ ...head, usage }, ...furtherDrafts]
+    : [head, ...furtherDrafts.with(index, { ...(furtherDrafts[index] ?? head), usage })]
 }
 
 function withId(native_id: string, drafts: Drafts): Drafts {
-  const [head, ...rest] = drafts
+  const [head, ...furtherDrafts] = drafts
   const [message_id, ...ids] = nameEntries(native_id, drafts)
   const firstDraft = { ...head, native_id, ...(message_id !== native_id && { message_id }) }
-  return [firstDraft, ...rest.map((draft, index) => ({ ...draft, message_id: ids[index] }))]
+  return [firstDraft, ...furtherDrafts.map((draft, index) => ({ ...draft, message_id: ids[index] }))]
 }
 
 function toMilliseconds(iso: string): string {
@@ -144,8 +146,8 @@ function readParts(parts: readonly Part[], { common, kind, reading }: PartContex
     const specialDrafts = readSpecialPart(group[0], common, reading)
     return specialDrafts.length > 0 ? specialDrafts : [{ ...common, kind, content: { parts: [...group] } }]
   })
-  const [head, ...rest] = drafts
-  return head ? [head, ...rest] : [{ ...common, kind, content: { parts: [...parts] } }]
+  const [head, ...furtherDrafts] = drafts
+  return head ? [head, ...furtherDrafts] : [{ ...common, kind, content: { parts: [...parts] } }]
 }
 
 function readSpecialPart(part: Part, common: Common, reading: Reading): readonly TranscriptDraft[] {

@@ -13,15 +13,15 @@ import { messageTypes } from './message.ts'
 
 /** Filters messages as `filterByRole` does. Turns begin and end by time, not by position in the list. @throws Rejection malformed */
 export function filterMessagesByRole(messages: readonly unknown[], options: RoleFilter): readonly StoreMessage[] {
-  return storeCodec.write(filterByRole(readLoose(messages), options))
+  return storeCodec.write(filterByRole(readUnstored(messages), options))
 }
 
 /** Checks messages as `isTurnComplete` does. @throws Rejection malformed */
 export function isMessageTurnComplete(messages: readonly unknown[], check?: CompletionCheck): boolean {
-  return isTurnComplete(readLoose(messages), check)
+  return isTurnComplete(readUnstored(messages), check)
 }
 
-function readLoose(messages: readonly unknown[]): readonly EntryBody[] {
+function readUnstored(messages: readonly unknown[]): readonly EntryBody[] {
   let nextNumber = 0
   const newId = () => {
     nextNumber += 1
@@ -62,7 +62,7 @@ function parseQuietly(message: JsonMap): readonly StoreMessage[] {
  * Reads an agent's note of its turn as an entry without its numbers. A note is a message of any type except those of the conversation. The setting
  * provides agent, turn and time if the note has none. @throws Rejection malformed, naming the member
  */
-export function readStoreNote(note: AgentNote, setting: NoteContext): NoteBody {
+export function readStoreNote(note: AgentNote, context: NoteContext): NoteBody {
   const message = storeCodec.parse(note)
   if (messageTypes[message.type].group === 'conversation') {
     const description = `${message.type} is said, not noted`
@@ -70,11 +70,11 @@ export function readStoreNote(note: AgentNote, setting: NoteContext): NoteBody {
       violations: [{ field: 'type', description }],
     })
   }
-  const { at, call_id } = setting
-  const [entry] = storeCodec.read([completeNote(message, setting)], { thread_id: 'note', at, newId: () => call_id })
+  const { at, call_id } = context
+  const [entry] = storeCodec.read([completeNote(message, context)], { thread_id: 'note', at, newId: () => call_id })
   if (!entry) throw new TypeError('a message becomes an entry')
   const { entry_id: _, thread_id: __, ...body } = entry
-  return { ...body, ...(entry.kind === 'tool_result' && { tool: endTool(setting) }) } as unknown as NoteBody
+  return { ...body, ...(entry.kind === 'tool_result' && { tool: endTool(context) }) } as unknown as NoteBody
 }
 
 function completeNote(message: StoreMessage, { agent_key, turn_id, at }: NoteContext): StoreMessage {

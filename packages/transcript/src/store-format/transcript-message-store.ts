@@ -21,13 +21,13 @@ const transport = 'store'
 export function createTranscriptMessageStore(deps: MessageStoreDeps): MessageStore {
   return {
     async listConversation(location, options = {}) {
-      return writeView(await readView(location, { scopes: ['conversation'], ...cutOf(options) }, deps))
+      return writeView(await readView(location, { scopes: ['conversation'], ...readLimits(options) }, deps))
     },
     async listAgent(location, agent_key, options = {}) {
       return writeView(await readTypes(location, { scopes: ['agent'], agent_keys: [agent_key] }, options, deps))
     },
     async listGlobal(location, options = {}) {
-      return writeView(await readView(location, { scopes: ['global'], ...cutOf(options) }, deps))
+      return writeView(await readView(location, { scopes: ['global'], ...readLimits(options) }, deps))
     },
     async listTeam(location, agent_keys, options = {}) {
       if (agent_keys.length === 0) return []
@@ -52,7 +52,7 @@ async function addMessages(
     at: isoTime(system.now()),
     newId: () => formatUuidOf(system),
     agent_key,
-    before: recentEntries,
+    precedingEntries: recentEntries,
     find: id => claimedEntries.get(id),
   })
   return writeView(await transcript.append(thread, entries))
@@ -73,8 +73,8 @@ async function readTypes(
   options: AgentViewOptions,
   deps: MessageStoreDeps,
 ): Promise<readonly EntryBody[]> {
-  if (!options.types) return await readView(location, { ...range, ...cutOf(options) }, deps)
-  return cutList(filterTypes(await readView(location, range, deps), options), options)
+  if (!options.types) return await readView(location, { ...range, ...readLimits(options) }, deps)
+  return limitList(filterTypes(await readView(location, range, deps), options), options)
 }
 
 async function listTeam(
@@ -86,8 +86,8 @@ async function listTeam(
   const agent_keys = [...new Set(keys)]
   if (options.limit_scope !== 'per_agent') return await readTypes(location, { agent_keys }, options, deps)
   const entries = filterTypes(await readView(location, { agent_keys }, deps), options)
-  const ofAgent = (key: string) => entries.filter(entry => entry.agent_key === key)
-  const visibleEntries = new Set(agent_keys.flatMap(key => cutList(ofAgent(key), options)))
+  const listAgentEntries = (key: string) => entries.filter(entry => entry.agent_key === key)
+  const visibleEntries = new Set(agent_keys.flatMap(key => limitList(listAgentEntries(key), options)))
   return entries.filter(entry => visibleEntries.has(entry))
 }
 
@@ -112,11 +112,11 @@ function writeTeamView(entries: readonly EntryBody[]): readonly StoreMessage[] {
 }
 
 /** Reads the limits of a view. The format defines a limit of 0 as no limit. */
-function cutOf({ limit, tail }: ViewOptions): Pick<EntryRange, 'limit' | 'tail'> {
+function readLimits({ limit, tail }: ViewOptions): Pick<EntryRange, 'limit' | 'tail'> {
   return { ...(tail ? { tail } : limit ? { limit } : {}) }
 }
 
-function cutList<Item>(items: readonly Item[], { limit, tail }: ViewOptions): readonly Item[] {
+function limitList<Item>(items: readonly Item[], { limit, tail }: ViewOptions): readonly Item[] {
   if (tail) return items.slice(Math.max(items.length - tail, 0))
   return limit ? items.slice(0, limit) : items
 }

@@ -36,20 +36,20 @@ function frameTurn(turn: readonly TranscriptEntry[], agent_key: string): readonl
   const ownEntries = turn.filter(entry => entry.agent_key === agent_key)
   const question = turn.find(isTextOf('user'))
   const answer = ownEntries.findLast(isTextOf('assistant'))
-  const hasNoted = (kind: EntryKind) => ownEntries.some(entry => entry.kind === kind && entry.scope === 'agent')
+  const hasRecorded = (kind: EntryKind) => ownEntries.some(entry => entry.kind === kind && entry.scope === 'agent')
   return [
-    ...(question && !hasNoted('task') ? [frame(question, 'task', agent_key)] : []),
-    ...(answer && !hasNoted('final') ? [frame(answer, 'final', agent_key)] : []),
+    ...(question && !hasRecorded('task') ? [createFrame(question, 'task', agent_key)] : []),
+    ...(answer && !hasRecorded('final') ? [createFrame(answer, 'final', agent_key)] : []),
   ]
 }
 
-const isTextOf = (who: TranscriptEntry['role']) => {
-  return ({ kind, role, scope }: TranscriptEntry) => kind === 'text' && role === who && scope === 'conversation'
+const isTextOf = (textRole: TranscriptEntry['role']) => {
+  return ({ kind, role, scope }: TranscriptEntry) => kind === 'text' && role === textRole && scope === 'conversation'
 }
 
 const roles = { task: 'system', final: 'assistant' } as const
 
-function frame(entry: TranscriptEntry, kind: keyof typeof roles, agent_key: string): TranscriptEntry {
+function createFrame(entry: TranscriptEntry, kind: keyof typeof roles, agent_key: string): TranscriptEntry {
   const { entry_id, thread_id, seq, content, at, turn_id } = entry
   const frameEntry = {
     entry_id: `${entry_id}.${kind}.${agent_key}`,

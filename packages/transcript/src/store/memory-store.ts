@@ -24,7 +24,7 @@ interface StoredThread {
   readonly aliases: ThreadAlias[]
   numbered: NumberedEntries
   lock?: ThreadLock | undefined
-  fences: number
+  lastFence: number
 }
 
 interface MemoryThreads {
@@ -40,22 +40,22 @@ export function createMemoryTranscript(system: MemoryThreads['system']): Transcr
   return { ...createThreadNames(memory), ...createThreadEntries(memory), ...createThreadLocks(memory) }
 }
 
-function findOwn({ owner, thread_id }: ThreadKey, { threads }: MemoryThreads): StoredThread | undefined {
+function findOwnThread({ owner, thread_id }: ThreadKey, { threads }: MemoryThreads): StoredThread | undefined {
   const thread = threads.get(thread_id)
   return thread?.owner === owner ? thread : undefined
 }
 
-function requireOwn(key: ThreadKey, memory: MemoryThreads): StoredThread {
-  const thread = findOwn(key, memory)
+function requireOwnThread(key: ThreadKey, memory: MemoryThreads): StoredThread {
+  const thread = findOwnThread(key, memory)
   if (!thread) throw new Rejection('forbidden', 'Cannot use thread: no such thread of this owner')
   return thread
 }
 
 function requireWriter(key: ThreadKey, memory: MemoryThreads, request: WriteRequest = {}): StoredThread {
-  const thread = requireOwn(key, memory)
-  const isHeld = thread.lock !== undefined && thread.lock.expires_at > memory.system.now()
-  const holder = isHeld ? thread.lock?.token : undefined
-  if (holder !== request.token) throw new Unavailable('Cannot write thread: transcript_lock_contention')
+  const thread = requireOwnThread(key, memory)
+  const isLocked = thread.lock !== undefined && thread.lock.expires_at > memory.system.now()
+  const lockToken = isLocked ? thread.lock?.token : undefined
+  if (lockToken !== request.token) throw new Unavailable('Cannot write thread: transcript_lock_contention')
   return thread
 }
 
@@ -68,7 +68,7 @@ function createThreadNames(memory: MemoryThreads): ThreadNames {
       const existingId = names.get(nameThread(owner, alias))
       if (existingId !== undefined) return { owner, thread_id: existingId }
       const thread_id = randomHex(system, 16)
-      threads.set(thread_id, { owner, aliases: [alias], numbered: createNumberedEntries(), fences: 0 })
+      threads.set(thread_id, { owner, aliases: [alias], numbered: createNumberedEntries(), lastFence: 0 })
       names.set(nameThread(owner, alias), thread_id)
       return { owner, thread_id }
     },
@@ -77,7 +77,7 @@ function createThreadNames(memory: MemoryThreads): ThreadNames {
       return thread_id === undefined ? undefined : { owner, thread_id }
     },
     async addAlias(key, alias) {
-      const { aliases } = requireOwn(key, memory)
+      const { aliases } = requireOwnThread(key, memory)
       const name = nameThread(key.owner, alias)
       const existingId = names.get(name)
       if (existingId === key.thread_id) return
@@ -86,10 +86,10 @@ function createThreadNames(memory: MemoryThreads): ThreadNames {
       aliases.push(alias)
     },
     async listAliases(key) {
-      return [...(findOwn(key, memory)?.aliases ?? [])]
+      return [...(findOwnThread(key, memory)?.aliases ?? [])]
     },
     async forget(key, request) {
-      if (!findOwn(key, memory)) return
+      if (!findOwnThread(key, memory)) return
       const { aliases } = requireWriter(key, memory, request)
       for (const alias of aliases) names.delete(nameThread(key.owner, alias))
       threads.delete(key.thread_id)
@@ -104,16 +104,16 @@ function createThreadEntries(memory: MemoryThreads): Pick<TranscriptStore, 'appe
       return appendNumbered(thread.numbered, splitMessages(entries))
     },
     async read(key, range = {}) {
-      return selectEntries(findOwn(key, memory)?.numbered.all ?? [], range)
+      return selectEntries(findOwnThread(key, memory)?.numbered.entries ?? [], range)
     },
     async find(key, entryIds) {
-      const byName = findOwn(key, memory)?.numbered.byName
+      const byName = findOwnThread(key, memory)?.numbered.byName
       return entryIds.map(id => byName?.get(nameEntry({ entry_id: id }))).filter(entry => entry !== undefined)
     },
     async replace(key, entries, request) {
       const thread = requireWriter(key, memory, request)
       thread.numbered = replaceEntries(entries)
-      return [...thread.numbered.all]
+      return [...thread.numbered.entries]
     },
   }
 }
@@ -122,18 +122,18 @@ function createThreadLocks(memory: MemoryThreads): Pick<TranscriptStore, 'acquir
   const { system } = memory
   return {
     async acquireLock(key, ttlMs) {
-      const thread = requireOwn(key, memory)
+      const thread = requireOwnThread(key, memory)
       const now = system.now()
       if (thread.lock && thread.lock.expires_at > now) return undefined
-      thread.fences += 1
-      thread.lock = { token: randomHex(system, 16), fence: thread.fences, expires_at: now + ttlMs }
+      thread.lastFence += 1
+      thread.lock = { token: randomHex(system, 16), fence: thread.lastFence, expires_at: now + ttlMs }
       return thread.lock
     },
     async isLocked(key) {
-      return (findOwn(key, memory)?.lock?.expires_at ?? 0) > system.now()
+      return (findOwnThread(key, memory)?.lock?.expires_at ?? 0) > system.now()
     },
     async releaseLock(key, token) {
-      const thread = findOwn(key, memory)
+      const thread = findOwnThread(key, memory)
       if (!thread?.lock || thread.lock.token !== token || thread.lock.expires_at <= system.now()) return false
       thread.lock = undefined
       return true

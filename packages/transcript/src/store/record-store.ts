@@ -66,11 +66,11 @@ export interface RecordStore {
 /** Creates a record store that lasts as long as the process. */
 export function createMemoryRecords(): RecordStore {
   const records = new Map<string, RecordKey & StoredRecord>()
-  let versions = 0
+  let lastVersion = 0
 
   function write(key: RecordKey, value: Json): void {
-    versions += 1
-    records.set(nameRecord(key), { ...key, value: copyJson(value), version: versions })
+    lastVersion += 1
+    records.set(nameRecord(key), { ...key, value: copyJson(value), version: lastVersion })
   }
 
   return {

@@ -24,8 +24,10 @@ const draftOfRole: Record<SwarmRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
 function readSwarmDrafts(message: SwarmMessage, reading: Reading): readonly [TranscriptDraft, ...TranscriptDraft[]] {
   const calls = (message.tool_calls ?? []).map(call => readCall(call, message))
   const textDraft = readTextDraft(message, reading)
-  const [first, ...rest] = calls
-  return first && message.content === '' && message.role === 'assistant' ? [first, ...rest] : [textDraft, ...calls]
+  const [firstCall, ...furtherCalls] = calls
+  return firstCall && message.content === '' && message.role === 'assistant'
+    ? [firstCall, ...furtherCalls]
+    : [textDraft, ...calls]
 }
 
 function readTextDraft(message: SwarmMessage, reading: Reading): TranscriptDraft {
@@ -65,8 +67,8 @@ function readCall({ id, function: calledFunction }: SwarmToolCall, { agentName, 
 const roleOfKind: Partial<Record<EntryKind, SwarmRole>> = { rescue: 'resque', flush: 'flush', tool_result: 'tool' }
 
 /** Writes entries as a swarm message, from their canonical members only. */
-function writeSwarmMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): SwarmMessage {
-  const calls = [head, ...rest].filter(isCallEntry).map(writeCall)
+function writeSwarmMessage([head, ...furtherEntries]: readonly [EntryBody, ...EntryBody[]]): SwarmMessage {
+  const calls = [head, ...furtherEntries].filter(isCallEntry).map(writeCall)
   const images = 'parts' in head.content ? listInlineImages(head.content.parts) : []
   const role = roleOfKind[head.kind] ?? (head.role === 'marker' ? 'flush' : head.role)
   return {
@@ -93,7 +95,7 @@ function writeCall({ tool, kind }: EntryBody): SwarmToolCall {
   }
 }
 
-const marking = markIn<SwarmMessage>('payload')
+const markerFunctions = markIn<SwarmMessage>('payload')
 
 const dialect: Dialect<SwarmMessage> = {
   format: 'swarm',
@@ -101,9 +103,9 @@ const dialect: Dialect<SwarmMessage> = {
   toDrafts: readSwarmDrafts,
   countRun: entries => countCalling(entries, isSpeech, isCallEntry),
   toMessage: writeSwarmMessage,
-  ...marking,
+  ...markerFunctions,
   // The marker turns a null or absent payload into an object.
-  essenceOf: message => marking.stripMarker(message) as Json,
+  essenceOf: message => markerFunctions.stripMarker(message) as Json,
 }
 
 const codec = createCodec(dialect)

@@ -67,12 +67,12 @@ export function hasOnlyText(images: readonly SwarmImage[]): images is readonly s
 
 /** Converts images of any kind that a caller may have to base64 text. */
 export async function encodeSwarmImages(images: readonly SwarmImage[]): Promise<readonly string[]> {
-  const encoded = images.map(async image => {
+  const encodedImages = images.map(async image => {
     if (typeof image === 'string') return image
     const bytes = image instanceof Uint8Array ? image : new Uint8Array(await image.arrayBuffer())
     return Buffer.from(bytes).toString('base64')
   })
-  return await Promise.all(encoded)
+  return await Promise.all(encodedImages)
 }
 
 const signatures: readonly (readonly [mime: string, start: RegExp])[] = [
@@ -98,8 +98,8 @@ export function detectImageType(bytes: Uint8Array): string | undefined {
 
 /** Reads an image of a swarm message as a file; `undefined` if it is not base64. */
 export function readSwarmImage(image: string): FilePart | undefined {
-  const [, mimeType, inUrl] = dataUrl.exec(image) ?? []
-  const data_base64 = inUrl ?? image
+  const [, mimeType, urlData] = dataUrl.exec(image) ?? []
+  const data_base64 = urlData ?? image
   if (data_base64 === '' || !base64Text.test(data_base64)) return undefined
   const bytes = Buffer.from(data_base64, 'base64')
   const mime = detectImageType(bytes) ?? (mimeType || 'application/octet-stream')

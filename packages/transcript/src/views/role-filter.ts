@@ -35,7 +35,7 @@ const filters: Record<TeamRole, Filter> = {
     const isOwnEntry = (entry: EntryBody) => agent_key === undefined || entry.agent_key === agent_key
     const start = entries.findLast(entry => entry.kind === 'task' && isOwnEntry(entry))
     if (!start) return []
-    const turn = entries.filter(entry => isBehind(entry, start) && workerKinds.has(entry.kind))
+    const turn = entries.filter(entry => isAfter(entry, start) && workerKinds.has(entry.kind))
     return turn.filter(entry => entry.kind === 'global_observation' || isOwnEntry(entry))
   },
 }
@@ -79,9 +79,9 @@ function findPreviousPhase({ phase_id, previous_phase_id }: RoleFilter): number 
 }
 
 /** Returns true if an entry follows `start`. `seq` determines the order; entries without one have the order of the list. */
-function isBehind(entry: EntryBody, start: EntryBody): boolean {
-  const [position, from] = [seqOf(entry), seqOf(start)]
-  return position === undefined || from === undefined ? entry.at >= start.at : position >= from
+function isAfter(entry: EntryBody, start: EntryBody): boolean {
+  const [position, startPosition] = [seqOf(entry), seqOf(start)]
+  return position === undefined || startPosition === undefined ? entry.at >= start.at : position >= startPosition
 }
 
 function seqOf(entry: EntryBody & { readonly seq?: number | undefined }): number | undefined {

@@ -46,8 +46,8 @@ export function viewEntries(entries: readonly TranscriptEntry[], config: ViewCon
     ({ kind }) => !hides.has(kind),
   )
   const visibleEntries = config.role ? filterByRole(entriesInScope, config.role) : entriesInScope
-  const paired = pairs === 'repair' ? repairPairs(visibleEntries, report) : visibleEntries
-  const windowEntries = selectWindow(paired, config.window)
+  const pairedEntries = pairs === 'repair' ? repairPairs(visibleEntries, report) : visibleEntries
+  const windowEntries = selectWindow(pairedEntries, config.window)
   return pairs === 'keep' ? windowEntries : repairPairs(windowEntries, pairs === 'after-window' ? report : undefined)
 }
 
@@ -72,8 +72,8 @@ function selectScope(entries: readonly TranscriptEntry[], scope: ViewScope): rea
 function selectSwarm(entries: readonly TranscriptEntry[], agent_key: string): readonly TranscriptEntry[] {
   return splitMessages(entries).flatMap(message => {
     const isOwn = message.some(isOwnEntry)
-    const isSeen = !isOwn || message[0]?.agent_key === agent_key
-    return isSeen && !message.every(isEmpty) ? message : []
+    const isVisible = !isOwn || message[0]?.agent_key === agent_key
+    return isVisible && !message.every(isEmpty) ? message : []
   })
 }
 

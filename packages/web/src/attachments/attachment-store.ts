@@ -7,7 +7,7 @@ import { formatTurnId } from '@postern/pipeline'
 import type { TranscriptEntry } from '@postern/transcript'
 import type { WebConfig } from '../config.ts'
 import type { ObjectLocation, UrlSigner } from './signed-url.ts'
-import { createUrlSigner, findSignedOrigin, holdsToken, parseSignedUrl } from './signed-url.ts'
+import { createUrlSigner, findSignedOrigin, isValidUrlToken, parseSignedUrl } from './signed-url.ts'
 
 /** The prefix of the buckets in which the store keeps files of the configured foreign project. */
 const foreignPrefix = 'supabase.'
@@ -53,7 +53,7 @@ export function createWebAttachments(deps: WebAttachmentDeps): WebAttachments {
   const { system, agents } = gateway
   const { attachments, supabase } = config
   const { now } = system
-  const signer = createUrlSigner({ origin: agents.origin, secret, lifetime: attachments.url_ttl, now })
+  const signer = createUrlSigner({ origin: agents.origin, secret, lifetimeMs: attachments.url_ttl, now })
   return {
     signer,
     async store({ owner, threadId, runId, name, bytes }) {
@@ -67,14 +67,14 @@ export function createWebAttachments(deps: WebAttachmentDeps): WebAttachments {
       const signedUrl = parseSignedUrl(url)
       if (!signedUrl) return undefined
       if (signedUrl.origin === agents.origin) {
-        return (await signer.holds(signedUrl, signedUrl.token)) ? findOwn(owner, signedUrl, objects) : undefined
+        return (await signer.isValidToken(signedUrl, signedUrl.token)) ? findOwn(owner, signedUrl, objects) : undefined
       }
       if (signedUrl.origin !== supabase?.project) return undefined
-      const isTokenValid = await holdsToken(signedUrl, signedUrl.token, {
+      const isTokenValid = await isValidUrlToken(signedUrl, signedUrl.token, {
         keys: [Buffer.from(supabase.jwt_secret)],
         now,
       })
-      return isTokenValid ? acceptForeign({ owner, url, location: signedUrl }, deps) : undefined
+      return isTokenValid ? fetchForeignFile({ owner, url, location: signedUrl }, deps) : undefined
     },
     isOurs: url => [agents.origin, supabase?.project].includes(findSignedOrigin(url)),
     readObject: objects.readObject,
@@ -114,7 +114,7 @@ interface ForeignFile {
  * Fetches a file of the configured project. A valid token proves that the project lets this person read the file. The gateway fetches the file once,
  * and then it belongs to this person.
  */
-async function acceptForeign(
+async function fetchForeignFile(
   { owner, url, location: { bucket, path } }: ForeignFile,
   { config: { attachments }, gateway, objects }: WebAttachmentDeps,
 ): Promise<StoredObject | undefined> {
@@ -178,11 +178,11 @@ export async function readStoredFile(
   { bucket, path }: ObjectLocation,
   { gateway }: { readonly gateway: Pick<ChannelContext, 'store'> },
 ): Promise<{ readonly bytes: Uint8Array; readonly mime?: string | undefined } | undefined> {
-  const digest = parsePath(bucket, path)?.digest
+  const digest = parseStoredPath(bucket, path)?.digest
   return digest === undefined ? undefined : gateway.store.findBlob(digest)
 }
 
-export function parsePath(bucket: string, path: string) {
+export function parseStoredPath(bucket: string, path: string) {
   const [, message, digest] = (bucket === storeBucket && /^(\d{1,15})\/([0-9a-f]{64})\/[^/]+$/.exec(path)) || []
   return message === undefined || digest === undefined ? undefined : { message: Number(message), digest }
 }

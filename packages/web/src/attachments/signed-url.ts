@@ -21,9 +21,9 @@ const urlPattern = /^(https?:\/\/[^/?#\\]+)\/storage\/v1\/object\/sign\/([^?#]+)
  * `.`, `..`, controls, a backslash) makes the location invalid. It is pure.
  */
 export function parseSignedUrl(url: string): SignedUrl | undefined {
-  const [, origin, raw, token] = urlPattern.exec(url) ?? []
-  if (origin === undefined || raw === undefined || token === undefined) return undefined
-  const location = parseLocation(raw.split('/').map(decodeSegment))
+  const [, origin, encodedPath, token] = urlPattern.exec(url) ?? []
+  if (origin === undefined || encodedPath === undefined || token === undefined) return undefined
+  const location = parseLocation(encodedPath.split('/').map(decodeSegment))
   return location && { origin: origin.toLowerCase(), ...location, token }
 }
 
@@ -35,8 +35,8 @@ export function findSignedOrigin(url: string): string {
 
 /** Parses the path of a signed URL, without host and token, as a stored request contains it. */
 export function parseStoredLocation(path: string): ObjectLocation | undefined {
-  const [, raw] = /^\/storage\/v1\/object\/sign\/([^?#]+)$/.exec(path) ?? []
-  return raw === undefined ? undefined : parseLocation(raw.split('/').map(decodeSegment))
+  const [, encodedPath] = /^\/storage\/v1\/object\/sign\/([^?#]+)$/.exec(path) ?? []
+  return encodedPath === undefined ? undefined : parseLocation(encodedPath.split('/').map(decodeSegment))
 }
 
 /** Reads the decoded `bucket` and `path` of a query. */
@@ -74,36 +74,36 @@ function decodeSegment(segment: string): string | undefined {
 export interface UrlSigner {
   sign(location: ObjectLocation): Promise<{ readonly url: string; readonly expires_at: string }>
   /** Returns true if the token is for this location and has not expired. */
-  holds(location: ObjectLocation, token: string): Promise<boolean>
+  isValidToken(location: ObjectLocation, token: string): Promise<boolean>
 }
 
 interface SignerOptions {
   readonly origin: string
   readonly secret: SecretRing
   /** The time for which a URL works, ms. */
-  readonly lifetime: number
+  readonly lifetimeMs: number
   readonly now: System['now']
 }
 
 /** Creates signed URLs in the form of Supabase Storage: a JWT (HS256) over `url`, the location. */
-export function createUrlSigner({ origin, secret, lifetime, now }: SignerOptions): UrlSigner {
+export function createUrlSigner({ origin, secret, lifetimeMs, now }: SignerOptions): UrlSigner {
   const listKeys = () => secret.list().map(text => Buffer.from(text, 'base64url'))
   return {
     async sign(location) {
       const { SignJWT } = await loadJose()
-      const expires = Math.floor((now() + lifetime) / 1000)
+      const expirySeconds = Math.floor((now() + lifetimeMs) / 1000)
       const claims = new SignJWT({ url: `${location.bucket}/${location.path}` }).setProtectedHeader({
         alg: 'HS256',
         typ: 'JWT',
       })
       const token = await claims
         .setIssuedAt(Math.floor(now() / 1000))
-        .setExpirationTime(expires)
+        .setExpirationTime(expirySeconds)
         .sign(listKeys()[0] ?? new Uint8Array())
       const url = `${origin}/storage/v1/object/sign/${formatLocation(location)}?token=${token}`
-      return { url, expires_at: new Date(expires * 1000).toISOString() }
+      return { url, expires_at: new Date(expirySeconds * 1000).toISOString() }
     },
-    holds: (location, token) => holdsToken(location, token, { keys: listKeys(), now }),
+    isValidToken: (location, token) => isValidUrlToken(location, token, { keys: listKeys(), now }),
   }
 }
 
@@ -113,7 +113,11 @@ interface TokenKeys {
   readonly now: System['now']
 }
 
-export async function holdsToken(location: ObjectLocation, token: string, { keys, now }: TokenKeys): Promise<boolean> {
+export async function isValidUrlToken(
+  location: ObjectLocation,
+  token: string,
+  { keys, now }: TokenKeys,
+): Promise<boolean> {
   const matches = await Promise.all(keys.map(key => isSignedBy(key, location, token, now)))
   return matches.includes(true)
 }

@@ -55,11 +55,11 @@ const listSessions: Handle = async (c, { sessions, principal }) => {
   if (!include_messages) return { sessions: await sessions.list(principal, filter) }
   const limit = Math.min(filter.limit ?? maxSessionsWithMessages, maxSessionsWithMessages)
   const rows = await sessions.list(principal, { ...filter, limit })
-  return { sessions: await readAll(rows, sessions, principal) }
+  return { sessions: await readSessions(rows, sessions, principal) }
 }
 
 const openSession: Handle = async (c, { sessions, principal, deps }) => {
-  return sessions.open(principal, readWantedSession(await readSessionBody(c, principal, deps)))
+  return sessions.open(principal, readNewSession(await readSessionBody(c, principal, deps)))
 }
 
 const findPending: Handle = (c, { sessions, principal }) => sessions.findPending(principal, readSessionSearch(c))
@@ -102,18 +102,18 @@ const releaseLock: Handle = async (c, { sessions, principal, id }) => {
 }
 
 /** Loads sessions one after the other, so that other requests run in between. */
-async function readAll(
+async function readSessions(
   rows: readonly Session[],
   sessions: SessionStore,
   principal: SessionPrincipal,
 ): Promise<readonly Session[]> {
-  const read: Session[] = []
+  const loadedSessions: Session[] = []
   for (const { session_id } of rows) {
     await new Promise(resolve => setImmediate(resolve))
     const session = await sessions.get(principal, session_id)
-    if (session) read.push(session)
+    if (session) loadedSessions.push(session)
   }
-  return read
+  return loadedSessions
 }
 
 function principalOf({ owner, subject }: WebOwner): SessionPrincipal {
@@ -140,7 +140,7 @@ async function readSessionBody(
   return body
 }
 
-function readWantedSession(body: Record<string, unknown>) {
+function readNewSession(body: Record<string, unknown>) {
   const names = ['agent_slug', 'context', 'title', 'token_id', 'expires_at'] as const
   const texts = Object.fromEntries(
     names.flatMap(name => {
@@ -153,11 +153,11 @@ function readWantedSession(body: Record<string, unknown>) {
 }
 
 /** Reads the change of a session. The list of messages is required. */
-function readSessionUpdate(body: Record<string, unknown>, mostMessages: number): SessionUpdate {
+function readSessionUpdate(body: Record<string, unknown>, maxMessages: number): SessionUpdate {
   const { messages } = body
   if (!Array.isArray(messages)) throw new Rejection('malformed', 'Cannot update session: "messages" is no list')
-  if (messages.length > mostMessages) {
-    throw new Rejection('too_large', `Cannot update session: more than ${mostMessages} messages`)
+  if (messages.length > maxMessages) {
+    throw new Rejection('too_large', `Cannot update session: more than ${maxMessages} messages`)
   }
   const [provider, model, token] = ['provider', 'model', 'token'].map(name => readTextMember(body, name))
   const provider_response_id = readTextMember(body, 'provider_response_id')
@@ -196,9 +196,9 @@ function readSessionSearch(c: Context) {
  * one role, for providers that refuse them.
  */
 function projectSession(messages: readonly AgentMessageEnvelope[], coalesces: boolean) {
-  const complete = pruneOrphanEnvelopes(messages)
+  const completeMessages = pruneOrphanEnvelopes(messages)
   return {
-    messages: toProviderMessages(coalesces ? coalesceEnvelopes(complete) : complete),
+    messages: toProviderMessages(coalesces ? coalesceEnvelopes(completeMessages) : completeMessages),
     // These are calls without results and results without calls, which no model receives.
     findings: findOrphanEnvelopes(messages),
   }

@@ -26,40 +26,35 @@ export function createStoreRoutes(deps: WebDeps): Hono {
     )
     .get(
       `${base}/conversation`,
-      view((store, location, c) => store.listConversation(location, readCut(c))),
+      view((store, location, c) => store.listConversation(location, readRange(c))),
     )
     .get(
       `${base}/global`,
-      view((store, location, c) => store.listGlobal(location, readCut(c))),
+      view((store, location, c) => store.listGlobal(location, readRange(c))),
     )
     .get(
       `${base}/agents/:agent`,
       view((store, location, c) =>
-        store.listAgent(location, c.req.param('agent') ?? '', { ...readCut(c), ...readTypes(c) }),
+        store.listAgent(location, c.req.param('agent') ?? '', { ...readRange(c), ...readTypes(c) }),
       ),
     )
     .get(
       `${base}/team`,
       view((store, location, c) => {
         const scope = readScope(c.req.query('limit_scope'))
-        return store.listTeam(location, c.req.queries('agent_key') ?? [], { ...readCut(c), ...readTypes(c), ...scope })
+        return store.listTeam(location, c.req.queries('agent_key') ?? [], {
+          ...readRange(c),
+          ...readTypes(c),
+          ...scope,
+        })
       }),
     )
     .post(
       `${base}/messages`,
       answerOwner(deps, async (c, owner) => {
         const body = await readJsonBody(c, deps)
-        const { messages } = body
-        if (!Array.isArray(messages)) throw new Rejection('malformed', 'Cannot store messages: "messages" is no list')
-        if (messages.length > maxAddedMessages) {
-          throw new Rejection('too_large', `Cannot store messages: more than ${maxAddedMessages} at once`)
-        }
-        const added = await openStore(deps, owner, { max_bytes: maxThreadBytes }).add(
-          locationOf(c),
-          messages,
-          readTextMember(body, 'agent_key'),
-        )
-        return { messages: added }
+        const store = openStore(deps, owner, { max_bytes: maxThreadBytes })
+        return { messages: await store.add(locationOf(c), readMessages(body), readTextMember(body, 'agent_key')) }
       }),
     )
     .delete(
@@ -70,6 +65,12 @@ export function createStoreRoutes(deps: WebDeps): Hono {
         return thread && { deleted: true }
       }),
     )
+}
+
+function readMessages({ messages }: Readonly<Record<string, unknown>>): readonly unknown[] {
+  if (!Array.isArray(messages)) throw new Rejection('malformed', 'Cannot store messages: "messages" is no list')
+  if (messages.length <= maxAddedMessages) return messages
+  throw new Rejection('too_large', `Cannot store messages: more than ${maxAddedMessages} at once`)
 }
 
 function openStore({ limitedTranscript, gateway }: WebDeps, { owner }: WebOwner, bounds: EntryRange): MessageStore {
@@ -88,7 +89,7 @@ function locationOf(c: Context): string {
   return location
 }
 
-function readCut(c: Context): { readonly limit?: number | undefined; readonly tail?: number | undefined } {
+function readRange(c: Context): { readonly limit?: number | undefined; readonly tail?: number | undefined } {
   return { limit: readNumberQuery(c, 'limit'), tail: readNumberQuery(c, 'tail') }
 }
 
@@ -101,8 +102,8 @@ function readScope(limit_scope: string | undefined): Pick<TeamViewOptions, 'limi
 function readTypes(c: Context): { readonly types?: readonly StoreMessageType[] } {
   const types = c.req.query('types')?.split(',')
   if (!types) return {}
-  const wrong = types.find(type => !isMessageType(type))
-  if (wrong !== undefined) {
+  const unknownType = types.find(type => !isMessageType(type))
+  if (unknownType !== undefined) {
     throw new Rejection('malformed', `Cannot read query: types must be of ${messageTypeNames.join(', ')}`)
   }
   return { types: types.filter(isMessageType) }

@@ -10,20 +10,24 @@ type StateChange =
   | { readonly op: 'remove'; readonly path: string }
 
 /** Returns the changes that turn `before` into `after`, member by member. It returns none if nothing changed. */
-export function diffState(before: ChatState, after: ChatState): readonly StateChange[] {
-  const removedNames = Object.keys(before).filter(name => !Object.hasOwn(after, name))
-  const changedEntries = Object.entries(after).filter(
-    ([name, value]) => JSON.stringify(before[name]) !== JSON.stringify(value),
+export function diffState(previousState: ChatState, nextState: ChatState): readonly StateChange[] {
+  const removedNames = Object.keys(previousState).filter(name => !Object.hasOwn(nextState, name))
+  const changedEntries = Object.entries(nextState).filter(
+    ([name, value]) => JSON.stringify(previousState[name]) !== JSON.stringify(value),
   )
   return [
-    ...removedNames.map(name => ({ op: 'remove', path: pointTo(name) }) as const),
+    ...removedNames.map(name => ({ op: 'remove', path: formatJsonPointer(name) }) as const),
     ...changedEntries.map(([name, value]) => {
-      return { op: Object.hasOwn(before, name) ? 'replace' : 'add', path: pointTo(name), value } as const
+      return {
+        op: Object.hasOwn(previousState, name) ? 'replace' : 'add',
+        path: formatJsonPointer(name),
+        value,
+      } as const
     }),
   ]
 }
 
 /** Escapes a name as a JSON Pointer (RFC 6901 §3). */
-function pointTo(name: string): string {
+function formatJsonPointer(name: string): string {
   return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }

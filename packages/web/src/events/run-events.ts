@@ -179,7 +179,7 @@ function writePart(part: Part, response: string, run: OpenRun): void {
 
 function writeDetails({ speaker, chat_state, trace = [], usage }: AnswerDetails, response: string, run: OpenRun): void {
   if (usage) run.usages = sumUsage([...run.usages, ...usage])
-  if (speaker !== undefined) run.text.speakAs(speaker)
+  if (speaker !== undefined) run.text.setSpeaker(speaker)
   if (run.options.showsTrace) for (const call of trace) toolWriterOf(run).write(call, { response, isTrace: true })
   if (chat_state) writeState(chat_state, run)
 }
@@ -195,9 +195,9 @@ function completeAnswer(response: NormalizedResponse, run: OpenRun): boolean {
   const { id, parts, unfinished = [], created_at, chat_metadata, usage, ...details } = response
   const { text } = run
   const calls = [...parts, ...(details.trace ?? [])].filter(part => part.kind === 'tool_call')
-  const hasSameCalls = run.tools?.endOthers(calls, id) ?? true
+  const hasSameCalls = run.tools?.dropOtherCalls(calls, id) ?? true
   writeDetails(details, id, run)
-  text.keep(chat_metadata)
+  text.setMetadata(chat_metadata)
   for (const group of [...groupParts(unfinished), ...groupParts(parts)]) {
     const [first] = group
     if (first.kind === 'tool_call') toolWriterOf(run).write(first, { response: id })

@@ -26,9 +26,9 @@ export interface TextWriter {
   split(): void
   endMessage(): void
   /** Sets the speaker of the next message. */
-  speakAs(speaker: string): void
+  setSpeaker(speaker: string): void
   /** Sets the metadata that the agent wants the chat to store with its answer. */
-  keep(metadata: NormalizedResponse['chat_metadata']): void
+  setMetadata(metadata: NormalizedResponse['chat_metadata']): void
 }
 
 interface TextDeps {
@@ -54,7 +54,7 @@ interface OpenText {
    */
   isWithheld: boolean
   /** True if a part waits that came since the last call of a tool. */
-  hasWaiting: boolean
+  hasWaitingPart: boolean
   /** True if a message has its place before a call that the client already has. */
   isMisplaced: boolean
   isSplit: boolean
@@ -78,7 +78,7 @@ export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): T
     speakers: [],
     last: undefined,
     isWithheld: false,
-    hasWaiting: false,
+    hasWaitingPart: false,
     isMisplaced: false,
     isSplit: true,
     message: undefined,
@@ -100,10 +100,10 @@ export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): T
     },
     split: () => splitMessages(text),
     endMessage: () => endMessage(text),
-    speakAs(next) {
+    setSpeaker(next) {
       text.speaker = next
     },
-    keep(metadata) {
+    setMetadata(metadata) {
       text.chatMetadata = metadata
     },
   }
@@ -113,7 +113,7 @@ function writePart(part: Part, response: string, text: OpenText): void {
   text.isWithheld ||= isFilePart(part) || (part.kind === 'text' && part.mime === 'text/html')
   if (standsAlone(part)) text.isSplit = true
   if (hasNoWords(part) && text.isSplit) return
-  text.hasWaiting = text.isWithheld
+  text.hasWaitingPart = text.isWithheld
   if (text.isWithheld) return
   if (text.isSplit) beginMessage(response, text)
   writeVisible(part, text)
@@ -122,9 +122,9 @@ function writePart(part: Part, response: string, text: OpenText): void {
 
 function splitMessages(text: OpenText): void {
   // The open message keeps its place. A waiting part that belongs to a later message gets its place only at the end.
-  text.isMisplaced ||= text.hasWaiting && text.isSplit
+  text.isMisplaced ||= text.hasWaitingPart && text.isSplit
   if (!text.isWithheld) endMessage(text)
-  text.hasWaiting = false
+  text.hasWaitingPart = false
   text.isSplit = true
 }
 
@@ -141,26 +141,26 @@ function beginMessage(response: string, text: OpenText): void {
 function writeVisible(part: Part, text: OpenText): void {
   const block = writeBlock(part, text.fileAddress)
   const continues = part.kind === 'text' && part.mime === text.last?.mime && text.last.hasBegun
-  const isContinued = text.texts.at(-1) !== ''
-  if (block !== '') writeDelta(isContinued && !continues ? `${blockBreak}${block}` : block, text)
+  const hasText = text.texts.at(-1) !== ''
+  if (block !== '') writeDelta(hasText && !continues ? `${blockBreak}${block}` : block, text)
   text.files = [...text.files, ...listFiles([part], text.fileAddress)]
   text.last = part.kind === 'text' ? { mime: part.mime, hasBegun: continues || block !== '' } : undefined
 }
 
 /** Writes the rest of a complete message. An ended message cannot be changed, and the open one can only be continued. */
-function completeMessage(parts: readonly Part[], response: string, open: OpenText): void {
-  const index = open.completedCount
-  open.completedCount += 1
-  open.isChanged ||= open.response !== undefined && open.response !== response
-  if (open.isChanged) return
-  if (index === open.texts.length) beginMessage(response, open)
-  const html = writeBlocks(parts, open.fileAddress)
-  const text = open.texts[index] ?? ''
-  const isOpen = index === open.texts.length - 1 && (text === '' || open.message !== undefined)
-  if (isOpen && html.startsWith(text)) {
-    open.files = listFiles(parts, open.fileAddress)
-    if (html !== text) writeDelta(html.slice(text.length), open)
-  } else open.isChanged ||= html !== text
+function completeMessage(parts: readonly Part[], response: string, openText: OpenText): void {
+  const index = openText.completedCount
+  openText.completedCount += 1
+  openText.isChanged ||= openText.response !== undefined && openText.response !== response
+  if (openText.isChanged) return
+  if (index === openText.texts.length) beginMessage(response, openText)
+  const markdown = writeBlocks(parts, openText.fileAddress)
+  const text = openText.texts[index] ?? ''
+  const isOpen = index === openText.texts.length - 1 && (text === '' || openText.message !== undefined)
+  if (isOpen && markdown.startsWith(text)) {
+    openText.files = listFiles(parts, openText.fileAddress)
+    if (markdown !== text) writeDelta(markdown.slice(text.length), openText)
+  } else openText.isChanged ||= markdown !== text
 }
 
 function writeDelta(delta: string, text: OpenText): void {

@@ -18,7 +18,7 @@ export interface EventSink {
  */
 const maxWaitingBytes = 4 * 1024 * 1024
 
-const atOnce = 64 * 1024
+const highWaterMarkBytes = 64 * 1024
 
 /** The longest timer of Node, ms. */
 const maxTimerMs = 2 ** 31 - 1
@@ -36,7 +36,7 @@ export function streamEvents(
   let stopStream: (() => void) | undefined
   let isOver = false
   let endWhenSent: (() => void) | undefined
-  let allowedCount = 0
+  let allowedBytes = 0
   let timer: NodeJS.Timeout | undefined
   return new ReadableStream<Uint8Array>(
     {
@@ -46,8 +46,8 @@ export function streamEvents(
           const bytes = encoder.encode(text)
           controller.enqueue(bytes)
           // A long conversation is one event and may be sent twice, so a client that has just connected is not slow.
-          allowedCount = stopStream ? Math.max(allowedCount, bytes.byteLength) : allowedCount + bytes.byteLength
-          if ((controller.desiredSize ?? 0) > -maxWaitingBytes - allowedCount) return
+          allowedBytes = stopStream ? Math.max(allowedBytes, bytes.byteLength) : allowedBytes + bytes.byteLength
+          if ((controller.desiredSize ?? 0) > -maxWaitingBytes - allowedBytes) return
           isOver = true
           controller.error(new Error('the client reads too slowly'))
           stopStream?.()
@@ -63,7 +63,7 @@ export function streamEvents(
           isFull: () => (controller.desiredSize ?? 0) < -maxWaitingBytes / 4,
           close() {
             endWhenSent ??= () => {
-              if (isOver || (controller.desiredSize ?? 0) < atOnce) return
+              if (isOver || (controller.desiredSize ?? 0) < highWaterMarkBytes) return
               isOver = true
               controller.close()
               stopStream?.()
@@ -71,10 +71,10 @@ export function streamEvents(
             endWhenSent()
           },
         }
-        const leaveSource = startStream(sink)
+        const stopSource = startStream(sink)
         stopStream = () => {
           clearTimeout(timer)
-          leaveSource()
+          stopSource()
         }
         if (endsInMs !== undefined) timer = setTimeout(sink.close, Math.min(Math.max(0, endsInMs), maxTimerMs)).unref()
         if (isOver) stopStream()
@@ -85,6 +85,6 @@ export function streamEvents(
         stopStream?.()
       },
     },
-    new ByteLengthQueuingStrategy({ highWaterMark: atOnce }),
+    new ByteLengthQueuingStrategy({ highWaterMark: highWaterMarkBytes }),
   )
 }

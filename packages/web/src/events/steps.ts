@@ -6,13 +6,16 @@ import type { StepWriter } from './work-events.ts'
 export function createStepWriter(runId: string, now: () => number, emit: EmitEvent): StepWriter {
   const openIds = new Set<string>()
   return {
-    begin(stage, id, isOver = false) {
+    begin(stage, id, hasEnded = false) {
       const name = openIds.has(stage) ? `${stage} ${id}` : stage
       openIds.add(name)
       emit({ type: EventType.STEP_STARTED, stepName: name })
-      return { name, stage, from: isOver ? undefined : now() }
+      return { name, stage, startedAt: hasEnded ? undefined : now() }
     },
-    end({ name, stage, from }, { latency_ms = from === undefined ? undefined : now() - from, message_id, ...details }) {
+    end(
+      { name, stage, startedAt },
+      { latency_ms = startedAt === undefined ? undefined : now() - startedAt, message_id, ...details },
+    ) {
       if (!openIds.delete(name)) return
       const latency = latency_ms === undefined ? {} : { latency_ms: Math.max(0, Math.round(latency_ms)) }
       const metadata = { run_id: runId, stage, ...latency, message_id, ...details }

@@ -14,7 +14,7 @@ export interface OpenStep {
   readonly name: string
   readonly stage: string
   /** The start, in ms. Undefined if it is unknown. */
-  readonly from: number | undefined
+  readonly startedAt: number | undefined
 }
 
 interface StepEnd {
@@ -27,7 +27,7 @@ interface StepEnd {
 
 export interface StepWriter {
   /** Begins a step. Open steps have unique names, so a second step of one stage adds its id. */
-  begin(stage: string, id: string, isOver?: boolean): OpenStep
+  begin(stage: string, id: string, hasEnded?: boolean): OpenStep
   end(step: OpenStep, end: StepEnd): void
 }
 
@@ -216,7 +216,7 @@ interface CallSource {
 export interface ToolWriter {
   write(call: ToolCallPart, source: CallSource): void
   /** Keeps only the given calls of this answer, and drops other calls of answers. It returns true if the client has seen no others. */
-  endOthers(calls: readonly ToolCallPart[], response: string): boolean
+  dropOtherCalls(calls: readonly ToolCallPart[], response: string): boolean
   /** Returns the ids of the open calls that the client has to run. */
   listPending(): readonly string[]
   /** Ends the steps of calls without a result. */
@@ -260,20 +260,22 @@ export function createToolWriter(deps: ToolDeps): ToolWriter {
       emit(writeToolResult({ id, result, error }, call.response))
       endStep(id, call)
     },
-    endOthers(calls, response) {
+    dropOtherCalls(calls, response) {
       const ids = new Set(calls.map(({ id }) => id))
-      const stages = [...openCalls].filter(
+      const droppedCalls = [...openCalls].filter(
         ([id, call]) => call.response !== undefined && (call.response !== response || !ids.has(id)),
       )
-      for (const [id, call] of stages) {
+      for (const [id, call] of droppedCalls) {
         endStep(id, call)
         openCalls.delete(id)
       }
-      return stages.length === 0
+      return droppedCalls.length === 0
     },
     listPending() {
-      const pending = [...openCalls].filter(([, call]) => !call.hasEnded && !call.isTrace && clientTools.has(call.name))
-      return pending.map(([id]) => id)
+      const pendingCalls = [...openCalls].filter(
+        ([, call]) => !call.hasEnded && !call.isTrace && clientTools.has(call.name),
+      )
+      return pendingCalls.map(([id]) => id)
     },
     close() {
       for (const [id, call] of openCalls) endStep(id, call)

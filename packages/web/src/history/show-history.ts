@@ -37,12 +37,15 @@ export async function showHistory(
 ): Promise<readonly HistoryMessage[]> {
   return Promise.all(
     entries.map(async entry => {
-      const [messages, requirements] = [
+      const [message, requirements] = [
         await showEntry(entry, owner, { attachments, gateway }),
         await showOpenRequirements(entry, owner, gateway),
       ]
-      const links = { ...(isJoined && { via: entry.via ?? 'web' }), ...(requirements.length > 0 && { requirements }) }
-      return { ...messages, ...(isTrace && { seq: entry.seq }), metadata: { ...messages.metadata, ...links } }
+      const addedMetadata = {
+        ...(isJoined && { via: entry.via ?? 'web' }),
+        ...(requirements.length > 0 && { requirements }),
+      }
+      return { ...message, ...(isTrace && { seq: entry.seq }), metadata: { ...message.metadata, ...addedMetadata } }
     }),
   )
 }

@@ -17,7 +17,7 @@ export function createThreadRoutes(deps: WebDeps): Hono {
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
     routes.get(`${base}/threads`, answerOwner(deps, readThreads))
     routes.get(`${base}/history`, answerOwner(deps, readHistory))
-    routes.delete(`${base}/threads/:thread`, answerOwner(deps, endChat))
+    routes.delete(`${base}/threads/:thread`, answerOwner(deps, deleteChat))
   }
   return routes
 }
@@ -27,15 +27,15 @@ async function readUsage(_: Context, { owner }: WebOwner, { records, transcript,
   return { used: await transcript.readUsage(owner), most: quota, kept: { conversations, bytes } }
 }
 
-const [usual, most] = [50, 200]
+const [defaultListedThreads, maxListedThreads] = [50, 200]
 
 /** Answers `GET …/threads`: the conversations of a person with an agent, newest first. */
 async function readThreads(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
   const agent = readAddressedAgent(c.req.param('agent'), deps)
-  const limit = Math.max(1, Math.min(readCount(c, 'limit') ?? usual, most))
+  const limit = Math.max(1, Math.min(readCount(c, 'limit') ?? defaultListedThreads, maxListedThreads))
   const before = readCount(c, 'before')
-  const whose = await listOwnScopes(owner, agent, deps)
-  const { threads, next } = await deps.gateway.store.listOwnThreads({ ...whose, limit, before })
+  const ownScopes = await listOwnScopes(owner, agent, deps)
+  const { threads, next } = await deps.gateway.store.listOwnThreads({ ...ownScopes, limit, before })
   return { threads: threads.map(showThread), ...(next !== undefined && { next_before: next }) }
 }
 
@@ -45,7 +45,7 @@ function showThread(thread: OwnThread): object {
   return { threadId: threadNameOf(thread), via, beginning, ...times, ...(isShared && { shared: true }) }
 }
 
-const maxPage = 200
+const maxPageSize = 200
 
 /** Answers `GET …/history`: a range of a thread, ascending. */
 async function readHistory(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
@@ -54,26 +54,31 @@ async function readHistory(c: Context, owner: WebOwner, deps: WebDeps): Promise<
   if (!threadId) throw new Rejection('malformed', 'Cannot read history: threadId is missing')
   const conversation = await findWebConversation({ owner, agent, threadId }, deps)
   if (!conversation) throw new Rejection('no_recipient', 'Cannot read history: there is no such thread')
-  const [after, before] = [readCount(c, 'after_seq'), readCount(c, 'before_seq')]
-  const size = Math.min(readCount(c, 'limit') ?? 50, maxPage)
+  const [afterSeq, beforeSeq] = [readCount(c, 'after_seq'), readCount(c, 'before_seq')]
+  const pageSize = Math.min(readCount(c, 'limit') ?? 50, maxPageSize)
   const isTrace = c.req.query('include') === 'trace'
   if (isTrace && !deps.config.trace) throw new Rejection('forbidden', 'Cannot read history: traces are for operators')
-  const range = { ...(isTrace ? {} : { chat: true }), after_seq: after, before_seq: before, max_bytes: maxThreadBytes }
+  const range = {
+    ...(isTrace ? {} : { chat: true }),
+    after_seq: afterSeq,
+    before_seq: beforeSeq,
+    max_bytes: maxThreadBytes,
+  }
   const entries = await deps.transcript.read(conversation.thread, {
     ...range,
-    ...(after === undefined ? { tail: size } : { limit: size }),
+    ...(afterSeq === undefined ? { tail: pageSize } : { limit: pageSize }),
   })
   const view = { owner: owner.owner, isJoined: conversation.joined !== undefined, isTrace }
   const messages = await showHistory(entries, view, deps)
-  const first = messages[0]?.seq ?? 1
-  return { messages, ...(first > 1 && { next_before_seq: first }) }
+  const firstSeq = messages[0]?.seq ?? 1
+  return { messages, ...(firstSeq > 1 && { next_before_seq: firstSeq }) }
 }
 
 /**
  * Deletes a chat. It returns undefined if there is none. It deletes the thread last, so that a repeated request finds the rest after an interrupted
  * one.
  */
-async function endChat(c: Context, { owner }: WebOwner, deps: WebDeps): Promise<object | undefined> {
+async function deleteChat(c: Context, { owner }: WebOwner, deps: WebDeps): Promise<object | undefined> {
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   const threadId = c.req.param('thread') ?? ''
   if (parseThreadName(threadId, deps)) {

@@ -14,21 +14,21 @@ export async function readContentParts(
   attachments: WebAttachments,
 ): Promise<ReadContent> {
   if (typeof content === 'string') return readText(content)
-  const read: ReadContent[] = []
+  const contents: ReadContent[] = []
   // The parts are read one after the other, because all files at once may not fit in memory.
   for (const part of Array.isArray(content) ? content : []) {
     const isText = part.type === 'text'
-    read.push(isText ? readText(part.text) : await readFilePart(part, context, attachments))
+    contents.push(isText ? readText(part.text) : await readFilePart(part, context, attachments))
   }
-  return joinContent(read)
+  return joinContent(contents)
 }
 
-export function joinContent(read: readonly ReadContent[]): ReadContent {
+export function joinContent(contents: readonly ReadContent[]): ReadContent {
   return {
-    parts: read.flatMap(({ parts }) => parts),
-    blobs: read.flatMap(({ blobs }) => blobs),
-    warnings: read.flatMap(({ warnings }) => warnings),
-    kept: read.flatMap(({ kept = [] }) => kept),
+    parts: contents.flatMap(({ parts }) => parts),
+    blobs: contents.flatMap(({ blobs }) => blobs),
+    warnings: contents.flatMap(({ warnings }) => warnings),
+    unchangedTexts: contents.flatMap(({ unchangedTexts = [] }) => unchangedTexts),
   }
 }
 
@@ -41,5 +41,5 @@ export function countFiles(contents: readonly Message['content'][]): number {
 function readText(content: string): ReadContent {
   return content === ''
     ? emptyContent
-    : { ...emptyContent, parts: [{ kind: 'text', mime: 'text/plain', content }], kept: [content] }
+    : { ...emptyContent, parts: [{ kind: 'text', mime: 'text/plain', content }], unchangedTexts: [content] }
 }

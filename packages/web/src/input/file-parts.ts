@@ -11,7 +11,7 @@ export interface ReadContent {
   readonly blobs: readonly Blob[]
   readonly warnings: readonly string[]
   /** The texts and addresses that the parts contain unchanged, in their order. */
-  readonly kept?: readonly string[]
+  readonly unchangedTexts?: readonly string[]
 }
 
 export interface PartContext {
@@ -75,16 +75,19 @@ function writeFile(name: string | undefined, mime: string, bytes: Uint8Array): R
 
 /** Returns a link without the query, which may be a credential. */
 function readLink(url: string): ReadContent {
-  const parsedUrl = readPlain(url)
-  if (!parsedUrl) return noAddress
+  const parsedUrl = parsePageUrl(url)
+  if (!parsedUrl) return invalidAddressContent
   const displayUrl = `${parsedUrl.origin}${parsedUrl.pathname}`
-  return { ...emptyContent, parts: [{ kind: 'link', url: displayUrl }], kept: [displayUrl] }
+  return { ...emptyContent, parts: [{ kind: 'link', url: displayUrl }], unchangedTexts: [displayUrl] }
 }
 
-const noAddress = { ...emptyContent, warnings: ['an address that is no plain http or https URL was left out'] }
+const invalidAddressContent = {
+  ...emptyContent,
+  warnings: ['an address that is no plain http or https URL was left out'],
+}
 
 /** Parses the URL of a page. It returns undefined for another scheme, and for a URL with a user name or password. */
-function readPlain(url: string): URL | undefined {
+function parsePageUrl(url: string): URL | undefined {
   const parsedUrl = parseUrl(url)
   return parsedUrl && /^https?:$/.test(parsedUrl.protocol) && !parsedUrl.username && !parsedUrl.password
     ? parsedUrl
@@ -95,7 +98,11 @@ type FileFacts = Pick<FilePart, 'name' | 'mime'>
 
 /** Returns a part for a file at another address. The address is opaque: its query is a part of it, and often gives access to the file. */
 function readAddress(url: string, { name, mime }: FileFacts): ReadContent {
-  if (!readPlain(url)) return noAddress
+  if (!parsePageUrl(url)) return invalidAddressContent
   const facts = { ...(name !== undefined && { name }), ...(mime !== undefined && { mime }) }
-  return { ...emptyContent, parts: [{ kind: 'file', ...facts, bytes_ref: { kind: 'url', url } }], kept: [url] }
+  return {
+    ...emptyContent,
+    parts: [{ kind: 'file', ...facts, bytes_ref: { kind: 'url', url } }],
+    unchangedTexts: [url],
+  }
 }

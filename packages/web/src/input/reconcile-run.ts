@@ -19,13 +19,16 @@ export interface RunNews {
  * Compares the client's messages with the newest `recent` entries of the thread. Messages with a stored id are known.
  * Messages that claim to be of the agent or the gateway are ignored. It is pure.
  */
-export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: readonly TranscriptEntry[]): RunNews {
-  const messageIds = new Set(recent.map(messageIdOf))
-  const pendingCalls = findPendingCalls(recent)
-  const calls = new Set(recent.flatMap(({ tool }) => tool?.call_id ?? []))
-  const lastKnown = messages.findLastIndex(({ id }) => messageIds.has(id))
-  const newMessages = messages.slice(lastKnown + 1).filter(({ id }) => !messageIds.has(id))
-  const toolResults = firstOfEach(messages.filter(message => message.role === 'tool')).flatMap(message => {
+export function reconcileRun(
+  { messages, resume = [] }: RunAgentInput,
+  recentEntries: readonly TranscriptEntry[],
+): RunNews {
+  const messageIds = new Set(recentEntries.map(messageIdOf))
+  const pendingCalls = findPendingCalls(recentEntries)
+  const callIds = new Set(recentEntries.flatMap(({ tool }) => tool?.call_id ?? []))
+  const lastKnownIndex = messages.findLastIndex(({ id }) => messageIds.has(id))
+  const newMessages = messages.slice(lastKnownIndex + 1).filter(({ id }) => !messageIds.has(id))
+  const toolResults = firstResultOfEachCall(messages.filter(message => message.role === 'tool')).flatMap(message => {
     const call = pendingCalls.get(message.toolCallId)
     return call ? [{ ...message, call }] : []
   })
@@ -33,17 +36,17 @@ export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: r
     said: newMessages.filter(message => message.role === 'user'),
     toolResults,
     resume,
-    formerIds: listFormer(messages, [...newMessages, ...toolResults]),
-    warnings: describeIgnored(newMessages.filter(message => !isPiece(message, messageIds, calls))),
+    formerIds: listFormerIds(messages, [...newMessages, ...toolResults]),
+    warnings: describeIgnored(newMessages.filter(message => !belongsToKnownAnswer(message, messageIds, callIds))),
   }
 }
 
-function listFormer(messages: readonly Message[], knownMessages: readonly Message[]): ReadonlySet<string> {
-  const ids = new Set(knownMessages.map(({ id }) => id))
+function listFormerIds(messages: readonly Message[], newMessages: readonly Message[]): ReadonlySet<string> {
+  const ids = new Set(newMessages.map(({ id }) => id))
   return new Set(messages.flatMap(({ id }) => (ids.has(id) ? [] : id)))
 }
 
-function firstOfEach(messages: readonly ToolMessage[]): readonly ToolMessage[] {
+function firstResultOfEachCall(messages: readonly ToolMessage[]): readonly ToolMessage[] {
   const seenIds = new Set<string>()
   return messages.filter(({ toolCallId }) => !seenIds.has(toolCallId) && seenIds.add(toolCallId))
 }
@@ -55,23 +58,27 @@ function findPendingCalls(
   const pendingCalls = new Map<string, NonNullable<TranscriptEntry['tool']>>()
   for (const entry of entries) {
     const { kind, tool } = entry
-    if (kind === 'tool_call' && tool && isAnswered(entry)) pendingCalls.set(tool.call_id, tool)
+    if (kind === 'tool_call' && tool && isInCompleteAnswer(entry)) pendingCalls.set(tool.call_id, tool)
     if ((kind === 'tool_result' || kind === 'approval_required') && tool) pendingCalls.delete(tool.call_id)
   }
   return pendingCalls
 }
 
 /** Returns true if an entry belongs to a complete answer, and is not a note, a trace or part of an incomplete answer. */
-function isAnswered({ ext, is_incomplete }: TranscriptEntry): boolean {
+function isInCompleteAnswer({ ext, is_incomplete }: TranscriptEntry): boolean {
   return !ext?.store && ext?.normalized?.of !== 0 && !is_incomplete
 }
 
 /** Returns true if a message is a part of a known answer. A client may have named a call itself, or may have received text of an earlier attempt. */
-function isPiece(message: Message, messageIds: ReadonlySet<string>, calls: ReadonlySet<string>): boolean {
+function belongsToKnownAnswer(
+  message: Message,
+  messageIds: ReadonlySet<string>,
+  callIds: ReadonlySet<string>,
+): boolean {
   if (message.role !== 'assistant') return false
   const { id, toolCalls = [] } = message
   if (messageIds.has(id.replace(/-\d+$/, ''))) return true
-  return toolCalls.length > 0 && toolCalls.every(call => calls.has(call.id))
+  return toolCalls.length > 0 && toolCalls.every(call => callIds.has(call.id))
 }
 
 const claimedRoles: ReadonlySet<string> = new Set(['assistant', 'system', 'developer', 'reasoning', 'activity'])

@@ -45,11 +45,12 @@ export async function readRunInput(document: unknown): Promise<RequestedRun> {
   const warnings: string[] = []
   if (!isJsonObject(document)) throw new Rejection('malformed', 'Cannot run: the body is no JSON object')
   checkCounts(document)
-  const unknown = Object.keys(document).filter(name => !inputMembers.has(name))
-  if (unknown.length > 0) warnings.push(`unknown members were left out: ${unknown.slice(0, 8).join(', ')}`)
+  const unknownMembers = Object.keys(document).filter(name => !inputMembers.has(name))
+  if (unknownMembers.length > 0)
+    warnings.push(`unknown members were left out: ${unknownMembers.slice(0, 8).join(', ')}`)
   const inputEntries = Object.fromEntries(Object.entries(document).filter(([name]) => inputMembers.has(name)))
   const messages = Array.isArray(document.messages)
-    ? document.messages.map(message => translate(message, warnings))
+    ? document.messages.map(message => translateMessage(message, warnings))
     : undefined
   // Clients of earlier versions send null for absent members.
   const inputDocument = omitOptionalNulls({ ...inputEntries, ...(messages && { messages }) }, 'RunAgentInput')
@@ -69,10 +70,10 @@ function checkCounts(document: Record<string, unknown>): void {
     if (Array.isArray(list) && list.length > maxCount) throw refuseCount(maxCount, name)
   }
   const messages: readonly unknown[] = Array.isArray(document.messages) ? document.messages : []
-  let parts = 0
+  let partCount = 0
   for (const message of messages)
-    parts += isJsonObject(message) && Array.isArray(message.content) ? message.content.length : 0
-  if (parts > maxParts) throw refuseCount(maxParts, 'parts of messages')
+    partCount += isJsonObject(message) && Array.isArray(message.content) ? message.content.length : 0
+  if (partCount > maxParts) throw refuseCount(maxParts, 'parts of messages')
 }
 
 function refuseCount(maxCount: number, memberName: string): Rejection {
@@ -98,7 +99,7 @@ function refuse(issues: readonly { readonly path: readonly PropertyKey[]; readon
  * Converts `binary` parts. The media type decides whether such a part becomes an image, a sound, a video or a document. A part without bytes and
  * address is dropped.
  */
-function translate(message: unknown, warnings: string[]): unknown {
+function translateMessage(message: unknown, warnings: string[]): unknown {
   if (!isJsonObject(message) || !Array.isArray(message.content)) return message
   return { ...message, content: message.content.flatMap(part => translatePart(part, warnings)) }
 }

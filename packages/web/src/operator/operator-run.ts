@@ -37,34 +37,34 @@ export interface StartedOperatorRun {
 
 /** The maximum number of approvals in one run. After these are decided, the next run shows others. */
 const maxWaiting = 50
-const threadOfOne = /^approval:([0-9a-f]{32})$/
+const approvalThreadPattern = /^approval:([0-9a-f]{32})$/
 
 /** Lists the approvals that wait in a thread: a single one in `approval:<id>`, none in `question:<id>`, and all of them in any other thread. */
 export async function listWaiting(
   { agent, input }: OperatorRun,
   approvals: OperatorApprovals,
 ): Promise<readonly OperatorApproval[]> {
-  const [, id] = threadOfOne.exec(input.threadId) ?? []
+  const [, id] = approvalThreadPattern.exec(input.threadId) ?? []
   if (input.threadId.startsWith('question:')) return []
   if (id === undefined) return approvals.list({ limit: maxWaiting, agent })
   const approval = await approvals.find(id)
-  const isMeant = approval && (agent === undefined || approval.requirement.agent === agent)
-  return isMeant && approval.requirement.status === 'open' ? [approval] : []
+  const matchesAgent = approval && (agent === undefined || approval.requirement.agent === agent)
+  return matchesAgent && approval.requirement.status === 'open' ? [approval] : []
 }
 
 /** Applies the operator's decisions and ignores other messages. */
 export async function startOperatorRun(run: OperatorRun, waits: OperatorWaits): Promise<StartedOperatorRun> {
   const { approvals, questions } = waits
   const { messages, resume = [] } = run.input
-  const seenApprovals = await findSeen(run, approvals)
+  const seenApprovals = await findSeenApprovals(run, approvals)
   const decidedApprovals: DecidedApproval[] = []
-  const warnings: string[] = messages.some(({ role }) => role === 'user') ? [nobodyListens] : []
+  const warnings: string[] = messages.some(({ role }) => role === 'user') ? [ignoredMessageWarning] : []
   let answeredCount = 0
   for (const entry of resume) {
     const isQuestion = isQuestionId(entry.interruptId)
     const outcome = isQuestion
       ? await answerWaitingQuestion(entry, run, questions)
-      : await decideOne(entry, run, approvals)
+      : await decideApproval(entry, run, approvals)
     if (typeof outcome === 'string') warnings.push(outcome)
     else if (outcome === true) answeredCount += 1
     else decidedApprovals.push(outcome)
@@ -84,10 +84,10 @@ export async function startOperatorRun(run: OperatorRun, waits: OperatorWaits): 
   }
 }
 
-const nobodyListens = 'what is said here nobody hears: decide by resume'
+const ignoredMessageWarning = 'what is said here nobody hears: decide by resume'
 
 /** Reads the present state of the approvals in the client's copy. */
-async function findSeen(
+async function findSeenApprovals(
   { agent, input: { messages } }: OperatorRun,
   approvals: OperatorApprovals,
 ): Promise<readonly OperatorApproval[]> {
@@ -99,7 +99,7 @@ async function findSeen(
 }
 
 /** Applies one decision. It returns the reason if the decision does not count. */
-async function decideOne(
+async function decideApproval(
   entry: ResumeEntry,
   { operator, agent }: OperatorRun,
   approvals: OperatorApprovals,
@@ -109,12 +109,12 @@ async function decideOne(
     return 'an interrupt that is not open was not decided'
   }
   try {
-    const word = readWord(entry, operator, approval)
-    if (!word) return `${labelOf(approval)} is left open: say approved, true or false`
-    const resolution = await approvals.decide(approval, word)
+    const decision = readOperatorDecision(entry, operator, approval)
+    if (!decision) return `${labelOf(approval)} is left open: say approved, true or false`
+    const resolution = await approvals.decide(approval, decision)
     if (resolution.outcome === 'resolved') return { approval, message: resolution.message }
-    const current = resolution.requirement ? { ...approval, requirement: resolution.requirement } : approval
-    return `${labelOf(current)} is closed: ${describeClosing(current) ?? describeObjection(resolution.reason)}`
+    const currentApproval = resolution.requirement ? { ...approval, requirement: resolution.requirement } : approval
+    return `${labelOf(currentApproval)} is closed: ${describeClosing(currentApproval) ?? describeObjection(resolution.reason)}`
   } catch (error) {
     if (error instanceof Rejection) return error.message
     throw error
@@ -135,7 +135,7 @@ function describeClosing({ requirement: { status, resolver, resolvedAt } }: Oper
  * Reads an operator's decision. An answer that is neither yes nor no decides nothing, and the result is undefined.
  * @throws Rejection for an unknown `remember`
  */
-function readWord(
+function readOperatorDecision(
   { status, payload }: ResumeEntry,
   { name }: WebOperator,
   { requirement }: OperatorApproval,
@@ -145,6 +145,6 @@ function readWord(
   const answer: Record<string, unknown> = isJsonObject(payload) ? payload : { approved: payload }
   const { approved, editedArgs, arguments: args, remember } = answer
   if (typeof approved !== 'boolean') return undefined
-  const reach = readRemember(remember, requirement)
-  return { ...resolver, isGranted: approved, args: (editedArgs ?? args) as Json | undefined, remember: reach }
+  const rememberScope = readRemember(remember, requirement)
+  return { ...resolver, isGranted: approved, args: (editedArgs ?? args) as Json | undefined, remember: rememberScope }
 }

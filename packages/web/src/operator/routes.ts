@@ -6,7 +6,14 @@ import type { NormalizedResponse, ToolCallPart } from '@postern/message'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
-import { acceptsStream, answerFaults, createOpenRuns, RepeatedRun, readAddressedAgent, readJson } from '../endpoint.ts'
+import {
+  acceptsStream,
+  answerFaults,
+  createOwnerLimit,
+  RepeatedRun,
+  readAddressedAgent,
+  readJson,
+} from '../endpoint.ts'
 import type { Unstamped } from '../events/run-text.ts'
 import { streamEvents } from '../events/sse.ts'
 import { writeToolResult } from '../events/work-events.ts'
@@ -20,12 +27,12 @@ import type { OperatorRun } from './verify-operator.ts'
 import { createVerifyOperator } from './verify-operator.ts'
 import {
   describeQuestion,
-  endTopicOf,
   listQuestions,
+  outcomeMessageIdOf,
   showApproval,
   showQuestion,
   summarizeWaiting,
-  writeInterrupt,
+  writeApprovalInterrupt,
 } from './waiting.ts'
 
 export interface OperatorRunDeps extends WebDeps, OperatorWaits {
@@ -39,28 +46,28 @@ const rememberedMs = 24 * 3_600_000
 export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
   const { gateway, config, verifyOwner, isOperatorToken } = deps
   const verifyOperator = createVerifyOperator({ config, verifyOwner, origin: gateway.agents.origin, isOperatorToken })
-  const open = createOpenRuns(config.limits.runs_per_owner)
+  const acquireRun = createOwnerLimit(config.limits.runs_per_owner)
 
-  async function openRun(c: Context, operator: OperatorRun['operator'], leave: () => void): Promise<Response> {
+  async function openRun(c: Context, operator: OperatorRun['operator'], releaseRun: () => void): Promise<Response> {
     const agentName = c.req.param('agent')
     const agent = agentName === undefined ? undefined : readAddressedAgent(agentName, deps)
     const { input, warnings } = await readRunInput(await readJson(c, deps, 'run'))
     const key = `operator-run ${JSON.stringify([operator.owner, input.runId])}`
     if (!(await gateway.store.consumeOnce(key, gateway.system.now() + rememberedMs))) throw new RepeatedRun()
     const run = { operator, agent, input }
-    const started = await startOperatorRun(run, deps)
-    const told = { ...started, warnings: [...warnings, ...started.warnings] }
-    return new Response(streamOperatorRun(run, told, deps, deps, leave), { headers: sseHeaders })
+    const startedRun = await startOperatorRun(run, deps)
+    const runWithWarnings = { ...startedRun, warnings: [...warnings, ...startedRun.warnings] }
+    return new Response(streamOperatorRun(run, runWithWarnings, deps, deps, releaseRun), { headers: sseHeaders })
   }
 
   async function answerRun(c: Context): Promise<Response> {
     const operator = await verifyOperator(c.req.raw)
     if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
-    const leave = open(operator.owner)
+    const releaseRun = acquireRun(operator.owner)
     try {
-      return await openRun(c, operator, leave)
+      return await openRun(c, operator, releaseRun)
     } catch (error) {
-      leave()
+      releaseRun()
       throw error
     }
   }
@@ -74,41 +81,46 @@ type Emit = (event: Unstamped<Event>) => void
 /** Streams a run: first the waiting approvals and questions, then the outcomes of the decisions, and last the remaining interrupts. */
 function streamOperatorRun(
   run: OperatorRun,
-  started: StartedOperatorRun,
+  startedRun: StartedOperatorRun,
   { gateway: { system, store, isPaused } }: Pick<WebDeps, 'gateway'>,
   waits: OperatorWaits,
-  leave: () => void,
+  releaseRun: () => void,
 ): ReadableStream<Uint8Array> {
   const { threadId, runId } = run.input
   return streamEvents(sink => {
     const stops: (() => void)[] = []
     const emit: Emit = event => sink.send({ ...event, timestamp: Math.trunc(system.now()) } as Event)
     emit({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION })
-    tellStart(started, emit)
+    emitStart(startedRun, emit)
 
-    const follow = (decided: DecidedApproval) =>
+    const follow = (decidedApproval: DecidedApproval) =>
       new Promise<void>(done => {
         const end = (ending: TurnEnding) => {
-          tellDecided(decided, ending.response, emit)
+          emitOutcome(decidedApproval, ending.response, emit)
           done()
         }
         const watcher = {
           ...{ piece() {}, details() {}, interim() {}, note() {}, beat: sink.beat, end },
           fail(reason: 'unreadable' | 'paused') {
-            emit({ type: EventType.CUSTOM, name: 'warning', value: untold[reason] })
+            emit({ type: EventType.CUSTOM, name: 'warning', value: hiddenOutcomeWarnings[reason] })
             done()
           },
         }
-        const { agent } = decided.approval.requirement
+        const { agent } = decidedApproval.approval.requirement
         const deps = { store, system, isPaused: () => isPaused?.(agent) === true }
-        stops.push(followTurn({ message: decided.message, task: undefined }, watcher, deps))
+        stops.push(followTurn({ message: decidedApproval.message, task: undefined }, watcher, deps))
       })
 
     const finish = async () => {
-      await Promise.all(started.decidedApprovals.map(follow))
-      const asked = await listQuestions(run, waits.questions)
-      const waiting = await listWaiting(run, waits.approvals)
-      tellEnd(run, started, [...asked.map(describeQuestion), ...waiting.map(writeInterrupt)], emit)
+      await Promise.all(startedRun.decidedApprovals.map(follow))
+      const openQuestions = await listQuestions(run, waits.questions)
+      const waitingApprovals = await listWaiting(run, waits.approvals)
+      emitEnd(
+        run,
+        startedRun,
+        [...openQuestions.map(describeQuestion), ...waitingApprovals.map(writeApprovalInterrupt)],
+        emit,
+      )
     }
     finish()
       .catch(error => {
@@ -118,39 +130,41 @@ function streamOperatorRun(
       .finally(sink.close)
     return () => {
       for (const stop of stops) stop()
-      leave()
+      releaseRun()
     }
   })
 }
 
 /** The warnings for a decision whose outcome the run cannot show. */
-const untold = {
+const hiddenOutcomeWarnings = {
   unreadable: 'what followed cannot be told',
   paused: 'the agent is paused, and acts on the decision once it goes on',
 } as const
 
-function tellStart({ decidedApprovals, approvals, questions, warnings }: StartedOperatorRun, emit: Emit): void {
-  const now = new Set(decidedApprovals.map(({ approval }) => approval.requirement.id))
-  const waiting = approvals.filter(({ requirement }) => requirement.status === 'open' && !now.has(requirement.id))
+function emitStart({ decidedApprovals, approvals, questions, warnings }: StartedOperatorRun, emit: Emit): void {
+  const decidedIds = new Set(decidedApprovals.map(({ approval }) => approval.requirement.id))
+  const waiting = approvals.filter(
+    ({ requirement }) => requirement.status === 'open' && !decidedIds.has(requirement.id),
+  )
   const messages = approvals.flatMap(approval => {
     const { id, status } = approval.requirement
-    return showApproval(approval, status !== 'open' && !now.has(id))
+    return showApproval(approval, status !== 'open' && !decidedIds.has(id))
   })
   emit({ type: EventType.STATE_SNAPSHOT, snapshot: summarizeWaiting(waiting) })
-  const all = [...messages, ...questions.map(showQuestion)]
-  emit({ type: EventType.MESSAGES_SNAPSHOT, messages: all } as Unstamped<Event>)
+  const shownMessages = [...messages, ...questions.map(showQuestion)]
+  emit({ type: EventType.MESSAGES_SNAPSHOT, messages: shownMessages } as Unstamped<Event>)
   for (const value of warnings) emit({ type: EventType.CUSTOM, name: 'warning', value })
 }
 
 /** Emits the result of the call, and the answer to the person who asked. */
-function tellDecided(
+function emitOutcome(
   { approval: { call, requirement } }: DecidedApproval,
   response: NormalizedResponse | undefined,
   emit: Emit,
 ) {
   if (!response) return
-  const ended = call && findEnded(response, call.id)
-  if (ended) emit({ ...writeToolResult(ended), messageId: endTopicOf(requirement.id) })
+  const endedCall = call && findEndedCall(response, call.id)
+  if (endedCall) emit({ ...writeToolResult(endedCall), messageId: outcomeMessageIdOf(requirement.id) })
   const delta = readChatText(response.parts)
   if (delta === '') return
   const messageId = response.id
@@ -159,15 +173,15 @@ function tellDecided(
   emit({ type: EventType.TEXT_MESSAGE_END, messageId })
 }
 
-function findEnded({ parts, trace = [] }: NormalizedResponse, id: string): ToolCallPart | undefined {
+function findEndedCall({ parts, trace = [] }: NormalizedResponse, id: string): ToolCallPart | undefined {
   const calls = [...trace, ...parts.filter(part => part.kind === 'tool_call')]
   return calls.find(call => call.id === id && (call.error !== undefined || call.result !== undefined))
 }
 
-function tellEnd(
+function emitEnd(
   { input: { threadId, runId, resume = [] } }: OperatorRun,
   { decidedApprovals, answeredCount, warnings }: StartedOperatorRun,
-  interrupts: readonly ReturnType<typeof writeInterrupt>[],
+  interrupts: readonly ReturnType<typeof writeApprovalInterrupt>[],
   emit: Emit,
 ): void {
   const finish = (outcome: { type: 'success' } | { type: 'interrupt'; interrupts: typeof interrupts }) =>

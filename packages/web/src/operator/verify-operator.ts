@@ -32,12 +32,12 @@ export function createVerifyOperator({ config, verifyOwner, origin, isOperatorTo
       'token' in operator ? identityKey(origin, operator.token) : identityKey(operator.issuer, operator.subject),
     ),
   )
-  return async (visit: RequestHead): Promise<WebOperator> => {
-    const authorization = visit.headers.get('authorization')
+  return async (request: RequestHead): Promise<WebOperator> => {
+    const authorization = request.headers.get('authorization')
     if (authorization !== null && isOperatorToken(authorization)) {
       return { owner: 'operator', name: 'operator' }
     }
-    const { owner, issuer, subject } = await verifyOwner(visit)
+    const { owner, issuer, subject } = await verifyOwner(request)
     if (!operators.has(identityKey(issuer, subject))) {
       throw new Rejection('forbidden', 'Cannot show what waits: that is for operators')
     }

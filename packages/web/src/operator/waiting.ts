@@ -3,7 +3,7 @@ import type { Interrupt, ResumeEntry } from '@ag-ui/core'
 import type { Policy } from '@postern/message'
 import { isJsonObject, isoTime, readApproval, writeVisibleJson } from '@postern/message'
 import type { ApprovalCall, OperatorApproval, OperatorQuestions, WaitingQuestion } from '@postern/pipeline'
-import { describeReach } from '../requirements/interrupts.ts'
+import { describeRememberScopes } from '../requirements/interrupts.ts'
 import type { OperatorRun } from './verify-operator.ts'
 
 const prefix = 'approval-'
@@ -14,21 +14,24 @@ export function requirementOfMessage(id: string): string | undefined {
 }
 
 /** Returns the id of the message with the outcome of an approval. */
-export function endTopicOf(requirement: string): string {
+export function outcomeMessageIdOf(requirement: string): string {
   return `${prefix}${requirement}-end`
 }
 
 /** Returns the messages of an approval: who asks for what, the call with all its arguments, and the outcome. */
-export function showApproval({ requirement, call }: OperatorApproval, hasEnd: boolean): readonly object[] {
+export function showApproval({ requirement, call }: OperatorApproval, showsOutcome: boolean): readonly object[] {
   const { id, agent, address, via, policy, status } = requirement
   const content = `${agent}, talking to ${address} (${via}): ${call?.summary ?? policy.message}`
   const toolCalls = call && [
     { id: call.id, type: 'function', function: { name: call.tool, arguments: writeVisibleJson(call.args) } },
   ]
   const message = { id: prefix + id, role: 'assistant', name: agent, content, ...(toolCalls && { toolCalls }) }
-  if (!call || !hasEnd) return [message]
+  if (!call || !showsOutcome) return [message]
   // Calls of several conversations may share an id, because models count from one, so the id contains the requirement.
-  return [message, { id: endTopicOf(id), role: 'tool', toolCallId: call.id, content: `It was decided: ${status}.` }]
+  return [
+    message,
+    { id: outcomeMessageIdOf(id), role: 'tool', toolCallId: call.id, content: `It was decided: ${status}.` },
+  ]
 }
 
 /** Summarizes waiting approvals by names and counts, never by the values of arguments. */
@@ -37,14 +40,14 @@ export function summarizeWaiting(approvals: readonly OperatorApproval[]): object
     waiting: approvals.map(({ requirement: { id, agent, expiresAt }, call }) => ({
       id,
       agent,
-      ...(call && { tool: call.tool, arguments: namesOf(call) }),
+      ...(call && { tool: call.tool, arguments: argumentNamesOf(call) }),
       expires_at: isoTime(expiresAt),
     })),
   }
 }
 
 /** Returns the interrupt of an approval with everything that the operator needs for a decision. */
-export function writeInterrupt({ requirement, call }: OperatorApproval): Interrupt {
+export function writeApprovalInterrupt({ requirement, call }: OperatorApproval): Interrupt {
   const { id, agent, address, via, message, policy, expiresAt } = requirement
   return {
     id,
@@ -65,18 +68,18 @@ export function writeInterrupt({ requirement, call }: OperatorApproval): Interru
 }
 
 function describeAnswer(call: ApprovalCall | undefined, policy: Policy): NonNullable<Interrupt['responseSchema']> {
-  const common = { approved: { type: 'boolean' }, ...describeReach(readApproval(policy)) }
+  const common = { approved: { type: 'boolean' }, ...describeRememberScopes(readApproval(policy)) }
   const properties = call?.schema ? { ...common, editedArgs: call.schema } : common
   return { type: 'object', properties, required: ['approved'] }
 }
 
-function namesOf({ args }: ApprovalCall): readonly string[] {
+function argumentNamesOf({ args }: ApprovalCall): readonly string[] {
   return Object.keys(Object(args))
 }
 
-const threadOfOne = /^question:([0-9a-f]{16})$/
-const threadOfOther = /^approval:/
-const maxChars = 50_000
+const questionThreadPattern = /^question:([0-9a-f]{16})$/
+const approvalThreadPattern = /^approval:/
+const maxAnswerChars = 50_000
 const maxQuestions = 50
 
 /** Lists the unanswered questions for which a caller waits, oldest first. The thread `question:<id>` shows a single one. */
@@ -84,8 +87,8 @@ export async function listQuestions(
   { agent, input: { threadId } }: OperatorRun,
   questions: OperatorQuestions,
 ): Promise<readonly WaitingQuestion[]> {
-  const [, questionId] = threadOfOne.exec(threadId) ?? []
-  if (threadOfOther.test(threadId)) return []
+  const [, questionId] = questionThreadPattern.exec(threadId) ?? []
+  if (approvalThreadPattern.test(threadId)) return []
   const openQuestions = (await questions.list()).filter(({ answer }) => answer === undefined).toReversed()
   return openQuestions
     .filter(question => (questionId ?? question.id) === question.id && (agent ?? question.agent) === question.agent)
@@ -103,11 +106,12 @@ export async function answerWaitingQuestion(
   questions: OperatorQuestions,
 ): Promise<true | string> {
   const text = status === 'resolved' ? readText(payload) : ''
-  if (text === '' || text.length > maxChars) return 'a question is left open: say what is to be answered, as "text"'
+  if (text === '' || text.length > maxAnswerChars)
+    return 'a question is left open: say what is to be answered, as "text"'
   const question = (await questions.list()).find(({ id }) => id === interruptId)
-  const isMeant = question !== undefined && (agent ?? question.agent) === question.agent
-  const isStreamed = isMeant && (await questions.answer(interruptId, text))
-  return isStreamed || 'a question is closed: nobody waits for its answer any more'
+  const matchesAgent = question !== undefined && (agent ?? question.agent) === question.agent
+  const isAnswered = matchesAgent && (await questions.answer(interruptId, text))
+  return isAnswered || 'a question is closed: nobody waits for its answer any more'
 }
 
 function readText(payload: unknown): string {

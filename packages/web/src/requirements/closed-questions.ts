@@ -11,6 +11,6 @@ export function closeQuestion(records: Records, owner: string, question: string)
 }
 
 /** Returns true if its person has closed a question. */
-export async function isClosed(records: Records, owner: string, question: string): Promise<boolean> {
+export async function isQuestionClosed(records: Records, owner: string, question: string): Promise<boolean> {
   return (await records.get(recordKeyOf(owner, question))) !== undefined
 }

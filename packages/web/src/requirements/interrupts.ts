@@ -8,12 +8,14 @@ import { textOfContent } from '@postern/transcript'
 import type { WebDeps } from '../endpoint.ts'
 import { readChatText } from '../render.ts'
 import { senderOfKey } from '../verify.ts'
-import { isClosed } from './closed-questions.ts'
+import { isQuestionClosed } from './closed-questions.ts'
 
 /** Lists the interrupts that stop a run: one for each requirement, or the question itself. */
 export function listInterrupts({ id, parts }: NormalizedResponse): readonly Interrupt[] {
   const requirements = parts.flatMap(part => (part.kind === 'policy' && part.policy.requirement ? [part.policy] : []))
-  return requirements.length === 0 ? [askAgain(id, readChatText(parts))] : requirements.map(describeInterrupt)
+  return requirements.length === 0
+    ? [writeQuestionInterrupt(id, readChatText(parts))]
+    : requirements.map(describeInterrupt)
 }
 
 /**
@@ -27,8 +29,8 @@ export async function listOpenInterrupts(
 ): Promise<readonly Interrupt[]> {
   const last = entries.findLast(({ chat_seq }) => chat_seq !== undefined)
   const wait = last?.kind === 'input_required' && !isAnswered ? last.wait : undefined
-  const isWaiting = wait?.reason === 'input' && !(await isClosed(records, owner, wait.id))
-  const question = last && wait && isWaiting ? [askAgain(wait.id, readQuestion(last.content))] : []
+  const isWaiting = wait?.reason === 'input' && !(await isQuestionClosed(records, owner, wait.id))
+  const question = last && wait && isWaiting ? [writeQuestionInterrupt(wait.id, readQuestion(last.content))] : []
   return [...(await listOpenPolicies(entries, owner, gateway)).map(describeInterrupt), ...question]
 }
 
@@ -36,7 +38,7 @@ function readQuestion(content: EntryContent): string {
   return 'parts' in content ? readChatText(content.parts) : textOfContent(content)
 }
 
-function askAgain(id: string, message: string): Interrupt {
+function writeQuestionInterrupt(id: string, message: string): Interrupt {
   return { id, reason: 'input_required', ...(message !== '' && { message }) }
 }
 
@@ -73,13 +75,13 @@ function reasonOf(kind: string, approval: ApprovalAction | undefined): Pick<Inte
 function describeAnswer(approval: ApprovalAction | undefined): NonNullable<Interrupt['responseSchema']> {
   return {
     type: 'object',
-    properties: { approved: { type: 'boolean' }, ...describeReach(approval) },
+    properties: { approved: { type: 'boolean' }, ...describeRememberScopes(approval) },
     required: ['approved'],
   }
 }
 
 /** Describes the scopes for which a decision may count, if the requirement offers a choice. */
-export function describeReach(approval: ApprovalAction | undefined): { readonly remember?: object } {
+export function describeRememberScopes(approval: ApprovalAction | undefined): { readonly remember?: object } {
   const { remember } = approval ?? {}
   return remember ? { remember: { type: 'string', enum: ['once', ...remember.scopes] } } : {}
 }

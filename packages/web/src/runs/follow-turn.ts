@@ -78,13 +78,13 @@ interface FollowedTurn extends FollowDeps {
  */
 export function followTurn(watchedTurn: WatchedTurn, watcher: TurnWatcher, deps: FollowDeps): () => void {
   const { store } = deps
-  const ending = new AbortController()
+  const stopController = new AbortController()
   const stop = () => {
-    ending.abort()
+    stopController.abort()
     stopListening()
   }
   const state = { run: undefined, nextPiece: 0 }
-  const turn: FollowedTurn = { ...deps, watchedTurn, watcher, endSignal: ending.signal, ...state, stop }
+  const turn: FollowedTurn = { ...deps, watchedTurn, watcher, endSignal: stopController.signal, ...state, stop }
   const stopListening = store.listen(`message:${watchedTurn.message}`, payload =>
     handleNotice(payload as Notice | undefined, turn),
   )
@@ -151,8 +151,8 @@ function endWith(
 
 async function pollTurn(turn: FollowedTurn): Promise<void> {
   const { system, endSignal, watcher } = turn
-  for (let napMs = firstPollMs; !endSignal.aborted; napMs = pollMs) {
-    await system.sleep(napMs, endSignal)
+  for (let delayMs = firstPollMs; !endSignal.aborted; delayMs = pollMs) {
+    await system.sleep(delayMs, endSignal)
     if (endSignal.aborted) return
     watcher.beat()
     await queryTurn(turn)

@@ -8,8 +8,8 @@ import type { TaskRecord } from '@postern/pipeline'
 import type { ThreadKey } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { OpenRuns, WebDeps } from '../endpoint.ts'
-import { answerFaults, createOpenRuns, readAddressedAgent } from '../endpoint.ts'
+import type { OwnerLimit, WebDeps } from '../endpoint.ts'
+import { answerFaults, createOwnerLimit, readAddressedAgent } from '../endpoint.ts'
 import type { EventSink } from '../events/sse.ts'
 import { streamEvents } from '../events/sse.ts'
 import { listOpenInterrupts } from '../requirements/interrupts.ts'
@@ -19,20 +19,20 @@ import type { WebOwner } from '../verify.ts'
 import { createFinalSnapshot } from './snapshots.ts'
 import type { StartedRun } from './started-run.ts'
 import type { RunReference } from './stream-run.ts'
-import { endOf, playRun, streamRun, untilEnd } from './stream-run.ts'
+import { endEventIdOf, playRun, remainingValidityMs, streamRun } from './stream-run.ts'
 
 /** Creates the routes on which owners follow their runs and conversations. */
 export function createFollowRoutes(deps: WebDeps): Hono {
-  const openStream = createOpenRuns(deps.config.limits.runs_per_owner, 'Cannot follow: too many streams are open')
+  const acquireStream = createOwnerLimit(deps.config.limits.runs_per_owner, 'Cannot follow: too many streams are open')
   const routes = new Hono()
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
     routes.get(
       `${base}/runs/:run/events`,
-      answerFaults(deps, c => answerRun(c, deps, openStream)),
+      answerFaults(deps, c => answerRun(c, deps, acquireStream)),
     )
     routes.get(
       `${base}/threads/:thread/events`,
-      answerFaults(deps, c => answerThread(c, deps, openStream)),
+      answerFaults(deps, c => answerThread(c, deps, acquireStream)),
     )
   }
   return routes
@@ -65,7 +65,7 @@ const openStates: ReadonlySet<TaskRecord['state']> = new Set(['submitted', 'work
  * Answers `GET …/runs/:run/events` with the conversation so far, followed by the events of the run from now on. A client whose `Last-Event-ID` is
  * that of the end gets 204.
  */
-async function answerRun(c: Context, deps: WebDeps, openStream: OpenRuns): Promise<Response> {
+async function answerRun(c: Context, deps: WebDeps, acquireStream: OwnerLimit): Promise<Response> {
   const owner = await deps.verifyOwner(c.req.raw)
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   const id = c.req.param('run') ?? ''
@@ -73,12 +73,12 @@ async function answerRun(c: Context, deps: WebDeps, openStream: OpenRuns): Promi
   const message = task?.agent === agent ? await deps.gateway.store.findTaskMessage(task) : undefined
   if (!task || message === undefined) throw new Rejection('no_recipient', 'Cannot follow: there is no such run')
   const isOver = !openStates.has(task.state)
-  if (isOver && c.req.header('last-event-id') === endOf(id)) return new Response(null, { status: 204 })
-  const releaseStream = openStream(owner.owner)
+  if (isOver && c.req.header('last-event-id') === endEventIdOf(id)) return new Response(null, { status: 204 })
+  const releaseStream = acquireStream(owner.owner)
   try {
-    const run = showRun({ owner, agent, threadId: task.context }, id)
+    const run = createRunReference({ owner, agent, threadId: task.context }, id)
     const snapshots = [await createSnapshot(run, isOver, deps)]
-    const startedRun = { ...beginAgain(run, message, deps), snapshots, isReported: isOver }
+    const startedRun = { ...createFollowedRun(run, message, deps), snapshots, isReported: isOver }
     return new Response(streamRun(run, startedRun, deps, releaseStream), { headers: sseHeaders })
   } catch (error) {
     releaseStream()
@@ -86,7 +86,7 @@ async function answerRun(c: Context, deps: WebDeps, openStream: OpenRuns): Promi
   }
 }
 
-function showRun({ owner, agent, threadId }: ConversationKey, runId: string): RunReference {
+function createRunReference({ owner, agent, threadId }: ConversationKey, runId: string): RunReference {
   const emptyInput = { messages: [], tools: [], context: [], state: {}, forwardedProps: {} }
   return { owner, agent, input: { threadId, runId, protocolVersion: PROTOCOL_VERSION, ...emptyInput } }
 }
@@ -98,10 +98,10 @@ async function createSnapshot(run: RunReference, isOver: boolean, deps: WebDeps)
   return messages.filter(({ role, metadata }) => role === 'user' || metadata?.run_id !== run.input.runId)
 }
 
-function beginAgain(run: RunReference, message: number, deps: WebDeps): StartedRun {
+function createFollowedRun(run: RunReference, message: number, deps: WebDeps): StartedRun {
   const owner = run.owner.owner
   return {
-    watched: { message, task: { owner, id: run.input.runId } },
+    watchedTurn: { message, task: { owner, id: run.input.runId } },
     warnings: [],
     snapshots: [],
     readMessages: () => createFinalSnapshot(run, deps),
@@ -115,13 +115,13 @@ function beginAgain(run: RunReference, message: number, deps: WebDeps): StartedR
 }
 
 /** Answers `GET …/threads/:thread/events` with each run of a conversation, one after another, and with its messages after any other change. */
-async function answerThread(c: Context, deps: WebDeps, openStream: OpenRuns): Promise<Response> {
+async function answerThread(c: Context, deps: WebDeps, acquireStream: OwnerLimit): Promise<Response> {
   const owner = await deps.verifyOwner(c.req.raw)
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   const conversationKey: ConversationKey = { owner, agent, threadId: c.req.param('thread') ?? '' }
   const conversation = await findWebConversation(conversationKey, deps)
   if (!conversation) throw new Rejection('no_recipient', 'Cannot follow: there is no such thread')
-  const releaseStream = openStream(owner.owner)
+  const releaseStream = acquireStream(owner.owner)
   const stream = streamEvents(
     sink => {
       const streamEnd = new AbortController()
@@ -135,7 +135,7 @@ async function answerThread(c: Context, deps: WebDeps, openStream: OpenRuns): Pr
         releaseStream()
       }
     },
-    untilEnd(owner, deps),
+    remainingValidityMs(owner, deps),
   )
   return new Response(stream, { headers: sseHeaders })
 }
@@ -169,13 +169,13 @@ async function followThread(thread: FollowedThread): Promise<void> {
     if (openRun) newRuns.unshift(openRun)
     else await sendMessages(thread)
     let lastRunId: string | undefined
-    for (let currentMark = await readMark(thread); !endSignal.aborted && system.now() < endsAt; ) {
+    for (let sentSeq = await readLastSeq(thread); !endSignal.aborted && system.now() < endsAt; ) {
       const next = newRuns.shift()
       if (next && next.run !== lastRunId) await sendRun(next, thread)
       lastRunId = next?.run ?? lastRunId
-      const mark = await readMark(thread)
-      if (!next && mark !== currentMark) await sendMessages(thread)
-      currentMark = mark
+      const lastSeq = await readLastSeq(thread)
+      if (!next && lastSeq !== sentSeq) await sendMessages(thread)
+      sentSeq = lastSeq
       if (newRuns.length > 0) continue
       sink.beat()
       const pauseEnd = new AbortController()
@@ -188,7 +188,7 @@ async function followThread(thread: FollowedThread): Promise<void> {
 }
 
 /** Returns the number of the last message of a conversation, which shows whether there is a new one. */
-async function readMark({ key, deps }: FollowedThread): Promise<number> {
+async function readLastSeq({ key, deps }: FollowedThread): Promise<number> {
   const [last] = await deps.transcript.read(key, { chat: true, tail: 1 })
   return last?.seq ?? 0
 }
@@ -206,7 +206,7 @@ async function findOpenRun({ owner, agent, threadId }: ConversationKey, deps: We
 /** Sends the messages as a run without a turn, because AG-UI has messages only within runs. */
 async function sendMessages({ conversationKey, deps, sink }: FollowedThread): Promise<void> {
   const { system } = deps.gateway
-  const run = showRun(conversationKey, `follow-${randomHex(system, 8)}`)
+  const run = createRunReference(conversationKey, `follow-${randomHex(system, 8)}`)
   const messages = await createFinalSnapshot(run, deps)
   const { threadId, runId } = run.input
   const send = (event: object) => sink.send({ ...event, timestamp: Math.trunc(system.now()) } as Event)
@@ -220,7 +220,7 @@ async function sendRun(
   { run: id, message }: RunNotice,
   { conversationKey, deps, sink, endSignal }: FollowedThread,
 ): Promise<void> {
-  const run = showRun(conversationKey, id)
+  const run = createRunReference(conversationKey, id)
   const pendingEvents: [event: Event, id: string | undefined][] = []
   let isBuffering = true
   const runEnd = Promise.withResolvers<void>()
@@ -229,7 +229,7 @@ async function sendRun(
     send: (event, id) => void (isBuffering ? pendingEvents.push([event, id]) : sink.send(event, id)),
     close: () => runEnd.resolve(),
   }
-  const stop = playRun(run, beginAgain(run, message, deps), deps, bufferedSink)
+  const stop = playRun(run, createFollowedRun(run, message, deps), deps, bufferedSink)
   endSignal.addEventListener('abort', bufferedSink.close)
   try {
     const messages = await createSnapshot(run, false, deps)

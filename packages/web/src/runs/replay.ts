@@ -24,9 +24,9 @@ export function createRunReplay(webDeps: WebDeps): NonNullable<ChannelDiagnostic
     const deps = { ...webDeps, gateway: { ...webDeps.gateway, ...moment } }
     const files = await findFiles(arrivedRun, deps)
     const document = restoreFiles(parseJsonText(Buffer.from(raw).toString()), files)
-    const { input } = await readRunInput(withoutFormer(document))
-    const runNews = restoreWhole(readKnownNews(input.messages, arrivedRun), arrivedRun)
-    const attachments = readOnly(deps.attachments, arrivedRun, files)
+    const { input } = await readRunInput(withoutFormerMessages(document))
+    const runNews = restoreTokens(readKnownNews(input.messages, arrivedRun), arrivedRun)
+    const attachments = toReadOnlyAttachments(deps.attachments, arrivedRun, files)
     const content = await readNews(
       runNews,
       arrivedRun.answers ?? [],
@@ -48,14 +48,14 @@ export function createRunReplay(webDeps: WebDeps): NonNullable<ChannelDiagnostic
       messageId: runNews.said.at(-1)?.id ?? `${runId}-input`,
       formerIds: new Set(),
       closed: arrivedRun.closed,
-      receivedMs: deps.gateway.system.now(),
+      receivedAt: deps.gateway.system.now(),
       joined: arrivedRun.joined && { ...arrivedRun.joined, target },
     })
   }
 }
 
 /** Drops the messages that the conversation already had, of which the stored request has only ids and roles. */
-function withoutFormer(document: unknown): unknown {
+function withoutFormerMessages(document: unknown): unknown {
   if (!isJsonObject(document) || !Array.isArray(document.messages)) return document
   const isWhole = (message: unknown) => isJsonObject(message) && Object.keys(message).length > 2
   return { ...document, messages: document.messages.filter(isWhole) }
@@ -79,14 +79,14 @@ function readKnownNews(messages: Messages, { said, calls = [] }: RunArrival): Pi
 }
 
 /** Restores the texts and addresses whose tokens the stored request lacks. They are stored in the order in which they were read. */
-function restoreWhole(
+function restoreTokens(
   { said, toolResults }: ReturnType<typeof readKnownNews>,
   { whole = [] }: RunArrival,
 ): ReturnType<typeof readKnownNews> {
-  const left = [...whole]
+  const remainingTexts = [...whole]
   const restore = (text: string) => {
-    const [next] = left
-    return next !== undefined && hideToken(next) === text ? (left.shift() ?? text) : text
+    const [next] = remainingTexts
+    return next !== undefined && hideToken(next) === text ? (remainingTexts.shift() ?? text) : text
   }
   const restoreIn = <M extends { readonly content: unknown }>(message: M): M => {
     return { ...message, content: mapTexts(message.content, restore) }
@@ -96,14 +96,14 @@ function restoreWhole(
 
 /** Finds the files of the run by their placeholder in the stored request, which is the digest of their Base64. */
 async function findFiles({ files = [] }: RunArrival, deps: WebDeps): Promise<ReadonlyMap<string, ArrivedFile>> {
-  const filesByUri = new Map<string, ArrivedFile>()
+  const filesByPlaceholder = new Map<string, ArrivedFile>()
   for (const { digest } of files) {
     const blob = await deps.gateway.store.findBlob(digest)
     if (!blob) continue
     const base64 = Buffer.from(blob.bytes).toString('base64')
-    filesByUri.set(`sha256:${hash('sha256', base64)}`, { base64, blob })
+    filesByPlaceholder.set(`sha256:${hash('sha256', base64)}`, { base64, blob })
   }
-  return filesByUri
+  return filesByPlaceholder
 }
 
 interface ArrivedFile {
@@ -123,18 +123,18 @@ function mapTexts(value: unknown, change: (text: string) => string): unknown {
 }
 
 /** Returns attachments that find stored files and store nothing. */
-function readOnly(
+function toReadOnlyAttachments(
   attachments: WebAttachments,
-  { files: names = [] }: RunArrival,
+  { files: recordedFiles = [] }: RunArrival,
   files: ReadonlyMap<string, ArrivedFile>,
 ): WebAttachments {
-  const left = [...names]
+  const remainingFiles = [...recordedFiles]
   return {
     ...attachments,
     async store({ bytes }) {
       const digest = hash('sha256', bytes)
-      const index = left.findIndex(file => file.digest === digest)
-      const [file] = index < 0 ? [] : left.splice(index, 1)
+      const index = remainingFiles.findIndex(file => file.digest === digest)
+      const [file] = index < 0 ? [] : remainingFiles.splice(index, 1)
       const arrivedFile = [...files.values()].find(({ blob }) => blob.digest === digest)
       return { path: file?.name ?? 'file', mime: arrivedFile?.blob.mime ?? 'application/octet-stream' } as StoredObject
     },

@@ -7,14 +7,14 @@ import type { TranscriptEntry } from '@postern/transcript'
 import type { WebDeps } from '../endpoint.ts'
 import { RepeatedRun } from '../endpoint.ts'
 import { isRequirement } from '../history/show-history.ts'
-import { isClosed } from '../requirements/closed-questions.ts'
+import { isQuestionClosed } from '../requirements/closed-questions.ts'
 import type { RequestedRun } from '../resolve.ts'
 import { senderOf } from '../verify.ts'
 import type { WatchedTurn } from './follow-turn.ts'
 
 interface DecidedInterrupts {
   /** The turn that a decision caused. */
-  readonly watched: WatchedTurn | undefined
+  readonly watchedTurn: WatchedTurn | undefined
   /** The answers to questions, as text. */
   readonly answers: readonly string[]
   /** The question that the person closed without an answer. */
@@ -39,9 +39,13 @@ export async function decideInterrupts(
 ): Promise<DecidedInterrupts> {
   let decision = nothingDecided
   for (const entry of resume) {
-    const next = await decideInterrupt(entry, { ...request, hasBegun: decision.watched !== undefined }, decisionDeps)
+    const next = await decideInterrupt(
+      entry,
+      { ...request, hasBegun: decision.watchedTurn !== undefined },
+      decisionDeps,
+    )
     decision = {
-      watched: next.watched ?? decision.watched,
+      watchedTurn: next.watchedTurn ?? decision.watchedTurn,
       answers: [...decision.answers, ...next.answers],
       closed: next.closed ?? decision.closed,
       warnings: [...decision.warnings, ...next.warnings],
@@ -53,18 +57,21 @@ export async function decideInterrupts(
 }
 
 /** The task options of the first decision in a run, which creates the task, and of later ones, which belong to the same task. */
-const [isNew, reopens] = [{ isNew: true }, { reopens: true }] as const
+const [newTaskOptions, laterTaskOptions] = [{ isNew: true }, { reopens: true }] as const
 
 /** The result of a run without decisions. */
 export const nothingDecided: DecidedInterrupts = {
-  watched: undefined,
+  watchedTurn: undefined,
   answers: [],
   closed: undefined,
   warnings: [],
   following: undefined,
   isAsking: false,
 }
-const unknown: DecidedInterrupts = { ...nothingDecided, warnings: ['an interrupt that is not open was not decided'] }
+const unknownInterrupt: DecidedInterrupts = {
+  ...nothingDecided,
+  warnings: ['an interrupt that is not open was not decided'],
+}
 
 /** A run with one of its decisions. `hasBegun` is true if the run has already decided something. */
 type DecidingRun = RequestedRun & { readonly hasBegun: boolean }
@@ -78,40 +85,43 @@ async function decideInterrupt(
     ? await deps.gateway.store.findRequirement({ id: entry.interruptId })
     : undefined
   if (!requirement) return answerQuestion(entry, request, { deps, recent })
-  if (isForOperator(requirement.policy)) return lookAfterOperator(requirement, request, { deps, recent })
+  if (isForOperator(requirement.policy)) return followOperatorDecision(requirement, request, { deps, recent })
   const sender = senderOf(request.owner, `@${request.agent}@${deps.gateway.agents.domain}`, 0)
   const isOwn = requirement.subject === subjectOf(sender) && requirement.agent === request.agent
   // Payments and logins are proven elsewhere, so here the person can only decline them.
-  const staysOpen = requirement.kind === 'consent_required' || entry.status === 'cancelled'
-  if (!isOwn || !staysOpen || !wasRequested(requirement.id, recent)) return unknown
-  const foreign = findForeign(entry)
-  if (foreign !== undefined) {
-    return { ...nothingDecided, warnings: [`an approval with "${foreign}" was not taken: only yes or no is asked for`] }
+  const isDecidable = requirement.kind === 'consent_required' || entry.status === 'cancelled'
+  if (!isOwn || !isDecidable || !wasRequested(requirement.id, recent)) return unknownInterrupt
+  const unknownMember = findUnknownMember(entry)
+  if (unknownMember !== undefined) {
+    return {
+      ...nothingDecided,
+      warnings: [`an approval with "${unknownMember}" was not taken: only yes or no is asked for`],
+    }
   }
-  const reach = readReach(entry, requirement)
-  if (typeof reach === 'string') return { ...nothingDecided, warnings: [reach] }
+  const rememberScope = readRememberScope(entry, requirement)
+  if (typeof rememberScope === 'string') return { ...nothingDecided, warnings: [rememberScope] }
   const outcome = isApproval(entry) ? 'granted' : 'declined'
   const resolver = { method: 'web', subject: request.owner.subject }
   const run = { owner: request.owner.owner, id: request.input.runId }
-  const task = { ...run, context: request.input.threadId, ...(request.hasBegun ? reopens : isNew) }
+  const task = { ...run, context: request.input.threadId, ...(request.hasBegun ? laterTaskOptions : newTaskOptions) }
   const { digest, kind } = requirement
   const cancellation = entry.status === 'cancelled' ? ({ isCancelled: true } as const) : {}
-  const decision = { digest, kind, outcome, resolver, task, ...reach, ...cancellation } as const
+  const decision = { digest, kind, outcome, resolver, task, ...rememberScope, ...cancellation } as const
   const resolution = await deps.gateway.decisions.resolveRequirement(decision, randomHex(deps.gateway.system, 8))
   if (resolution.outcome === 'refused' && resolution.reason === 'taken' && !request.hasBegun) throw new RepeatedRun()
-  if (resolution.outcome === 'refused') return unknown
-  return { ...nothingDecided, watched: { message: resolution.message, task: run } }
+  if (resolution.outcome === 'refused') return unknownInterrupt
+  return { ...nothingDecided, watchedTurn: { message: resolution.message, task: run } }
 }
 
 /** Returns the name of a member that accompanies a yes and is not in its schema. Ignoring it would not be the person's decision. */
-function findForeign(entry: ResumeEntry): string | undefined {
+function findUnknownMember(entry: ResumeEntry): string | undefined {
   const { payload } = entry
   if (!isApproval(entry) || !isJsonObject(payload)) return undefined
   return Object.keys(payload).find(name => name !== 'approved' && name !== 'remember')
 }
 
 /** Reads the scope for which the decision counts. It returns the reason if the value is not understood. */
-function readReach(
+function readRememberScope(
   { payload }: ResumeEntry,
   requirement: RequirementRecord,
 ): Pick<RequirementDecision, 'remember'> | string {
@@ -125,12 +135,12 @@ function readReach(
 }
 
 /** Reads the state of a requirement that an operator decides. The person decides nothing here, and the run shows the state. */
-async function lookAfterOperator(
+async function followOperatorDecision(
   requirement: RequirementRecord,
   { agent }: RequestedRun,
   { deps: { gateway }, recent }: DecisionDeps,
 ): Promise<DecidedInterrupts> {
-  if (requirement.agent !== agent || !wasRequested(requirement.id, recent)) return unknown
+  if (requirement.agent !== agent || !wasRequested(requirement.id, recent)) return unknownInterrupt
   if (requirement.status === 'open')
     return { ...nothingDecided, warnings: ['an operator decides that'], isAsking: true }
   // If the deadline has passed, this request ends the requirement at once, without waiting for the worker.
@@ -165,13 +175,13 @@ async function answerQuestion(
 ): Promise<DecidedInterrupts> {
   const last = recent.findLast(entry => entry.role === 'assistant' || isRequirement(entry))
   // The first message of an answer has the answer's id.
-  const head = last?.group_id === undefined ? last : recent.find(({ entry_id }) => entry_id === last.group_id)
-  if (!last || (last.wait?.id !== interruptId && head?.native_id !== interruptId)) return unknown
+  const firstEntry = last?.group_id === undefined ? last : recent.find(({ entry_id }) => entry_id === last.group_id)
+  if (!last || (last.wait?.id !== interruptId && firstEntry?.native_id !== interruptId)) return unknownInterrupt
   if (status === 'cancelled') {
-    const isOpen = isRequirement(last) && !(await isClosed(records, owner.owner, interruptId))
-    return isOpen ? { ...nothingDecided, closed: interruptId, isAsking: true } : unknown
+    const isOpen = isRequirement(last) && !(await isQuestionClosed(records, owner.owner, interruptId))
+    return isOpen ? { ...nothingDecided, closed: interruptId, isAsking: true } : unknownInterrupt
   }
-  if (status !== 'resolved' || (await isClosed(records, owner.owner, interruptId))) return unknown
+  if (status !== 'resolved' || (await isQuestionClosed(records, owner.owner, interruptId))) return unknownInterrupt
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload ?? '')
   return { ...nothingDecided, answers: [text] }
 }

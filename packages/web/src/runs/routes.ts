@@ -10,8 +10,15 @@ import type { AguiPart, TranscriptEntry } from '@postern/transcript'
 import { readAguiParts } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { OpenRuns, WebDeps } from '../endpoint.ts'
-import { acceptsStream, answerFaults, createOpenRuns, RepeatedRun, readAddressedAgent, readJson } from '../endpoint.ts'
+import type { OwnerLimit, WebDeps } from '../endpoint.ts'
+import {
+  acceptsStream,
+  answerFaults,
+  createOwnerLimit,
+  RepeatedRun,
+  readAddressedAgent,
+  readJson,
+} from '../endpoint.ts'
 import type { ChatState } from '../events/chat-state.ts'
 import { isRequirement } from '../history/show-history.ts'
 import { countFiles, joinContent, readContentParts } from '../input/content-parts.ts'
@@ -37,9 +44,9 @@ import { streamRun } from './stream-run.ts'
 
 /** Starts and cancels runs (AG-UI 1.0). */
 export function createRunRoutes(deps: WebDeps): Hono {
-  const open = createOpenRuns(deps.config.limits.runs_per_owner)
+  const acquireRun = createOwnerLimit(deps.config.limits.runs_per_owner)
   const routes = new Hono()
-  const run = answerFaults(deps, c => answerRun(c, deps, open))
+  const run = answerFaults(deps, c => answerRun(c, deps, acquireRun))
   const cancel = answerFaults(deps, c => answerCancel(c, deps))
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
     routes.post(`${base}/runs`, run)
@@ -49,10 +56,10 @@ export function createRunRoutes(deps: WebDeps): Hono {
 }
 
 /** Answers a request for a run. Refusals are recorded for the operator's list. */
-async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Response> {
+async function answerRun(c: Context, deps: WebDeps, open: OwnerLimit): Promise<Response> {
   const steps = createIntakeSteps(deps.gateway.system)
   try {
-    return await takeRun(c, { deps, open, steps })
+    return await openRun(c, { deps, open, steps })
   } catch (error) {
     const context = contextOf(c, steps)
     if (!(error instanceof RepeatedRun) && !hasRefusal(c.req.raw))
@@ -61,31 +68,33 @@ async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Res
   }
 }
 
-async function takeRun(
+async function openRun(
   c: Context,
-  { deps, open, steps }: { readonly deps: WebDeps; readonly open: OpenRuns; readonly steps: IntakeSteps },
+  { deps, open, steps }: { readonly deps: WebDeps; readonly open: OwnerLimit; readonly steps: IntakeSteps },
 ): Promise<Response> {
   const subject = readClaimedSubject(c.req.raw.headers)
-  steps.claim({ agent: c.req.param('agent'), ...(subject !== undefined && { claimed_sender: subject }) })
-  const since = steps.now()
+  steps.recordClaims({ agent: c.req.param('agent'), ...(subject !== undefined && { claimed_sender: subject }) })
+  const startedAt = steps.now()
   const owner = await deps.verifyOwner(c.req.raw)
-  noteCaller(steps, since, { proof: proofOf(owner), usedKey: owner.usedKey })
-  steps.claim({ claimed_sender: owner.address })
+  noteCaller(steps, startedAt, { proof: proofOf(owner), usedKey: owner.usedKey })
+  steps.recordClaims({ claimed_sender: owner.address })
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
   // The run is counted before its body is read, because many slow senders would fill the memory.
-  const leave = open(owner.owner)
+  const releaseRun = open(owner.owner)
   try {
     const document = await readJson(c, deps, 'run')
     const { input, warnings } = await readRunInput(document)
-    steps.claim({ agent, peer_id: input.runId })
-    const asked: RequestedRun = { owner, agent, input, document, steps, context: contextOf(c, steps) }
-    const started = await startRun(asked, deps)
-    if (started.watched) announceRun(asked, started.watched.message, deps)
-    const all = [...warnings, ...started.warnings]
-    return new Response(streamRun(asked, { ...started, warnings: all }, deps, leave), { headers: sseHeaders })
+    steps.recordClaims({ agent, peer_id: input.runId })
+    const request: RequestedRun = { owner, agent, input, document, steps, context: contextOf(c, steps) }
+    const startedRun = await startRun(request, deps)
+    if (startedRun.watchedTurn) announceRun(request, startedRun.watchedTurn.message, deps)
+    const allWarnings = [...warnings, ...startedRun.warnings]
+    return new Response(streamRun(request, { ...startedRun, warnings: allWarnings }, deps, releaseRun), {
+      headers: sseHeaders,
+    })
   } catch (error) {
-    leave()
+    releaseRun()
     throw error
   }
 }
@@ -107,69 +116,83 @@ async function answerCancel(c: Context, { verifyOwner, gateway }: WebDeps): Prom
  * Compares a run with the stored conversation, and makes its new content durable.
  * @throws Rejection, Unavailable, RunRepeated
  */
-async function startRun(asked: RequestedRun, deps: WebDeps): Promise<StartedRun> {
-  const { owner } = asked
-  const { conversation, recent, entries, news } = await resolveRun(asked, deps)
-  const decided =
-    news.resume.length > 0 ? await decideInterrupts(news.resume, asked, { deps, recent: entries }) : nothingDecided
-  const isAnswered = news.said.length > 0 || decided.answers.length > 0
+async function startRun(request: RequestedRun, deps: WebDeps): Promise<StartedRun> {
+  const { owner } = request
+  const { conversation, recent, entries, news } = await resolveRun(request, deps)
+  const decidedInterrupts =
+    news.resume.length > 0 ? await decideInterrupts(news.resume, request, { deps, recent: entries }) : nothingDecided
+  const isAnswered = news.said.length > 0 || decidedInterrupts.answers.length > 0
   const isJoined = conversation?.joined !== undefined
-  const closed = await findTold(decided.closed, asked, deps)
-  const isDeciding = decided.watched !== undefined || closed !== undefined
-  const leftOut = isDeciding && isAnswered ? ['what was said beside a decision was left out'] : []
+  const closedQuestion = await resolveClosedQuestion(decidedInterrupts.closed, request, deps)
+  const isDeciding = decidedInterrupts.watchedTurn !== undefined || closedQuestion !== undefined
+  const ignoredWarnings = isDeciding && isAnswered ? ['what was said beside a decision was left out'] : []
   const common = {
     listOpen: async () =>
       recent.length > 0 ? listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, deps) : [],
-    readMessages: () => createFinalSnapshot(asked, deps),
-    snapshots: await createSnapshots(asked, { recent, said: isDeciding ? [] : news.said, isJoined }, deps),
+    readMessages: () => createFinalSnapshot(request, deps),
+    snapshots: await createSnapshots(request, { recent, said: isDeciding ? [] : news.said, isJoined }, deps),
     state: await findChatState(entries, deps),
-    warnings: [...news.warnings, ...decided.warnings, ...leftOut],
-    isAsking: decided.isAsking,
+    warnings: [...news.warnings, ...decidedInterrupts.warnings, ...ignoredWarnings],
+    isAsking: decidedInterrupts.isAsking,
   }
-  if (decided.watched) return { ...common, watched: decided.watched }
-  const taken = isDeciding ? { ...news, said: [], toolResults: [] } : news
-  const content = await readNews(taken, isDeciding ? [] : decided.answers, asked, deps)
+  if (decidedInterrupts.watchedTurn) return { ...common, watchedTurn: decidedInterrupts.watchedTurn }
+  const countedNews = isDeciding ? { ...news, said: [], toolResults: [] } : news
+  const content = await readNews(countedNews, isDeciding ? [] : decidedInterrupts.answers, request, deps)
   const warnings = [...common.warnings, ...content.warnings]
-  if (content.parts.length === 0 && closed === undefined) return { ...common, warnings, watched: decided.following }
+  if (content.parts.length === 0 && closedQuestion === undefined)
+    return { ...common, warnings, watchedTurn: decidedInterrupts.following }
   await deps.transcript.checkQuota(owner.owner, { threads: conversation ? 0 : 1, entries: 1, bytes: 1 }, deps.quota)
-  const said = { request: asked, news: taken, answers: decided.answers, closed, content, joined: conversation?.joined }
-  const watched = await (closed === undefined ? admitRun(said, deps) : admitClosing(said, closed, deps))
-  if (!watched) return { ...common, warnings: [...warnings, closedBefore], watched }
-  if (!conversation) countChat(asked, deps)
-  return { ...common, warnings, watched }
+  const record = {
+    request,
+    news: countedNews,
+    answers: decidedInterrupts.answers,
+    closed: closedQuestion,
+    content,
+    joined: conversation?.joined,
+  }
+  const watchedTurn = await (closedQuestion === undefined
+    ? admitRun(record, deps)
+    : admitClosing(record, closedQuestion, deps))
+  if (!watchedTurn) return { ...common, warnings: [...warnings, alreadyClosedWarning], watchedTurn }
+  if (!conversation) openChatThread(request, deps)
+  return { ...common, warnings, watchedTurn }
 }
 
 /** Returns the closed question if the agent receives cancellations. Otherwise it closes the question at once. */
-async function findTold(
-  closed: string | undefined,
+async function resolveClosedQuestion(
+  closedQuestion: string | undefined,
   { agent, owner }: RequestedRun,
   { gateway, records }: WebDeps,
 ): Promise<string | undefined> {
-  if (closed === undefined || gateway.agents.find(agent)?.hearsCancels) return closed
-  await closeQuestion(records, owner.owner, closed)
+  if (closedQuestion === undefined || gateway.agents.find(agent)?.hearsCancels) return closedQuestion
+  await closeQuestion(records, owner.owner, closedQuestion)
   return undefined
 }
 
-const closedBefore = 'the agent knows already that this question is closed'
+const alreadyClosedWarning = 'the agent knows already that this question is closed'
 
 /**
  * Sends the agent the closing of a question before the question counts as closed. After a crash in between, the person can close it again. It returns
  * undefined if another run has already sent the closing.
  */
-async function admitClosing(said: RunRecord, closed: string, deps: WebDeps): Promise<WatchedTurn | undefined> {
-  const { owner, input } = said.request
+async function admitClosing(
+  record: RunRecord,
+  closedQuestion: string,
+  deps: WebDeps,
+): Promise<WatchedTurn | undefined> {
+  const { owner, input } = record.request
   const isSameRun = async () =>
     (await deps.gateway.store.findTask({ owner: owner.owner, id: input.runId })) !== undefined
-  const watched = await admitRun(said, deps).catch(async (error: unknown) => {
+  const watched = await admitRun(record, deps).catch(async (error: unknown) => {
     if (!(error instanceof RepeatedRun) || (await isSameRun())) throw error
     return undefined
   })
-  await closeQuestion(deps.records, owner.owner, closed)
+  await closeQuestion(deps.records, owner.owner, closedQuestion)
   return watched
 }
 
 /** Opens the thread of a chat with its first message. The run does not wait for this, because a late follower misses pieces of the stream. */
-function countChat({ owner, agent, input: { threadId } }: RequestedRun, deps: WebDeps): void {
+function openChatThread({ owner, agent, input: { threadId } }: RequestedRun, deps: WebDeps): void {
   openWebThread({ owner: owner.owner, agent, threadId }, deps).catch(error => {
     deps.gateway.system.log.warn({ err: error }, 'a new chat is not counted until it is read')
   })
@@ -197,22 +220,22 @@ export async function readNews(
   { attachments, config }: Pick<WebDeps, 'attachments' | 'config'>,
 ): Promise<ReadContent> {
   const context = { owner: owner.owner, threadId: input.threadId, runId: input.runId }
-  const most = config.limits.files_per_run
-  if (countFiles(said.map(({ content }) => content)) > most) {
-    throw new Rejection('too_large', `Cannot run: more than ${most} files`)
+  const maxFiles = config.limits.files_per_run
+  if (countFiles(said.map(({ content }) => content)) > maxFiles) {
+    throw new Rejection('too_large', `Cannot run: more than ${maxFiles} files`)
   }
-  const read: ReadContent[] = []
-  for (const { content } of said) read.push(await readContentParts(content, context, attachments))
-  const results = toolResults.map(({ call, content, error }) => ({
+  const contents: ReadContent[] = []
+  for (const { content } of said) contents.push(await readContentParts(content, context, attachments))
+  const resultParts = toolResults.map(({ call, content, error }) => ({
     kind: 'tool_call' as const,
     id: call.call_id,
     name: call.name ?? '',
     args: call.args ?? {},
     ...(error === undefined ? { result: readToolContent(content) } : { error: { message: error } }),
   }))
-  const answered = answers.map(content => ({ kind: 'text' as const, mime: 'text/plain' as const, content }))
-  const kept = toolResults.flatMap(({ content }) => listTexts(content))
-  return joinContent([{ ...emptyContent, parts: [...results, ...answered], kept }, ...read])
+  const answerParts = answers.map(content => ({ kind: 'text' as const, mime: 'text/plain' as const, content }))
+  const unchangedTexts = toolResults.flatMap(({ content }) => listTexts(content))
+  return joinContent([{ ...emptyContent, parts: [...resultParts, ...answerParts], unchangedTexts }, ...contents])
 }
 
 function listTexts(value: unknown): readonly string[] {
@@ -231,17 +254,17 @@ function readToolContent(content: ToolMessage['content']): unknown {
  * Makes a person's message durable.
  * @throws Rejection, Unavailable, RunRepeated
  */
-async function admitRun(said: RunRecord, deps: WebDeps): Promise<WatchedTurn> {
-  const { request, news, closed, content, joined } = said
+async function admitRun(record: RunRecord, deps: WebDeps): Promise<WatchedTurn> {
+  const { request, news, closed, content, joined } = record
   const { owner, agent, input, document, context: reception, steps } = request
   const { admission, store, system, agents } = deps.gateway
   const { threadId, runId } = input
   const messageId = news.said.at(-1)?.id ?? `${runId}-input`
   const joinedThread = joined && { ...joined, target: await requireTarget(joined) }
-  const of = { owner, agent, domain: agents.domain, threadId, runId, messageId }
-  const arrival = recordRun(said)
-  const came = { document, formerIds: news.formerIds, arrival, receivedMs: system.now() }
-  const run: ProvenRun = { ...of, ...came, closed, content, joined: joinedThread }
+  const identifiers = { owner, agent, domain: agents.domain, threadId, runId, messageId }
+  const arrival = recordRun(record)
+  const requestMembers = { document, formerIds: news.formerIds, arrival, receivedAt: system.now() }
+  const run: ProvenRun = { ...identifiers, ...requestMembers, closed, content, joined: joinedThread }
   const inbound: Inbound<ProvenRun, ProvenRun> = {
     name: 'web',
     verify: async proven => proven,
@@ -250,7 +273,7 @@ async function admitRun(said: RunRecord, deps: WebDeps): Promise<WatchedTurn> {
   const [admitted] = await receive(inbound, run, { admission, store, system, steps, ...reception }).catch(error => {
     throw error instanceof Rejection && error.code === 'replayed' ? new RepeatedRun() : error
   })
-  return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: run.receivedMs }
+  return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: run.receivedAt }
 }
 
 async function requireTarget({ via, findTarget }: NonNullable<Conversation['joined']>): Promise<Json> {

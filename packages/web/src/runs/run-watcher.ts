@@ -10,7 +10,7 @@ import type { TurnEnding, TurnWatcher } from './follow-turn.ts'
 import type { StartedRun } from './started-run.ts'
 
 /** Finishes a run. An open requirement of an earlier run prevents this run from succeeding. */
-export function finish(writer: RunWriter, interrupts: readonly Interrupt[]): void {
+export function finishRun(writer: RunWriter, interrupts: readonly Interrupt[]): void {
   writer.finish(interrupts.length > 0 ? { kind: 'interrupt', interrupts } : { kind: 'success' })
 }
 
@@ -29,7 +29,7 @@ interface WatcherDeps {
   onDone(): void
 }
 
-export function createWatcher(writer: RunWriter, { sink, present, onDone, ...reading }: WatcherDeps): TurnWatcher {
+export function createWatcher(writer: RunWriter, { sink, present, onDone, ...reportDeps }: WatcherDeps): TurnWatcher {
   let isSlow = false
   // The complete answer contains the omitted pieces, in their order.
   const unlessSlow =
@@ -46,7 +46,7 @@ export function createWatcher(writer: RunWriter, { sink, present, onDone, ...rea
     beat: sink.beat,
     end(ending) {
       const presentedEnding = { ...ending, response: ending.response && present(ending.response) }
-      void reportEnding(presentedEnding, writer, reading)
+      void reportEnding(presentedEnding, writer, reportDeps)
         .catch(() => failToFollow(writer))
         .then(onDone)
     },
@@ -75,5 +75,5 @@ async function reportEnding(
   const isWaiting = response?.status === 'input_required' || response?.status === 'auth_required'
   const interrupts = isWaiting ? listInterrupts(response) : []
   const shownIds = new Set(interrupts.map(({ id }) => id))
-  finish(writer, [...interrupts, ...(await listOpen()).filter(({ id }) => !shownIds.has(id))])
+  finishRun(writer, [...interrupts, ...(await listOpen()).filter(({ id }) => !shownIds.has(id))])
 }

@@ -45,10 +45,10 @@ export async function createFinalSnapshot(request: RunReference, deps: WebDeps):
   const { conversation, recent } = await readRecent(request, deps)
   const runEntries = recent.filter(entry => entry.chat_seq !== undefined || isCallOfRun(entry, input.runId, deps))
   const messages = await showMessages(request, runEntries, { isJoined: conversation?.joined !== undefined, deps })
-  const calls = new Map(
+  const callEntries = new Map(
     runEntries.filter(({ chat_seq }) => chat_seq === undefined).map(entry => [messageIdOf(entry), entry]),
   )
-  const messagesWithCalls = messages.map(message => writeCall(calls.get(message.id)) ?? message)
+  const messagesWithCalls = messages.map(message => writeCall(callEntries.get(message.id)) ?? message)
   return withClientCalls(messagesWithCalls, input.messages)
 }
 
@@ -82,10 +82,11 @@ function withClientCalls(
 ): readonly SnapshotMessage[] {
   const ids = new Set(snapshotMessages.map(({ id }) => id))
   const messagesAfter = new Map<string | undefined, Message[]>()
-  let last: string | undefined
+  let lastKnownId: string | undefined
   for (const message of messages) {
-    if (ids.has(message.id)) last = message.id
-    else if (isCallMessage(message)) messagesAfter.set(last, [...(messagesAfter.get(last) ?? []), message])
+    if (ids.has(message.id)) lastKnownId = message.id
+    else if (isCallMessage(message))
+      messagesAfter.set(lastKnownId, [...(messagesAfter.get(lastKnownId) ?? []), message])
   }
   return [
     ...(messagesAfter.get(undefined) ?? []),

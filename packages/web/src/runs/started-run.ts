@@ -6,7 +6,7 @@ import type { WatchedTurn } from './follow-turn.ts'
 /** The start of a run. */
 export interface StartedRun {
   /** The turn to follow. It is absent if nothing is left to answer. */
-  readonly watched: WatchedTurn | undefined
+  readonly watchedTurn: WatchedTurn | undefined
   readonly warnings: readonly string[]
   /** The stored messages, for a client that lacks some of them. */
   readonly snapshots: readonly (readonly object[])[]

@@ -15,7 +15,7 @@ import { senderOf } from '../verify.ts'
 import { withDecisionLinks } from './decision-links.ts'
 import { followTurn } from './follow-turn.ts'
 import type { Present } from './run-watcher.ts'
-import { createWatcher, failToFollow, finish } from './run-watcher.ts'
+import { createWatcher, failToFollow, finishRun } from './run-watcher.ts'
 import type { StartedRun } from './started-run.ts'
 
 /** A run with its owner, in the form that its stream needs. */
@@ -36,12 +36,12 @@ export function streamRun(
         release()
       }
     },
-    untilEnd(request.owner, deps),
+    remainingValidityMs(request.owner, deps),
   )
 }
 
 /** Returns the time for which a credential is still valid, ms, or undefined if it does not expire. The run continues without its reader. */
-export function untilEnd(
+export function remainingValidityMs(
   { endsAt }: Pick<WebOwner, 'endsAt'>,
   { gateway }: Pick<WebDeps, 'gateway'>,
 ): number | undefined {
@@ -49,7 +49,7 @@ export function untilEnd(
 }
 
 /** The id of the last event of a run. A client that has it has nothing more to read. */
-export const endOf = (run: string) => `${encodeURIComponent(run)}/end`
+export const endEventIdOf = (run: string) => `${encodeURIComponent(run)}/end`
 
 const endTypes: ReadonlySet<string> = new Set([EventType.RUN_FINISHED, EventType.RUN_ERROR])
 
@@ -76,10 +76,10 @@ export function playRun(
     parentRunId,
     clientTools,
     now: system.now,
-    askedAt: startedRun.watched?.askedAt,
+    askedAt: startedRun.watchedTurn?.askedAt,
     ...writerOptions,
   }
-  const send = (event: Event) => sink.send(event, endTypes.has(event.type) ? endOf(runId) : undefined)
+  const send = (event: Event) => sink.send(event, endTypes.has(event.type) ? endEventIdOf(runId) : undefined)
   const writer = createRunWriter(run, isEarlier ? createEarlierWriter(send) : send)
   // Only this person reads the stream, so it shows the addresses where they decide.
   const sender = senderOf(request.owner, `@${request.agent}@${agents.domain}`, system.now())
@@ -95,7 +95,7 @@ export function playRun(
   for (const warning of startedRun.warnings) writer.warn(warning)
   // The turn is followed before the agent begins, because a late follower gets the answer only at its end.
   const isPaused = () => gateway.isPaused?.(request.agent) === true
-  const stop = startedRun.watched && followTurn(startedRun.watched, watcher, { store, system, isPaused })
+  const stop = startedRun.watchedTurn && followTurn(startedRun.watchedTurn, watcher, { store, system, isPaused })
   if (!stop)
     void endWithoutTurn(request, startedRun, writer)
       .catch(() => failToFollow(writer))
@@ -111,5 +111,5 @@ async function endWithoutTurn(
 ): Promise<void> {
   const isResuming = (input.resume?.length ?? 0) > 0
   if (isResuming && !isAsking) writer.fail(warnings.at(-1) ?? 'Nothing was decided', 'not_decided')
-  else finish(writer, await listOpen())
+  else finishRun(writer, await listOpen())
 }

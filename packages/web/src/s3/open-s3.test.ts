@@ -20,7 +20,7 @@ const server = createServer(async (request, response) => {
   const at = Date.parse(stamp.replace(/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/, '$1-$2-$3T$4:$5:$6Z'))
   const given = Object.fromEntries(signed.map(name => [name, String(headers[name])]))
   const expected = await signS3Request(
-    { method: method as 'GET', url: `http://${headers.host}${url}`, headers: given, body, signedMs: at },
+    { method: method as 'GET', url: `http://${headers.host}${url}`, headers: given, body, signedAt: at },
     credentials,
   )
   const status = isBroken

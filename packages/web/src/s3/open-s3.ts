@@ -18,7 +18,7 @@ export function openS3Bytes(config: S3Config, { fetchFor, now }: ByteStoreSystem
   async function send(method: 'GET' | 'PUT' | 'DELETE', key: string, body?: Uint8Array, mime?: string) {
     const url = `${base}/${encodeS3Path(key)}`
     const typeHeader = mime === undefined ? {} : { 'content-type': mime }
-    const request = { method, url, headers: typeHeader, body, signedMs: now() } as const
+    const request = { method, url, headers: typeHeader, body, signedAt: now() } as const
     const headers = await signS3Request(request, { accessKeyId, secretAccessKey, region })
     return fetch(url, { method, headers, ...(body && { body }), timeoutMs: 30_000, maxBytes: 128 * 1024 * 1024 })
   }
@@ -53,7 +53,7 @@ interface S3Request {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array | undefined
   /** The time of the request, ms since the epoch. */
-  readonly signedMs: number
+  readonly signedAt: number
 }
 
 interface S3Credentials {
@@ -64,7 +64,7 @@ interface S3Credentials {
 
 /** Signs a request with its body by AWS Signature Version 4, and returns its headers. */
 export async function signS3Request(
-  { method, url, headers, body = new Uint8Array(), signedMs }: S3Request,
+  { method, url, headers, body = new Uint8Array(), signedAt }: S3Request,
   credentials: S3Credentials,
 ): Promise<Record<string, string>> {
   const signer = new AwsV4Signer({
@@ -74,7 +74,7 @@ export async function signS3Request(
     url,
     headers: { ...headers, 'x-amz-content-sha256': hash('sha256', body) },
     allHeaders: true,
-    datetime: new Date(signedMs).toISOString().replace(/[-:]|\.\d{3}/g, ''),
+    datetime: new Date(signedAt).toISOString().replace(/[-:]|\.\d{3}/g, ''),
   })
   return Object.fromEntries((await signer.sign()).headers)
 }

@@ -70,7 +70,7 @@ export async function listOwnScopes(owner: WebOwner, agent: string, deps: FindTh
   const ownScope = { via: 'web', scope: owner.owner } as const
   return {
     agent,
-    scopes: [ownScope, ...listCalls(owner, deps), ...scopes],
+    scopes: [ownScope, ...listCallScopes(owner, deps), ...scopes],
     subjects: [owner.owner, ...linkedScopes.map(({ subject }) => subject)],
   }
 }
@@ -81,7 +81,7 @@ type FindThreadDeps = Pick<WebDeps, 'isLinking' | 'gateway' | 'scopes'>
  * Lists the scopes of the person's calls over other channels. A caller there is the same person if its token has the same issuer and subject
  * and this token may read calls. Tokens that the gateway issues name agents and keys, so they never match.
  */
-function listCalls(owner: WebOwner, { gateway: { agents, channels }, scopes }: FindThreadDeps) {
+function listCallScopes(owner: WebOwner, { gateway: { agents, channels }, scopes }: FindThreadDeps) {
   const { issuer, subject } = owner
   const mayShow = issuer !== agents.origin && allowsAny(owner, [scopes?.GetTask ?? defaultScopes.GetTask])
   if (!mayShow) return []

@@ -14,6 +14,8 @@ export function parseThreadName(
   { gateway }: Pick<WebDeps, 'gateway'>,
 ): { readonly via: ChannelName; readonly id: number } | undefined {
   const [, via, id] = /^([a-z][a-z0-9-]*):([1-9]\d{0,14})$/.exec(threadId) ?? []
-  const isOther = gateway.channels.some(({ descriptor }) => descriptor.name === via && !descriptor.speaker.isChat)
-  return via !== undefined && isOther ? { via, id: Number(id) } : undefined
+  const isOtherChannel = gateway.channels.some(
+    ({ descriptor }) => descriptor.name === via && !descriptor.speaker.isChat,
+  )
+  return via !== undefined && isOtherChannel ? { via, id: Number(id) } : undefined
 }

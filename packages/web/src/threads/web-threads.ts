@@ -11,8 +11,8 @@ import { parseThreadName } from './thread-name.ts'
  */
 export async function findWebConversation(name: ConversationName, deps: WebDeps): Promise<Conversation | undefined> {
   const { owner, agent, threadId } = name
-  const elsewhere = parseThreadName(threadId, deps)
-  if (elsewhere) return joinConversation(name, elsewhere.id, deps)
+  const otherThread = parseThreadName(threadId, deps)
+  if (otherThread) return joinConversation(name, otherThread.id, deps)
   const thread = await findWebThread({ owner: owner.owner, agent, threadId }, deps)
   return thread && { thread }
 }
@@ -33,12 +33,12 @@ export async function findWebThread(
 ): Promise<ThreadKey | undefined> {
   const alias = aliasOfChat(agent, threadId)
   const conversation = { agent, via: 'web', scope: owner, key: threadId }
-  const threadKey = await transcript.findThread(owner, alias)
+  const existingThread = await transcript.findThread(owner, alias)
   // A read writes nothing.
-  if (!threadKey && !(await transcript.hasConversation(conversation))) return undefined
-  const thread = threadKey ?? (await transcript.openThread(owner, alias))
+  if (!existingThread && !(await transcript.hasConversation(conversation))) return undefined
+  const thread = existingThread ?? (await transcript.openThread(owner, alias))
   const isBound = await transcript.bindStore(thread, conversation)
-  if (isBound || threadKey) return thread
+  if (isBound || existingThread) return thread
   await transcript.forget(thread)
   return undefined
 }

@@ -26,17 +26,21 @@ export async function readUploadForm(request: Request, maxBytes: number): Promis
 }
 
 function checkFields(body: Buffer, boundary: string): void {
-  const mark = Buffer.from(`--${boundary}`)
+  const delimiter = Buffer.from(`--${boundary}`)
   let count = 0
-  for (let position = body.indexOf(mark); position >= 0; position = body.indexOf(mark, position + mark.length)) {
+  for (
+    let position = body.indexOf(delimiter);
+    position >= 0;
+    position = body.indexOf(delimiter, position + delimiter.length)
+  ) {
     count += 1
     if (count > maxFields + 1) {
       throw new Rejection('too_large', `Cannot store attachment: the form has more than ${maxFields} fields`)
     }
-    const start = position + mark.length
+    const start = position + delimiter.length
     const isLast = body.subarray(start, start + 2).equals(Buffer.from('--'))
-    const isShort = body.subarray(start, start + maxHeadBytes).includes('\r\n\r\n')
-    if (!isLast && !isShort) throw refuse()
+    const hasShortHead = body.subarray(start, start + maxHeadBytes).includes('\r\n\r\n')
+    if (!isLast && !hasShortHead) throw refuse()
   }
 }
 

@@ -7,54 +7,54 @@ import { parseAddress, Rejection } from '@postern/message'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { Upload } from '../attachments/attachment-store.ts'
-import { locateStoredFile, parsePath, readStoredFile, showLocation } from '../attachments/attachment-store.ts'
+import { locateStoredFile, parseStoredPath, readStoredFile, showLocation } from '../attachments/attachment-store.ts'
 import type { ObjectLocation } from '../attachments/signed-url.ts'
 import { parseSignedUrl, readObjectLocation } from '../attachments/signed-url.ts'
-import type { OpenRuns, WebDeps } from '../endpoint.ts'
-import { answerFaults, answerOwner, createOpenRuns, maxThreadBytes } from '../endpoint.ts'
+import type { OwnerLimit, WebDeps } from '../endpoint.ts'
+import { answerFaults, answerOwner, createOwnerLimit, maxThreadBytes } from '../endpoint.ts'
 import { findWebConversation } from '../threads/web-threads.ts'
 import type { WebOwner } from '../verify.ts'
 import { readUploadForm } from './read-form.ts'
 
 /** The largest multipart overhead of a file, in bytes. */
-const wrapping = 64 * 1024
+const maxFormOverheadBytes = 64 * 1024
 /** The maximum number of simultaneous uploads of one person, because uploads are held in memory. */
 const maxUploadsPerPerson = 4
 
 /** The maximum number of simultaneous downloads per network address. Anyone with a signed URL may read, and nobody may use up the memory. */
-const readsAtOnce = { maxRunning: 32, maxWaiting: 256 } as const
+const downloadLimits = { maxRunning: 32, maxWaiting: 256 } as const
 
 /** Creates the routes of uploads, new signed URLs, and the files at these URLs. */
 export function createAttachmentRoutes(deps: WebDeps): Hono {
-  const open = createOpenRuns(maxUploadsPerPerson, 'Cannot store attachment: too many uploads are under way')
-  const reads = createResponseSemaphore(readsAtOnce)
+  const acquireUpload = createOwnerLimit(maxUploadsPerPerson, 'Cannot store attachment: too many uploads are under way')
+  const downloadSemaphore = createResponseSemaphore(downloadLimits)
   return new Hono()
     .post(
       '/api/v1/agent/attachments',
-      answerFaults(deps, c => answerUpload(c, open, deps)),
+      answerFaults(deps, c => answerUpload(c, acquireUpload, deps)),
     )
     .get('/api/v1/agent/attachments/signed-url', answerOwner(deps, signAttachment))
     .delete('/api/v1/agent/attachments', answerOwner(deps, deleteAttachment))
     .get(
       '/storage/v1/object/sign/*',
-      answerFaults(deps, c => answerBytes(c, reads, deps)),
+      answerFaults(deps, c => answerBytes(c, downloadSemaphore, deps)),
     )
 }
 
-async function answerUpload(c: Context, open: OpenRuns, deps: WebDeps): Promise<Response> {
+async function answerUpload(c: Context, acquireUpload: OwnerLimit, deps: WebDeps): Promise<Response> {
   const { attachments } = deps
   const { owner } = await deps.verifyOwner(c.req.raw)
-  const leave = open(owner)
+  const releaseUpload = acquireUpload(owner)
   try {
     const object = await attachments.store({ owner, ...(await readUpload(c, deps)) })
     return c.json({ ...showLocation(object), ...(await attachments.signer.sign(object)) }, 200, noStore)
   } finally {
-    leave()
+    releaseUpload()
   }
 }
 
 async function readUpload(c: Context, { config }: WebDeps): Promise<Omit<Upload, 'owner'>> {
-  const form = await readUploadForm(c.req.raw, config.attachments.max_bytes + wrapping)
+  const form = await readUploadForm(c.req.raw, config.attachments.max_bytes + maxFormOverheadBytes)
   const file = form.get('file')
   if (!(file instanceof File)) {
     throw new Rejection('malformed', 'Cannot store attachment: form field "file" is missing')
@@ -85,16 +85,16 @@ async function deleteAttachment(c: Context, { owner }: WebOwner, { attachments }
   return { deleted: true }
 }
 
-async function answerBytes(c: Context, reads: ResponseSemaphore, deps: WebDeps): Promise<Response> {
+async function answerBytes(c: Context, downloadSemaphore: ResponseSemaphore, deps: WebDeps): Promise<Response> {
   const { attachments } = deps
   const signedUrl = parseSignedUrl(c.req.url)
-  const isHeld = signedUrl !== undefined && (await attachments.signer.holds(signedUrl, signedUrl.token))
-  if (!signedUrl || !isHeld) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
-  return reads.run(networkOf(peerAddress(c.env)), c.env, async () => {
-    const kept = await readStoredFile(signedUrl, deps)
-    const bytes = kept?.bytes ?? (await attachments.readObject(signedUrl))
+  const isTokenValid = signedUrl !== undefined && (await attachments.signer.isValidToken(signedUrl, signedUrl.token))
+  if (!signedUrl || !isTokenValid) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
+  return downloadSemaphore.run(networkOf(peerAddress(c.env)), c.env, async () => {
+    const storedFile = await readStoredFile(signedUrl, deps)
+    const bytes = storedFile?.bytes ?? (await attachments.readObject(signedUrl))
     if (!bytes) throw new Rejection('no_recipient', 'Cannot read attachment: it is gone')
-    const mime = kept ? kept.mime : (await attachments.describe(signedUrl))?.mime
+    const mime = storedFile ? storedFile.mime : (await attachments.describe(signedUrl))?.mime
     return c.body(new Uint8Array(bytes), 200, bytesHeaders(mime))
   })
 }
@@ -124,12 +124,12 @@ async function findStoredFile(
   location: ObjectLocation,
   deps: WebDeps,
 ): Promise<Pick<StoredObject, 'bucket' | 'path'> | undefined> {
-  const fileName = parsePath(location.bucket, location.path)
-  const record = fileName && (await deps.gateway.store.findMessage(`#${fileName.message}`))
-  if (!fileName || !record) return undefined
+  const parsedPath = parseStoredPath(location.bucket, location.path)
+  const record = parsedPath && (await deps.gateway.store.findMessage(`#${parsedPath.message}`))
+  if (!parsedPath || !record) return undefined
   const { local: agent } = parseAddress(record.message.recipient)
   const threadId = `${record.message.received_via}:${record.thread}`
-  const conversation = await findWebConversation({ owner, agent, threadId }, deps).catch(refuseQuietly)
+  const conversation = await findWebConversation({ owner, agent, threadId }, deps).catch(ignoreRejection)
   const entries = conversation
     ? await deps.transcript.read(conversation.thread, { max_bytes: maxThreadBytes, chat: true })
     : []
@@ -141,7 +141,7 @@ async function findStoredFile(
 }
 
 /** Returns undefined for a Rejection, so that files of other people are treated as missing. */
-function refuseQuietly(error: unknown): undefined {
+function ignoreRejection(error: unknown): undefined {
   if (error instanceof Rejection) return undefined
   throw error
 }

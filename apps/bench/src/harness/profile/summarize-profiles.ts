@@ -37,7 +37,7 @@ export interface ProfileWindow {
 }
 
 /** Adds up every `.cpuprofile` of a directory (one for each thread) within the window. */
-export function summarizeProfiles(directory: string, window: ProfileWindow, top: number): ProfileSummary {
+export function summarizeProfiles(directory: string, window: ProfileWindow, maxRows: number): ProfileSummary {
   const functions = new Map<string, number>()
   const modules = new Map<string, number>()
   const inclusive = new Map<string, number>()
@@ -52,9 +52,9 @@ export function summarizeProfiles(directory: string, window: ProfileWindow, top:
   }
   const total = [...functions.values()].reduce((sum, micros) => sum + micros, 0)
   return {
-    functions: rankTimes(functions, total, top),
-    modules: rankTimes(modules, total, top),
-    inclusive: rankTimes(inclusive, total, top),
+    functions: rankTimes(functions, total, maxRows),
+    modules: rankTimes(modules, total, maxRows),
+    inclusive: rankTimes(inclusive, total, maxRows),
   }
 }
 
@@ -87,11 +87,11 @@ function createCallerFinder({ nodes }: CpuProfile): (node: ProfileNode) => Reado
   }
 }
 
-function rankTimes(times: ReadonlyMap<string, number>, total: number, top: number): SelfTime[] {
+function rankTimes(times: ReadonlyMap<string, number>, total: number, maxRows: number): SelfTime[] {
   return [...times]
     .map(([name, micros]) => ({ name, share: micros / total }))
     .toSorted((a, b) => b.share - a.share)
-    .slice(0, top)
+    .slice(0, maxRows)
 }
 
 function describeFunction({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {

@@ -56,11 +56,11 @@ test('all addresses of one IPv6 network count as one peer', () => {
     () => 0,
     () => false,
   )
-  limits.takeAddress('2001:db8::1')
-  expect(() => limits.takeAddress('2001:db8::2')).toThrow(
+  limits.consumeAddress('2001:db8::1')
+  expect(() => limits.consumeAddress('2001:db8::2')).toThrow(
     expect.objectContaining({ code: 'rate_limited', message: 'Cannot take request: too many in a short time' }),
   )
-  expect(() => limits.takeAddress('2001:db8:0:1::1')).not.toThrow()
+  expect(() => limits.consumeAddress('2001:db8:0:1::1')).not.toThrow()
 })
 
 test('each person behind a connector has a share, and so has a connector without people', () => {

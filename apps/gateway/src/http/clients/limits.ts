@@ -11,7 +11,7 @@ import type { Config } from '../../config/schema.ts'
 
 export interface Limits {
   /** Counts one request of a network address. @throws Rejection `rate_limited` */
-  takeAddress(address: string): void
+  consumeAddress(address: string): void
   /** The rule that limits messages per host, per connector, per sender and per agent. */
   readonly messages: AdmissionRule
 }
@@ -37,7 +37,7 @@ export function createLimits(
   ]
   const countings = allCountings.filter(counting => counting !== undefined)
   return {
-    takeAddress: address => addresses?.consume(networkOf(address)),
+    consumeAddress: address => addresses?.consume(networkOf(address)),
     messages: createRateLimitRule(countings),
   }
 }
@@ -61,8 +61,8 @@ function countOnce(shares: readonly Share[]): readonly Share[] {
   const sharesByLimit = new Map<RateLimit, Map<string, Share>>()
   for (const share of shares) {
     const [limit, key] = share
-    const ofLimit = sharesByLimit.get(limit) ?? new Map<string, Share>()
-    sharesByLimit.set(limit, ofLimit.set(key, share))
+    const sharesByKey = sharesByLimit.get(limit) ?? new Map<string, Share>()
+    sharesByLimit.set(limit, sharesByKey.set(key, share))
   }
   return [...sharesByLimit.values()].flatMap(ofLimit => [...ofLimit.values()])
 }
@@ -75,12 +75,15 @@ function openHosts(
 ): Counting | undefined {
   if (!perMinute) return undefined
   const refusal = 'Cannot take message: too many from this host in a short time'
-  const [proven, claimed] = [0, 1].map(() => createRateLimit({ perMinute, refusal }, now)) as [RateLimit, RateLimit]
+  const [provenLimit, claimedLimit] = [0, 1].map(() => createRateLimit({ perMinute, refusal }, now)) as [
+    RateLimit,
+    RateLimit,
+  ]
   return ({ message: { sender, received_via: via } }) => {
     // People who chat share one host, as do people behind a connector. A few of them would use up the limit of all.
     if (isChat(via) || listPeopleBehind(sender).length > 0) return []
     const host = sender.address.slice(sender.address.lastIndexOf('@') + 1)
-    return [[sender.verified ? proven : claimed, nameKey(via, host)]]
+    return [[sender.verified ? provenLimit : claimedLimit, nameKey(via, host)]]
   }
 }
 
@@ -97,13 +100,13 @@ function openConnectors({ per_connector: perMinute }: RateLimits, now: () => num
 function openSenders({ per_identity, per_unverified }: RateLimits, now: () => number): Counting | undefined {
   const refusal = 'Cannot take message: too many from this sender in a short time'
   const openLimit = (perMinute: number | undefined) => perMinute && createRateLimit({ perMinute, refusal }, now)
-  const proven = openLimit(per_identity)
-  const [claimed, origins] = [openLimit(per_unverified ?? per_identity), openLimit(per_unverified)]
-  if (!proven && !claimed) return undefined
+  const provenLimit = openLimit(per_identity)
+  const [claimedLimit, originLimit] = [openLimit(per_unverified ?? per_identity), openLimit(per_unverified)]
+  if (!provenLimit && !claimedLimit) return undefined
   return ({ message: { sender, received_via: via } }, from) => {
     const key = nameKey(via, sender.address)
-    if (sender.verified) return listProvenNames(sender).flatMap(name => share(proven, nameKey(via, name)))
-    return [...share(claimed, key), ...share(origins, nameKey(via, networkOf(from)))]
+    if (sender.verified) return listProvenNames(sender).flatMap(name => share(provenLimit, nameKey(via, name)))
+    return [...share(claimedLimit, key), ...share(originLimit, nameKey(via, networkOf(from)))]
   }
 }
 
@@ -117,9 +120,12 @@ function listProvenNames(sender: Sender): readonly string[] {
 function openAgentShares({ per_agent: perMinute }: RateLimits, now: () => number): Counting | undefined {
   if (!perMinute) return undefined
   const refusal = 'Cannot take message: too many for this agent in a short time'
-  const all = createRateLimit({ perMinute, refusal }, now)
-  const unproven = createRateLimit({ perMinute: perMinute / 2, refusal }, now)
-  return ({ agent, message: { sender } }) => [[all, agent], ...(sender.verified ? [] : [[unproven, agent] as const])]
+  const agentLimit = createRateLimit({ perMinute, refusal }, now)
+  const unprovenLimit = createRateLimit({ perMinute: perMinute / 2, refusal }, now)
+  return ({ agent, message: { sender } }) => [
+    [agentLimit, agent],
+    ...(sender.verified ? [] : [[unprovenLimit, agent] as const]),
+  ]
 }
 
 function share(limit: RateLimit | 0 | undefined, key: string): readonly Share[] {

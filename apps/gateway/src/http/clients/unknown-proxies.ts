@@ -19,15 +19,15 @@ const maxProxies = 16
 
 /** Collects private peers that forward requests and are not trusted. They are most likely the operator’s own proxies. */
 export function createUnknownProxies({ isTrusted }: TrustedProxies, log: Log): UnknownProxies {
-  const warned = new Set<string>()
+  const warnedProxies = new Set<string>()
 
   function notice(env: unknown, headers: Headers): void {
-    if (warned.size >= maxProxies || !(headers.has('x-forwarded-for') || headers.has('forwarded'))) return
+    if (warnedProxies.size >= maxProxies || !(headers.has('x-forwarded-for') || headers.has('forwarded'))) return
     const proxy = peerAddress(env)
-    if (proxy === '' || warned.has(proxy) || isTrusted(proxy) || isPublicAddress(proxy)) return
-    warned.add(proxy)
+    if (proxy === '' || warnedProxies.has(proxy) || isTrusted(proxy) || isPublicAddress(proxy)) return
+    warnedProxies.add(proxy)
     log.warn({ proxy }, `a proxy that is not trusted forwards requests: ${untrustedProxyFix}`)
   }
 
-  return { notice, list: () => [...warned] }
+  return { notice, list: () => [...warnedProxies] }
 }

@@ -31,11 +31,11 @@ export function observeStore<Store extends Observed>(store: Store, onStage: Stag
     },
     async commit(turn, answer) {
       await store.commit(turn, answer)
-      reportAll(describeTurn(turn, answer.attempt, { at: now(), admittedAt: takeTime(admittedAt, turn.message) }))
+      reportAll(describeTurn(turn, answer.attempt, { at: now(), admittedAt: consumeTime(admittedAt, turn.message) }))
     },
-    async release(turn, again) {
-      await store.release(turn, again)
-      reportAll(describeTurn(turn, again.attempt, { at: now(), admittedAt: takeTime(admittedAt, turn.message) }))
+    async release(turn, retry) {
+      await store.release(turn, retry)
+      reportAll(describeTurn(turn, retry.attempt, { at: now(), admittedAt: consumeTime(admittedAt, turn.message) }))
     },
     async settle(delivery, settlement) {
       await store.settle(delivery, settlement)
@@ -50,7 +50,7 @@ function rememberBounded(times: Map<number, number>, message: number, at: number
   if (times.size > maxWaitingMessages && oldest !== undefined) times.delete(oldest)
 }
 
-function takeTime(times: Map<number, number>, message: number): number | undefined {
+function consumeTime(times: Map<number, number>, message: number): number | undefined {
   const at = times.get(message)
   times.delete(message)
   return at

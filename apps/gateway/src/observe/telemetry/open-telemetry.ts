@@ -70,7 +70,7 @@ function describeSpan(
   const { attributes, conventional, fault } = details
   const contextOf = (subject: string) => ({ traceId, spanId: spanIdOf(correlationId, subject), traceFlags: sampled })
   const link = details.caller === undefined ? undefined : parseTraceparent(details.caller)
-  const ownAttributes = Object.entries(attributes).map(([each, value]) => [`postern.${each}`, value])
+  const ownAttributes = Object.entries(attributes).map(([attributeName, value]) => [`postern.${attributeName}`, value])
   return {
     name: title,
     kind: kinds[kind],

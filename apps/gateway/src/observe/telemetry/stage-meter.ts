@@ -40,9 +40,9 @@ export function createStageMeter(): StageMeter {
     count(stage) {
       const seconds = Math.max(0, stage.endAt - stage.startAt) / 1000
       const histogram = histogramOf(stage)
-      let endedAt = 0
-      while (endedAt < stageBounds.length && seconds > (stageBounds[endedAt] ?? 0)) endedAt += 1
-      histogram.counts[endedAt] = (histogram.counts[endedAt] ?? 0) + 1
+      let bucketIndex = 0
+      while (bucketIndex < stageBounds.length && seconds > (stageBounds[bucketIndex] ?? 0)) bucketIndex += 1
+      histogram.counts[bucketIndex] = (histogram.counts[bucketIndex] ?? 0) + 1
       histogram.sum += seconds
     },
     list: () =>

@@ -3,7 +3,7 @@ import type { FetchAnswer, GuardedFetch, Json, System } from '@postern/message'
 import type { ReplayStore } from '@postern/pipeline'
 import { dnsKeyOf, fetchKeyOf } from '@postern/pipeline'
 import type { ShownDocument } from './recorded-answer.ts'
-import { describeAnswer, describeFetchFailure, findShown } from './recorded-answer.ts'
+import { describeAnswer, describeFetchFailure, findShownDocument } from './recorded-answer.ts'
 
 /** The members of a system whose answers are recorded. */
 type RecordedSystem = Pick<System, 'fetch' | 'configured' | 'configuredFor' | 'resolveDns'>
@@ -26,7 +26,7 @@ export function recordFetches<Outer extends RecordedSystem & Pick<System, 'now'>
   ): Promise<FetchAnswer> {
     try {
       const answer = await fetch(...fetchArguments)
-      note(key, describeAnswer(answer), findShown(answer))
+      note(key, describeAnswer(answer), findShownDocument(answer))
       return answer
     } catch (error) {
       note(key, describeFetchFailure(error))

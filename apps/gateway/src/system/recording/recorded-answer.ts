@@ -7,12 +7,12 @@ import type { Lookup } from '@postern/pipeline'
 const maxBytes = 48 * 1024
 
 /** The header fields that channels read. */
-const keptFields = ['content-type', 'location', 'cache-control', 'link']
+const recordedFields = ['content-type', 'location', 'cache-control', 'link']
 
 /** Returns the record of another host's answer, or undefined if its body is too long. */
 export function describeAnswer({ status, headers, url, body }: FetchAnswer): Json | undefined {
   if (body.byteLength > maxBytes) return undefined
-  const fields = keptFields.flatMap(name => {
+  const fields = recordedFields.flatMap(name => {
     const value = headers.get(name)
     return value === null ? [] : [[name, value] as const]
   })
@@ -28,7 +28,7 @@ export function describeFetchFailure(error: unknown): Json | undefined {
 export type ShownDocument = Pick<Lookup, 'owner' | 'object'>
 
 /** Finds the owner and the post of a document. It may be an actor, a post or its activity, or an account that WebFinger names. */
-export function findShown({ headers, body }: FetchAnswer): ShownDocument {
+export function findShownDocument({ headers, body }: FetchAnswer): ShownDocument {
   if (!/json/i.test(headers.get('content-type') ?? '') || body.byteLength > maxBytes) return {}
   const document = parseIfJson(Buffer.from(body).toString())
   if (!isJsonObject(document)) return {}

@@ -28,7 +28,7 @@ export function removeRunFile(directory: string): void {
 
 /** Returns the last gateway that wrote the file, which may have died since. */
 export function findRunFile(directory: string): RunFile | undefined {
-  const text = readIfThere(join(directory, runFileName))
+  const text = findFileText(join(directory, runFileName))
   try {
     return text === undefined ? undefined : (parseJsonText(text) as RunFile)
   } catch {
@@ -38,7 +38,7 @@ export function findRunFile(directory: string): RunFile | undefined {
 }
 
 /** @throws ConfigError `data` */
-export function makeDataDirectory(directory: string): void {
+export function createDataDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
   } catch (cause) {
@@ -48,10 +48,10 @@ export function makeDataDirectory(directory: string): void {
 }
 
 /** Returns dev mode's own operator token, and creates it if it is missing. @throws ConfigError `data` */
-export function keepOperatorToken(directory: string): string {
-  makeDataDirectory(directory)
+export function ensureOperatorToken(directory: string): string {
+  createDataDirectory(directory)
   const path = join(directory, tokenFileName)
-  const existingSecret = readIfThere(path)
+  const existingSecret = findFileText(path)
   if (existingSecret) return existingSecret.trim()
   const newSecret = randomBytes(24).toString('base64url')
   writeOwnFile(path, newSecret)
@@ -68,7 +68,7 @@ function writeOwnFile(path: string, text: string): void {
   }
 }
 
-function readIfThere(path: string): string | undefined {
+function findFileText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch {

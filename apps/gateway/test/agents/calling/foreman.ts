@@ -29,20 +29,20 @@ export async function handle(message: NormalizedMessage, context: AgentContext):
   const contexts: Contexts = new Map()
   for (const step of JSON.parse(text) as readonly (Step | readonly Step[])[]) {
     const steps = Array.isArray(step) ? (step as readonly Step[]) : [step as Step]
-    texts.push(...(await Promise.all(steps.map(each => take(each, context, contexts)))).filter(Boolean))
+    texts.push(...(await Promise.all(steps.map(each => runStep(each, context, contexts)))).filter(Boolean))
   }
   return texts.join('\n') || 'nothing'
 }
 
-async function take(step: Step, context: AgentContext, contexts: Contexts): Promise<string> {
+async function runStep(step: Step, context: AgentContext, contexts: Contexts): Promise<string> {
   if (step.note) context.note(step.note)
   if (step.fail !== undefined) throw new Error(step.fail)
   if (step.tell)
     return JSON.stringify(context.history().turns.map(({ role, sender, parts }) => [role, sender.address, parts]))
-  return step.ask === undefined ? '' : askOne(step.ask, step, context, contexts)
+  return step.ask === undefined ? '' : callAgent(step.ask, step, context, contexts)
 }
 
-async function askOne(address: string, step: Step, { call }: AgentContext, contexts: Contexts): Promise<string> {
+async function callAgent(address: string, step: Step, { call }: AgentContext, contexts: Contexts): Promise<string> {
   const { say = '', broadcast, phase: phaseId, previous: previousPhaseId, again } = step
   const contextId = again ? contexts.get(address) : undefined
   try {

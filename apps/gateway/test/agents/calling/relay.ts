@@ -4,7 +4,7 @@ import type { AgentContext } from '@postern/pipeline'
 
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const { sender, recipient, parts, recipient_capabilities } = message
-  const [next, ...rest] = parts
+  const [next, ...textWords] = parts
     .map(part => (part.kind === 'text' ? part.content : ''))
     .join(' ')
     .split(' ')
@@ -12,7 +12,7 @@ export async function handle(message: NormalizedMessage, context: AgentContext):
   const receiptText = `${recipient} heard ${sender.address} by ${sender.auth_method} at hop ${recipient_capabilities.agent_chain?.hop ?? 0}`
   if (!next || next === 'end') return receiptText
   try {
-    const answer = await context.call(next, rest.join(' ') || 'end')
+    const answer = await context.call(next, textWords.join(' ') || 'end')
     const text = answer.parts.map(part => (part.kind === 'text' ? part.content : part.kind)).join('')
     return `${receiptText}\n${answer.source.signedBy ? 'signed' : 'unsigned'} ${text}`
   } catch (error) {

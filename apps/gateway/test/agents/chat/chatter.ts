@@ -90,9 +90,12 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
     },
     async look({ parts }, { attachment }) {
       const files = parts.filter(part => part.kind === 'file')
-      const read = await Promise.all(files.map(async part => `${part.mime} ${(await attachment(part)).bytes.length}`))
+      const fileTexts = await Promise.all(
+        files.map(async part => `${part.mime} ${(await attachment(part)).bytes.length}`),
+      )
       return (
-        [...read, ...parts.flatMap(part => (part.kind === 'link' ? [`link ${part.url}`] : []))].join('; ') || 'nothing'
+        [...fileTexts, ...parts.flatMap(part => (part.kind === 'link' ? [`link ${part.url}`] : []))].join('; ') ||
+        'nothing'
       )
     },
     picture: () => ({

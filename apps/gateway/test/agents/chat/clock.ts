@@ -19,13 +19,13 @@ export function handle({ id, parts }: NormalizedMessage, { requireConsent, signa
   return streamWords(word, { attempt, consent, signal })
 }
 
-interface Told {
+interface StreamOptions {
   readonly attempt: number
   readonly consent: () => readonly object[]
   readonly signal: AbortSignal
 }
 
-async function* streamWords(word: string, { attempt, consent, signal }: Told) {
+async function* streamWords(word: string, { attempt, consent, signal }: StreamOptions) {
   if (['between', 'consent', 'fail', 'wait'].includes(word)) yield 'Look'
   if (word === 'between' || word === 'consent') yield 'ing.'
   if (word === 'again') {

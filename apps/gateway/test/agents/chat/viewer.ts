@@ -6,11 +6,11 @@ export async function handle({ parts }: NormalizedMessage, { attachment }: Agent
   const isCareless = parts.some(part => part.kind === 'text' && part.content === 'careless')
   const files = parts.filter((part): part is FilePart => part.kind === 'file')
   const readings = files.map(async file => {
-    const read = await attachment(file).catch(error => {
+    const result = await attachment(file).catch(error => {
       if (isCareless) throw error
       return String(error)
     })
-    return typeof read === 'string' ? read : `${read.bytes.length} bytes`
+    return typeof result === 'string' ? result : `${result.bytes.length} bytes`
   })
   return (await Promise.all(readings)).join('; ')
 }

@@ -5,8 +5,8 @@ import type { AgentPublisher } from '@postern/pipeline'
 
 let publisher: AgentPublisher | undefined
 
-export function start(givenPublisher: AgentPublisher): void {
-  publisher = givenPublisher
+export function start(startedPublisher: AgentPublisher): void {
+  publisher = startedPublisher
 }
 
 /** Performs `tell <thread> <text>` in another conversation, or `mail <address> <text>`. Reports the conversation on any other text. */

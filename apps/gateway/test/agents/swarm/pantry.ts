@@ -2,7 +2,7 @@
 import type { ToolDefinition } from '@postern/agents'
 import { Rejection } from '@postern/message'
 
-interface Kept {
+interface ItemArguments {
   readonly name: string
   readonly id?: string
   readonly words?: string
@@ -20,37 +20,37 @@ const parameters = {
   required: ['name'],
 } as const
 
-const wordsOf = ({ words = 'x', length }: Kept) => (length === undefined ? words : words.repeat(length))
+const wordsOf = ({ words = 'x', length }: ItemArguments) => (length === undefined ? words : words.repeat(length))
 
 export const set_state: ToolDefinition = {
   description: 'Sets a state',
   parameters,
-  run: (item: Kept, { swarm }) => tell(async () => swarm?.state(item.name).set(wordsOf(item))),
+  run: (item: ItemArguments, { swarm }) => reportOutcome(async () => swarm?.state(item.name).set(wordsOf(item))),
 }
 
 export const put_item: ToolDefinition = {
   description: 'Puts an item into a storage',
   parameters,
-  run: (item: Kept, { swarm }) =>
-    tell(async () => swarm?.storage(item.name).upsert({ id: String(item.id), words: wordsOf(item) })),
+  run: (item: ItemArguments, { swarm }) =>
+    reportOutcome(async () => swarm?.storage(item.name).upsert({ id: String(item.id), words: wordsOf(item) })),
 }
 
 export const remove_item: ToolDefinition = {
   description: 'Takes an item out of a storage',
   parameters,
-  run: (item: Kept, { swarm }) => tell(async () => swarm?.storage(item.name).remove(String(item.id))),
+  run: (item: ItemArguments, { swarm }) => reportOutcome(async () => swarm?.storage(item.name).remove(String(item.id))),
 }
 
 export const remember: ToolDefinition = {
   description: 'Keeps words for the conversation',
   parameters,
-  run: (item: Kept, { state }) => tell(async () => state.set(wordsOf(item))),
+  run: (item: ItemArguments, { state }) => reportOutcome(async () => state.set(wordsOf(item))),
 }
 
 export const tell_all: ToolDefinition = {
   description: 'What there is',
   parameters,
-  async run({ name }: Kept, { swarm }) {
+  async run({ name }: ItemArguments, { swarm }) {
     const items = await swarm?.storage(name).list()
     return ['all:', ...(items ?? []).map(({ id }) => id)].join(' ')
   },
@@ -59,10 +59,10 @@ export const tell_all: ToolDefinition = {
 export const tell_state: ToolDefinition = {
   description: 'What a state is',
   parameters,
-  run: async ({ name }: Kept, { swarm }) => String(await swarm?.state(name).get()).slice(0, 100),
+  run: async ({ name }: ItemArguments, { swarm }) => String(await swarm?.state(name).get()).slice(0, 100),
 }
 
-async function tell(act: () => Promise<unknown>): Promise<string> {
+async function reportOutcome(act: () => Promise<unknown>): Promise<string> {
   try {
     await act()
     return 'kept'

@@ -4,19 +4,19 @@ import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
 /** The callbacks that end the waiting runs. */
-let going: (() => void)[] = []
+let pendingResolves: (() => void)[] = []
 
 export async function* handle({ parts, merged }: NormalizedMessage, { signal }: AgentContext) {
   const text = plainTextOf(parts)
   if (text === 'go') {
-    for (const go of going) go()
-    going = []
+    for (const resolve of pendingResolves) resolve()
+    pendingResolves = []
     yield 'gone'
     return
   }
   yield 'hm '
   await new Promise<void>((resolve, reject) => {
-    going.push(resolve)
+    pendingResolves.push(resolve)
     signal.addEventListener('abort', () => reject(signal.reason))
   })
   yield `heard ${text.replaceAll('\n', '+')} (${(merged ?? []).length + 1})`

@@ -31,7 +31,7 @@ const rows = () => page.locator('.rows li')
 const rowOf = (text: string): Locator => rows().filter({ hasText: text })
 
 /** Stores a message that no agent answers. */
-function keep(from: string, content: string): Promise<unknown> {
+function storeMessage(from: string, content: string): Promise<unknown> {
   count += 1
   const sketch: Parameters<typeof sketchIntake>[1] = {
     disposition: 'keep',
@@ -47,13 +47,13 @@ function keep(from: string, content: string): Promise<unknown> {
 /** Deletes Ada's messages from the store; a message of Bob's then makes the screen reload. */
 async function forgetAda(): Promise<void> {
   await gateway.gateway.store.forgetPerson({ agent: undefined, addresses: [{ via: 'a2a', address: ada }] })
-  await keep(bob, 'bob looks in')
+  await storeMessage(bob, 'bob looks in')
   await rowOf('bob looks in').first().waitFor()
 }
 
 test('the open screen removes messages that the store has deleted', async () => {
-  await keep(bob, 'bob begins')
-  await keep(ada, 'ada has a secret')
+  await storeMessage(bob, 'bob begins')
+  await storeMessage(ada, 'ada has a secret')
   await openedPage.show('flow')
   await rowOf('ada has a secret').waitFor()
   await forgetAda()
@@ -62,9 +62,9 @@ test('the open screen removes messages that the store has deleted', async () => 
 })
 
 test('the screen removes deleted messages among hundreds of rows and keeps older rows', async () => {
-  for (let index = 0; index < 450; index += 1) await keep(bob, `bob counts ${index}`)
-  await keep(ada, 'ada has another secret')
-  for (let index = 0; index < 20; index += 1) await keep(bob, `bob goes on ${index}`)
+  for (let index = 0; index < 450; index += 1) await storeMessage(bob, `bob counts ${index}`)
+  await storeMessage(ada, 'ada has another secret')
+  for (let index = 0; index < 20; index += 1) await storeMessage(bob, `bob goes on ${index}`)
   await openedPage.show('flow?agent=echo')
   await rowOf('ada has another secret').waitFor()
   const size = () => rows().first().getAttribute('aria-setsize')

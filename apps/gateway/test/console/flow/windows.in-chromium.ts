@@ -23,7 +23,7 @@ const rowOf = (text: string): Locator => rows().filter({ hasText: text })
 const lookFurther = () => page.getByRole('button', { name: 'Look further' })
 
 /** Stores messages that no agent answers, one second apart. */
-async function keep(...texts: readonly string[]): Promise<void> {
+async function storeMessages(...texts: readonly string[]): Promise<void> {
   const admitting = texts.map(content => {
     count += 1
     const sketch: Parameters<typeof sketchIntake>[1] = {
@@ -38,10 +38,10 @@ async function keep(...texts: readonly string[]): Promise<void> {
   await Promise.all(admitting)
 }
 
-const fill = (count: number) => keep(...Array.from({ length: count }, (_, index) => `filler ${index}`))
+const fill = (count: number) => storeMessages(...Array.from({ length: count }, (_, index) => `filler ${index}`))
 
 test('a search finds text of an early message beyond pages without a match', async () => {
-  await keep('the heron was here')
+  await storeMessages('the heron was here')
   await fill(1_100)
   await openedPage.show('flow?text=heron')
   await rowOf('the heron was here').waitFor()
@@ -49,7 +49,7 @@ test('a search finds text of an early message beyond pages without a match', asy
 })
 
 test('the screen loads older matches by itself after it shows one', async () => {
-  await keep('a second heron')
+  await storeMessages('a second heron')
   await openedPage.show('flow?text=heron&sender=ada')
   await rowOf('a second heron').waitFor()
   await rowOf('the heron was here').waitFor()
@@ -69,7 +69,7 @@ test('after many pages without a match, the screen says how far it searched and 
 })
 
 test('old matches stay on the screen when a new message arrives', async () => {
-  await keep('a third heron')
+  await storeMessages('a third heron')
   await rowOf('a third heron').waitFor()
   expect(await rows().count()).toBe(3)
   expect(openedPage.faults).toEqual([])

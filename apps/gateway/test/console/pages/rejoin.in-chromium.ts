@@ -12,20 +12,20 @@ import { serveForeignSite } from './serve-pages.ts'
 let web: WebGateway
 let browser: Browser
 let site: ServedPages
-let line: Line
+let proxy: TcpProxy
 beforeAll(async () => {
   browser = await openChromium()
   site = await serveForeignSite((request, response) => {
     const { searchParams } = new URL(request.url ?? '/', 'http://localhost')
-    const endpoint = `${line.url}/api/v1/agent`
+    const endpoint = `${proxy.url}/api/v1/agent`
     const attributes = `endpoint="${endpoint}" token="token-of-ann-for-the-tests" thread="${searchParams.get('thread')}"`
     response.setHeader('content-type', 'text/html; charset=utf-8')
     response.end(
-      `<!doctype html><title>t</title><script type="module" src="${line.url}/postern-chat.js"></script><postern-chat ${attributes}></postern-chat>`,
+      `<!doctype html><title>t</title><script type="module" src="${proxy.url}/postern-chat.js"></script><postern-chat ${attributes}></postern-chat>`,
     )
   })
   web = await openWebGateway({ origins: [site.origin] })
-  line = await openLine(Number(new URL(web.gateway.url()).port))
+  proxy = await openTcpProxy(Number(new URL(web.gateway.url()).port))
 })
 afterEach(() => {
   delete process.env.LINGER
@@ -33,11 +33,11 @@ afterEach(() => {
 afterAll(async () => {
   await browser.close()
   site.close()
-  line.close()
+  proxy.close()
   await web.close()
 })
 
-interface Line {
+interface TcpProxy {
   readonly url: string
   /** Cuts all connections. */
   cut(): void
@@ -45,7 +45,7 @@ interface Line {
 }
 
 /** Opens a TCP proxy between the page and the gateway, so that a test can cut the connections. */
-async function openLine(port: number): Promise<Line> {
+async function openTcpProxy(port: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   const server = createServer(client => {
     const gateway = connect(port, '127.0.0.1')
@@ -94,7 +94,7 @@ test('a chat whose connection breaks off during an answer shows the complete ans
   const page = await openTab('broken')
   await say(page, 'linger')
   await expect.poll(() => readMessages(page)).toEqual(['linger', 'begun'])
-  line.cut()
+  proxy.cut()
   await page.waitForTimeout(1_000)
   delete process.env.LINGER
   await expect.poll(() => readMessages(page)).toEqual(['linger', 'begun and done'])
@@ -114,7 +114,7 @@ test('every open tab of a conversation shows messages from other tabs, and each 
   process.env.LINGER = '1'
   await say(first, 'linger')
   await expect.poll(() => readMessages(second)).toEqual(['count', 'one two three', 'linger', 'begun'])
-  line.cut()
+  proxy.cut()
   delete process.env.LINGER
   const lines = ['count', 'one two three', 'linger', 'begun and done']
   for (const page of [first, second]) await expect.poll(() => readMessages(page)).toEqual(lines)

@@ -4,7 +4,7 @@ import type { FailedStart, PendingForget } from '@postern/operator'
 import { openDoctorBench, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
-import { describeOpened } from '../setup/opened.ts'
+import { describeOpened } from '../setup/shared-gateway.ts'
 
 const closed = 'http://127.0.0.1:1'
 
@@ -66,10 +66,10 @@ async function examineForgets(waiting: readonly PendingForget[]) {
   return examine('agents.forget', openDoctorBench({ deps: { gateway } }))
 }
 
-const waitingForget: PendingForget = { agent: 'desk', failures: 2, error: 'no disk', againAt: 0 }
-const begunForget: PendingForget = { agent: 'desk', failures: 0, againAt: 0 }
+const waitingForget: PendingForget = { agent: 'desk', failures: 2, error: 'no disk', nextCallAt: 0 }
+const begunForget: PendingForget = { agent: 'desk', failures: 0, nextCallAt: 0 }
 
-const failedStart: FailedStart = { agent: 'desk', error: new Error('no file'), failures: 2, againAt: 0 }
+const failedStart: FailedStart = { agent: 'desk', error: new Error('no file'), failures: 2, nextCallAt: 0 }
 
 export const agentCases: Cases = {
   'agents.start': {

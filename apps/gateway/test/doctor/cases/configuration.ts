@@ -8,7 +8,7 @@ import { examineUnopenedGateway } from '../../../src/running/unopened-doctor.ts'
 import { openDoctorBench } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
-import { describeOpened } from '../setup/opened.ts'
+import { describeOpened } from '../setup/shared-gateway.ts'
 
 /** Examines a file with this text like the command `doctor`. */
 export async function examineFile(text: string, id: string) {

@@ -5,39 +5,49 @@ import { examine } from '../setup/case.ts'
 import { askPublic, pageOrigin } from '../setup/public-gateway.ts'
 
 /** Builds the cases behind a proxy that does not pass some paths on, and behind one that does. */
-const hiding = (id: string, hides: RegExp, words: { readonly fails: string | RegExp; readonly holds: string }) => ({
+const buildHiddenPathCase = (
+  id: string,
+  hides: RegExp,
+  words: { readonly fails: string | RegExp; readonly holds: string },
+) => ({
   fails: { examine: () => askPublic(id, { hides }), says: words.fails },
   holds: { examine: () => askPublic(id), says: words.holds },
 })
 
 export const discoveryCases: Cases = {
-  'discovery.webfinger': hiding('discovery.webfinger', /\/webfinger/, {
+  'discovery.webfinger': buildHiddenPathCase('discovery.webfinger', /\/webfinger/, {
     fails: 'answers 404',
     holds: 'as peers expect',
   }),
-  'discovery.actor': hiding('discovery.actor', /^\/agents\/echo$/, { fails: 'answers 404', holds: 'as peers expect' }),
-  'discovery.agent_card': hiding('discovery.agent_card', /^\/\.well-known\/agent-card\/echo/, {
+  'discovery.actor': buildHiddenPathCase('discovery.actor', /^\/agents\/echo$/, {
     fails: 'answers 404',
     holds: 'as peers expect',
   }),
-  'discovery.calls': hiding('discovery.calls', /^\/\.well-known\/jwks/, {
+  'discovery.agent_card': buildHiddenPathCase('discovery.agent_card', /^\/\.well-known\/agent-card\/echo/, {
+    fails: 'answers 404',
+    holds: 'as peers expect',
+  }),
+  'discovery.calls': buildHiddenPathCase('discovery.calls', /^\/\.well-known\/jwks/, {
     fails: /sign|key/,
     holds: 'as peers expect',
   }),
-  'discovery.pages': hiding('discovery.pages', /mentionable-agents/, {
+  'discovery.pages': buildHiddenPathCase('discovery.pages', /mentionable-agents/, {
     fails: 'no directory',
     holds: 'as peers expect',
   }),
-  'discovery.host_meta': hiding('discovery.host_meta', /host-meta/, {
+  'discovery.host_meta': buildHiddenPathCase('discovery.host_meta', /host-meta/, {
     fails: 'cannot fetch host-meta: 404',
     holds: 'where WebFinger is',
   }),
-  'discovery.nodeinfo': hiding('discovery.nodeinfo', /nodeinfo\/2/, { fails: 'it answers 404', holds: 'runs here' }),
-  'discovery.jwks': hiding('discovery.jwks', /jwks/, {
+  'discovery.nodeinfo': buildHiddenPathCase('discovery.nodeinfo', /nodeinfo\/2/, {
+    fails: 'it answers 404',
+    holds: 'runs here',
+  }),
+  'discovery.jwks': buildHiddenPathCase('discovery.jwks', /jwks/, {
     fails: 'cannot fetch the key set: it answers 404',
     holds: 'has our key',
   }),
-  'discovery.handle_host': hiding('discovery.handle_host', /\/webfinger/, {
+  'discovery.handle_host': buildHiddenPathCase('discovery.handle_host', /\/webfinger/, {
     fails: 'answers 404 for acct:echo',
     holds: 'knows',
   }),

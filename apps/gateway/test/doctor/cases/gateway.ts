@@ -5,7 +5,7 @@ import { openTestGateway } from '../../setup/gateway.ts'
 import { openDoctorBench, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
-import { describeGateway, describeOpened } from '../setup/opened.ts'
+import { describeGateway, describeOpened } from '../setup/shared-gateway.ts'
 import { examineFile } from './configuration.ts'
 
 async function examineClosedStore() {

@@ -9,7 +9,7 @@ import { openDoctorBench, ownHost, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
 import { mailCertificate, mxHost, serveMail } from '../setup/mail-server.ts'
-import { describeGateway, openShared } from '../setup/opened.ts'
+import { describeGateway, openShared } from '../setup/shared-gateway.ts'
 
 const submit = { host: mxHost, port: 587 }
 const authorities = [mailCertificate.cert]
@@ -23,14 +23,14 @@ export async function examineSmarthost(id: string, plan: Parameters<typeof serve
 /** Examines zones of the domain, with mail that arrives at a listener. */
 export async function examineZone(id: string, zone: Readonly<Record<string, object>>, benchOptions: BenchOptions = {}) {
   const { dns } = (await openShared()).simulation
-  const before = Object.keys(zone).map(name => [name, dns.find(name)] as const)
+  const recordsBefore = Object.keys(zone).map(name => [name, dns.find(name)] as const)
   for (const [name, records] of Object.entries(zone)) dns.set(name, records)
   const settings = { email: { listen: { port: 2525, protocol: 'lmtp' } }, ...benchOptions.settings }
   const deps = openDoctorBench({ dns: dns.address, network: { authorities }, ...benchOptions, settings })
   try {
     return await examine(id, deps)
   } finally {
-    for (const [name, records] of before) records ? dns.set(name, records) : dns.remove(name)
+    for (const [name, records] of recordsBefore) records ? dns.set(name, records) : dns.remove(name)
   }
 }
 
@@ -83,16 +83,16 @@ async function examinePolicy(lines: readonly string[]) {
   return examineZone('mail.mta_sts', zone, { loopback: { [`mta-sts.${ownHost}`]: port } })
 }
 
-const policy = ['version: STSv1', 'mode: enforce', 'max_age: 604800']
-const reverse = '5.113.0.203.in-addr.arpa'
-const addressed = { [ownHost]: mx, [mxHost]: { A: ['203.0.113.5'] } }
+const policyLines = ['version: STSv1', 'mode: enforce', 'max_age: 604800']
+const reverseName = '5.113.0.203.in-addr.arpa'
+const addressZone = { [ownHost]: mx, [mxHost]: { A: ['203.0.113.5'] } }
 
 /** Examines a gateway in production whose smarthost returns its mail, or refuses it. */
 async function examineLoop(returns: boolean) {
   const test = await openTestGateway(() => ({ dev: false }))
   onTestFinished(() => test.close())
   const { mail } = test.simulation
-  const heal = returns ? () => undefined : mail.refuse({ code: 550, message: '5.7.1 not by us', at: 'rcpt' })
+  const endRefusal = returns ? () => undefined : mail.refuse({ code: 550, message: '5.7.1 not by us', at: 'rcpt' })
   const pendingResponse = fetch(`${test.url()}/operator/api/doctor?only=mail`, {
     headers: { authorization: `Bearer ${operatorToken}` },
   })
@@ -107,7 +107,7 @@ async function examineLoop(returns: boolean) {
   const { findings } = (await (await pendingResponse).json()) as {
     findings: Awaited<ReturnType<typeof examine>>[number][]
   }
-  heal()
+  endRefusal()
   return findings.filter(finding => 'id' in finding && finding.id === 'mail.loop')
 }
 
@@ -236,9 +236,9 @@ export const mailCases: Cases = {
     },
   },
   'mail.mta_sts': {
-    fails: { examine: () => examinePolicy([...policy, 'mx: *.old.agents.test']), says: `does not name ${mxHost}` },
+    fails: { examine: () => examinePolicy([...policyLines, 'mx: *.old.agents.test']), says: `does not name ${mxHost}` },
     holds: {
-      examine: () => examinePolicy([...policy, 'mx: *.agents.test']),
+      examine: () => examinePolicy([...policyLines, 'mx: *.agents.test']),
       says: 'names every mail host (mode enforce)',
     },
   },
@@ -256,9 +256,9 @@ export const mailCases: Cases = {
     },
   },
   'mail.ptr': {
-    fails: { examine: () => examineZone('mail.ptr', addressed), says: '203.0.113.5 has no name' },
+    fails: { examine: () => examineZone('mail.ptr', addressZone), says: '203.0.113.5 has no name' },
     holds: {
-      examine: () => examineZone('mail.ptr', { ...addressed, [reverse]: { PTR: [mxHost] } }),
+      examine: () => examineZone('mail.ptr', { ...addressZone, [reverseName]: { PTR: [mxHost] } }),
       says: `203.0.113.5 is called ${mxHost}`,
     },
   },

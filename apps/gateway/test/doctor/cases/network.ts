@@ -10,9 +10,9 @@ const publicAddress = '203.0.113.5'
 /** Examines our host with these records. */
 async function examineRecords(id: string, records: object, ports: Readonly<Record<string, number>> = {}) {
   const { dns } = (await openPublic()).test.simulation
-  const before = dns.find(ownHost)
+  const recordsBefore = dns.find(ownHost)
   dns.set(ownHost, records)
-  return examine(id, openDoctorBench({ dns: dns.address, ports })).finally(() => dns.set(ownHost, before ?? {}))
+  return examine(id, openDoctorBench({ dns: dns.address, ports })).finally(() => dns.set(ownHost, recordsBefore ?? {}))
 }
 
 async function examinePort80(answer: Parameters<typeof serveHttp>[0]) {

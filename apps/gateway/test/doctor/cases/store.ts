@@ -13,8 +13,8 @@ import { createLog } from '../../../src/observe/log.ts'
 import { openDoctorBench, serve, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
-import { describeConfigured } from '../setup/opened.ts'
 import { findServer } from '../setup/postgres.ts'
+import { describeConfigured } from '../setup/shared-gateway.ts'
 
 /** Examines a database with several pages, sound or damaged. */
 async function examineDatabase({ isDamaged }: { readonly isDamaged: boolean }) {

@@ -4,7 +4,7 @@ import { eventually, openTestGateway } from '../../setup/gateway.ts'
 import { openDoctorBench } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
-import { describeGateway, describeOpened } from '../setup/opened.ts'
+import { describeGateway, describeOpened } from '../setup/shared-gateway.ts'
 
 /** Opens a gateway whose answer by mail was refused with this code, and waits until the expected state is reached. */
 async function openRefused(code: number) {

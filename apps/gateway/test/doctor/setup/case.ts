@@ -16,7 +16,7 @@ export const allChecks = [...machineChecks, ...installationChecks]
 
 /** Runs one check unchanged, with everything that it needs. */
 export async function examine(id: string, deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
-  const check = allChecks.find(allCheck => allCheck.id === id)
+  const check = allChecks.find(candidate => candidate.id === id)
   if (!check) throw new Error(`there is no check ${id}`)
   expect(await findMissingNeed(check, deps)).toBeUndefined()
   const outcomes = await check.run(deps)

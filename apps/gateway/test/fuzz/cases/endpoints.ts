@@ -39,7 +39,7 @@ export function listEndpoints({ routes, smtp, isLmtp, grpc }: TargetAddresses, s
     }),
   )
   const calls = grpc ? Map.groupBy(seeds.grpc, ({ method }) => `/lf.a2a.v1.A2AService/${method}`) : []
-  const rpc = [...calls].map(([name, ofMethod]): GrpcEndpoint => ({ kind: 'grpc', name, seeds: ofMethod }))
+  const rpc = [...calls].map(([name, methodSeeds]): GrpcEndpoint => ({ kind: 'grpc', name, seeds: methodSeeds }))
   const mail: MailEndpoint = { kind: 'mail', name: 'SMTP', greeting: isLmtp ? 'LHLO' : 'EHLO' }
   return [...http, ...rpc, ...(smtp ? [mail] : [])]
 }

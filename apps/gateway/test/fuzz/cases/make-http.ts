@@ -20,9 +20,9 @@ const usual: readonly (readonly [start: RegExp, name: CredentialName])[] = [
   [/inbox$/, 'signed'],
 ]
 
-const all: readonly CredentialName[] = ['none', 'operator', 'chat', 'a2a', 'intake', 'postmark', 'signed']
+const allCredentials: readonly CredentialName[] = ['none', 'operator', 'chat', 'a2a', 'intake', 'postmark', 'signed']
 
-const bare: readonly HttpSeed[] = [
+const unseededRequests: readonly HttpSeed[] = [
   { method: 'POST', path: '', json: {} },
   { method: 'POST', path: '', json: { id: 'x', agent: 'echo', peer: 'alice@mastodon.test', text: 'hello' } },
   { method: 'POST', path: '', headers: { 'content-type': 'application/x-www-form-urlencoded' }, text: 'a=b&c=%64' },
@@ -35,7 +35,7 @@ export function makeHttpCase(endpoint: HttpEndpoint, random: Random, context: Ca
   const target = random.chance(0.4) ? mutateTarget(path, random, context.ids) : path
   const body = method === 'GET' && random.chance(0.95) ? Buffer.alloc(0) : makeBody(seed, random, context)
   const usualCredential = usual.find(([start]) => start.test(path))?.[1] ?? 'none'
-  const credential = random.chance(0.85) ? usualCredential : random.pick(all)
+  const credential = random.chance(0.85) ? usualCredential : random.pick(allCredentials)
   const type = seed.json === undefined ? undefined : 'application/json'
   const headers = { host: 'agents.test', ...(type && { 'content-type': type }), ...seed.headers }
   const changedHeaders = changeHeaders(headers, body.length, random)
@@ -46,7 +46,7 @@ function pickSeed({ method, seeds }: HttpEndpoint, random: Random, { seeds: ever
   if (seeds.length > 0 && random.chance(0.9)) return random.pick(seeds)
   // The body is meant for another endpoint.
   if (random.chance(0.3)) return { ...random.pick(every.http), path: '' }
-  return method === 'GET' ? { method, path: '' } : random.pick(bare)
+  return method === 'GET' ? { method, path: '' } : random.pick(unseededRequests)
 }
 
 function pickMethod(endpoint: HttpEndpoint, seed: HttpSeed, random: Random): string {

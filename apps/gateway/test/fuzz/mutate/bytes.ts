@@ -2,7 +2,7 @@
 import { makeOddText } from '../values/odd-values.ts'
 import type { Random } from '../values/random.ts'
 
-const pieces: readonly string[] = [
+const oddPieces: readonly string[] = [
   '\r',
   '\n',
   '\r\n',
@@ -62,7 +62,7 @@ const changes: readonly Change[] = [
     const times = random.pick([2, 100, 2_000])
     return insert(bytes, cutAt(bytes, random), Buffer.concat(Array.from({ length: times }, () => slice)))
   },
-  (bytes, random) => insert(bytes, cutAt(bytes, random), Buffer.from(random.pick(pieces), 'latin1')),
+  (bytes, random) => insert(bytes, cutAt(bytes, random), Buffer.from(random.pick(oddPieces), 'latin1')),
   (bytes, random) => insert(bytes, cutAt(bytes, random), Buffer.from(makeOddText(random))),
   (bytes, random) =>
     Buffer.from(bytes.toString('latin1').replaceAll('\r\n', random.pick(['\n', '\r', '\n\r'])), 'latin1'),

@@ -73,10 +73,14 @@ const fields: readonly Field[] = [
   ['te', 'trailers, deflate'],
 ]
 
-type Changed = Pick<HttpCase, 'headers' | 'isCut'>
+type RequestHeader = Pick<HttpCase, 'headers' | 'isCut'>
 
 /** Creates the header of the request with its length, and sometimes with additional fields. */
-export function changeHeaders(ownHeaders: Readonly<Record<string, string>>, length: number, random: Random): Changed {
+export function changeHeaders(
+  ownHeaders: Readonly<Record<string, string>>,
+  length: number,
+  random: Random,
+): RequestHeader {
   const remainingHeaders = Object.entries(ownHeaders).filter(() => !random.chance(0.02))
   const typed = random.chance(0.08) ? replace(remainingHeaders, ['content-type', random.pick(types)]) : remainingHeaders
   const furtherFields = Array.from({ length: random.chance(0.2) ? 1 + random.int(3) : 0 }, () => makeField(random))

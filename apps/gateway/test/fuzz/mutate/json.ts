@@ -31,7 +31,7 @@ function createHoles(): Holes {
   }
 }
 
-type Change = (spot: Spot, random: Random, holes: Holes, all: readonly Spot[]) => void
+type Change = (spot: Spot, random: Random, holes: Holes, allSpots: readonly Spot[]) => void
 
 const changes: readonly Change[] = [
   ({ parent, key }, random, holes) => {
@@ -56,8 +56,8 @@ const changes: readonly Change[] = [
   ({ parent, key }, random) => {
     parent[key] = Array.from({ length: random.pick([0, 2, 100]) }, () => structuredClone(parent[key]))
   },
-  ({ parent, key }, random, _, all) => {
-    const otherSpot = random.pick(all)
+  ({ parent, key }, random, _, allSpots) => {
+    const otherSpot = random.pick(allSpots)
     parent[key] = structuredClone(otherSpot.parent[otherSpot.key])
   },
   ({ parent, key }, random) => {

@@ -3,7 +3,7 @@ import { makeOddText } from '../values/odd-values.ts'
 import type { Random } from '../values/random.ts'
 
 /** Segments of a path. They are already encoded, so that odd ones are sent unchanged. */
-const pieces: readonly string[] = [
+const oddPieces: readonly string[] = [
   '%',
   '%00',
   '%ff',
@@ -51,7 +51,7 @@ function fill(random: Random, ids: readonly string[]): string {
 /** Inserts a segment that does not belong there, or adds an odd value to the query. */
 export function mutateTarget(target: string, random: Random, ids: readonly string[]): string {
   const position = 1 + random.int(target.length)
-  if (random.chance(0.5)) return target.slice(0, position) + random.pick(pieces) + target.slice(position)
+  if (random.chance(0.5)) return target.slice(0, position) + random.pick(oddPieces) + target.slice(position)
   if (target.includes('=')) return target.replace(/=[^&]*/, () => `=${fill(random, ids)}`)
   const name = random.pick(['id', 'limit', 'cursor', 'after', 'before', 'agent', 'thread', 'threadId', 'q', 'resource'])
   return `${target}?${name}=${fill(random, ids)}`

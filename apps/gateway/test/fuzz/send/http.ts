@@ -22,17 +22,17 @@ export async function sendHttp(
     .replaceAll(/[\r\n]/g, '')} HTTP/1.1`
   const head = Buffer.from([line, ...lines, '', ''].join('\r\n'), 'latin1')
   const isEnough = (read: Buffer) => isStream(read)
-  const read = await sendBytes({ port, bytes: Buffer.concat([head, body]), ends: isCut, isEnough, signal })
-  const status = readStatus(read.toString('latin1'))
-  const text = read.toString()
+  const receivedBytes = await sendBytes({ port, bytes: Buffer.concat([head, body]), ends: isCut, isEnough, signal })
+  const status = readStatus(receivedBytes.toString('latin1'))
+  const text = receivedBytes.toString()
   // JSON-RPC reports its own bugs with status 200.
   const isBug = status === 500 || /"error":\{"code":-32603/.test(text)
   return { status, text, ...(isBug && { fault: `it answered ${status}: ${text.slice(0, 500)}` }) }
 }
 
 /** Checks for a stream, which stays open as long as somebody reads it; its beginning is answer enough. */
-function isStream(read: Buffer): boolean {
-  const head = read.subarray(0, 4_096).toString('latin1')
+function isStream(received: Buffer): boolean {
+  const head = received.subarray(0, 4_096).toString('latin1')
   return /^content-type: text\/event-stream/im.test(head) && head.includes('\r\n\r\n')
 }
 

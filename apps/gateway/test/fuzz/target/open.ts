@@ -34,24 +34,24 @@ export interface FuzzTarget extends TargetAddresses {
 const errorLevel = 50
 
 /** Starts the script and waits until it reports by IPC where it listens. @throws Error when it ends before that */
-export async function openTarget(script: string, texts: readonly string[]): Promise<FuzzTarget> {
-  const child = spawn(process.execPath, [script, ...texts], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
-  const tellers: ((text: string) => void)[] = []
+export async function openTarget(script: string, args: readonly string[]): Promise<FuzzTarget> {
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  const troubleListeners: ((text: string) => void)[] = []
   const reportedTexts: string[] = []
-  const tell = (text: string) => {
+  const reportTrouble = (text: string) => {
     reportedTexts.push(text)
-    for (const listener of tellers) listener(text)
+    for (const listener of troubleListeners) listener(text)
   }
-  readLines(child, tell)
+  readLines(child, reportTrouble)
   let isStopping = false
   child.once('exit', (code, signal) => {
-    if (!isStopping) tell(`the process ended: ${signal ?? code}`)
+    if (!isStopping) reportTrouble(`the process ended: ${signal ?? code}`)
   })
   const addresses = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => undefined)])
   if (!addresses) throw new Error(`the server did not start:\n${reportedTexts.join('\n')}`)
   return {
     ...(addresses[0] as TargetAddresses),
-    onTrouble: listener => void tellers.push(listener),
+    onTrouble: listener => void troubleListeners.push(listener),
     hasEnded: () => hasEnded(child),
     mainThreadMs: () => readThreadMs(child.pid),
     async stop() {

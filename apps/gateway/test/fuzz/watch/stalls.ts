@@ -9,23 +9,23 @@ const stallMs = 1_500
 /** The fair time after which a waiting thread has stalled, ms. On a busy machine it may wait for the processor. */
 const waitingMs = 15_000
 
-type Watched = Pick<FuzzTarget, 'http' | 'mainThreadMs'>
+type WatchedServer = Pick<FuzzTarget, 'http' | 'mainThreadMs'>
 
 /** Polls `/healthz` from outside, ten times a second, and reports each period of silence once. Ends with the signal. */
 export async function watchStalls(
-  { http, mainThreadMs }: Watched,
+  { http, mainThreadMs }: WatchedServer,
   clock: FairClock,
-  tell: () => void,
+  onStall: () => void,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     const answerSeen = new AbortController()
-    const asking = timeAnswer(http)
+    const pendingAnswer = timeAnswer(http)
       .catch(() => 0)
       .finally(() => answerSeen.abort())
-    const over = AbortSignal.any([answerSeen.signal, signal])
-    void isStalling(clock, mainThreadMs, over).then(isStalled => isStalled && tell())
-    await asking
+    const endSignal = AbortSignal.any([answerSeen.signal, signal])
+    void isStalling(clock, mainThreadMs, endSignal).then(isStalled => isStalled && onStall())
+    await pendingAnswer
     await sleep(everyMs)
   }
 }
@@ -33,15 +33,15 @@ export async function watchStalls(
 /** Resolves once the server has stalled or the watch is over. */
 async function isStalling(
   clock: FairClock,
-  mainThreadMs: Watched['mainThreadMs'],
-  over: AbortSignal,
+  mainThreadMs: WatchedServer['mainThreadMs'],
+  endSignal: AbortSignal,
 ): Promise<boolean> {
-  const [worked, waited] = [mainThreadMs(), clock.now()]
-  while (!over.aborted) {
+  const [threadMsAtStart, clockMsAtStart] = [mainThreadMs(), clock.now()]
+  while (!endSignal.aborted) {
     await sleep(everyMs)
     const now = mainThreadMs()
-    const hasWorked = now !== undefined && worked !== undefined && now - worked >= stallMs
-    if (!over.aborted && (hasWorked || clock.now() - waited >= waitingMs)) return true
+    const hasWorked = now !== undefined && threadMsAtStart !== undefined && now - threadMsAtStart >= stallMs
+    if (!endSignal.aborted && (hasWorked || clock.now() - clockMsAtStart >= waitingMs)) return true
   }
   return false
 }

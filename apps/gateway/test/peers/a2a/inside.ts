@@ -41,7 +41,7 @@ async function startWeather() {
 
 function describeGateway() {
   const travel = fileURLToPath(new URL('../../agents/calling/travel.ts', import.meta.url))
-  const elsewhere = (path: string) => ({
+  const describeRemoteAgent = (path: string) => ({
     name: 'Weather',
     description: 'Tells it',
     use: 'a2a',
@@ -53,8 +53,8 @@ function describeGateway() {
     a2a: { auth: { api_keys: [{ name: 'python', sha256 }] } },
     agents: {
       travel: { name: 'Reisebüro 旅', description: 'Verkauft Fahrkarten für Züge', use: travel },
-      streams: elsewhere('/streams/card'),
-      plain: elsewhere('/plain/card'),
+      streams: describeRemoteAgent('/streams/card'),
+      plain: describeRemoteAgent('/plain/card'),
     },
   }
 }

@@ -38,7 +38,7 @@ async function runBrowserExam(): Promise<boolean> {
   }
   const mailFailures = await runSteps(browserSteps, { simulation, gateway, browsers, link: '' })
   const room = await startChatRoom(directory)
-  const [ann, bob] = await Promise.all(['ann', 'bob'].map(openOwn))
+  const [ann, bob] = await Promise.all(['ann', 'bob'].map(openPersonBrowser))
   const people = { ann: ann as BrowserContext, bob: bob as BrowserContext, cy: browsers.plain }
   const roomFailures = await runSteps(roomSteps, { room, browsers: people, problems: [], requested: new Set<string>() })
   const failures = mailFailures + roomFailures
@@ -54,7 +54,7 @@ async function runBrowserExam(): Promise<boolean> {
 }
 
 /** Opens a browser of one person, which runs scripts. */
-function openOwn(name: string): Promise<BrowserContext> {
+function openPersonBrowser(name: string): Promise<BrowserContext> {
   return openBrowser(chromium, { directory: join(directory, name), javaScriptEnabled: true })
 }
 

@@ -19,7 +19,7 @@ interface BrowserStage {
 /** The steps of a person who is asked for consent by mail, in a browser that runs no scripts. */
 export const browserSteps: readonly ExamStep<BrowserStage>[] = [
   { name: 'a mail asks for consent, with a link', run: askByMail },
-  { name: 'the link is opened twice, and decides nothing', run: look },
+  { name: 'the link is opened twice, and decides nothing', run: openLinkTwice },
   { name: 'the page shows who asks what of whom, and words are words', run: read },
   { name: 'no other page shows it inside of itself', run: frame },
   { name: 'the page keeps to its own rules', run: listenForViolations },
@@ -44,7 +44,7 @@ async function openLink({ browsers, link }: BrowserStage): Promise<Page> {
 
 const countMessages = async ({ gateway }: BrowserStage) => (await gateway.messages()).length
 
-async function look(stage: BrowserStage): Promise<void> {
+async function openLinkTwice(stage: BrowserStage): Promise<void> {
   for (let time = 0; time < 2; time += 1) await (await openLink(stage)).close()
   deepStrictEqual(await countMessages(stage), 1)
 }

@@ -23,14 +23,17 @@ interface ProxyFolders {
   readonly network: PrivateNetwork
 }
 
-const deployed = (path: string) => fileURLToPath(new URL(`../../../../../deploy/${path}`, import.meta.url))
+const resolveDeployPath = (path: string) => fileURLToPath(new URL(`../../../../../deploy/${path}`, import.meta.url))
 
 /** Starts Caddy with an authority of its own instead of one of the Internet; everything else is as deployed. */
 export function startCaddy({ tree, directory }: ProxyFolders): Promise<Proxy> {
   const folder = join(directory, 'caddy')
   mkdirSync(folder)
   const path = join(folder, 'Caddyfile')
-  writeFileSync(path, `{\n\tlocal_certs\n\tskip_install_trust\n\tadmin off\n}\nimport ${deployed('caddy/Caddyfile')}\n`)
+  writeFileSync(
+    path,
+    `{\n\tlocal_certs\n\tskip_install_trust\n\tadmin off\n}\nimport ${resolveDeployPath('caddy/Caddyfile')}\n`,
+  )
   const env = { POSTERN_DOMAIN: ourHost, POSTERN_UPSTREAM: `127.0.0.1:${ports.gateway}` }
   const homes = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
   const command = [join(tree, 'usr/bin/caddy'), 'run', '--config', path, '--adapter', 'caddyfile']
@@ -41,7 +44,7 @@ export function startCaddy({ tree, directory }: ProxyFolders): Promise<Proxy> {
 export function startNginx({ tree, directory, network }: ProxyFolders): Promise<Proxy> {
   const folder = join(directory, 'nginx')
   mkdirSync(folder)
-  const server = readFileSync(deployed('nginx/postern.conf'), 'utf8')
+  const server = readFileSync(resolveDeployPath('nginx/postern.conf'), 'utf8')
     .replaceAll(/(?<=ssl_certificate )\S+(?=;)/g, network.certPath)
     .replaceAll(/(?<=ssl_certificate_key )\S+(?=;)/g, network.keyPath)
     .replaceAll('agents.example', ourHost)

@@ -67,10 +67,10 @@ async function knowClient({ gateway }: ProxyStage): Promise<void> {
     forwarded: 'for=203.0.113.9',
   }
   const countFrom = async (address: string) => (await gateway.refusals()).filter(({ from }) => from === address).length
-  const before = await countFrom(client)
+  const countBefore = await countFrom(client)
   const { status } = await ask({ method: 'POST', path: '/agents/echo/inbox', headers, body: '{}', from: client })
   deepStrictEqual(status, 401)
-  deepStrictEqual([await countFrom(client), await countFrom('203.0.113.9')], [before + 1, 0])
+  deepStrictEqual([await countFrom(client), await countFrom('203.0.113.9')], [countBefore + 1, 0])
 }
 
 /** Checks that a stream is passed on at once: the agent works for three seconds, and its start must be reported before. */

@@ -11,7 +11,7 @@ export interface CorpusMail {
   readonly isGood: readonly boolean[]
 }
 
-interface Found {
+interface JudgedSignature {
   readonly mail: CorpusMail
   readonly tags: Readonly<Record<string, string>>
   readonly record: string
@@ -22,12 +22,12 @@ interface Found {
 /** A reason why the other verifier may give another verdict. */
 export interface Difference {
   readonly reason: string
-  readonly isCase: (signed: Found) => boolean
+  readonly isCase: (signed: JudgedSignature) => boolean
   /** The verdict of the other verifier in this case. */
   readonly says: boolean
 }
 
-const formOf = ({ tags }: Found, part: 0 | 1) =>
+const formOf = ({ tags }: JudgedSignature, part: 0 | 1) =>
   (tags.c ?? 'simple').toLowerCase().split('/')[part] === 'relaxed' ? 'relaxed' : 'simple'
 
 export const dkimpyDifferences: readonly Difference[] = [

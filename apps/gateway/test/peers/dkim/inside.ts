@@ -30,37 +30,40 @@ async function judgeByDkimpy(): Promise<readonly (readonly boolean[])[]> {
 
 /** Compares the verdicts. Returns the number of differences that no rule explains. */
 function compare(
-  person: string,
+  verifier: string,
   corpus: readonly CorpusMail[],
-  theirs: readonly (readonly boolean[])[],
+  theirVerdicts: readonly (readonly boolean[])[],
   differences: readonly Difference[],
 ): number {
   let [same, explained, unexplained] = [0, 0, 0]
   for (const [index, mail] of corpus.entries()) {
     const text = readFileSync(mail.file, 'latin1')
-    for (const [at, isGood] of mail.isGood.entries()) {
-      const says = theirs[index]?.[at] ?? false
-      const tags = mail.tags[at] ?? {}
-      const signed = { mail, tags, text, record: Object.values(mail.records)[0] ?? '' }
-      if (says === isGood) same += 1
-      else if (differences.some(difference => difference.says === says && difference.isCase(signed))) explained += 1
+    for (const [signatureIndex, isGood] of mail.isGood.entries()) {
+      const theirVerdict = theirVerdicts[index]?.[signatureIndex] ?? false
+      const tags = mail.tags[signatureIndex] ?? {}
+      const judgedSignature = { mail, tags, text, record: Object.values(mail.records)[0] ?? '' }
+      if (theirVerdict === isGood) same += 1
+      else if (differences.some(difference => difference.says === theirVerdict && difference.isCase(judgedSignature)))
+        explained += 1
       else {
         unexplained += 1
-        printLine(`${person} says ${says}, ours ${isGood}: ${JSON.stringify(tags)} ${signed.record}\n${text}`)
+        printLine(
+          `${verifier} says ${theirVerdict}, ours ${isGood}: ${JSON.stringify(tags)} ${judgedSignature.record}\n${text}`,
+        )
       }
     }
   }
-  printLine(`${person}: ${same} the same, ${explained} by a known rule, ${unexplained} differ`)
+  printLine(`${verifier}: ${same} the same, ${explained} by a known rule, ${unexplained} differ`)
   return unexplained
 }
 
 const corpus = await writeCorpus()
-const good = corpus.flatMap(({ isGood }) => isGood).filter(Boolean)
-printLine(`${corpus.length} mails, ${good.length} good signatures`)
+const goodSignatures = corpus.flatMap(({ isGood }) => isGood).filter(Boolean)
+printLine(`${corpus.length} mails, ${goodSignatures.length} good signatures`)
 const byOpenDkim: (readonly boolean[])[] = []
 for (const mail of corpus) byOpenDkim.push(await judgeByOpenDkim(tree, directory, mail))
 const unexplained =
   compare('dkimpy', corpus, await judgeByDkimpy(), dkimpyDifferences) +
   compare('OpenDKIM', corpus, byOpenDkim, openDkimDifferences)
 // A corpus with only bad mail would prove little.
-process.exitCode = unexplained === 0 && good.length > 50 ? 0 : 1
+process.exitCode = unexplained === 0 && goodSignatures.length > 50 ? 0 : 1

@@ -11,9 +11,9 @@ export function captureFixtures(seenPath: string): void {
   rmSync(snacFixtures, { recursive: true, force: true })
   mkdirSync(snacFixtures, { recursive: true })
   const postedRequests = requests.filter(({ host, method }) => host === ourHost && method === 'POST')
-  for (const [at, { answer: _, ...request }] of postedRequests.entries()) {
+  for (const [index, { answer: _, ...request }] of postedRequests.entries()) {
     const { type } = JSON.parse(request.body) as { type: string }
-    writeJson(`${String(at + 1).padStart(2, '0')}-${type.toLowerCase()}.json`, request)
+    writeJson(`${String(index + 1).padStart(2, '0')}-${type.toLowerCase()}.json`, request)
   }
   for (const [name, path] of Object.entries(snacActors)) {
     writeJson(
@@ -27,9 +27,9 @@ export function captureFixtures(seenPath: string): void {
   )
 }
 
-function findAnswer(requests: readonly CapturedRequest[], isIt: (target: string) => boolean): unknown {
+function findAnswer(requests: readonly CapturedRequest[], matches: (target: string) => boolean): unknown {
   const request = requests.find(
-    ({ host, target, answer }) => host === snacHost && isIt(target) && answer.status === 200,
+    ({ host, target, answer }) => host === snacHost && matches(target) && answer.status === 200,
   )
   return request?.answer
 }

@@ -4,7 +4,15 @@ import { waitUntil } from '../eventually.ts'
 import { ourOrigin, snacHost } from '../names.ts'
 import type { SnacDocument } from './snac.ts'
 import type { SnacStage, SnacStep } from './stage.ts'
-import { echoAddress, findAnswers, findAnswerTo, findMessage, publish, publishAnswered, replyTo } from './stage.ts'
+import {
+  echoAddress,
+  findAnswers,
+  findAnswerTo,
+  publish,
+  publishAnswered,
+  readDeliveredMessage,
+  replyTo,
+} from './stage.ts'
 
 /** The steps in which alice writes and the agent answers. */
 export const conversationSteps: readonly SnacStep[] = [
@@ -18,7 +26,7 @@ export const conversationSteps: readonly SnacStep[] = [
 async function mention(stage: SnacStage): Promise<void> {
   const { post, answer } = await publishAnswered(stage, 'note', `${echoAddress} hello from another gateway`)
   match(String(answer.content), /hello from another gateway/)
-  const message = await findMessage(stage, post)
+  const message = await readDeliveredMessage(stage, post)
   deepStrictEqual(message.message.sender.address, '@alice@snac.test')
   deepStrictEqual(message.message.sender.verified, true)
   deepStrictEqual(
@@ -32,7 +40,7 @@ async function goOn(stage: SnacStage): Promise<void> {
   ok(answer)
   const post = await replyTo(stage, answer, `${echoAddress} and again`)
   await findAnswerTo(stage, post)
-  const { message } = await findMessage(stage, post)
+  const { message } = await readDeliveredMessage(stage, post)
   deepStrictEqual(
     message.history?.map(({ role }) => role),
     ['user', 'assistant'],
@@ -52,7 +60,7 @@ async function joinLate(stage: SnacStage): Promise<void> {
   const second = await replyTo(stage, first, 'rye, says my neighbour')
   const third = await replyTo(stage, second, `${echoAddress} and you?`)
   await findAnswerTo(stage, third)
-  const { message } = await findMessage(stage, third)
+  const { message } = await readDeliveredMessage(stage, third)
   match(JSON.stringify(message.history), /which bread is the best\?.*rye, says my neighbour/)
   for (const { id } of [first, second]) checkSignedFetch(stage, id)
 }

@@ -3,7 +3,7 @@ import { deepStrictEqual, ok } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import type { SnacDocument } from './snac.ts'
 import type { SnacStage, SnacStep } from './stage.ts'
-import { findAnswers, findMessage, ownPosts } from './stage.ts'
+import { findAnswers, ownPosts, readDeliveredMessage } from './stage.ts'
 
 /** The steps in which the agent acts without being asked. */
 export const ownActSteps: readonly SnacStep[] = [
@@ -57,7 +57,7 @@ function nameOwnPost(stage: SnacStage): string {
 }
 
 async function doBoth(stage: SnacStage, acts: readonly string[]): Promise<void> {
-  const { message } = await findMessage(stage, firstMention(stage))
+  const { message } = await readDeliveredMessage(stage, firstMention(stage))
   await stage.gateway.act(acts.map(act => ({ act, message: message.id })))
 }
 

@@ -2,7 +2,7 @@
 import { deepStrictEqual, match } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import type { SnacStage, SnacStep } from './stage.ts'
-import { echoAddress, findAnswers, letSnacWork, publish, publishAnswered } from './stage.ts'
+import { echoAddress, findAnswers, publish, publishAnswered, waitForSnac } from './stage.ts'
 
 /** The steps of key rotation. snac caches an actor for 36 hours, and does not fetch it again when a signature does not verify. */
 export const rotationSteps: readonly SnacStep[] = [
@@ -16,11 +16,11 @@ export const rotationWithoutFollowers: readonly SnacStep[] = [
 
 async function rotate(stage: SnacStage): Promise<void> {
   const { snac, gateway } = stage
-  const before = snac.keyOf(gateway.actor)
+  const keyBefore = snac.keyOf(gateway.actor)
   await gateway.postern('keys', 'rotate', 'echo')
   const { answer } = await publishAnswered(stage, 'note', `${echoAddress} is that you?`)
   match(String(answer.content), /is that you\?/)
-  deepStrictEqual(snac.keyOf(gateway.actor) === before, false)
+  deepStrictEqual(snac.keyOf(gateway.actor) === keyBefore, false)
 }
 
 async function revoke(stage: SnacStage): Promise<void> {
@@ -34,7 +34,7 @@ async function revoke(stage: SnacStage): Promise<void> {
   snac.letActorGrowOld(gateway.actor)
   // snac fetches the actor now, but too late for the message that caused the fetch.
   const alsoLost = await publish(stage, 'note', `${echoAddress} and now?`)
-  await letSnacWork()
+  await waitForSnac()
   await publishAnswered(stage, 'note', `${echoAddress} and now, for the third time?`)
   const unanswered = new Set([lostDocument.id, alsoLost.id])
   deepStrictEqual(

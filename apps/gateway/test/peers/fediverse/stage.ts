@@ -40,9 +40,9 @@ export function replyTo(stage: SnacStage, { id }: SnacDocument, content: string)
 }
 
 async function findNewPost(stage: SnacStage, write: () => Promise<unknown>): Promise<SnacDocument> {
-  const before = ownPosts(stage).map(({ id }) => id)
+  const idsBefore = ownPosts(stage).map(({ id }) => id)
   await write()
-  return waitUntil('snac has the post', () => ownPosts(stage).find(({ id }) => !before.includes(id)))
+  return waitUntil('snac has the post', () => ownPosts(stage).find(({ id }) => !idsBefore.includes(id)))
 }
 
 /** Returns alice's own posts, oldest first. */
@@ -56,9 +56,7 @@ export function findAnswers({ snac, gateway }: SnacStage): readonly SnacDocument
 }
 
 function inOrder(posts: readonly SnacDocument[]): readonly SnacDocument[] {
-  return posts.toSorted((remainingDocument, right) =>
-    String(remainingDocument.published).localeCompare(String(right.published)),
-  )
+  return posts.toSorted((left, right) => String(left.published).localeCompare(String(right.published)))
 }
 
 export function findAnswerTo(stage: SnacStage, post: SnacDocument): Promise<SnacDocument> {
@@ -67,13 +65,16 @@ export function findAnswerTo(stage: SnacStage, post: SnacDocument): Promise<Snac
   )
 }
 
-export async function lookUp({ gateway }: SnacStage, post: SnacDocument): Promise<MessageRecord | undefined> {
+export async function findMessageRecord(
+  { gateway }: SnacStage,
+  post: SnacDocument,
+): Promise<MessageRecord | undefined> {
   return (await gateway.messages()).find(({ message }) => message.id.startsWith(post.id))
 }
 
-export async function findMessage(stage: SnacStage, post: SnacDocument): Promise<MessageRecord> {
+export async function readDeliveredMessage(stage: SnacStage, post: SnacDocument): Promise<MessageRecord> {
   return waitUntil('the operator sees the message answered', async () => {
-    const record = await lookUp(stage, post)
+    const record = await findMessageRecord(stage, post)
     return record?.deliveries.every(({ state }) => state === 'sent') ? record : undefined
   })
 }
@@ -83,6 +84,6 @@ export async function countKind({ gateway }: SnacStage, kind: string): Promise<n
 }
 
 /** Waits for snac, which polls its queue every three seconds: an event that has not happened by then will not happen. */
-export function letSnacWork(): Promise<void> {
+export function waitForSnac(): Promise<void> {
   return delay(7_000)
 }

@@ -6,7 +6,7 @@ import { conversationSteps } from './conversation-steps.ts'
 import { ownActSteps } from './own-act-steps.ts'
 import { rotationSteps, rotationWithoutFollowers } from './rotation-steps.ts'
 import type { SnacStage, SnacStep } from './stage.ts'
-import { countKind, echoAddress, findAnswers, lookUp, ownPosts, publish } from './stage.ts'
+import { countKind, echoAddress, findAnswers, findMessageRecord, ownPosts, publish } from './stage.ts'
 
 /** The steps of two servers that have never met, in this order. */
 export const steps: readonly SnacStep[] = [
@@ -52,12 +52,12 @@ async function takeBack(stage: SnacStage): Promise<void> {
 }
 
 async function ping({ snac, gateway, seen }: SnacStage): Promise<void> {
-  const before = (await gateway.messages()).length
+  const countBefore = (await gateway.messages()).length
   await snac.run('ping', 'alice', gateway.actor)
   const request = await waitUntil('the Ping has come', () =>
     seen.find(({ host, body }) => host === ourHost && body.includes('"type": "Ping"')),
   )
-  deepStrictEqual([request.answer.status, (await gateway.messages()).length], [202, before])
+  deepStrictEqual([request.answer.status, (await gateway.messages()).length], [202, countBefore])
 }
 
 async function edit(stage: SnacStage): Promise<void> {
@@ -77,9 +77,9 @@ async function remove(stage: SnacStage): Promise<void> {
 }
 
 async function unfollow({ snac, gateway }: SnacStage): Promise<void> {
-  const before = await gateway.followerCount()
+  const countBefore = await gateway.followerCount()
   await snac.run('unfollow', 'alice', gateway.actor)
-  deepStrictEqual(before, 1)
+  deepStrictEqual(countBefore, 1)
   await waitUntil('nobody follows', async () => (await gateway.followerCount()) === 0 || undefined)
 }
 
@@ -103,10 +103,10 @@ async function checkRefusals({ gateway }: SnacStage): Promise<void> {
 /** Blocks our host while the agent is still working. snac sends nothing to a blocked host, so the question comes first. */
 async function block(stage: SnacStage): Promise<void> {
   const post = await publish(stage, 'note', `@patient@${ourHost} can you hear me?`)
-  await waitUntil('the message is there', () => lookUp(stage, post))
+  await waitUntil('the message is there', () => findMessageRecord(stage, post))
   await stage.snac.run('block', `https://${ourHost}`)
   const { deliveries } = await waitUntil('the delivery has ended', async () => {
-    const record = await lookUp(stage, post)
+    const record = await findMessageRecord(stage, post)
     return record?.deliveries.some(({ state }) => state === 'dead') ? record : undefined
   })
   match(deliveries[0]?.last_error ?? '', /403/)

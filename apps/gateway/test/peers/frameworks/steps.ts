@@ -43,9 +43,12 @@ export function listOpenFrameworkSteps(names: readonly FrameworkName[]): readonl
 async function goOn(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const { card, answers } = await sayAll(stage, caller, { agent: 'teller', texts: ['hello', 'and again'] })
   // A streaming CrewAI reads the context from the history of a task, which a streamed answer does not have.
-  const before = caller.name === 'CrewAI' && caller.streams ? '' : 'user assistant'
+  const earlierRoles = caller.name === 'CrewAI' && caller.streams ? '' : 'user assistant'
   deepStrictEqual(card, 'Teller')
-  deepStrictEqual(answers, [answeredReply('Before: ; now: hello'), answeredReply(`Before: ${before}; now: and again`)])
+  deepStrictEqual(answers, [
+    answeredReply('Before: ; now: hello'),
+    answeredReply(`Before: ${earlierRoles}; now: and again`),
+  ])
 }
 
 async function answerQuestion(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {

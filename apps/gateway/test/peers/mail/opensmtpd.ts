@@ -21,13 +21,13 @@ match from any for domain "${ourHost}" action "agents"
 `
 
 /** Paths that are built into OpenSMTPD. A folder of the stage covers each of them, in this namespace only. */
-const covered = { spool: '/var/spool', lib: '/var/lib', run: '/run' } as const
+const coveredPaths = { spool: '/var/spool', lib: '/var/lib', run: '/run' } as const
 
 export async function startOpenSmtpd(tree: string): Promise<MailServer> {
   const path = join(folder, 'smtpd.conf')
-  for (const [name, target] of Object.entries(covered)) await cover(target, join(folder, name))
+  for (const [name, target] of Object.entries(coveredPaths)) await cover(target, join(folder, name))
   await runCommand('mount', ['--bind', join(tree, 'usr/libexec'), '/usr/libexec'])
-  makeFolders()
+  createFolders()
   writeFileSync(path, configuration)
   chmodSync(path, 0o600)
   return startMailServer({
@@ -38,13 +38,13 @@ export async function startOpenSmtpd(tree: string): Promise<MailServer> {
   })
 }
 
-async function cover(target: string, by: string): Promise<void> {
-  mkdirSync(by, { recursive: true })
-  await runCommand('mount', ['--bind', by, target])
+async function cover(target: string, replacement: string): Promise<void> {
+  mkdirSync(replacement, { recursive: true })
+  await runCommand('mount', ['--bind', replacement, target])
 }
 
 /** Creates the folders that the package creates on installation; an earlier server may have assigned alice's folder to its own user. */
-function makeFolders(): void {
+function createFolders(): void {
   const { alice, opensmtpq } = users
   mkdirSync(join(folder, 'lib/opensmtpd/empty'), { recursive: true })
   const spool = join(folder, 'spool/smtpd')

@@ -67,7 +67,7 @@ interface PostfixSetup {
 }
 
 function describeMain(tree: string, libraries: string, { folder, settings }: PostfixSetup): string {
-  const all = {
+  const parameters = {
     compatibility_level: '3.6',
     lmtp_send_xforward_command: 'yes',
     recipient_delimiter: '+',
@@ -93,7 +93,7 @@ function describeMain(tree: string, libraries: string, { folder, settings }: Pos
     virtual_mailbox_domains: ourHost,
     smtpd_milters: `inet:127.0.0.1:${mailPorts.filter}`,
   }
-  return Object.entries(all)
+  return Object.entries(parameters)
     .map(([key, value]) => `${key} = ${value}\n`)
     .join('')
 }

@@ -122,9 +122,7 @@ async function sendToGone(stage: MailStage): Promise<void> {
 }
 
 async function findFirstAnswer({ alice, gateway }: MailStage): Promise<{ id: string; answer: Received }> {
-  const first = (await gateway.messages()).toSorted(
-    (remainingRecord, right) => remainingRecord.number - right.number,
-  )[0]
+  const first = (await gateway.messages()).toSorted((left, right) => left.number - right.number)[0]
   const id = first?.message.id ?? ''
   return { id, answer: await alice.findAnswer(id) }
 }

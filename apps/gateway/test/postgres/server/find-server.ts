@@ -10,8 +10,8 @@ import { runCommand } from '../../peers/run-command.ts'
  * @throws CannotRun
  */
 export async function findServerPrograms(directory: string): Promise<string> {
-  const own = findPostgres()
-  if (own) return own
+  const installedPrograms = findPostgres()
+  if (installedPrograms) return installedPrograms
   if (!(await isDebianRoot())) throw new CannotRun('PostgreSQL is not installed, and only root on Debian can fetch it')
   return unpackServer(directory)
 }

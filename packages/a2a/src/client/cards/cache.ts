@@ -11,9 +11,9 @@ import { verifyCard } from './verify.ts'
 
 /** A remote agent with a verified card. */
 interface VerifiedAgent {
-  readonly to: AgentInterface
+  readonly agentInterface: AgentInterface
   /** The address of its card. */
-  readonly card: string
+  readonly cardUrl: string
   readonly signedBy: string | undefined
 }
 
@@ -35,29 +35,29 @@ export function createCardCache({ config, system, store }: CardCacheDeps) {
   const { allowed_origins, unsigned_hosts } = config.client
   const allowedOrigins = new Set(allowed_origins)
   const isAllowedOrigin = (origin: string) => allowedOrigins.has(origin)
-  const requireSigned = createSignedHosts(store, unsigned_hosts)
+  const requireSigned = createUnsignedCardCheck(store, unsigned_hosts)
   const agents = createExpiringMap<VerifiedAgent>(cacheLimits.entries, () => system.now())
   /** A caller that gives up does not stop the lookup for the others. */
-  const share = createSingleFlight<VerifiedAgent>()
+  const singleFlight = createSingleFlight<VerifiedAgent>()
 
   async function resolve(address: string): Promise<VerifiedAgent> {
     const { signal, clear } = openCallDeadline(fetchMs, undefined, system)
     try {
       const card = await findCard(address, system, signal)
       const signedBy = await verifyCard(card, { system, isAllowedOrigin }, signal)
-      const to = readInterface(card, isAllowedOrigin)
+      const agentInterface = readInterface(card, isAllowedOrigin)
       await requireSigned(new URL(card.url).host, signedBy !== undefined)
-      return { to, card: card.url, signedBy }
+      return { agentInterface, cardUrl: card.url, signedBy }
     } finally {
       clear()
     }
   }
 
   return async (address: string, signal: AbortSignal): Promise<VerifiedAgent> => {
-    const before = agents.get(address)
-    if (before) return before
+    const cachedAgent = agents.get(address)
+    if (cachedAgent) return cachedAgent
     const agent = await waitFor(
-      share(address, () => resolve(address)),
+      singleFlight(address, () => resolve(address)),
       signal,
     )
     agents.set(address, agent, cacheLimits.ms)
@@ -79,22 +79,22 @@ function waitFor<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Valu
  * Otherwise an attacker could just remove the signature. The store has one entry for each host. With `a2a.client.unsigned_hosts`, a person
  * confirms that a host no longer signs.
  */
-function createSignedHosts(store: CardCacheDeps['store'], unsignedHosts: readonly string[]) {
-  const agreedHosts = new Set(unsignedHosts)
-  const onceKeyOf = (host: string) => `a2a:signs-cards:${host}`
+function createUnsignedCardCheck(store: CardCacheDeps['store'], unsignedHosts: readonly string[]) {
+  const allowedUnsignedHosts = new Set(unsignedHosts)
+  const secretNameOf = (host: string) => `a2a:signs-cards:${host}`
   /**
    * Checks a card of the host, and records that the host signs if it is signed.
    * @throws Undeliverable if the host has signed before and this card is unsigned
    */
   return async (host: string, isSigned: boolean): Promise<void> => {
-    if (isSigned) await store.secret(onceKeyOf(host), async () => 'signed').catch(passIfRead)
-    else if (!agreedHosts.has(host) && (await store.hasSecret(onceKeyOf(host)))) {
+    if (isSigned) await store.secret(secretNameOf(host), async () => 'signed').catch(ignoreReadOnlyStore)
+    else if (!allowedUnsignedHosts.has(host) && (await store.hasSecret(secretNameOf(host)))) {
       throw refuseAgent('its card was signed before and is not now; a2a.client.unsigned_hosts would allow it')
     }
   }
 }
 
 /** Ignores the error of a store that is open for reading only, which can record nothing. */
-function passIfRead(error: unknown): void {
+function ignoreReadOnlyStore(error: unknown): void {
   if (!(error instanceof KeyNotMade)) throw error
 }

@@ -150,15 +150,15 @@ function listOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
   const { supportedInterfaces } = card
   if (!Array.isArray(supportedInterfaces)) return listLegacyOffers(card)
   const interfaces = supportedInterfaces.slice(0, maxInterfaces).filter(isJsonObject)
-  const read = (defaultVersion: string | undefined) =>
+  const readOffers = (defaultVersion: string | undefined) =>
     interfaces.flatMap(({ url, tenant, protocolBinding, protocolVersion }): Offer[] => {
       const binding = findBinding(protocolBinding, protocolVersion || defaultVersion)
       return binding ? [{ url, tenant, binding }] : []
     })
-  const offers = read(undefined)
+  const offers = readOffers(undefined)
   if (offers.length > 0) return offers
   // Like a2a-python, we use an interface without a version last, and as one of 1.0. Members of 0.3 beside the interfaces do not change that.
-  const defaultOffers = read('1.0')
+  const defaultOffers = readOffers('1.0')
   return defaultOffers.length > 0 ? defaultOffers : listLegacyOffers(card)
 }
 

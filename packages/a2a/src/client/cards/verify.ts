@@ -31,11 +31,12 @@ export async function verifyCard(card: FoundCard, trust: CardTrust, signal?: Abo
     return undefined
   }
   if (!Array.isArray(signatures) || signatures.length > maxSignatures) throw refuseAgent('its card is not signed right')
-  const heads = signatures.map(readSignature)
+  const parsedSignatures = signatures.map(readSignature)
   const keysOf = createKeySource(trust, signal)
-  for (const head of heads) {
-    const keys = head && (await keysOf(chooseKeySet(head.jku, card.url, trust)))
-    if (keys && (await holds(head, card.document, keys, trust.system.now()))) return head.kid
+  for (const parsedSignature of parsedSignatures) {
+    const keys = parsedSignature && (await keysOf(chooseKeySet(parsedSignature.jku, card.url, trust)))
+    if (keys && (await isSignatureValid(parsedSignature, card.document, keys, trust.system.now())))
+      return parsedSignature.kid
   }
   throw refuseAgent('no signature of its card holds')
 }
@@ -68,7 +69,7 @@ function chooseKeySet(jku: string | undefined, cardUrl: string, { isAllowedOrigi
 
 /** Creates the source of keys, which fetches each key set once for a card. */
 function createKeySource({ system }: CardTrust, signal: AbortSignal | undefined) {
-  const sets = new Map<string, Promise<readonly JWK[]>>()
+  const keySets = new Map<string, Promise<readonly JWK[]>>()
   const fetchKeys = async (url: string): Promise<readonly JWK[]> => {
     const request = { subject: 'its key set', accept: 'application/jwk-set+json, application/json', signal }
     const { keys } = await fetchDocument(url, system, request)
@@ -76,14 +77,14 @@ function createKeySource({ system }: CardTrust, signal: AbortSignal | undefined)
     return keys.slice(0, maxKeys).filter(key => isJsonObject(key) && key.kty !== 'oct') as readonly JWK[]
   }
   return (url: string) => {
-    const keySet = sets.get(url) ?? fetchKeys(url)
-    sets.set(url, keySet)
+    const keySet = keySets.get(url) ?? fetchKeys(url)
+    keySets.set(url, keySet)
     return keySet
   }
 }
 
-async function holds(
-  { kid, alg, protected: head, signature }: NonNullable<ReturnType<typeof readSignature>>,
+async function isSignatureValid(
+  { kid, alg, protected: protectedHeader, signature }: NonNullable<ReturnType<typeof readSignature>>,
   card: object,
   keys: readonly JWK[],
   now: number,
@@ -92,7 +93,7 @@ async function holds(
   const jwk = keys.find(key => key.kid === kid && isUsable(key, alg, now))
   if (!jwk) return false
   for (const payload of listPayloads(card)) {
-    const jws = { protected: head, signature, payload: Buffer.from(payload).toString('base64url') }
+    const jws = { protected: protectedHeader, signature, payload: Buffer.from(payload).toString('base64url') }
     const verificationKey = await importJWK(jwk, alg)
       .then(key => flattenedVerify(jws, key, { algorithms: [alg] }))
       .catch(() => undefined)
@@ -104,7 +105,7 @@ async function holds(
 /** Lists the texts that a signature may be made over. A card with a lone surrogate has no canonical form, so no signature can be valid. */
 function listPayloads(card: object): readonly Uint8Array[] {
   try {
-    return listReadings(card).map(toSignedBytes)
+    return listSignedForms(card).map(toSignedBytes)
   } catch {
     return []
   }
@@ -120,7 +121,7 @@ function isUsable(key: JWK, algorithm: string, now: number): boolean {
 }
 
 /** The members of a card of 1.0 (A2A §4.4.1). */
-const ownMembers: ReadonlySet<string> = new Set([
+const cardMembers: ReadonlySet<string> = new Set([
   'name',
   'description',
   'version',
@@ -140,12 +141,12 @@ const ownMembers: ReadonlySet<string> = new Set([
  * Lists the forms of the card that its signer may have signed, all derived from this card. Some signers drop members at their default. A server
  * with members of 0.3 may have signed only those of 1.0, and then only these are used.
  */
-function listReadings(card: object): readonly object[] {
+function listSignedForms(card: object): readonly object[] {
   const entries = Object.entries(card).filter(([name]) => name !== 'signatures')
-  const currentEntries = entries.filter(([name]) => ownMembers.has(name))
+  const currentEntries = entries.filter(([name]) => cardMembers.has(name))
   const isMixed = currentEntries.length < entries.length && Object.hasOwn(card, 'supportedInterfaces')
-  const wholes = isMixed ? [card, Object.fromEntries(currentEntries)] : [card]
-  return wholes.flatMap(card => [card, ...droppings.map(drop => drop(card))])
+  const candidateCards = isMixed ? [card, Object.fromEntries(currentEntries)] : [card]
+  return candidateCards.flatMap(card => [card, ...defaultDroppers.map(drop => drop(card))])
 }
 
 type DropDefaults = (value: object) => object
@@ -161,7 +162,11 @@ const isDefault = (value: unknown) => value === false || value === 0 || isEmpty(
  * The ways in which signers drop members. Protobuf drops members at their default. Some signers also drop them inside lists, maps and the
  * `params` of extensions. a2a-python drops everything empty, and keeps `false` and 0 if they are set.
  */
-const droppings: readonly DropDefaults[] = [dropMessageDefaults, dropDefaults, value => dropEverywhere(value, isEmpty)]
+const defaultDroppers: readonly DropDefaults[] = [
+  dropMessageDefaults,
+  dropDefaults,
+  value => dropEverywhere(value, isEmpty),
+]
 
 /** Returns the card without members at their default, wherever they are (A2A §8.4.1). */
 export function dropDefaults(value: object): object {
@@ -178,7 +183,7 @@ function dropEverywhere(value: object, isDropped: (member: unknown) => boolean):
 }
 
 /** The members of a card that are maps, or the Struct of an extension. Their own members are not fields of a message. */
-const maps: ReadonlySet<string> = new Set(['securitySchemes', 'schemes', 'scopes'])
+const mapMembers: ReadonlySet<string> = new Set(['securitySchemes', 'schemes', 'scopes'])
 const struct = 'params'
 
 function dropMessageDefaults(message: object): object {
@@ -190,7 +195,7 @@ function dropInField(name: string, member: unknown): unknown {
   if (name === struct) return member
   if (Array.isArray(member)) return member.map(dropInItem)
   if (!isJsonObject(member)) return member
-  if (!maps.has(name)) return dropMessageDefaults(member)
+  if (!mapMembers.has(name)) return dropMessageDefaults(member)
   return Object.fromEntries(Object.entries(member).map(([key, item]) => [key, dropInItem(item)]))
 }
 

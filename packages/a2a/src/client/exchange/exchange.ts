@@ -18,7 +18,7 @@ import {
 export type CredentialSource = () => Promise<Readonly<Record<string, string>>>
 
 export interface ExchangeDeps {
-  readonly to: AgentInterface
+  readonly agentInterface: AgentInterface
   readonly credentials: CredentialSource
   readonly system: Pick<System, 'fetch' | 'openStream' | 'now'>
   /** The trace context of the calling turn. */
@@ -32,12 +32,12 @@ export interface ExchangeDeps {
 type Params = Readonly<Record<string, unknown>>
 
 /** Runs one operation and returns its one result. @throws Unavailable, Undeliverable */
-export async function exchangeUnary(operation: ClientOperation, params: Params, line: ExchangeDeps): Promise<unknown> {
-  const { system, signal, maxBytes, timeoutMs } = line
-  const { url, request } = await describeRequest(operation, params, line, acceptJson)
+export async function exchangeUnary(operation: ClientOperation, params: Params, deps: ExchangeDeps): Promise<unknown> {
+  const { system, signal, maxBytes, timeoutMs } = deps
+  const { url, request } = await describeRequest(operation, params, deps, acceptJson)
   const answer = await system.fetch(url, { ...request, redirects: 0, signal, maxBytes, timeoutMs })
   checkStatus(answer, url, system.now())
-  return wireBindings[line.to.binding].readResult(readPeerObject(answer.body, 'its answer'), operation)
+  return wireBindings[deps.agentInterface.binding].readResult(readPeerObject(answer.body, 'its answer'), operation)
 }
 
 /**
@@ -47,11 +47,11 @@ export async function exchangeUnary(operation: ClientOperation, params: Params, 
 export async function* exchangeStream(
   operation: ClientOperation,
   params: Params,
-  line: ExchangeDeps,
+  deps: ExchangeDeps,
 ): AsyncGenerator<unknown, void, undefined> {
-  const { system, signal, maxBytes } = line
-  const { readResult } = wireBindings[line.to.binding]
-  const { url, request } = await describeRequest(operation, params, line, acceptStream)
+  const { system, signal, maxBytes } = deps
+  const { readResult } = wireBindings[deps.agentInterface.binding]
+  const { url, request } = await describeRequest(operation, params, deps, acceptStream)
   const { openStream } = system
   if (!openStream) throw refuseAgent('there is no way to stream')
   const answer = await openStream(url, { ...request, signal, maxBytes })
@@ -59,7 +59,7 @@ export async function* exchangeStream(
     for await (const data of readSseEvents(answer.body)) yield readResult(readEventObject(data), operation)
     return
   }
-  const body = await readWhole(answer.body)
+  const body = await collectBytes(answer.body)
   checkStatus(answer, url, system.now())
   yield readResult(readPeerObject(body, 'its answer'), operation)
 }
@@ -78,11 +78,11 @@ const acceptStream = 'text/event-stream'
 async function describeRequest(
   operation: ClientOperation,
   params: Params,
-  { to, credentials, traceparent }: ExchangeDeps,
+  { agentInterface, credentials, traceparent }: ExchangeDeps,
   accept: string,
 ) {
-  const { version, describe } = wireBindings[to.binding]
-  const { method, url, body } = describe(operation, params, to)
+  const { version, describe } = wireBindings[agentInterface.binding]
+  const { method, url, body } = describe(operation, params, agentInterface)
   const headers = {
     accept,
     'a2a-version': version,
@@ -98,7 +98,7 @@ async function describeRequest(
 function checkStatus(answer: AnsweredStatus, url: string, now: number): void {
   const { status } = answer
   if (status === 200) return
-  checkAvailable(answer, { told: 'it answered', url }, now)
+  checkAvailable(answer, { problem: 'it answered', url }, now)
   if (status === 401 || status === 403) throw new CallerRefusal(`Cannot call agent: it does not let us in (${status})`)
   const statusText = nameStatus(url, answer)
   throw status >= 300 && status < 400 ? refuseAnswer(`it is ${statusText}`) : new ErrorAnswer(status, statusText)
@@ -107,13 +107,13 @@ function checkStatus(answer: AnsweredStatus, url: string, now: number): void {
 /** The fault of an agent that requires a credential or another one. */
 export class CallerRefusal extends Undeliverable {}
 
-async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+async function collectBytes(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   for await (const piece of body) pieces.push(piece)
   return Buffer.concat(pieces)
 }
 
-const maxEvent = 4 * 1024 * 1024
+const maxEventChars = 4 * 1024 * 1024
 
 /**
  * Yields the data of each event of an event stream (WHATWG HTML §9.2.6), without comments and other fields.
@@ -132,7 +132,7 @@ async function* readSseEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<s
     const value = readData(line)
     if (value === undefined) continue
     size += value.length
-    if (size > maxEvent) throw refuseAnswer('an event is too large')
+    if (size > maxEventChars) throw refuseAnswer('an event is too large')
     data.push(value)
   }
 }
@@ -156,7 +156,7 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const [first = '', ...lines] = text.split(/\r\n|\n|\r/)
     lineStart.push(first)
     pendingChars += first.length
-    if (pendingChars > maxEvent) throw refuseAnswer('an event is too large')
+    if (pendingChars > maxEventChars) throw refuseAnswer('an event is too large')
     if (lines.length === 0) continue
     yield lineStart.join('')
     const last = lines.pop() ?? ''

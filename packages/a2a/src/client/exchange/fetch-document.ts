@@ -25,7 +25,7 @@ export async function fetchDocument(
   const headers = { accept, 'a2a-version': '1.0' }
   const answer = await fetch(url, { ...bounds, redirects, headers, ...(signal && { signal }) })
   const { status, body } = answer
-  checkAvailable(answer, { told: `${subject} was answered`, url: answer.url }, now())
+  checkAvailable(answer, { problem: `${subject} was answered`, url: answer.url }, now())
   if (status !== 200) throw refuseAgent(`${subject} was answered with ${nameStatus(answer.url, answer)}`)
   return readPeerObject(body, subject)
 }
@@ -33,7 +33,7 @@ export async function fetchDocument(
 /** Checks the status of a response. @throws Unavailable if a retry may get another status */
 export function checkAvailable(
   answer: AnsweredStatus,
-  { told: problem, url }: { readonly told: string; readonly url: string },
+  { problem, url }: { readonly problem: string; readonly url: string },
   now: number,
 ): void {
   const { status, headers } = answer
@@ -51,7 +51,7 @@ export function readPeerObject(bytes: Uint8Array, subject: string): Readonly<Rec
 
 function readJson(bytes: Uint8Array, subject: string): unknown {
   try {
-    return parseBoundedJson(bytes, { maxDepth, what: subject })
+    return parseBoundedJson(bytes, { maxDepth, label: subject })
   } catch (cause) {
     throw refuseAgent(`${subject} is not JSON as it should be`, cause)
   }
@@ -88,14 +88,18 @@ export class ErrorAnswer extends Undeliverable {
  * Creates the deadline of a whole call. `signal` aborts when the time is up, or with the caller's reason. `clear` releases the timer.
  * `AbortSignal.timeout` would keep the call in memory until then, even after the call ends.
  */
-export function openCallDeadline(ms: number, caller: AbortSignal | undefined, { sleep }: Pick<System, 'sleep'>) {
+export function openCallDeadline(
+  timeoutMs: number,
+  callerSignal: AbortSignal | undefined,
+  { sleep }: Pick<System, 'sleep'>,
+) {
   const timeout = new AbortController()
   const completion = new AbortController()
-  void sleep(ms, completion.signal).then(() => {
+  void sleep(timeoutMs, completion.signal).then(() => {
     if (!completion.signal.aborted) timeout.abort(new Unavailable('Cannot call agent: it did not answer in time'))
   })
   return {
-    signal: caller ? AbortSignal.any([caller, timeout.signal]) : timeout.signal,
+    signal: callerSignal ? AbortSignal.any([callerSignal, timeout.signal]) : timeout.signal,
     clear: () => completion.abort(),
   }
 }

@@ -2,7 +2,7 @@
 import type { AuthoredMessage } from '@postern/pipeline'
 import { isOnOrigin } from '../../format/iri.ts'
 import { idOf } from '../../format/json-object.ts'
-import { eventParts, inThreadOf, targetActor, toIntake } from '../../normalize.ts'
+import { eventParts, targetActor, threadMembersOf, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 
 /** Handles a deletion. A peer cannot delete objects on another host than its own. */
@@ -29,7 +29,7 @@ function toDeletionIntake(resolved: ResolvedActivity, message: AuthoredMessage) 
     kind: 'delete',
     parts: eventParts('Deleted the post'),
     in_reply_to: message.object,
-    ...inThreadOf(message, message.object),
+    ...threadMembersOf(message, message.object),
     object: resolved.proven.activity.id,
     target: targetActor(resolved),
   })

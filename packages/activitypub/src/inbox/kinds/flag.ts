@@ -10,10 +10,10 @@ import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 /** Reports are for the operator, never for the agent. */
 export const flag: ActivityKind = {
   async find({ activity }, { agents }) {
-    const accused = idsOf(activity.json.object).flatMap(
+    const reportedAgents = idsOf(activity.json.object).flatMap(
       iri => findAgentName(iri, agents) ?? agents.find(parsePostIri(iri, agents)?.agent ?? '')?.name ?? [],
     )
-    return accused.length > 0 ? { agents: [...new Set(accused)] } : undefined
+    return reportedAgents.length > 0 ? { agents: [...new Set(reportedAgents)] } : undefined
   },
   read: resolved =>
     keepForAgents(resolved, () => ({

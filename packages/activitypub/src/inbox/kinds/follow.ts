@@ -18,9 +18,9 @@ export const follow: ActivityKind = {
     if (!agent || !actor.inbox) return undefined
     const key = { via: 'activitypub', agent, peer: actor.id } as const
     if (await store.findRelation({ ...key, relation: 'blocked_by' })) return undefined
-    const following = await store.findRelation({ ...key, relation: 'follower' })
-    if (asObject(following?.target)?.inbox !== actor.inbox) foreignInboxes.admitFollower(actor)
-    return { agents: [agent], isFollowing: following !== undefined }
+    const existingFollow = await store.findRelation({ ...key, relation: 'follower' })
+    if (asObject(existingFollow?.target)?.inbox !== actor.inbox) foreignInboxes.admitFollower(actor)
+    return { agents: [agent], isFollowing: existingFollow !== undefined }
   },
   read(resolved) {
     const [agent = ''] = resolved.agents

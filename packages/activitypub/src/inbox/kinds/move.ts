@@ -15,21 +15,21 @@ import type { ActivityKind, InboxLookups } from '../activity-kind.ts'
 export const move: ActivityKind = {
   async find({ activity, actor }, lookups) {
     if (idOf(activity.json.object) !== actor.id) return undefined
-    const related = await findRelated(actor.id, lookups)
-    if (related.agents.length === 0) return undefined
+    const relatedAgents = await findRelated(actor.id, lookups)
+    if (relatedAgents.agents.length === 0) return undefined
     const target = await findTarget(idOf(activity.json.target), actor.id, lookups)
-    return target && { ...related, movedTo: target.id }
+    return target && { ...relatedAgents, movedTo: target.id }
   },
   read: resolved =>
     keepForAgents(resolved, agent => ({
       kind: 'message',
       parts: eventParts('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
       flags: ['moved'],
-      effects: takeBlockAlong(resolved, agent),
+      effects: planBlockTransfer(resolved, agent),
     })),
 }
 
-function takeBlockAlong(
+function planBlockTransfer(
   { blockedAgents = [], movedTo }: { readonly blockedAgents?: readonly string[]; readonly movedTo?: string },
   agent: string,
 ): readonly RelationEffect[] {
@@ -39,10 +39,10 @@ function takeBlockAlong(
 
 async function findRelated(peer: string, { agents, store }: InboxLookups) {
   const relations = await store.listPeerRelations({ via: 'activitypub', peer })
-  const related = (kind: Relation['relation']) =>
+  const listAgentsWith = (kind: Relation['relation']) =>
     relations.filter(({ agent, relation }) => relation === kind && agents.find(agent)).map(({ agent }) => agent)
-  const blockedAgents = related('blocked_by')
-  return { agents: [...new Set([...related('follower'), ...blockedAgents])], blockedAgents }
+  const blockedAgents = listAgentsWith('blocked_by')
+  return { agents: [...new Set([...listAgentsWith('follower'), ...blockedAgents])], blockedAgents }
 }
 
 /**

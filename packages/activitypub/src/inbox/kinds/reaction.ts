@@ -2,12 +2,12 @@
 import type { JsonObject } from '../../format/json-object.ts'
 import { idOf, textOf } from '../../format/json-object.ts'
 import { toSingleLine } from '../../html/read-note.ts'
-import { eventParts, inThreadOf, targetActor, toIntake } from '../../normalize.ts'
+import { eventParts, targetActor, threadMembersOf, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 import { findOwnPost } from '../activity-kind.ts'
 
 /** Creates the handler for reactions to a post of this gateway. The post is found by its id. An embedded copy of it is never read. */
-function reactionTo(describe: (json: JsonObject) => string): ActivityKind {
+function createReactionKind(describe: (json: JsonObject) => string): ActivityKind {
   return {
     async find({ activity, actor }, lookups) {
       const object = idOf(activity.json.object)
@@ -27,7 +27,7 @@ function toReactionIntake(resolved: ResolvedActivity, sentence: string) {
       kind: 'reaction',
       parts: eventParts(sentence, { url: post.id, title: 'Post' }),
       in_reply_to: post.id,
-      ...inThreadOf(post, post.id),
+      ...threadMembersOf(post, post.id),
       object: proven.activity.id,
       target: { ...targetActor(resolved, post.id), event: proven.activity.type },
     }),
@@ -35,14 +35,14 @@ function toReactionIntake(resolved: ResolvedActivity, sentence: string) {
 }
 
 /** Handles a `Like`. Misskey and its forks put an emoji into it. */
-export const like = reactionTo(json => {
+export const like = createReactionKind(json => {
   const emoji = readEmoji(json)
   return emoji ? `Reacted to the post with ${emoji}` : 'Liked the post'
 })
 
-export const emojiReact = reactionTo(json => `Reacted to the post with ${readEmoji(json) ?? 'an emoji'}`)
+export const emojiReact = createReactionKind(json => `Reacted to the post with ${readEmoji(json) ?? 'an emoji'}`)
 
-export const announce = reactionTo(() => 'Boosted the post')
+export const announce = createReactionKind(() => 'Boosted the post')
 
 const maxEmoji = 64
 

@@ -4,7 +4,7 @@ import { isOnOrigin } from '../../format/iri.ts'
 import { asObject, idOf, onlyOf, typeOf } from '../../format/json-object.ts'
 import { findAgentName } from '../../format/own-iris.ts'
 import { readReplyTarget } from '../../format/targets.ts'
-import { draftAct, eventParts, inThreadOf, targetActor, toIntake } from '../../normalize.ts'
+import { draftAct, eventParts, targetActor, threadMembersOf, toIntake } from '../../normalize.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
 import type { ActivityKind, Findings, InboxLookups, ResolvedActivity } from '../activity-kind.ts'
 import { endRelation } from './follow.ts'
@@ -12,9 +12,11 @@ import { endRelation } from './follow.ts'
 /** Handles the reversal of an earlier activity toward an agent, which is embedded or named by its id. Only stored activities can be undone. */
 export const undo: ActivityKind = {
   async find(proven, lookups) {
-    const undone = readUndone(proven)
-    if (!undone) return undefined
-    return (await findById(undone.id, proven, lookups)) ?? (await findByRelation(undone, proven, lookups))
+    const undoneActivity = readUndone(proven)
+    if (!undoneActivity) return undefined
+    return (
+      (await findById(undoneActivity.id, proven, lookups)) ?? (await findByRelation(undoneActivity, proven, lookups))
+    )
   },
   read(resolved) {
     const { agents, earlierMessages, undone } = resolved
@@ -45,9 +47,9 @@ async function findById(
   { store }: InboxLookups,
 ): Promise<Findings | undefined> {
   const messages = id ? await store.findAuthored('activitypub', { author: actor.id, object: id }) : []
-  const undone = messages[0] && readReplyTarget(messages[0].target).event
-  return undone
-    ? { earlierMessages: messages, undone, agents: [...new Set(messages.map(({ agent }) => agent))] }
+  const undoneType = messages[0] && readReplyTarget(messages[0].target).event
+  return undoneType
+    ? { earlierMessages: messages, undone: undoneType, agents: [...new Set(messages.map(({ agent }) => agent))] }
     : undefined
 }
 
@@ -61,12 +63,12 @@ async function findByRelation(
   if (!type || !agent) return undefined
   const key = { via: 'activitypub', agent, peer: actor.id } as const
   const relations = await Promise.all(
-    (relationsBy.get(type) ?? []).map(relation => store.findRelation({ ...key, relation })),
+    (relationsByType.get(type) ?? []).map(relation => store.findRelation({ ...key, relation })),
   )
   return relations.some(Boolean) ? { agents: [agent], undone: type } : undefined
 }
 
-const relationsBy: ReadonlyMap<string, readonly RelationKind[]> = new Map([
+const relationsByType: ReadonlyMap<string, readonly RelationKind[]> = new Map([
   ['Follow', ['follower', 'pending']],
   ['Block', ['blocked_by']],
 ])
@@ -81,44 +83,52 @@ const undoIntakes: ReadonlyMap<string, ToUndoIntake> = new Map([
   ['Announce', toReactionRemovalIntake],
 ])
 
-function toUnfollowIntake(resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined): Intake {
+function toUnfollowIntake(
+  resolved: ResolvedActivity,
+  agent: string,
+  earlierMessage: AuthoredMessage | undefined,
+): Intake {
   return toIntake(resolved, {
     ...draftAct(resolved, agent),
     kind: 'unfollow',
     parts: eventParts('No longer follows you'),
-    effects: [endRelation(resolved, 'follower'), endRelation(resolved, 'pending'), ...reopen(earlier)],
-    ...(earlier?.isKept && { disposition: 'keep' }),
+    effects: [endRelation(resolved, 'follower'), endRelation(resolved, 'pending'), ...reopen(earlierMessage)],
+    ...(earlierMessage?.isKept && { disposition: 'keep' }),
   })
 }
 
-function toUnblockIntake(resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined): Intake {
+function toUnblockIntake(
+  resolved: ResolvedActivity,
+  agent: string,
+  earlierMessage: AuthoredMessage | undefined,
+): Intake {
   return toIntake(resolved, {
     ...draftAct(resolved, agent),
     kind: 'message',
     parts: eventParts('Lifts the block'),
     disposition: 'keep',
     flags: ['unblocked'],
-    effects: [{ kind: 'unrelate', relation: 'blocked_by', peer: resolved.proven.actor.id }, ...reopen(earlier)],
+    effects: [{ kind: 'unrelate', relation: 'blocked_by', peer: resolved.proven.actor.id }, ...reopen(earlierMessage)],
   })
 }
 
 function toReactionRemovalIntake(
   resolved: ResolvedActivity,
   agent: string,
-  earlier: AuthoredMessage | undefined,
+  earlierMessage: AuthoredMessage | undefined,
 ): Intake {
-  const post = earlier && readReplyTarget(earlier.target).object
+  const post = earlierMessage && readReplyTarget(earlierMessage.target).object
   return toIntake(resolved, {
     ...draftAct(resolved, agent),
     kind: 'reaction',
     parts: eventParts('Took back the reaction', post ? { url: post, title: 'Post' } : undefined),
-    ...(earlier && post && { in_reply_to: post, ...inThreadOf(earlier, post) }),
+    ...(earlierMessage && post && { in_reply_to: post, ...threadMembersOf(earlierMessage, post) }),
     target: targetActor(resolved, post),
-    effects: reopen(earlier),
+    effects: reopen(earlierMessage),
   })
 }
 
 /** Allows the id of the undone activity to be used again, because some servers repeat an activity under the same id (Misskey's follows). */
-function reopen(earlier: AuthoredMessage | undefined): readonly RelationEffect[] {
-  return earlier ? [{ kind: 'reopen', author: earlier.author, object: earlier.object }] : []
+function reopen(earlierMessage: AuthoredMessage | undefined): readonly RelationEffect[] {
+  return earlierMessage ? [{ kind: 'reopen', author: earlierMessage.author, object: earlierMessage.object }] : []
 }

@@ -58,7 +58,7 @@ async function findMovedInboxes(
   foreignInboxes.admitFollower(refreshedActor)
   const inboxChanges = movedRelations.map(({ agent, relation, target }) => ({
     agent,
-    effect: { kind: 'relate', relation, peer: actor.id, target: withInboxes(refreshedActor, target) } as const,
+    effect: { kind: 'relate', relation, peer: actor.id, target: replaceInboxes(refreshedActor, target) } as const,
   }))
   return { agents: [...new Set(movedRelations.map(({ agent }) => agent))], inboxChanges }
 }
@@ -72,7 +72,7 @@ function hasMoved({ target }: Relation, { inbox, sharedInbox }: RemoteActor): bo
   return textOf(storedTarget?.inbox) !== inbox || textOf(storedTarget?.sharedInbox) !== sharedInbox
 }
 
-function withInboxes({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json {
+function replaceInboxes({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json {
   const { sharedInbox: _, ...otherMembers } = (target ?? {}) as { readonly [name: string]: Json }
   return { ...otherMembers, inbox, ...(sharedInbox && { sharedInbox }) }
 }

@@ -94,14 +94,14 @@ function checkParameters(parameters: FieldParameters): void {
 }
 
 function readCoveredComponents({ items }: InnerList): readonly string[] {
-  const covered = items.map(({ value, parameters }) => {
+  const coveredNames = items.map(({ value, parameters }) => {
     if (parameters.size > 0) throw invalidSignature('it covers a component with parameters')
     return value
   })
-  if (covered.length > maxCoveredComponents || new Set(covered).size !== covered.length) {
+  if (coveredNames.length > maxCoveredComponents || new Set(coveredNames).size !== coveredNames.length) {
     throw invalidSignature('its list of components is too long or repeats itself')
   }
-  return covered
+  return coveredNames
 }
 
 function readString(parameters: FieldParameters, name: string): string | undefined {
@@ -125,9 +125,13 @@ function readSeconds(parameters: FieldParameters, name: string): number | undefi
  */
 export function checkMessageCoverage({ covered }: MessageSignature, request: SignedRequest): void {
   const targetComponents = ['@authority', '@path', ...(request.target.includes('?') ? ['@query'] : [])]
-  const target = covered.includes('@target-uri') ? [] : targetComponents
-  const required = ['@method', ...target, ...(hasContent(request) ? ['content-digest'] : [])]
-  const missingName = required.find(name => !covered.includes(name))
+  const requiredTargetComponents = covered.includes('@target-uri') ? [] : targetComponents
+  const requiredComponents = [
+    '@method',
+    ...requiredTargetComponents,
+    ...(hasContent(request) ? ['content-digest'] : []),
+  ]
+  const missingName = requiredComponents.find(name => !covered.includes(name))
   if (!missingName) return
   throw invalidSignature(`it does not cover ${targetComponents.includes(missingName) ? '@target-uri' : missingName}`)
 }
@@ -184,13 +188,13 @@ function readMessageComponent(name: string, request: SignedRequest): string {
  * @throws Rejection `signature_invalid`
  */
 export function checkContentDigest(header: string | null, body: Uint8Array): void {
-  const digestsOfBody = [...parseByteSequences(header ?? '', 'Content-Digest')].flatMap(([name, value]) => {
+  const knownDigests = [...parseByteSequences(header ?? '', 'Content-Digest')].flatMap(([name, value]) => {
     const algorithm = digestAlgorithms.get(name)
     return algorithm ? [{ algorithm, value }] : []
   })
-  if (digestsOfBody.length === 0) throw invalidDigest('there is no sha-256 or sha-512 digest of the content')
+  if (knownDigests.length === 0) throw invalidDigest('there is no sha-256 or sha-512 digest of the content')
   if (
-    !digestsOfBody.every(({ algorithm, value }) => isDigestOf(body, algorithm, Buffer.from(value).toString('base64')))
+    !knownDigests.every(({ algorithm, value }) => isDigestOf(body, algorithm, Buffer.from(value).toString('base64')))
   ) {
     throw invalidDigest('the digest is not that of the content')
   }

@@ -77,7 +77,7 @@ function openCursor(text: string, fieldName: string) {
 function parseDictionary<Value>(
   field: string,
   fieldName: string,
-  parseValue: (cursor: Cursor, what: string) => Value,
+  parseValue: (cursor: Cursor, fieldName: string) => Value,
 ): ReadonlyMap<string, Value> {
   if (field.length > maxFieldChars) refuseField(fieldName, 'it is too long')
   const cursor = openCursor(field.trim(), fieldName)

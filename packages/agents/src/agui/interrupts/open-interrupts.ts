@@ -59,8 +59,10 @@ function digestQuestion({ question, schema, consent }: OpenInterrupt): string {
 }
 
 /** Restores the open interrupts from the agent's state. An earlier release stored only their ids. */
-export function restoreInterrupts(stored: readonly (OpenInterrupt | string)[] = []): readonly OpenInterrupt[] {
-  return stored.map(interrupt =>
+export function restoreInterrupts(
+  storedInterrupts: readonly (OpenInterrupt | string)[] = [],
+): readonly OpenInterrupt[] {
+  return storedInterrupts.map(interrupt =>
     typeof interrupt === 'string' ? { id: interrupt, question: formatQuestion({}), via: 'resume' } : interrupt,
   )
 }

@@ -63,13 +63,13 @@ export function readInterruptEvent(
 
 /** Merges the interrupts of `outcome` with those that `on_interrupt` events reported. */
 export function joinInterrupts(
-  outcome: readonly OutcomeInterrupt[],
+  outcomeInterrupts: readonly OutcomeInterrupt[],
   events: readonly InterruptEvent[],
   calls: Calls,
 ): readonly ServerInterrupt[] {
   const eventsById = new Map(events.map(event => [event.id, event]))
-  if (outcome.length === 0) return [...eventsById.values()].map(event => readEventInterrupt(event, calls))
-  return outcome
+  if (outcomeInterrupts.length === 0) return [...eventsById.values()].map(event => readEventInterrupt(event, calls))
+  return outcomeInterrupts
     .slice(0, maxInterrupts)
     .map(interrupt => readOutcomeInterrupt(interrupt, eventsById.get(interrupt.id), calls))
 }

@@ -34,10 +34,10 @@ export class RunProgress {
 
   constructor(
     state: Json | undefined,
-    reading: { readonly reasoningHabit: ReasoningHabit; readonly waitsForEnd?: boolean },
+    textOptions: { readonly reasoningHabit: ReasoningHabit; readonly waitsForEnd?: boolean },
     recording: CallRecording,
   ) {
-    this.text = new RunText(reading.reasoningHabit, reading)
+    this.text = new RunText(textOptions.reasoningHabit, textOptions)
     this.calls = new RunCalls(recording)
     this.state = new RunState(state)
   }

@@ -14,8 +14,8 @@ const pointers = lazy(() => require('rfc6902/pointer.js') as typeof import('rfc6
 const maxBytes = 2 * 1024 * 1024
 const maxDepth = 200
 /** The maximum numbers of operations in one delta and in one run, and the maximum number of bytes that the operations of a run write. */
-const maxOfDelta = 1_000
-const maxOfRun = 20_000
+const maxDeltaOperations = 1_000
+const maxRunOperations = 20_000
 const maxWrittenBytes = 32 * 1024 * 1024
 
 /** No segment of a pointer may lead to the prototype of all objects. */
@@ -60,9 +60,9 @@ export class RunState {
     const parseResult = z.array(operationSchema).safeParse(delta)
     if (!parseResult.success) throw new Error('Cannot read an AG-UI event: a state delta is no JSON Patch')
     this.#operations += parseResult.data.length
-    if (parseResult.data.length > maxOfDelta || this.#operations > maxOfRun)
+    if (parseResult.data.length > maxDeltaOperations || this.#operations > maxRunOperations)
       throw new Error(
-        `Cannot apply the state delta of the AG-UI server: more than ${maxOfDelta} operations, or ${maxOfRun} in the run`,
+        `Cannot apply the state delta of the AG-UI server: more than ${maxDeltaOperations} operations, or ${maxRunOperations} in the run`,
       )
     if (!this.#isOwn) this.replace(structuredClone(this.#holder.state ?? {}))
     for (const operation of parseResult.data) this.#apply(operation)
@@ -72,13 +72,13 @@ export class RunState {
     const [target, source] = [`/state${path}`, from === undefined ? undefined : `/state${from}`]
     for (const pointer of [target, source]) if (pointer !== undefined) this.#checkPointer(pointer)
     if (op === 'test') {
-      if (!isDeepStrictEqual(this.#find(target).value, operand)) throw faulty('TestError')
+      if (!isDeepStrictEqual(this.#find(target).value, operand)) throw createDeltaError('TestError')
       return
     }
     this.#count({ op, target, source, value: source === undefined ? operand : this.#find(source).value })
     const operation = { op, path: target, from: source, ...(operand !== undefined && { value: operand }) }
     const fault = patches().apply(this.#holder, operation as Operation)
-    if (fault) throw faulty(fault.name)
+    if (fault) throw createDeltaError(fault.name)
   }
 
   /** Counts what an operation writes and removes, before it does so. */
@@ -100,7 +100,7 @@ export class RunState {
   #checkPointer(pointer: string): void {
     let value: unknown = this.#holder
     for (const token of pointers().Pointer.fromJSON(pointer).tokens.slice(1)) {
-      if (Array.isArray(value) && !/^(?:-|0|[1-9]\d*)$/.test(token)) throw faulty('MissingError')
+      if (Array.isArray(value) && !/^(?:-|0|[1-9]\d*)$/.test(token)) throw createDeltaError('MissingError')
       const isOwn = typeof value === 'object' && value !== null && Object.hasOwn(value, token)
       value = isOwn ? (value as Readonly<Record<string, unknown>>)[token] : undefined
     }
@@ -130,7 +130,7 @@ function sizeOf(pointer: string, value: unknown): number {
   return (names.at(-1)?.length ?? 0) + 4 + measure(value ?? null, names.length)
 }
 
-function faulty(name: string): Error {
+function createDeltaError(name: string): Error {
   return new Error(`Cannot apply the state delta of the AG-UI server: ${name}`)
 }
 

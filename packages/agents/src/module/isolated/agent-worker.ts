@@ -25,7 +25,7 @@ let cancellation = new AbortController()
 /** Lets the stream of the running turn send its next chunk. */
 let resumeStream: (() => void) | undefined
 
-function unwrap(outcome: SentOutcome): unknown {
+function unwrapOutcome(outcome: SentOutcome): unknown {
   if ('error' in outcome) throw deserializeError(outcome.error)
   return outcome.value
 }
@@ -41,7 +41,7 @@ function callSync(method: ContextMethod, args: readonly unknown[], { wakeFlag, s
   callCount += 1
   send({ kind: 'call', call: callCount, method, args })
   Atomics.wait(wakeFlag, 0, 0)
-  return unwrap(receiveMessageOnPort(syncPort)?.message as SentOutcome)
+  return unwrapOutcome(receiveMessageOnPort(syncPort)?.message as SentOutcome)
 }
 
 function callAsync(method: ContextMethod, args: readonly unknown[]): Promise<unknown> {
@@ -54,10 +54,10 @@ function callAsync(method: ContextMethod, args: readonly unknown[]): Promise<unk
   return pendingCall.promise
 }
 
-function createLog(bound: object): AgentContext['log'] {
+function createLog(boundFields: object): AgentContext['log'] {
   const write = (level: LogLevel) => (fields: object, text: string) => {
     const { err, ...otherFields } = fields as { readonly err?: unknown }
-    const logFields = { ...bound, ...otherFields, ...(err !== undefined && { err: serializeError(err) }) }
+    const logFields = { ...boundFields, ...otherFields, ...(err !== undefined && { err: serializeError(err) }) }
     send({ kind: 'log', level, fields: logFields, text })
   }
   return {
@@ -68,7 +68,7 @@ function createLog(bound: object): AgentContext['log'] {
   } as AgentContext['log']
 }
 
-const noFunction =
+const noFunctionText =
   'Cannot set the state by a function: the gateway runs it after the turn, and "isolate" keeps it in its thread. Give the value, or leave "isolate" out'
 
 /** A turn that runs in this thread. After its end, actions of its agent have no effect and must not reach the next turn of the thread. */
@@ -77,9 +77,9 @@ interface RunningTurn {
 }
 
 /** Creates the agent's context from the snapshot of the turn, and from calls of the gateway for everything else. */
-function openContext(data: TurnSnapshot, syncPort: MessagePort, turn: RunningTurn) {
-  const { message, view, contextFields, person, hasPersonState } = data
-  const channel = { wakeFlag: new Int32Array(data.wakeFlag), syncPort }
+function openContext(snapshot: TurnSnapshot, syncPort: MessagePort, turn: RunningTurn) {
+  const { message, view, contextFields, person, hasPersonState } = snapshot
+  const channel = { wakeFlag: new Int32Array(snapshot.wakeFlag), syncPort }
   const syncMembers = Object.fromEntries(
     syncMethods.map(method => [
       method,
@@ -91,7 +91,7 @@ function openContext(data: TurnSnapshot, syncPort: MessagePort, turn: RunningTur
   const createState = (prefix: '' | 'person.'): AgentState => ({
     get: () => callInTurn(`${prefix}state.get`, []) as ReturnType<AgentState['get']>,
     set(value) {
-      if (typeof value === 'function') throw new TypeError(noFunction)
+      if (typeof value === 'function') throw new TypeError(noFunctionText)
       syncMembers[`${prefix}state.set`](value)
     },
   })
@@ -108,11 +108,11 @@ function openContext(data: TurnSnapshot, syncPort: MessagePort, turn: RunningTur
   } as unknown as AgentContext
 }
 
-async function runTurn(agent: AgentModule, data: TurnSnapshot, syncPort: MessagePort): Promise<void> {
+async function runTurn(agent: AgentModule, snapshot: TurnSnapshot, syncPort: MessagePort): Promise<void> {
   cancellation = new AbortController()
   const turn = { isOver: false }
   try {
-    const answer = await agent.handle(data.message, openContext(data, syncPort, turn))
+    const answer = await agent.handle(snapshot.message, openContext(snapshot, syncPort, turn))
     const isStream = typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
     if (!isStream) return send({ kind: 'end', isStream, value: answer })
     for await (const value of answer) {

@@ -41,7 +41,7 @@ export async function openIsolatedAgent(url: string): Promise<IsolatedAgent> {
   const idleThreads: Thread[] = []
   const workers = new Set<Worker>()
 
-  async function start(): Promise<Thread> {
+  async function startThread(): Promise<Thread> {
     const worker = new Worker(threadFile, {
       workerData: { url },
       resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
@@ -63,7 +63,7 @@ export async function openIsolatedAgent(url: string): Promise<IsolatedAgent> {
 
   async function acquire(): Promise<Thread> {
     for (;;) {
-      const thread = idleThreads.pop() ?? (await start())
+      const thread = idleThreads.pop() ?? (await startThread())
       if (workers.has(thread.worker)) return thread
     }
   }
@@ -73,7 +73,7 @@ export async function openIsolatedAgent(url: string): Promise<IsolatedAgent> {
     else void thread.worker.terminate()
   }
 
-  const firstThread = await start()
+  const firstThread = await startThread()
   idleThreads.push(firstThread)
   return {
     exports: firstThread.exports,
@@ -143,16 +143,16 @@ async function runForget(
     else if (message.kind === 'forgot') resolve()
     else if (message.kind === 'fault') reject(deserializeError(message.error))
   }
-  const exit = () => reject(signal.aborted ? signal.reason : new Error('The thread of the agent has ended'))
+  const handleExit = () => reject(signal.aborted ? signal.reason : new Error('The thread of the agent has ended'))
   worker.ref()
-  worker.on('message', handleMessage).on('error', reject).on('exit', exit)
+  worker.on('message', handleMessage).on('error', reject).on('exit', handleExit)
   signal.addEventListener('abort', terminate, { once: true })
   send(worker, { kind: 'forget', forgotten: person, id })
   try {
     await promise
   } finally {
     signal.removeEventListener('abort', terminate)
-    worker.off('message', handleMessage).off('error', reject).off('exit', exit)
+    worker.off('message', handleMessage).off('error', reject).off('exit', handleExit)
     worker.unref()
     release(thread)
   }
@@ -177,7 +177,7 @@ type TurnMessage = Extract<FromWorker, { readonly kind: 'chunk' | 'end' }>
 /** Opens one turn in one thread. */
 function openTurn(thread: Thread, message: NormalizedMessage, context: AgentContext, { release }: ThreadPool) {
   const { worker } = thread
-  const { port1: syncPort, port2 } = new MessageChannel()
+  const { port1: syncPort, port2: workerPort } = new MessageChannel()
   const wakeFlag = new SharedArrayBuffer(4)
   let nextTurnMessage = Promise.withResolvers<TurnMessage>()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -192,11 +192,11 @@ function openTurn(thread: Thread, message: NormalizedMessage, context: AgentCont
     timer = setTimeout(() => void worker.terminate(), graceMs)
   }
 
-  function end({ isReusable }: { readonly isReusable: boolean }): void {
+  function endTurn({ isReusable }: { readonly isReusable: boolean }): void {
     isOver = true
     clearTimeout(timer)
     context.signal.removeEventListener('abort', stop)
-    worker.off('message', handleMessage).off('error', fail).off('exit', exit)
+    worker.off('message', handleMessage).off('error', fail).off('exit', handleExit)
     syncPort.close()
     worker.unref()
     if (isReusable) release(thread)
@@ -204,10 +204,10 @@ function openTurn(thread: Thread, message: NormalizedMessage, context: AgentCont
 
   function fail(error: unknown): void {
     nextTurnMessage.reject(context.signal.aborted ? context.signal.reason : error)
-    end({ isReusable: false })
+    endTurn({ isReusable: false })
   }
 
-  const exit = () => fail(new Error('The thread of the agent has ended'))
+  const handleExit = () => fail(new Error('The thread of the agent has ended'))
 
   function handleMessage(message: FromWorker): void {
     if (message.kind === 'call') void answerCall(message, { worker, context, syncPort, wakeFlag })
@@ -218,13 +218,13 @@ function openTurn(thread: Thread, message: NormalizedMessage, context: AgentCont
   }
 
   function finish(settle: () => void): void {
-    end({ isReusable: true })
+    endTurn({ isReusable: true })
     settle()
   }
 
-  worker.on('message', handleMessage).on('error', fail).on('exit', exit).ref()
+  worker.on('message', handleMessage).on('error', fail).on('exit', handleExit).ref()
   context.signal.addEventListener('abort', stop, { once: true })
-  send(worker, { kind: 'turn', syncPort: port2, data: createSnapshot(message, context, wakeFlag) })
+  send(worker, { kind: 'turn', syncPort: workerPort, data: createSnapshot(message, context, wakeFlag) })
   return {
     next: () => nextTurnMessage.promise,
     requestNext() {

@@ -11,7 +11,7 @@ import { mcpShape } from '../../mcp/config.ts'
 import { modulePathPattern } from '../../modules/import-module.ts'
 import { modelShape } from '../../openai/config.ts'
 
-const name = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, "_", "-"')
+const nameSchema = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, "_", "-"')
 
 const aboutShape = {
   /** Purpose of the member, by which the others decide to hand over to it. */
@@ -36,7 +36,7 @@ const modelMemberSchema = z.strictObject({
   ...mcpShape,
   ...toolPolicyShape,
   /** Members it may hand over to. */
-  navigates_to: z.array(name).default([]),
+  navigates_to: z.array(nameSchema).default([]),
   /** Lets the member hand back to the one that had the conversation before. */
   navigates_back: z.boolean().default(false),
   /** Messages of the past that its model gets. */
@@ -47,14 +47,14 @@ const modelMemberSchema = z.strictObject({
   rescue: z.enum(['flush', 'recomplete']).default('flush'),
 })
 
-const timeout = durationSchema.default('90s')
+const timeoutSchema = durationSchema.default('90s')
 
 const operatorMemberSchema = z.strictObject({
   ...aboutShape,
   /** A human answers. */
   operator: z.literal(true),
   /** Time for which the gateway waits for its answer. */
-  timeout,
+  timeout: timeoutSchema,
   /** A mailbox that gets the question, too. */
   mail: z.email().optional(),
 })
@@ -64,24 +64,24 @@ const remoteMemberSchema = z.strictObject({
   /** An agent elsewhere answers: `@name@domain`, or the URL of its A2A card. */
   address: z.string().refine(text => isAddress(text) || URL.canParse(text), 'must be "@name@domain" or a URL'),
   /** Time for which the gateway waits for its answer. */
-  timeout,
+  timeout: timeoutSchema,
 })
 
-const patterns = z.array(z.string().refine(isPattern, 'must be a regular expression')).default([])
+const patternsSchema = z.array(z.string().refine(isPattern, 'must be a regular expression')).default([])
 
 /** Patterns of text that must not be said. A banned person is refused in all their conversations. */
 const policySchema = z.strictObject({
   /** The gateway refuses messages that match one of these. */
-  refuse_input: patterns,
+  refuse_input: patternsSchema,
   /** The gateway does not send answers that match one of these. */
-  refuse_output: patterns,
+  refuse_output: patternsSchema,
   /** Text that the sender reads instead. */
   message: z.string().min(1).max(2_000),
   /** Lets the gateway refuse the sender from then on, in all conversations. */
   bans: z.boolean().default(false),
 })
 
-const dataName = z.string().regex(/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, "_", "-"')
+const dataNameSchema = z.string().regex(/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, "_", "-"')
 
 const retentionShape = {
   /** Shares the value or list among all conversations. */
@@ -105,9 +105,9 @@ const storageSchema = z.strictObject({
 /** The data that tools of members store apart from the conversation, by name. */
 const dataShape = {
   /** Values that tools of members keep, by name. */
-  states: z.record(dataName, stateSchema).default({}),
+  states: z.record(dataNameSchema, stateSchema).default({}),
   /** Lists that tools of members keep, by name. */
-  storages: z.record(dataName, storageSchema).default({}),
+  storages: z.record(dataNameSchema, storageSchema).default({}),
   /** Path of a module whose exports compute values from states. */
   computes: z.string().regex(modulePathPattern, 'must be a path such as "./computes.ts"').optional(),
   /** Limits of all these data. */
@@ -136,15 +136,15 @@ export const swarmAgentSchema = commonAgentSchema
   .extend({
     deadline: durationSchema.default('2m'),
     /** The member that begins a conversation. */
-    default_agent: name,
+    default_agent: nameSchema,
     /** Model of all members that name none. */
     model: modelSchema.optional(),
     /** Text before each member's own prompt. */
     prompt: z.string().max(200_000).default(''),
     /** The members by their names; each is a model, a human or an agent elsewhere. */
-    members: z.record(name, z.union([modelMemberSchema, operatorMemberSchema, remoteMemberSchema])),
+    members: z.record(nameSchema, z.union([modelMemberSchema, operatorMemberSchema, remoteMemberSchema])),
     /** Filters of messages and answers, by name. */
-    policies: z.record(name, policySchema).default({}),
+    policies: z.record(nameSchema, policySchema).default({}),
     /** Checks that an answer of a model must pass. */
     rescue_checks: z.array(z.enum(answerChecks)).default([...defaultAnswerChecks]),
     ...dataShape,
@@ -188,9 +188,9 @@ function findFaults(
       continue
     }
     if (!settings.model && !config.model) faults.push({ path: [...path, 'model'], message: 'there is no model for it' })
-    const stranger = settings.navigates_to.find(to => to === member || !names.includes(to))
-    if (stranger !== undefined)
-      faults.push({ path: [...path, 'navigates_to'], message: `"${stranger}" is not ${allowedNames}` })
+    const invalidTarget = settings.navigates_to.find(to => to === member || !names.includes(to))
+    if (invalidTarget !== undefined)
+      faults.push({ path: [...path, 'navigates_to'], message: `"${invalidTarget}" is not ${allowedNames}` })
   }
   return faults
 }

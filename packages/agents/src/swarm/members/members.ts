@@ -61,7 +61,7 @@ function describeMember(member: string, deps: SpecDeps, turn: SpecTurn): AgentSp
   if (!settings) throw new TypeError('a member of the swarm has settings')
   if (isModelMember(settings)) return describeModelMember(member, settings, deps, turn)
   const askMember =
-    'operator' in settings ? askHuman(member, settings, deps, turn) : askRemoteAgent(member, settings, turn)
+    'operator' in settings ? createHumanAsk(member, settings, deps, turn) : createRemoteAsk(member, settings, turn)
   return {
     agentName: member,
     prompt: '',
@@ -99,7 +99,12 @@ function listHandOvers({ navigates_to }: ModelMember, { config }: SpecDeps, { re
 
 type Ask = NonNullable<AgentSpec['operator']>['ask']
 
-function askHuman(member: string, { mail }: OperatorMember, { name, operators }: SpecDeps, { context }: SpecTurn): Ask {
+function createHumanAsk(
+  member: string,
+  { mail }: OperatorMember,
+  { name, operators }: SpecDeps,
+  { context }: SpecTurn,
+): Ask {
   return async ({ message, signal }) => {
     if (!operators) return new Promise<string>(() => {})
     const { message: receivedMessage, correlationId } = context
@@ -109,14 +114,14 @@ function askHuman(member: string, { mail }: OperatorMember, { name, operators }:
 }
 
 /** Asks a remote agent. Each local thread is one context there (W-24). The call counts towards the chain's hop limit. */
-function askRemoteAgent(member: string, { address }: RemoteMember, { context, turnState }: SpecTurn): Ask {
+function createRemoteAsk(member: string, { address }: RemoteMember, { context, turnState }: SpecTurn): Ask {
   return async ({ message }) => {
     const { contextId, taskId, parts, status } = await context.call(address, message, {
       ...turnState.findRemote(member),
       agentKey: member,
     })
     const isOpen = status === 'input_required' || status === 'auth_required'
-    turnState.keepRemote(member, { ...(contextId && { contextId }), ...(isOpen && taskId && { taskId }) })
+    turnState.storeRemote(member, { ...(contextId && { contextId }), ...(isOpen && taskId && { taskId }) })
     return parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
   }
 }

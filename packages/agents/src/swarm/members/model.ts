@@ -60,17 +60,17 @@ export function createMemberModel({ endpoint, settings, seesImages }: MemberMode
       waitsForEnd: isAnswerSentWhole(context),
     }
     const pieces = readRound(openCompletion(body, endpoint, time), options)
-    const round = await readWhole(recordModelRequest(pieces, endpoint, context), onText)
+    const round = await readWholeRound(recordModelRequest(pieces, endpoint, context), onText)
     for (const chunk of recordRound(round, endpoint)) turn.emit(chunk)
-    if (round.finish === 'length' && round.calls.length > 0)
+    if (round.finishReason === 'length' && round.calls.length > 0)
       throw new Error('The model was cut off while it called a tool')
     return round
   }
 
-  function answer(round: Round): ModelAnswer {
-    const isRefused = round.refusal.trim() !== '' || round.finish === 'content_filter'
+  function toModelAnswer(round: Round): ModelAnswer {
+    const isRefused = round.refusal.trim() !== '' || round.finishReason === 'content_filter'
     if (isRefused) return { content: turn.refuse(refusalOf(round)) }
-    const isCutOff = round.finish === 'length' && round.text.trim() !== ''
+    const isCutOff = round.finishReason === 'length' && round.text.trim() !== ''
     const tool_calls = round.calls.map(call => readCall(call, turn))
     return { content: isCutOff ? `${round.text} […]` : round.text, tool_calls }
   }
@@ -78,7 +78,7 @@ export function createMemberModel({ endpoint, settings, seesImages }: MemberMode
   return {
     async complete(rows, tools, onText) {
       const images = seesImages ? await turn.readImages() : []
-      return answer(await requestRound(toChatMessages(rows, { ...received, images }), tools, onText))
+      return toModelAnswer(await requestRound(toChatMessages(rows, { ...received, images }), tools, onText))
     },
     async run(rows) {
       const { text, refusal } = await requestRound(toPlainMessages(rows), [])
@@ -87,7 +87,7 @@ export function createMemberModel({ endpoint, settings, seesImages }: MemberMode
   }
 }
 
-async function readWhole(
+async function readWholeRound(
   pieces: AsyncGenerator<string, Round, undefined>,
   onText: (piece: string) => void,
 ): Promise<Round> {
@@ -127,24 +127,26 @@ interface ReceivedTurn {
  */
 function toChatMessages(rows: readonly SwarmMessage[], received: ReceivedTurn): readonly ChatMessage[] {
   const text = readReceivedText(received.message)
-  const last = rows.findLastIndex(row => row.role === 'user' && row.mode === 'user')
+  const lastUserIndex = rows.findLastIndex(row => row.role === 'user' && row.mode === 'user')
   // A rescue has removed the message itself. Its replacement ends with the same text.
-  const standIn = last < 0 ? rows.findLastIndex(row => row.role === 'user' && row.content.endsWith(text)) : -1
+  const replacementIndex =
+    lastUserIndex < 0 ? rows.findLastIndex(row => row.role === 'user' && row.content.endsWith(text)) : -1
   const calls = new Map(rows.flatMap(({ tool_calls = [] }) => tool_calls.map(call => [call.id, call])))
-  const ends = new Map(rows.map((row, index) => [row.role === 'tool' ? row.tool_call_id : undefined, index]))
+  const endIndexes = new Map(rows.map((row, index) => [row.role === 'tool' ? row.tool_call_id : undefined, index]))
   // A hand-over repeats the user's message.
   const isRepeated = (row: SwarmMessage, index: number) =>
-    last >= 0 && index > last && row.mode === 'tool' && row.content === text
+    lastUserIndex >= 0 && index > lastUserIndex && row.mode === 'tool' && row.content === text
 
   const writers: Partial<Record<SwarmRole, (row: SwarmMessage, index: number) => readonly ChatMessage[]>> = {
     user(row, index) {
-      if (index === last) return [writeReceived(received)]
-      if (index === standIn) return [writeReceived(received, row.content.slice(0, row.content.length - text.length))]
+      if (index === lastUserIndex) return [writeReceived(received)]
+      if (index === replacementIndex)
+        return [writeReceived(received, row.content.slice(0, row.content.length - text.length))]
       return isRepeated(row, index) ? [] : [{ role: 'user', content: clipText(row.content, maxTextChars) }]
     },
     assistant: ({ content }) => (content === '' ? [] : [{ role: 'assistant', content }]),
     tool({ tool_call_id: id = '', content }, index) {
-      const calledFunction = ends.get(id) === index ? calls.get(id)?.function : undefined
+      const calledFunction = endIndexes.get(id) === index ? calls.get(id)?.function : undefined
       return calledFunction
         ? toCallMessages({ id, name: calledFunction.name, args: calledFunction.arguments }, { result: content })
         : []
@@ -176,7 +178,7 @@ function writeReceived({ message, images = [], ...details }: ReceivedTurn, prece
 function joinNeighbours(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const joinedMessages: ChatMessage[] = []
   for (const message of messages) {
-    const joinedPair = joinTwo(joinedMessages.at(-1), message)
+    const joinedPair = joinMessages(joinedMessages.at(-1), message)
     if (joinedPair) joinedMessages[joinedMessages.length - 1] = joinedPair
     else joinedMessages.push(message)
   }
@@ -186,16 +188,19 @@ function joinNeighbours(messages: readonly ChatMessage[]): readonly ChatMessage[
 }
 
 /** Joins two messages of one speaker; `undefined` if the speakers differ or a message has calls. */
-function joinTwo(first: ChatMessage | undefined, second: ChatMessage): ChatMessage | undefined {
+function joinMessages(first: ChatMessage | undefined, second: ChatMessage): ChatMessage | undefined {
   if (first?.role === 'user' && second.role === 'user') {
     const pieces = [first.content, second.content]
     if (pieces.every(piece => typeof piece === 'string')) return { role: 'user', content: pieces.join('\n\n') }
-    return { role: 'user', content: pieces.flatMap(piece => (typeof piece === 'string' ? [textPiece(piece)] : piece)) }
+    return {
+      role: 'user',
+      content: pieces.flatMap(piece => (typeof piece === 'string' ? [createTextPiece(piece)] : piece)),
+    }
   }
   const areTexts = first?.role === 'assistant' && second.role === 'assistant' && !first.tool_calls && !second.tool_calls
   return areTexts ? { role: 'assistant', content: `${first.content ?? ''}\n\n${second.content ?? ''}` } : undefined
 }
 
-function textPiece(text: string) {
+function createTextPiece(text: string) {
   return { type: 'text', text } as const
 }

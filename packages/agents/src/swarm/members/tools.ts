@@ -117,9 +117,9 @@ export function createHandBack(turn: ToolTurn): SwarmTool {
 
 /** Wraps a hand-over so that the trace shows its call and names the next speaker. */
 function traceHandOver(tool: SwarmTool, turn: ToolTurn): SwarmTool {
-  const show = async (hasChanged: Promise<boolean>) => {
-    if (await hasChanged) turn.showState()
-    return hasChanged
+  const show = async (changePromise: Promise<boolean>) => {
+    if (await changePromise) turn.showState()
+    return changePromise
   }
   return {
     ...tool,

@@ -45,9 +45,12 @@ export const doctorOperations = {
 export function readCheckGroups(text: string | undefined): readonly CheckGroup[] {
   if (text === undefined || text === '') return checkGroups
   const names = text.split(',').map(name => name.trim())
-  const unknown = names.find(name => !checkGroups.some(group => group === name))
-  if (unknown !== undefined)
-    throw new Rejection('malformed', `Cannot check "${unknown.slice(0, 40)}": the groups are ${checkGroups.join(', ')}`)
+  const unknownName = names.find(name => !checkGroups.some(group => group === name))
+  if (unknownName !== undefined)
+    throw new Rejection(
+      'malformed',
+      `Cannot check "${unknownName.slice(0, 40)}": the groups are ${checkGroups.join(', ')}`,
+    )
   return checkGroups.filter(group => names.includes(group))
 }
 

@@ -15,8 +15,8 @@ export async function printDoctor(
 ): Promise<void> {
   const groups = parseGroups(only)
   const query = { only: groups.join(), ...(await describeFile()) }
-  const asking = withClient(output, client => client.call(doctorOperations.run, { query }))
-  const report = await asking.catch((error: unknown) => {
+  const pendingReport = withClient(output, client => client.call(doctorOperations.run, { query }))
+  const report = await pendingReport.catch((error: unknown) => {
     if (isConfigFault(error)) return examineUnopened(error, groups)
     throw error
   })

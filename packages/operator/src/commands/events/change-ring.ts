@@ -45,7 +45,7 @@ const slackMs = 5_000
 export function createChangeRing({ store, now, capacity = 5_000 }: RingOptions): ChangeRing {
   const writerId = randomBytes(6).toString('hex')
   const beganAt = now()
-  const waiting = new Set<() => void>()
+  const waiters = new Set<() => void>()
   const changes = createSlots(capacity)
   let newest = 0
   const oldest = () => Math.max(1, newest - capacity + 1)
@@ -60,7 +60,7 @@ export function createChangeRing({ store, now, capacity = 5_000 }: RingOptions):
       newest += 1
       changes.write(newest, { at: happenedAt, kind, number })
     })
-    for (const wake of [...waiting]) wake()
+    for (const wake of [...waiters]) wake()
   })
 
   return {
@@ -69,20 +69,20 @@ export function createChangeRing({ store, now, capacity = 5_000 }: RingOptions):
     async wait(position, signal) {
       if (newest > position || signal.aborted) return
       const { promise, resolve } = Promise.withResolvers<void>()
-      waiting.add(resolve)
+      waiters.add(resolve)
       signal.addEventListener('abort', () => resolve(), { once: true })
       await promise
-      waiting.delete(resolve)
+      waiters.delete(resolve)
     },
     formatId: ({ position, at }) => `${writerId}-${position}-${at}`,
     findPosition(id) {
       const [, writer, position, at] = /^([0-9a-f]{12})-(\d{1,15})-(\d{1,15})$/.exec(id) ?? []
       if (writer === writerId) return Number(position) <= newest ? Number(position) : undefined
-      const from = Number(at) - slackMs
+      const fromMs = Number(at) - slackMs
       // Every gateway receives every change, so the changes that another gateway has sent since then are here, too.
-      const isMissed = oldest() > 1 && changes.read(oldest()).at > from
-      if (at === undefined || from < beganAt || isMissed) return undefined
-      return (readFrom(oldest()).find(change => change.at >= from)?.position ?? newest + 1) - 1
+      const isMissed = oldest() > 1 && changes.read(oldest()).at > fromMs
+      if (at === undefined || fromMs < beganAt || isMissed) return undefined
+      return (readFrom(oldest()).find(change => change.at >= fromMs)?.position ?? newest + 1) - 1
     },
     close: unlisten,
   }

@@ -43,18 +43,18 @@ export async function* streamChanges(options: EventStreamOptions): AsyncGenerato
       yield formatEvent(change.kind, ring.formatId(change), record)
     }
     position = changes.at(-1)?.position ?? position
-    const isIdle = changes.length < maxRowsAtOnce && !(await waitForMore(ring, position, signal))
+    const isIdle = changes.length < maxRowsAtOnce && !(await waitForChange(ring, position, signal))
     if (isIdle && !signal.aborted) yield ': nothing new\n\n'
   }
 }
 
 /** Waits for a change. Returns false if none came until the next heartbeat is due. */
-async function waitForMore(ring: ChangeRing, position: number, signal: AbortSignal): Promise<boolean> {
+async function waitForChange(ring: ChangeRing, position: number, signal: AbortSignal): Promise<boolean> {
   const idle = AbortSignal.any([signal, AbortSignal.timeout(heartbeatMs)])
   await ring.wait(position, idle)
-  const isMore = ring.newest() > position
-  if (isMore) await delay(gatherMs, undefined, { signal }).catch(() => undefined)
-  return isMore
+  const hasChanged = ring.newest() > position
+  if (hasChanged) await delay(gatherMs, undefined, { signal }).catch(() => undefined)
+  return hasChanged
 }
 
 function formatEvent(kind: string, id: string, data: object): string {
@@ -96,7 +96,7 @@ const readers: Readonly<Record<ChangeKind, ReadRange>> = {
 }
 
 /** The numbers of records that are read together differ by less than this. */
-const closeNumbers = 100
+const maxRangeSpan = 100
 
 /** Returns the latest change of each record that passes the filter, in order. Deleted records are left out. */
 export async function readChanges(
@@ -104,15 +104,15 @@ export async function readChanges(
   store: EventStore,
   filter: EventFilter,
 ): Promise<readonly ReadChange[]> {
-  const latest = new Map(changes.map(change => [`${change.kind} ${change.number}`, change]))
+  const latestChanges = new Map(changes.map(change => [`${change.kind} ${change.number}`, change]))
   const records = new Map<string, object>()
-  for (const [kind, group] of Map.groupBy(latest.values(), ({ kind: changeKind }) => changeKind)) {
+  for (const [kind, group] of Map.groupBy(latestChanges.values(), ({ kind: changeKind }) => changeKind)) {
     for (const [floor, last] of listRanges(group.map(({ number }) => number))) {
       const range = { ...filter, limit: last - floor + 1, after: last + 1, floor }
       for (const [number, record] of await readers[kind](store, range)) records.set(`${kind} ${number}`, record)
     }
   }
-  return [...latest]
+  return [...latestChanges]
     .flatMap(([key, change]) => {
       const record = records.get(key)
       return record ? [{ ...change, record }] : []
@@ -125,7 +125,7 @@ function listRanges(numbers: readonly number[]): readonly (readonly [number, num
   const ranges: [number, number][] = []
   for (const number of numbers.toSorted((one, other) => one - other)) {
     const range = ranges.at(-1)
-    if (range && number - range[0] < closeNumbers) range[1] = number
+    if (range && number - range[0] < maxRangeSpan) range[1] = number
     else ranges.push([number, number])
   }
   return ranges

@@ -44,12 +44,12 @@ const maxHosts = 500
 export function createHostRoute({ store, listLeftAlone }: HostRouteOptions): OperatorRoute {
   return handleOperation(hostOperation, async () => {
     const leftAlone = new Map(listLeftAlone().map(leftAloneHost => [leftAloneHost.host, leftAloneHost]))
-    const waiting = await store.listWaitingHosts(maxHosts)
-    const waitingNames = new Set(waiting.map(({ host }) => host))
+    const waitingHosts = await store.listWaitingHosts(maxHosts)
+    const waitingNames = new Set(waitingHosts.map(({ host }) => host))
     const idleNames = [...leftAlone.keys()].filter(host => !waitingNames.has(host))
     return {
       hosts: [
-        ...waiting.map(host => ({ ...describeQueue(host), ...describeBreaker(leftAlone.get(host.host)) })),
+        ...waitingHosts.map(host => ({ ...describeQueue(host), ...describeBreaker(leftAlone.get(host.host)) })),
         ...idleNames.map(host => ({ host, deliveries: 0, failing: 0, ...describeBreaker(leftAlone.get(host)) })),
       ],
     }

@@ -70,7 +70,7 @@ interface KeyRouteOptions {
 }
 
 export function createKeyRoutes({ channels, store }: KeyRouteOptions): readonly OperatorRoute[] {
-  const listBy = async (list: (channel: Channel) => Promise<readonly PublishedKey[]> | undefined) => {
+  const listKeys = async (list: (channel: Channel) => Promise<readonly PublishedKey[]> | undefined) => {
     const keyLists = channels.map(async channel => {
       const keys = (await list(channel)) ?? []
       return keys.map(key => ({ via: channel.descriptor.name, ...key }))
@@ -79,11 +79,11 @@ export function createKeyRoutes({ channels, store }: KeyRouteOptions): readonly 
   }
   return [
     handleOperation(keyOperations.list, async () => ({
-      keys: await listBy(channel => channel.keys?.list()),
+      keys: await listKeys(channel => channel.keys?.list()),
       secrets: (await store.listSecrets()).map(describeSecret),
     })),
     handleOperation(keyOperations.rotate, async ({ body: { agent, revoke } }) => {
-      const keys = await listBy(channel => channel.keys?.rotate?.(agent, { isRevoking: revoke }))
+      const keys = await listKeys(channel => channel.keys?.rotate?.(agent, { isRevoking: revoke }))
       // Secrets belong to the gateway. An agent has none.
       if (agent !== undefined) return { keys, secrets: [] }
       await store.rotateSecrets({ isRevoking: revoke })
@@ -92,8 +92,8 @@ export function createKeyRoutes({ channels, store }: KeyRouteOptions): readonly 
   ]
 }
 
-function isNewest({ purpose }: ListedSecret, index: number, all: readonly ListedSecret[]): boolean {
-  return all[index - 1]?.purpose !== purpose
+function isNewest({ purpose }: ListedSecret, index: number, secrets: readonly ListedSecret[]): boolean {
+  return secrets[index - 1]?.purpose !== purpose
 }
 
 function describeSecret({ purpose, generation, madeAt }: ListedSecret) {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { readWhen } from '../read-when.ts'
+import { parseTimeOption } from '../parse-time-option.ts'
 import type { MessageFilter, RefusalFilter } from './operations.ts'
 import type { DeliveryState } from './states.ts'
 import { deliveryStates, messageStates } from './states.ts'
@@ -25,7 +25,7 @@ async function listOrFollow(
   { follow, json, limit, since, until, ...filters }: MessageOptions,
   { output }: Pick<CommandContext, 'output'>,
 ): Promise<void> {
-  const filter = { ...filters, since: readWhen(since), until: readWhen(until), limit }
+  const filter = { ...filters, since: parseTimeOption(since), until: parseTimeOption(until), limit }
   const { printFollowed, printMessages } = await loadView()
   const print = follow ? printFollowed : printMessages
   return print(output({ json: json === true }), filter)
@@ -98,7 +98,7 @@ function addRefusals(program: Command, { output }: Pick<CommandContext, 'output'
     .option('--limit <n>', 'number of refusals, at most 500', readLimit, 20)
     .option('--json', 'print JSON, for programs')
     .action(async ({ json, since, until, ...filters }: CommonOptions & RefusalFilter) => {
-      const filter = { ...filters, since: readWhen(since), until: readWhen(until) }
+      const filter = { ...filters, since: parseTimeOption(since), until: parseTimeOption(until) }
       return (await loadView()).printRefusals(output({ json: json === true }), filter)
     })
 }

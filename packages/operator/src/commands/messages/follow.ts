@@ -76,15 +76,15 @@ async function printNew(
   print: (message: MessageSummary) => void,
   printedLines: ReadonlyMap<number, string>,
 ): Promise<void> {
-  const newest: MessageSummary[] = []
+  const newestMessages: MessageSummary[] = []
   let after: number | undefined
   for (let page = 0; page < maxPages; page += 1) {
     const { items, next } = await client.call(messageOperations.list, { query: { ...filter, after } })
-    newest.push(...items)
+    newestMessages.push(...items)
     if (next === null || printedLines.size === 0 || items.some(({ message }) => printedLines.has(message))) break
     after = next
   }
-  for (const message of newest.toReversed()) print(message)
+  for (const message of newestMessages.toReversed()) print(message)
 }
 
 /** Formats one message as a line. */

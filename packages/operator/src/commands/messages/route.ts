@@ -58,8 +58,8 @@ export function createMessageRoutes({ store, agents }: MessageRouteOptions): rea
       requireFound(await store.findDelivery(id), 'Cannot show delivery: there is no delivery with this id'),
     ),
     handleOperation(deliveryOperations.change, async ({ parameters: { id, action } }) => {
-      const { change, what } = deliveryChanges[action]
-      requireFound(await change(store, id), `Cannot ${action} delivery: there is no ${what} with this id`)
+      const { change, deliveryKind } = deliveryChanges[action]
+      requireFound(await change(store, id), `Cannot ${action} delivery: there is no ${deliveryKind} with this id`)
       return { id, done: action }
     }),
     handleOperation(refusalOperations.list, async ({ query }) => {
@@ -96,12 +96,12 @@ function createHistoryReader(
 
 interface DeliveryChangeRule {
   /** The kind of delivery that the change is for. */
-  readonly what: string
+  readonly deliveryKind: string
   change(store: OperatorStore, id: string): Promise<boolean>
 }
 
 const deliveryChanges: Readonly<Record<DeliveryChange, DeliveryChangeRule>> = {
-  retry: { what: 'unfinished delivery', change: (store, id) => store.retryDelivery(id) },
-  drop: { what: 'unfinished delivery', change: (store, id) => store.dropDelivery(id) },
-  dismiss: { what: 'dead letter', change: (store, id) => store.dismissDelivery(id) },
+  retry: { deliveryKind: 'unfinished delivery', change: (store, id) => store.retryDelivery(id) },
+  drop: { deliveryKind: 'unfinished delivery', change: (store, id) => store.dropDelivery(id) },
+  dismiss: { deliveryKind: 'dead letter', change: (store, id) => store.dismissDelivery(id) },
 }

@@ -12,29 +12,29 @@ const maxLinearMs = 60_000
 /** Formats each stage on a line with its start, duration, bar and outcome. */
 export function formatWaterfall(record: MessageRecord): readonly string[] {
   const stages = listRecordedStages(record)
-  const start = Math.min(...stages.map(({ at }) => at))
-  const end = Math.max(...stages.map(({ at, ms = 0 }) => at + ms))
-  const toColumn = createAxis(end - start)
-  const names = Math.max(...stages.map(({ name }) => name.length))
-  const heading = `${''.padEnd(names)}  ${'after'.padStart(8)}  ${'took'.padStart(8)}  ${formatDuration(0)}${formatDuration(end - start).padStart(width - formatDuration(0).length)}`
+  const startAt = Math.min(...stages.map(({ at }) => at))
+  const endAt = Math.max(...stages.map(({ at, ms = 0 }) => at + ms))
+  const toColumn = createAxis(endAt - startAt)
+  const nameWidth = Math.max(...stages.map(({ name }) => name.length))
+  const heading = `${''.padEnd(nameWidth)}  ${'after'.padStart(8)}  ${'took'.padStart(8)}  ${formatDuration(0)}${formatDuration(endAt - startAt).padStart(width - formatDuration(0).length)}`
   const lines = stages.map(({ name, at, ms, outcome = '' }) => {
-    const [after, took] = [formatDuration(at - start), ms === undefined ? '' : formatDuration(ms)]
-    const bar = drawBar(toColumn(at - start), toColumn(at - start + (ms ?? 0)), ms === undefined)
-    return `${name.padEnd(names)}  ${after.padStart(8)}  ${took.padStart(8)}  ${bar}  ${outcome}`.trimEnd()
+    const [after, took] = [formatDuration(at - startAt), ms === undefined ? '' : formatDuration(ms)]
+    const bar = drawBar(toColumn(at - startAt), toColumn(at - startAt + (ms ?? 0)), ms === undefined)
+    return `${name.padEnd(nameWidth)}  ${after.padStart(8)}  ${took.padStart(8)}  ${bar}  ${outcome}`.trimEnd()
   })
   return [heading, ...lines]
 }
 
 /** Returns a function from ms after the start to the column. */
-function createAxis(total: number): (ms: number) => number {
-  const scale = total > maxLinearMs ? Math.log1p : (ms: number) => ms
-  const fullScale = scale(total) || 1
+function createAxis(totalMs: number): (ms: number) => number {
+  const scale = totalMs > maxLinearMs ? Math.log1p : (ms: number) => ms
+  const fullScale = scale(totalMs) || 1
   return ms => Math.min(width - 1, Math.floor((scale(Math.max(0, ms)) / fullScale) * width))
 }
 
-function drawBar(from: number, until: number, isInstant: boolean): string {
-  const drawn = isInstant ? '│' : '█'.repeat(Math.max(1, until - from))
-  return `${' '.repeat(from)}${drawn}`.slice(0, width).padEnd(width)
+function drawBar(startColumn: number, endColumn: number, isInstant: boolean): string {
+  const drawn = isInstant ? '│' : '█'.repeat(Math.max(1, endColumn - startColumn))
+  return `${' '.repeat(startColumn)}${drawn}`.slice(0, width).padEnd(width)
 }
 
 /** One stage of a message. Instants are ms since 1970, durations ms. */
@@ -69,7 +69,7 @@ function listSteps({ received_at, steps, admitted_at }: IntakeTrace): readonly R
   return admitted_at === undefined ? checkStages : [...checkStages, { name: 'admitted', at: admitted_at }]
 }
 
-const origins: Readonly<Record<NonNullable<VerifyStep['key_from']>, string>> = {
+const keyOrigins: Readonly<Record<NonNullable<VerifyStep['key_from']>, string>> = {
   fetched: 'fetched from its host',
   cache: 'remembered',
   dns: 'from DNS',
@@ -78,7 +78,7 @@ const origins: Readonly<Record<NonNullable<VerifyStep['key_from']>, string>> = {
 }
 
 function describeCheck({ verdict, key_id, key_from }: VerifyStep): string {
-  const key = [key_id === undefined ? 'key' : `key ${key_id}`, key_from && `(${origins[key_from]})`].filter(Boolean)
+  const key = [key_id === undefined ? 'key' : `key ${key_id}`, key_from && `(${keyOrigins[key_from]})`].filter(Boolean)
   return [verdict, ...(key_id === undefined && key_from === undefined ? [] : [key.join(' ')])].join(', ')
 }
 
@@ -93,14 +93,14 @@ function describeStep({ kind, name, at, ms, message, error }: TurnStep): Recorde
   }
 }
 
-function listTurn({ attempts, due_at, is_leased, ended_at }: TurnRecord, admitted: number): readonly RecordedStage[] {
+function listTurn({ attempts, due_at, is_leased, ended_at }: TurnRecord, admittedAt: number): readonly RecordedStage[] {
   const waits = attempts.flatMap((attempt, index) => {
-    const since = index === 0 ? admitted : (attempts[index - 1]?.ended_at ?? admitted)
+    const since = index === 0 ? admittedAt : (attempts[index - 1]?.ended_at ?? admittedAt)
     return [{ name: 'queued', at: since, ms: Math.max(0, attempt.leased_at - since) }, ...listAttempt(attempt)]
   })
   const isOver = ended_at !== undefined
   const next = isOver || is_leased || due_at === undefined ? [] : [{ name: 'turn', at: due_at, outcome: 'due' }]
-  const running = is_leased ? [{ name: 'turn', at: attempts.at(-1)?.ended_at ?? admitted, outcome: 'running' }] : []
+  const running = is_leased ? [{ name: 'turn', at: attempts.at(-1)?.ended_at ?? admittedAt, outcome: 'running' }] : []
   return [...waits, ...next, ...running, ...(isOver ? [{ name: 'committed', at: ended_at }] : [])]
 }
 

@@ -39,7 +39,7 @@ function formatLinks(links: readonly PersonLink[], channels: ProgramChannels['li
 export async function forgetOwner(output: ApiOutput, body: ForgetRequest<'forgetOwner'>): Promise<void> {
   const answer = await withClient(output, client => client.call(peopleOperations.forgetOwner, { body }))
   const { owner, links, runs, threads, attachments, records, unreachable, agents } = answer
-  const counts = sayCounts({ link: links, run: runs, thread: threads, attachment: attachments, record: records })
+  const counts = formatCounts({ link: links, run: runs, thread: threads, attachment: attachments, record: records })
   printForgotten(output, answer, { name: owner, counts, unreachable, agents })
 }
 
@@ -48,7 +48,7 @@ export async function forgetPerson(output: ApiOutput, body: ForgetRequest<'forge
   const answer = await withClient(output, client => client.call(peopleOperations.forget, { body }))
   const { messages, links, relations, attachments, traces, unreachable, agents } = answer
   const counts = [
-    ...sayCounts({ message: messages, link: links, relation: relations, attachment: attachments }),
+    ...formatCounts({ message: messages, link: links, relation: relations, attachment: attachments }),
     ...(traces > 0 ? [`${traces} other ${traces === 1 ? 'entry' : 'entries'}`] : []),
   ]
   printForgotten(output, answer, { name: body.address, counts, unreachable, agents })
@@ -57,7 +57,7 @@ export async function forgetPerson(output: ApiOutput, body: ForgetRequest<'forge
 type ForgetRequest<Name extends 'forget' | 'forgetOwner'> = OperationInput<(typeof peopleOperations)[Name]>['body']
 
 /** Formats the counts that are not zero. */
-function sayCounts(counts: Readonly<Record<string, number>>): readonly string[] {
+function formatCounts(counts: Readonly<Record<string, number>>): readonly string[] {
   return Object.entries(counts).flatMap(([name, count]) =>
     count > 0 ? [`${count} ${name}${count > 1 ? 's' : ''}`] : [],
   )
@@ -70,7 +70,7 @@ interface ForgettingResult {
   readonly agents: readonly AgentOutcome[]
 }
 
-const whatStays =
+const remainingCopiesNote =
   'Other copies stay: the log of the gateway, your backups, copies on other servers, and messages of other people. Delete log and backups yourself.'
 
 /** Prints the result. The exit code is 1 if nothing matched, or if files are left. */
@@ -82,11 +82,12 @@ function printForgotten(output: ApiOutput, answer: object, result: ForgettingRes
     output.print(JSON.stringify(answer, null, 2))
     return
   }
-  const deletionLines = counts.length > 0 ? [`${toTerminalLine(name)}: deleted ${formatList(counts)}.`, whatStays] : []
-  const nobody = [
+  const deletionLines =
+    counts.length > 0 ? [`${toTerminalLine(name)}: deleted ${formatList(counts)}.`, remainingCopiesNote] : []
+  const unknownPersonLines = [
     `The gateway stores nothing of ${toTerminalLine(name)}, so it deleted nothing. List senders with: npx postern messages`,
   ]
-  const personLines = isNobody ? nobody : deletionLines
+  const personLines = isNobody ? unknownPersonLines : deletionLines
   output.print([...personLines, ...agents.map(describeOutcome), ...describeUnreachable(unreachable)].join('\n'))
 }
 
@@ -100,7 +101,7 @@ function describeUnreachable(files: readonly UnreachableObject[]): readonly stri
   if (files.length === 0) return []
   const owners = [...new Set(files.map(({ owner }) => owner))]
   return [
-    `Not deleted: ${sayCounts({ file: files.length })} in a storage that the gateway no longer uses.`,
+    `Not deleted: ${formatCounts({ file: files.length })} in a storage that the gateway no longer uses.`,
     ...files.map(({ bucket, path, storage }) => toTerminalLine(`  ${storage ?? 'unknown storage'}: ${bucket}/${path}`)),
     'Configure that storage again, or delete the files there. Then run the command again, with --leave-files if you deleted them:',
     ...owners.map(owner => toTerminalLine(`  npx postern forget '${owner}'`)),

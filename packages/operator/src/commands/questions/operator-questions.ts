@@ -57,7 +57,7 @@ const recordKeyOf = (key: string) => ({ kind, owner, key })
 export function createOperatorQuestions(deps: OperatorQuestionDeps): OperatorQuestionStore {
   const { records, store } = deps
   return {
-    ask: asked => askOperator(asked, deps),
+    ask: question => askOperator(question, deps),
     async answer(id, text) {
       const pending = await findQuestion(id, records)
       if (!pending || pending.question.answer !== undefined) return false
@@ -86,28 +86,28 @@ async function findQuestion(id: string, records: RecordStore) {
 }
 
 /** Stores the question for operators, and waits for the answer. */
-async function askOperator(asked: OperatorQuestion, deps: OperatorQuestionDeps): Promise<string> {
+async function askOperator(operatorQuestion: OperatorQuestion, deps: OperatorQuestionDeps): Promise<string> {
   const { records, system } = deps
-  const { agent, member, from, text, correlationId, signal } = asked
-  const id = nameQuestion(asked)
+  const { agent, member, from, text, correlationId, signal } = operatorQuestion
+  const id = nameQuestion(operatorQuestion)
   const asked_at = isoTime(system.now())
   const question = { id, agent, member, from, text, asked_at, correlation_id: correlationId }
-  const keep = () => records.insert(recordKeyOf(id), question as Json, { expiresAt: system.now() + maxAgeMs })
-  const isNew = await keep()
+  const storeQuestion = () => records.insert(recordKeyOf(id), question as Json, { expiresAt: system.now() + maxAgeMs })
+  const isNew = await storeQuestion()
   system.log.info({ correlation_id: correlationId, agent, question: id }, 'an agent asks an operator')
-  if (isNew && asked.mail !== undefined) void mailQuestion(id, asked, deps)
-  return awaitAnswer({ id, keep, signal }, deps)
+  if (isNew && operatorQuestion.mail !== undefined) void mailQuestion(id, operatorQuestion, deps)
+  return awaitAnswer({ id, storeQuestion, signal }, deps)
 }
 
 interface AwaitedQuestion {
   readonly id: string
   /** Stores the question again if another waiting process has removed it. Returns false if it is already stored. */
-  keep(): Promise<boolean>
+  storeQuestion(): Promise<boolean>
   readonly signal: AbortSignal
 }
 
 async function awaitAnswer(
-  { id, keep, signal }: AwaitedQuestion,
+  { id, storeQuestion, signal }: AwaitedQuestion,
   { records, store, system }: OperatorQuestionDeps,
 ): Promise<string> {
   const unlisten = store.listen(topicOf(id), () => wake.abort())
@@ -117,7 +117,7 @@ async function awaitAnswer(
       signal.throwIfAborted()
       const pending = await findQuestion(id, records)
       if (pending?.question.answer !== undefined) return pending.question.answer
-      if (!pending) await keep()
+      if (!pending) await storeQuestion()
       await system.sleep(pollMs, AbortSignal.any([wake.signal, signal]))
       if (wake.signal.aborted) wake = new AbortController()
     }

@@ -48,7 +48,7 @@ export function createQuestionRoutes(operators: OperatorQuestionStore): readonly
       filterPage(
         query,
         page => operators.listPage(page),
-        ({ number, question }) => (question && isAskedFor(question, query) ? { ...question, number } : undefined),
+        ({ number, question }) => (question && matchesFilter(question, query) ? { ...question, number } : undefined),
       ),
     ),
     handleOperation(questionOperations.answer, async ({ parameters: { id }, body: { text } }) => {
@@ -60,7 +60,7 @@ export function createQuestionRoutes(operators: OperatorQuestionStore): readonly
 
 type QuestionFilter = OperationRequest<typeof questionOperations.list>['query']
 
-function isAskedFor({ agent, from, asked_at, text }: AskedQuestion, filter: QuestionFilter): boolean {
+function matchesFilter({ agent, from, asked_at, text }: AskedQuestion, filter: QuestionFilter): boolean {
   return (
     (filter.agent === undefined || agent === filter.agent) &&
     containsText(from, filter.sender) &&

@@ -82,8 +82,8 @@ function measureSpan(timings: readonly MessageTiming[]) {
 function measureChannel(timings: readonly MessageTiming[], { since, until }: MeasuredPeriod) {
   const spans = Array.from({ length: spanCount }, (): MessageTiming[] => [])
   for (const timing of timings) {
-    const age = Math.min(measuredMs - 1, Math.max(0, until - timing.at))
-    spans[spanCount - 1 - Math.floor(age / spanMs)]?.push(timing)
+    const ageMs = Math.min(measuredMs - 1, Math.max(0, until - timing.at))
+    spans[spanCount - 1 - Math.floor(ageMs / spanMs)]?.push(timing)
   }
   return {
     ...measureSpan(timings),

@@ -5,8 +5,8 @@ import { CommandError, withClient } from '../../client/client.ts'
 import type { ReplayChange, ReplayReport } from '../../replay/report.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ApiOutput } from '../context.ts'
+import { parseTimeOption } from '../parse-time-option.ts'
 import { printAnswer } from '../print-list.ts'
-import { readWhen } from '../read-when.ts'
 import { replayOperations } from './operations.ts'
 
 export interface ReplayCommandOptions {
@@ -80,8 +80,8 @@ function readReplaySettings({ agent, now, call }: ReplayCommandOptions) {
 
 function readRange({ since, until, channel, to }: ReplayCommandOptions) {
   return {
-    ...(since !== undefined && { since: readWhen(since) }),
-    ...(until !== undefined && { until: readWhen(until) }),
+    ...(since !== undefined && { since: parseTimeOption(since) }),
+    ...(until !== undefined && { until: parseTimeOption(until) }),
     ...(channel !== undefined && { channel }),
     ...(to !== undefined && { agent: to }),
   }
@@ -129,6 +129,6 @@ function formatQueued({ kind, response, reason }: NonNullable<ReplayReport['queu
 }
 
 function formatCounts({ same, changed, refused, skipped }: Readonly<Record<ReplayReport['outcome'], number>>): string {
-  const all = same + changed + refused + skipped
-  return `${all} replayed: ${same} the same, ${changed} changed, ${refused} refused, ${skipped} skipped`
+  const total = same + changed + refused + skipped
+  return `${total} replayed: ${same} the same, ${changed} changed, ${refused} refused, ${skipped} skipped`
 }

@@ -39,8 +39,8 @@ export function createRequirementRoutes({
   requirements,
   system,
 }: RequirementRouteDeps): readonly OperatorRoute[] {
-  const find = async (id: string, doing: string) =>
-    requireFound(await store.findRequirement({ id }), `Cannot ${doing}: there is no such requirement`)
+  const find = async (id: string, task: string) =>
+    requireFound(await store.findRequirement({ id }), `Cannot ${task}: there is no such requirement`)
 
   return [
     handleOperation(requirementOperations.list, ({ query }) => {
@@ -90,13 +90,13 @@ async function decideRequirement(
     throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
   }
   const isGranted = outcome === 'granted'
-  const resolvedResolution = approval
+  const resolution = approval
     ? await requirements.approvals.decide(approval, { method: 'operator', isGranted, args, remember })
     : await requirements.decide(requirement, { method: 'operator', outcome, remember })
-  if (resolvedResolution.outcome === 'refused') {
-    throw new Rejection('forbidden', `Cannot decide: ${describeObjection(resolvedResolution.reason)}`)
+  if (resolution.outcome === 'refused') {
+    throw new Rejection('forbidden', `Cannot decide: ${describeObjection(resolution.reason)}`)
   }
-  return resolvedResolution.requirement
+  return resolution.requirement
 }
 
 type RequirementFilter = OperationRequest<typeof requirementOperations.list>['query']
@@ -104,7 +104,7 @@ type RequirementFilter = OperationRequest<typeof requirementOperations.list>['qu
 function selectRequirement(requirement: RequirementRecord, filter: RequirementFilter): ListedRequirement | undefined {
   const view = describeRequirement(requirement)
   const { policy } = requirement
-  const isWanted =
+  const isMatch =
     (['agent', 'state', 'approver'] as const).every(
       name => filter[name] === undefined || view[name] === filter[name],
     ) &&
@@ -112,7 +112,7 @@ function selectRequirement(requirement: RequirementRecord, filter: RequirementFi
     containsText(view.address, filter.sender) &&
     containsText(readApproval(policy)?.summary ?? policy.message, filter.text) &&
     isWithin(requirement.issuedAt, filter)
-  return isWanted ? view : undefined
+  return isMatch ? view : undefined
 }
 
 /** Leaves out the digest of the code, because a reader could use it to guess the code. */

@@ -90,7 +90,7 @@ const sentFileSchema = z.strictObject({
   data_base64: z.base64().describe('Bytes of the file.'),
 })
 
-export type CarriedFile = z.infer<typeof sentFileSchema>
+export type EncodedFile = z.infer<typeof sentFileSchema>
 
 const inboxItemSchema = z
   .object({

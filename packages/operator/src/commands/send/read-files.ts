@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { detectMedia } from '@postern/http'
 import { CommandError } from '../../client/client.ts'
-import type { CarriedFile } from './operations.ts'
+import type { EncodedFile } from './operations.ts'
 import { maxSentFileBytes } from './operations.ts'
 
 /** The media types of texts and archives, which only the file extension distinguishes. */
@@ -20,7 +20,7 @@ const typesByExtension: Readonly<Record<string, string>> = {
 }
 
 /** Reads files by their paths. @throws CommandError if a file cannot be read, or the files are too large */
-export async function readSentFiles(paths: readonly string[]): Promise<readonly CarriedFile[]> {
+export async function readSentFiles(paths: readonly string[]): Promise<readonly EncodedFile[]> {
   const files = await Promise.all(paths.map(readSentFile))
   const bytes = files.reduce((sum, { data_base64 }) => sum + Buffer.byteLength(data_base64, 'base64'), 0)
   if (bytes > maxSentFileBytes)
@@ -28,7 +28,7 @@ export async function readSentFiles(paths: readonly string[]): Promise<readonly 
   return files
 }
 
-async function readSentFile(path: string): Promise<CarriedFile> {
+async function readSentFile(path: string): Promise<EncodedFile> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     throw new CommandError(
       `cannot read the file "${path}": ${error.code === 'ENOENT' ? 'it does not exist' : error.message}`,

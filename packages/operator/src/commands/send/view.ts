@@ -78,13 +78,15 @@ export async function printCatalogue(
   { via, from, visibility, fault }: Omit<SimulatedMessage, 'to'>,
   resolveAlias: ProgramChannels['resolveAlias'],
 ): Promise<void> {
-  const all = await withSimulation(output, client => client.call(simulationOperations.describe, {}))
+  const catalogue = await withSimulation(output, client => client.call(simulationOperations.describe, {}))
   const channel = via === undefined ? undefined : resolveAlias(via)
   const filters = Object.entries({ via: channel, from, visibility, fault }).filter(([, word]) => word !== undefined)
-  const entries = all.entries.filter(entry =>
+  const entries = catalogue.entries.filter(entry =>
     filters.every(([name, word]) => entry[name as keyof SimulatedChoices['entries'][number]] === word),
   )
-  output.print(output.json ? JSON.stringify({ ...all, entries }, null, 2) : formatCatalogue({ ...all, entries }))
+  output.print(
+    output.json ? JSON.stringify({ ...catalogue, entries }, null, 2) : formatCatalogue({ ...catalogue, entries }),
+  )
 }
 
 function formatCatalogue({ personas, faults, entries }: SimulatedChoices): string {
@@ -158,14 +160,14 @@ function formatAnswer({ status, reply }: SentMessage): string {
 
 function formatSent(sentMessage: SentMessage, { via, to, from, visibility }: SimulatedMessage): string {
   const { id, status, thread, refusal, expected } = sentMessage
-  const surprise = isAsExpected(sentMessage, expected) ? [] : [`expected  ${formatOutcome(expected)}`]
-  const first = `sent      ${id} (${status})`
-  if (refusal) return [first, `answer    ${formatRefusal(refusal)}`, ...surprise].join('\n')
+  const expectedLines = isAsExpected(sentMessage, expected) ? [] : [`expected  ${formatOutcome(expected)}`]
+  const sentLine = `sent      ${id} (${status})`
+  if (refusal) return [sentLine, `answer    ${formatRefusal(refusal)}`, ...expectedLines].join('\n')
   const repeatOptions = [from && `--from ${from}`, visibility && `--visibility ${visibility}`].filter(Boolean)
   return [
-    first,
+    sentLine,
     formatAnswer(sentMessage),
-    ...surprise,
+    ...expectedLines,
     `look      ${formatShowCommand(sentMessage)}`,
     `go on     npx postern send ${[`--via ${via} --to ${to}`, ...repeatOptions].join(' ')} --thread "${thread}" "…"`,
   ].join('\n')

@@ -120,7 +120,7 @@ export function createStatusRoutes(options: StatusRouteOptions): readonly Operat
   return [
     handleOperation(statusOperations.read, async () => {
       const openFilter = { limit: maxListedRequirements, status: 'open', subject: operatorSubject } as const
-      const [counts, pendingQuestions, required] = await Promise.all([
+      const [counts, pendingQuestions, openRequirements] = await Promise.all([
         store.count(),
         questions.list(),
         store.listRequirements(openFilter),
@@ -134,7 +134,7 @@ export function createStatusRoutes(options: StatusRouteOptions): readonly Operat
         uptime_ms: now() - startedAt,
         agents: agents.list().length,
         channels: channels.map(({ descriptor }) => descriptor.name),
-        waiting: required.length + pendingQuestions.filter(({ answer }) => answer === undefined).length,
+        waiting: openRequirements.length + pendingQuestions.filter(({ answer }) => answer === undefined).length,
         messages: counts.messages,
         deliveries: counts.deliveries,
         refusals: counts.refusals,

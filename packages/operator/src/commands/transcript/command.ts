@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { CommandError } from '../../client/client.ts'
 import type { ApiOutput, CommandContext, CommonOptions } from '../context.ts'
-import { readWhen } from '../read-when.ts'
+import { parseTimeOption } from '../parse-time-option.ts'
 import type { TableFormat } from './table-formats.ts'
 import { tableFormats } from './table-formats.ts'
 import type { TranscriptRequest } from './view.ts'
@@ -32,13 +32,18 @@ interface ExportOptions extends Partial<TranscriptRequest> {
   readonly channel?: string
 }
 
-async function exportAsked(
+async function runExport(
   output: ApiOutput,
   { messages, since, until, agent, channel, format, thread, owner }: ExportOptions,
 ): Promise<void> {
   if (messages !== undefined) {
     const { exportMessages } = await import('./message-table.ts')
-    return exportMessages(output, messages, { agent, channel, since: readWhen(since), until: readWhen(until) })
+    return exportMessages(output, messages, {
+      agent,
+      channel,
+      since: parseTimeOption(since),
+      until: parseTimeOption(until),
+    })
   }
   if (format === undefined || thread === undefined)
     throw new CommandError(
@@ -55,7 +60,7 @@ export function addTranscriptCommands(program: Command, { output }: CommandConte
     .option('--until <when>', 'with --messages: before this time, in the same form')
     .option('--agent <name>', 'with --messages: only messages to this agent')
     .option('--channel <name>', 'with --messages: only messages by this channel')
-    .action(async (options: ExportOptions) => exportAsked(output({}), options))
+    .action(async (options: ExportOptions) => runExport(output({}), options))
   addThreadOptions(program.command('import <path>'), { isNeeded: true })
     .description('add messages to a conversation, from a file or from standard input (-)')
     .option('--json', 'print JSON, for programs')

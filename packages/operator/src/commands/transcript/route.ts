@@ -127,24 +127,24 @@ const linesType = 'application/x-ndjson'
 export function createTranscriptRoutes(options: TranscriptRouteOptions): readonly OperatorRoute[] {
   const { store, system, channels } = options
   const { transcript } = store
-  const framed = withTurnFrames(transcript, { max_bytes: maxBytes, is_whole: true })
+  const framedTranscript = withTurnFrames(transcript, { max_bytes: maxBytes, is_whole: true })
 
-  async function findThread({ thread, owner }: ThreadRequest, isMade: boolean): Promise<ThreadKey> {
+  async function findThread({ thread, owner }: ThreadRequest, mayCreate: boolean): Promise<ThreadKey> {
     const threadKey =
       owner === undefined
         ? await findMessageThread(thread, store)
-        : await findOwned(parseOwner(owner, channels) ?? owner, thread, isMade)
+        : await findOwnedThread(parseOwner(owner, channels) ?? owner, thread, mayCreate)
     return requireFound(threadKey, 'Cannot find thread: there is no conversation of this name')
   }
 
   /** Finds a thread by its transport and key. */
-  async function findOwned(owner: string, name: string, isMade: boolean): Promise<ThreadKey | undefined> {
+  async function findOwnedThread(owner: string, name: string, mayCreate: boolean): Promise<ThreadKey | undefined> {
     const [, transport, key] = /^([a-z0-9]{1,20}):(.{1,1024})$/s.exec(name) ?? []
     if (transport === undefined || key === undefined) return undefined
     const threadKey =
       (await findChannel(channels, transport)?.conversations?.findThread?.(owner, key)) ??
       (await transcript.findThread(owner, { transport, key }))
-    return threadKey ?? (isMade ? transcript.openThread(owner, { transport, key }) : undefined)
+    return threadKey ?? (mayCreate ? transcript.openThread(owner, { transport, key }) : undefined)
   }
 
   return [
@@ -159,14 +159,14 @@ export function createTranscriptRoutes(options: TranscriptRouteOptions): readonl
     handleOperation(transcriptOperations.view, async ({ parameters: { view }, query }) => {
       const options = readViewOptions(query)
       const thread = await findThread(query, false)
-      const ofThread = { ...framed, findThread: async () => thread }
-      const messages = createTranscriptMessageStore({ transcript: ofThread, system, owner: thread.owner })
+      const threadTranscript = { ...framedTranscript, findThread: async () => thread }
+      const messages = createTranscriptMessageStore({ transcript: threadTranscript, system, owner: thread.owner })
       const pageMessages = await views[view](messages, thread.thread_id, options)
       const [agent_key] = options.agents
-      const isOfOne = view === 'agent' && agent_key !== undefined
+      const isAgentView = view === 'agent' && agent_key !== undefined
       return {
         messages: pageMessages.map(message => ({ ...message })),
-        ...(isOfOne && { complete: await isComplete(messages, thread, agent_key) }),
+        ...(isAgentView && { complete: await isComplete(messages, thread, agent_key) }),
       }
     }),
   ]

@@ -1,7 +1,7 @@
 // Checks agents: failed starts, webhooks, models, remote agents, tools and issuers.
 import { parseJsonText } from '@postern/message'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { Check } from '../check.ts'
 import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps, PendingForget } from '../deps.ts'
@@ -9,7 +9,7 @@ import { requireOpened } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
 import type { CheckOutcome } from '../report.ts'
 
-const startIt = 'Start the server there, or correct the URL in `agents`.'
+const startFix = 'Start the server there, or correct the URL in `agents`.'
 
 export const agentChecks: readonly Check[] = [
   {
@@ -29,25 +29,25 @@ export const agentChecks: readonly Check[] = [
   {
     id: 'agents.webhooks',
     description: 'The URL of each webhook agent answers (HEAD). The check sends no message.',
-    fix: startIt,
+    fix: startFix,
     run: deps => checkEndpoints(deps, 'webhooks'),
   },
   {
     id: 'agents.models',
     description: 'The endpoint of each model answers (HEAD). The check asks the model nothing.',
-    fix: startIt,
+    fix: startFix,
     run: deps => checkEndpoints(deps, 'models'),
   },
   {
     id: 'agents.remotes',
     description: 'The gateway reaches remote agents (A2A, AG-UI) that answer under one of our names.',
-    fix: startIt,
+    fix: startFix,
     run: deps => checkEndpoints(deps, 'remotes'),
   },
   {
     id: 'agents.tools',
     description: 'The gateway reaches the MCP servers of agents, and has started those that are programs.',
-    fix: startIt,
+    fix: startFix,
     run: checkTools,
   },
   {
@@ -70,27 +70,27 @@ export const agentChecks: readonly Check[] = [
 function checkStarts(deps: DoctorDeps): CheckOutcome | readonly CheckOutcome[] {
   const failedStarts = requireOpened(deps).listFailedStarts()
   if (failedStarts.length === 0) return outcomeFor('agents', ok('no agent has failed to start'))
-  return failedStarts.map(({ agent, error, failures, againAt }) => {
+  return failedStarts.map(({ agent, error, failures, nextCallAt }) => {
     const times = failures === 1 ? 'once' : `${failures} times`
-    const fix = `Fix it: the gateway calls start() again at ${new Date(againAt).toISOString()}.`
+    const fix = `Fix it: the gateway calls start() again at ${new Date(nextCallAt).toISOString()}.`
     return outcomeFor(agent, failure(`start() of "${agent}" has failed ${times}: ${describeError(error)}`, fix))
   })
 }
 
 /** Reports calls of `forget()` that have failed. Other waiting calls are under way. */
 async function checkForgets(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
-  const waiting = await requireOpened(deps).listWaitingForgets()
-  const failedForgets = waiting.filter(({ failures }) => failures > 0)
+  const pendingForgets = await requireOpened(deps).listWaitingForgets()
+  const failedForgets = pendingForgets.filter(({ failures }) => failures > 0)
   const names = [...new Set(failedForgets.map(({ agent }) => agent))]
   if (names.length === 0)
-    return [outcomeFor('agents', ok(`no agent has failed to forget; ${waiting.length} calls wait`))]
+    return [outcomeFor('agents', ok(`no agent has failed to forget; ${pendingForgets.length} calls wait`))]
   return names.map(name => outcomeFor(name, judgeForgets(name, failedForgets)))
 }
 
 function judgeForgets(name: string, failedForgets: readonly PendingForget[]): Verdict {
   const agentForgets = failedForgets.filter(({ agent }) => agent === name)
   const people = agentForgets.length === 1 ? 'one person' : `${agentForgets.length} people`
-  const nextAttemptAt = new Date(Math.min(...agentForgets.map(({ againAt }) => againAt))).toISOString()
+  const nextAttemptAt = new Date(Math.min(...agentForgets.map(({ nextCallAt }) => nextCallAt))).toISOString()
   return warning(
     `"${name}" has not forgotten ${people} yet: ${agentForgets.at(-1)?.error ?? 'it has not answered'}`,
     `Fix it: the gateway calls forget() again at ${nextAttemptAt}. If the agent is gone, delete what its own database knows.`,
@@ -153,13 +153,13 @@ type EndpointKind = keyof typeof finders
 const requestTimeoutMs = 5_000
 const slowMs = 2_000
 /** The maximum number of URLs that are asked, all at once. */
-const maxAsked = 100
+const maxCheckedUrls = 100
 
 /** Requests the headers of each URL (HEAD). Any answer shows that it exists. No message is sent. */
 async function checkEndpoints(deps: DoctorDeps, kind: EndpointKind): Promise<readonly CheckOutcome[]> {
   const endpoints = listEndpoints(deps.config.agents, kind)
   if (endpoints.length === 0) return [skip('', 'no agent has one')]
-  const checkedEndpoints = endpoints.slice(0, maxAsked)
+  const checkedEndpoints = endpoints.slice(0, maxCheckedUrls)
   const outcomes = checkedEndpoints.map(async endpoint =>
     outcomeFor(showUrl(endpoint.url), await judgeEndpoint(endpoint, deps)),
   )

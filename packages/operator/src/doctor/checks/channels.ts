@@ -1,7 +1,7 @@
 // Checks that channels accept proven calls at the public address, and reject forged ones.
 import type { ChannelName, FetchAnswer } from '@postern/message'
 import { findChannel } from '@postern/pipeline'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { Check } from '../check.ts'
 import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
@@ -47,12 +47,12 @@ export const channelChecks: readonly Check[] = [
 ]
 
 const strangeOrigin = 'https://stranger.invalid'
-const notEnabled = 'the chat is off (web.enabled)'
+const chatOffReason = 'the chat is off (web.enabled)'
 
 /** Checks that browsers let only pages of the allowed origins call the chat (Fetch standard, CORS protocol). */
 async function checkChatOrigins(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const { enabled, origins } = deps.config.web
-  if (!enabled) return [skip('web.origins', notEnabled)]
+  if (!enabled) return [skip('web.origins', chatOffReason)]
   if (origins.length === 0) return [skip('web.origins', 'no pages of other origins may call (web.origins)')]
   return Promise.all([...origins, strangeOrigin].map(origin => checkOrigin(origin, deps)))
 }
@@ -61,13 +61,13 @@ async function checkOrigin(origin: string, deps: DoctorDeps): Promise<CheckOutco
   const isStrange = origin === strangeOrigin
   const fix = 'Let the proxy leave Access-Control-… fields to the gateway, and pass OPTIONS on.'
   try {
-    const allowed = (await askAs(origin, deps)).headers.get('access-control-allow-origin')
+    const allowedOrigin = (await requestFromOrigin(origin, deps)).headers.get('access-control-allow-origin')
     if (isStrange) {
-      return allowed === null
+      return allowedOrigin === null
         ? outcomeFor(origin, ok('pages of other origins may not call'))
-        : outcomeFor(origin, failure(`pages of any origin may call (${allowed})`, fix))
+        : outcomeFor(origin, failure(`pages of any origin may call (${allowedOrigin})`, fix))
     }
-    return allowed === origin
+    return allowedOrigin === origin
       ? outcomeFor(origin, ok(`pages of ${origin} may call`))
       : outcomeFor(origin, failure(`browsers do not let pages of ${origin} call`, fix))
   } catch (error) {
@@ -75,7 +75,7 @@ async function checkOrigin(origin: string, deps: DoctorDeps): Promise<CheckOutco
   }
 }
 
-function askAs(origin: string, deps: DoctorDeps): Promise<FetchAnswer> {
+function requestFromOrigin(origin: string, deps: DoctorDeps): Promise<FetchAnswer> {
   const url = `${deps.config.origin}/api/v1/agent/runs`
   return requireOpened(deps).openResolveSystem().fetch(url, { headers: { origin }, timeoutMs: 8_000 })
 }
@@ -84,7 +84,7 @@ function askAs(origin: string, deps: DoctorDeps): Promise<FetchAnswer> {
 function checkChatAccess({ config }: DoctorDeps): CheckOutcome {
   const { enabled, auth } = config.web
   const subject = 'web.auth'
-  if (!enabled) return skip(subject, notEnabled)
+  if (!enabled) return skip(subject, chatOffReason)
   const count = auth.issuers.length + auth.tokens.length
   return count > 0 || config.dev
     ? outcomeFor(

@@ -2,8 +2,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { isGuessableSecret } from '@postern/http'
 import type { PublishedKey } from '@postern/pipeline'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { Check, MachineCheck } from '../check.ts'
 import { outcomeFor, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
@@ -45,7 +45,7 @@ export const configurationChecks: readonly Check[] = [
       outcomeFor(
         'operator_token',
         judgeSecret(requireOpened(deps).operatorToken, {
-          what: 'the operator token',
+          secretName: 'the operator token',
           risk: 'anybody who has it can read and decide everything',
         }),
       ),
@@ -101,12 +101,12 @@ function checkConfigFile({ configPath, config }: Pick<DoctorDeps, 'configPath' |
 }
 
 function checkSafety({ config, listUnsafeSettings }: DoctorDeps): readonly CheckOutcome[] {
-  const unsafe = listUnsafeSettings()
-  if (unsafe.length === 0)
+  const unsafeSettings = listUnsafeSettings()
+  if (unsafeSettings.length === 0)
     return [
       outcomeFor('settings', ok(config.dev ? 'dev mode: unsafe settings are allowed' : 'no unsafe setting is on')),
     ]
-  return unsafe.map(toFailure)
+  return unsafeSettings.map(toFailure)
 }
 
 function checkAgentSecrets({ config }: DoctorDeps): readonly CheckOutcome[] {
@@ -116,7 +116,7 @@ function checkAgentSecrets({ config }: DoctorDeps): readonly CheckOutcome[] {
           outcomeFor(
             `agents.${name}.secret`,
             judgeSecret(secret, {
-              what: `the secret of ${name}`,
+              secretName: `the secret of ${name}`,
               risk: 'anybody who has it can send the agent messages in any name',
             }),
           ),
@@ -153,7 +153,7 @@ const minBits = 80
 /** Judges a secret. `secretName` is its name, such as `the operator token`, and `risk` the consequence if somebody guesses it. */
 export function judgeSecret(
   secret: string,
-  { what: secretName, risk }: { readonly what: string; readonly risk: string },
+  { secretName, risk }: { readonly secretName: string; readonly risk: string },
 ): Verdict {
   const fix = 'Use 24 or more random characters, such as from: openssl rand -base64 24'
   if (isGuessableSecret(secret)) return failure(`${secretName} is so short that it can be guessed: ${risk}`, fix)

@@ -1,8 +1,8 @@
 // Checks that peers find the agents: WebFinger, actors, cards, key set and directory.
 import type { GuardedFetch } from '@postern/message'
 import { parseJsonText } from '@postern/message'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { ResolvedAddress } from '../../resolve/resolve-address.ts'
 import { resolveAddress } from '../../resolve/resolve-address.ts'
 import type { FetchedObject } from '../../resolve/view/fetched.ts'
@@ -129,10 +129,10 @@ function checkServedKeys(ownKeyIds: readonly string[], document: FetchedObject |
   const fix = `Let the proxy in front pass ${keySetPath} on to the gateway, and cache it for five minutes at most.`
   if (!document) return failure(`cannot fetch the key set: ${problem}`, fix)
   const servedKeyIds = new Set(listOrEmpty(document.keys).map(key => objectOrUndefined(key)?.kid))
-  const missing = ownKeyIds.filter(kid => !servedKeyIds.has(kid))
-  return missing.length === 0
+  const missingKeyIds = ownKeyIds.filter(kid => !servedKeyIds.has(kid))
+  return missingKeyIds.length === 0
     ? ok(`the key set has our ${ownKeyIds.length === 1 ? 'key' : `${ownKeyIds.length} keys`}`)
-    : failure(`the key set does not have our key ${missing.join(', ')}`, fix)
+    : failure(`the key set does not have our key ${missingKeyIds.join(', ')}`, fix)
 }
 
 function readKeyId(publicKey: string): readonly string[] {
@@ -146,8 +146,8 @@ function openSystem(deps: DoctorDeps) {
 }
 
 /** Creates a check from the rows of `postern resolve` whose ids have these prefixes. */
-function createAddressCheck(rows: readonly string[], texts: Pick<Check, 'id' | 'description' | 'fix'>): Check {
-  return { ...texts, needs: ['gateway', 'peers'], timeoutMs, run: deps => checkOwnAddresses(deps, rows) }
+function createAddressCheck(prefixes: readonly string[], texts: Pick<Check, 'id' | 'description' | 'fix'>): Check {
+  return { ...texts, needs: ['gateway', 'peers'], timeoutMs, run: deps => checkOwnAddresses(deps, prefixes) }
 }
 
 async function checkHandles(deps: DoctorDeps): Promise<CheckOutcome> {
@@ -161,13 +161,13 @@ async function checkHandles(deps: DoctorDeps): Promise<CheckOutcome> {
 
 /** The maximum number of addresses to check. Each needs a dozen requests. */
 const maxAddresses = 50
-const atOnce = 4
+const maxConcurrentAddresses = 4
 
 /** Runs the rows of `postern resolve` with these prefixes for each address of the gateway. */
 async function checkOwnAddresses(deps: DoctorDeps, prefixes: readonly string[]): Promise<readonly CheckOutcome[]> {
-  const { resolved, leftOut } = await resolveAll(deps)
+  const { resolved, skippedCount } = await resolveAll(deps)
   const outcomes = resolved.flatMap(resolvedAddress => judgeAddress(resolvedAddress, prefixes))
-  return leftOut > 0 ? [...outcomes, skip('', `${leftOut} more addresses were not checked`)] : outcomes
+  return skippedCount > 0 ? [...outcomes, skip('', `${skippedCount} more addresses were not checked`)] : outcomes
 }
 
 const resolveAll = oncePerRun(async (deps: DoctorDeps) => {
@@ -179,26 +179,28 @@ const resolveAll = oncePerRun(async (deps: DoctorDeps) => {
   while (pendingAddresses.length > 0)
     resolvedAddresses.push(
       ...(await Promise.all(
-        pendingAddresses.splice(0, atOnce).map(pendingAddress => resolveAddress(pendingAddress, system)),
+        pendingAddresses
+          .splice(0, maxConcurrentAddresses)
+          .map(pendingAddress => resolveAddress(pendingAddress, system)),
       )),
     )
-  return { resolved: resolvedAddresses, leftOut: Math.max(0, names.length - maxAddresses) }
+  return { resolved: resolvedAddresses, skippedCount: Math.max(0, names.length - maxAddresses) }
 })
 
 function judgeAddress(
   { asked, address = asked, findings }: ResolvedAddress,
   prefixes: readonly string[],
 ): readonly CheckOutcome[] {
-  const relevant = findings.filter(({ id }) => prefixes.some(prefix => id.startsWith(prefix)))
-  if (relevant.length === 0) return [skip(address, 'no link leads there; see discovery.webfinger')]
-  const faulty = relevant.filter(({ severity }) => severity !== 'ok')
-  return faulty.length > 0
-    ? faulty.map(finding => outcomeFor(address, finding))
+  const relevantFindings = findings.filter(({ id }) => prefixes.some(prefix => id.startsWith(prefix)))
+  if (relevantFindings.length === 0) return [skip(address, 'no link leads there; see discovery.webfinger')]
+  const faultyFindings = relevantFindings.filter(({ severity }) => severity !== 'ok')
+  return faultyFindings.length > 0
+    ? faultyFindings.map(finding => outcomeFor(address, finding))
     : [
         {
           subject: address,
           verdict: 'ok',
-          message: `${relevant.length === 1 ? 'it is' : `all ${relevant.length} points are`} as peers expect`,
+          message: `${relevantFindings.length === 1 ? 'it is' : `all ${relevantFindings.length} points are`} as peers expect`,
         },
       ]
 }

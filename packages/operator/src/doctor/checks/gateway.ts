@@ -1,7 +1,7 @@
 // Checks that the gateway opens, runs, writes, protects the operator's API and knows its clients.
 import { ConfigError, Unavailable } from '@postern/message'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { Check, MachineCheck } from '../check.ts'
 import { outcomeFor, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
@@ -76,10 +76,10 @@ function judgeConfiguration({ config, expected = {} }: DoctorDeps): Verdict {
   const { origin = config.origin, agents } = expected
   if (origin !== config.origin)
     return failure(`the gateway runs with the origin ${config.origin}, and the file has ${origin}`, restartFix)
-  const running = Object.keys(config.agents).sort().join(', ')
-  const configured = agents?.toSorted().join(', ') ?? running
-  if (configured === running) return ok('the gateway runs with the origin and the agents of the file')
-  return failure(`the gateway runs with the agents ${running}, and the file has ${configured}`, restartFix)
+  const runningAgents = Object.keys(config.agents).sort().join(', ')
+  const configuredAgents = agents?.toSorted().join(', ') ?? runningAgents
+  if (configuredAgents === runningAgents) return ok('the gateway runs with the origin and the agents of the file')
+  return failure(`the gateway runs with the agents ${runningAgents}, and the file has ${configuredAgents}`, restartFix)
 }
 
 const restartFix = 'Restart the gateway, or ask with the file that it runs with (--config).'
@@ -93,28 +93,28 @@ async function checkOperatorApi(deps: DoctorDeps): Promise<CheckOutcome> {
   if (!http) return skip(path, 'no gateway is running')
   const url = `http://${deps.config.listen.host === '::1' ? '[::1]' : '127.0.0.1'}:${http.port}${path}`
   try {
-    const [without, withToken] = await Promise.all([
-      askStatus(url, {}),
-      askStatus(url, { authorization: `Bearer ${operatorToken}` }),
+    const [statusWithoutToken, statusWithToken] = await Promise.all([
+      fetchStatus(url, {}),
+      fetchStatus(url, { authorization: `Bearer ${operatorToken}` }),
     ])
-    if (without !== 401)
+    if (statusWithoutToken !== 401)
       return outcomeFor(
         path,
         failure(
-          `the operator's API answers ${without} to somebody without a token`,
+          `the operator's API answers ${statusWithoutToken} to somebody without a token`,
           'Let nothing else listen on the port of the gateway, and no proxy add the token.',
         ),
       )
-    return withToken === 200
+    return statusWithToken === 200
       ? outcomeFor(path, ok("the operator's API asks for its token, and takes it"))
-      : outcomeFor(path, failure(`the operator's API answers ${withToken} to its token`, 'Restart the gateway.'))
+      : outcomeFor(path, failure(`the operator's API answers ${statusWithToken} to its token`, 'Restart the gateway.'))
   } catch (error) {
     const message = `the gateway does not answer at its own port: ${describeError(error)}`
     return outcomeFor(path, failure(message, 'See the log of the gateway.'))
   }
 }
 
-async function askStatus(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
+async function fetchStatus(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
   const answer = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) })
   await answer.body?.cancel()
   return answer.status

@@ -2,15 +2,15 @@
 import { createSocket } from 'node:dgram'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { MachineCheck } from '../check.ts'
 import { outcomeFor, skip } from '../check.ts'
 import type { DoctorNetwork, MachineDeps } from '../deps.ts'
 import type { DiskFacts, MachineFacts, MemoryFacts } from '../machine-facts.ts'
 import type { CheckOutcome } from '../report.ts'
 
-const keepTime = 'Let the machine keep its time by NTP (systemd-timesyncd or chrony).'
+const clockFix = 'Let the machine keep its time by NTP (systemd-timesyncd or chrony).'
 
 export const machineOnlyChecks: readonly MachineCheck[] = [
   {
@@ -40,13 +40,13 @@ export const machineOnlyChecks: readonly MachineCheck[] = [
   {
     id: 'machine.clock',
     description: 'The clock agrees with the `Date` header of several web sites, to a minute.',
-    fix: keepTime,
+    fix: clockFix,
     run: checkHttpClock,
   },
   {
     id: 'machine.time_server',
     description: 'The clock agrees with a time server (NTP), to a minute.',
-    fix: keepTime,
+    fix: clockFix,
     run: checkNtpClock,
   },
 ]
@@ -59,9 +59,9 @@ function checkDataPermissions({ directory, facts }: MachineDeps): CheckOutcome {
   if (!existsSync(directory)) return skip(directory, 'there is no data folder yet')
   if (process.platform === 'win32') return skip(directory, 'this system has no file modes')
   const { mode, uid } = statSync(directory)
-  const user = facts.readUserId()
-  if (user !== undefined && user !== 0 && uid !== user)
-    return outcomeFor(directory, warning('the data folder belongs to another user', `chown -R ${user} ${directory}`))
+  const userId = facts.readUserId()
+  if (userId !== undefined && userId !== 0 && uid !== userId)
+    return outcomeFor(directory, warning('the data folder belongs to another user', `chown -R ${userId} ${directory}`))
   if ((mode & 0o022) !== 0)
     return outcomeFor(directory, failure('others may put files into the data folder', `chmod 700 ${directory}`))
   const readableFiles =
@@ -87,22 +87,22 @@ const timeSites = ['https://letsencrypt.org/', 'https://www.debian.org/', 'https
 /** Compares the clock with the `Date` of several sites (RFC 9110 §6.6.1). The median ignores one wrong clock. */
 async function checkHttpClock(deps: MachineDeps): Promise<CheckOutcome> {
   if (deps.network.isSimulated) return skip('clock', 'dev mode: nobody outside is asked')
-  const answers = await Promise.all(timeSites.map(site => askSite(site, deps)))
+  const answers = await Promise.all(timeSites.map(site => measureSiteOffset(site, deps)))
   const offsets = answers.filter(offset => offset !== undefined).toSorted((left, right) => left - right)
-  const median = offsets[Math.floor(offsets.length / 2)]
-  if (median === undefined) return skip('clock', `none of ${timeSites.length} sites told its time`)
-  return outcomeFor('clock', judgeClock(median, `${offsets.length} web sites`))
+  const medianMs = offsets[Math.floor(offsets.length / 2)]
+  if (medianMs === undefined) return skip('clock', `none of ${timeSites.length} sites told its time`)
+  return outcomeFor('clock', judgeClock(medianMs, `${offsets.length} web sites`))
 }
 
 async function checkNtpClock({ network, now }: MachineDeps): Promise<CheckOutcome> {
   if (network.isSimulated) return skip('clock', 'dev mode: nobody outside is asked')
-  const offset = await askTimeServer(network.locate(timeServer, 123), now)
-  if (offset === undefined) return skip('clock', `${timeServer} does not answer (UDP port 123)`)
-  return outcomeFor('clock', judgeClock(offset, timeServer))
+  const offsetMs = await measureServerOffset(network.locate(timeServer, 123), now)
+  if (offsetMs === undefined) return skip('clock', `${timeServer} does not answer (UDP port 123)`)
+  return outcomeFor('clock', judgeClock(offsetMs, timeServer))
 }
 
 /** Returns how far the clock is ahead of a site’s, ms. `Date` has no fractions, so it is half a second late on average. */
-async function askSite(site: string, { network, now }: MachineDeps): Promise<number | undefined> {
+async function measureSiteOffset(site: string, { network, now }: MachineDeps): Promise<number | undefined> {
   const startedAt = now()
   const answer = await network.fetch(site, { method: 'HEAD', timeoutMs: 5_000 }).catch(() => undefined)
   const siteTime = Date.parse(answer?.headers.get('date') ?? '')
@@ -110,12 +110,12 @@ async function askSite(site: string, { network, now }: MachineDeps): Promise<num
 }
 
 /** Judges the clock. HTTP request signatures, DKIM `t=`, tokens and signed webhooks all contain the time. */
-function judgeClock(offset: number, consequence: string): Verdict {
+function judgeClock(offsetMs: number, source: string): Verdict {
   const fix = 'Let the machine keep its time by NTP (systemd-timesyncd or chrony).'
-  const seconds = Math.abs(offset / 1000).toFixed(1)
-  if (Math.abs(offset) <= toleranceMs) return ok(`the clock is right to ${seconds} s by ${consequence}`)
-  const direction = offset > 0 ? 'fast' : 'slow'
-  return failure(`the clock is ${seconds} s ${direction} by ${consequence}: receivers refuse our signatures`, fix)
+  const seconds = Math.abs(offsetMs / 1000).toFixed(1)
+  if (Math.abs(offsetMs) <= toleranceMs) return ok(`the clock is right to ${seconds} s by ${source}`)
+  const direction = offsetMs > 0 ? 'fast' : 'slow'
+  return failure(`the clock is ${seconds} s ${direction} by ${source}: receivers refuse our signatures`, fix)
 }
 
 const timeServerTimeoutMs = 3_000
@@ -123,7 +123,7 @@ const timeServerTimeoutMs = 3_000
 const epochSeconds = 2_208_988_800
 
 /** Returns how far the clock is ahead of a time server’s, ms; undefined without an answer (RFC 4330). */
-function askTimeServer(
+function measureServerOffset(
   { host, port }: ReturnType<DoctorNetwork['locate']>,
   now: () => number,
 ): Promise<number | undefined> {

@@ -2,8 +2,8 @@
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { isPublicAddress } from '@postern/http'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { Check } from '../check.ts'
 import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps, DoctorNetwork } from '../deps.ts'
@@ -118,8 +118,8 @@ const openFix = 'Open TCP port 443 in the firewall and the router, and let the p
 async function checkPorts(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const { network } = deps
   const [host = ''] = listOwnHosts(deps)
-  const byFamily = await resolveIpAddresses(host, network)
-  const addresses = byFamily.flatMap(familyAddresses => familyAddresses ?? [])
+  const addressesByFamily = await resolveIpAddresses(host, network)
+  const addresses = addressesByFamily.flatMap(familyAddresses => familyAddresses ?? [])
   if (addresses.length === 0) return [skip(host, 'it has no address; see network.dns')]
   return Promise.all(addresses.map(address => checkPort(address, network)))
 }
@@ -154,7 +154,7 @@ async function checkPlainHttp(deps: DoctorDeps): Promise<CheckOutcome> {
   const [host = ''] = listOwnHosts(deps)
   const subject = `http://${host}/`
   const fix = `Let the proxy redirect ${subject} to https://${host}/ (308), or close port 80.`
-  const answer = await askPlainly(host, deps.network)
+  const answer = await requestPlainHttp(host, deps.network)
   if (answer === 'no_address') return skip(subject, 'it has no address; see network.dns')
   if (answer === 'closed') return outcomeFor(subject, ok('port 80 is closed'))
   const leadsToTls = answer.location?.toLowerCase().startsWith('https://') === true
@@ -171,16 +171,16 @@ interface PlainAnswer {
 }
 
 /** Asks without TLS. Returns `no_address` if the host has none, and `closed` if nothing answers. */
-function askPlainly(host: string, { locate }: DoctorNetwork): Promise<PlainAnswer | 'no_address' | 'closed'> {
+function requestPlainHttp(host: string, { locate }: DoctorNetwork): Promise<PlainAnswer | 'no_address' | 'closed'> {
   return new Promise(resolve => {
-    const timeRequest = request({ ...locate(host, 80), path: '/', headers: { host }, agent: false }, answer => {
+    const plainRequest = request({ ...locate(host, 80), path: '/', headers: { host }, agent: false }, answer => {
       resolve({ status: answer.statusCode ?? 0, location: answer.headers.location })
       answer.destroy()
     })
-    timeRequest.setTimeout(connectTimeoutMs, () => timeRequest.destroy())
-    timeRequest.once('error', ({ code }: NodeJS.ErrnoException) =>
+    plainRequest.setTimeout(connectTimeoutMs, () => plainRequest.destroy())
+    plainRequest.once('error', ({ code }: NodeJS.ErrnoException) =>
       resolve(code === 'ENOTFOUND' ? 'no_address' : 'closed'),
     )
-    timeRequest.end()
+    plainRequest.end()
   })
 }

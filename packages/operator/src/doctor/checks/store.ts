@@ -6,8 +6,8 @@ import { ConfigError } from '@postern/message'
 import { findPendingSteps, inspectSqlite, isPostgresUrl, loadPostgres, pendingFix } from '@postern/store'
 import type { PostgresStanding } from '@postern/store/postgres'
 import { readBackupTime } from '../../backup-time.ts'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { Check } from '../check.ts'
 import { oncePerRun, outcomeFor, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
@@ -135,10 +135,13 @@ async function checkDatabase(deps: DatabaseDeps): Promise<CheckOutcome> {
 async function checkSchema(deps: DatabaseDeps): Promise<CheckOutcome> {
   const { config, directory } = deps
   try {
-    const pending = isPostgresUrl(config.store)
+    const pendingSteps = isPostgresUrl(config.store)
       ? (await inspectServer(deps)).pendingSteps
       : findPendingSteps(join(directory, 'postern.db'))
-    return outcomeFor('store', pending === undefined ? ok('a start changes no table') : failure(pending, pendingFix))
+    return outcomeFor(
+      'store',
+      pendingSteps === undefined ? ok('a start changes no table') : failure(pendingSteps, pendingFix),
+    )
   } catch (error) {
     if (error instanceof ConfigError) return skip('store', 'it cannot be read; see store.database')
     throw error
@@ -213,14 +216,15 @@ function judgeWorkers({ workers }: Pick<PostgresStanding, 'workers'>, config: Da
       )
 }
 
-const bytes = Buffer.from('postern doctor')
-const fix = 'Correct the storage in the configuration: endpoint, bucket, keys, and the right to put, get and delete.'
+const probeBytes = Buffer.from('postern doctor')
+const storageFix =
+  'Correct the storage in the configuration: endpoint, bucket, keys, and the right to put, get and delete.'
 
 async function checkFiles(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
-  const works = await checkByteStore(deps)
-  if (works.verdict === 'failure') return [works]
-  const absent = await requireOpened(deps).store.objects.findAbsentObjects()
-  return absent.length === 0 ? [works] : absent.map(describeAbsent)
+  const storageOutcome = await checkByteStore(deps)
+  if (storageOutcome.verdict === 'failure') return [storageOutcome]
+  const absentObjects = await requireOpened(deps).store.objects.findAbsentObjects()
+  return absentObjects.length === 0 ? [storageOutcome] : absentObjects.map(describeAbsent)
 }
 
 /** Describes files that exist only in a former storage. Their addresses no longer work. */
@@ -238,18 +242,18 @@ async function checkByteStore(deps: DoctorDeps): Promise<CheckOutcome> {
     return await requireOpened(deps).withFileStorage(async store => {
       if (!store) return skip('files', 'files are kept in the database')
       const key = `doctor/${randomUUID()}`
-      await store.write(key, bytes, 'text/plain')
+      await store.write(key, probeBytes, 'text/plain')
       const storedBytes = await store.read(key)
       await store.remove(key)
       const remaining = await store.read(key)
-      if (!storedBytes || !bytes.equals(storedBytes))
-        return outcomeFor('files', failure('a stored file comes back changed', fix))
+      if (!storedBytes || !probeBytes.equals(storedBytes))
+        return outcomeFor('files', failure('a stored file comes back changed', storageFix))
       return remaining === undefined
         ? outcomeFor('files', ok('a file can be written, read and deleted'))
-        : outcomeFor('files', failure('a deleted file still exists', fix))
+        : outcomeFor('files', failure('a deleted file still exists', storageFix))
     })
   } catch (error) {
-    return outcomeFor('files', failure(`the store of files does not work: ${describeError(error)}`, fix))
+    return outcomeFor('files', failure(`the store of files does not work: ${describeError(error)}`, storageFix))
   }
 }
 

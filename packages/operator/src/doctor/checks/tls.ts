@@ -1,6 +1,6 @@
 // Checks the TLS certificates of the public hosts.
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { Check } from '../check.ts'
 import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
@@ -39,19 +39,19 @@ const dayMs = 86_400_000
 type Judge = (host: string, handshake: Handshake) => Promise<Verdict> | Verdict
 
 /** Skips a host without TLS, which `tls.chain` reports once. */
-const silent = (host: string) => skip(host, 'it does not speak TLS; see tls.chain')
+const skipWithoutTls = (host: string) => skip(host, 'it does not speak TLS; see tls.chain')
 
 async function eachHost(
   deps: DoctorDeps,
   judge: Judge,
-  describeSilent: (host: string, error: unknown) => CheckOutcome = silent,
+  describeFailure: (host: string, error: unknown) => CheckOutcome = skipWithoutTls,
 ): Promise<readonly CheckOutcome[]> {
   return Promise.all(
     listOwnHosts(deps).map(async host => {
       try {
         return outcomeFor(host, await judge(host, await shakeHands(host, deps.network)))
       } catch (error) {
-        return describeSilent(host, error)
+        return describeFailure(host, error)
       }
     }),
   )
@@ -87,8 +87,8 @@ function judgeExpiry(host: string, { validUntil }: Handshake, now: number): Verd
 }
 
 async function judgeVersions(host: string, { protocol }: Handshake, { network }: DoctorDeps): Promise<Verdict> {
-  const old = await shakeHands(host, network, { isLegacy: true }).catch(() => undefined)
-  return old
-    ? warning(`${host} still speaks ${old.protocol}`, 'Allow TLS 1.2 and 1.3 only (RFC 8996).')
+  const legacyHandshake = await shakeHands(host, network, { isLegacy: true }).catch(() => undefined)
+  return legacyHandshake
+    ? warning(`${host} still speaks ${legacyHandshake.protocol}`, 'Allow TLS 1.2 and 1.3 only (RFC 8996).')
     : ok(`${host} speaks ${protocol}, and nothing older than TLS 1.2`)
 }

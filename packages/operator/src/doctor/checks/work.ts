@@ -1,6 +1,6 @@
 // Checks work that is stuck: dead letters, overdue work, silent hosts and suppressions.
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { Check } from '../check.ts'
 import { outcomeFor } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'

@@ -4,7 +4,7 @@ import { outcomeFor, skip } from '../check.ts'
 import { judgeSecret } from '../checks/configuration.ts'
 import type { DoctorDeps } from '../deps.ts'
 import type { CheckOutcome } from '../report.ts'
-import { checkMailRow, checkMtaSts, checkReverse, checkTlsReports } from './domain.ts'
+import { checkMailRow, checkMtaSts, checkPtr, checkTlsReports } from './domain.ts'
 import { checkForwarded } from './forwarded.ts'
 import { checkMailLoop } from './loop.ts'
 import type { PostfixSettings } from './postfix.ts'
@@ -130,7 +130,7 @@ export const mailChecks: readonly Check[] = [
     description: 'The address of the mail host has a name (PTR record).',
     fix: 'Let your provider set the PTR record of the address to the name of the mail host.',
     needs: ['outside'],
-    run: checkReverse,
+    run: checkPtr,
   },
   {
     id: 'mail.loop',
@@ -149,7 +149,10 @@ function checkSecret({ config }: DoctorDeps): CheckOutcome {
   if (secret === undefined) return skip(subject, 'POST /email/inbound is closed')
   return outcomeFor(
     subject,
-    judgeSecret(secret, { what: 'the secret of the intake', risk: 'anybody who has it can deliver mail in any name' }),
+    judgeSecret(secret, {
+      secretName: 'the secret of the intake',
+      risk: 'anybody who has it can deliver mail in any name',
+    }),
   )
 }
 

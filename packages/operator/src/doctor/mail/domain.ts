@@ -1,11 +1,11 @@
 // Checks the mail records of the gateway's domain: MX, SPF, DKIM, DMARC, MTA-STS, PTR.
 import { isIPv6 } from 'node:net'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
 import { judgePtr } from '../../checks/mail-dns.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import { judgeMailRows } from '../../resolve/rows/mail.ts'
 import type { ResolveFinding } from '../../resolve/rows/row.ts'
-import { askTexts, queryDns, readMailView } from '../../resolve/view/mail.ts'
+import { queryDns, queryTexts, readMailView } from '../../resolve/view/mail.ts'
 import { oncePerRun, outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
@@ -14,7 +14,7 @@ import type { CheckOutcome } from '../report.ts'
 
 const noMail = 'mail is off: "email" names no listener, webhook or smarthost'
 
-export function takesMail({ email }: DoctorDeps['config']): boolean {
+export function acceptsMail({ email }: DoctorDeps['config']): boolean {
   return email.listen !== undefined || email.intake !== undefined || Object.keys(email.providers).length > 0
 }
 
@@ -29,7 +29,7 @@ const readOwnMail = oncePerRun((deps: DoctorDeps) => {
 /** Runs a row of `postern resolve` for the gateway’s own domain. */
 export async function checkMailRow(deps: DoctorDeps, row: string): Promise<CheckOutcome> {
   const domain = deps.handleHost
-  if (!takesMail(deps.config) && !deps.config.email.submit) return skip(domain, noMail)
+  if (!acceptsMail(deps.config) && !deps.config.email.submit) return skip(domain, noMail)
   const mail = await readOwnMail(deps)
   const findings: readonly ResolveFinding[] = mail ? judgeMailRows({ local: 'postmaster', domain }, mail) : []
   const finding = findings.find(({ id }) => id === row)
@@ -70,11 +70,11 @@ function judgePolicy(text: string, hosts: readonly string[], fix: string): Verdi
   if (valuesOf('version')[0] !== 'STSv1' || !['enforce', 'testing', 'none'].includes(mode))
     return failure('the MTA-STS policy is malformed', fix)
   const patterns = valuesOf('mx')
-  const unnamed = hosts.filter(
+  const unnamedHosts = hosts.filter(
     host => !patterns.some(pattern => matchesHost(pattern.toLowerCase(), host.toLowerCase())),
   )
-  if (mode !== 'none' && unnamed.length > 0) {
-    const observation = `the MTA-STS policy does not name ${unnamed.join(', ')}`
+  if (mode !== 'none' && unnamedHosts.length > 0) {
+    const observation = `the MTA-STS policy does not name ${unnamedHosts.join(', ')}`
     return mode === 'enforce'
       ? failure(`${observation}: senders that check it deliver nothing there`, fix)
       : warning(observation, fix)
@@ -107,11 +107,11 @@ export async function checkTlsReports(deps: DoctorDeps): Promise<CheckOutcome> {
 }
 
 async function findTexts(name: string, { network }: DoctorDeps): Promise<readonly string[]> {
-  return (await askTexts(network.resolveDns, name)) ?? []
+  return (await queryTexts(network.resolveDns, name)) ?? []
 }
 
 /** Checks the PTR record of the mail host (RFC 8601 §2.7.3 "iprev"). */
-export async function checkReverse(deps: DoctorDeps): Promise<CheckOutcome> {
+export async function checkPtr(deps: DoctorDeps): Promise<CheckOutcome> {
   const host = await findMailHost(deps)
   if (host === undefined) return skip('MX', 'no MX record names a host; see mail.mx')
   const [address] = (await resolveIpAddresses(host, deps.network)).flatMap(familyAddresses => familyAddresses ?? [])

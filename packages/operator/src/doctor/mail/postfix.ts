@@ -1,8 +1,8 @@
 // Judges the settings of a Postfix on this machine.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Verdict } from '../../checks/finding.ts'
-import { ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { ok, warning } from '../../checks/verdict.ts'
 import type { DoctorConfig } from '../config.ts'
 
 /** Settings of the Postfix on this machine, by name. */

@@ -1,12 +1,12 @@
 // Checks the mail servers: smarthost, listener and the host of the MX record.
 import { isLoopbackHost } from '@postern/http'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
 import type { CheckOutcome } from '../report.ts'
-import { findMailHost, takesMail } from './domain.ts'
+import { acceptsMail, findMailHost } from './domain.ts'
 import type { SmtpServerAddress, SmtpSession } from './smtp-session.ts'
 import { talkToMailServer } from './smtp-session.ts'
 
@@ -77,16 +77,16 @@ export async function checkListener(deps: DoctorDeps): Promise<CheckOutcome> {
     const fix = 'Set email.listen, email.intake.secret or a provider (docs/explanation/mail/receiving.md).'
     return outcomeFor(
       'email.listen',
-      takesMail(config) ? ok('mail comes by HTTP') : warning('no mail can come in', fix),
+      acceptsMail(config) ? ok('mail comes by HTTP') : warning('no mail can come in', fix),
     )
   }
   if (!config.roles.includes('ingress')) return skip('email.listen', 'this gateway does not have the role "ingress"')
   const server = findListener(deps)
   if (!isRunning || !server) return skip('email.listen', 'the gateway listens when it runs')
   const address = server.path ?? `${server.host}:${server.port}`
-  const located = { ...server, ...network.locate(server.host, server.port ?? 0) }
+  const locatedServer = { ...server, ...network.locate(server.host, server.port ?? 0) }
   const description = { address, name: `the listener ${address}`, fix: 'Look into the log of the gateway.' }
-  return judgeServer(located, description, deps, () => ok(`the listener ${address} answers`))
+  return judgeServer(locatedServer, description, deps, () => ok(`the listener ${address} answers`))
 }
 
 /** Returns the listener with its real port. */
@@ -127,10 +127,10 @@ async function checkRelayOf(server: SmtpServerAddress, { handleHost, network }: 
   }
 }
 
-async function judgeRelay({ send: say }: SmtpSession, address: string): Promise<Verdict> {
-  const from = await say('MAIL FROM:<>')
-  const to = from.code < 400 ? await say(`RCPT TO:<${foreignMailbox}>`) : from
-  await say('RSET')
+async function judgeRelay({ send: sendCommand }: SmtpSession, address: string): Promise<Verdict> {
+  const from = await sendCommand('MAIL FROM:<>')
+  const to = from.code < 400 ? await sendCommand(`RCPT TO:<${foreignMailbox}>`) : from
+  await sendCommand('RSET')
   return to.code >= 400
     ? ok(`${address} relays no mail for strangers (${to.code})`)
     : failure(`${address} relays mail for anybody: it is an open relay`, 'Let it take mail to your domains only.')

@@ -48,7 +48,7 @@ export async function talkToMailServer<Value>(
   name: string,
   work: (session: SmtpSession) => Promise<Value> | Value,
 ): Promise<Value> {
-  const socket = open(server)
+  const socket = openSocket(server)
   socket.setTimeout(replyTimeoutMs, () => socket.destroy(new Error('it does not answer in time')))
   try {
     const replies = readReplies(socket)
@@ -56,11 +56,11 @@ export async function talkToMailServer<Value>(
       socket.write(`${command}\r\n`)
       return nextReply(replies)
     }
-    const banner = expect(await nextReply(replies), 220)
-    const [, ...lines] = expect(await send(`${server.protocol === 'lmtp' ? 'LHLO' : 'EHLO'} ${name}`), 250)
+    const banner = requireReply(await nextReply(replies), 220)
+    const [, ...lines] = requireReply(await send(`${server.protocol === 'lmtp' ? 'LHLO' : 'EHLO'} ${name}`), 250)
     const greeting = { banner: banner[0] ?? '', extensions: new Map(lines.map(splitLine)) }
     const startTls = async (authorities: readonly string[], host: string) => {
-      expect(await send('STARTTLS'), 220)
+      requireReply(await send('STARTTLS'), 220)
       return upgrade(socket, host, authorities)
     }
     const handshake = socket instanceof TLSSocket ? describeHandshake(socket) : undefined
@@ -72,25 +72,25 @@ export async function talkToMailServer<Value>(
   }
 }
 
-function open({ host, port = 0, path, secureName, authorities = [] }: SmtpServerAddress): Socket {
+function openSocket({ host, port = 0, path, secureName, authorities = [] }: SmtpServerAddress): Socket {
   if (path !== undefined) return connect(path)
   if (secureName === undefined) return connect({ host, port })
-  return connectTls({ host, port, servername: secureName, ...lenient(authorities) })
+  return connectTls({ host, port, servername: secureName, ...lenientTlsOptions(authorities) })
 }
 
 /** Returns options that accept any certificate, because a check judges it afterwards. */
-function lenient(authorities: readonly string[]) {
+function lenientTlsOptions(authorities: readonly string[]) {
   return { rejectUnauthorized: false, ca: [...getCACertificates('default'), ...authorities] }
 }
 
 async function upgrade(socket: Socket, host: string, authorities: readonly string[]): Promise<Handshake> {
   socket.removeAllListeners('data')
-  const secure = connectTls({ socket, servername: host, ...lenient(authorities) })
+  const secureSocket = connectTls({ socket, servername: host, ...lenientTlsOptions(authorities) })
   try {
-    await untilSecure(secure)
-    return describeHandshake(secure)
+    await untilSecure(secureSocket)
+    return describeHandshake(secureSocket)
   } finally {
-    secure.destroy()
+    secureSocket.destroy()
   }
 }
 
@@ -104,9 +104,9 @@ async function* readReplies(socket: Socket): AsyncGenerator<SmtpReply> {
   for (;;) {
     const next = await Promise.race([lines.next(), failure.promise])
     if (next.done) return
-    const [, code = '', mark = '', text = ''] = /^(\d{3})([- ]?)(.*)$/.exec(next.value) ?? []
+    const [, code = '', separator = '', text = ''] = /^(\d{3})([- ]?)(.*)$/.exec(next.value) ?? []
     reply.push(text)
-    if (mark === '-') continue
+    if (separator === '-') continue
     yield { code: Number(code), lines: reply }
     reply = []
   }
@@ -118,7 +118,7 @@ async function nextReply(replies: AsyncGenerator<SmtpReply>): Promise<SmtpReply>
   return value
 }
 
-function expect({ code, lines }: SmtpReply, expected: number): readonly string[] {
+function requireReply({ code, lines }: SmtpReply, expected: number): readonly string[] {
   if (code !== expected) throw new Error(`it says ${code} ${lines[0] ?? ''}`.trim())
   return lines
 }

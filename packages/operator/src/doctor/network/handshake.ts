@@ -16,7 +16,7 @@ export interface Handshake {
 
 const handshakeTimeoutMs = 6_000
 /** OpenSSL allows older protocols only at security level 0. */
-const legacy = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+const legacyOptions = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
 
 /** Makes a handshake with a server by its public name, and accepts any certificate. @throws Error if the server has no TLS */
 export async function shakeHands(
@@ -27,7 +27,7 @@ export async function shakeHands(
 ): Promise<Handshake> {
   const ca = [...getCACertificates('default'), ...authorities]
   const names = { servername: host, rejectUnauthorized: false, ca }
-  const socket = connect({ ...locate(host, 443), ...names, ...(isLegacy && legacy) })
+  const socket = connect({ ...locate(host, 443), ...names, ...(isLegacy && legacyOptions) })
   try {
     await untilSecure(socket)
     return describeHandshake(socket)

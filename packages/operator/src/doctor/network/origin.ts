@@ -2,7 +2,7 @@
 import { isPublicAddress } from '@postern/http'
 import type { FetchRequest } from '@postern/message'
 import { isPostgresUrl } from '@postern/store'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'

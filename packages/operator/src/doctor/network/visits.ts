@@ -48,10 +48,10 @@ interface PendingVisit {
 }
 
 export function createSelfVisits(): SelfVisits {
-  const pending = new Map<string, PendingVisit>()
+  const pendingVisits = new Map<string, PendingVisit>()
 
   function find(context: Context): PendingVisit {
-    const visit = pending.get(context.req.param('nonce') ?? '')
+    const visit = pendingVisits.get(context.req.param('nonce') ?? '')
     if (!visit) throw new Rejection('no_recipient', 'Nothing is here')
     return visit
   }
@@ -84,16 +84,16 @@ export function createSelfVisits(): SelfVisits {
     expect() {
       const nonce = randomBytes(18).toString('base64url')
       const expected: PendingVisit = { released: Promise.withResolvers<void>() }
-      pending.set(nonce, expected)
-      const [oldest = ''] = pending.keys()
-      if (pending.size > maxExpected) pending.delete(oldest)
+      pendingVisits.set(nonce, expected)
+      const [oldest = ''] = pendingVisits.keys()
+      if (pendingVisits.size > maxExpected) pendingVisits.delete(oldest)
       return {
         path: `${folder}/${nonce}`,
         findRequest: () => expected.visit,
         release: () => expected.released.resolve(),
         end() {
           expected.released.resolve()
-          pending.delete(nonce)
+          pendingVisits.delete(nonce)
         },
       }
     },

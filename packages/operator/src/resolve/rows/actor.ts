@@ -1,7 +1,7 @@
 // Judges the ActivityPub actor: its id, type, username, inbox and key.
 import { createPublicKey } from 'node:crypto'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { FetchedObject } from '../view/fetched.ts'
 import { isHttps, listOrEmpty, objectOrUndefined, quote, textOrUndefined } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
@@ -11,7 +11,7 @@ import { judgeAnswer } from './row.ts'
 
 type JudgeActor = (actor: FetchedObject, view: PeerView) => Verdict | undefined
 
-const ofActor =
+const withActor =
   (judge: JudgeActor): AddressCheck['judge'] =>
   view =>
     view.actor?.document && judge(view.actor.document, view)
@@ -19,12 +19,12 @@ const actorTypes: ReadonlySet<unknown> = new Set(['Application', 'Group', 'Organ
 
 export const actorRows: readonly AddressCheck[] = [
   { id: 'actor.answer', section: 'ActivityPub §3.2', judge: judgeDocument },
-  { id: 'actor.id', section: 'ActivityPub §3.1', judge: ofActor(judgeId) },
-  { id: 'actor.type', section: 'ActivityStreams §3', judge: ofActor(judgeType) },
-  { id: 'actor.username', section: '§13.3', judge: ofActor(judgeUsername) },
-  { id: 'actor.back_link', section: '§13.3', judge: ofActor(judgeBackLink) },
-  { id: 'actor.inbox', section: 'ActivityPub §4.1', judge: ofActor(judgeInbox) },
-  { id: 'actor.key', section: 'Linked Data Security', judge: ofActor(judgeKey) },
+  { id: 'actor.id', section: 'ActivityPub §3.1', judge: withActor(judgeId) },
+  { id: 'actor.type', section: 'ActivityStreams §3', judge: withActor(judgeType) },
+  { id: 'actor.username', section: '§13.3', judge: withActor(judgeUsername) },
+  { id: 'actor.back_link', section: '§13.3', judge: withActor(judgeBackLink) },
+  { id: 'actor.inbox', section: 'ActivityPub §4.1', judge: withActor(judgeInbox) },
+  { id: 'actor.key', section: 'Linked Data Security', judge: withActor(judgeKey) },
 ]
 
 function judgeDocument({ actor }: PeerView): Verdict | undefined {

@@ -1,6 +1,6 @@
 // Judges the Mentionable agent card (MN-1.4).
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { FetchedObject } from '../view/fetched.ts'
 import { isHttps, listOrEmpty, objectOrUndefined, quote, textOrUndefined } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
@@ -104,8 +104,8 @@ function judgeExtensions({ capabilities }: FetchedObject, { extensionUris }: Pee
   const formerUris = uris.filter(uri => String(uri).includes('mentionable.dev/spec/'))
   if (formerUris.length > 0)
     return warning(`extensions by their old names: ${formerUris.map(quote).join(', ')}`, 'Write /ns/ for /spec/.')
-  const unknown = uris.filter(uri => !extensionUris.has(String(uri)))
-  const note = unknown.length > 0 ? `; unknown to this gateway: ${unknown.map(quote).join(', ')}` : ''
+  const unknownUris = uris.filter(uri => !extensionUris.has(String(uri)))
+  const note = unknownUris.length > 0 ? `; unknown to this gateway: ${unknownUris.map(quote).join(', ')}` : ''
   return ok(`${uris.length} extensions${note}`)
 }
 

@@ -1,8 +1,8 @@
 // Judges the mail of an address: its link, and MX, SPF, DMARC and DKIM of its domain.
 import type { Address } from '@postern/message'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
 import { isKeyRecord, judgeDmarc, judgeMx, judgeSpf } from '../../checks/mail-dns.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import { quote } from '../view/fetched.ts'
 import type { MailView } from '../view/mail.ts'
 import type { PeerView } from '../view/peer.ts'

@@ -1,7 +1,7 @@
 // A row is one check of an address, with the section that requires it.
 import { z } from 'zod'
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok } from '../../checks/verdict.ts'
 import type { FetchedFile } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
 

@@ -1,7 +1,7 @@
 // Judges the profile page and the directory of agents (MN-1.5).
 import { parseJsonText } from '@postern/message'
-import type { Verdict } from '../../checks/finding.ts'
-import { ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { ok, warning } from '../../checks/verdict.ts'
 import type { FetchedFile, FetchedObject } from '../view/fetched.ts'
 import { listOrEmpty, objectOrUndefined, textOrUndefined } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
@@ -60,7 +60,7 @@ function readDataBlocks(html: string): readonly FetchedObject[] {
       const data: unknown = parseJsonText(text)
       return listOrEmpty(Array.isArray(data) ? data : [data])
         .map(objectOrUndefined)
-        .filter(name => name !== undefined)
+        .filter(block => block !== undefined)
     } catch {
       return []
     }
@@ -87,7 +87,7 @@ function webFingersOf(point: FetchedObject | undefined): readonly unknown[] {
 
 /** Matches the start tag of a script with its attributes, or an end tag. The limit keeps the time linear for a page full of start tags. */
 const scriptMark = /<script\b([^<>]{0,1000})>|<\/script/gi
-const isData = /\btype\s{0,9}=\s{0,9}["']?application\/ld\+json\b/i
+const dataTypePattern = /\btype\s{0,9}=\s{0,9}["']?application\/ld\+json\b/i
 const maxBlocks = 16
 
 /** Returns the texts of a page’s JSON-LD blocks in order, at most 16. */
@@ -99,7 +99,7 @@ export function listDataBlocks(html: string): readonly string[] {
       if (script?.isData) texts.push(html.slice(script.start, index))
       if (texts.length === maxBlocks) break
       script = undefined
-    } else script ??= { start: index + mark.length, isData: isData.test(attributes) }
+    } else script ??= { start: index + mark.length, isData: dataTypePattern.test(attributes) }
   }
   return texts
 }

@@ -1,13 +1,13 @@
 // Judges the WebFinger document of an address (MN-1.3).
-import type { Verdict } from '../../checks/finding.ts'
-import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Verdict } from '../../checks/verdict.ts'
+import { failure, ok, warning } from '../../checks/verdict.ts'
 import { quote } from '../view/fetched.ts'
 import type { Link, PeerView } from '../view/peer.ts'
 import { cardRel, findActorLink, findCardLink, findLink, legacyCardRel, pageRel } from '../view/peer.ts'
 import type { AddressCheck } from './row.ts'
 import { judgeAnswer } from './row.ts'
 
-const publish = 'Answer at the root of the domain, /.well-known/webfinger, with the JRD of this account.'
+const publishFix = 'Answer at the root of the domain, /.well-known/webfinger, with the JRD of this account.'
 /** The normative order (MN-1.3). */
 const relationOrder: readonly (string | undefined)[] = ['self', cardRel, pageRel, 'mailto']
 const narrowName = /^[a-z0-9_.-]{1,64}$/
@@ -20,7 +20,11 @@ const withJrd =
 
 export const webFingerRows: readonly AddressCheck[] = [
   { id: 'address.grammar', section: '§1.2', judge: judgeName },
-  { id: 'webfinger.answer', section: '§1.3', judge: ({ webfinger }) => judgeAnswer(webfinger, 'WebFinger', publish) },
+  {
+    id: 'webfinger.answer',
+    section: '§1.3',
+    judge: ({ webfinger }) => judgeAnswer(webfinger, 'WebFinger', publishFix),
+  },
   { id: 'webfinger.redirect', section: '§1.3', judge: withJrd(judgeRedirect) },
   { id: 'webfinger.type', section: 'RFC 7033 §10.2', judge: withJrd(judgeType) },
   { id: 'webfinger.subject', section: '§1.3', judge: withJrd(judgeSubject) },
@@ -97,10 +101,10 @@ function judgeOrder({ links }: PeerView): Verdict {
 }
 
 function judgeHttps({ links }: PeerView): Verdict {
-  const plain = links.filter(isPlain)
-  if (plain.length === 0) return ok('every address is https')
+  const plainLinks = links.filter(isPlain)
+  if (plainLinks.length === 0) return ok('every address is https')
   return failure(
-    `not https: ${plain.map(({ href }) => quote(href)).join(', ')}`,
+    `not https: ${plainLinks.map(({ href }) => quote(href)).join(', ')}`,
     'Use https for every address except mailto:.',
   )
 }
@@ -117,11 +121,11 @@ const linkTypes: readonly (readonly [rel: string, type: RegExp])[] = [
 ]
 
 function judgeLinkTypes({ links }: PeerView): Verdict {
-  const wrong = linkTypes.flatMap(([rel, expected]) => {
+  const wrongTypes = linkTypes.flatMap(([rel, expected]) => {
     const link = findLink(links, rel)
     return link && !expected.test(link.type ?? '') ? [`${rel}: ${quote(link.type)}`] : []
   })
-  return wrong.length === 0
+  return wrongTypes.length === 0
     ? ok('the links name their types')
-    : warning(`links of an unexpected type: ${wrong.join(', ')}`, 'Name the type of each target.')
+    : warning(`links of an unexpected type: ${wrongTypes.join(', ')}`, 'Name the type of each target.')
 }

@@ -22,7 +22,7 @@ interface DkimView {
   readonly records: readonly { readonly name: string; readonly key: string; readonly texts: readonly string[] }[]
 }
 
-const absent: ReadonlySet<string | undefined> = new Set(['ENOTFOUND', 'ENODATA'])
+const absentCodes: ReadonlySet<string | undefined> = new Set(['ENOTFOUND', 'ENODATA'])
 
 type MailSystem = Pick<ResolveSystem, 'fetch' | 'resolveDns' | 'now' | 'dkimRecordsOf'>
 
@@ -39,8 +39,8 @@ export async function readMailView(
     queryDns<MxRecord>(dns, mailDomain, 'MX'),
     queryDns(dns, mailDomain, 'A'),
     queryDns(dns, mailDomain, 'AAAA'),
-    askTexts(dns, mailDomain),
-    askTexts(dns, `_dmarc.${mailDomain}`),
+    queryTexts(dns, mailDomain),
+    queryTexts(dns, `_dmarc.${mailDomain}`),
     readDkimView(mailDomain, system),
   ])
   return {
@@ -59,7 +59,10 @@ async function readDkimView(domain: string, { resolveDns, dkimRecordsOf }: MailS
   const [exists, records] = await Promise.all([
     nameExists(resolveDns, `_domainkey.${domain}`),
     Promise.all(
-      ownRecords.map(async ownRecord => ({ ...ownRecord, texts: (await askTexts(resolveDns, ownRecord.name)) ?? [] })),
+      ownRecords.map(async ownRecord => ({
+        ...ownRecord,
+        texts: (await queryTexts(resolveDns, ownRecord.name)) ?? [],
+      })),
     ),
   ])
   return { exists, records }
@@ -75,7 +78,7 @@ async function nameExists(dns: DnsResolver, name: string): Promise<boolean | und
   }
 }
 
-export async function askTexts(dns: DnsResolver, name: string): Promise<readonly string[] | undefined> {
+export async function queryTexts(dns: DnsResolver, name: string): Promise<readonly string[] | undefined> {
   const records = await queryDns<readonly string[]>(dns, name, 'TXT')
   return records?.map(strings => strings.join(''))
 }
@@ -89,7 +92,7 @@ export async function queryDns<Value>(
   try {
     return (await dns(name, type)) as readonly Value[]
   } catch (error) {
-    return absent.has((error as { readonly code?: string }).code) ? [] : undefined
+    return absentCodes.has((error as { readonly code?: string }).code) ? [] : undefined
   }
 }
 

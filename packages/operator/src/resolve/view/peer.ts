@@ -43,19 +43,23 @@ const activityTypes = 'application/activity+json, application/ld+json; profile="
 /** Fetches every document at an address. */
 export async function readPeerView(address: Address, system: ResolveSystem): Promise<PeerView> {
   const account = `acct:${address.local}@${address.domain}`
-  const webfinger = await fetchAsPeer(addressOf(address.domain, account), { accept: jrdTypes, redirects: 1 }, system)
+  const webfinger = await fetchAsPeer(
+    webFingerUrlOf(address.domain, account),
+    { accept: jrdTypes, redirects: 1 },
+    system,
+  )
   const links = readLinks(webfinger.document)
-  const [described, federated, page, mail] = await Promise.all([
+  const [agentDocuments, actorDocuments, page, mail] = await Promise.all([
     readAgentDocuments(address, links, system),
     readActor(address, links, system),
-    follow(findLink(links, pageRel)?.href, { accept: 'text/html', redirects: 1 }, system),
+    fetchLink(findLink(links, pageRel)?.href, { accept: 'text/html', redirects: 1 }, system),
     webfinger.document ? readMailView(address, findLink(links, 'mailto')?.href, system) : undefined,
   ])
   const { extensionUris } = system
-  return { address, account, webfinger, links, page, mail, extensionUris, ...described, ...federated }
+  return { address, account, webfinger, links, page, mail, extensionUris, ...agentDocuments, ...actorDocuments }
 }
 
-function addressOf(host: string, account: string): string {
+function webFingerUrlOf(host: string, account: string): string {
   return `https://${host}/.well-known/webfinger?resource=${encodeURIComponent(account)}`
 }
 
@@ -86,15 +90,18 @@ async function readActor(
   system: ResolveSystem,
 ): Promise<Partial<PeerView>> {
   const href = findActorLink(links)?.href
-  const actor = await follow(href, { accept: activityTypes, redirects: 1 }, system)
+  const actor = await fetchLink(href, { accept: activityTypes, redirects: 1 }, system)
   const username = textOrUndefined(actor?.document?.preferredUsername)
   const host = href && URL.parse(href)?.hostname
   if (!username || !host || host === domain) return { actor }
   const account = `acct:${username}@${host}`
-  return { actor, backLink: await fetchAsPeer(addressOf(host, account), { accept: jrdTypes, redirects: 1 }, system) }
+  return {
+    actor,
+    backLink: await fetchAsPeer(webFingerUrlOf(host, account), { accept: jrdTypes, redirects: 1 }, system),
+  }
 }
 
-async function follow(href: string | undefined, request: Parameters<typeof fetchAsPeer>[1], system: ResolveSystem) {
+async function fetchLink(href: string | undefined, request: Parameters<typeof fetchAsPeer>[1], system: ResolveSystem) {
   return isHttps(href) ? fetchAsPeer(href, request, system) : undefined
 }
 

@@ -73,16 +73,16 @@ const failures: readonly FailureCase[] = [
 export const failedTurn: Rule<WhyFacts> = facts => {
   const { turn, now } = facts
   if (turn?.state !== 'failed' || turn.endedAt === undefined) return undefined
-  if (turn.error === undefined) return refusedByAgent(facts, turn.endedAt)
+  if (turn.error === undefined) return explainFailedAnswer(facts, turn.endedAt)
   const failure = { facts, turn, error: turn.error, at: formatUtcTime(turn.endedAt, now) }
-  const matching = failures.find(failureCase => isRecorded(failureCase, failure))
-  if (!matching) return unreachable(failure) ?? failedElsewhere(failure) ?? threw(failure)
+  const matchingCase = failures.find(failureCase => isRecorded(failureCase, failure))
+  if (!matchingCase) return explainUnreachable(failure) ?? explainRemoteFailure(failure) ?? explainThrownError(failure)
   return {
-    code: matching.code,
-    sentence: `Failed at ${failure.at}: ${matching.why(failure)}`,
+    code: matchingCase.code,
+    sentence: `Failed at ${failure.at}: ${matchingCase.why(failure)}`,
     since: turn.endedAt,
     evidence: describeBackend(facts.agent),
-    fix: writeFix(matching, failure),
+    fix: writeFix(matchingCase, failure),
   }
 }
 
@@ -92,7 +92,7 @@ function isRecorded({ recorded, pattern }: FailureCase, { turn, error }: FailedT
 }
 
 /** Explains an answer with the status `failed`. */
-function refusedByAgent({ message, now }: WhyFacts, endedAt: number): Reason {
+function explainFailedAnswer({ message, now }: WhyFacts, endedAt: number): Reason {
   return {
     code: 'agent_said_failed',
     sentence: `Failed at ${formatUtcTime(endedAt, now)}: the agent answered with the status "failed"`,
@@ -102,7 +102,7 @@ function refusedByAgent({ message, now }: WhyFacts, endedAt: number): Reason {
 }
 
 /** Explains a backend that did not answer until the turn was given up. */
-function unreachable(failure: FailedTurn): Reason | undefined {
+function explainUnreachable(failure: FailedTurn): Reason | undefined {
   const { facts, turn, error, at } = failure
   const { message, agent } = facts
   if (turn.attempts.at(-1)?.outcome !== 'unavailable') return undefined
@@ -117,7 +117,7 @@ function unreachable(failure: FailedTurn): Reason | undefined {
 }
 
 /** Explains an error of a remote agent, which has no file here to correct. */
-function failedElsewhere({ facts, turn, error, at }: FailedTurn): Reason | undefined {
+function explainRemoteFailure({ facts, turn, error, at }: FailedTurn): Reason | undefined {
   const { message, agent } = facts
   if (!agent?.url || turn.attempts.at(-1)?.error?.file !== undefined) return undefined
   const { command } = fixBackend(agent)
@@ -133,7 +133,7 @@ function failedElsewhere({ facts, turn, error, at }: FailedTurn): Reason | undef
 }
 
 /** Explains an error that the agent threw, with its file if the stack names one. */
-function threw(failure: FailedTurn): Reason {
+function explainThrownError(failure: FailedTurn): Reason {
   const { facts, turn, error, at } = failure
   const { message } = facts
   const fault = turn.attempts.at(-1)?.error

@@ -134,8 +134,8 @@ export const keptMessage: Rule<WhyFacts> = facts => {
   if (facts.turn) return undefined
   const { message, now } = facts
   const receivedTime = formatUtcTime(message.receivedAt, now)
-  const [, matching] = keptCases.find(([flag]) => message.flags.includes(flag)) ?? []
-  if (matching) return writeReason(matching, facts, receivedTime)
+  const [, matchingCase] = keptCases.find(([flag]) => message.flags.includes(flag)) ?? []
+  if (matchingCase) return writeReason(matchingCase, facts, receivedTime)
   return {
     code: 'kept',
     sentence: `No answer: it came at ${receivedTime} and its channel gives such a message (${message.kind}) to no agent`,

@@ -167,7 +167,7 @@ export const refusalCases: readonly RefusalCase[] = [
 
 /** Returns the reason of a refusal; `now` in ms since 1970 UTC. It is cheap enough for each row of a list. */
 export function reasonOfRefusal(refusal: Refusal, now: number): Reason {
-  const matching = refusalCases.find(
+  const matchingCase = refusalCases.find(
     ({ codes, pattern }) => codes.includes(refusal.code) && (pattern === undefined || pattern.test(refusal.reason)),
   )
   const refusedAt = Date.parse(refusal.at)
@@ -175,11 +175,11 @@ export function reasonOfRefusal(refusal: Refusal, now: number): Reason {
   const verb = isOurFault ? (refusal.via === 'gateway' ? 'Failed' : 'Put off') : 'Refused'
   const answer = refusal.status === undefined ? '' : ` with ${refusal.status}`
   return {
-    code: matching?.code ?? refusal.code,
-    sentence: `${verb}${answer} at ${formatUtcTime(refusedAt, now)}: ${matching?.why ?? 'the gateway did not take it'} (${causeOf(refusal.reason)})`,
+    code: matchingCase?.code ?? refusal.code,
+    sentence: `${verb}${answer} at ${formatUtcTime(refusedAt, now)}: ${matchingCase?.why ?? 'the gateway did not take it'} (${causeOf(refusal.reason)})`,
     since: refusedAt,
     evidence: describeRefusal(refusal),
-    fix: matching && writeFix(matching, refusal),
+    fix: matchingCase && writeFix(matchingCase, refusal),
   }
 }
 

@@ -13,12 +13,18 @@ interface OpenTurn {
 export const openTurn: Rule<WhyFacts> = facts => {
   const { turn } = facts
   if (!turn || turn.endedAt !== undefined) return undefined
-  const open = { facts, turn }
-  return queuedBehind(open) ?? explainLease(open) ?? triedAgain(open) ?? gathering(open) ?? due(open)
+  const subject = { facts, turn }
+  return (
+    explainQueue(subject) ??
+    explainLease(subject) ??
+    explainRetry(subject) ??
+    explainGathering(subject) ??
+    explainDue(subject)
+  )
 }
 
 /** Explains a turn that waits for an earlier one of its thread. */
-function queuedBehind({ facts: { message, now }, turn }: OpenTurn): Reason | undefined {
+function explainQueue({ facts: { message, now }, turn }: OpenTurn): Reason | undefined {
   const { ahead } = turn
   if (!ahead) return undefined
   const since = message.receivedAt
@@ -65,7 +71,7 @@ function explainLease({ facts: { message, now }, turn }: OpenTurn): Reason | und
 }
 
 /** Explains a turn that will be retried because its agent did not answer. */
-function triedAgain({ facts, turn }: OpenTurn): Reason | undefined {
+function explainRetry({ facts, turn }: OpenTurn): Reason | undefined {
   const { error, dueAt } = turn
   if (error === undefined || dueAt === undefined) return undefined
   const { message, agent, now } = facts
@@ -104,7 +110,7 @@ function quoteArgument(text: string): string {
 }
 
 /** Explains a turn that waits for further messages of its sender. */
-function gathering({ facts: { message, now }, turn }: OpenTurn): Reason | undefined {
+function explainGathering({ facts: { message, now }, turn }: OpenTurn): Reason | undefined {
   if (turn.readyAt === undefined || turn.readyAt <= now) return undefined
   return {
     code: 'gathering',
@@ -113,7 +119,7 @@ function gathering({ facts: { message, now }, turn }: OpenTurn): Reason | undefi
   }
 }
 
-function due({ facts: { message, now }, turn }: OpenTurn): Reason {
+function explainDue({ facts: { message, now }, turn }: OpenTurn): Reason {
   const since = Math.max(message.receivedAt, turn.dueAt ?? message.receivedAt)
   return {
     code: 'waiting_for_worker',

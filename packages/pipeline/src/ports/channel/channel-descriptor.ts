@@ -37,7 +37,7 @@ export interface SpeakerRules {
   /** The assurance of a transport proof that proves the speaker's address itself. Absent if no proof does, so that nobody links an address here. */
   readonly assurance?: 'address' | 'oauth' | undefined
   /** Returns the principal that is proven together with the address; undefined if the address is not the speaker's own. */
-  identify?(address: Address, proven: IdentityEvidence): string | undefined
+  identify?(address: Address, provenIdentity: IdentityEvidence): string | undefined
   /**
    * Reads a written address of a speaker on this channel, and its principal if the address alone determines it. Returns undefined for an address of
    * another channel. `domain` is the gateway's own.

@@ -5,7 +5,7 @@ import type { Listening } from './listening.ts'
 export interface ChannelEndpoint<Routes = unknown> {
   readonly routes: Routes
   /** The path at which people chat, and its label on the terminal. */
-  readonly entrance?: { readonly label: string; readonly path: string } | undefined
+  readonly chatPage?: { readonly label: string; readonly path: string } | undefined
   /** Opens the channel's own socket. `former` is its socket before a change of configuration; it keeps a port that was chosen at random. */
   listen?(former?: Pick<Listening, 'port'>): Promise<Listening>
   /** Answers the waiting peers with the current state, because the gateway stops. */

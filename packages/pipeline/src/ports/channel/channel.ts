@@ -38,9 +38,9 @@ export interface Channel<Routes = unknown> {
 }
 
 /** Finds the channel with this name; undefined if it is not in the list (any more). */
-export function findChannel<One extends Pick<Channel, 'descriptor'>>(
-  channels: readonly One[],
+export function findChannel<SomeChannel extends Pick<Channel, 'descriptor'>>(
+  channels: readonly SomeChannel[],
   name: ChannelName,
-): One | undefined {
+): SomeChannel | undefined {
   return channels.find(({ descriptor }) => descriptor.name === name)
 }

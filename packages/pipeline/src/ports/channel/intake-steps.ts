@@ -24,12 +24,12 @@ export interface IntakeSteps {
   /** Returns the ms since the request came in, with fractions. */
   now(): number
   /** Records a check that began at `since` (by `now()`) and ended at `until`; default: now. */
-  note(checked: CheckedProof, since: number, used?: UsedKey, until?: number): void
+  recordCheck(checked: CheckedProof, since: number, used?: UsedKey, until?: number): void
   /** Records the claims of the request that have been read so far, for the list of refusals. None of them is proven. */
-  claim(claims: RefusalClaims): void
+  recordClaims(claims: RefusalClaims): void
   claims(): RefusalClaims
   /** Records the trace to which the request belongs according to the caller. It ignores an invalid `traceparent`. */
-  calledFrom(traceparent: string | undefined): void
+  recordCaller(traceparent: string | undefined): void
   /** Returns the checks for the record. */
   trace(): Pick<IntakeTrace, 'received_at' | 'steps' | 'caller'>
   keys(): readonly ProofKey[]
@@ -46,7 +46,7 @@ export function createIntakeSteps(system: Pick<System, 'now'>): IntakeSteps {
   const now = () => performance.now() - startedAt
   return {
     now,
-    note({ kind, verdict, key_id }, since, used, until = now()) {
+    recordCheck({ kind, verdict, key_id }, since, used, until = now()) {
       if (steps.length >= maxSteps) return
       if (used?.key) keys.set(used.key.digest, used.key)
       steps.push({
@@ -59,11 +59,11 @@ export function createIntakeSteps(system: Pick<System, 'now'>): IntakeSteps {
         ms: roundMs(until - since),
       })
     },
-    claim(claims) {
+    recordClaims(claims) {
       currentClaims = { ...currentClaims, ...claims }
     },
     claims: () => currentClaims,
-    calledFrom(traceparent) {
+    recordCaller(traceparent) {
       if (traceparent !== undefined && traceparentForm.test(traceparent)) caller = traceparent
     },
     trace: () => ({ received_at: receivedAt, steps, ...(caller !== undefined && { caller }) }),

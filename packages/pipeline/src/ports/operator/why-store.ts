@@ -32,11 +32,11 @@ export interface WhyStore {
    * Finds the messages that the words name: by the ids first, then by the numbers, then by the addresses. Returns undefined if the store knows none.
    * It reads a bounded number of rows: it searches only the newest 10,000 entries for addresses and for ids without an index.
    */
-  findWhySubject(words: WhyQuery): Promise<WhySubject | undefined>
+  findWhySubject(query: WhyQuery): Promise<WhySubject | undefined>
   /** Lists the records of at most 500 messages in the given order, without missing ones, by a constant number of statements. */
   listWhyRecords(numbers: readonly number[]): Promise<readonly WhyRecord[]>
   /** Lists the refusals of a peer's id, or of an address; newest first, at most 10. */
-  listWhyRefusals(words: WhyQuery): Promise<readonly Refusal[]>
+  listWhyRefusals(query: WhyQuery): Promise<readonly Refusal[]>
   /**
    * Records that a gateway begins its work, and whose data it is. If its setup differs from that of the store or of a running gateway, it returns
    * the difference and records nothing. `adopts`: the store takes over the given mode and origin.

@@ -16,7 +16,7 @@ export interface PlannedDelivery {
   /** The receiving principal, if there is one. A peer that blocks the agent or has been deleted gets nothing more. */
   readonly peer?: string | undefined
   /** True if the peer fetches the answer itself (an A2A call), so that the delivery counts as sent once it is committed. */
-  readonly pulled?: boolean | undefined
+  readonly isPulled?: boolean | undefined
 }
 
 /** One document for all peers in a relation to an agent; it is expanded into deliveries page by page. */

@@ -53,7 +53,7 @@ export interface LookupStore {
   readState(agent: string, thread: number): Promise<Json | undefined>
   findBlob(digest: string): Promise<Blob | undefined>
   /** Returns the stored key of this name; creates and stores it if it is missing. Unpublished keys belong to `openSecret`, which rotates. */
-  secret(name: string, make: () => Promise<string>): Promise<string>
+  secret(name: string, create: () => Promise<string>): Promise<string>
   /** Returns true if a secret of this name is stored. It creates none. */
   hasSecret(name: string): Promise<boolean>
   /** Finds a response of ours by its id, with the message that it answered (for an object route or a task). */
@@ -73,7 +73,7 @@ export interface LookupStore {
   /** Finds a conversation of an agent by its `thread_id`. */
   findConversation(agent: string, thread: string): Promise<AgentConversation | undefined>
   /** Finds the time at which a person last wrote to an agent in this scope, ISO 8601 UTC. It ignores messages with `impersonalFlags`. */
-  findLastMessageTime(whose: PrivateScope & { readonly agent: string }): Promise<string | undefined>
+  findLastMessageTime(scope: PrivateScope & { readonly agent: string }): Promise<string | undefined>
   /** Lists the responses that an agent sent by a channel, newest first; with `isListed` only those that everybody may read. */
   listResponses(filter: {
     readonly agent: string

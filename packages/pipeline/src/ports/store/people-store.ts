@@ -9,8 +9,8 @@ import type {
 } from '../records/people/forgetting.ts'
 import type {
   OwnThread,
+  OwnThreadFilter,
   OwnThreadPage,
-  OwnThreads,
   OwnThreadsRequest,
   PersonHistoryRequest,
 } from '../records/people/own-threads.ts'
@@ -29,9 +29,9 @@ import type { Entry } from '../records/transcript.ts'
 export interface OwnThreadStore {
   listOwnThreads(request: OwnThreadsRequest): Promise<OwnThreadPage>
   /** Finds a thread of an owner; undefined if it belongs to another owner, or if the owner has said nothing in it. */
-  findOwnThread(whose: OwnThreads, thread: number): Promise<OwnThread | undefined>
+  findOwnThread(filter: OwnThreadFilter, thread: number): Promise<OwnThread | undefined>
   /** Reads the target of the owner's last message in a thread over the thread's own channel. */
-  readLastTarget(whose: OwnThreads, thread: number): Promise<Json | undefined>
+  readLastTarget(filter: OwnThreadFilter, thread: number): Promise<Json | undefined>
 }
 
 /** The store of people: the linked addresses of each person, and the proofs that one agent got for them. */

@@ -1,7 +1,7 @@
 // Declares the storage of keys that count once, such as proofs and challenges.
 
 /** The port for keys that count once: a proof, a challenge. */
-export interface OnceStore {
+export interface SingleUseStore {
   /**
    * Uses up a key until `until` (ms). Returns true the first time, and false for every other call until then, in this process or another. Resolves
    * once the use is durable. A key names its kind (`dpop …`). The caller has to limit the number of keys that one peer may use up.

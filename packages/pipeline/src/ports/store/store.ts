@@ -11,7 +11,7 @@ import type { PeopleStore } from './people-store.ts'
 import type { RelationStore } from './relation-store.ts'
 import type { OverdueStore, RequirementStore } from './requirement-store.ts'
 import type { SecretStore } from './secret-store.ts'
-import type { OnceStore } from './single-use-store.ts'
+import type { SingleUseStore } from './single-use-store.ts'
 import type { TaskStore } from './task-store.ts'
 import type { WithdrawalStore } from './withdrawal-store.ts'
 import type { WorkStore } from './work-store.ts'
@@ -27,7 +27,7 @@ export interface Store
     WithdrawalStore,
     RequirementStore,
     OverdueStore,
-    OnceStore,
+    SingleUseStore,
     PeopleStore,
     OperatorStore,
     ReplayStore,

@@ -72,5 +72,5 @@ export interface MentionFanoutLimits {
  */
 export interface WaitingTurns {
   /** Counts the turn as waiting while `call` runs. @throws Unavailable if too many calls are in progress, or any error of the call */
-  during<Value>(turn: Turn, call: () => Promise<Value>): Promise<Value>
+  trackCall<Value>(turn: Turn, call: () => Promise<Value>): Promise<Value>
 }

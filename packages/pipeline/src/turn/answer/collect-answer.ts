@@ -26,15 +26,15 @@ export async function collectAnswer(
 ): Promise<PartialResponse | undefined> {
   if (answer === undefined) return undefined
   if (!isIterable(answer)) return toWellFormed(new AnswerSize().count(toPartial(answer)))
-  let collected: PartialResponse | undefined
-  let last: PartialResponse | undefined
+  let collectedAnswer: PartialResponse | undefined
+  let lastPiece: PartialResponse | undefined
   for await (const chunk of readPieces(answer)) {
-    if (last) collected = mergePartials(collected ?? {}, toLastingMembers(last))
-    last = chunk
-    const handled = onChunk(chunk)
-    if (handled instanceof Promise) await handled
+    if (lastPiece) collectedAnswer = mergePartials(collectedAnswer ?? {}, toLastingMembers(lastPiece))
+    lastPiece = chunk
+    const chunkResult = onChunk(chunk)
+    if (chunkResult instanceof Promise) await chunkResult
   }
-  return last && mergePartials(collected ?? {}, last)
+  return lastPiece && mergePartials(collectedAnswer ?? {}, lastPiece)
 }
 
 /** Reads the pieces and joins split characters. Interim pieces stand alone, and may come between the two halves of a character. */
@@ -44,7 +44,7 @@ async function* readPieces(chunks: AsyncIterable<AgentChunk>): AsyncGenerator<Pa
   const pauses = new StreamPauses()
   for await (const chunk of chunks) {
     const piece = size.count(toPartial(chunk))
-    await pauses.take()
+    await pauses.findPause()
     if (isInterim(piece)) yield toWellFormed(piece)
     else {
       // A question, a refusal and a failure stay apart from the text before them.
@@ -85,22 +85,27 @@ export function toPartial(chunk: AgentChunk | NormalizedResponse): PartialRespon
 }
 
 /** Joins two pieces. It drops withheld text, which is not part of the answer and which readers of the single pieces already have. */
-function mergePartials(before: PartialResponse, { withheld: _, ...next }: PartialResponse): PartialResponse {
-  const acts = [...(before.acts ?? []), ...(next.acts ?? [])]
-  const notes = [...(before.notes ?? []), ...(next.notes ?? [])]
-  const usage = next.usage ? sumUsage([...(before.usage ?? []), ...next.usage]) : before.usage
-  const resultCount = countResults(before, next)
-  const parts = joinParts(before.parts, next.parts, resultCount === before.parts?.length)
-  const earlierTrace: readonly Part[] = before.trace ?? []
-  const trace = (next.trace ?? []).reduce<readonly Part[]>(appendPart, earlierTrace).filter(isCall)
+function mergePartials(
+  earlierPieces: PartialResponse,
+  { withheld: _, ...nextPiece }: PartialResponse,
+): PartialResponse {
+  const acts = [...(earlierPieces.acts ?? []), ...(nextPiece.acts ?? [])]
+  const notes = [...(earlierPieces.notes ?? []), ...(nextPiece.notes ?? [])]
+  const usage = nextPiece.usage ? sumUsage([...(earlierPieces.usage ?? []), ...nextPiece.usage]) : earlierPieces.usage
+  const resultCount = countResults(earlierPieces, nextPiece)
+  const parts = joinParts(earlierPieces.parts, nextPiece.parts, resultCount === earlierPieces.parts?.length)
+  const earlierTrace: readonly Part[] = earlierPieces.trace ?? []
+  const trace = (nextPiece.trace ?? []).reduce<readonly Part[]>(appendPart, earlierTrace).filter(isCall)
   return {
-    ...before,
-    ...next,
+    ...earlierPieces,
+    ...nextPiece,
     ...(parts && { parts }),
     results: resultCount,
     ...(acts.length > 0 && { acts }),
     // The last value of each name wins.
-    ...(before.chat_metadata && { chat_metadata: { ...before.chat_metadata, ...next.chat_metadata } }),
+    ...(earlierPieces.chat_metadata && {
+      chat_metadata: { ...earlierPieces.chat_metadata, ...nextPiece.chat_metadata },
+    }),
     ...(notes.length > 0 && { notes }),
     ...(trace.length > 0 && { trace }),
     ...(usage && { usage }),
@@ -108,11 +113,11 @@ function mergePartials(before: PartialResponse, { withheld: _, ...next }: Partia
 }
 
 /** Counts the parts before a question, a refusal or a failure, which watchers already have as a result (A2A artifacts cannot be withdrawn). */
-function countResults(before: PartialResponse, { status }: PartialResponse): number | undefined {
-  if (status === undefined) return before.results
+function countResults(earlierPieces: PartialResponse, { status }: PartialResponse): number | undefined {
+  if (status === undefined) return earlierPieces.results
   if (isResultStatus(status)) return undefined
-  const isFirst = before.status === undefined || isResultStatus(before.status)
-  return before.results ?? (isFirst ? before.parts?.length || undefined : undefined)
+  const isFirst = earlierPieces.status === undefined || isResultStatus(earlierPieces.status)
+  return earlierPieces.results ?? (isFirst ? earlierPieces.parts?.length || undefined : undefined)
 }
 
 function isResultStatus(status: PartialResponse['status']): boolean {
@@ -121,22 +126,23 @@ function isResultStatus(status: PartialResponse['status']): boolean {
 
 /** Joins the parts of pieces. Returns undefined while no piece has had parts, because actions and tokens alone are no content. */
 function joinParts(
-  before: PartialResponse['parts'],
-  next: PartialResponse['parts'],
+  earlierParts: PartialResponse['parts'],
+  nextParts: PartialResponse['parts'],
   staysApart: boolean,
 ): PartialResponse['parts'] {
-  return before || next ? appendParts(before ?? [], next ?? [], { staysApart }) : undefined
+  return earlierParts || nextParts ? appendParts(earlierParts ?? [], nextParts ?? [], { staysApart }) : undefined
 }
 
 /** Adds the parts of one piece. Its first text continues the last one, unless it `staysApart`; its other texts become parts of their own. */
 export function appendParts(
-  before: readonly Part[],
+  earlierParts: readonly Part[],
   [first, ...laterParts]: readonly Part[],
   { staysApart = false }: { readonly staysApart?: boolean } = {},
 ): Part[] {
-  if (first === undefined) return [...before]
-  const withFirst = staysApart && first.kind === 'text' ? [...before, first] : appendPart(before, first)
-  let parts = withFirst
+  if (first === undefined) return [...earlierParts]
+  const partsWithFirst =
+    staysApart && first.kind === 'text' ? [...earlierParts, first] : appendPart(earlierParts, first)
+  let parts = partsWithFirst
   for (const part of laterParts) {
     if (part.kind === 'text') parts.push(part)
     else parts = appendPart(parts, part)
@@ -153,9 +159,9 @@ function appendPart(parts: readonly Part[], part: Part): Part[] {
   if (part.kind === 'text') {
     const section = sectionOf(part)?.id
     const textIndex = parts.findLastIndex(earlier => sectionOf(earlier)?.id === section)
-    const last = parts[textIndex]
-    if (last?.kind !== 'text' || last.mime !== part.mime) return [...parts, part]
-    return parts.with(textIndex, { ...last, content: last.content + part.content })
+    const lastText = parts[textIndex]
+    if (lastText?.kind !== 'text' || lastText.mime !== part.mime) return [...parts, part]
+    return parts.with(textIndex, { ...lastText, content: lastText.content + part.content })
   }
   const callIndex =
     part.kind === 'tool_call' ? parts.findIndex(earlier => earlier.kind === 'tool_call' && earlier.id === part.id) : -1

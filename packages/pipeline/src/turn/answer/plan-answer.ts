@@ -99,8 +99,8 @@ function chooseTextMentions(
   parts: readonly Part[],
   { people }: AnswerDraft,
 ): Pick<NormalizedResponse, 'text_mentions'> {
-  const bounded = boundTextMentions(parts, findAgent(agent)?.mentions, people)
-  return bounded ? { text_mentions: bounded } : {}
+  const textMentions = boundTextMentions(parts, findAgent(agent)?.mentions, people)
+  return textMentions ? { text_mentions: textMentions } : {}
 }
 
 /** Plans the deliveries that withdraw an interim response. */
@@ -123,7 +123,7 @@ function addressRevision(
   act: 'edit' | 'delete',
   { via, agent, content: message, target }: Turn,
   { channels, system }: TurnContext,
-  { response, draft: { interim: said } }: RevisedResponse,
+  { response, draft: { interim } }: RevisedResponse,
 ): Addressing | undefined {
   const action = {
     act,
@@ -134,7 +134,7 @@ function addressRevision(
     message,
     target,
   } as const
-  const addressing = findChannel(channels, via)?.actions?.address?.({ ...action, rendering: said?.rendering })
+  const addressing = findChannel(channels, via)?.actions?.address?.({ ...action, rendering: interim?.rendering })
   return isActRefusal(addressing) ? undefined : addressing
 }
 
@@ -143,26 +143,26 @@ export function planTurnActions(
   turnContext: TurnContext,
   acts: readonly AgentAction[],
 ): Promise<readonly PlannedAction[]> {
-  return planActions(acts, actingIn(turn), turnContext)
+  return planActions(acts, actingAgentOf(turn), turnContext)
 }
 
 /** Returns the agent that acts in a turn, with the facts that its actions need. */
-export function actingIn({ agent, content, via }: Turn): ActingAgent {
+export function actingAgentOf({ agent, content, via }: Turn): ActingAgent {
   const { agent_chain: chain } = content.recipient_capabilities
   return { agent, address: content.recipient, message: content.id, via, chain }
 }
 
 /** Plans the answer of a failed turn. A channel that cannot address even this answer must not prevent the turn from ending. */
 export function planFailure(turn: Turn, turnContext: TurnContext, error: string, draft?: AnswerDraft): Answer {
-  const failed = { ...failedAnswer(turn.correlationId), usage: draft?.usage }
+  const failedPartial = { ...failedAnswer(turn.correlationId), usage: draft?.usage }
   const answerDraft = draft ?? { id: makeId(turnContext.system) }
   try {
-    const failedAnswerPlan = planAnswer(turn, turnContext, failed, answerDraft)
-    const unfinished = answerDraft.receivedParts?.filter(({ kind }) => kind === 'text') ?? []
+    const failedAnswerPlan = planAnswer(turn, turnContext, failedPartial, answerDraft)
+    const unfinishedParts = answerDraft.receivedParts?.filter(({ kind }) => kind === 'text') ?? []
     return {
       ...failedAnswerPlan,
       error: error.toWellFormed(),
-      ...(unfinished.length > 0 && { response: { ...failedAnswerPlan.response, unfinished } }),
+      ...(unfinishedParts.length > 0 && { response: { ...failedAnswerPlan.response, unfinished: unfinishedParts } }),
     }
   } catch (cause) {
     turnContext.system.log.error(
@@ -171,7 +171,7 @@ export function planFailure(turn: Turn, turnContext: TurnContext, error: string,
     )
     const createdAt = isoTime(turnContext.system.now())
     return {
-      response: completeResponse(failed, turn, { id: answerDraft.id, createdAt }),
+      response: completeResponse(failedPartial, turn, { id: answerDraft.id, createdAt }),
       deliveries: [],
       error: error.toWellFormed(),
     }

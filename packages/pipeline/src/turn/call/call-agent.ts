@@ -10,7 +10,7 @@ import { readEmptyAnswer } from '../answer/empty-answer.ts'
 import { boundInlineMentions } from '../mentions/inline-mentions.ts'
 import type { MentionFanoutDeps } from '../mentions/mention-fanout.ts'
 import { joinLocalAgents } from '../mentions/mention-fanout.ts'
-import { describeAgentInput } from '../trace/given-message.ts'
+import { describeAgentInput } from '../trace/agent-input.ts'
 import { toReadableError } from '../trace/readable-error.ts'
 import type { CallDeps } from './call-deps.ts'
 import { createContext } from './create-context.ts'
@@ -53,18 +53,18 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
       }
     }
     signal.throwIfAborted()
-    deps.trace.called(describeAgentInput(turn.content, fetchedParts, past), running.deadlineMs)
+    deps.trace.recordCall(describeAgentInput(turn.content, fetchedParts, past), running.deadlineMs)
     const rawAnswer = await clock.limit(run())
     if (!onChunk.hasRead()) {
       deps.draft.usage = rawAnswer?.usage
-      deps.trace.withheld(rawAnswer?.withheld)
+      deps.trace.recordWithheld(rawAnswer?.withheld)
     }
-    if (rawAnswer) deps.trace.heard(rawAnswer)
+    if (rawAnswer) deps.trace.recordPiece(rawAnswer)
     if (!rawAnswer && running.receives && !running.receives.includes(message.kind ?? 'message'))
-      deps.trace.notReceived()
-    const empty = readEmptyAnswer(rawAnswer)
-    if (empty) deps.trace.saidNothing()
-    const answer = empty ? empty.remaining : rawAnswer
+      deps.trace.recordNotReceived()
+    const emptyAnswer = readEmptyAnswer(rawAnswer)
+    if (emptyAnswer) deps.trace.recordEmptyAnswer()
+    const answer = emptyAnswer ? emptyAnswer.remaining : rawAnswer
     // The other local agents that the answer mentions have their own time limits.
     clock.stop()
     return await addLocalAgents(turn, answer, {

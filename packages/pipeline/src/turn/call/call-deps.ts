@@ -16,9 +16,9 @@ export interface CallDeps {
   readonly running: RunningAgent
   readonly state: AgentState
   /** Returns the actions of the turn. The list is created when the agent acts for the first time. */
-  openActs(): ActionList
+  openActions(): ActionList
   /** Returns the requirements of the turn. The list is created when the agent requires something for the first time. */
-  openRequiring(): RequirementList
+  openRequirements(): RequirementList
   readonly notes: TurnNotes
   /** The speaker, if the agent may know their other conversations. */
   readonly turnPerson: TurnPerson | undefined

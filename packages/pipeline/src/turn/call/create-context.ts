@@ -20,7 +20,7 @@ interface MessageScope {
 }
 
 export function createContext(turn: Turn, deps: CallDeps, { signal, view, sender }: MessageScope): AgentContext {
-  const { turnContext, state, openActs, openRequiring, notes, person, draft } = deps
+  const { turnContext, state, openActions: openActs, openRequirements: openRequiring, notes, person, draft } = deps
   return {
     signal,
     ...createStreamingMember({

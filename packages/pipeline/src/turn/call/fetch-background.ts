@@ -22,9 +22,9 @@ export function needsFetching({ attempt, via, content }: Turn, { channels, fetch
 
 export async function fetchReferenced(turn: Turn, turnContext: TurnContext, signal: AbortSignal) {
   const { parts } = turn.content
-  const keeping = parts.some(isFilePart) ? storeLinkedFiles(turn, turnContext, signal) : parts
-  const fetching = [addBackground(turn, turnContext, signal), keeping] as const
-  const [hasBackground, fetchedParts] = await Promise.all(fetching)
+  const storingFiles = parts.some(isFilePart) ? storeLinkedFiles(turn, turnContext, signal) : parts
+  const fetches = [addBackground(turn, turnContext, signal), storingFiles] as const
+  const [hasBackground, fetchedParts] = await Promise.all(fetches)
   return { hasBackground, fetchedParts }
 }
 
@@ -42,12 +42,12 @@ async function addBackground(
   try {
     const entries = await channel.conversations.fetchBackground(turn, signal)
     const visibleEntries = entries.map(readVisibleEntry)
-    const hidden = visibleEntries.reduce((sum, { removedCount }) => sum + removedCount, 0)
-    if (hidden > 0)
-      system.log.warn({ correlation_id: turn.correlationId, flag: invisibleFlag, removed: hidden }, hiddenText)
-    const shown = visibleEntries.map(({ entry }) => markQuoted(entry))
-    if (shown.length > 0) await store.addBackground(turn, shown)
-    return shown.length > 0
+    const hiddenCount = visibleEntries.reduce((sum, { removedCount }) => sum + removedCount, 0)
+    if (hiddenCount > 0)
+      system.log.warn({ correlation_id: turn.correlationId, flag: invisibleFlag, removed: hiddenCount }, hiddenText)
+    const shownEntries = visibleEntries.map(({ entry }) => markQuoted(entry))
+    if (shownEntries.length > 0) await store.addBackground(turn, shownEntries)
+    return shownEntries.length > 0
   } catch (error) {
     system.log.warn({ correlation_id: turn.correlationId, err: error }, 'what went before a message cannot be had')
     return true
@@ -58,9 +58,9 @@ const hiddenText = 'invisible characters were removed from posts that went befor
 
 /** Removes invisible characters from a fetched entry, because fetched posts do not pass the admission rules that do this for messages. */
 function readVisibleEntry<Background extends Pick<BackgroundEntry, 'author' | 'parts'>>(
-  fetched: Background,
+  fetchedEntry: Background,
 ): { readonly entry: Background; readonly removedCount: number } {
-  const entry = toWellFormed(fetched)
+  const entry = toWellFormed(fetchedEntry)
   const author = readVisibleValue(entry.author, { except: new Set(['address']) })
   const parts = readVisibleParts(entry.parts)
   return { entry: { ...entry, author: author.value, parts: parts.value }, removedCount: author.removed + parts.removed }

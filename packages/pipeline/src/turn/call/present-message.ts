@@ -11,18 +11,18 @@ export function presentMessage(
   content: NormalizedMessage,
   members: Pick<NormalizedMessage, 'parts' | 'history' | 'policy_resolution' | 'on_behalf_of'>,
 ): NormalizedMessage {
-  const presented: Record<string, unknown> = {}
+  const presentedMessage: Record<string, unknown> = {}
   for (const name of Object.keys(content)) {
     if (name === 'raw')
-      Object.defineProperty(presented, name, {
+      Object.defineProperty(presentedMessage, name, {
         get: () => toWellFormed(content.raw),
         enumerable: true,
         configurable: true,
       })
-    else presented[name] = toWellFormed(content[name as keyof NormalizedMessage])
+    else presentedMessage[name] = toWellFormed(content[name as keyof NormalizedMessage])
   }
   return Object.assign(
-    presented,
+    presentedMessage,
     { kind: content.kind ?? 'message' },
     toWellFormed(members),
   ) as unknown as NormalizedMessage

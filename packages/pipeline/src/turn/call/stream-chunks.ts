@@ -6,11 +6,11 @@ import type { Turn } from '../../ports/records/work/turn.ts'
 import { withoutPolicies } from '../../requirements/requirements.ts'
 import { isInterim } from '../answer/collect-answer.ts'
 import { BlankBeginning } from '../answer/empty-answer.ts'
-import { keepPiece, sayMeanwhile } from '../notes/streamed-answer.ts'
+import { addPiece, storeInterimAnswer } from '../notes/streamed-answer.ts'
 import type { CallDeps } from './call-deps.ts'
 
 /** The shortest time between two revisions, ms, so that a streaming agent does not flood the peers. */
-const shortestInterim = 3_000
+const minInterimMs = 3_000
 
 export interface ChunkReader {
   (chunk: PartialResponse): Promise<void> | undefined
@@ -29,21 +29,21 @@ export function createChunkReader(
   let saidAt = Number.NEGATIVE_INFINITY
   let index = 0
   const beginning = new BlankBeginning()
-  const read = (received: PartialResponse): Promise<void> | undefined => {
-    const { stage, withheld, ...chunk } = beginning.pass(withoutPolicies(received))
+  const read = (receivedChunk: PartialResponse): Promise<void> | undefined => {
+    const { stage, withheld, ...chunk } = beginning.pass(withoutPolicies(receivedChunk))
     // An error here ends the agent's iterator, because nobody reads pieces after the deadline.
     signal.throwIfAborted()
     if (stage !== undefined) enterStage(stage, { notes, draft, trace })
-    trace.withheld(withheld)
-    keepPiece(draft, chunk)
-    trace.heard(chunk)
+    trace.recordWithheld(withheld)
+    addPiece(draft, chunk)
+    trace.recordPiece(chunk)
     // `index` lets a reader know whether it has seen the run from the beginning.
     const notice = { kind: 'part', chunk, run: turn.token, index, response: draft.id }
     for (const message of [...(turn.merged ?? []), turn.message]) store.notify(`message:${message}`, notice)
     index += 1
-    if (!canRevise || !isInterim(chunk) || system.now() < saidAt + shortestInterim) return undefined
+    if (!canRevise || !isInterim(chunk) || system.now() < saidAt + minInterimMs) return undefined
     saidAt = system.now()
-    return sayMeanwhile(turn, turnContext, chunk, draft)
+    return storeInterimAnswer(turn, turnContext, chunk, draft)
   }
   return Object.assign(read, { hasRead: () => index > 0 })
 }

@@ -34,11 +34,11 @@ function sizeOf(part: Part): number {
 }
 
 /** Returns a state that is small enough to store. @throws Error if it is too large */
-export function checkState(state: Json | undefined, whose: string): Json | undefined {
+export function checkState(state: Json | undefined, ownerName: string): Json | undefined {
   if (state === undefined || (typeof state !== 'object' && typeof state !== 'string')) return state
   const bytes = Buffer.byteLength(JSON.stringify(state))
   if (bytes > maxStateBytes)
-    throw new Error(`Cannot keep the state of ${whose}: it has ${bytes} bytes as JSON, more than ${maxStateBytes}`)
+    throw new Error(`Cannot keep the state of ${ownerName}: it has ${bytes} bytes as JSON, more than ${maxStateBytes}`)
   return state
 }
 
@@ -50,7 +50,7 @@ export class StreamPauses {
   #since = performance.now()
 
   /** Returns the pause to await; undefined if it is too early for one. */
-  take(): Promise<void> | undefined {
+  findPause(): Promise<void> | undefined {
     if (performance.now() - this.#since < maxRunMs) return undefined
     return new Promise(resolve =>
       setImmediate(() => {

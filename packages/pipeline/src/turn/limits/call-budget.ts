@@ -21,12 +21,12 @@ interface CountedCalls {
 export function createCallBudget(callsPerMessage = defaultCallsPerMessage): CallBudget {
   const messages = new Map<number, CountedCalls>()
 
-  function findOrAddCalls(first: number, { content }: CallingTurn): CountedCalls {
-    const existingCalls = messages.get(first)
+  function findOrAddCalls(firstMessage: number, { content }: CallingTurn): CountedCalls {
+    const existingCalls = messages.get(firstMessage)
     if (existingCalls) return existingCalls
     const hop = content.recipient_capabilities.agent_chain?.hop ?? 0
     const newCalls = { maxCalls: Math.ceil(callsPerMessage / 2 ** hop), turns: new Map() }
-    messages.set(first, newCalls)
+    messages.set(firstMessage, newCalls)
     const [oldest] = messages.keys()
     if (messages.size > maxCountedMessages && oldest !== undefined) messages.delete(oldest)
     return newCalls
@@ -35,14 +35,14 @@ export function createCallBudget(callsPerMessage = defaultCallsPerMessage): Call
   return {
     consume(turn) {
       const { message, token, content } = turn
-      const first = content.called_by?.first_message ?? content.called_by?.message ?? message
-      const { maxCalls: most, turns } = findOrAddCalls(first, turn)
-      const last = turns.get(message)
-      const attemptCalls = last?.token === token ? last : { token, calls: 0 }
+      const firstMessage = content.called_by?.first_message ?? content.called_by?.message ?? message
+      const { maxCalls, turns } = findOrAddCalls(firstMessage, turn)
+      const lastCalls = turns.get(message)
+      const attemptCalls = lastCalls?.token === token ? lastCalls : { token, calls: 0 }
       turns.set(message, attemptCalls)
       const callCount = [...turns.values()].reduce((sum, { calls }) => sum + calls, 0)
-      if (callCount >= most) {
-        const reason = `message #${first} has caused ${most} calls, the most that limits.loop.calls_per_message allows`
+      if (callCount >= maxCalls) {
+        const reason = `message #${firstMessage} has caused ${maxCalls} calls, the most that limits.loop.calls_per_message allows`
         throw new Rejection('forbidden', `Cannot call agent: ${reason}`)
       }
       attemptCalls.calls += 1

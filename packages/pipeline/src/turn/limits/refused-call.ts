@@ -25,5 +25,5 @@ export async function reportRefusedCall(
   const caller = { claimed_sender: from, agent, peer_id: content.id }
   store.refuse({ at, via, from, code: error.code, reason: error.message, endpoint: `call: ${call.worker}`, ...caller })
   const end = await notes.beginCall(call)
-  end.failed(error)
+  end.recordFailure(error)
 }

@@ -21,10 +21,10 @@ export function boundInlineMentions(
 ): GivenAnswer | Promise<GivenAnswer> {
   const names = readInlineNames(turn, deps)
   if (!names || answer === undefined) return answer
-  return isIterable(answer) ? boundPieces(answer, names) : boundWhole(toPartial(answer), names)
+  return isIterable(answer) ? boundPieces(answer, names) : boundAnswer(toPartial(answer), names)
 }
 
-async function boundWhole(answer: PartialResponse, names: InlineNames): Promise<PartialResponse> {
+async function boundAnswer(answer: PartialResponse, names: InlineNames): Promise<PartialResponse> {
   return answer.parts ? { ...answer, parts: await boundInlineParts(answer.parts, names, answer.mentions) } : answer
 }
 
@@ -37,7 +37,7 @@ async function* boundPieces(pieces: AsyncIterable<AgentChunk>, names: InlineName
     const partial = toPartial(piece)
     if (!partial.parts) yield partial
     else {
-      const parts = await stream.take(partial.parts, isInterim(partial))
+      const parts = await stream.addParts(partial.parts, isInterim(partial))
       if (parts.length > 0 || Object.keys(partial).length > 1) yield { ...partial, parts }
     }
   }
@@ -56,20 +56,20 @@ class BoundStream {
   }
 
   /** Returns the parts that can be sent now. `isWhole` is true if no later piece continues them. */
-  async take(parts: readonly Part[], isWhole: boolean): Promise<Part[]> {
-    const ready: Part[] = []
+  async addParts(parts: readonly Part[], isWhole: boolean): Promise<Part[]> {
+    const readyParts: Part[] = []
     for (const part of parts) {
-      if (part.kind !== 'text' || part.mime !== this.#held?.mime) ready.push(...(await this.end()))
-      ready.push(...(part.kind === 'text' ? await this.#takeText(part) : [part]))
+      if (part.kind !== 'text' || part.mime !== this.#held?.mime) readyParts.push(...(await this.end()))
+      readyParts.push(...(part.kind === 'text' ? await this.#takeText(part) : [part]))
     }
-    return isWhole ? [...ready, ...(await this.end())] : ready
+    return isWhole ? [...readyParts, ...(await this.end())] : readyParts
   }
 
   /** Returns the parts that were held back. */
   async end(): Promise<Part[]> {
-    const held = this.#held
+    const heldText = this.#held
     this.#held = undefined
-    return held ? [await this.#bound(held)] : []
+    return heldText ? [await this.#bound(heldText)] : []
   }
 
   async #takeText(part: TextPart): Promise<Part[]> {

@@ -107,14 +107,14 @@ export async function callOtherAgent(
   const callOptions = { ...traced, as: turn.agent, chain, signal, retryKey, credentials, calledBy }
   const call = () => callAgent(address, presentParts(question, 'peer'), { ...options, ...callOptions })
   try {
-    const rawAnswer = await (waiting ? waiting.during(turn, call) : call())
+    const rawAnswer = await (waiting ? waiting.trackCall(turn, call) : call())
     const answer = readVisibleAnswer(rawAnswer, { turn, address, log: callDeps.system.log })
-    end.answered(answer)
+    end.recordAnswer(answer)
     step.end(readCallAnswer(answer).error && { failureCode: answer.status })
     return answer
   } catch (error) {
     // An aborted call gets no outcome: either another worker repeats it, or nobody does.
-    if (!(signal.reason instanceof TurnAborted)) end.failed(error)
+    if (!(signal.reason instanceof TurnAborted)) end.recordFailure(error)
     step.end({ failureCode: failureCodeOf(error) })
     throw error
   }
@@ -127,8 +127,8 @@ function readVisibleAnswer(
 ): AgentCallAnswer {
   const { value: parts, removed } = readVisibleParts(rawAnswer.parts)
   if (removed > 0) {
-    const facts = { correlation_id: turn.correlationId, address, flag: invisibleFlag, removed }
-    log.warn(facts, 'invisible characters were removed from the answer of another agent')
+    const fields = { correlation_id: turn.correlationId, address, flag: invisibleFlag, removed }
+    log.warn(fields, 'invisible characters were removed from the answer of another agent')
   }
   return toWellFormed({ ...rawAnswer, parts })
 }
@@ -143,7 +143,7 @@ interface TurnCallContext {
   readonly callKey: string
 }
 
-export interface Joining {
+export interface LocalAgentDeps {
   /** Asks one sibling, one hop further. @throws any error of the call */
   ask(address: string, parts: readonly Part[], signal: AbortSignal): Promise<AgentCallAnswer>
   readonly limits: MentionFanoutLimits
@@ -168,10 +168,10 @@ export function needsMentionFanout(
 export async function askLocalAgents(
   message: NormalizedMessage,
   { mentions = [], parts = [] }: PartialResponse,
-  joining: Joining,
+  deps: LocalAgentDeps,
 ): Promise<Part[]> {
   const { recipient, sender, recipient_capabilities } = message
-  const { maxMentions, concurrency, withinMs } = joining.limits
+  const { maxMentions, concurrency, withinMs } = deps.limits
   // The number halves with each hop, so that calls of agents who all mention each other do not multiply.
   const maxAgents = Math.ceil(maxMentions / 2 ** (recipient_capabilities.agent_chain?.hop ?? 0))
   const localAgents = chooseMentions(mentions, { excluded: [recipient, sender.address], maxMentions: maxAgents })
@@ -180,26 +180,26 @@ export async function askLocalAgents(
   }
   const answerParts = parts.length > 0 ? [announceSpeaker(recipient), ...parts] : []
   const question = [announceSpeaker(sender.address), ...message.parts.map(quoteNames), ...answerParts]
-  const clock = startTurnClock(withinMs, [joining.signal])
+  const clock = startTurnClock(withinMs, [deps.signal])
   const answers = await mapConcurrently(localAgents, concurrency, localAgent =>
     // It does not wait for a sibling that is still running when the time is over.
     clock
-      .limit(askOne(localAgent, question, { ...joining, signal: clock.signal }))
+      .limit(askOne(localAgent, question, { ...deps, signal: clock.signal }))
       .catch(() => [noteOf(localAgent, notReachable)]),
   ).finally(() => clock.stop())
-  joining.signal.throwIfAborted()
+  deps.signal.throwIfAborted()
   return answers.flat()
 }
 
 async function askOne(
   localAgent: string,
   question: readonly Part[],
-  { ask, signal, system }: Joining,
+  { ask, signal, system }: LocalAgentDeps,
 ): Promise<Part[]> {
   try {
     signal.throwIfAborted()
     const { parts, status } = await ask(localAgent, question, signal)
-    const partialAnswers = keepPartialAnswers(parts)
+    const partialAnswers = selectAnswerParts(parts)
     if (partialAnswers.length > 0) return [announceSpeaker(localAgent), ...partialAnswers]
     return [noteOf(localAgent, status === 'completed' ? 'had nothing to say.' : 'could not answer.')]
   } catch (error) {
@@ -212,8 +212,8 @@ const notReachable = 'was not reachable.'
 const refusalNotes: Readonly<Record<string, string>> = { forbidden: 'may not be asked.' }
 
 /** Returns a line of the gateway itself. Nobody can forge it, because text of siblings that looks like such a line is quoted. */
-function noteOf(localAgent: string, what: string): Part {
-  return { kind: 'text', mime: 'text/plain', content: `${localAgent} ${what}` }
+function noteOf(localAgent: string, remark: string): Part {
+  return { kind: 'text', mime: 'text/plain', content: `${localAgent} ${remark}` }
 }
 
 /** The limits on one sibling's answer. */
@@ -223,7 +223,7 @@ const answerLimits = { parts: 100, chars: 64 * 1024 } as const
  * Keeps the text and files of a sibling's answer. It leaves out the sibling's tool calls. A requirement of the sibling (a policy) has no effect in
  * our answer, so only its text stays.
  */
-function keepPartialAnswers(parts: readonly Part[]): Part[] {
+function selectAnswerParts(parts: readonly Part[]): Part[] {
   return toWellFormed(parts.slice(0, answerLimits.parts).map(withoutSection)).flatMap((part): readonly Part[] => {
     if (part.kind === 'text')
       return [quoteNames({ ...part, content: part.content.slice(0, answerLimits.chars).toWellFormed() })]
@@ -241,7 +241,8 @@ async function mapConcurrently<Item, Value>(
   const values: Value[] = []
   let nextIndex = 0
   const work = async () => {
-    for (let at = nextIndex++; at < items.length; at = nextIndex++) values[at] = await map(items[at] as Item)
+    for (let index = nextIndex++; index < items.length; index = nextIndex++)
+      values[index] = await map(items[index] as Item)
   }
   await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, work))
   return values

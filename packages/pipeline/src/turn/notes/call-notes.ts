@@ -29,7 +29,7 @@ export function noteCall(
   const task = noteTextOf(parts)
   return {
     ...options,
-    name: `${callKey} ${markText(JSON.stringify([worker, task]))}`,
+    name: `${callKey} ${computeShortHash(JSON.stringify([worker, task]))}`,
     worker: clipNoteText(worker),
     task,
   }
@@ -58,15 +58,15 @@ export function describeCallFailure(error: unknown): CallOutcome {
 const primes = [0x01000193, 0x85ebca6b] as const
 
 /** Returns a short hash of a text, to distinguish texts. It is not cryptographic. */
-function markText(text: string): string {
-  return primes.map((prime, seed) => foldText(text, prime, seed).toString(16).padStart(8, '0')).join('')
+function computeShortHash(text: string): string {
+  return primes.map((prime, seed) => computeFnv1a(text, prime, seed).toString(16).padStart(8, '0')).join('')
 }
 
 /** Computes FNV-1a over UTF-16 code units, in 32 bits. */
-function foldText(text: string, prime: number, seed: number): number {
-  let folded = (0x811c9dc5 ^ seed) >>> 0
+function computeFnv1a(text: string, prime: number, seed: number): number {
+  let hashValue = (0x811c9dc5 ^ seed) >>> 0
   for (let index = 0; index < text.length; index += 1) {
-    folded = Math.imul(folded ^ text.charCodeAt(index), prime) >>> 0
+    hashValue = Math.imul(hashValue ^ text.charCodeAt(index), prime) >>> 0
   }
-  return folded
+  return hashValue
 }

@@ -45,24 +45,24 @@ export async function keepStreamed(
 }
 
 /** Lists the positions among the texts at which a call or a requirement began another message. */
-function listSplits(heard: readonly Part[]): number[] {
+function listSplits(receivedParts: readonly Part[]): number[] {
   const splits = new Set<number>()
-  let texts = 0
-  for (const { kind } of heard) {
-    if (kind === 'text') texts += 1
-    else if (kind === 'tool_call' || kind === 'policy') splits.add(texts)
+  let textCount = 0
+  for (const { kind } of receivedParts) {
+    if (kind === 'text') textCount += 1
+    else if (kind === 'tool_call' || kind === 'policy') splits.add(textCount)
   }
-  return [...splits].filter(split => split > 0 && split < texts)
+  return [...splits].filter(split => split > 0 && split < textCount)
 }
 
 /** Adds a piece to the draft of an answer, which is stored if the answer remains unfinished. */
-export function keepPiece(draft: AnswerDraft, chunk: PartialResponse): void {
+export function addPiece(draft: AnswerDraft, chunk: PartialResponse): void {
   draft.speaker = chunk.speaker ?? draft.speaker
   if (chunk.usage) draft.usage = sumUsage([...(draft.usage ?? []), ...chunk.usage])
   if (!isInterim(chunk)) draft.receivedParts = appendParts(draft.receivedParts ?? [], chunk.parts ?? [])
 }
 
-export async function sayMeanwhile(
+export async function storeInterimAnswer(
   turn: Turn,
   turnContext: TurnContext,
   chunk: PartialResponse,

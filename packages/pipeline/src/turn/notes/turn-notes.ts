@@ -58,7 +58,7 @@ export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
 
   const stages = createTurnStages(turn, gateway, {
     writer,
-    takeNumber() {
+    nextNumber() {
       checkQuota()
       noteCount += 1
       return noteCount
@@ -110,14 +110,17 @@ function withPhase(note: AgentNote, { content }: Turn): AgentNote {
 }
 
 /** Pairs a note with its counterpart by the agent's own id (`call_id`). An observation without an id ends the first open action. */
-function pairNote({ type, call_id }: AgentNote, number: number, open: readonly string[]) {
+function pairNote({ type, call_id }: AgentNote, number: number, openActions: readonly string[]) {
   const ownId = typeof call_id === 'string' ? `:${call_id}` : undefined
   if (type !== 'observation') {
     const id = ownId ?? `.note ${number}`
-    return { id, open: type === 'action' || type === 'delegation' ? [...open, id] : open }
+    return { id, open: type === 'action' || type === 'delegation' ? [...openActions, id] : openActions }
   }
-  const at = ownId === undefined ? 0 : open.indexOf(ownId)
-  return { id: open[at] ?? ownId ?? `.note ${number}`, open: at < 0 ? open : open.toSpliced(at, 1) }
+  const index = ownId === undefined ? 0 : openActions.indexOf(ownId)
+  return {
+    id: openActions[index] ?? ownId ?? `.note ${number}`,
+    open: index < 0 ? openActions : openActions.toSpliced(index, 1),
+  }
 }
 
 type NotesDeps = Pick<TurnContext, 'store' | 'system' | 'readNote'>
@@ -131,7 +134,7 @@ interface TurnNoteWriter {
     maxChars?: number,
   ): void
   /** Adds a formatted note. `id` is the id under which watchers of the turn receive it and a chat shows it. */
-  keep(name: string, id: string, body: TurnNote['body']): void
+  addFormatted(name: string, id: string, body: TurnNote['body']): void
   flush(): Promise<void>
   /** Ends the writing. @returns the notes that are not written yet */
   end(): Promise<readonly TurnNote[]>
@@ -139,37 +142,37 @@ interface TurnNoteWriter {
 
 /** Creates a writer that stores notes in order. Notes that arrive together are stored with one write. */
 function createTurnNoteWriter(turn: Turn, { store, system, readNote }: NotesDeps): TurnNoteWriter {
-  let waiting: TurnNote[] = []
-  let writing: Promise<void> | undefined
+  let waitingNotes: TurnNote[] = []
+  let lastWrite: Promise<void> | undefined
   let scheduledFlush: ReturnType<typeof setImmediate> | undefined
   let isEnded = false
 
   async function writeWaiting(): Promise<void> {
-    const notes = waiting
-    waiting = []
+    const notes = waitingNotes
+    waitingNotes = []
     if (notes.length > 0) await store.note(turn, notes)
   }
 
   function flush(): Promise<void> {
     clearImmediate(scheduledFlush)
     scheduledFlush = undefined
-    if (waiting.length > 0) writing = (writing ?? Promise.resolve()).then(writeWaiting)
+    if (waitingNotes.length > 0) lastWrite = (lastWrite ?? Promise.resolve()).then(writeWaiting)
     // The caller sees the error when it waits, at the latest at the end of the turn.
-    writing?.catch(() => undefined)
-    return writing ?? Promise.resolve()
+    lastWrite?.catch(() => undefined)
+    return lastWrite ?? Promise.resolve()
   }
 
   function keep(name: string, id: string, body: TurnNote['body']): void {
     if (isEnded || !readNote) return
     const storedBody = { ...body, message_id: id }
-    waiting.push({ name, at: typeof body.at === 'string' ? body.at : isoTime(system.now()), body: storedBody })
+    waitingNotes.push({ name, at: typeof body.at === 'string' ? body.at : isoTime(system.now()), body: storedBody })
     notifyWatchers(turn, store, { kind: 'note', id, body })
     // The delay lets an answer that follows at once be written together with the note.
     scheduledFlush ??= setImmediate(() => void flush())
   }
 
   return {
-    keep,
+    addFormatted: keep,
     add(name, note, setting, maxChars = Number.POSITIVE_INFINITY) {
       if (isEnded || !readNote) return
       const now = isoTime(system.now())
@@ -186,8 +189,8 @@ function createTurnNoteWriter(turn: Turn, { store, system, readNote }: NotesDeps
     async end() {
       isEnded = true
       clearImmediate(scheduledFlush)
-      await writing
-      return waiting
+      await lastWrite
+      return waitingNotes
     },
   }
 }
@@ -197,7 +200,7 @@ function notifyWatchers(
   store: NotesDeps['store'],
   notice: NoteNotice | StageNotice,
 ): void {
-  for (const each of [...merged, message]) store.notify(`message:${each}`, notice)
+  for (const number of [...merged, message]) store.notify(`message:${number}`, notice)
 }
 
 function checkSize(body: TurnNote['body'], maxChars: number): void {
@@ -208,21 +211,21 @@ function checkSize(body: TurnNote['body'], maxChars: number): void {
 interface StageDeps {
   readonly writer: TurnNoteWriter
   /** Returns the number of the next note of the turn. @throws Rejection too_large */
-  takeNumber(): number
+  nextNumber(): number
 }
 
 /** Creates the record of a turn's stages, which its agent names one after another. Each stage is stored when it ends, with its duration. */
-function createTurnStages(turn: Turn, { system, store }: NotesDeps, { writer, takeNumber }: StageDeps) {
-  let open:
+function createTurnStages(turn: Turn, { system, store }: NotesDeps, { writer, nextNumber: takeNumber }: StageDeps) {
+  let openStage:
     | { readonly stage: string; readonly answer: string; readonly number: number; readonly from: number }
     | undefined
   const idOf = (number: number) => `${formatTurnId(turn.message)}.note ${number}`
 
   function end(): void {
-    if (!open) return
-    const { stage, answer, number, from } = open
-    open = undefined
-    writer.keep(`note ${number}`, idOf(number), {
+    if (!openStage) return
+    const { stage, answer, number, from } = openStage
+    openStage = undefined
+    writer.addFormatted(`note ${number}`, idOf(number), {
       kind: 'activity',
       role: 'system',
       scope: 'agent',
@@ -245,8 +248,8 @@ function createTurnStages(turn: Turn, { system, store }: NotesDeps, { writer, ta
         )
       }
       end()
-      open = { stage, answer, number: takeNumber(), from: system.now() }
-      notifyWatchers(turn, store, { kind: 'stage', id: idOf(open.number), stage })
+      openStage = { stage, answer, number: takeNumber(), from: system.now() }
+      notifyWatchers(turn, store, { kind: 'stage', id: idOf(openStage.number), stage })
     },
     end,
   }
@@ -254,8 +257,8 @@ function createTurnStages(turn: Turn, { system, store }: NotesDeps, { writer, ta
 
 /** The functions that report the end of one call. Only the first report counts. */
 interface CallEnd {
-  answered(answer: AgentCallAnswer): void
-  failed(error: unknown): void
+  recordAnswer(answer: AgentCallAnswer): void
+  recordFailure(error: unknown): void
 }
 
 const turnEndedMessage = 'Cannot call agent: the turn has ended'
@@ -272,8 +275,8 @@ function createOpenCalls(turn: Turn, writer: TurnNoteWriter) {
     const call_id = `${formatTurnId(turn.message)}.${name}`
     writer.add(`call ${name}`, { type: 'delegation', worker, task, agent_key }, { call_id })
     const end: CallEnd = {
-      answered: answer => finish(readCallAnswer(answer)),
-      failed: error => finish(describeCallFailure(error)),
+      recordAnswer: answer => finish(readCallAnswer(answer)),
+      recordFailure: error => finish(describeCallFailure(error)),
     }
     function finish({ content, error }: ReturnType<typeof readCallAnswer>): void {
       if (!openCalls.delete(end)) return
@@ -293,7 +296,7 @@ function createOpenCalls(turn: Turn, writer: TurnNoteWriter) {
     /** Fails every open call, because the turn has ended. */
     end() {
       hasEnded = true
-      for (const call of [...openCalls]) call.failed(new Unavailable('The turn ended before it answered'))
+      for (const call of [...openCalls]) call.recordFailure(new Unavailable('The turn ended before it answered'))
     },
   }
 }

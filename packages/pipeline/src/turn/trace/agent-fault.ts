@@ -31,8 +31,8 @@ export function clipFault(error: unknown): unknown {
 }
 
 /** Matches a frame of a stack. The path of a reloaded module ends in a query. */
-const frame = /^\s+at (?:.*\()?(?:file:\/\/)?(?<file>[^\s()?]+)(?:\?[^\s()?]*)?:(?<line>\d+):\d+\)?$/
-const foreign = /^node:|[/\\]node_modules[/\\]/
+const framePattern = /^\s+at (?:.*\()?(?:file:\/\/)?(?<file>[^\s()?]+)(?:\?[^\s()?]*)?:(?<line>\d+):\d+\)?$/
+const foreignFilePattern = /^node:|[/\\]node_modules[/\\]/
 
 /** The folders of this program: in the workspace, or the one of the bundle. The author of an agent cannot fix a file there. */
 const ownFolders = import.meta.dirname.endsWith(['packages', 'pipeline', 'src', 'turn', 'trace'].join(sep))
@@ -42,8 +42,8 @@ const ownFolders = import.meta.dirname.endsWith(['packages', 'pipeline', 'src', 
 /** Finds the first frame that belongs neither to Node.js, nor to a library, nor to us. */
 function findLocation(stack: string): Pick<AgentFault, 'file' | 'line'> | undefined {
   for (const line of stack.split('\n').slice(1)) {
-    const { file, line: number } = frame.exec(line)?.groups ?? {}
-    if (file !== undefined && !foreign.test(file) && !isOwn(file)) return { file, line: Number(number) }
+    const { file, line: number } = framePattern.exec(line)?.groups ?? {}
+    if (file !== undefined && !foreignFilePattern.test(file) && !isOwn(file)) return { file, line: Number(number) }
   }
   return undefined
 }
@@ -53,7 +53,7 @@ function isOwn(file: string): boolean {
 }
 
 /** Match keys and tokens in error messages of libraries and providers. Each pattern runs in linear time. */
-const secrets: readonly RegExp[] = [
+const secretPatterns: readonly RegExp[] = [
   /\b(?:bearer|basic|dpop)\s+[\w.~+/=-]{8,}/gi,
   /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g,
   /\b(?:sk|pk|rk|xox[abprs]|gh[opsu]|glpat|hf|AKIA)[-_]?[\w-]{12,}/g,
@@ -63,5 +63,5 @@ const secrets: readonly RegExp[] = [
 
 function hideSecrets(text: string, maxChars: number): string {
   const clipped = text.slice(0, maxChars).toWellFormed()
-  return secrets.reduce((masked, pattern) => masked.replace(pattern, '[hidden]'), clipped)
+  return secretPatterns.reduce((masked, pattern) => masked.replace(pattern, '[hidden]'), clipped)
 }

@@ -18,8 +18,8 @@ export async function viewEarlier(
   const { store } = turnContext
   const speaker = await findSpeaker(turn, turnContext, turnPerson)
   const context = await readHistoryContext(turn, history, store, speaker)
-  const read = await readPast(turn, history, store, speaker)
-  const entries = only ? read.filter(({ seq }) => only.has(seq)) : read
+  const pastEntries = await readPast(turn, history, store, speaker)
+  const entries = only ? pastEntries.filter(({ seq }) => only.has(seq)) : pastEntries
   return { view: history.view(entries, context), entries: entries.map(({ seq }) => seq) }
 }
 

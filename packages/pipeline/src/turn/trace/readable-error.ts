@@ -1,6 +1,6 @@
 // Replaces an unreadable value that an agent has thrown with an error that the log and the record can read.
 
-const [maxCauses, maxInner] = [8, 100] as const
+const [maxCauses, maxInnerErrors] = [8, 100] as const
 
 /**
  * Returns a thrown value if it can be read, and otherwise an error that says that it cannot: getters may throw, and proxies may throw on any
@@ -8,7 +8,7 @@ const [maxCauses, maxInner] = [8, 100] as const
  */
 export function toReadableError(thrown: unknown): unknown {
   try {
-    touch(thrown, maxCauses)
+    readMembers(thrown, maxCauses)
     return thrown
   } catch {
     return new Error('The agent threw an error that cannot be read')
@@ -16,7 +16,7 @@ export function toReadableError(thrown: unknown): unknown {
 }
 
 /** Reads every member of an error that the log and the record read. */
-function touch(thrown: unknown, depth: number): void {
+function readMembers(thrown: unknown, depth: number): void {
   if (!(thrown instanceof Error)) {
     String(thrown)
     JSON.stringify(thrown)
@@ -28,7 +28,7 @@ function touch(thrown: unknown, depth: number): void {
   if (typeof message !== 'string' || typeof name !== 'string' || !['string', 'undefined'].includes(typeof stack))
     throw new TypeError('an error has text')
   const { cause } = thrown
-  const errors = thrown instanceof AggregateError ? [...thrown.errors].slice(0, maxInner) : []
+  const errors = thrown instanceof AggregateError ? [...thrown.errors].slice(0, maxInnerErrors) : []
   if (depth <= 0) return
-  for (const inner of [cause, ...errors]) if (inner instanceof Error) touch(inner, depth - 1)
+  for (const innerError of [cause, ...errors]) if (innerError instanceof Error) readMembers(innerError, depth - 1)
 }

@@ -22,14 +22,14 @@ describe('the record of an agent’s steps', () => {
       () => now,
       step => endedSteps.push(step),
     )
-    steps.hear([call('a')])
+    steps.recordCalls([call('a')])
     now = 40
-    steps.hear([call('a', { result: 1 }), call('b')])
+    steps.recordCalls([call('a', { result: 1 }), call('b')])
     now = 50
-    steps.hear([call('b', { error: { message: 'no' } })])
-    steps.hear([call('c', { result: 2 })])
-    steps.hear([call('c', { result: 2 })])
-    steps.hear([call('d')])
+    steps.recordCalls([call('b', { error: { message: 'no' } })])
+    steps.recordCalls([call('c', { result: 2 })])
+    steps.recordCalls([call('c', { result: 2 })])
+    steps.recordCalls([call('d')])
     expect(steps.tools).toEqual([
       { name: 'tool a', at: 0, ms: 40, ok: true },
       { name: 'tool b', at: 40, ms: 10, ok: false },
@@ -74,7 +74,7 @@ async function work(handle: Agent['handle'], callAgent: CallAgent = answers): Pr
     return `${around ? `${pathOf(around)} > ` : ''}${step.kind} ${step.name}`
   }
   return {
-    endedSteps: endedSteps,
+    endedSteps,
     attempt,
     tree: endedSteps.toSorted((one, other) => one.number - other.number).map(pathOf),
   }

@@ -79,7 +79,7 @@ export class StepLog {
   }
 
   /** Records the tool calls in a piece of the answer. A call appears when it begins and again when it ends, or only once. */
-  hear(parts: readonly Part[]): void {
+  recordCalls(parts: readonly Part[]): void {
     for (const part of parts) {
       if (part.kind !== 'tool_call') continue
       const knownTool = this.#tools.get(part.id)

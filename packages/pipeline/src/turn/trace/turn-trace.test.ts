@@ -37,8 +37,8 @@ test('the record has an agent’s error with file and line, without secrets', as
 test('an agent with endless tool calls cannot fill the record', () => {
   const trace = new TurnTrace(turn(1), { now: () => 0 })
   for (let count = 0; count < 1_000; count += 1)
-    trace.heard({ parts: [{ kind: 'tool_call', id: `${count}`, name: 'x'.repeat(10_000) }] })
-  trace.failed(new Error('y'.repeat(1_000_000)))
+    trace.recordPiece({ parts: [{ kind: 'tool_call', id: `${count}`, name: 'x'.repeat(10_000) }] })
+  trace.recordFailure(new Error('y'.repeat(1_000_000)))
   expect(JSON.stringify(trace.end('failed', undefined)).length).toBeLessThan(16_000)
 })
 

@@ -54,21 +54,21 @@ export class TurnTrace {
   }
 
   /** Records that the agent is called with this message and has this much time. */
-  called(input: GivenMessage, deadlineMs: number): void {
+  recordCall(input: GivenMessage, deadlineMs: number): void {
     this.#given = input
     this.#deadlineMs = deadlineMs
     this.#calledAt = this.#now()
   }
 
   /** Records a piece of the answer, or the whole answer. */
-  heard({ parts = [], trace = [] }: PartialResponse): void {
+  recordPiece({ parts = [], trace = [] }: PartialResponse): void {
     this.#firstOutputAt ??= this.#now()
-    this.steps.hear(parts)
-    this.steps.hear(trace)
+    this.steps.recordCalls(parts)
+    this.steps.recordCalls(trace)
   }
 
   /** Records text that people do not get, as far as there is room. */
-  withheld(texts: PartialResponse['withheld']): void {
+  recordWithheld(texts: PartialResponse['withheld']): void {
     for (const { kind, text } of texts ?? []) {
       const clipped = text.slice(0, maxWithheldChars - this.#withheldChars).toWellFormed()
       this.#withheldChars += clipped.length
@@ -79,17 +79,17 @@ export class TurnTrace {
   }
 
   /** Records an impossible action, as far as there is room. */
-  refused(act: RefusedAct): void {
+  recordRefusedAct(act: RefusedAct): void {
     if (this.#refused.length < maxRefusedActs) this.#refused.push(act)
   }
 
   /** Records that the answer has no visible content. */
-  saidNothing(): void {
+  recordEmptyAnswer(): void {
     this.#isEmpty = true
   }
 
   /** Returns the outcome of an attempt in which the agent gave no response. */
-  get silence(): TurnOutcome {
+  get silenceOutcome(): TurnOutcome {
     return this.#isEmpty ? 'empty_answer' : 'silent'
   }
 
@@ -100,12 +100,12 @@ export class TurnTrace {
   }
 
   /** Records that the agent does not receive messages of this kind. */
-  notReceived(): void {
+  recordNotReceived(): void {
     this.#reason = 'not_received'
   }
 
   /** Records a failure. `reason` defaults to the reason of the error. */
-  failed(error: unknown, reason: TurnReason | undefined = reasonOf(error)): void {
+  recordFailure(error: unknown, reason: TurnReason | undefined = reasonOf(error)): void {
     this.#reason = reason
     if (error instanceof TurnAborted) this.#aborted = error.kind === 'shutting_down' ? 'shut_down' : error.kind
     this.#fault = describeAgentFault(error)

@@ -32,22 +32,22 @@ function refuseOrKeep(intake: Intake, answersCalls: (via: ChannelName) => boolea
     throw new Rejection('forbidden', 'Cannot take message: its sender may not speak to this agent')
   }
   const { disposition, flags = [], effects = [], deliveries = [] } = intake
-  const approaches = effects.some(isApproach)
+  const hasContactEffect = effects.some(isContactEffect)
   return {
     ...intake,
     disposition: 'keep',
-    flags: approaches || disposition === 'answer' ? [...flags, 'not_allowed'] : flags,
-    effects: effects.filter(effect => !isApproach(effect)),
+    flags: hasContactEffect || disposition === 'answer' ? [...flags, 'not_allowed'] : flags,
+    effects: effects.filter(effect => !isContactEffect(effect)),
     // The sender of a message that the agent answers is not told here.
-    deliveries: approaches || disposition === 'answer' ? [] : deliveries,
+    deliveries: hasContactEffect || disposition === 'answer' ? [] : deliveries,
   }
 }
 
-const approaching: ReadonlySet<RelationKind> = new Set(['follower', 'pending', 'correspondent'])
+const contactRelations: ReadonlySet<RelationKind> = new Set(['follower', 'pending', 'correspondent'])
 
 /** Returns true if an effect is refused too: becoming a follower or a correspondent. Unfollowing, blocking and withdrawing stay possible. */
-function isApproach(effect: RelationEffect): boolean {
-  return effect.kind === 'relate' && approaching.has(effect.relation)
+function isContactEffect(effect: RelationEffect): boolean {
+  return effect.kind === 'relate' && contactRelations.has(effect.relation)
 }
 
 type DecisionStore = Pick<Store, 'findRequirement' | 'findMessage' | 'resolveRequirement' | 'endOverdue'>

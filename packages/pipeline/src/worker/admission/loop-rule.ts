@@ -36,8 +36,8 @@ export function findLoop(incoming: LoopCandidate, memory: LoopMemory, limits: Lo
     if (senders.length >= maxTurns && senders.every(Boolean)) return 'no_person'
   }
   if (!canCompare(text, { isFromAgent })) return undefined
-  const similarNeeded = isFromAgent ? similarTurns : 2 * similarTurns
-  const isSame = countSimilar(text, memory.readTexts(similarNeeded), { isFromAgent }) >= similarNeeded
+  const minSimilar = isFromAgent ? similarTurns : 2 * similarTurns
+  const isSame = countSimilar(text, memory.readTexts(minSimilar), { isFromAgent }) >= minSimilar
   return isSame ? 'same_words' : undefined
 }
 
@@ -50,9 +50,9 @@ function limitLoops(intake: Intake, limits: LoopLimits): Intake {
   const { task, disposition, message, flags = [], budgets = [] } = intake
   if (task || disposition === 'keep' || (message.kind ?? 'message') !== 'message') return intake
   if (!flags.includes(agentFlag)) return { ...intake, loop: limits }
-  const hourly = { withinMs: hourMs, flag: loopFlag } as const
-  const ofThread: TurnBudget = { ...hourly, key: 'agents', turns: limits.agentTurns, isPerThread: true }
-  const pair = `agents ${intake.agent} ${message.sender.address}`
-  const ofPair: TurnBudget = { ...hourly, key: pair, turns: limits.pairTurns }
-  return { ...intake, loop: limits, budgets: [...budgets, ofThread, ofPair] }
+  const hourlyLimit = { withinMs: hourMs, flag: loopFlag } as const
+  const threadBudget: TurnBudget = { ...hourlyLimit, key: 'agents', turns: limits.agentTurns, isPerThread: true }
+  const pairKey = `agents ${intake.agent} ${message.sender.address}`
+  const pairBudget: TurnBudget = { ...hourlyLimit, key: pairKey, turns: limits.pairTurns }
+  return { ...intake, loop: limits, budgets: [...budgets, threadBudget, pairBudget] }
 }

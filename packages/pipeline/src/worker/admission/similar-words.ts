@@ -4,7 +4,7 @@
 const maxComparedChars = 4_000
 
 /** The share of common word triples from which two texts count as the same. */
-const threshold = 0.8
+const minSimilarShare = 0.8
 
 /** The minimum number of words of a person's text that is compared, because people often repeat short texts such as "yes" and "status". */
 const minWords = 8
@@ -20,13 +20,15 @@ export function canCompare(text: string, { isFromAgent }: { readonly isFromAgent
  */
 export function countSimilar(
   text: string,
-  earlier: readonly string[],
+  earlierTexts: readonly string[],
   { isFromAgent }: { readonly isFromAgent: boolean },
 ): number {
   const shingles = readShingles(text)
   const share = isFromAgent ? shareOfSmaller : shareOfBoth
-  const differs = earlier.findIndex(earlierText => share(shingles, readShingles(earlierText)) < threshold)
-  return differs < 0 ? earlier.length : differs
+  const differentIndex = earlierTexts.findIndex(
+    earlierText => share(shingles, readShingles(earlierText)) < minSimilarShare,
+  )
+  return differentIndex < 0 ? earlierTexts.length : differentIndex
 }
 
 /** Returns the triples of words of a text, or the words themselves if there are fewer than three. */
@@ -39,7 +41,7 @@ function readShingles(text: string): ReadonlySet<string> {
     .match(/[\p{L}\p{N}]+/gu)
   if (!words) return new Set()
   if (words.length < 3) return new Set([words.join(' ')])
-  return new Set(words.slice(2).map((word, at) => `${words[at]} ${words[at + 1]} ${word}`))
+  return new Set(words.slice(2).map((word, index) => `${words[index]} ${words[index + 1]} ${word}`))
 }
 
 function shareOfBoth(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
@@ -54,6 +56,6 @@ function shareOfSmaller(left: ReadonlySet<string>, right: ReadonlySet<string>): 
 
 function countCommon(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
   let count = 0
-  for (const each of left) if (right.has(each)) count += 1
+  for (const shingle of left) if (right.has(shingle)) count += 1
   return count
 }

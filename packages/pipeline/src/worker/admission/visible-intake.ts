@@ -26,13 +26,17 @@ export function readVisibleIntake(rawIntake: Intake): Intake {
 }
 
 function readVisibleSender(sender: Sender): { readonly value: Sender; readonly removed: number } {
-  const { display_name, profile, ...proven } = sender
+  const { display_name, profile, ...otherMembers } = sender
   if (display_name === undefined && profile === undefined) return { value: sender, removed: 0 }
-  const shown = readVisibleText(display_name ?? '')
-  const described = readVisibleValue(profile, { except: profileAddresses })
-  const removed = shown.removedCount + described.removed
+  const visibleName = readVisibleText(display_name ?? '')
+  const visibleProfile = readVisibleValue(profile, { except: profileAddresses })
+  const removed = visibleName.removedCount + visibleProfile.removed
   if (removed === 0) return { value: sender, removed }
-  const name = shown.text.trim()
-  const value = { ...proven, ...(name && { display_name: name }), ...(described.value && { profile: described.value }) }
+  const name = visibleName.text.trim()
+  const value = {
+    ...otherMembers,
+    ...(name && { display_name: name }),
+    ...(visibleProfile.value && { profile: visibleProfile.value }),
+  }
   return { value, removed }
 }

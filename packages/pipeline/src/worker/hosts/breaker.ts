@@ -53,10 +53,10 @@ export function createBreaker(
   /** The signals to deliveries that wait for the next report about a host. */
   const reportSignals = new Map<string, AbortController>()
 
-  function recordOutcome(host: string, attempt: AttemptHealth, before = unknownHost): void {
-    const after = nextHostState(before, attempt, { now: now(), policy: policyOf(host) })
-    states.set(host, after)
-    logChange(log, host, before, after)
+  function recordOutcome(host: string, attempt: AttemptHealth, previousState = unknownHost): void {
+    const nextState = nextHostState(previousState, attempt, { now: now(), policy: policyOf(host) })
+    states.set(host, nextState)
+    logChange(log, host, previousState, nextState)
   }
 
   function begin(host: string): Admission {

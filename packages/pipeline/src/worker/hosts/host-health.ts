@@ -23,17 +23,18 @@ export function isInFuture(until: number | undefined, now: number, windowMs: num
   return until !== undefined && until > now && until <= now + windowMs
 }
 
-export function logChange(log: System['log'], host: string, before: HostState, after: HostState): void {
-  if (after.openUntil !== undefined && after.openUntil !== before.openUntil) {
-    const until = isoTime(after.openUntil)
+export function logChange(log: System['log'], host: string, previousState: HostState, nextState: HostState): void {
+  if (nextState.openUntil !== undefined && nextState.openUntil !== previousState.openUntil) {
+    const until = isoTime(nextState.openUntil)
     log.warn(
-      { host, failures: after.failures.length, opened: after.openings, until },
+      { host, failures: nextState.failures.length, opened: nextState.openings, until },
       'host left alone: it does not answer',
     )
   }
-  if (before.openUntil !== undefined && after.openUntil === undefined) log.info({ host }, 'host answers again')
-  if (after.heldUntil > before.heldUntil) {
-    log.info({ host, until: isoTime(after.heldUntil) }, 'host left alone: it asked for time')
+  if (previousState.openUntil !== undefined && nextState.openUntil === undefined)
+    log.info({ host }, 'host answers again')
+  if (nextState.heldUntil > previousState.heldUntil) {
+    log.info({ host, until: isoTime(nextState.heldUntil) }, 'host left alone: it asked for time')
   }
 }
 
@@ -109,8 +110,8 @@ export function decideAttempt(
   const { openUntil, probeUntil, heldUntil } = state
   if (isInFuture(heldUntil, now, policy.capMs) || isInFuture(openUntil, now, policy.capMs)) return 'defer'
   if (openUntil !== undefined) return isInFuture(probeUntil, now, policy.probeMs) ? 'wait' : 'attempt'
-  const failed = recentFailures(state, { now, policy }).length
-  return failed > 0 && running > 0 && failed + running >= policy.failures ? 'wait' : 'attempt'
+  const failureCount = recentFailures(state, { now, policy }).length
+  return failureCount > 0 && running > 0 && failureCount + running >= policy.failures ? 'wait' : 'attempt'
 }
 
 function recentFailures({ failures }: HostState, { now, policy: { withinMs } }: BreakerContext): readonly number[] {
@@ -118,15 +119,15 @@ function recentFailures({ failures }: HostState, { now, policy: { withinMs } }: 
 }
 
 export function nextHostState(state: HostState, attempt: AttemptHealth, context: BreakerContext): HostState {
-  const held = {
+  const updatedState = {
     ...state,
     heldUntil: holdUntil(state, attempt, context),
     touchedAt: context.now,
     probeUntil: undefined,
   }
-  if (attempt.health === 'unknown') return held
-  if (attempt.health === 'healthy') return { ...held, failures: [], openUntil: undefined, openings: 0 }
-  return countFailure(held, context)
+  if (attempt.health === 'unknown') return updatedState
+  if (attempt.health === 'healthy') return { ...updatedState, failures: [], openUntil: undefined, openings: 0 }
+  return countFailure(updatedState, context)
 }
 
 function holdUntil(
@@ -135,8 +136,8 @@ function holdUntil(
   { now, policy: { capMs } }: BreakerContext,
 ): number {
   if (retryAfterMs === undefined) return heldUntil
-  const held = isInFuture(heldUntil, now, capMs) ? heldUntil : 0
-  return Math.max(held, now + Math.min(capMs, Math.max(minRetryAfterMs, retryAfterMs)))
+  const currentHeldUntil = isInFuture(heldUntil, now, capMs) ? heldUntil : 0
+  return Math.max(currentHeldUntil, now + Math.min(capMs, Math.max(minRetryAfterMs, retryAfterMs)))
 }
 
 function countFailure(state: HostState, { now, policy }: BreakerContext): HostState {

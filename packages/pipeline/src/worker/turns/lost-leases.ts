@@ -13,24 +13,24 @@ export interface LostLeases {
 
 export function createLostLeases(abandoned: AbortSignal): LostLeases {
   const controllers = new Map<object, AbortController>()
-  const unstored = new Set<object>()
+  const unstoredTurns = new Set<object>()
   const end = (work: object, reason: LeaseLost) => controllers.get(work)?.abort(reason)
   return {
     end: work => end(work, new LeaseLost('Another worker has taken the work over')),
-    isStored: work => !unstored.has(work),
+    isStored: work => !unstoredTurns.has(work),
     run(turn, begin) {
       const controller = new AbortController()
       controllers.set(turn, controller)
       if (turn.stored) {
-        unstored.add(turn)
+        unstoredTurns.add(turn)
         turn.stored.then(
-          () => unstored.delete(turn),
+          () => unstoredTurns.delete(turn),
           reason => end(turn, reason),
         )
       }
       return begin(AbortSignal.any([abandoned, controller.signal])).finally(() => {
         controllers.delete(turn)
-        unstored.delete(turn)
+        unstoredTurns.delete(turn)
       })
     },
   }

@@ -100,12 +100,12 @@ export class TurnIsolation {
 
   async #until(isTrue: () => boolean, maxMs: number): Promise<void> {
     const { system, abandoned } = this.#deps
-    const over = new AbortController()
+    const sleepController = new AbortController()
     let isTimedOut = false
-    const timeout = system.sleep(maxMs, AbortSignal.any([over.signal, abandoned])).then(() => {
+    const timeout = system.sleep(maxMs, AbortSignal.any([sleepController.signal, abandoned])).then(() => {
       isTimedOut = true
     })
     while (!isTrue() && !isTimedOut && !abandoned.aborted) await Promise.race([this.#changed.promise, timeout])
-    over.abort()
+    sleepController.abort()
   }
 }

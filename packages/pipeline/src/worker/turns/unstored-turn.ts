@@ -2,7 +2,7 @@
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 
 /** Members that say nothing about stored rows and need no message in the store. */
-const immediate: ReadonlySet<PropertyKey> = new Set(['listen', 'notify', 'now', 'refuse', 'noteLookup'])
+const immediateMembers: ReadonlySet<PropertyKey> = new Set(['listen', 'notify', 'now', 'refuse', 'noteLookup'])
 
 /**
  * Returns the context of a turn that begins before its message is durable. Its agent may answer at once. Everything else that reads or writes rows, or
@@ -28,7 +28,7 @@ function waitInMembers<Store extends object>(store: Store, stored: Promise<void>
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)
-      if (typeof member !== 'function' || immediate.has(name)) return member
+      if (typeof member !== 'function' || immediateMembers.has(name)) return member
       return (...args: unknown[]) => stored.then(() => Reflect.apply(member, target, args))
     },
   })

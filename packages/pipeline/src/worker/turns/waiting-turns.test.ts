@@ -20,7 +20,7 @@ test('createWaitingTurns() counts a turn while one of its calls is running', asy
   const turns = createWaitingTurns(8, onChange)
   const asked = turn(1)
   const [first, second] = [createGate(), createGate()]
-  const calls = [first, second].map(({ opened }) => turns.during(asked, () => opened))
+  const calls = [first, second].map(({ opened }) => turns.trackCall(asked, () => opened))
   expect(onChange.mock.calls).toEqual([[asked, true]])
   first.open()
   await calls[0]
@@ -31,7 +31,7 @@ test('createWaitingTurns() counts a turn while one of its calls is running', asy
     [asked, true],
     [asked, false],
   ])
-  await expect(turns.during(asked, () => Promise.reject(new Error('theirs')))).rejects.toThrow('theirs')
+  await expect(turns.trackCall(asked, () => Promise.reject(new Error('theirs')))).rejects.toThrow('theirs')
   expect(onChange).toHaveBeenLastCalledWith(asked, false)
 })
 
@@ -41,9 +41,9 @@ test('createWaitingTurns() reserves slots for the next hop of running chains, an
   const startedTurns: Promise<void>[] = []
   const begin = (asked: readonly [agent: string, hop: number], times: number) => {
     for (let at = 0; at < times; at += 1)
-      startedTurns.push(turns.during(turnOf(asked[0], asked[1]), () => semaphore.opened))
+      startedTurns.push(turns.trackCall(turnOf(asked[0], asked[1]), () => semaphore.opened))
   }
-  const isRefused = (asked: Turn) => expect(turns.during(asked, () => semaphore.opened)).rejects.toThrow(refusal)
+  const isRefused = (asked: Turn) => expect(turns.trackCall(asked, () => semaphore.opened)).rejects.toThrow(refusal)
   begin(['a', 0], 4)
   await isRefused(turnOf('a', 0))
   begin(['b', 0], 4)
@@ -54,13 +54,13 @@ test('createWaitingTurns() reserves slots for the next hop of running chains, an
   await isRefused(turnOf('e', 2))
   semaphore.open()
   await Promise.all(startedTurns)
-  await expect(turns.during(turnOf('a', 0), async () => 'room again')).resolves.toBe('room again')
+  await expect(turns.trackCall(turnOf('a', 0), async () => 'room again')).resolves.toBe('room again')
 })
 
 test('createWaitingTurns() limits each sender to a quarter, whatever hop they claim', async () => {
   const turns = createWaitingTurns(16, () => undefined)
   const semaphore = createGate()
-  const begin = (asked: Turn) => turns.during(asked, () => semaphore.opened)
+  const begin = (asked: Turn) => turns.trackCall(asked, () => semaphore.opened)
   const startedTurns = ['a', 'b', 'c', 'd'].map(agent => begin(turnOf(agent, 8, '@mallory@peer.test')))
   await expect(begin(turnOf('e', 8, '@mallory@peer.test'))).rejects.toThrow(refusal)
   startedTurns.push(begin(turnOf('e', 0)))

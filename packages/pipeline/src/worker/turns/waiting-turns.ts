@@ -16,7 +16,7 @@ export function createWaitingTurns(
   /** Reports that a turn begins or ends waiting. */
   onChange: (turn: Turn, isWaiting: boolean) => void,
 ): WaitingTurns {
-  const waiting = new Map<Turn, number>()
+  const waitingCalls = new Map<Turn, number>()
   const callsByAgent = new Map<string, number>()
   const callsBySender = new Map<string, number>()
   let total = 0
@@ -24,30 +24,30 @@ export function createWaitingTurns(
   function reserveCall(turn: Turn): void {
     const hop = (turn.content.recipient_capabilities.agent_chain?.hop ?? 0) + 1
     const maxOfHop = maxCalls * (1 - 2 ** -hop)
-    const used = { agent: callsByAgent.get(turn.agent) ?? 0, sender: callsBySender.get(senderOf(turn)) ?? 0 }
-    if (total >= maxOfHop || used.agent >= maxOfHop / 2 || used.sender >= maxCalls / 4) {
+    const usedCalls = { agent: callsByAgent.get(turn.agent) ?? 0, sender: callsBySender.get(senderOf(turn)) ?? 0 }
+    if (total >= maxOfHop || usedCalls.agent >= maxOfHop / 2 || usedCalls.sender >= maxCalls / 4) {
       throw new Unavailable('Cannot call agent: too many calls are under way', { retryAfter: retryAfterSeconds })
     }
-    count(turn, 1)
+    changeCounts(turn, 1)
   }
 
-  function count(turn: Turn, change: 1 | -1): void {
+  function changeCounts(turn: Turn, change: 1 | -1): void {
     total += change
-    addToCount(waiting, turn, change)
+    addToCount(waitingCalls, turn, change)
     addToCount(callsByAgent, turn.agent, change)
     addToCount(callsBySender, senderOf(turn), change)
   }
 
   return {
-    async during(turn, call) {
-      const isFirst = !waiting.has(turn)
+    async trackCall(turn, call) {
+      const isFirst = !waitingCalls.has(turn)
       reserveCall(turn)
       if (isFirst) onChange(turn, true)
       try {
         return await call()
       } finally {
-        count(turn, -1)
-        if (!waiting.has(turn)) onChange(turn, false)
+        changeCounts(turn, -1)
+        if (!waitingCalls.has(turn)) onChange(turn, false)
       }
     },
   }

@@ -65,7 +65,7 @@ export function composeCreateNote(plan: NotePlan): ActivityDocument {
   const { author, recipient, statusId, published, inReplyTo = null, visibility } = plan
   const id = plan.id ?? `${author.id}/statuses/${statusId}`
   const audience = audiences[visibility](`${author.id}/followers`, recipient.id)
-  const year = published.slice(0, 10)
+  const publishedDay = published.slice(0, 10)
   const content = `<p>${formatMention(recipient)} ${formatText(plan.text)}</p>`
   return {
     '@context': noteContext,
@@ -86,7 +86,8 @@ export function composeCreateNote(plan: NotePlan): ActivityDocument {
       sensitive: plan.summary !== undefined,
       atomUri: id,
       inReplyToAtomUri: inReplyTo,
-      conversation: plan.conversation ?? `tag:${author.host},${year}:objectId=${statusId}:objectType=Conversation`,
+      conversation:
+        plan.conversation ?? `tag:${author.host},${publishedDay}:objectId=${statusId}:objectType=Conversation`,
       context: plan.context ?? `https://${author.host}/contexts/${statusId}`,
       content,
       contentMap: { en: content },
@@ -125,11 +126,11 @@ export interface NoteFault {
   /** The actor whose key really makes the signature. */
   readonly keyOf?: string
   /** True to omit the signature. */
-  readonly unsigned?: boolean
+  readonly isUnsigned?: boolean
   /** The shift of `Date`, ms. */
   readonly dateShiftMs?: number
   /** True to send the same request once more; the second answer counts. */
-  readonly twice?: boolean
+  readonly isSentTwice?: boolean
   /** True to address an agent that does not exist. */
   readonly unknownRecipient?: boolean
   /** Encodes the signed octets, if they are not the plain JSON. */
@@ -142,11 +143,11 @@ const dayMs = 86_400_000
 
 /** The faults of notes. Each is honest in everything except the one thing that it is named after. */
 export const noteFaults: Readonly<Record<Fault, NoteFault>> = {
-  unsigned: { unsigned: true },
+  unsigned: { isUnsigned: true },
   tampered: { alter: octets => Buffer.from(octets.toString().replaceAll('<p>', '<p>Altered: ')) },
   forged: { keyOf: 'mallory@evil.test' },
   expired: { dateShiftMs: -2 * dayMs },
-  replayed: { twice: true },
+  replayed: { isSentTwice: true },
   wrong_owner: { signer: 'mallory@evil.test' },
   oversized: { encode: (activity, bytes) => encodeJson({ ...activity, padding: 'x'.repeat(bytes) }) },
   deep: { encode: activity => nest(activity, 2_000) },

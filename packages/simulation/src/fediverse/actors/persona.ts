@@ -19,13 +19,13 @@ export interface Persona {
   /** The document at the address of a key, if it is not the actor's own: a part of the actor, or only the key. */
   readonly keyDocument: 'part' | 'bare'
   /** True if it shows actors to signed requests only; the key document stays open. */
-  readonly secureMode: boolean
+  readonly isSecureMode: boolean
   /** True if it looks up the signer's name before it answers a signed GET, and answers 500 if WebFinger does not know the name. */
   readonly asksForReadersName: boolean
   /** True if it answers 202 before it has checked the signature. */
   readonly verifiesLater: boolean
   /** True if it looks a key up only once. */
-  readonly keepsKeys: boolean
+  readonly cachesKeys: boolean
 }
 
 /** A fragment identifies the key, so its document is the actor's. */
@@ -37,10 +37,10 @@ const mastodonLike: Persona = {
   algorithm: 'rsa-sha256',
   keyIdOf: actorId => `${actorId}#main-key`,
   keyDocument: 'part',
-  secureMode: false,
+  isSecureMode: false,
   asksForReadersName: false,
   verifiesLater: false,
-  keepsKeys: false,
+  cachesKeys: false,
 }
 
 /** The key has an address of its own, and the actor is shown only to signers that have a name. */
@@ -51,7 +51,7 @@ const gotosocialLike: Persona = {
   reads: ['draft-cavage'],
   algorithm: 'hs2019',
   keyIdOf: actorId => `${actorId}/main-key`,
-  secureMode: true,
+  isSecureMode: true,
   asksForReadersName: true,
 }
 
@@ -62,7 +62,7 @@ const snacLike: Persona = {
   version: '2.75',
   reads: ['draft-cavage'],
   verifiesLater: true,
-  keepsKeys: true,
+  cachesKeys: true,
 }
 
 /** The key has an address of its own, which shows only the key and its owner. */
@@ -87,13 +87,13 @@ interface HostPlan {
   readonly persona: Persona
   readonly users: readonly string[]
   /** The permanent misbehaviour of the whole host. */
-  readonly habits?: readonly Disturbance[] | undefined
+  readonly permanentDisturbances?: readonly Disturbance[] | undefined
 }
 
 /** The time that every answer of `slow.test` takes, ms. */
 const slowMs = 300
 
-const moved = (name: string, location: string): Disturbance => ({
+const redirectActor = (name: string, location: string): Disturbance => ({
   ...disturbances.redirect(location),
   path: new RegExp(`^/users/${name}$`),
   method: 'GET',
@@ -110,16 +110,16 @@ export const fediverseHosts: Readonly<Record<string, HostPlan>> = {
   'barekey.test': { persona: bareKeyLike, users: ['alice', 'bob'] },
   'rfc9421.test': { persona: rfc9421Like, users: ['alice', 'bob'] },
   'evil.test': { persona: mastodonLike, users: ['mallory'] },
-  'dead.test': { persona: mastodonLike, users: ['alice'], habits: [disturbances.down] },
-  'gone.test': { persona: mastodonLike, users: ['alice'], habits: [disturbances.gone] },
-  'slow.test': { persona: mastodonLike, users: ['alice'], habits: [disturbances.slow(slowMs)] },
+  'dead.test': { persona: mastodonLike, users: ['alice'], permanentDisturbances: [disturbances.down] },
+  'gone.test': { persona: mastodonLike, users: ['alice'], permanentDisturbances: [disturbances.gone] },
+  'slow.test': { persona: mastodonLike, users: ['alice'], permanentDisturbances: [disturbances.slow(slowMs)] },
   'redirector.test': {
     persona: mastodonLike,
     users: ['alice', 'mallory', 'carol'],
-    habits: [
-      moved('alice', 'https://redirector.test/moved/alice'),
-      moved('mallory', 'https://mastodon.test/users/alice'),
-      moved('carol', 'https://redirector.test/users/carol'),
+    permanentDisturbances: [
+      redirectActor('alice', 'https://redirector.test/moved/alice'),
+      redirectActor('mallory', 'https://mastodon.test/users/alice'),
+      redirectActor('carol', 'https://redirector.test/users/carol'),
     ],
   },
 }

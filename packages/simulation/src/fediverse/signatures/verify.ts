@@ -20,7 +20,7 @@ export function createChecks(
       {
         now,
         reads: persona.reads,
-        findKey: persona.keepsKeys ? keepFirst(find) : find,
+        findKey: persona.cachesKeys ? cacheKeys(find) : find,
         checkReader: async actor => (persona.asksForReadersName ? checkName(actor, fetchDocument) : undefined),
       },
     ]),
@@ -28,7 +28,7 @@ export function createChecks(
 }
 
 /** Keeps the first key of each id forever, like some servers. */
-function keepFirst(find: SignatureChecks['findKey']): SignatureChecks['findKey'] {
+function cacheKeys(find: SignatureChecks['findKey']): SignatureChecks['findKey'] {
   const knownKeys = new Map<string, FoundKey>()
   return async keyId => {
     const key = knownKeys.get(keyId) ?? (await find(keyId))
@@ -63,14 +63,15 @@ const verifyCavage: VerifySignature = async (request, fields, { findKey, now }) 
   // Peers also call RSA with SHA-256 `hs2019`, a name that the library does not know.
   const signature = fields.signature?.replace('algorithm="hs2019"', 'algorithm="rsa-sha256"')
   const headers = { ...fields, signature: signature || undefined, authorization: undefined }
-  const parsed = loadHttpSignature().parseRequest(
+  const parsedSignature = loadHttpSignature().parseRequest(
     { method: request.method, url: request.target, headers },
     { headers: requiredFields[method], clockSkew: Number.MAX_SAFE_INTEGER },
   )
   checkAge(Date.parse(fields.date ?? ''), now())
   if (method === 'POST' && fields.digest !== computeDigest(request.body)) throw new Error('the digest does not match')
-  const { owner, publicKeyPem } = await findKey(parsed.params.keyId)
-  if (!loadHttpSignature().verifySignature(parsed, publicKeyPem)) throw new Error('the signature does not verify')
+  const { owner, publicKeyPem } = await findKey(parsedSignature.params.keyId)
+  if (!loadHttpSignature().verifySignature(parsedSignature, publicKeyPem))
+    throw new Error('the signature does not verify')
   return owner
 }
 
@@ -81,7 +82,7 @@ const verifyRfc9421: VerifySignature = async (request, fields, { findKey, now })
     throw new Error('the digest does not match')
   }
   const foundKeys: FoundKey[] = []
-  const holds = await httpbis.verifyMessage(
+  const isValid = await httpbis.verifyMessage(
     {
       requiredParams: ['created', 'keyid'],
       requiredFields: [...coveredComponents[method]],
@@ -98,7 +99,7 @@ const verifyRfc9421: VerifySignature = async (request, fields, { findKey, now })
   )
   const [key, ...otherKeys] = foundKeys
   if (otherKeys.length > 0) throw new Error('there is more than one signature')
-  if (!key || !holds) throw new Error('the signature does not verify')
+  if (!key || !isValid) throw new Error('the signature does not verify')
   return key.owner
 }
 

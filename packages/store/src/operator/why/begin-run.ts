@@ -31,7 +31,7 @@ export function createRunStarter(
     'SELECT setup FROM gateway_runs WHERE has_ended = 0 AND seen_at > ? AND holder <> ? AND setup IS NOT NULL',
   )
   const listStored = db.prepare<{ name: 'mode' | 'origin'; value: string }>('SELECT name, value FROM store_setup')
-  const keep = db.prepare(
+  const storeSetting = db.prepare(
     'INSERT INTO store_setup (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   )
   const findCrashed = db.prepare<{ seen_at: number | null }>(
@@ -47,8 +47,8 @@ export function createRunStarter(
     const storedSettings = Object.fromEntries(listStored.all().map(({ name, value }) => [name, value]))
     const setupDifference = adopts ? undefined : compareSetups({ ...setup, ...storedSettings }, setup, false)
     if (setupDifference || isSoleWriter) return setupDifference
-    const running = listRunning.all(now() - aliveMs, holder)
-    return running
+    const runningGateways = listRunning.all(now() - aliveMs, holder)
+    return runningGateways
       .map(row => compareSetups(parseJson(row.setup), setup, true))
       .find(difference => difference !== undefined)
   }
@@ -63,7 +63,7 @@ export function createRunStarter(
           if (isSoleWriter) extendKilled()
           const crashedAt = findCrashed.get(holder)?.seen_at ?? undefined
           if (crashedAt !== undefined) batch.begins.push(() => inProcessTurns.holdContinuations(crashedAt + carefulMs))
-          for (const name of ['mode', 'origin'] as const) keep.run(name, setup[name])
+          for (const name of ['mode', 'origin'] as const) storeSetting.run(name, setup[name])
           insert.run(holder, now(), formatJson({ ...setup }))
           prune.run(maxRuns)
           return undefined

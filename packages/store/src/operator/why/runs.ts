@@ -38,14 +38,14 @@ export function createDowntimes({ db, isSoleWriter }: StoreContext): () => reado
  * Finds the gaps in which no gateway ran; several may run at a time. `slack`: the time for which a gateway that did not report its end may have run
  * on unseen while another one began, ms.
  */
-function findGaps(runs: readonly RunRow[], slack: number): readonly Downtime[] {
+function findGaps(runs: readonly RunRow[], silenceMs: number): readonly Downtime[] {
   const gaps: Downtime[] = []
-  let last: RunRow | undefined
+  let lastRun: RunRow | undefined
   for (const run of runs) {
-    if (last && run.began_at > last.seen_at + (last.has_ended ? 0 : slack)) {
-      gaps.push({ from: last.seen_at, to: run.began_at })
+    if (lastRun && run.began_at > lastRun.seen_at + (lastRun.has_ended ? 0 : silenceMs)) {
+      gaps.push({ from: lastRun.seen_at, to: run.began_at })
     }
-    if (!last || run.seen_at >= last.seen_at) last = run
+    if (!lastRun || run.seen_at >= lastRun.seen_at) lastRun = run
   }
   return gaps
 }

@@ -6,7 +6,7 @@ type FindNumbers = (search: WhyQuery) => readonly number[]
 type FindByText = (text: string) => readonly number[]
 
 /** The condition of the newest entries, to which a search without an index is limited. */
-const recent = 'm.seq > (SELECT max(seq) FROM messages) - 10000'
+const isRecent = 'm.seq > (SELECT max(seq) FROM messages) - 10000'
 const newest = 'ORDER BY m.seq DESC LIMIT 10'
 
 /** Finds the messages that an operator means. A peer may number its messages, so its ids come before our numbers. */
@@ -89,7 +89,7 @@ function createDeliveryFinder(db: Sql): FindNumbers {
 
 /** Finds the newest messages to an agent, or else those from a sender. */
 function createAddressFinder(db: Sql): FindNumbers {
-  const select = `SELECT m.seq AS number FROM messages m WHERE ${recent} AND m.kind = 'message'`
+  const select = `SELECT m.seq AS number FROM messages m WHERE ${isRecent} AND m.kind = 'message'`
   const findByAgent = prepareFinder(db, `${select} AND m.agent = ? ${newest}`)
   const findBySender = prepareFinder(db, `${select} AND lower(json_extract(m.author, '$.address')) = ? ${newest}`)
   return ({ agent, sender }) => {
@@ -103,7 +103,7 @@ function createRecentFinder(db: Sql): FindByText {
   const find = prepareFinder(
     db,
     `SELECT m.seq AS number FROM messages m LEFT JOIN tasks k ON k.id = m.task_id
-     WHERE ${recent} AND m.kind = 'message' AND (m.object = ?1 OR m.correlation_id = ?1 OR k.native_id = ?1) ${newest}`,
+     WHERE ${isRecent} AND m.kind = 'message' AND (m.object = ?1 OR m.correlation_id = ?1 OR k.native_id = ?1) ${newest}`,
   )
   return id => find(id)
 }

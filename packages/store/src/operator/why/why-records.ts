@@ -11,7 +11,7 @@ import { createDowntimes } from './runs.ts'
 /** The maximum number of messages, and the maximum number of deliveries and requirements of one message. */
 const [maxRecords, maxPerMessage] = [500, 20]
 
-interface OfMessage {
+interface RowOfMessage {
   readonly message: number
 }
 
@@ -50,7 +50,7 @@ function leaderOf({ message, turn }: WhyMessageRow): number {
   return turn?.mergedInto ?? message.number
 }
 
-function groupByMessage<Row extends OfMessage>(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
+function groupByMessage<Row extends RowOfMessage>(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
   const groups = new Map<number, Row[]>()
   for (const row of rows) {
     const group = groups.get(row.message) ?? []
@@ -60,7 +60,7 @@ function groupByMessage<Row extends OfMessage>(rows: readonly Row[]): ReadonlyMa
   return groups
 }
 
-interface DeliveryRow extends OfMessage {
+interface DeliveryRow extends RowOfMessage {
   readonly number: number
   readonly destination: string
   readonly state: DeliveryRecord['state']
@@ -105,7 +105,7 @@ function toDelivery(row: DeliveryRow): WhyDelivery {
   }
 }
 
-interface RequirementRow extends OfMessage {
+interface RequirementRow extends RowOfMessage {
   readonly id: string
   readonly kind: string
   readonly status: RequirementStatus

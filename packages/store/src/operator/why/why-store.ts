@@ -29,7 +29,7 @@ export function createWhyStore(
 
 /** The maximum number of rows that may belong to a sender and are therefore examined. */
 const maxRead = 200
-const maxFound = 10
+const maxRefusals = 10
 
 const select = 'SELECT * FROM refusals WHERE'
 const newest = `ORDER BY id DESC LIMIT ${maxRead}`
@@ -42,9 +42,9 @@ function createWhyRefusals(db: Sql, { flush }: Pick<Refusals, 'flush'>): Pick<Wh
   const listBySender = db.prepare<RefusalRow>(
     `${select} lower(claimed_sender) = ?1 OR substr(lower(claimed_sender), 1, length(?2)) = ?2 ${newest}`,
   )
-  const byNumber = db.prepare<RefusalRow>(`${select} id = ?`)
+  const findByNumber = db.prepare<RefusalRow>(`${select} id = ?`)
   const find = ({ ids, sender, agent, refusal }: WhyQuery): readonly RefusalRow[] => {
-    if (refusal !== undefined) return byNumber.all(refusal)
+    if (refusal !== undefined) return findByNumber.all(refusal)
     const matchingIds = ids.length > 0 ? listById.all(formatJson(ids)) : []
     if (matchingIds.length > 0) return matchingIds
     if (agent !== undefined) return listByAgent.all(agent)
@@ -56,7 +56,7 @@ function createWhyRefusals(db: Sql, { flush }: Pick<Refusals, 'flush'>): Pick<Wh
   return {
     async listWhyRefusals(search) {
       await flush()
-      return readAfterWait(db, () => find(search).slice(0, maxFound).map(toRefusal))
+      return readAfterWait(db, () => find(search).slice(0, maxRefusals).map(toRefusal))
     },
   }
 }

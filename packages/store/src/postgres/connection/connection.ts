@@ -58,11 +58,11 @@ export function openPostgresConnection(options: PostgresConnectionOptions): Post
   }
 
   /** The end of the last run. Runs follow each other, because pg accepts a query only while it is idle. */
-  let last: Promise<unknown> = connection.opened
+  let lastRun: Promise<unknown> = connection.opened
   function run(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
-    const running = last.then(() => runNow(steps, isBeginning))
-    last = running.catch(() => undefined)
-    return running
+    const currentRun = lastRun.then(() => runNow(steps, isBeginning))
+    lastRun = currentRun.catch(() => undefined)
+    return currentRun
   }
 
   return {
@@ -71,7 +71,7 @@ export function openPostgresConnection(options: PostgresConnectionOptions): Post
     isConnected: () => connection.current() !== undefined,
     async close() {
       connection.stopConnecting()
-      await last
+      await lastRun
       await connection.close()
     },
   }
@@ -101,14 +101,14 @@ function openReconnectingClient({
 }: PostgresConnectionOptions): ReconnectingClient {
   let current: OpenConnection | undefined
   /** The newest client, even if it has not connected. */
-  let newest: Client | undefined
+  let newestClient: Client | undefined
   let isClosed = false
   let waitMs = firstWaitMs
   let timer: NodeJS.Timeout | undefined
 
   async function connect(): Promise<void> {
     const client = new pg.Client(config)
-    newest = client
+    newestClient = client
     let isLost = false
     const lose = (error?: unknown) => {
       if (isLost) return
@@ -141,7 +141,7 @@ function openReconnectingClient({
     stopConnecting() {
       isClosed = true
       clearTimeout(timer)
-      if (!current) newest?.connection.stream.destroy()
+      if (!current) newestClient?.connection.stream.destroy()
     },
     async close() {
       // A lost connection needs no goodbye.

@@ -1,5 +1,5 @@
 // Decides if work runs again after a lost connection.
-import { isLineLost } from './store-errors.ts'
+import { isConnectionLost } from './store-errors.ts'
 
 /** Counts connections that broke during one transaction or reading. */
 interface LostConnections {
@@ -17,7 +17,7 @@ export function createLostConnections(): LostConnections {
   let count = 0
   return {
     mayRetry(error, isEnding = false) {
-      if (!isLineLost(error, isEnding)) return false
+      if (!isConnectionLost(error, isEnding)) return false
       count += 1
       return count <= maxLosses && performance.now() - startedAt < maxAttemptMs
     },

@@ -38,27 +38,27 @@ const notify = { name: 'notify', text: 'SELECT pg_notify($1, $2)' }
 export function openNotifyConnection(options: NotifyConnectionOptions): NotifyConnection {
   const { client, holder, setUp, onPayload, onExpired, onClock } = options
   const channel = channelOf(options.schema)
-  const expired = createExpiredCounter()
+  const expiredCounter = createExpiredCounter()
   const connection = openPostgresConnection({
     client,
     // A hint need not be durable.
     setUp: `${setUp}; SET synchronous_commit = off; LISTEN ${channel}`,
     onNotification: onPayload,
-    onLost: () => expired.forget(),
+    onLost: () => expiredCounter.forget(),
   })
-  const ask = async (name: { readonly name: string; readonly text: string }, value: string) => {
+  const query = async (name: { readonly name: string; readonly text: string }, value: string) => {
     const results = await connection.run([{ statement: name, values: [value] }], true).catch(() => undefined)
     return results?.[0]?.rows ?? []
   }
   const announce = createAnnouncer(connection, channel)
 
   let isClosed = false
-  const list = (schemaName: string) => ask(findOutgrown, schemaName)
-  const refreshStatistics = createStatisticsRefresh(options, { list, hasEnded: () => isClosed })
+  const listOutgrown = (schemaName: string) => query(findOutgrown, schemaName)
+  const refreshStatistics = createStatisticsRefresh(options, { list: listOutgrown, hasEnded: () => isClosed })
 
   async function checkHeartbeat(ownHolder: string): Promise<void> {
-    const missingGateways = await ask(findExpired, ownHolder)
-    for (const expiredHolder of expired.count(missingGateways.map(row => String(row.lease_owner))))
+    const missingGateways = await query(findExpired, ownHolder)
+    for (const expiredHolder of expiredCounter.count(missingGateways.map(row => String(row.lease_owner))))
       onExpired(expiredHolder)
     void refreshStatistics()
   }
@@ -127,7 +127,7 @@ function createStatisticsRefresh(
   const statistics = createStatistics()
   return oneAtATime(async () => {
     const tables = (await list(schema)).map(({ name, pages }) => ({ name: String(name), pages: Number(pages) }))
-    for (const table of statistics.outdated(tables)) {
+    for (const table of statistics.chooseOutdated(tables)) {
       if (hasEnded()) return
       await analyzeTable(table, client, schemaSetUp).catch(() => statistics.forget(table))
     }

@@ -59,18 +59,18 @@ export function createPipelinedRun(
   const wireValues = steps.map(({ values }) => values.map(writeValue))
   const answers = createAnswerReader(steps, preparedStatements)
   let hasFailed = false
-  let hangUp = () => {}
+  let closeConnection = () => {}
 
   const handlers = {
     submit(connection: Connection) {
       const wire = connection as unknown as Wire
-      hangUp = () => {
+      closeConnection = () => {
         reject(createConnectionLost('the answers of the server are out of step'))
         wire.stream.destroy()
       }
       wire.on('parseComplete', answers.notePrepared)
-      const forget = () => wire.off('parseComplete', answers.notePrepared)
-      completion.then(forget, forget)
+      const removeListener = () => wire.off('parseComplete', answers.notePrepared)
+      completion.then(removeListener, removeListener)
       wire.stream.cork()
       try {
         sendSteps(wire, { steps, wireValues, preparedStatements })
@@ -91,7 +91,7 @@ export function createPipelinedRun(
     handleReadyForQuery() {
       if (hasFailed) return
       if (answers.results.length === steps.length) resolve(answers.results)
-      else hangUp()
+      else closeConnection()
     },
   }
   return Object.assign(handlers, { completion })

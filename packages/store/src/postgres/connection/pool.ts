@@ -26,12 +26,14 @@ interface PoolOptions extends PostgresConnectionOptions {
 }
 
 export function openConnectionPool({ onOpen, size = poolSize, ...options }: PoolOptions): ConnectionPool {
-  const reopened = () => {
+  const onConnectionOpen = () => {
     onOpen?.()
-    serve()
+    serveWaiters()
   }
-  const connections = Array.from({ length: size }, () => openPostgresConnection({ ...options, onOpen: reopened }))
-  const free = [...connections]
+  const connections = Array.from({ length: size }, () =>
+    openPostgresConnection({ ...options, onOpen: onConnectionOpen }),
+  )
+  const freeConnections = [...connections]
   const waiters: ((connection: PostgresConnection) => void)[] = []
 
   /**
@@ -39,12 +41,12 @@ export function openConnectionPool({ onOpen, size = poolSize, ...options }: Pool
    * one.
    */
   function findFree(): PostgresConnection | undefined {
-    const at = free.findLastIndex(connection => connection.isConnected())
-    if (at >= 0) return free.splice(at, 1)[0]
-    return connections.some(connection => connection.isConnected()) ? undefined : free.shift()
+    const index = freeConnections.findLastIndex(connection => connection.isConnected())
+    if (index >= 0) return freeConnections.splice(index, 1)[0]
+    return connections.some(connection => connection.isConnected()) ? undefined : freeConnections.shift()
   }
 
-  function serve(): void {
+  function serveWaiters(): void {
     while (waiters.length > 0) {
       const connection = findFree()
       if (!connection) return
@@ -53,15 +55,15 @@ export function openConnectionPool({ onOpen, size = poolSize, ...options }: Pool
   }
 
   function release(connection: PostgresConnection): void {
-    free.push(connection)
-    serve()
+    freeConnections.push(connection)
+    serveWaiters()
   }
 
   return {
     async acquire() {
       const connection = await new Promise<PostgresConnection>(resolve => {
         waiters.push(resolve)
-        serve()
+        serveWaiters()
       })
       return { run: connection.run, release: () => release(connection) }
     },

@@ -112,7 +112,7 @@ interface StatementQueue extends Pick<StatementSession, 'add' | 'flush'> {
 }
 
 function createStatementQueue(pool: Pick<ConnectionPool, 'acquire'>, kindOf: () => TransactionKind): StatementQueue {
-  let pending: PendingStatement[] = []
+  let pendingStatements: PendingStatement[] = []
   let connection: PooledConnection | undefined
   let hasQueried = false
 
@@ -146,12 +146,12 @@ function createStatementQueue(pool: Pick<ConnectionPool, 'acquire'>, kindOf: () 
     release,
     add(statement, values) {
       const pendingStatement: PendingStatement = { statement, values, result: undefined }
-      pending.push(pendingStatement)
+      pendingStatements.push(pendingStatement)
       return pendingStatement
     },
     async flush() {
-      const statements = pending
-      pending = []
+      const statements = pendingStatements
+      pendingStatements = []
       if (statements.length === 0) return false
       if (hasQueried) throw secondQueryError
       const results = await send(statements).catch(failure => {
@@ -161,7 +161,7 @@ function createStatementQueue(pool: Pick<ConnectionPool, 'acquire'>, kindOf: () 
       return true
     },
     end(statement) {
-      pending = []
+      pendingStatements = []
       void connection?.run([{ statement, values: [] }], false).then(release, release)
     },
   }

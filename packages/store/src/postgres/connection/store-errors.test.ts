@@ -2,7 +2,7 @@ import { Unavailable } from '@postern/message'
 import { expect, test } from 'vitest'
 import { OperationFailed } from '../../sqlite/write/transactions.ts'
 import { interferenceCode } from '../sql/functions.ts'
-import { isInterference, isLineLost, toStatementError } from './store-errors.ts'
+import { isConnectionLost, isInterference, toStatementError } from './store-errors.ts'
 
 const failWith = (code: string) =>
   new OperationFailed('an operation failed', { cause: toStatementError({ code, message: 'the server says so' }) })
@@ -34,6 +34,6 @@ test.each([
 ])(
   'a transaction that fails with %s has lost its connection: %s, and after a requested commit: %s',
   (code, before, after) => {
-    expect([isLineLost(failWith(code), false), isLineLost(failWith(code), true)]).toEqual([before, after])
+    expect([isConnectionLost(failWith(code), false), isConnectionLost(failWith(code), true)]).toEqual([before, after])
   },
 )

@@ -6,19 +6,19 @@ import { connectionLostCode, endsConnection, failureOf, isSqlState, notConnected
 import { connectionsOfGateway } from './pool.ts'
 
 /** Classes of SQLSTATE that pass with time or after help from an operator: connection, rollback by the server, resources, operator, system. */
-const passingClasses: ReadonlySet<string> = new Set(['08', '40', '53', '57', '58'])
+const transientClasses: ReadonlySet<string> = new Set(['08', '40', '53', '57', '58'])
 /**
  * Codes that pass: a read-only server (a standby took over), a lock wait timeout, an idle transaction that was ended, tables that a newer release has
  * changed.
  */
-const passingCodes: ReadonlySet<string> = new Set(['25006', '55P03', '25P03', '0A000'])
+const transientCodes: ReadonlySet<string> = new Set(['25006', '55P03', '25P03', '0A000'])
 
 /** Returns the error of a statement that the store runs. */
 export function toStatementError(failure: PostgresFailure): Error {
   const { code = connectionLostCode, message } = failure
   const cause = Object.assign(new Error(message), { code })
-  if (!isSqlState(code) || passingClasses.has(code.slice(0, 2)) || passingCodes.has(code)) {
-    return noAnswer(cause)
+  if (!isSqlState(code) || transientClasses.has(code.slice(0, 2)) || transientCodes.has(code)) {
+    return createNoAnswerError(cause)
   }
   // The keys of an index have at most 2,704 bytes, after compression.
   if (code === '54000') return new Rejection('too_large', 'Cannot store: an identifier is too long', { cause })
@@ -34,7 +34,7 @@ export function isInterference(error: unknown): boolean {
 }
 
 /** Returns true if a transaction has lost its connection and changed nothing. `isEnding` is true if it sent the commit while it had a connection. */
-export function isLineLost(error: unknown, isEnding: boolean): boolean {
+export function isConnectionLost(error: unknown, isEnding: boolean): boolean {
   return hasCode(error, code => code === notConnectedCode || (!isEnding && endsConnection({ code })))
 }
 
@@ -51,7 +51,7 @@ function hasCode(error: unknown, test: (code: string) => boolean): boolean {
 /** The time after which a client may retry, s. A restarted server is available within seconds. */
 const retryAfter = 5
 
-export function noAnswer(cause?: unknown): Unavailable {
+export function createNoAnswerError(cause?: unknown): Unavailable {
   return new Unavailable('Cannot store: the database does not answer now', { cause, retryAfter })
 }
 
@@ -62,13 +62,13 @@ export class StatementFailed extends Error {
 
 type Explanation = (location: string) => readonly [problem: string, fix: string]
 
-const letIn: Explanation = location => [
+const explainRefusedLogin: Explanation = location => [
   `the server of ${location} does not let us in`,
   'Check user and password of the URL, and pg_hba.conf.',
 ]
 const explanations: Readonly<Record<string, Explanation>> = {
-  '28P01': letIn,
-  '28000': letIn,
+  '28P01': explainRefusedLogin,
+  '28000': explainRefusedLogin,
   '3D000': location => [`there is no database ${location}`, 'Make it: CREATE DATABASE … ENCODING UTF8.'],
   '42501': location => [
     `the user has no rights in ${location}`,

@@ -31,14 +31,14 @@ interface RunningOperation {
 const reserveStepId = -3
 
 export function createNameReservations({ locks, runner, resultOf, numbering }: NameReservationDeps): NameReservations {
-  let running: RunningOperation | undefined
+  let runningOperation: RunningOperation | undefined
 
   function reserveGlobally(name: string): void {
     const pendingStatement = locks.reserve(name)
-    if (!pendingStatement || !running) return
+    if (!pendingStatement || !runningOperation) return
     // A number that was drawn before the lock of its thread could become visible after a higher one.
-    if (isThreadConflict(name)) running.numbers.length = 0
-    running.numbers.push(pendingStatement)
+    if (isThreadConflict(name)) runningOperation.numbers.length = 0
+    runningOperation.numbers.push(pendingStatement)
   }
 
   return {
@@ -50,20 +50,20 @@ export function createNameReservations({ locks, runner, resultOf, numbering }: N
         runner.nextStep(reserveStepId, () => reserveGlobally(name))
       }
       return () => {
-        const before = running
-        running = operation
+        const previousOperation = runningOperation
+        runningOperation = operation
         try {
           return run(reserve)
         } finally {
-          running = before
+          runningOperation = previousOperation
         }
       }
     },
     nextNumber(table) {
-      const [first] = table === 'messages' ? (running?.numbers ?? []) : []
-      if (!first) return numbering.next(table)
-      const rowNumber = Number(resultOf(first).rows[0]?.number)
-      running?.numbers.shift()
+      const [firstNumber] = table === 'messages' ? (runningOperation?.numbers ?? []) : []
+      if (!firstNumber) return numbering.next(table)
+      const rowNumber = Number(resultOf(firstNumber).rows[0]?.number)
+      runningOperation?.numbers.shift()
       return rowNumber
     },
   }

@@ -27,7 +27,7 @@ export function isTlsMode(mode: string): mode is TlsSettings['mode'] {
   return (tlsModes as readonly string[]).includes(mode)
 }
 
-const checks: Readonly<Record<TlsSettings['mode'], ConnectionOptions | false>> = {
+const tlsChecks: Readonly<Record<TlsSettings['mode'], ConnectionOptions | false>> = {
   disable: false,
   require: { rejectUnauthorized: false },
   // This mode accepts any server with a certificate of that authority.
@@ -36,10 +36,16 @@ const checks: Readonly<Record<TlsSettings['mode'], ConnectionOptions | false>> =
 }
 
 /** Limits that detect a silent server. */
-const waits = { connectionTimeoutMillis: 5_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const
+const timeouts = { connectionTimeoutMillis: 5_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const
 
 export function toClientConfig({ tls: { mode, ...files }, user, password, ...target }: ServerAddress): ClientConfig {
-  const check = checks[mode]
+  const check = tlsChecks[mode]
   const ssl = check && { ...files, ...check }
-  return { ...target, ssl, ...waits, ...(user !== undefined && { user }), ...(password !== undefined && { password }) }
+  return {
+    ...target,
+    ssl,
+    ...timeouts,
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { password }),
+  }
 }

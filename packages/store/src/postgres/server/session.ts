@@ -4,12 +4,12 @@ import { lockNumberOf } from './lock-number.ts'
 /** Formats the statements that each of our connections runs first. */
 export function formatSetUp(schema: string): string {
   const parameters = { application_name: `'postern ${schema}'`, search_path: `"${schema}"` }
-  return Object.entries({ ...session, ...parameters })
+  return Object.entries({ ...sessionSettings, ...parameters })
     .map(([name, value]) => `SET ${name} = ${value}`)
     .join('; ')
 }
 
-const session: Readonly<Record<string, string>> = {
+const sessionSettings: Readonly<Record<string, string>> = {
   client_encoding: "'UTF8'",
   // A gateway that hangs must not block others.
   idle_in_transaction_session_timeout: "'5s'",
@@ -38,8 +38,8 @@ const maxShards = 256
  */
 export function formatShard(schema: string): string {
   const first = lockNumberOf(`${schema} shards`)
-  const free = `SELECT shard FROM generate_series(1, ${maxShards}) AS shard WHERE pg_try_advisory_lock(${first} + shard) LIMIT 1`
-  return `SELECT set_config('postern.shard', coalesce((${free}), 0)::text, false)`
+  const freeShardSql = `SELECT shard FROM generate_series(1, ${maxShards}) AS shard WHERE pg_try_advisory_lock(${first} + shard) LIMIT 1`
+  return `SELECT set_config('postern.shard', coalesce((${freeShardSql}), 0)::text, false)`
 }
 
 /** Returns the number of the lock that makes its holder the only writer. */

@@ -25,17 +25,21 @@ const parameterNames: ReadonlySet<string> = new Set([
   ...Object.keys(fileKeys),
 ])
 
-export function isPostgresUrl(context: string): boolean {
-  return /^postgres(ql)?:/.test(context)
+export function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:/.test(text)
 }
 
 /** Reads the settings in a URL, and from the environment only a password (`PGPASSWORD`). @throws ConfigError `store`, without the password */
 export function readPostgresUrl(text: string): PostgresSettings {
   const url = parseUrl(text)
   const { searchParams } = url
-  const unknown = [...searchParams.keys()].find(name => !parameterNames.has(name))
-  if (unknown !== undefined)
-    throw new ConfigError('store', `has the parameter "${unknown}"`, `Known are ${list(parameterNames)}.`)
+  const unknownParameter = [...searchParams.keys()].find(name => !parameterNames.has(name))
+  if (unknownParameter !== undefined)
+    throw new ConfigError(
+      'store',
+      `has the parameter "${unknownParameter}"`,
+      `Known are ${formatList(parameterNames)}.`,
+    )
   const host = searchParams.get('host') ?? decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1')
   const port = Number(searchParams.get('port') ?? (url.port || 5432))
   const database = decodeURIComponent(url.pathname.slice(1))
@@ -64,7 +68,8 @@ function parseUrl(text: string): URL {
 
 function readTls(parameters: URLSearchParams): TlsSettings {
   const mode = parameters.get('sslmode') ?? 'disable'
-  if (!isTlsMode(mode)) throw new ConfigError('store', `has an unknown sslmode "${mode}"`, `Use ${list(tlsModes)}.`)
+  if (!isTlsMode(mode))
+    throw new ConfigError('store', `has an unknown sslmode "${mode}"`, `Use ${formatList(tlsModes)}.`)
   const files = Object.entries(fileKeys).flatMap(([name, member]) => {
     const path = parameters.get(name)
     return path === null ? [] : [[member, readPem(name, path)] as const]
@@ -80,6 +85,6 @@ function readPem(name: string, path: string): string {
   }
 }
 
-function list(names: Iterable<string>): string {
+function formatList(names: Iterable<string>): string {
   return [...names].join(', ')
 }

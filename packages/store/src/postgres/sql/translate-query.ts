@@ -23,8 +23,8 @@ const idioms: readonly (readonly [RegExp, string])[] = [
 
 /** Translates a statement of the store from SQLite to PostgreSQL. */
 export function translateQuery(sql: string): string {
-  const isIgnoring = /^\s*INSERT OR IGNORE\b/.test(sql)
-  const plain = isIgnoring ? `${sql.replace('OR IGNORE ', '')} ON CONFLICT DO NOTHING` : sql
+  const ignoresConflicts = /^\s*INSERT OR IGNORE\b/.test(sql)
+  const plain = ignoresConflicts ? `${sql.replace('OR IGNORE ', '')} ON CONFLICT DO NOTHING` : sql
   return numberParameters(nameSubqueries(nameGreatest(translateIdioms(plain))))
 }
 
@@ -34,12 +34,12 @@ export function translateIdioms(sql: string): string {
 
 /** Numbers the parameters: each `?` gets the next number, `?3` keeps its own. Literals stay unchanged. */
 function numberParameters(sql: string): string {
-  let last = 0
+  let lastNumber = 0
   return sql.replace(/'[^']*'|\?(\d*)/g, (token, number: string | undefined) => {
     if (token.startsWith("'")) return token
     if (number) return `$${number}`
-    last += 1
-    return `$${last}`
+    lastNumber += 1
+    return `$${lastNumber}`
   })
 }
 
@@ -65,8 +65,8 @@ function hasSeveralArguments(sql: string, start: number): boolean {
 /** Names the subqueries in FROM, because PostgreSQL before 16 requires a name for each. */
 function nameSubqueries(sql: string): string {
   const ends = [...sql.matchAll(/\bFROM \(/g)].map(({ index, 0: match }) => findClosing(sql, index + match.length) + 1)
-  const unnamed = ends.filter(index => !/^ (?!WHERE|ORDER|GROUP|LIMIT)\w/.test(sql.slice(index)))
-  return unnamed
+  const unnamedEnds = ends.filter(index => !/^ (?!WHERE|ORDER|GROUP|LIMIT)\w/.test(sql.slice(index)))
+  return unnamedEnds
     .toSorted((first, second) => second - first)
     .reduce((text, index, at) => `${text.slice(0, index)} AS selected_${at}${text.slice(index)}`, sql)
 }

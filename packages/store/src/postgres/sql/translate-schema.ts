@@ -18,12 +18,12 @@ const types: readonly (readonly [RegExp, string])[] = [
 export function translateSchema(sql: string, { isFirst }: { readonly isFirst: boolean }): readonly string[] {
   return splitStatements(sql.replace(/--[^\n]*/g, '')).flatMap(statement => {
     if (/^(INSERT|UPDATE|DELETE|WITH)\b/.test(statement)) return isFirst ? [] : [translateQuery(statement)]
-    return translateTrigger(nameGreatest(translateIdioms(replaceAll(statement, types))))
+    return translateTrigger(nameGreatest(translateIdioms(applyReplacements(statement, types))))
   })
 }
 
-function replaceAll(text: string, table: readonly (readonly [RegExp, string])[]): string {
-  return table.reduce((all, [pattern, replacement]) => all.replace(pattern, replacement), text)
+function applyReplacements(text: string, table: readonly (readonly [RegExp, string])[]): string {
+  return table.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text)
 }
 
 /** Splits SQL at its semicolons, except those within a trigger. */
@@ -34,8 +34,8 @@ function splitStatements(sql: string): readonly string[] {
 
 /** Translates a trigger. In SQLite it contains its statements; in PostgreSQL it calls a function. */
 function translateTrigger(statement: string): readonly string[] {
-  const dropped = /^DROP TRIGGER (\w+)$/.exec(statement)
-  if (dropped) return [`DROP FUNCTION ${dropped[1]}() CASCADE`]
+  const dropMatch = /^DROP TRIGGER (\w+)$/.exec(statement)
+  if (dropMatch) return [`DROP FUNCTION ${dropMatch[1]}() CASCADE`]
   const match = /^CREATE TRIGGER (\w+) (AFTER .*?) ON (\w+)(?: WHEN (.*?))? BEGIN([\s\S]*)END$/.exec(statement)
   if (!match) return [statement]
   const [, name, event, table, condition, body] = match

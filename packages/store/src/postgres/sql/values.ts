@@ -17,14 +17,14 @@ export function restoreText(text: string): string {
 export function writeValue(value: SqlValue): string | Buffer | null {
   if (value === null) return null
   if (typeof value === 'string') return escapeText(value)
-  if (typeof value === 'number') return String(toWhole(value))
+  if (typeof value === 'number') return String(toInteger(value))
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   // The server would reject the value with the same code (data_exception). Nothing was sent, so the connection stays usable.
   throw Object.assign(new TypeError(`a statement cannot be given ${typeof value}`), { code: '22000' })
 }
 
 /** Rounds a number for an integer column, because a limit may be infinite and a time may have a fraction. */
-function toWhole(value: number): number {
+function toInteger(value: number): number {
   return Math.floor(Math.max(Number.MIN_SAFE_INTEGER, Math.min(value, Number.MAX_SAFE_INTEGER)))
 }
 

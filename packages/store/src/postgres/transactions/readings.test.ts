@@ -1,7 +1,7 @@
 import { Unavailable } from '@postern/message'
 import { expect, test } from 'vitest'
 import { createOperationRunner } from '../../batching/operation-runner.ts'
-import { mostAtOnce } from '../../transaction/bounds.ts'
+import { maxOperations } from '../../transaction/bounds.ts'
 import { createConnectionLost } from '../connection/failure.ts'
 import type { StepResult } from '../connection/pipelined-run.ts'
 import { createStatement } from '../connection/statement-session.ts'
@@ -113,9 +113,9 @@ test('a read with all its results does not wait for longer reads beside it', asy
 
 test('too many reads for one connection share two', async () => {
   const { read, ask, sent } = openServer()
-  const all = Array.from({ length: mostAtOnce + 1 }, (_, at) => read(() => ask(`a ${at}`), 'find'))
+  const all = Array.from({ length: maxOperations + 1 }, (_, at) => read(() => ask(`a ${at}`), 'find'))
   await all[0]
-  expect(sent.map(questions => questions.split(' ').length)).toEqual([mostAtOnce, 1])
+  expect(sent.map(questions => questions.split(' ').length)).toEqual([maxOperations, 1])
   await Promise.all(all)
 })
 

@@ -1,7 +1,7 @@
 // Runs several readings on one snapshot of PostgreSQL.
 import { Unavailable } from '@postern/message'
 import type { StartedOperation } from '../../batching/operation-runner.ts'
-import { mostAtOnce } from '../../transaction/bounds.ts'
+import { maxOperations } from '../../transaction/bounds.ts'
 import { createLostConnections } from '../connection/lost-connection.ts'
 import type { ConnectionPool } from '../connection/pool.ts'
 import type { StatementSession } from '../connection/statement-session.ts'
@@ -26,7 +26,7 @@ interface Reading {
   reject(error: unknown): void
 }
 
-interface Member {
+interface GroupMember {
   readonly reading: Reading
   readonly operation: StartedOperation<unknown>
 }
@@ -34,7 +34,7 @@ interface Member {
 /** Readings that have started and share round trips, at most `maxMembers` of them. */
 interface Group {
   readonly session: StatementSession
-  readonly members: Member[]
+  readonly members: GroupMember[]
   readonly maxMembers: number
 }
 
@@ -46,7 +46,7 @@ export function createReadings(
   { runner }: Pick<DatabaseDeps, 'runner'>,
 ): Readings {
   const { mayRestart, openGroup, dequeueGroup, isWaiting } = createGroups(pool)
-  let running = 0
+  let activeGroups = 0
   let isScheduled = false
 
   function beginReading(work: Reading['work'], group = openGroup()) {
@@ -59,15 +59,15 @@ export function createReadings(
   }
 
   function schedule(): void {
-    if (isScheduled || running >= maxActiveGroups || !isWaiting()) return
+    if (isScheduled || activeGroups >= maxActiveGroups || !isWaiting()) return
     isScheduled = true
     setImmediate(() => {
       isScheduled = false
       const group = dequeueGroup()
       if (!group) return
-      running += 1
+      activeGroups += 1
       void run(group).finally(() => {
-        running -= 1
+        activeGroups -= 1
         schedule()
       })
       schedule()
@@ -88,13 +88,13 @@ export function createReadings(
   return {
     read<T>(work: () => T, kind?: string): Promise<T> {
       const reading = async () => work()
-      const begunReading = beginReading(reading)
+      const startedReading = beginReading(reading)
       // A work that only writes sends nothing here.
-      const end = begunReading.operation.end()
+      const end = startedReading.operation.end()
       if (end) return end as Promise<T>
       return new Promise((resolve, reject) => {
         const callbacks = { resolve: resolve as Reading['resolve'], reject }
-        join(begunReading, { work: reading, kind, losses: createLostConnections(), ...callbacks })
+        join(startedReading, { work: reading, kind, losses: createLostConnections(), ...callbacks })
       })
     },
   }
@@ -127,10 +127,10 @@ function createGroups(pool: Pick<ConnectionPool, 'acquire'>) {
     isWaiting: () => waitingGroups.length > 0,
     /** Returns the group that a reading joins. With `maxMembers` it is a new one of that size. */
     openGroup(maxMembers?: number): Group {
-      const last = waitingGroups.at(-1)
-      return last && maxMembers === undefined && last.members.length < last.maxMembers
-        ? last
-        : openNewGroup(maxMembers ?? mostAtOnce)
+      const lastGroup = waitingGroups.at(-1)
+      return lastGroup && maxMembers === undefined && lastGroup.members.length < lastGroup.maxMembers
+        ? lastGroup
+        : openNewGroup(maxMembers ?? maxOperations)
     },
     dequeueGroup: () => waitingGroups.shift(),
   }
@@ -143,23 +143,23 @@ function createGroups(pool: Pick<ConnectionPool, 'acquire'>) {
 async function runGroup(
   { members, session }: Group,
   { runEach }: Pick<DatabaseDeps['runner'], 'runEach'>,
-): Promise<{ readonly unfinished: readonly Member[]; readonly failure: unknown }> {
-  let unfinished: readonly Member[] = members
+): Promise<{ readonly unfinished: readonly GroupMember[]; readonly failure: unknown }> {
+  let unfinished: readonly GroupMember[] = members
   const settleEnded = () => {
     unfinished = unfinished.filter(member => !settleIfEnded(member))
   }
-  const answer = () => {
+  const settleAndFlush = () => {
     settleEnded()
     return session.flush()
   }
   const operations = members.map(({ operation }) => operation)
-  const failure = await runEach(operations, answer).catch((error: unknown) => error)
+  const failure = await runEach(operations, settleAndFlush).catch((error: unknown) => error)
   void session.endUnchanged()
   settleEnded()
   return { unfinished, failure }
 }
 
-function settleIfEnded({ reading, operation }: Member): boolean {
+function settleIfEnded({ reading, operation }: GroupMember): boolean {
   const end = operation.end()
   if (end) reading.resolve(end)
   return end !== undefined

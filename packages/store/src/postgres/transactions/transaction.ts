@@ -7,7 +7,7 @@ import { AnswerFailed, OperationFailed } from '../../sqlite/write/transactions.t
 import type { Batch } from '../../transaction/batch.ts'
 import { createBatch, mergeBatch } from '../../transaction/batch.ts'
 import { continueTurns, takeAnswers } from '../../transaction/continuations.ts'
-import { createBooking } from '../../transaction/write-totals.ts'
+import { createTotalsWriter } from '../../transaction/write-totals.ts'
 import type { WriterHooks } from '../../transaction/writer.ts'
 import { createLostConnections } from '../connection/lost-connection.ts'
 import { createRowNumbering } from '../connection/numbering.ts'
@@ -155,11 +155,11 @@ function createAttempt(
   { db, runner }: TransactionDeps,
   { version, onOutdated, hintsOf }: TransactionOptions,
 ): RunAttempt {
-  const writeTotals = createBooking(db)
+  const writeTotals = createTotalsWriter(db)
   const { runWaves, runAnswers } = createWaves(runner)
 
   async function runOne(context: WriteContext, operation: () => void): Promise<void> {
-    await runner.run([{ operation }], { context: context, sendPending: context.session.flush })
+    await runner.run([{ operation }], { context, sendPending: context.session.flush })
   }
 
   /** Checks all conditions for the end of the transaction, once nothing else is requested. */

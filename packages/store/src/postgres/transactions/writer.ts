@@ -1,6 +1,6 @@
 // Groups writes into transactions of PostgreSQL that run at the same time.
 import { AnswerFailed, OperationFailed } from '../../sqlite/write/transactions.ts'
-import { batchSize, mostAtOnce } from '../../transaction/bounds.ts'
+import { batchSize, maxOperations } from '../../transaction/bounds.ts'
 import type { Operation, Writer, WriterHooks, WriteTerms } from '../../transaction/writer.ts'
 import { maxLocks } from '../locks/named-locks.ts'
 import type { RunShares, Share } from './transaction.ts'
@@ -103,7 +103,7 @@ function createRunningTransactions(runShares: RunShares, { onDurable }: WriterHo
     const [job, ...otherJobs] = jobs
     if (otherJobs.length === 0 && !(error instanceof AnswerFailed))
       return job?.reject(error instanceof OperationFailed ? error.cause : error)
-    if (error instanceof OperationFailed) for (const single of jobs) await writeAll([single], true)
+    if (error instanceof OperationFailed) for (const singleJob of jobs) await writeAll([singleJob], true)
     else for (const { reject } of jobs) reject(error)
   }
 
@@ -130,14 +130,14 @@ function dequeueJobs(queue: Job[], running: readonly Job[]): readonly Job[] {
   const busyNames = new Set(running.flatMap(namesOf))
   const isFull = createFullCheck()
   const end = queue.findIndex(job => !job.names || isFull(job))
-  const first = queue.splice(0, end < 0 ? queue.length : end)
-  const startable = first.filter(job => {
+  const candidates = queue.splice(0, end < 0 ? queue.length : end)
+  const startable = candidates.filter(job => {
     const isFree = !namesOf(job).some(name => busyNames.has(name))
     // Later jobs with a common name have to wait, too.
     if (!isFree) for (const name of namesOf(job)) busyNames.add(name)
     return isFree
   })
-  queue.unshift(...first.filter(job => !startable.includes(job)))
+  queue.unshift(...candidates.filter(job => !startable.includes(job)))
   return [...startable.filter(({ isLast }) => !isLast), ...startable.filter(({ isLast }) => isLast)]
 }
 
@@ -162,6 +162,6 @@ function createFullCheck(): (job: Job) => boolean {
     count += 1
     names += job.names?.length ?? 0
     size += job.size
-    return count > 1 && (count > mostAtOnce || names > maxLocks || size > batchSize)
+    return count > 1 && (count > maxOperations || names > maxLocks || size > batchSize)
   }
 }

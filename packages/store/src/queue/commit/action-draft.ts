@@ -11,7 +11,7 @@ export interface ActionDraft {
 }
 
 /** Stores the actions that agents take besides answering. */
-export interface ActionWriting {
+export interface ActionWriter {
   draft(act: PlannedAction): ActionDraft
   /** Stores an action, inside a write. It does nothing if the object of the action no longer exists. */
   write(batch: Batch, draft: ActionDraft, correlationId: string, now: number): void

@@ -13,18 +13,18 @@ import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
 import type { NewDelivery } from '../deliveries/new-delivery.ts'
 import type { TurnTable } from '../turns/turn-table.ts'
-import type { ActionDraft, ActionWriting } from './action-draft.ts'
+import type { ActionDraft, ActionWriter } from './action-draft.ts'
 import type { PartialAnswerDraft, PartialAnswerTable } from './partial-answers.ts'
 import { draftPartialAnswer } from './partial-answers.ts'
 
-type Kind = PlannedAction['kind']
-type ActionOf<K extends Kind> = Extract<PlannedAction, { kind: K }>
+type ActionKind = PlannedAction['kind']
+type ActionOf<K extends ActionKind> = Extract<PlannedAction, { kind: K }>
 
 function draftAction(act: PlannedAction): ActionDraft {
   return { act, partialAnswer: act.kind === 'post' ? draftPartialAnswer(act.answer, act.answer.response) : undefined }
 }
 
-type Write<K extends Kind> = (batch: Batch, act: ActionOf<K>, draft: ActionDraft, context: ActionContext) => void
+type Write<K extends ActionKind> = (batch: Batch, act: ActionOf<K>, draft: ActionDraft, context: ActionContext) => void
 
 interface ActionContext {
   readonly correlationId: string
@@ -40,15 +40,15 @@ export interface ActionWriterDeps {
   readonly readMessage: ReadMessage
 }
 
-export function createActionWriting(db: Sql, tables: ActionWriterDeps): ActionWriting {
+export function createActionWriter(db: Sql, tables: ActionWriterDeps): ActionWriter {
   const admitSyntheticMessage = createSyntheticAdmission(db, tables)
   const findUnretracted = (id: string) => {
     const position = tables.responses.findPosition(id)
     return position?.retracted_at === null ? position : undefined
   }
 
-  const writers: { readonly [K in Kind]: Write<K> } = {
-    post(batch, { synthetic, answer }, { partialAnswer }, { correlationId, now }) {
+  const writers: { readonly [K in ActionKind]: Write<K> } = {
+    post(batch, { syntheticMessage: synthetic, answer }, { partialAnswer }, { correlationId, now }) {
       // An id that exists already stays with its message.
       if (tables.responses.findPosition(answer.response.id)) return
       // A conversation that was forgotten in the meantime is not created again.
@@ -65,25 +65,25 @@ export function createActionWriting(db: Sql, tables: ActionWriterDeps): ActionWr
         now,
       })
     },
-    tell(batch, { synthetic, planned }, _, { correlationId, now }) {
+    tell(batch, { syntheticMessage: synthetic, deliveryPlan: planned }, _, { correlationId, now }) {
       const { message, thread } = admitSyntheticMessage(batch, draftIntake(synthetic, correlationId), now)
       const { agent } = synthetic
       const { received_via: via } = synthetic.message
       tables.partialAnswers.send(batch, planned, { message, thread, response: undefined, agent, channel: via, now })
     },
-    edit(batch, { response, blobs = [], planned }, _, { now }) {
+    edit(batch, { response, blobs = [], deliveryPlan: planned }, _, { now }) {
       const position = findUnretracted(response.id)
       if (!position) return
       tables.partialAnswers.reword(batch, position, { response, blobs }, now)
-      tables.partialAnswers.send(batch, planned, sendOf(position, now))
+      tables.partialAnswers.send(batch, planned, newDeliveryOf(position, now))
     },
-    delete(batch, { response, planned }, _, { now }) {
+    delete(batch, { response, deliveryPlan: planned }, _, { now }) {
       const position = findUnretracted(response)
       if (!position) return
       tables.partialAnswers.retract(batch, position, now)
-      tables.partialAnswers.send(batch, planned, sendOf(position, now))
+      tables.partialAnswers.send(batch, planned, newDeliveryOf(position, now))
     },
-    react(batch, { message, planned }, _, { now }) {
+    react(batch, { message, deliveryPlan: planned }, _, { now }) {
       const { agent, via, thread, flags } = tables.readMessage(message)
       if (flags.includes('deleted')) return
       tables.partialAnswers.send(batch, planned, { message, response: undefined, thread, agent, channel: via, now })
@@ -117,6 +117,6 @@ function nameThread(draft: PartialAnswerDraft, { newThread }: AssignedThread): P
   return { ...draft, response: setThreadId(draft.response, response, publicIdOf(newThread)) }
 }
 
-function sendOf({ seq, message, thread_id, agent, channel }: ResponsePosition, now: number): NewDelivery {
+function newDeliveryOf({ seq, message, thread_id, agent, channel }: ResponsePosition, now: number): NewDelivery {
   return { message, response: seq, thread: thread_id, agent, channel, now }
 }

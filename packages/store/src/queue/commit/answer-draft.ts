@@ -4,7 +4,7 @@ import type { NoteDraft } from '../../messages/notes.ts'
 import { draftNote } from '../../messages/notes.ts'
 import { formatJson } from '../../sql/json-columns.ts'
 import { formatAttempt } from '../turns/turn-attempts.ts'
-import type { ActionDraft, ActionWriting } from './action-draft.ts'
+import type { ActionDraft, ActionWriter } from './action-draft.ts'
 import { blobsOfAction } from './action-draft.ts'
 import type { PartialAnswerDraft } from './partial-answers.ts'
 import { draftPartialAnswer } from './partial-answers.ts'
@@ -22,10 +22,10 @@ export interface AnswerColumns {
   readonly attempt: string
 }
 
-export function draftAnswer(answer: Answer, address: string, actions: Pick<ActionWriting, 'draft'>): AnswerColumns {
+export function draftAnswer(answer: Answer, address: string, actions: Pick<ActionWriter, 'draft'>): AnswerColumns {
   const { response, state, acts = [], notes = [] } = answer
   return {
-    state: stateAfter(answer),
+    state: messageStateOf(answer),
     taskState: response?.status ?? (answer.error === undefined ? 'completed' : 'failed'),
     answer,
     partialAnswer: response && draftPartialAnswer(answer, response),
@@ -41,7 +41,7 @@ export function blobsOf({ blobs = [], acts = [] }: Answer): readonly Blob[] {
   return [...blobs, ...acts.flatMap(blobsOfAction)]
 }
 
-function stateAfter({ response, error }: Answer): MessageState {
+function messageStateOf({ response, error }: Answer): MessageState {
   if (response) return response.status === 'failed' ? 'failed' : 'answered'
   return error === undefined ? 'ignored' : 'failed'
 }

@@ -14,7 +14,7 @@ import type { StoreContext } from '../../transaction/store-context.ts'
 import { refuseLostLease } from '../lost-lease.ts'
 import type { InProcessTurns } from '../turns/in-process-turns.ts'
 import type { TurnTable } from '../turns/turn-table.ts'
-import type { ActionWriting } from './action-draft.ts'
+import type { ActionWriter } from './action-draft.ts'
 import { blobsOfAction } from './action-draft.ts'
 import type { AnswerColumns } from './answer-draft.ts'
 import { blobsOf, draftAnswer } from './answer-draft.ts'
@@ -41,15 +41,15 @@ export interface TurnCommitDeps {
 export function createCommit(
   { db, write, now, files }: StoreContext,
   tables: TurnCommitDeps,
-  actions: ActionWriting,
+  actions: ActionWriter,
 ): Pick<WorkStore, 'commit' | 'say' | 'act'> {
   const findLeased = db.prepare<TurnRow>(
     'SELECT thread_id, task_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
-  const personal = createPersonalWriter(db)
-  const commitDraft = createDraftCommit({ db, now, personal }, tables, actions.write)
+  const personalWriter = createPersonalWriter(db)
+  const commitDraft = createDraftCommit({ db, now, personal: personalWriter }, tables, actions.write)
   const isCurrent = (batch: Batch, turn: Turn, { personState }: Answer) =>
-    personState === undefined || personal.isCurrent(batch, turn, personState)
+    personState === undefined || personalWriter.isCurrent(batch, turn, personState)
 
   /** Writes rows after their large bytes are on disk. */
   function writeWith<T>(blobs: readonly Blob[], writeRows: () => Promise<T>): Promise<T> {
@@ -69,11 +69,11 @@ export function createCommit(
       const writeRows = (batch: Batch) => (isCurrent(batch, turn, answer) ? commitDraft(batch, turn, draft) : 'changed')
       const conflictKeys = () => listCommitConflicts(turn, answer)
       const { continued } = tables.inProcessTurns
-      const joined = mayJoinAdmission(turn, answer) ? continued.join(turn, writeRows) : undefined
-      const committed = await (joined ??
+      const joinedCommit = mayJoinAdmission(turn, answer) ? continued.join(turn, writeRows) : undefined
+      const outcome = await (joinedCommit ??
         continued.afterStored(turn, () => writeWith(blobsOf(answer), () => write(writeRows, { conflictKeys }))))
-      if (committed === 'changed') throw new StateChanged(`the person of turn ${turn.message} has another state by now`)
-      refuseLostLease(committed === 'committed' ? 1 : 0, `turn ${turn.message}`)
+      if (outcome === 'changed') throw new StateChanged(`the person of turn ${turn.message} has another state by now`)
+      refuseLostLease(outcome === 'committed' ? 1 : 0, `turn ${turn.message}`)
     },
     async say(turn, answer) {
       const draft = draftPartialAnswer(answer, answer.response)
@@ -100,7 +100,7 @@ type CommitDraft = (batch: Batch, turn: Turn, draft: AnswerColumns) => CommitOut
 function createDraftCommit(
   { db, now, personal }: Pick<StoreContext, 'db' | 'now'> & { readonly personal: PersonalWriter },
   tables: TurnCommitDeps,
-  writeAct: ActionWriting['write'],
+  writeAct: ActionWriter['write'],
 ): CommitDraft {
   const endTurn = createTurnEnding(db)
   const writeState = db.prepare(
@@ -110,11 +110,11 @@ function createDraftCommit(
   const finishTask = createTaskFinishing(db, tables)
   return (batch, turn, draft) => {
     const at = now()
-    const ended = endTurn(turn, draft, at)
-    if (!ended) return 'lost'
-    const position = positionOf(turn, ended, at)
+    const endedTurn = endTurn(turn, draft, at)
+    if (!endedTurn) return 'lost'
+    const position = positionOf(turn, endedTurn, at)
     const { answer } = draft
-    keepNotes(tables.notes, batch, draft, position)
+    storeNotes(tables.notes, batch, draft, position)
     const response = tables.partialAnswers.say(batch, draft.partialAnswer, answer, position)
     if (answer.requirements?.length) {
       tables.requirements.issue(batch, answer.requirements, position)
@@ -123,23 +123,23 @@ function createDraftCommit(
     if (draft.agentState !== undefined) writeState.run(position.thread, turn.agent, draft.agentState)
     if (answer.personState || answer.isGatewayReply) personal.write(turn, position.thread, answer)
     for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
-    const end = { ...position, response }
-    const readTask = finishTask(batch, draft, { ...end, isWatched: ended.is_watched === 1 })
-    finishMergedTasks(batch, draft, { ...end, merged: ended.merged }, tables)
-    if (ended.is_awaited) tables.turns.promoteNext(batch, position.thread, at)
-    notifySettled(batch, turn, { state: draft.state, merged: ended.merged, readTask })
+    const taskEnd = { ...position, response }
+    const readTask = finishTask(batch, draft, { ...taskEnd, isWatched: endedTurn.is_watched === 1 })
+    finishMergedTasks(batch, draft, { ...taskEnd, merged: endedTurn.merged }, tables)
+    if (endedTurn.is_awaited) tables.turns.promoteNext(batch, position.thread, at)
+    notifySettled(batch, turn, { state: draft.state, merged: endedTurn.merged, readTask })
     return 'committed'
   }
 }
 
-function keepNotes(
+function storeNotes(
   table: NoteTable,
   batch: Batch,
   { notes, answer }: AnswerColumns,
   position: PartialAnswerPosition,
 ): void {
-  if (notes.length > 0) table.keep(batch, notes, position)
-  if (answer.noteCount !== undefined) table.dropBeyond(batch, answer.noteCount, position)
+  if (notes.length > 0) table.upsert(batch, notes, position)
+  if (answer.noteCount !== undefined) table.deleteBeyond(batch, answer.noteCount, position)
 }
 
 function positionOf(turn: Turn, { thread_id, task_id }: TurnRow, at: number) {

@@ -57,14 +57,14 @@ export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): Pa
 
   const table: PartialAnswerTable = {
     say(batch, draft, answer, position) {
-      const existing = answer.isRevision ? responses.findExisting(position.message) : undefined
+      const existingResponse = answer.isRevision ? responses.findExisting(position.message) : undefined
       // A partial answer that was deleted during its turn stays deleted.
-      if (existing && existing.retracted_at !== null) return existing.seq
-      if (existing && !draft) table.withdrawInterim(batch, position.message, position.now)
-      const response = draft && insertOrReword(batch, draft, existing?.seq, position)
+      if (existingResponse && existingResponse.retracted_at !== null) return existingResponse.seq
+      if (existingResponse && !draft) table.withdrawInterim(batch, position.message, position.now)
+      const response = draft && insertOrReword(batch, draft, existingResponse?.seq, position)
       const { answeredMessage } = position
       const inMemory =
-        draft && !existing && answeredMessage ? { ...answeredMessage, response: draft.response } : undefined
+        draft && !existingResponse && answeredMessage ? { ...answeredMessage, response: draft.response } : undefined
       table.send(batch, answer, { ...position, response, inMemory })
       return response
     },

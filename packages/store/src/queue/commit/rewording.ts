@@ -34,7 +34,7 @@ export interface RewordingDeps {
 
 export function createRewording(db: Sql, { notes, responses, blobs, deliveries }: RewordingDeps): Rewording {
   const countChange = createTaskShares(db)
-  const stopSending = createSendingStop(db, deliveries)
+  const stopDeliveries = createDeliveryStop(db, deliveries)
   return {
     reword(batch, { seq, message }, { response, withdrawal, blobs: newBlobs = [] }, now) {
       countChange(batch, message, () => {
@@ -44,7 +44,7 @@ export function createRewording(db: Sql, { notes, responses, blobs, deliveries }
       })
     },
     retract(batch, { seq, message }, now) {
-      stopSending(batch, { seq, message }, now)
+      stopDeliveries(batch, { seq, message }, now)
       countChange(batch, message, () => {
         notes.remove(batch, message)
         responses.retract(seq, now)
@@ -55,7 +55,7 @@ export function createRewording(db: Sql, { notes, responses, blobs, deliveries }
 }
 
 /** Prepares the end of a response's open deliveries. */
-function createSendingStop(db: Sql, deliveries: DeliveryTable) {
+function createDeliveryStop(db: Sql, deliveries: DeliveryTable) {
   const findOpen = db.prepare<OpenDelivery>(
     'SELECT number, thread_id, destination, state FROM deliveries WHERE response_seq = ? AND ended_at IS NULL',
   )

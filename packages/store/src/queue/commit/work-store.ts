@@ -19,7 +19,7 @@ import type { InProcessTurns } from '../turns/in-process-turns.ts'
 import type { TurnLeaseDeps } from '../turns/lease-turns.ts'
 import { createTurnLeases } from '../turns/lease-turns.ts'
 import type { ActionWriterDeps } from './actions.ts'
-import { createActionWriting } from './actions.ts'
+import { createActionWriter } from './actions.ts'
 import type { TurnCommitDeps } from './commit.ts'
 import { createCommit } from './commit.ts'
 
@@ -35,7 +35,7 @@ interface WorkStoreDeps extends TurnCommitDeps, ActionWriterDeps, BackgroundDeps
 export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): WorkStore {
   const { renewTurn, ...turns } = createTurnLeases(context, tables)
   const { renewDelivery, ...deliveries } = createDeliveryLeases(context, tables)
-  const fileKeeping = createFileAttacher(context, tables)
+  const fileAttacher = createFileAttacher(context, tables)
   const findNextDue = context.db.prepare<{ due_at: number | null }>(
     `SELECT min(due_at) AS due_at FROM (
        SELECT min(due_at) AS due_at FROM turns WHERE due_at IS NOT NULL
@@ -47,14 +47,14 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
     ...turns,
     ...deliveries,
     ...createBackgroundStore(context, tables),
-    ...createCommit(context, tables, createActionWriting(context.db, tables)),
+    ...createCommit(context, tables, createActionWriter(context.db, tables)),
     ...createNoteStore(context, tables),
     ...createStreamedAnswers(context, tables),
     ...createBroadcasts(context, tables),
     ...createSettle(context, tables),
     ...listConsumerSetters(tables),
     async keepFiles(turn, files) {
-      await fileKeeping.keepFiles(turn, files)
+      await fileAttacher.keepFiles(turn, files)
       dropStoredReader(turn.content)
     },
     renew: (work, leaseMs) => ('content' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),

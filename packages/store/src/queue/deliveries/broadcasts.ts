@@ -52,14 +52,14 @@ export function createBroadcasts(
     leaseBroadcasts: ({ holder, limit, leaseMs }) =>
       writeLightly(
         () => {
-          const due = findDue.all(now(), limit)
-          for (const { id } of due) claim.run(now() + leaseMs, holder, id)
-          return due.map(toBroadcast)
+          const dueBroadcasts = findDue.all(now(), limit)
+          for (const { id } of dueBroadcasts) claim.run(now() + leaseMs, holder, id)
+          return dueBroadcasts.map(toBroadcast)
         },
         { conflictKeys: () => ['leases of broadcasts'] },
       ),
     async expand({ id, agent, via }, planned, { after, isDone }) {
-      const expand = await write(batch => {
+      const changes = await write(batch => {
         const cause = findOpen.get(id)
         // Another worker has continued the broadcast, or the agent has deleted the post.
         if (!cause || cause.after_id > after) return 0
@@ -81,7 +81,7 @@ export function createBroadcasts(
         } else advance.run(after, now() + 60_000, id)
         return 1
       })
-      refuseLostLease(expand, `broadcast ${id}`)
+      refuseLostLease(changes, `broadcast ${id}`)
     },
   }
 }
@@ -94,20 +94,23 @@ function createNewLister(db: Sql) {
   )
   const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
   return (id: number, planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] => {
-    const each = dedupe(planned)
-    const reached = readBatch(
+    const uniqueDeliveries = dedupe(planned)
+    const reachedFlags = readBatch(
       db,
-      each.map(one => () => isReached(id, one)),
+      uniqueDeliveries.map(delivery => () => isReached(id, delivery)),
     )
-    return each.filter((_, at) => !reached[at])
+    return uniqueDeliveries.filter((_, index) => !reachedFlags[index])
   }
 }
 
 /** Drops repeated deliveries: one for a destination that serves all its peers, else one for each peer. */
 function dedupe(planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] {
-  const forAll = new Map(planned.filter(({ peer }) => peer === undefined).map(each => [each.to, each]))
-  const forOne = planned.filter(({ to, peer }) => peer !== undefined && !forAll.has(to))
-  return [...forAll.values(), ...new Map(forOne.map(each => [JSON.stringify([each.to, each.peer]), each])).values()]
+  const sharedByDestination = new Map(planned.filter(({ peer }) => peer === undefined).map(each => [each.to, each]))
+  const singlePeerDeliveries = planned.filter(({ to, peer }) => peer !== undefined && !sharedByDestination.has(to))
+  return [
+    ...sharedByDestination.values(),
+    ...new Map(singlePeerDeliveries.map(each => [JSON.stringify([each.to, each.peer]), each])).values(),
+  ]
 }
 
 function toBroadcast({ channel: via, target, after_id: after, until_id: until, ...row }: BroadcastRow): Broadcast {

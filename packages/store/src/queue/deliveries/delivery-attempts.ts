@@ -3,7 +3,7 @@ import type { Delivery, Settlement } from '@postern/pipeline'
 import type { Sql } from '../../sql/sql.ts'
 
 /** The number of the newest attempts that are kept of one delivery. */
-const keptAttempts = 50
+const maxStoredAttempts = 50
 
 /** The longest text of a peer or an error, in UTF-16 code units. */
 const maxChars = 500
@@ -23,7 +23,7 @@ export function createAttemptRecorder(db: Sql): (delivery: Delivery, settlement:
     const nextAt = settlement.state === 'later' ? settlement.dueAt : null
     const texts = [clip(reply_line), clip(error)] as const
     insert.run(Number(id), number, at, ms, state, status ?? null, ...texts, nextAt)
-    if (number > keptAttempts) prune.run(Number(id), number - keptAttempts)
+    if (number > maxStoredAttempts) prune.run(Number(id), number - maxStoredAttempts)
   }
 }
 

@@ -74,13 +74,13 @@ export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }:
   const endWithdrawn = db.prepare(
     'UPDATE deliveries SET due_at = NULL, lease_owner = NULL, ended_at = withdrawn_at WHERE number = ?',
   )
-  const isBlocking = ({ peer }: PlannedDelivery, { agent, channel: via }: NewDelivery) =>
+  const isBlocked = ({ peer }: PlannedDelivery, { agent, channel: via }: NewDelivery) =>
     peer !== undefined && relations.has({ agent, via, relation: 'blocked_by', peer })
   const promoteNext: DeliveryTable['promoteNext'] = (batch, { thread, destination }, now) => {
     if (promote.run(now, thread, destination).changes > 0) batch.readyWork.add('deliveries')
   }
   function insertOne(batch: Batch, planned: PlannedDelivery, cause: NewDelivery): void {
-    const state: NewState = isBlocking(planned, cause) ? 'dead' : planned.pulled ? 'sent' : 'queued'
+    const state: NewState = isBlocked(planned, cause) ? 'dead' : planned.isPulled ? 'sent' : 'queued'
     addToTotal(batch, `deliveries.${state}`)
     const slot = state === 'queued' && cause.inMemory && inProcessDeliveries.keepSlot(batch, planned)
     if (slot) insertLeased(batch, { planned, cause, slot })

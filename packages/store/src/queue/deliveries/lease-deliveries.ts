@@ -34,7 +34,7 @@ export function createDeliveryLeases(
   const findDue = { answer: prepareDue(db, 'broadcast IS NULL'), broadcast: prepareDue(db, 'broadcast IS NOT NULL') }
   const readBroadcast = createBroadcastReader(db)
   // Both ranks may poll in one transaction. With leases of their own neither releases what the other has just leased.
-  const inDoubtOf = {
+  const inDoubtByRank = {
     answer: createInDoubtLeases(db, { table: 'deliveries', idColumn: 'number' }),
     broadcast: createInDoubtLeases(db, { table: 'deliveries', idColumn: 'number' }),
   }
@@ -43,7 +43,7 @@ export function createDeliveryLeases(
   )
   const { inProcessDeliveries } = tables
   const lease = (request: Parameters<WorkStore['leaseDeliveries']>[0], answersPoll?: InDoubtPoll) =>
-    inDoubtOf[request.rank].track(poll =>
+    inDoubtByRank[request.rank].track(poll =>
       writeLast(batch => {
         const { rank, holder, leaseMs } = request
         const { limit, shares } = inProcessDeliveries.limitRequest(batch, request)
@@ -110,7 +110,8 @@ function createLapsedEnding(
   return lapsed =>
     write(
       batch => {
-        for (const each of lapsed) if (isLapsed.get(each.number, now())) deliveries.endGivenUp(batch, each, now())
+        for (const delivery of lapsed)
+          if (isLapsed.get(delivery.number, now())) deliveries.endGivenUp(batch, delivery, now())
       },
       {
         conflictKeys: () =>

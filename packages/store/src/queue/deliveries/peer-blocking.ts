@@ -11,12 +11,12 @@ interface PeerBlocking {
   stopDeliveries(
     batch: Batch,
     /** `isRemoved` is true if the rows of the deliveries are deleted afterwards. */
-    to: { via: ChannelName; peer: string; agent?: string | undefined; isRemoved?: boolean },
+    peerFilter: { via: ChannelName; peer: string; agent?: string | undefined; isRemoved?: boolean },
     cause: EndCause,
     now: number,
   ): void
   /** Cancels the open turns of an author's messages to an agent. */
-  cancelTurns(batch: Batch, of: { via: ChannelName; peer: string; agent: string }, now: number): void
+  cancelTurns(batch: Batch, filter: { via: ChannelName; peer: string; agent: string }, now: number): void
 }
 
 export interface PeerBlockingDeps {

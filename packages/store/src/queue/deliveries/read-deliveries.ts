@@ -27,23 +27,26 @@ export function readDeliveries(
   due: readonly DueDelivery[],
   { db, readMessage, responses, readBroadcast }: DeliveryReaders,
 ): readonly Delivery[] {
-  const readEach = <T>(numbers: readonly (number | null)[], read: (number: number) => T): ReadonlyMap<number, T> => {
-    const each = [...new Set(numbers)].filter(number => number !== null)
+  const readDistinct = <T>(
+    numbers: readonly (number | null)[],
+    read: (number: number) => T,
+  ): ReadonlyMap<number, T> => {
+    const distinctNumbers = [...new Set(numbers)].filter(number => number !== null)
     const values = readBatch(
       db,
-      each.map(number => () => read(number)),
+      distinctNumbers.map(number => () => read(number)),
     )
-    return new Map(each.map((number, at) => [number, values[at] as T]))
+    return new Map(distinctNumbers.map((number, index) => [number, values[index] as T]))
   }
-  const messages = readEach(
+  const messages = readDistinct(
     due.map(({ message }) => message),
     readMessage,
   )
-  const responsesBySeq = readEach(
+  const responsesBySeq = readDistinct(
     due.map(({ response_seq }) => response_seq),
     responses.read,
   )
-  const broadcasts = readEach(
+  const broadcasts = readDistinct(
     due.map(({ broadcast }) => broadcast),
     readBroadcast,
   )

@@ -13,7 +13,7 @@ import { refuseLostLease } from '../lost-lease.ts'
 import { createAttemptRecorder } from './delivery-attempts.ts'
 import type { DeliveryTable } from './delivery-table.ts'
 
-interface HeldDelivery {
+interface LeasedDelivery {
   readonly state: DeliveryRecord['state']
   readonly thread_id: number
   readonly destination: string
@@ -41,7 +41,7 @@ export function createSettle(
   { db, write, writeLightly, now }: StoreContext,
   { deliveries }: { readonly deliveries: DeliveryTable },
 ): Pick<WorkStore, 'settle'> {
-  const findHeld = db.prepare<HeldDelivery>(
+  const findLeased = db.prepare<LeasedDelivery>(
     `SELECT state, thread_id, destination, withdrawn_at, EXISTS (SELECT 1 FROM deliveries o WHERE o.thread_id = d.thread_id
        AND o.destination = d.destination AND o.ended_at IS NULL AND o.due_at IS NULL) AS is_awaited
      FROM deliveries d WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL ${rowLocksOf(db).wait}`,
@@ -54,23 +54,23 @@ export function createSettle(
   )
 
   function settleDelivery(batch: Batch, delivery: Delivery, settlement: Settlement): number {
-    const leased = findHeld.get(Number(delivery.id), delivery.token)
-    if (!leased) return 0
+    const leasedDelivery = findLeased.get(Number(delivery.id), delivery.token)
+    if (!leasedDelivery) return 0
     const at = now()
-    if (leased.withdrawn_at !== null) {
+    if (leasedDelivery.withdrawn_at !== null) {
       recordAttempt(delivery, settlement)
-      deliveries.endGivenUp(batch, { ...leased, number: Number(delivery.id) }, at)
+      deliveries.endGivenUp(batch, { ...leasedDelivery, number: Number(delivery.id) }, at)
       return 0
     }
     record(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
     recordAttempt(delivery, settlement)
-    moveTotal(batch, `deliveries.${leased.state}`, `deliveries.${settlement.state}`)
+    moveTotal(batch, `deliveries.${leasedDelivery.state}`, `deliveries.${settlement.state}`)
     noteChange(batch, 'delivery', Number(delivery.id))
-    if (leased.is_awaited)
-      deliveries.promoteNext(batch, { thread: leased.thread_id, destination: leased.destination }, at)
+    if (leasedDelivery.is_awaited)
+      deliveries.promoteNext(batch, { thread: leasedDelivery.thread_id, destination: leasedDelivery.destination }, at)
     // A later time is announced, too, because a worker that waits for the next due time has to poll again.
     if (settlement.state === 'later') {
-      beginWaiting.run(at, leased.thread_id, leased.destination)
+      beginWaiting.run(at, leasedDelivery.thread_id, leasedDelivery.destination)
       batch.readyWork.add('deliveries')
     }
     return 1
@@ -83,10 +83,10 @@ export function createSettle(
       const { thread, to } = delivery
       const conflictKeys = () =>
         thread === undefined ? undefined : [deliveryConflict(delivery), destinationConflict(thread, to)]
-      const settled = await (isCheap ? writeLightly : write)(batch => settleDelivery(batch, delivery, settlement), {
+      const changes = await (isCheap ? writeLightly : write)(batch => settleDelivery(batch, delivery, settlement), {
         conflictKeys,
       })
-      refuseLostLease(settled, `delivery ${delivery.id}`)
+      refuseLostLease(changes, `delivery ${delivery.id}`)
     },
   }
 }

@@ -64,7 +64,7 @@ export function createTurnQueue(db: Sql, { interrupt, promoteNext }: TurnQueueDe
         noteChange(batch, 'turn', message)
         return
       }
-      const interrupted =
+      const interruption =
         queuePosition?.mode === 'interrupt'
           ? interrupt(batch, { thread, task, speaker: queuePosition.speaker }, now)
           : undefined
@@ -73,13 +73,13 @@ export function createTurnQueue(db: Sql, { interrupt, promoteNext }: TurnQueueDe
         queuePosition?.mode ?? null,
         queuePosition?.speaker ?? null,
         readyAt,
-        interrupted?.abortCount ?? 0,
+        interruption?.abortCount ?? 0,
         authorshipDigest ?? null,
       ] as const
       insert.run(message, thread, task ?? null, now, agent, ...columns)
       addToTotal(batch, 'messages.received')
       batch.readyWork.add('turns')
-      if (interrupted) promoteNewer(batch, { thread, task, now })
+      if (interruption) promoteNewer(batch, { thread, task, now })
     },
     addAnswered(batch, { message, agent, thread, now }) {
       insertAnswered.run(message, thread, agent, now)

@@ -13,7 +13,7 @@ import type { InDoubtLease, InDoubtLeases } from '../in-doubt-leases.ts'
 import { createInDoubtLeases } from '../in-doubt-leases.ts'
 import type { InProcessQueue, LeasedWork, PollRequest, Slot } from '../in-process-queue.ts'
 import { createInProcessQueue } from '../in-process-queue.ts'
-import { createShareCheck, toShareLimits } from './held-turns.ts'
+import { createShareCheck, toShareLimits } from './leased-turns.ts'
 
 export type TurnSlot = Slot<Turn, TurnConsumer>
 
@@ -84,8 +84,8 @@ export function createInProcessTurns({
 }
 
 /** Builds the turn of a message that began its thread, with the lease of its insert. */
-function toFirstTurn({ number, ...stored }: StoredMessage): Turn {
-  return { message: number, token: 1, attempt: 1, crashes: 0, ...stored, isFirst: true }
+function toFirstTurn({ number, ...storedMessage }: StoredMessage): Turn {
+  return { message: number, token: 1, attempt: 1, crashes: 0, ...storedMessage, isFirst: true }
 }
 
 export function toLease(

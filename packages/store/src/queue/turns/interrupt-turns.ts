@@ -26,16 +26,18 @@ export function createInterruption(db: Sql, { cancel, cancelTaskUnlessOpen }: In
      WHERE thread_id = ? AND speaker = ? AND ended_at IS NULL AND mode = 'interrupt' AND ${ownerSql('turns.task_id')} = ${ownerSql('?')} ORDER BY message`,
   )
   return (batch, { thread, task, speaker }, now) => {
-    const open = findOpen
+    const openTurns = findOpen
       .all(thread, speaker, task ?? null)
       .filter(({ lease_owner, abort_count }) => lease_owner === null || abort_count < maxAborts)
-    for (const turn of open) cancel(batch, turn, now, 'interrupted')
-    if (open.length === 0) return undefined
+    for (const turn of openTurns) cancel(batch, turn, now, 'interrupted')
+    if (openTurns.length === 0) return undefined
     // The task of the newer message continues.
-    for (const leftTask of new Set(open.map(({ task_id }) => task_id)))
-      if (leftTask !== null && leftTask !== task) cancelTaskUnlessOpen(batch, leftTask, now)
+    for (const interruptedTask of new Set(openTurns.map(({ task_id }) => task_id)))
+      if (interruptedTask !== null && interruptedTask !== task) cancelTaskUnlessOpen(batch, interruptedTask, now)
     return {
-      abortCount: Math.max(...open.map(({ lease_owner, abort_count }) => abort_count + (lease_owner === null ? 0 : 1))),
+      abortCount: Math.max(
+        ...openTurns.map(({ lease_owner, abort_count }) => abort_count + (lease_owner === null ? 0 : 1)),
+      ),
     }
   }
 }

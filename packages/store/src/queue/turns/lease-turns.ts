@@ -12,9 +12,9 @@ import type { StoreContext } from '../../transaction/store-context.ts'
 import { moveTotal, moveTotals } from '../../transaction/totals.ts'
 import { leaseByShares } from '../lease-by-shares.ts'
 import { refuseLostLease } from '../lost-lease.ts'
-import { createLeasedTurnCounter } from './held-turns.ts'
 import type { InProcessTurns } from './in-process-turns.ts'
 import { toLease } from './in-process-turns.ts'
+import { createLeasedTurnCounter } from './leased-turns.ts'
 import type { LeasableTurn } from './merge-turns.ts'
 import { createTurnMerging, leasableColumns } from './merge-turns.ts'
 import { toTurn } from './read-turn.ts'
@@ -57,7 +57,7 @@ export function createTurnLeases(
           poll.release(batch, now())
           if (limit <= 0) return []
           const expiresAt = now() + leaseMs
-          const claimed: ClaimedTurn[] = []
+          const claimedTurns: ClaimedTurn[] = []
           const { heldByOthers, readyCount } = leaseByShares(
             { limit, shares },
             {
@@ -66,25 +66,25 @@ export function createTurnLeases(
                 shares && (full => readBatch(db, [() => listDue(full, limit), () => countLeased(holder, now())])),
               claim(row) {
                 const claimedTurn = claimTurn(batch, row, { holder, expiresAt, now: now() })
-                claimed.push(claimedTurn)
+                claimedTurns.push(claimedTurn)
                 poll.recordLease(leaseOf(claimedTurn, { holder, expiresAt }))
               },
               groupOf: ({ agent }) => agent,
               isBusy: row => row.is_free === 0,
             },
           )
-          const readings = claimed.map(claimedTurn => () => readClaimed(tables, batch, claimedTurn))
+          const readings = claimedTurns.map(claimedTurn => () => readClaimed(tables, batch, claimedTurn))
           const work = readBatch(db, readings)
           return tables.inProcessTurns.hold(batch, request, { work, readyCount, heldByOthers })
         }),
       ),
-    noteWaiting: createWaitNoting(db, writeLightly),
-    noteAlone: createAloneNoting(context),
+    noteWaiting: createWaitMarker(db, writeLightly),
+    noteAlone: createAloneMarker(context),
     release: createRelease(context),
     async renewTurn({ message, token, thread }, leaseMs) {
       const conflictKeys = () => [threadConflict(thread)]
-      const renewed = await writeLightly(() => renew.run(now() + leaseMs, message, token).changes, { conflictKeys })
-      refuseLostLease(renewed, `turn ${message}`)
+      const changes = await writeLightly(() => renew.run(now() + leaseMs, message, token).changes, { conflictKeys })
+      refuseLostLease(changes, `turn ${message}`)
     },
   }
 }
@@ -94,7 +94,7 @@ function leaseOf({ due }: ClaimedTurn, lease: Parameters<typeof toLease>[1]): Re
   return toLease({ message: due.message, token: due.lease_token + 1 }, lease)
 }
 
-function createWaitNoting(db: Sql, writeLightly: StoreContext['writeLightly']): WorkStore['noteWaiting'] {
+function createWaitMarker(db: Sql, writeLightly: StoreContext['writeLightly']): WorkStore['noteWaiting'] {
   const noteWaiting = db.prepare('UPDATE turns SET is_waiting = ? WHERE message = ? AND lease_token = ?')
   return ({ message, token, thread }, isWaiting) =>
     writeLightly(
@@ -107,19 +107,19 @@ function createWaitNoting(db: Sql, writeLightly: StoreContext['writeLightly']): 
     )
 }
 
-function createAloneNoting({ db, write }: StoreContext): WorkStore['noteAlone'] {
+function createAloneMarker({ db, write }: StoreContext): WorkStore['noteAlone'] {
   const noteAlone = db.prepare(
     'UPDATE turns SET crash_count = crash_count + 1 WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   return async ({ message, token, thread }) => {
-    const noted = await write(() => noteAlone.run(message, token).changes, {
+    const changes = await write(() => noteAlone.run(message, token).changes, {
       conflictKeys: () => [threadConflict(thread)],
     })
-    refuseLostLease(noted, `turn ${message}`)
+    refuseLostLease(changes, `turn ${message}`)
   }
 }
 
-type ListDue = (full: readonly string[], limit: number) => readonly DueTurn[]
+type ListDue = (fullAgents: readonly string[], limit: number) => readonly DueTurn[]
 
 /** Prepares the query for due turns. `full` lists agents whose share is full. */
 function createDueLister(db: Sql, now: () => number): ListDue {
@@ -129,7 +129,7 @@ function createDueLister(db: Sql, now: () => number): ListDue {
        SELECT ${leasableColumns} FROM turns WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?))
        ORDER BY due_at LIMIT +? ${skipLocked}) AS due`,
   )
-  return (full, limit) => findDue.all(now(), formatJson(full), limit)
+  return (fullAgents, limit) => findDue.all(now(), formatJson(fullAgents), limit)
 }
 
 /**
@@ -176,7 +176,7 @@ function createTurnClaim(db: Sql, { tasks }: Pick<TurnLeaseDeps, 'tasks'>) {
       moveTotals(batch, claimMerged.run(message).changes, ['messages.received', 'messages.working'])
     for (const task of new Set([due, ...merged].map(({ task_id }) => task_id)))
       if (task !== null) tasks.setWorking(task, now)
-    return { due, merged: merged.map(earlier => earlier.message) }
+    return { due, merged: merged.map(mergedTurn => mergedTurn.message) }
   }
 }
 
@@ -207,15 +207,15 @@ function createRelease({ db, write, now }: StoreContext): WorkStore['release'] {
       )
       if (changes > 0) {
         if (firstAttemptAt !== null) beginWaiting.run(firstAttemptAt, thread)
-        const merged = releaseMerged.run(message).changes
-        moveTotals(batch, 1 + merged, ['messages.working', 'messages.received'])
+        const mergedCount = releaseMerged.run(message).changes
+        moveTotals(batch, 1 + mergedCount, ['messages.working', 'messages.received'])
         noteChange(batch, 'turn', message)
       }
       // A turn for a later time is announced, too, because a worker that waits for the next due time has to poll again.
       batch.readyWork.add('turns')
       return changes
     }
-    const released = await write(releaseTurn, { conflictKeys: () => [threadConflict(thread)] })
-    refuseLostLease(released, `turn ${message}`)
+    const releasedRows = await write(releaseTurn, { conflictKeys: () => [threadConflict(thread)] })
+    refuseLostLease(releasedRows, `turn ${message}`)
   }
 }

@@ -61,27 +61,27 @@ export function createTurnMerging(db: Sql): TurnMerging {
   return {
     mergeFollowers(batch, due) {
       if (due.mode !== 'merge' || due.lease_token > 0) return due
-      const mergeable = takeMergeable(listFollowers.all(due.thread_id, due.message))
-      const last = mergeable.at(-1)
-      if (!last || last.message === due.message) return due
+      const mergeable = selectMergeable(listFollowers.all(due.thread_id, due.message))
+      const lastTurn = mergeable.at(-1)
+      if (!lastTurn || lastTurn.message === due.message) return due
       for (const { message, state } of mergeable.slice(0, -1)) {
-        merge.run(last.message, message)
+        merge.run(lastTurn.message, message)
         moveTotal(batch, `messages.${state}`, 'messages.working')
       }
-      return last
+      return lastTurn
     },
     listMerged: message => findMerged.all(message),
   }
 }
 
 /** Returns the first turn and those after it that can be merged with it. */
-function takeMergeable(openTurns: readonly Follower[]): readonly Follower[] {
+function selectMergeable(openTurns: readonly Follower[]): readonly Follower[] {
   const [first] = openTurns
   if (!first) return []
   let bytes = 0
-  const end = openTurns.findIndex((turn, at) => {
+  const end = openTurns.findIndex((turn, index) => {
     bytes += turn.size
-    return at > 0 && (!isMergeable(turn, first) || bytes > mergeBounds.bytes)
+    return index > 0 && (!isMergeable(turn, first) || bytes > mergeBounds.bytes)
   })
   return end === -1 ? openTurns : openTurns.slice(0, end)
 }

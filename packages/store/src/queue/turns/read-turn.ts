@@ -48,14 +48,14 @@ export function toTurn({ readMessage }: TurnReaderDeps, due: UnleasedTurn, { mer
     ...(first && { isFirst: true }),
   }
   if (merged.length === 0) return { ...turn, content, flags }
-  const earlier = merged.map(readMessage)
+  const earlierMessages = merged.map(readMessage)
   return {
     ...turn,
     content: mergeMessages(
-      earlier.map(message => message.content),
+      earlierMessages.map(message => message.content),
       content,
     ),
-    flags: [...new Set([...earlier.flatMap(message => message.flags), ...flags])],
+    flags: [...new Set([...earlierMessages.flatMap(message => message.flags), ...flags])],
     merged,
   }
 }

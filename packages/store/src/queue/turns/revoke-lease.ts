@@ -9,17 +9,17 @@ export function createLeaseRevocation(db: Sql): (batch: Batch, leader: number, n
   const change = db.prepare<{ lease_owner: string | null }>(
     'UPDATE turns SET revision = revision + 1 WHERE message = ? AND ended_at IS NULL RETURNING lease_owner',
   )
-  const free = db.prepare(
+  const releaseLease = db.prepare(
     `UPDATE turns SET state = 'received', due_at = ?1, lease_token = lease_token + 1, attempt = attempt - 1, crash_count = 0, lease_owner = NULL,
        abort_count = abort_count + 1 WHERE message = ?2`,
   )
-  const freeMerged = db.prepare(
+  const releaseMerged = db.prepare(
     "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
   )
   return (batch, leader, now) => {
     if (!change.get(leader)?.lease_owner) return
-    free.run(now, leader)
-    moveTotals(batch, 1 + freeMerged.run(leader).changes, ['messages.working', 'messages.received'])
+    releaseLease.run(now, leader)
+    moveTotals(batch, 1 + releaseMerged.run(leader).changes, ['messages.working', 'messages.received'])
     noteChange(batch, 'turn', leader)
     batch.notices.push({ topic: `message:${leader}`, payload: { kind: 'edited' } })
     batch.readyWork.add('turns')

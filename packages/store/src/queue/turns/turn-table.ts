@@ -26,7 +26,11 @@ export interface TurnTable extends TurnQueue {
   /** Interrupts the worker of an open turn whose message was edited, and makes the turn ready again at once. */
   restart(batch: Batch, turn: OpenTurn, now: number): void
   /** Assigns a waiting turn to another speaker. Turns that were merged with it get answers of their own. */
-  assignSpeaker(batch: Batch, turn: OpenTurn, to: { readonly speaker: string | null; readonly now: number }): void
+  assignSpeaker(
+    batch: Batch,
+    turn: OpenTurn,
+    assignment: { readonly speaker: string | null; readonly now: number },
+  ): void
 }
 
 interface TurnTableDeps extends Pick<InterruptionDeps, 'cancelTaskUnlessOpen'> {

@@ -4,16 +4,16 @@ const sizeOf = (row: 'NEW' | 'OLD') =>
   `octet_length(${row}.content) + coalesce(octet_length(${row}.raw), 0) + coalesce(octet_length(${row}.envelope), 0) + coalesce(octet_length(${row}.arrival), 0)`
 
 /** Adds `bytes` to the sender's total. The bytes of a sender without proof also count in the total of all such senders. */
-const add = (row: 'NEW' | 'OLD', bytes: string) => `
+const addBytes = (row: 'NEW' | 'OLD', bytes: string) => `
   INSERT INTO stored_bytes (owner, bytes) VALUES (${row}.stored_by, ${bytes})
     ON CONFLICT (owner, shard) DO UPDATE SET bytes = stored_bytes.bytes + excluded.bytes;
   INSERT INTO stored_bytes (owner, bytes) SELECT 'unproven', ${bytes} WHERE substr(${row}.stored_by, 1, 1) = 'u'
     ON CONFLICT (owner, shard) DO UPDATE SET bytes = stored_bytes.bytes + excluded.bytes;`
 
-const endZero = `
+const deleteZeroTotals = `
   DELETE FROM stored_bytes WHERE owner = OLD.stored_by AND shard = 0 AND bytes = 0;`
 
-const ofMessage = { inserted: sizeOf('NEW'), removed: `-(${sizeOf('OLD')})` }
+const messageSizeSql = { inserted: sizeOf('NEW'), removed: `-(${sizeOf('OLD')})` }
 
 export const addStoredBytes = `
 -- For whom the bytes count: 'u:' (proves nothing) or 'p:' and a digest of the sender; NULL: for nobody.
@@ -34,22 +34,22 @@ CREATE TABLE stored_bytes (
   PRIMARY KEY (owner, shard)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER messages_stored AFTER INSERT ON messages WHEN NEW.stored_by IS NOT NULL BEGIN${add('NEW', ofMessage.inserted)}
+CREATE TRIGGER messages_stored AFTER INSERT ON messages WHEN NEW.stored_by IS NOT NULL BEGIN${addBytes('NEW', messageSizeSql.inserted)}
 END;
-CREATE TRIGGER messages_resized AFTER UPDATE OF stored_by, content, raw, envelope, arrival ON messages WHEN OLD.stored_by IS NOT NULL BEGIN${add(
+CREATE TRIGGER messages_resized AFTER UPDATE OF stored_by, content, raw, envelope, arrival ON messages WHEN OLD.stored_by IS NOT NULL BEGIN${addBytes(
   'OLD',
-  `CASE WHEN NEW.stored_by IS NULL THEN 0 ELSE ${ofMessage.inserted} END - (${sizeOf('OLD')})`,
-)}${endZero}
+  `CASE WHEN NEW.stored_by IS NULL THEN 0 ELSE ${messageSizeSql.inserted} END - (${sizeOf('OLD')})`,
+)}${deleteZeroTotals}
 END;
-CREATE TRIGGER messages_gone AFTER DELETE ON messages WHEN OLD.stored_by IS NOT NULL BEGIN${add('OLD', ofMessage.removed)}${endZero}
+CREATE TRIGGER messages_gone AFTER DELETE ON messages WHEN OLD.stored_by IS NOT NULL BEGIN${addBytes('OLD', messageSizeSql.removed)}${deleteZeroTotals}
 END;
-CREATE TRIGGER blob_uses_stored AFTER INSERT ON blob_uses WHEN NEW.stored_by IS NOT NULL BEGIN${add('NEW', 'NEW.bytes')}
+CREATE TRIGGER blob_uses_stored AFTER INSERT ON blob_uses WHEN NEW.stored_by IS NOT NULL BEGIN${addBytes('NEW', 'NEW.bytes')}
 END;
-CREATE TRIGGER blob_uses_resized AFTER UPDATE OF bytes ON blob_uses WHEN OLD.stored_by IS NOT NULL BEGIN${add(
+CREATE TRIGGER blob_uses_resized AFTER UPDATE OF bytes ON blob_uses WHEN OLD.stored_by IS NOT NULL BEGIN${addBytes(
   'OLD',
   'CASE WHEN NEW.stored_by IS NULL THEN 0 ELSE NEW.bytes END - OLD.bytes',
-)}${endZero}
+)}${deleteZeroTotals}
 END;
-CREATE TRIGGER blob_uses_gone AFTER DELETE ON blob_uses WHEN OLD.stored_by IS NOT NULL BEGIN${add('OLD', '-OLD.bytes')}${endZero}
+CREATE TRIGGER blob_uses_gone AFTER DELETE ON blob_uses WHEN OLD.stored_by IS NOT NULL BEGIN${addBytes('OLD', '-OLD.bytes')}${deleteZeroTotals}
 END;
 `

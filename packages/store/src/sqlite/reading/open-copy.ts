@@ -12,12 +12,12 @@ interface DatabaseCopy {
 }
 
 /** Endings of the files to copy: the database, and the log with the newest data. */
-const endings = ['', '-wal']
+const suffixes = ['', '-wal']
 
 /** Copies a database with its log and opens the copy. @throws ConfigError `data` if there is no room for it, Error of SQLite or of the system */
 export function openCopy(path: string): DatabaseCopy {
   requireFreeSpace(path)
-  const letGo = holdSignals()
+  const releaseSignals = holdSignals()
   const folder = mkdtempSync(join(tmpdir(), 'postern-read-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
@@ -32,13 +32,13 @@ export function openCopy(path: string): DatabaseCopy {
     remove()
     throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? createNoSpaceError(path) : error
   } finally {
-    letGo()
+    releaseSignals()
   }
 }
 
 function copyInto(folder: string, path: string): DatabaseSync {
   const copy = join(folder, basename(path))
-  for (const ending of endings) copyFileSync(path + ending, copy + ending, constants.COPYFILE_FICLONE)
+  for (const ending of suffixes) copyFileSync(path + ending, copy + ending, constants.COPYFILE_FICLONE)
   const db = new DatabaseSync(copy)
   try {
     // The first reading opens all files that later ones need.
@@ -64,7 +64,7 @@ function removeNow(remove: () => void): void {
 
 function requireFreeSpace(path: string): void {
   const { bavail, bsize } = statfsSync(tmpdir())
-  const bytes = endings.reduce(
+  const bytes = suffixes.reduce(
     (sum, ending) => sum + (statSync(path + ending, { throwIfNoEntry: false })?.size ?? 0),
     0,
   )
@@ -79,18 +79,18 @@ function createNoSpaceError(path: string): ConfigError {
 /** Delays signals while the copy has a name, so that they end the process only after its deletion. Returns the function that ends the delay. */
 function holdSignals(): () => void {
   const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(signal => {
-    const end = () => {
-      process.off(signal, end)
+    const onSignal = () => {
+      process.off(signal, onSignal)
       if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
     }
-    process.on(signal, end)
-    return () => process.off(signal, end)
+    process.on(signal, onSignal)
+    return () => process.off(signal, onSignal)
   })
   // A held signal arrives within two turns of the event loop, because the first one may already have polled for signals.
   return () => {
     setImmediate(() =>
       setImmediate(() => {
-        for (const letGo of handlers) letGo()
+        for (const release of handlers) release()
       }),
     )
   }

@@ -13,7 +13,7 @@ const options = { channels: sketchedChannels, now: Date.now, log: discardLog }
 const start = (path: string) => openSqliteStore({ ...options, path, exclusive: true })
 const read = (path: string) => readSqliteStore({ ...options, path })
 
-async function makeStopped(): Promise<string> {
+async function createStoppedStore(): Promise<string> {
   const path = join(makeDirectory(), 'postern.db')
   const store = await start(path)
   await store.admit(sketchIntake('m1'), 'c')
@@ -22,7 +22,7 @@ async function makeStopped(): Promise<string> {
 }
 
 /** Creates the files of a killed gateway, whose last writes are in the log. */
-async function makeKilled(): Promise<string> {
+async function createKilledStore(): Promise<string> {
   const path = join(makeDirectory(), 'postern.db')
   const store = await start(path)
   await store.admit(sketchIntake('m1'), 'c')
@@ -69,7 +69,7 @@ function runScript(body: string, env: Readonly<Record<string, string>> = {}) {
 }
 
 test('a reader continues when a gateway starts, and says so once the file changes', async () => {
-  const path = await makeStopped()
+  const path = await createStoppedStore()
   const reader = await read(path)
   const gateway = await start(path)
   expect(await reader.listMessages({ limit: 5 })).toHaveLength(1)
@@ -83,7 +83,7 @@ test('a reader continues when a gateway starts, and says so once the file change
 })
 
 test('a gateway can start while a command checks whether one runs', async () => {
-  const path = await makeStopped()
+  const path = await createStoppedStore()
   const asking = runScript(`
     import { DatabaseSync } from 'node:sqlite'
     const lock = new DatabaseSync(${JSON.stringify(`${path}.lock`)}, { readOnly: true })
@@ -96,7 +96,7 @@ test('a gateway can start while a command checks whether one runs', async () => 
 })
 
 test('a reader copies a killed gateway’s files once, and no copy keeps a name', async () => {
-  const path = await makeKilled()
+  const path = await createKilledStore()
   const folder = useTemporaryFolder()
   const copies = countCopies()
   const reader = await read(path)
@@ -109,7 +109,7 @@ test('a reader copies a killed gateway’s files once, and no copy keeps a name'
 })
 
 test('a signal stops a reader that copies the database, and the reader deletes the copy', async () => {
-  const path = await makeKilled()
+  const path = await createKilledStore()
   const folder = useTemporaryFolder()
   const child = runScript(
     `
@@ -132,7 +132,7 @@ test('a signal stops a reader that copies the database, and the reader deletes t
 })
 
 test('a reader refuses a database whose copy does not fit into the temporary folder', async () => {
-  const path = await makeKilled()
+  const path = await createKilledStore()
   const folder = useTemporaryFolder()
   const { statfsSync } = fs
   replaceForTest('statfsSync', ((at: string) => ({ ...statfsSync(at), bavail: 1 })) as typeof statfsSync)

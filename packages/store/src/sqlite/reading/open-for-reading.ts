@@ -31,8 +31,8 @@ const maxAttempts = 3
  */
 export function openForReading(path: string, check: (db: DatabaseSync) => void = () => {}): ReadDatabase {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const opened = openAndCheck(path, check)
-    if (opened) return opened
+    const readDatabase = openAndCheck(path, check)
+    if (readDatabase) return readDatabase
   }
   throw refuseChanged(path)
 }
@@ -43,18 +43,18 @@ export function refuseChanged(path: string): ConfigError {
 
 /** Opens the file once. Returns undefined if it changed in the meantime. */
 function openAndCheck(path: string, check: (db: DatabaseSync) => void): ReadDatabase | undefined {
-  const opened = openUnchecked(path)
-  if (!opened) return undefined
+  const readDatabase = openUnchecked(path)
+  if (!readDatabase) return undefined
   try {
-    check(opened.db)
-    if (opened.isUnchanged()) return opened
+    check(readDatabase.db)
+    if (readDatabase.isUnchanged()) return readDatabase
   } catch (error) {
-    if (opened.isUnchanged()) {
-      opened.close()
+    if (readDatabase.isUnchanged()) {
+      readDatabase.close()
       throw error
     }
   }
-  opened.close()
+  readDatabase.close()
   return undefined
 }
 
@@ -87,8 +87,8 @@ function openImmutable(path: string, isSame: () => boolean): ReadDatabase {
 
 /** Returns a function that returns true while a file is as it is now. */
 function createChangeCheck(path: string): () => boolean {
-  const before = describeFile(path)
-  return () => describeFile(path) === before
+  const initialDescription = describeFile(path)
+  return () => describeFile(path) === initialDescription
 }
 
 function describeFile(path: string): string {

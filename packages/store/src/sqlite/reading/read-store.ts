@@ -38,10 +38,10 @@ interface ReadStoreOptions {
 export async function readSqliteStore({ path, now, log, channels, bytes }: ReadStoreOptions): Promise<GatewayStore> {
   refuseMissingDatabase(path)
   const { db, isUnused: isSoleWriter, isUnchanged, close } = existsSync(path) ? openChecked(path) : openEmpty()
-  const requireSound = () => {
+  const requireUnchanged = () => {
     if (!isUnchanged()) throw new Unavailable('Cannot read: the data changed meanwhile; run the command again')
   }
-  const file = guardDatabase(db, { onDamage: requireSound, afterStatement: requireSound })
+  const file = guardDatabase(db, { onDamage: requireUnchanged, afterStatement: requireUnchanged })
   const store = assembleStore({
     db: file,
     handledSecret: openHandledSecret(sqlOf(file), false),

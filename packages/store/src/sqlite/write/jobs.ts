@@ -1,6 +1,6 @@
 // Orders and splits the writes that wait for a transaction.
 import type { Batch } from '../../transaction/batch.ts'
-import { batchSize, mostAtOnce } from '../../transaction/bounds.ts'
+import { batchSize, maxOperations } from '../../transaction/bounds.ts'
 import type { WriteTerms } from '../../transaction/writer.ts'
 
 export interface WriteJob {
@@ -22,8 +22,8 @@ export interface CommittedTransaction {
 }
 
 export function orderJobs(jobs: readonly WriteJob[]): readonly WriteJob[] {
-  const last = jobs.filter(({ isLast }) => isLast)
-  return last.length > 0 ? [...jobs.filter(({ isLast }) => !isLast), ...last] : jobs
+  const lastJobs = jobs.filter(({ isLast }) => isLast)
+  return lastJobs.length > 0 ? [...jobs.filter(({ isLast }) => !isLast), ...lastJobs] : jobs
 }
 
 /** Removes from the queue as many jobs as fit into one transaction, but at least one, and returns them. */
@@ -31,7 +31,7 @@ export function dequeueJobs(queue: WriteJob[]): WriteJob[] {
   let size = 0
   const end = queue.findIndex((job, index) => {
     size += job.size
-    return index > 0 && (index >= mostAtOnce || size > batchSize)
+    return index > 0 && (index >= maxOperations || size > batchSize)
   })
   return queue.splice(0, end < 0 ? queue.length : end)
 }

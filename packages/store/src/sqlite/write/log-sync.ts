@@ -24,19 +24,19 @@ export function openLogSync(path: string, syncFile: SyncFile = fdatasync): LogSy
   let waitingCallbacks: OnSynced[] = []
 
   function start(): void {
-    const covered = waitingCallbacks
+    const coveredCallbacks = waitingCallbacks
     waitingCallbacks = []
     isRunning = true
     syncFile(file, error => {
       isRunning = false
       if (waitingCallbacks.length > 0) start()
-      for (const onSynced of covered) onSynced(error ?? undefined)
+      for (const onSynced of coveredCallbacks) onSynced(error ?? undefined)
     })
   }
 
   return {
-    reach(tell) {
-      waitingCallbacks.push(tell)
+    reach(onSynced) {
+      waitingCallbacks.push(onSynced)
       if (!isRunning) start()
     },
     close: () => closeSync(file),
@@ -47,10 +47,10 @@ export function openLogSync(path: string, syncFile: SyncFile = fdatasync): LogSy
 export function syncBeside(db: DatabaseSync, { reach, close }: LogSync, onFailure: (error: unknown) => void): LogSync {
   db.exec('PRAGMA synchronous = NORMAL')
   return {
-    reach: tell =>
+    reach: onSynced =>
       reach(error => {
         if (error) onFailure(error)
-        tell(error)
+        onSynced(error)
       }),
     close,
   }

@@ -3,7 +3,7 @@ import type { FileDatabase } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { createBatch, nobodyAgain } from '../../transaction/batch.ts'
 import { takeAnswers } from '../../transaction/continuations.ts'
-import { createBooking } from '../../transaction/write-totals.ts'
+import { createTotalsWriter } from '../../transaction/write-totals.ts'
 import type { WriterHooks } from '../../transaction/writer.ts'
 import type { CommittedTransaction, WriteJob } from './jobs.ts'
 import type { Transactions } from './transactions.ts'
@@ -25,7 +25,7 @@ export function createTransactionRunner(
   { begin, commit, rollback }: Transactions,
   { onCommitted, onUndone }: WriterHooks,
 ): JobTransaction {
-  const book = createBooking(db)
+  const writeTotals = createTotalsWriter(db)
 
   function undoIfFailed<T>(batch: Batch, step: () => T): T {
     try {
@@ -48,7 +48,7 @@ export function createTransactionRunner(
     end({ batch }) {
       undoIfFailed(batch, () => {
         storeAnswers(batch)
-        book(batch)
+        writeTotals(batch)
         commit()
       })
       onCommitted?.(batch)

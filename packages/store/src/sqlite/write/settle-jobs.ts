@@ -9,7 +9,7 @@ interface JobSettlement {
   /** Resolves each job, at once or when the disk has the transaction. The next transaction does not wait for that. */
   settle(committed: CommittedTransaction): void
   /** Resolves when no job waits for the disk. */
-  whenSynced(): Promise<void>
+  waitUntilSynced(): Promise<void>
 }
 
 export function createJobSettlement({ durability }: Transactions, { onDurable, onUndone }: WriterHooks): JobSettlement {
@@ -48,7 +48,7 @@ export function createJobSettlement({ durability }: Transactions, { onDurable, o
       else if (behindNewestSync) behindNewestSync.push(transaction)
       else resolveJobs(transaction)
     },
-    async whenSynced() {
+    async waitUntilSynced() {
       if (syncing === 0) return
       await new Promise<void>(resolve => {
         onSynced = resolve

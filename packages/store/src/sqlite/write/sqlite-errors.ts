@@ -8,7 +8,7 @@ export function primaryCodeOf(error: unknown): number | undefined {
 }
 
 /** The codes of busy, locked, read-only, I/O, full and cannot open. These errors pass with time or after help from an operator. */
-const passingCodes: ReadonlySet<number> = new Set([5, 6, 8, 10, 13, 14])
+const transientCodes: ReadonlySet<number> = new Set([5, 6, 8, 10, 13, 14])
 const [corrupt, notADatabase] = [11, 26]
 /** The code of a page that is missing in the file (`SQLITE_IOERR_SHORT_READ`). */
 const shortRead = 522
@@ -23,7 +23,7 @@ export function isDamage(error: unknown): boolean {
 export function toStoreError(error: unknown): unknown {
   if (isDamage(error)) return refuseDamaged(error)
   const code = primaryCodeOf(error)
-  if (code === undefined || !passingCodes.has(code)) return error
+  if (code === undefined || !transientCodes.has(code)) return error
   return new Unavailable('Cannot store: the database does not take writes now', { cause: error, retryAfter: 5 })
 }
 

@@ -5,7 +5,7 @@ import { continueTurns } from '../../transaction/continuations.ts'
 import type { Operation, Writer, WriterHooks } from '../../transaction/writer.ts'
 import type { CommittedTransaction, WriteJob, WriteJobOptions } from './jobs.ts'
 import { dequeueJobs, orderJobs, rejectAll } from './jobs.ts'
-import { createLockPatience, lockRetryMs } from './lock-patience.ts'
+import { createLockWait, lockRetryMs } from './lock-wait.ts'
 import type { JobTransaction, OpenTransaction } from './run-transaction.ts'
 import { createTransactionRunner } from './run-transaction.ts'
 import { createJobSettlement } from './settle-jobs.ts'
@@ -25,7 +25,7 @@ export function createWriter(
   hooks: WriterHooks,
   transactions = createSqliteTransactions(db),
 ): Writer {
-  const { settle, whenSynced } = createJobSettlement(transactions, hooks)
+  const { settle, waitUntilSynced: whenSynced } = createJobSettlement(transactions, hooks)
   const queue = createQueue(onEnd => createJobWriting(createTransactionRunner(db, transactions, hooks), settle, onEnd))
   let isClosed = false
 
@@ -57,7 +57,7 @@ interface WriteQueue {
 
 /** Creates the queue of jobs. One transaction takes several of them, and the next one begins after its end. */
 function createQueue(openWriting: (onEnd: (waiting: readonly WriteJob[]) => void) => JobWriting): WriteQueue {
-  const { writeAll, whenEnded } = openWriting(takeUp)
+  const { writeAll, findTurnEnd: whenEnded } = openWriting(continueAfter)
   const queue: WriteJob[] = []
   let isScheduled = false
   let isBusy = false
@@ -82,14 +82,14 @@ function createQueue(openWriting: (onEnd: (waiting: readonly WriteJob[]) => void
   }
 
   /** Continues after a transaction. `waiting` has its jobs if another program keeps them waiting. */
-  function takeUp(waiting: readonly WriteJob[]): void {
+  function continueAfter(waitingJobs: readonly WriteJob[]): void {
     isScheduled = false
-    queue.unshift(...waiting)
-    if (waiting.length > 0) tryAgain()
+    queue.unshift(...waitingJobs)
+    if (waitingJobs.length > 0) retryLater()
     else if (queue.length > 0) schedule()
   }
 
-  function tryAgain(): void {
+  function retryLater(): void {
     isScheduled = true
     setTimeout(writeNext, lockRetryMs)
   }
@@ -115,7 +115,7 @@ interface JobWriting {
   /** Writes jobs in one transaction, or each by itself if one of them throws. */
   writeAll(jobs: readonly WriteJob[]): void
   /** Resolves when the transaction that waits for its turns has ended; undefined if there is none. */
-  whenEnded(): Promise<void> | undefined
+  findTurnEnd(): Promise<void> | undefined
 }
 
 /** Creates the writing of jobs. `onEnd` gets the jobs that still wait for another program. */
@@ -124,8 +124,8 @@ function createJobWriting(
   settle: (written: CommittedTransaction) => void,
   onEnd: (waiting: readonly WriteJob[]) => void,
 ): JobWriting {
-  const patience = createLockPatience()
-  let ended: Promise<void> | undefined
+  const lockWait = createLockWait()
+  let turnEnd: Promise<void> | undefined
 
   /** Ends a transaction, or handles the failure of `step`. @returns jobs that still wait for another program */
   function endOrFail(jobs: readonly WriteJob[], step: () => void): readonly WriteJob[] {
@@ -133,19 +133,19 @@ function createJobWriting(
       step()
     } catch (error) {
       if (error instanceof AnswerFailed || (error instanceof OperationFailed && jobs.length > 1))
-        return writeApart(jobs)
-      if (patience.isWorthWaiting(error)) return jobs
+        return writeSeparately(jobs)
+      if (lockWait.shouldWait(error)) return jobs
       rejectAll(jobs, toStoreError(unwrap(error)))
       return []
     }
-    patience.end()
+    lockWait.end()
     return []
   }
 
-  function writeApart(jobs: readonly WriteJob[]): readonly WriteJob[] {
+  function writeSeparately(jobs: readonly WriteJob[]): readonly WriteJob[] {
     const writeOne = (job: WriteJob) => endOrFail([job], () => commit(transaction.open([job], true)))
-    const at = jobs.findIndex(job => writeOne(job).length > 0)
-    return at < 0 ? [] : jobs.slice(at)
+    const index = jobs.findIndex(job => writeOne(job).length > 0)
+    return index < 0 ? [] : jobs.slice(index)
   }
 
   function commit(open: OpenTransaction): void {
@@ -155,16 +155,16 @@ function createJobWriting(
 
   function waitForTurns(open: OpenTransaction): void {
     const end = Promise.withResolvers<void>()
-    ended = end.promise
+    turnEnd = end.promise
     continueTurns(open.batch, () => {
-      ended = undefined
+      turnEnd = undefined
       onEnd(endOrFail(open.jobs, () => commit(open)))
       end.resolve()
     })
   }
 
   return {
-    whenEnded: () => ended,
+    findTurnEnd: () => turnEnd,
     writeAll(jobs) {
       let isOpen = false
       const waiting = endOrFail(jobs, () => {

@@ -8,11 +8,11 @@ import type { ResponseTable } from '../../messages/responses.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 
 type OriginalMessage = NormalizedMessage | NormalizedResponse
-type Entries = readonly [EntryBody, ...EntryBody[]]
-type Foreign = Parameters<typeof normalizedCodec.diffOf>[1]
+type NonEmptyEntries = readonly [EntryBody, ...EntryBody[]]
+type ForeignMessage = Parameters<typeof normalizedCodec.diffOf>[1]
 
 /** Finds the difference between the entries of a message and the message itself, so that an export can restore it. */
-export type FindDiff = (seq: number, entries: Entries) => LosslessDiff
+export type FindDiff = (seq: number, entries: NonEmptyEntries) => LosslessDiff
 
 export interface DiffDeps {
   readonly readMessage: ReadMessage
@@ -44,11 +44,11 @@ export function createDiffFinder(
   }
 }
 
-function describeDifference(handled: OriginalMessage, entries: Entries): LosslessDiff {
-  const message = parseJsonText(JSON.stringify(handled)) as Foreign
+function describeDifference(originalMessage: OriginalMessage, entries: NonEmptyEntries): LosslessDiff {
+  const message = parseJsonText(JSON.stringify(originalMessage)) as ForeignMessage
   const [reconstructed] = normalizedCodec.write(entries, { marker: 'none' })
   // An answer without parts was deleted.
-  const isEmpty = 'status' in handled && handled.parts.length === 0
+  const isEmpty = 'status' in originalMessage && originalMessage.parts.length === 0
   return normalizedCodec.diffOf(
     entries,
     isEmpty && reconstructed ? { ...message, parts: reconstructed.parts } : message,

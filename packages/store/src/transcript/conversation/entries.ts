@@ -98,14 +98,14 @@ export function createStoreEntries(
       return row && writeEntries(row, thread_id, { diffOf, chats: channels.chats })
     },
     listNew(bound, limit) {
-      const { thread, store_thread, position: from, reader } = bound
+      const { thread, store_thread, position: firstPosition, reader } = bound
       const entryRun =
         reader === null
           ? mergeByPosition(
-              listNew.all(store_thread, from, thread, limit),
-              notes.listNew(store_thread, from, thread, limit),
+              listNew.all(store_thread, firstPosition, thread, limit),
+              notes.listNew(store_thread, firstPosition, thread, limit),
             )
-          : listOwn.all(store_thread, from, thread, limit, reader)
+          : listOwn.all(store_thread, firstPosition, thread, limit, reader)
       return mergeByPosition(entryRun, listGatewayReplies(bound, limit)).slice(0, limit)
     },
     findOpenPosition(storeThread) {
@@ -126,18 +126,22 @@ function findUsagePiece(pieces: readonly Piece[]): number {
 function writeEntries(
   row: StoredEntryRow,
   thread_id: string,
-  { diffOf, chats }: { diffOf(said: EntryRun): LosslessDiff; readonly chats: readonly string[] },
+  { diffOf, chats }: { diffOf(entries: EntryRun): LosslessDiff; readonly chats: readonly string[] },
 ): readonly EntryBody[] {
   const role = roleOf(row.kind)
   const members = readChatOnlyMembers(row)
   const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = members
-  const split = [...writeUnfinished(unfinished), ...splitIntoPieces(parseJson<readonly Part[]>(row.content), role)]
-  const pieces = status === 'input_required' && row.native_id !== null ? askQuestion(split, row.native_id) : split
+  const splitPieces = [
+    ...writeUnfinished(unfinished),
+    ...splitIntoPieces(parseJson<readonly Part[]>(row.content), role),
+  ]
+  const pieces =
+    status === 'input_required' && row.native_id !== null ? askQuestion(splitPieces, row.native_id) : splitPieces
   const decided_by = row.resolution === null ? undefined : decisionOf(parseJson<PolicyResolution>(row.resolution))
   const author = decided_by ? authorOfDecision(decided_by, row) : parseJson<Entry['author']>(row.author)
   const isAnswer = role === 'assistant'
   const latency = isAnswer && row.asked_at !== null ? Date.parse(row.at) - Date.parse(row.asked_at) : undefined
-  const common = {
+  const sharedMembers = {
     thread_id,
     at: new Date(row.at).toISOString(),
     author: {
@@ -157,7 +161,7 @@ function writeEntries(
     entry_id: index === 0 ? `store-${row.seq}` : `store-${row.seq}.${index}`,
     ...(index === 0 && row.native_id !== null && { native_id: row.native_id }),
     ...names[index],
-    ...common,
+    ...sharedMembers,
     ...(pieces.length > 1 && { group_id: `store-${row.seq}` }),
     ...((index === 0 || isChatVisible(piece, false)) && latency !== undefined && { latency_ms: Math.max(0, latency) }),
     ...(index === usagePiece && metadata && { metadata }),
@@ -174,7 +178,7 @@ function writeEntries(
   return [
     ...callPieces.map(({ agent_key = speaker, piece }, index) => {
       const entry_id = `store-${row.seq}.t${index}`
-      return { entry_id, ...callNames[index], ...common, agent_key, ...piece, ext: { normalized: { of: 0 } } }
+      return { entry_id, ...callNames[index], ...sharedMembers, agent_key, ...piece, ext: { normalized: { of: 0 } } }
     }),
     ...withDiff(entries, diffOf),
   ]
@@ -200,7 +204,7 @@ function authorOfDecision({ method, subject, approver }: EntryDecision, { author
 
 function withDiff(
   [head, ...otherEntries]: readonly EntryBody[],
-  diffOf: (said: EntryRun) => LosslessDiff,
+  diffOf: (entries: EntryRun) => LosslessDiff,
 ): readonly EntryBody[] {
   return head ? [{ ...head, ext: { normalized: diffOf([head, ...otherEntries]) } }, ...otherEntries] : []
 }

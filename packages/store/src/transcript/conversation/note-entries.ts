@@ -63,14 +63,14 @@ function splitText(entry: EntryBody, splits: readonly number[]): readonly EntryB
   const { content, entry_id, native_id, usage, ...sharedMembers } = otherMembers
   if (splits.length === 0 || !('parts' in content)) return [otherMembers]
   const { parts } = content
-  return [0, ...splits].map((from, index) => ({
+  return [0, ...splits].map((start, index) => ({
     ...sharedMembers,
     ...(index === 0 && usage !== undefined && { usage }),
     entry_id: index === 0 ? entry_id : `${entry_id}.${index}`,
     group_id: entry_id,
     ...(index === 0 && native_id !== undefined && { native_id }),
     ...(index > 0 && native_id !== undefined && { message_id: nameSaid(native_id, index + 1) }),
-    content: { parts: parts.slice(from, splits[index] ?? parts.length) },
+    content: { parts: parts.slice(start, splits[index] ?? parts.length) },
   }))
 }
 

@@ -13,8 +13,8 @@ type Speaker = 'user' | 'assistant'
 /** Splits a message into texts, tool calls and requirements, in their order. There is at least one piece. */
 export function splitIntoPieces(parts: readonly Part[], role: Speaker): readonly Piece[] {
   const pieces = groupParts(parts).flatMap(group => {
-    const [first] = group
-    return standsAlone(first) ? writeOther(first) : [writeText(group, role)]
+    const [firstPart] = group
+    return standsAlone(firstPart) ? writeSinglePart(firstPart) : [writeText(group, role)]
   })
   return pieces.length > 0 ? pieces : [writeText(parts, role)]
 }
@@ -23,7 +23,7 @@ function writeText(parts: readonly Part[], role: Speaker): Piece {
   return { kind: 'text', role, scope: 'conversation', content: { parts } }
 }
 
-function writeOther(part: Extract<Part, { readonly kind: 'tool_call' | 'policy' }>): readonly Piece[] {
+function writeSinglePart(part: Extract<Part, { readonly kind: 'tool_call' | 'policy' }>): readonly Piece[] {
   if (part.kind === 'tool_call') return writeToolCall(part)
   const { policy } = part
   const approval = readApproval(policy)
@@ -39,14 +39,14 @@ function writeOther(part: Extract<Part, { readonly kind: 'tool_call' | 'policy' 
 function writeApproval(part: PolicyPart, { tool_call_id, ...action }: ApprovalAction, id: string): Piece {
   const { expires_at } = part.policy
   const expiry = typeof expires_at === 'string' ? { expires_at } : {}
-  const pending = { ...action, ...expiry, status: 'pending', metadata: { tool_call_id } }
+  const pendingAction = { ...action, ...expiry, status: 'pending', metadata: { tool_call_id } }
   return {
     kind: 'approval_required',
     role: 'tool',
     scope: 'agent',
     content: { parts: [part] },
     tool: { call_id: tool_call_id, name: action.kind },
-    wait: { id, reason: 'approval', state: 'open', ...expiry, action: pending as Json },
+    wait: { id, reason: 'approval', state: 'open', ...expiry, action: pendingAction as Json },
   }
 }
 
@@ -72,16 +72,16 @@ function writeToolCall({ id, name, args, result, error, continues }: ToolCallPar
     ...(error && { error }),
     ...(result !== undefined && { result: result as Json }),
   }
-  const returned = readResultParts(result)
-  const content = returned ? { parts: returned } : contentOfText('')
-  const end: Piece = { kind: 'tool_result', role: 'tool', scope: 'agent', content, tool: outcome }
-  if (continues === undefined) return [call, end]
+  const resultParts = readResultParts(result)
+  const content = resultParts ? { parts: resultParts } : contentOfText('')
+  const resultPiece: Piece = { kind: 'tool_result', role: 'tool', scope: 'agent', content, tool: outcome }
+  if (continues === undefined) return [call, resultPiece]
   // The wait is over. A call that ran was accepted, whatever its result. Its arguments may differ from those that were asked for.
-  const ran = isObject ? { ...outcome, args: args as Record<string, Json> } : outcome
+  const executedCall = isObject ? { ...outcome, args: args as Record<string, Json> } : outcome
   return [
     {
-      ...end,
-      tool: ran,
+      ...resultPiece,
+      tool: executedCall,
       wait: { id: continues, reason: 'approval', state: isRefused(error) ? 'rejected' : 'accepted' },
     },
   ]

@@ -7,7 +7,7 @@ import type { Sql } from '../../sql/sql.ts'
 interface KeptDataTable {
   read(owner: string): RecordQuota
   /** Runs `act` and checks the quota afterwards. An act that stores less than before is always allowed. @throws Rejection too_large */
-  within<Result>(owner: string, quota: RecordQuota | undefined, act: () => Result): Result
+  runWithinQuota<Result>(owner: string, quota: RecordQuota | undefined, act: () => Result): Result
 }
 
 const emptyUsage: RecordQuota = { records: 0, bytes: 0 }
@@ -21,14 +21,17 @@ export function createKeptDataTable(db: Sql): KeptDataTable {
   const read = (owner: string): RecordQuota => ({ ...(find.get(owner) ?? emptyUsage) })
   return {
     read,
-    within(owner, quota, act) {
-      if (!quota) return act()
-      const before = read(owner)
-      const result = act()
-      const after = read(owner)
-      const exceeded = kinds.find(name => after[name] > before[name] && after[name] > quota[name])
-      if (exceeded === undefined) return result
-      throw new Rejection('too_large', `Cannot keep: with it there would be more than ${quota[exceeded]} ${exceeded}`)
+    runWithinQuota(owner, quota, operation) {
+      if (!quota) return operation()
+      const previousUsage = read(owner)
+      const result = operation()
+      const newUsage = read(owner)
+      const exceededKind = kinds.find(name => newUsage[name] > previousUsage[name] && newUsage[name] > quota[name])
+      if (exceededKind === undefined) return result
+      throw new Rejection(
+        'too_large',
+        `Cannot keep: with it there would be more than ${quota[exceededKind]} ${exceededKind}`,
+      )
     },
   }
 }

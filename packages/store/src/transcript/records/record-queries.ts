@@ -7,11 +7,13 @@ import { endZeroTotals } from '../../transaction/zero-totals.ts'
 const maxPurged = 20
 
 export function prepareRecordQueries(db: Sql) {
-  const at = 'kind = ? AND owner = ? AND key = ?'
+  const keyCondition = 'kind = ? AND owner = ? AND key = ?'
   const isUnexpired = '(expires_at IS NULL OR expires_at > ?)'
   return {
-    findTies: db.prepare<TiesRow>(`SELECT message, person, expires_at FROM records WHERE ${at} AND ${isUnexpired}`),
-    find: db.prepare<RecordRow>(`SELECT key, version, value FROM records WHERE ${at} AND ${isUnexpired}`),
+    findTies: db.prepare<TiesRow>(
+      `SELECT message, person, expires_at FROM records WHERE ${keyCondition} AND ${isUnexpired}`,
+    ),
+    find: db.prepare<RecordRow>(`SELECT key, version, value FROM records WHERE ${keyCondition} AND ${isUnexpired}`),
     insert: db.prepare(
       `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, expires_at)
      SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE seq = ?5 AND kind = 'message') OR ?5 IS NULL`,
@@ -20,8 +22,8 @@ export function prepareRecordQueries(db: Sql) {
       `DELETE FROM records WHERE id IN
        (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${maxPurged} ${rowLocksOf(db).skipLocked})`,
     ),
-    endOver: db.prepare(`DELETE FROM records WHERE ${at} AND expires_at <= ?`),
-    swap: db.prepare(`UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`),
+    deleteExpired: db.prepare(`DELETE FROM records WHERE ${keyCondition} AND expires_at <= ?`),
+    swap: db.prepare(`UPDATE records SET version = version + 1, value = ? WHERE ${keyCondition} AND version = ?`),
     tie: db.prepare(
       `UPDATE records SET message = ?4, person = ?5, expires_at = ?6 WHERE kind = ?1 AND owner = ?2 AND key = ?3`,
     ),
@@ -30,9 +32,9 @@ export function prepareRecordQueries(db: Sql) {
       `INSERT INTO records (kind, owner, key, version, value) VALUES (?, ?, ?, 1, ?)
      ON CONFLICT (kind, owner, key) DO UPDATE SET version = records.version + 1, value = excluded.value`,
     ),
-    remove: db.prepare(`DELETE FROM records WHERE ${at}`),
+    remove: db.prepare(`DELETE FROM records WHERE ${keyCondition}`),
     removeOwner: db.prepare('DELETE FROM records WHERE owner = ?'),
-    endKept: db.prepare(endZeroTotals('kept_data', ['records', 'bytes'])),
+    deleteZeroTotals: db.prepare(endZeroTotals('kept_data', ['records', 'bytes'])),
     list: db.prepare<RecordRow>(
       `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isUnexpired}
      ORDER BY id DESC LIMIT +? OFFSET +?`,

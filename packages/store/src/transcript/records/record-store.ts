@@ -33,20 +33,20 @@ export function createRecordStore(context: StoreContext): OwnedRecordStore {
     insert: (key, value, ties = {}) =>
       writeRecord(key, ties.quota, () => {
         queries.purge.run(now())
-        queries.endOver.run(...keyValues(key), now())
+        queries.deleteExpired.run(...keyValues(key), now())
         if (findAnywhere(key)) return false
         const tiesRow = ties.source
           ? queries.findTies.get(...keyValues(ties.source), now())
           : { ...ties, expires_at: ties.expiresAt }
         if (!tiesRow) return false
         const values = [...keyValues(key), formatJson(value), ...tieValues(tiesRow)] as const
-        return keptData.within(key.owner, ties.quota, () => queries.insert.run(...values).changes > 0)
+        return keptData.runWithinQuota(key.owner, ties.quota, () => queries.insert.run(...values).changes > 0)
       }),
     swap: (key, version, value, ties) =>
       writeRecord(key, ties?.quota, () => {
         const { message = null, person = null, expiresAt = null, quota } = ties ?? {}
         if (message !== null && !queries.hasMessage.get(message)) return false
-        return keptData.within(key.owner, quota, () => {
+        return keptData.runWithinQuota(key.owner, quota, () => {
           const isFirst = queries.swap.run(formatJson(value), ...keyValues(key), version).changes > 0
           if (isFirst && ties) queries.tie.run(...keyValues(key), message, person, expiresAt)
           return isFirst
@@ -55,20 +55,20 @@ export function createRecordStore(context: StoreContext): OwnedRecordStore {
     put: (key, value) => writeRecord(key, undefined, () => void queries.put.run(...keyValues(key), formatJson(value))),
     remove(key) {
       const removeAll = () => {
-        const hidden = findHidden(key)
-        for (const protectedKey of hidden ? [key, hidden] : [key]) queries.remove.run(...keyValues(protectedKey))
+        const hiddenKey = findHidden(key)
+        for (const protectedKey of hiddenKey ? [key, hiddenKey] : [key]) queries.remove.run(...keyValues(protectedKey))
       }
       return writeRecord(key, undefined, removeAll)
     },
     async removeOwner(owner) {
-      const removedRecord = await write(() => {
+      const removedCount = await write(() => {
         const { changes } = queries.removeOwner.run(owner)
         // The totals of several gateways may add up to zero even if no record was left.
-        queries.endKept.run(owner)
+        queries.deleteZeroTotals.run(owner)
         return changes
       })
       scrub()
-      return removedRecord
+      return removedCount
     },
     readQuota: async owner => keptData.read(owner),
     list: async (kind, owner, { limit = -1, offset = 0 } = {}) =>
@@ -89,8 +89,8 @@ function createRowFinder(context: StoreContext, { find }: ReturnType<typeof prep
   return {
     findHidden,
     findAnywhere(key: RecordKey): RecordRow | undefined {
-      const hidden = findHidden(key)
-      return findRow(key) ?? (hidden && findRow(hidden))
+      const hiddenKey = findHidden(key)
+      return findRow(key) ?? (hiddenKey && findRow(hiddenKey))
     },
   }
 }

@@ -4,7 +4,7 @@ import type { OwnerQuota } from '@postern/transcript'
 import { prepareCheck } from '../../sql/engine-defaults.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
-import { mostAtOnce } from '../../transaction/bounds.ts'
+import { maxOperations } from '../../transaction/bounds.ts'
 import { endZeroTotals } from '../../transaction/zero-totals.ts'
 
 /** Running totals of transcripts, so that a quota check reads no thread. All members run synchronously, and those that write inside a write. */
@@ -27,7 +27,7 @@ export function createUsageTable(db: Sql): UsageTable {
        threads = transcript_usage.threads + excluded.threads, entries = transcript_usage.entries + excluded.entries,
        bytes = transcript_usage.bytes + excluded.bytes`,
   )
-  const end = db.prepare(endZeroTotals('transcript_usage', ['threads', 'entries', 'bytes']))
+  const deleteTotal = db.prepare(endZeroTotals('transcript_usage', ['threads', 'entries', 'bytes']))
   const find = db.prepare<OwnerQuota>(
     `SELECT sum(threads) AS threads, sum(entries) AS entries, sum(bytes) AS bytes FROM (
        SELECT threads, entries, bytes FROM transcript_usage WHERE owner = ?1
@@ -54,12 +54,12 @@ export function createUsageTable(db: Sql): UsageTable {
       if (kinds.every(name => amounts[name] === 0)) return
       if (quota) check(owner, amounts, quota)
       add.run(owner, amounts.threads, amounts.entries, amounts.bytes)
-      if (amounts.threads < 0) end.run(owner)
+      if (amounts.threads < 0) deleteTotal.run(owner)
     },
     read,
     check,
     requireThread(batch, owner, { used, quota }) {
-      if (quota - used <= mostAtOnce) batch.standAlone()
+      if (quota - used <= maxOperations) batch.standAlone()
       if (used >= quota) refuse('threads', quota)
       if (batch.hasCompany) batch.checks.set(`threads of ${owner}`, () => checkThreads(owner, quota))
     },

@@ -95,8 +95,8 @@ function describePosts(open: OpenStore): void {
   test(
     'act() does all or nothing',
     withStore(open, async ({ store }) => {
-      const impossible = sketchReaction(99_999, 'x')
-      await expect(store.act([sketchPost('p1', 'news'), impossible], 'c')).rejects.toThrow('99999')
+      const invalidReaction = sketchReaction(99_999, 'x')
+      await expect(store.act([sketchPost('p1', 'news'), invalidReaction], 'c')).rejects.toThrow('99999')
       expect(await store.findResponse('p1')).toBeUndefined()
       expect((await store.count()).messages.answered).toBe(0)
       await store.act([sketchPost('p1', 'one'), sketchPost('p2', 'two')], 'c')
@@ -128,13 +128,13 @@ function describePostThreads(open: OpenStore): void {
       await store.admit(sketchIntake('other', inThread('elsewhere')), 'c')
       const [reply, otherTurn] = await leaseTurns(store)
       expect(reply?.content).toMatchObject({ id: 'reply', thread_source: 'p1' })
-      const before = await store.readHistory({
+      const history = await store.readHistory({
         thread: reply?.thread ?? 0,
         before: reply?.message ?? 0,
         head: 0,
         tail: 9,
       })
-      expect(before).toMatchObject([{ role: 'assistant', nativeId: 'p1', author: { address: '@echo@agents.test' } }])
+      expect(history).toMatchObject([{ role: 'assistant', nativeId: 'p1', author: { address: '@echo@agents.test' } }])
       expect(otherTurn?.content.thread_source).toBe('elsewhere')
     }),
   )
@@ -155,8 +155,8 @@ function describeEdits(open: OpenStore): void {
     withStore(open, async ({ store, advance }) => {
       const turn = await answerWith(store, 'm1', 'wrong', { isListed: true, rendering: { pieces: 2 } })
       await answerWith(store, 'm2', 'later')
-      const before = await store.findResponse('answer to m1')
-      expect(before?.editedAt).toBeUndefined()
+      const firstResponse = await store.findResponse('answer to m1')
+      expect(firstResponse?.editedAt).toBeUndefined()
       advance(5_000)
       const fixedAnswer = { ...sketchResponse(turn, 'right'), subject: 'fixed' }
       await store.act([sketchEdit(fixedAnswer, ['x'])], 'c')
@@ -216,9 +216,9 @@ function describeDeletions(open: OpenStore): void {
     'open deliveries of a withdrawn post end, under any worker, and the deletion follows in order',
     withStore(open, async ({ store }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x', 'y'] })
-      const [held] = await leaseDeliveries(store, 1)
+      const [leasedDelivery] = await leaseDeliveries(store, 1)
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
-      if (held) await expect(store.settle(held, { state: 'sent' })).rejects.toThrow(LeaseLost)
+      if (leasedDelivery) await expect(store.settle(leasedDelivery, { state: 'sent' })).rejects.toThrow(LeaseLost)
       expect(await leaseDeliveries(store)).toMatchObject([{ to: 'x', response: { parts: [] } }])
       const dead = await store.listDeliveries({ limit: 9, state: 'dead' })
       expect(dead.map(({ to }) => to).sort()).toEqual(['x', 'y'])
@@ -231,12 +231,12 @@ function describeDeletions(open: OpenStore): void {
     withStore(open, async ({ store, advance }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x'] })
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
-      const [died] = await store.listDeliveries({ limit: 9, state: 'dead' })
-      expect(await store.retryDelivery(died?.id ?? '')).toBe(false)
+      const [deadDelivery] = await store.listDeliveries({ limit: 9, state: 'dead' })
+      expect(await store.retryDelivery(deadDelivery?.id ?? '')).toBe(false)
       advance(1)
       const deletion = await leaseOnlyDelivery(store)
       await store.settle(deletion, { state: 'dead', reason: 'refused', error: 'HTTP 410' })
-      expect(await store.retryDelivery(died?.id ?? '')).toBe(false)
+      expect(await store.retryDelivery(deadDelivery?.id ?? '')).toBe(false)
       expect(await store.retryDelivery(deletion.id)).toBe(true)
       expect((await leaseOnlyDelivery(store)).id).toBe(deletion.id)
     }),

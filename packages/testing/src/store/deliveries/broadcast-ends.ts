@@ -37,12 +37,12 @@ function describeEndings(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
-      const held = await leaseOnlyBroadcast(store)
-      const after = await expansionPage(store, held, held.after, 1)
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
+      const after = await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 1)
       await store.act([sketchDeletion('p1', [], [{ relation: 'follower', target: { gone: 1 } }])], 'c')
-      await expect(store.expand(held, [], { after, isDone: true })).rejects.toThrow(LeaseLost)
+      await expect(store.expand(leasedBroadcast, [], { after, isDone: true })).rejects.toThrow(LeaseLost)
       const undoing = await leaseOnlyBroadcast(store)
-      expect(undoing).toMatchObject({ target: { gone: 1 }, after: 0, lastPeer: held.lastPeer })
+      expect(undoing).toMatchObject({ target: { gone: 1 }, after: 0, lastPeer: leasedBroadcast.lastPeer })
       await expansionPage(store, undoing, 0, 9)
       const expand = await leaseExpansion(store)
       expect(expand.map(({ to, broadcast: common }) => [to, common])).toEqual([
@@ -62,13 +62,13 @@ function describeEndings(open: OpenStore): void {
       if (!post) throw new Error('there is a post')
       const edit = sketchEdit(post.response, [])
       await store.act(
-        [{ ...edit, planned: { deliveries: [], broadcasts: [{ relation: 'follower', target: 'edit' }] } }],
+        [{ ...edit, deliveryPlan: { deliveries: [], broadcasts: [{ relation: 'follower', target: 'edit' }] } }],
         'c',
       )
-      const held = await leaseOnlyBroadcast(store)
-      expect(held.target).toEqual({ note: 1 })
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
+      expect(leasedBroadcast.target).toEqual({ note: 1 })
       expect(await leaseBroadcasts(store, 'another worker')).toEqual([])
-      await expansionPage(store, held, held.after, 9)
+      await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 9)
       const [next] = await leaseBroadcasts(store, 'another worker')
       if (next) await expansionPage(store, next, next.after, 9)
       const [first, ...otherDeliveries] = await leaseExpansion(store)
@@ -85,10 +85,12 @@ function describeEndings(open: OpenStore): void {
       const { message } = await store.admit(sketchIntake('m1', { authorship }), 'c')
       await leaseTurns(store)
       await store.act([sketchReaction(message, 'carl', toFollowers)], 'c')
-      const held = await leaseOnlyBroadcast(store)
-      const after = await expansionPage(store, held, held.after, 1)
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
+      const after = await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 1)
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
-      await expect(store.expand(held, [toDeliveryPlan('bob')], { after, isDone: true })).rejects.toThrow(LeaseLost)
+      await expect(store.expand(leasedBroadcast, [toDeliveryPlan('bob')], { after, isDone: true })).rejects.toThrow(
+        LeaseLost,
+      )
       expect([...(await leaseExpansion(store)), ...(await leaseDeliveries(store))]).toEqual([])
       expect(await store.nextDue()).toBeUndefined()
     }),
@@ -101,8 +103,8 @@ function describeRanks(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
-      const held = await leaseOnlyBroadcast(store)
-      await expansionPage(store, held, held.after, 9)
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
+      await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 9)
       await answerWith(store, 'm1', 'hello', { recipients: ['x'] })
       expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['x'])
       expect((await leaseExpansion(store, 1)).map(({ to }) => to)).toEqual(['ada'])
@@ -114,8 +116,8 @@ function describeRanks(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'https://one.test/inbox', 'https://two.test/inbox')
       await broadcast(store)
-      const held = await leaseOnlyBroadcast(store)
-      await expansionPage(store, held, held.after, 9)
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
+      await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 9)
       const request = {
         holder: 'worker',
         limit: 9,
@@ -136,8 +138,8 @@ function describeBroadcastDurability(open: OpenStore): void {
       await addFollowers(first, 'ada', 'bob')
       await broadcast(first)
       await first.act([sketchPost('gone', 'regrets', { isListed: true }), sketchDeletion('gone')], 'c')
-      const held = await leaseOnlyBroadcast(first)
-      const after = await expansionPage(first, held, held.after, 1)
+      const leasedBroadcast = await leaseOnlyBroadcast(first)
+      const after = await expansionPage(first, leasedBroadcast, leasedBroadcast.after, 1)
       await first.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(first)
       await first.say(turn, { response: sketchResponse(turn, 'looking', 'working'), deliveries: [] })
@@ -145,7 +147,12 @@ function describeBroadcastDurability(open: OpenStore): void {
       advance(60_000)
       try {
         const secondLease = await leaseOnlyBroadcast(store)
-        expect(secondLease).toMatchObject({ id: held.id, after, lastPeer: held.lastPeer, target: { note: 1 } })
+        expect(secondLease).toMatchObject({
+          id: leasedBroadcast.id,
+          after,
+          lastPeer: leasedBroadcast.lastPeer,
+          target: { note: 1 },
+        })
         await expansionPage(store, secondLease, secondLease.after, 9)
         expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
         expect(await store.findResponse('gone')).toMatchObject({

@@ -41,9 +41,14 @@ function toPlans(page: readonly Relation[]): readonly PlannedDelivery[] {
 }
 
 /** Expands one page of `limit` peers. @returns the position of the next page */
-export async function expansionPage(store: Store, held: Broadcast, after: number, limit: number): Promise<number> {
-  const page = await nextPage(store, held, after, limit)
+export async function expansionPage(
+  store: Store,
+  leasedBroadcast: Broadcast,
+  after: number,
+  limit: number,
+): Promise<number> {
+  const page = await nextPage(store, leasedBroadcast, after, limit)
   const cursor = page.at(-1)?.number ?? after
-  await store.expand(held, toPlans(page), { after: cursor, isDone: page.length < limit })
+  await store.expand(leasedBroadcast, toPlans(page), { after: cursor, isDone: page.length < limit })
   return cursor
 }

@@ -25,11 +25,17 @@ function describeExpansion(open: OpenStore): void {
     withStore(open, async ({ store, now }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
-      const held = await leaseOnlyBroadcast(store)
-      expect(held).toMatchObject({ agent: 'echo', via: 'a2a', relation: 'follower', target: { note: 1 }, after: 0 })
-      const after = await expansionPage(store, held, held.after, 2)
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
+      expect(leasedBroadcast).toMatchObject({
+        agent: 'echo',
+        via: 'a2a',
+        relation: 'follower',
+        target: { note: 1 },
+        after: 0,
+      })
+      const after = await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 2)
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
-      await expansionPage(store, held, after, 2)
+      await expansionPage(store, leasedBroadcast, after, 2)
       const [last] = await leaseExpansion(store)
       expect(last).toMatchObject({
         to: 'eve',
@@ -64,10 +70,10 @@ function describeExpansion(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
-      const held = await leaseOnlyBroadcast(store)
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
       const sharedInbox = toDeliveryPlan('shared inbox')
-      await store.expand(held, [sharedInbox, sharedInbox], { after: 1, isDone: false })
-      await store.expand(held, [sharedInbox, toDeliveryPlan('own inbox')], { after: 2, isDone: true })
+      await store.expand(leasedBroadcast, [sharedInbox, sharedInbox], { after: 1, isDone: false })
+      await store.expand(leasedBroadcast, [sharedInbox, toDeliveryPlan('own inbox')], { after: 2, isDone: true })
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['shared inbox', 'own inbox'])
       expect((await store.count()).deliveries.queued, 'none waits behind them').toBe(2)
       await broadcast(store, 'p2')
@@ -83,9 +89,9 @@ function describeExpansion(open: OpenStore): void {
       await broadcast(store)
       const [sharedInbox, ownInbox] = [toDeliveryPlan('shared inbox'), toDeliveryPlan('own inbox')]
       const forOne = [{ ...sharedInbox, peer: 'eve' }, ...['eve', 'ada'].map(peer => ({ ...ownInbox, peer }))]
-      const held = await leaseOnlyBroadcast(store)
-      await store.expand(held, forOne, { after: 1, isDone: false })
-      await store.expand(held, [sharedInbox, ...forOne], { after: 2, isDone: true })
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
+      await store.expand(leasedBroadcast, forOne, { after: 1, isDone: false })
+      await store.expand(leasedBroadcast, [sharedInbox, ...forOne], { after: 2, isDone: true })
       await store.withdraw('a2a', [{ kind: 'forget_peer', peer: 'eve' }])
       expect((await leaseExpansion(store)).map(({ to }) => to).toSorted()).toEqual(['own inbox', 'shared inbox'])
     }),
@@ -95,8 +101,8 @@ function describeExpansion(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await broadcast(store)
       const sharedInbox = toDeliveryPlan('shared inbox')
-      const held = await leaseOnlyBroadcast(store)
-      await store.expand(held, [{ ...sharedInbox, peer: 'eve' }, sharedInbox], { after: 1, isDone: true })
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
+      await store.expand(leasedBroadcast, [{ ...sharedInbox, peer: 'eve' }, sharedInbox], { after: 1, isDone: true })
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['shared inbox'])
       expect((await store.count()).deliveries.queued, 'none waits behind it').toBe(1)
     }),
@@ -108,8 +114,8 @@ function describeExpansion(open: OpenStore): void {
       const block = { kind: 'relate', relation: 'blocked_by', peer: 'ada', target: null } as const
       await store.admit(sketchIntake('block', { disposition: 'keep', effects: [block] }), 'c')
       await broadcast(store)
-      const held = await leaseOnlyBroadcast(store)
-      await expansionPage(store, held, held.after, 9)
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
+      await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 9)
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['bob'])
     }),
   )
@@ -141,12 +147,16 @@ function describeBroadcastFencing(open: OpenStore): void {
     withStore(open, async ({ store, advance }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
-      const held = await leaseOnlyBroadcast(store)
-      const late = toDeliveryPlan('late')
-      await store.expand(held, [], { after: held.lastPeer, isDone: false })
-      await expect(store.expand(held, [late], { after: held.lastPeer - 1, isDone: true })).rejects.toThrow(LeaseLost)
-      await store.expand(held, [], { after: held.lastPeer, isDone: true })
-      await expect(store.expand(held, [late], { after: held.lastPeer, isDone: true })).rejects.toThrow(LeaseLost)
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
+      const latePlan = toDeliveryPlan('late')
+      await store.expand(leasedBroadcast, [], { after: leasedBroadcast.lastPeer, isDone: false })
+      await expect(
+        store.expand(leasedBroadcast, [latePlan], { after: leasedBroadcast.lastPeer - 1, isDone: true }),
+      ).rejects.toThrow(LeaseLost)
+      await store.expand(leasedBroadcast, [], { after: leasedBroadcast.lastPeer, isDone: true })
+      await expect(
+        store.expand(leasedBroadcast, [latePlan], { after: leasedBroadcast.lastPeer, isDone: true }),
+      ).rejects.toThrow(LeaseLost)
       advance(10 * leaseMs)
       expect(await leaseBroadcasts(store)).toEqual([])
       expect(await leaseExpansion(store)).toEqual([])
@@ -165,9 +175,9 @@ function describeBroadcastFencing(open: OpenStore): void {
       expect(noticeCount).toBe(1)
       expect(await store.nextDue()).toBe(now())
       advance(10)
-      const held = await leaseOnlyBroadcast(store)
+      const leasedBroadcast = await leaseOnlyBroadcast(store)
       expect(await store.nextDue()).toBe(now() + leaseMs)
-      await expansionPage(store, held, held.after, 9)
+      await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 9)
       expect(noticeCount).toBe(2)
       expect(await store.nextDue()).toBe(now())
     }),

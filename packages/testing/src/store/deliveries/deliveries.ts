@@ -36,7 +36,7 @@ async function answerTo(store: Store, id: string, thread: string, recipients: re
   await store.commit(turn, sketchAnswer(turn, `answer ${id}`, recipients))
 }
 
-const sent = { state: 'sent', wire: { type: 'Create' } } as const
+const sentOutcome = { state: 'sent', wire: { type: 'Create' } } as const
 
 function describeSending(open: OpenStore): void {
   test(
@@ -51,7 +51,7 @@ function describeSending(open: OpenStore): void {
         message: { id: 'm1', raw: { id: 'm1' } },
       })
       expect(delivery.response).toMatchObject({ id: 'answer to m1', parts: [{ content: 'answer m1' }] })
-      await store.settle(delivery, sent)
+      await store.settle(delivery, sentOutcome)
       const [record] = await store.listDeliveries({ limit: 9 })
       expect(record).toEqual({
         id: delivery.id,
@@ -63,7 +63,7 @@ function describeSending(open: OpenStore): void {
         ended_at: isoTime(now()),
         attempt_log: [],
         message_id: 'm1',
-        wire: sent.wire,
+        wire: sentOutcome.wire,
       })
       expect(await leaseDeliveries(store)).toEqual([])
     }),
@@ -117,7 +117,7 @@ function describeSending(open: OpenStore): void {
         error: 'HTTP 503',
       })
       advance(10)
-      await store.settle(await leaseOnlyDelivery(store), sent)
+      await store.settle(await leaseOnlyDelivery(store), sentOutcome)
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([
         { state: 'sent', attempts: 2, last_error: 'HTTP 503' },
       ])
@@ -134,10 +134,10 @@ function describePostponing(open: OpenStore): void {
       await store.commit(turn, sketchAnswer(turn, 'hello', ['x']))
       const attempts: number[] = []
       for (const uncounted of [true, false, true]) {
-        const [held] = await leaseDeliveries(store)
-        if (!held) throw new Error('there is a delivery')
-        attempts.push(held.attempt)
-        await store.settle(held, {
+        const [leasedDelivery] = await leaseDeliveries(store)
+        if (!leasedDelivery) throw new Error('there is a delivery')
+        attempts.push(leasedDelivery.attempt)
+        await store.settle(leasedDelivery, {
           state: 'later',
           dueAt: now() + 10,
           reason: 'unavailable',
@@ -162,8 +162,8 @@ function describeQueueModes(open: OpenStore): void {
       await answerTo(store, 'm1', 't', ['x', 'y'])
       await answerTo(store, 'm2', 't', ['x'])
       await answerTo(store, 'm3', 'u', ['x'])
-      const [toX, ...others] = await leaseDeliveries(store)
-      expect(recipientsOf([toX as Delivery, ...others])).toEqual(['m1 → x', 'm1 → y', 'm3 → x'])
+      const [toX, ...otherDeliveries] = await leaseDeliveries(store)
+      expect(recipientsOf([toX as Delivery, ...otherDeliveries])).toEqual(['m1 → x', 'm1 → y', 'm3 → x'])
       await store.settle(toX as Delivery, {
         state: 'later',
         dueAt: now() + 1_000,
@@ -172,9 +172,9 @@ function describeQueueModes(open: OpenStore): void {
       })
       expect(await leaseDeliveries(store)).toEqual([])
       advance(1_000)
-      const again = await leaseOnlyDelivery(store)
-      expect(recipientsOf([again])).toEqual(['m1 → x'])
-      await store.settle(again, sent)
+      const secondLease = await leaseOnlyDelivery(store)
+      expect(recipientsOf([secondLease])).toEqual(['m1 → x'])
+      await store.settle(secondLease, sentOutcome)
       expect(recipientsOf(await leaseDeliveries(store))).toEqual(['m2 → x'])
     }),
   )
@@ -198,8 +198,8 @@ function describeGroups(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const mailboxes = [1, 2, 3, 4, 5].map(at => `ann@host${at}.test`)
       const ports = [1, 2, 3, 4].map(at => `https://push.test:${at}/inbox`)
-      for (const [at, to] of [...mailboxes, ...ports, 'https://peer.test/inbox'].entries())
-        await answerTo(store, `m${at}`, `t${at}`, [to])
+      for (const [index, to] of [...mailboxes, ...ports, 'https://peer.test/inbox'].entries())
+        await answerTo(store, `m${index}`, `t${index}`, [to])
       const shares = { maxPerGroup: 2, maxByGroup: new Map([[mailGroup, 3]]), usedByGroup: new Map() }
       const leased = await store.leaseDeliveries({ holder: 'w', limit: 100, leaseMs, rank: 'answer', shares })
       expect(leased.map(({ to }) => to)).toEqual([
@@ -222,12 +222,12 @@ function describeDeliveryFencing(open: OpenStore): void {
       advance(leaseMs - 1)
       expect(await leaseDeliveries(store)).toEqual([])
       advance(1)
-      const held = await leaseOnlyDelivery(store)
-      expect(held).toMatchObject({ id: lost.id, attempt: 2 })
+      const secondLease = await leaseOnlyDelivery(store)
+      expect(secondLease).toMatchObject({ id: lost.id, attempt: 2 })
       await expect(store.settle(lost, { state: 'dead', reason: 'refused', error: 'no' })).rejects.toThrow(LeaseLost)
       await expect(store.renew(lost, leaseMs)).rejects.toThrow(LeaseLost)
-      await store.settle(held, sent)
-      await expect(store.settle(held, sent)).rejects.toThrow(LeaseLost)
+      await store.settle(secondLease, sentOutcome)
+      await expect(store.settle(secondLease, sentOutcome)).rejects.toThrow(LeaseLost)
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ state: 'sent', attempts: 2 }])
     }),
   )
@@ -235,11 +235,11 @@ function describeDeliveryFencing(open: OpenStore): void {
     'a worker that returned a delivery cannot renew its lease, and the due time stays',
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
-      const held = await leaseOnlyDelivery(store)
-      await store.settle(held, { state: 'later', dueAt: now() + 1_000, reason: 'unavailable', error: 'busy' })
-      await expect(store.renew(held, leaseMs)).rejects.toThrow(LeaseLost)
+      const leasedDelivery = await leaseOnlyDelivery(store)
+      await store.settle(leasedDelivery, { state: 'later', dueAt: now() + 1_000, reason: 'unavailable', error: 'busy' })
+      await expect(store.renew(leasedDelivery, leaseMs)).rejects.toThrow(LeaseLost)
       advance(1_000)
-      expect(await leaseOnlyDelivery(store)).toMatchObject({ id: held.id, attempt: 2 })
+      expect(await leaseOnlyDelivery(store)).toMatchObject({ id: leasedDelivery.id, attempt: 2 })
     }),
   )
 }
@@ -257,7 +257,7 @@ function describeOperatorControl(open: OpenStore): void {
       const second = await leaseOnlyDelivery(store)
       expect(second).toMatchObject({ id: first.id, attempt: 2, queuedAt: now() })
       expect(second.firstAttemptAt).toBeUndefined()
-      await store.settle(second, sent)
+      await store.settle(second, sentOutcome)
       expect(await store.retryDelivery(first.id)).toBe(false)
       expect(await store.retryDelivery('no such delivery')).toBe(false)
     }),
@@ -271,11 +271,11 @@ function describeOperatorControl(open: OpenStore): void {
       await store.settle(first, { state: 'later', dueAt: now() + 60_000, reason: 'unavailable', error: 'busy' })
       const [second] = await store.listDeliveries({ limit: 1, state: 'queued' })
       expect(await store.retryDelivery(second?.id ?? '')).toBe(true)
-      const again = await leaseOnlyDelivery(store)
-      expect(again.id).toBe(first.id)
+      const secondLease = await leaseOnlyDelivery(store)
+      expect(secondLease.id).toBe(first.id)
       expect(await store.retryDelivery(first.id)).toBe(true)
       expect(await leaseDeliveries(store), 'what is being tried stays with who tries it').toEqual([])
-      await store.settle(again, sent)
+      await store.settle(secondLease, sentOutcome)
       expect(recipientsOf(await leaseDeliveries(store))).toEqual(['m2 → x'])
     }),
   )
@@ -289,7 +289,7 @@ function describeOperatorControl(open: OpenStore): void {
       const second = await leaseOnlyDelivery(store)
       await store.retryDelivery(first.id)
       expect(await leaseDeliveries(store)).toEqual([])
-      await store.settle(second, sent)
+      await store.settle(second, sentOutcome)
       expect(recipientsOf(await leaseDeliveries(store))).toEqual(['m1 → x'])
     }),
   )
@@ -302,11 +302,11 @@ function describeOperatorControl(open: OpenStore): void {
       expect(await store.dropDelivery(first.id)).toBe(true)
       expect(await store.dropDelivery(first.id)).toBe(false)
       expect(await store.dropDelivery('no such delivery')).toBe(false)
-      await expect(store.settle(first, sent)).rejects.toThrow(LeaseLost)
+      await expect(store.settle(first, sentOutcome)).rejects.toThrow(LeaseLost)
       const dropped = { id: first.id, last_error: 'dropped by the operator' }
       expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toMatchObject([dropped])
       const second = await leaseOnlyDelivery(store)
-      await store.settle(second, sent)
+      await store.settle(second, sentOutcome)
       expect(await store.dropDelivery(second.id)).toBe(false)
     }),
   )
@@ -314,11 +314,11 @@ function describeOperatorControl(open: OpenStore): void {
     'dismissDelivery() hides a dead letter and keeps its record, and the operator can still retry it',
     withStore(open, async ({ store }) => {
       await answerTo(store, 'm1', 't', ['x'])
-      const held = await leaseOnlyDelivery(store)
-      const { id } = held
+      const leasedDelivery = await leaseOnlyDelivery(store)
+      const { id } = leasedDelivery
       expect(await store.dismissDelivery(id)).toBe(false)
       await store.dropDelivery(id)
-      await expect(store.settle(held, sent)).rejects.toThrow(LeaseLost)
+      await expect(store.settle(leasedDelivery, sentOutcome)).rejects.toThrow(LeaseLost)
       expect(await store.dismissDelivery(id)).toBe(true)
       expect(await store.dismissDelivery(id)).toBe(false)
       expect(await store.dropDelivery(id)).toBe(false)
@@ -326,7 +326,7 @@ function describeOperatorControl(open: OpenStore): void {
       expect(await store.listDeliveries({ limit: 9, state: 'dismissed' })).toMatchObject([{ id }])
       expect((await store.count()).deliveries).toMatchObject({ dead: 0, dismissed: 1 })
       expect(await store.retryDelivery(id)).toBe(true)
-      await store.settle(await leaseOnlyDelivery(store), sent)
+      await store.settle(await leaseOnlyDelivery(store), sentOutcome)
       expect((await store.count()).deliveries).toMatchObject({ sent: 1, dismissed: 0 })
     }),
   )

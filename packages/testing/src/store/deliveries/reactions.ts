@@ -33,14 +33,14 @@ function describeReactions(open: OpenStore): void {
   test(
     'findMessageTo() returns the newest message with that id only to that agent, until its withdrawal',
     withStore(open, async ({ store }) => {
-      const scoped = (scope: string) => ({
+      const sketchScope = (scope: string) => ({
         thread: { scope },
         duplicateKey: scope,
         authorship: { author: 'ada', object: scope },
       })
-      await store.admit(sketchIntake('m1', scoped('first')), 'c')
-      const second = await store.admit(sketchIntake('m1', { ...scoped('second'), target: { second: true } }), 'c')
-      await store.admit(sketchIntake('m1', { ...scoped('third'), agent: 'help' }), 'c')
+      await store.admit(sketchIntake('m1', sketchScope('first')), 'c')
+      const second = await store.admit(sketchIntake('m1', { ...sketchScope('second'), target: { second: true } }), 'c')
+      await store.admit(sketchIntake('m1', { ...sketchScope('third'), agent: 'help' }), 'c')
       const message = { message: second.message, via: 'a2a', target: { second: true } }
       expect(await store.findMessageTo('echo', 'm1')).toEqual(message)
       expect(await store.findMessageTo('nobody', 'm1')).toBeUndefined()

@@ -245,8 +245,8 @@ function describeListed(open: OpenStore): void {
     'the store counts public posts, and can list them alone',
     withStore(open, async ({ store }) => {
       const listedFlags = [true, false, true]
-      for (const [at, isListed] of listedFlags.entries()) {
-        await store.admit(sketchIntake(`m${at}`), 'c')
+      for (const [index, isListed] of listedFlags.entries()) {
+        await store.admit(sketchIntake(`m${index}`), 'c')
         const turn = await leaseOnlyTurn(store)
         await store.commit(turn, sketchAnswer(turn, 'hello', [], { isListed }))
       }

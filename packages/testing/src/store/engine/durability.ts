@@ -18,13 +18,13 @@ export function durabilityContract(open: OpenStore): void {
   describe('durability', () => {
     test(
       'keeps acknowledged messages after a crash, and another worker takes up running turns',
-      withStore(open, async under => {
-        if (!under.reopen) return
-        const before = await leaveWork(under.store)
-        const store = await under.reopen()
-        under.advance(leaseMs)
+      withStore(open, async storeSetup => {
+        if (!storeSetup.reopen) return
+        const unfinishedWork = await leaveWork(storeSetup.store)
+        const store = await storeSetup.reopen()
+        storeSetup.advance(leaseMs)
         try {
-          await expectWork(store, before)
+          await expectWork(store, unfinishedWork)
         } finally {
           await store.close()
         }

@@ -119,9 +119,9 @@ function describeRecords(open: OpenStore): void {
   )
   test(
     'listWhyRecords() returns requirements, also expired ones',
-    withStore(open, async under => {
-      const { store, advance } = under
-      await admitRequirement(under, 'r1')
+    withStore(open, async storeSetup => {
+      const { store, advance } = storeSetup
+      await admitRequirement(storeSetup, 'r1')
       const statusOf = async () => (await store.listWhyRecords([1]))[0]?.requirements.map(({ status }) => status)
       expect(await statusOf()).toEqual(['open'])
       advance(365 * 86_400_000)
@@ -158,19 +158,19 @@ function describeSetups(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       expect(await store.beginGatewayRun('one', setup)).toBeUndefined()
       await store.noteGatewayRun('one', 'ends')
-      const [moved, simulated] = [
+      const [otherOrigin, simulated] = [
         { ...setup, origin: 'https://two.test' },
         { ...setup, mode: 'simulation' as const },
       ]
       const difference = { isRunning: false, stored: 'https://one.test', given: 'https://two.test', fact: 'origin' }
-      expect(await store.beginGatewayRun('two', moved)).toEqual(difference)
+      expect(await store.beginGatewayRun('two', otherOrigin)).toEqual(difference)
       const { fact, stored, given } = (await store.beginGatewayRun('two', simulated)) ?? {}
       expect([fact, stored, given]).toEqual(['mode', 'production', 'simulation'])
       expect(await store.beginGatewayRun('two', { ...setup, agents: ['desk', 'help'] })).toBeUndefined()
       await store.noteGatewayRun('two', 'ends')
-      expect(await store.beginGatewayRun('three', moved, { adopts: true })).toBeUndefined()
+      expect(await store.beginGatewayRun('three', otherOrigin, { adopts: true })).toBeUndefined()
       await store.noteGatewayRun('three', 'ends')
-      expect(await store.beginGatewayRun('four', moved)).toBeUndefined()
+      expect(await store.beginGatewayRun('four', otherOrigin)).toBeUndefined()
     }),
   )
   test(

@@ -80,9 +80,9 @@ function describeOrder(open: OpenStore): void {
       await store.commit(first, sketchAnswer(first, 'hello'))
       const second = await leaseOnlyTurn(store)
       await store.addBackground(second, [sketchBackground('p1'), sketchBackground('p2')])
-      const before = ['m1', 'answer to m1', 'p1', 'p2']
-      expect(await recallIds(store, second)).toEqual(before)
-      expect(await recallIds(store, { thread: second.thread, message: third })).toEqual([...before, 'm2'])
+      const idsBefore = ['m1', 'answer to m1', 'p1', 'p2']
+      expect(await recallIds(store, second)).toEqual(idsBefore)
+      expect(await recallIds(store, { thread: second.thread, message: third })).toEqual([...idsBefore, 'm2'])
       expect(await recallIds(store, first)).toEqual([])
     }),
   )
@@ -137,12 +137,12 @@ function describeKnown(open: OpenStore): void {
   )
   test(
     'the background survives a crash once, and a repeated turn may bring it again',
-    withStore(open, async under => {
-      if (!under.reopen) return
-      const turn = await leaseNew(under.store, 'm1')
-      await under.store.addBackground(turn, [sketchBackground('p1'), sketchBackground('p2', { isQuoted: true })])
-      const store = await under.reopen()
-      under.advance(leaseMs)
+    withStore(open, async storeSetup => {
+      if (!storeSetup.reopen) return
+      const turn = await leaseNew(storeSetup.store, 'm1')
+      await storeSetup.store.addBackground(turn, [sketchBackground('p1'), sketchBackground('p2', { isQuoted: true })])
+      const store = await storeSetup.reopen()
+      storeSetup.advance(leaseMs)
       try {
         const secondLease = await leaseOnlyTurn(store)
         await store.addBackground(

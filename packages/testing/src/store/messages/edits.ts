@@ -32,8 +32,8 @@ const words = ({ content }: Turn) => content.parts.map(part => (part.kind === 't
 const note = (object = 'note'): Authorship => ({ author: ada, object })
 
 function byAda(id: string, sketch: IntakeSketch = {}, object = 'note') {
-  const { message, ...rest } = sketch
-  return sketchIntake(id, inThread('t', { authorship: note(object), ...rest, message: { sender, ...message } }))
+  const { message, ...intakeFields } = sketch
+  return sketchIntake(id, inThread('t', { authorship: note(object), ...intakeFields, message: { sender, ...message } }))
 }
 
 function editOf(id: string, text: string, sketch: IntakeSketch = {}, object = 'note') {
@@ -80,7 +80,7 @@ function describeEdits(open: OpenStore): void {
     'an edit of a running message interrupts its run, and the turn repeats with the new text',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(byAda('m1'), 'c')
-      const old = await leaseOnlyTurn(store)
+      const staleTurn = await leaseOnlyTurn(store)
       const notices: unknown[] = []
       store.listen(`message:${message}`, notice => notices.push(notice))
       await store.admit(editOf('e1', 'better'), 'c')
@@ -89,8 +89,8 @@ function describeEdits(open: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       expect(turn).toMatchObject({ message, attempt: 1, crashes: 0, revision: 1 })
       expect(words(turn)).toEqual(['better'])
-      await expect(store.commit(old, sketchAnswer(old, 'late', ['x']))).rejects.toThrow(LeaseLost)
-      await expect(store.renew(old, 9)).rejects.toThrow(LeaseLost)
+      await expect(store.commit(staleTurn, sketchAnswer(staleTurn, 'late', ['x']))).rejects.toThrow(LeaseLost)
+      await expect(store.renew(staleTurn, 9)).rejects.toThrow(LeaseLost)
       await store.commit(turn, sketchAnswer(turn, 'in time', ['x']))
       expect(await store.listDeliveries({ limit: 9 })).toHaveLength(1)
     }),
@@ -113,8 +113,8 @@ function describeEdits(open: OpenStore): void {
   test(
     'an edit removes the former text from the conversation, the records and the visible bytes',
     withStore(open, async ({ store }) => {
-      const [old, fresh] = [blobOf('old'), blobOf('fresh')]
-      const first = byAda('m1', { blobs: [old], message: { parts: [fileOf(old)] } })
+      const [oldBlob, newBlob] = [blobOf('old'), blobOf('fresh')]
+      const first = byAda('m1', { blobs: [oldBlob], message: { parts: [fileOf(oldBlob)] } })
       const { message } = await store.admit(first, 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'done'))
@@ -122,16 +122,16 @@ function describeEdits(open: OpenStore): void {
       await store.commit(await leaseOnlyTurn(store), sayNothing())
       await store.admit(byAda('by others', {}, 'other'), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
-      await store.admit(editOf('e2', 'best', { blobs: [fresh], message: { parts: [fileOf(fresh)] } }), 'c')
+      await store.admit(editOf('e2', 'best', { blobs: [newBlob], message: { parts: [fileOf(newBlob)] } }), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
       const { message: next } = await store.admit(byAda('m2', {}, 'next'), 'c')
       const history = await store.readHistory({ thread: turn.thread, before: next, head: 9, tail: 9 })
       expect(history.map(({ nativeId, parts }) => [nativeId, parts[0]])).toMatchObject([
-        ['m1', fileOf(fresh)],
+        ['m1', fileOf(newBlob)],
         [expect.anything(), { content: 'done' }],
         ['by others', { content: 'words of by others' }],
       ])
-      expect([await store.findBlob(old.digest), await store.findBlob(fresh.digest)]).toEqual([
+      expect([await store.findBlob(oldBlob.digest), await store.findBlob(newBlob.digest)]).toEqual([
         undefined,
         expect.anything(),
       ])
@@ -176,7 +176,7 @@ function describeEdits(open: OpenStore): void {
       }
       expect(runs.map(words)).toEqual([
         ['words of m1'],
-        ...Array.from({ length: maxAborts }, (_, at) => [`words ${at}`]),
+        ...Array.from({ length: maxAborts }, (_, index) => [`words ${index}`]),
       ])
       const last = runs.at(-1)
       if (last) await store.commit(last, sketchAnswer(last, 'at last'))
@@ -189,24 +189,27 @@ function describeEdits(open: OpenStore): void {
   test(
     'the store deletes bytes that only the old text named',
     withStore(open, async ({ store }) => {
-      const [old, fresh] = [blobOf('old'), blobOf('new')]
-      await store.admit(byAda('m1', { blobs: [old], message: { parts: [fileOf(old)] } }), 'c')
-      await store.admit(editOf('e1', '', { blobs: [fresh], message: { parts: [fileOf(fresh)] } }), 'c')
-      expect([await store.findBlob(old.digest), await store.findBlob(fresh.digest)]).toMatchObject([undefined, fresh])
+      const [oldBlob, newBlob] = [blobOf('old'), blobOf('new')]
+      await store.admit(byAda('m1', { blobs: [oldBlob], message: { parts: [fileOf(oldBlob)] } }), 'c')
+      await store.admit(editOf('e1', '', { blobs: [newBlob], message: { parts: [fileOf(newBlob)] } }), 'c')
+      expect([await store.findBlob(oldBlob.digest), await store.findBlob(newBlob.digest)]).toMatchObject([
+        undefined,
+        newBlob,
+      ])
       await forget(store)
-      expect(await store.findBlob(fresh.digest)).toBeUndefined()
+      expect(await store.findBlob(newBlob.digest)).toBeUndefined()
     }),
   )
   test(
     'files of an answer to the old text stay',
     withStore(open, async ({ store }) => {
-      const [old, picture] = [blobOf('old'), blobOf('picture')]
-      await store.admit(byAda('m1', { blobs: [old], message: { parts: [fileOf(old)] } }), 'c')
+      const [oldBlob, picture] = [blobOf('old'), blobOf('picture')]
+      await store.admit(byAda('m1', { blobs: [oldBlob], message: { parts: [fileOf(oldBlob)] } }), 'c')
       const turn = await leaseOnlyTurn(store)
       const response = { ...sketchResponse(turn, '', 'working'), parts: [fileOf(picture)] }
       await store.say(turn, { response, blobs: [picture], deliveries: [] })
       await store.admit(editOf('e1', 'new'), 'c')
-      expect(await store.findBlob(old.digest)).toBeUndefined()
+      expect(await store.findBlob(oldBlob.digest)).toBeUndefined()
       expect(await store.findBlob(picture.digest)).toMatchObject(picture)
     }),
   )
@@ -223,12 +226,12 @@ function describeMergedEdits(open: OpenStore): void {
   test(
     'an edit of one message in a merged turn brings all its messages again',
     withStore(open, async ({ store }) => {
-      const old = await mergeThree(store)
+      const staleTurn = await mergeThree(store)
       await store.admit(editOf('e1', 'better', { queueMode: lane }, 'm1'), 'c')
       const turn = await leaseOnlyTurn(store)
       expect(words(turn)).toEqual(['better', 'words of m2', 'words of m3'])
-      expect(turn).toMatchObject({ message: old.message, merged: old.merged, revision: 1 })
-      await expect(store.commit(old, sayNothing())).rejects.toThrow(LeaseLost)
+      expect(turn).toMatchObject({ message: staleTurn.message, merged: staleTurn.merged, revision: 1 })
+      await expect(store.commit(staleTurn, sayNothing())).rejects.toThrow(LeaseLost)
       await store.commit(turn, sayNothing())
       expect((await store.count()).messages).toMatchObject({ ignored: 4, working: 0, received: 0 })
     }),
@@ -242,13 +245,13 @@ function describeMergedEdits(open: OpenStore): void {
       await withStore(open, async ({ store }) => {
         await mergeThree(store)
         await store.admit(editOf('e2', 'secret', { queueMode: lane, audience: 'direct' }, object), 'c')
-        const seen: (readonly string[])[] = []
+        const textsByTurn: (readonly string[])[] = []
         for (let count = 0; count < 3; count += 1) {
           const turn = await leaseOnlyTurn(store)
-          seen.push(words(turn))
+          textsByTurn.push(words(turn))
           await store.commit(turn, sayNothing())
         }
-        expect(seen).toEqual(answered)
+        expect(textsByTurn).toEqual(answered)
         expect((await store.count()).messages).toMatchObject({ ignored: 4, working: 0, received: 0 })
       })()
     },
@@ -258,13 +261,13 @@ function describeMergedEdits(open: OpenStore): void {
     ['last', 'm3', ['words of m1', 'words of m2']],
   ])(
     'after a withdrawal of the %s message of a merged turn, the others get their answer',
-    async (_which, object, left) => {
+    async (_which, object, remainingWords) => {
       await withStore(open, async ({ store }) => {
-        const old = await mergeThree(store)
+        const staleTurn = await mergeThree(store)
         await forget(store, object)
         const turn = await leaseOnlyTurn(store)
-        expect(words(turn)).toEqual(left)
-        await expect(store.commit(old, sketchAnswer(old, 'late'))).rejects.toThrow(LeaseLost)
+        expect(words(turn)).toEqual(remainingWords)
+        await expect(store.commit(staleTurn, sketchAnswer(staleTurn, 'late'))).rejects.toThrow(LeaseLost)
         await store.commit(turn, sketchAnswer(turn, 'in time'))
         expect((await store.count()).messages).toMatchObject({ failed: 1, answered: 2, working: 0, received: 0 })
         expect(await store.findMessage(object)).toMatchObject({ state: 'failed', flags: ['deleted'], response: null })

@@ -10,8 +10,8 @@ import { leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/u
 function sketchReply(id: string, { key, author = '', scope }: AgentConversation, thread: number) {
   const post = sketchPost(id, 'It is ready.')
   const synthetic = {
-    ...post.synthetic,
-    message: { ...post.synthetic.message, thread_source: key },
+    ...post.syntheticMessage,
+    message: { ...post.syntheticMessage.message, thread_source: key },
     thread: { scope, references: [], joined: { id: thread, via: 'activitypub' as const, key } },
     authorship: { author, object: id },
   }
@@ -46,8 +46,8 @@ export function knownConversationContract(open: OpenStore): void {
       await store.admit(sketchIntake('m2', sketchFrom(ada, 'm2', { message: { thread_source: 't' } })), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'answer'))
-      const kept = sketchFrom(ada, 'm3', { message: { thread_source: 't' }, disposition: 'keep' })
-      await store.admit(sketchIntake('m3', kept), 'c')
+      const keptSketch = sketchFrom(ada, 'm3', { message: { thread_source: 't' }, disposition: 'keep' })
+      await store.admit(sketchIntake('m3', keptSketch), 'c')
       const { thread_id } = turn.content
       expect(await store.findConversation('echo', thread_id)).toEqual({
         ...{ message: turn.message, scope: ada.subject, key: 't', author: ada.subject },
@@ -63,13 +63,13 @@ export function knownConversationContract(open: OpenStore): void {
       const at = (time: string) => ({ message: { received_at: `2026-01-0${time}T00:00:00.000Z` } })
       await converse(store, 'm1', sketchFrom(adasMail, 'm1', at('1')))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2', at('2')))
-      const whose = { agent: 'echo', via: 'email', scope: 'v:Ada@mail.test' }
-      expect(await store.findLastMessageTime(whose)).toBe('2026-01-02T00:00:00.000Z')
+      const conversationQuery = { agent: 'echo', via: 'email', scope: 'v:Ada@mail.test' }
+      expect(await store.findLastMessageTime(conversationQuery)).toBe('2026-01-02T00:00:00.000Z')
       for (const [id, flag] of Object.entries({ m3: 'list', m4: 'may_be_replayed', m5: 'auto_reply' }))
         await converse(store, id, sketchFrom(adasMail, id, { ...at('3'), flags: [flag] }))
-      expect(await store.findLastMessageTime(whose)).toBe('2026-01-02T00:00:00.000Z')
-      expect(await store.findLastMessageTime({ ...whose, agent: 'help' })).toBeUndefined()
-      expect(await store.findLastMessageTime({ ...whose, via: 'activitypub' })).toBeUndefined()
+      expect(await store.findLastMessageTime(conversationQuery)).toBe('2026-01-02T00:00:00.000Z')
+      expect(await store.findLastMessageTime({ ...conversationQuery, agent: 'help' })).toBeUndefined()
+      expect(await store.findLastMessageTime({ ...conversationQuery, via: 'activitypub' })).toBeUndefined()
     }),
   )
 }

@@ -31,7 +31,7 @@ async function talk(store: Store, count: number): Promise<{ thread: number; numb
   return { thread, numbers }
 }
 
-function idsSaid(entries: readonly Entry[]): readonly (string | undefined)[] {
+function listNativeIds(entries: readonly Entry[]): readonly (string | undefined)[] {
   return entries.map(({ nativeId }) => nativeId?.replace('answer to m', 'a'))
 }
 
@@ -41,7 +41,7 @@ function describeHistory(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const { thread, numbers } = await talk(store, 4)
       const read = async (head: number, tail: number, before = (numbers[3] ?? 0) + 1_000) =>
-        idsSaid(await store.readHistory({ thread, before, head, tail }))
+        listNativeIds(await store.readHistory({ thread, before, head, tail }))
       expect(await read(2, 3)).toEqual(['m1', 'a1', 'a3', 'm4', 'a4'])
       expect(await read(5, 6)).toEqual(['m1', 'a1', 'm2', 'a2', 'm3', 'a3', 'm4', 'a4'])
       expect(await read(0, 1)).toEqual(['a4'])
@@ -55,38 +55,38 @@ function describeHistory(open: OpenStore): void {
     'an entry has speaker, text, time and id',
     withStore(open, async ({ store }) => {
       const { thread, numbers } = await talk(store, 2)
-      const [said, answered] = await store.readHistory({ thread, before: numbers[1] ?? 0, head: 9, tail: 9 })
-      expect(said).toMatchObject({
+      const [question, answer] = await store.readHistory({ thread, before: numbers[1] ?? 0, head: 9, tail: 9 })
+      expect(question).toMatchObject({
         nativeId: 'm1',
         role: 'user',
         author: { address: '@ada@peer.test', display_name: 'Ada' },
       })
-      expect(said?.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'words of m1' }])
-      expect(answered).toMatchObject({
+      expect(question?.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'words of m1' }])
+      expect(answer).toMatchObject({
         nativeId: 'answer to m1',
         role: 'assistant',
         author: { address: '@echo@agents.test' },
       })
-      expect([said?.at, answered?.at]).toEqual(['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'])
-      expect(answered?.seq).toBeGreaterThan(said?.seq ?? Number.POSITIVE_INFINITY)
-      expect(new Set([said?.entryId, answered?.entryId]).size).toBe(2)
+      expect([question?.at, answer?.at]).toEqual(['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'])
+      expect(answer?.seq).toBeGreaterThan(question?.seq ?? Number.POSITIVE_INFINITY)
+      expect(new Set([question?.entryId, answer?.entryId]).size).toBe(2)
     }),
   )
   test(
     'the history of a public thread has a marker for an answer to a few people, without its text',
     withStore(open, async ({ store }) => {
       const scopes = ['public', 'a.test'] as const
-      const recalled: string[] = []
+      const recalledTexts: string[] = []
       for (const scope of scopes) {
         await store.admit(sketchIntake(`m of ${scope}`, inThread('t', { thread: { scope } })), 'c')
         const turn = await leaseOnlyTurn(store)
         const response = { ...sketchResponse(turn, 'secret'), visibility: 'direct' as const }
         await store.commit(turn, { response, deliveries: [] })
         const entries = await store.readHistory({ thread: turn.thread, before: turn.message + 9, head: 1, tail: 9 })
-        recalled.push(JSON.stringify(entries.map(({ parts }) => parts)))
+        recalledTexts.push(JSON.stringify(entries.map(({ parts }) => parts)))
         expect(entries.map(({ role }) => role)).toEqual(['user', 'assistant'])
       }
-      expect(recalled.map(text => text.includes('secret'))).toEqual([false, true])
+      expect(recalledTexts.map(text => text.includes('secret'))).toEqual([false, true])
     }),
   )
   test(
@@ -98,7 +98,7 @@ function describeHistory(open: OpenStore): void {
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
       const { message } = await store.admit(sketchIntake('m3', inThread('t')), 'c')
       const entries = await store.readHistory({ thread: turn.thread, before: message, head: 9, tail: 9 })
-      expect(idsSaid(entries)).toEqual(['m1', 'a1', 'm2'])
+      expect(listNativeIds(entries)).toEqual(['m1', 'a1', 'm2'])
     }),
   )
 }
@@ -111,11 +111,16 @@ function describeConversationOrder(open: OpenStore): void {
       const first = await leaseOnlyTurn(store)
       await store.commit(first, sketchAnswer(first, 'one'))
       const second = await leaseOnlyTurn(store)
-      const before = { thread: second.thread, head: 1, tail: 9 }
-      expect(idsSaid(await store.readHistory({ ...before, before: second.message }))).toEqual(['m1', 'a1'])
+      const query = { thread: second.thread, head: 1, tail: 9 }
+      expect(listNativeIds(await store.readHistory({ ...query, before: second.message }))).toEqual(['m1', 'a1'])
       await store.commit(second, sketchAnswer(second, 'two'))
       const third = await leaseOnlyTurn(store)
-      expect(idsSaid(await store.readHistory({ ...before, before: third.message }))).toEqual(['m1', 'a1', 'm2', 'a2'])
+      expect(listNativeIds(await store.readHistory({ ...query, before: third.message }))).toEqual([
+        'm1',
+        'a1',
+        'm2',
+        'a2',
+      ])
     }),
   )
 }
@@ -159,12 +164,12 @@ function describeSecretRings(open: OpenStore): void {
         store.openSecret('attachments'),
         store.openSecret('email-address-tokens'),
       ])
-      const before = [files.list(), mail.list()]
-      expect(before.map(keys => keys.length)).toEqual([1, 1])
-      expect(before[0]).not.toEqual(before[1])
+      const keysBefore = [files.list(), mail.list()]
+      expect(keysBefore.map(keys => keys.length)).toEqual([1, 1])
+      expect(keysBefore[0]).not.toEqual(keysBefore[1])
       await store.rotateSecrets()
-      expect(files.list().slice(1)).toEqual(before[0])
-      expect(mail.list().slice(1)).toEqual(before[1])
+      expect(files.list().slice(1)).toEqual(keysBefore[0])
+      expect(mail.list().slice(1)).toEqual(keysBefore[1])
       expect((await store.openSecret('attachments')).list()).toEqual(files.list())
       advance(weekMs - 1)
       expect(files.list()).toHaveLength(2)
@@ -177,9 +182,9 @@ function describeSecretRings(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const ring = await store.openSecret('people')
       await store.rotateSecrets()
-      const before = ring.list()
+      const keysBefore = ring.list()
       await Promise.all([store.rotateSecrets({ isRevoking: true }), store.rotateSecrets(), store.rotateSecrets()])
-      expect(ring.list().filter(key => before.includes(key))).toEqual([])
+      expect(ring.list().filter(key => keysBefore.includes(key))).toEqual([])
       expect(ring.listAll()).toHaveLength(5)
       expect(new Set(ring.listAll()).size).toBe(5)
     }),
@@ -237,7 +242,11 @@ function describeResponses(open: OpenStore): void {
 }
 
 /** Sketches a message of an author, who may edit and delete it. */
-function authored(object: string, message: IntakeSketch['message'] = {}, sketch: IntakeSketch = {}): IntakeSketch {
+function sketchAuthored(
+  object: string,
+  message: IntakeSketch['message'] = {},
+  sketch: IntakeSketch = {},
+): IntakeSketch {
   return inThread('t', { ...sketch, authorship: { author: 'https://peer.test/ada', object }, message })
 }
 
@@ -245,13 +254,13 @@ const reply = { in_reply_to: 'answer to m1' }
 
 /** Admits a message with an answer that everybody may read, and two replies to it. The first reply is answered. */
 async function converse(store: Store): Promise<void> {
-  await store.admit(sketchIntake('m1', authored('o1')), 'c')
+  await store.admit(sketchIntake('m1', sketchAuthored('o1')), 'c')
   const turn = await leaseOnlyTurn(store)
   await store.commit(turn, sketchAnswer(turn, 'first', [], { aliases: ['answer to m1'], isListed: true }))
-  await store.admit(sketchIntake('m2', authored('o2', reply)), 'c')
+  await store.admit(sketchIntake('m2', sketchAuthored('o2', reply)), 'c')
   const second = await leaseOnlyTurn(store)
   await store.commit(second, sketchAnswer(second, 'second', [], { isListed: true }))
-  await store.admit(sketchIntake('m3', authored('o3', reply)), 'c')
+  await store.admit(sketchIntake('m3', sketchAuthored('o3', reply)), 'c')
   const third = await leaseOnlyTurn(store)
   await store.commit(third, sketchAnswer(third, 'third'))
 }
@@ -263,7 +272,7 @@ function describeResponseContext(open: OpenStore): void {
     'readResponseContext() returns a response’s question, and its replies with their public answers',
     withStore(open, async ({ store }) => {
       await converse(store)
-      await store.admit(sketchIntake('m4', authored('o4', { in_reply_to: 'answer to m2' })), 'c')
+      await store.admit(sketchIntake('m4', sketchAuthored('o4', { in_reply_to: 'answer to m2' })), 'c')
       const responseContext = await store.readResponseContext('answer to m1', context)
       expect(responseContext.answered).toMatchObject({ message: { id: 'm1' }, target: { answerTo: 'm1' } })
       expect(responseContext.replies).toMatchObject([
@@ -281,8 +290,8 @@ function describeResponseContext(open: OpenStore): void {
       await converse(store)
       const parts: Part[] = [{ kind: 'text', mime: 'text/plain', content: 'reworded' }]
       const edit = { kind: 'edit', in_reply_to: 'o2', parts } as const
-      await store.admit(sketchIntake('edit of m2', authored('o2', edit)), 'c')
-      await store.admit(sketchIntake('m4', authored('o4', reply, { disposition: 'keep' })), 'c')
+      await store.admit(sketchIntake('edit of m2', sketchAuthored('o2', edit)), 'c')
+      await store.admit(sketchIntake('m4', sketchAuthored('o4', reply, { disposition: 'keep' })), 'c')
       const withdrawals = ['o1', 'o3'].map(
         object => ({ kind: 'forget', author: 'https://peer.test/ada', object }) as const,
       )

@@ -15,7 +15,7 @@ import {
 export function quotaContract(open: OpenStore): void {
   describe('quotas of threads', () => {
     describeQuotas(open)
-    describeSwiftQuotas(open)
+    describeRapidQuotas(open)
     describeSharedQuotas(open)
   })
 }
@@ -81,17 +81,17 @@ async function flagsOf(store: Store, ids: readonly string[]): Promise<readonly u
   return records.map(record => [record?.state, ...(record?.flags ?? [])].join(' '))
 }
 
-function describeSwiftQuotas(open: OpenStore): void {
+function describeRapidQuotas(open: OpenStore): void {
   const quota = { turns: 2, withinMs: 60_000, automatedReplyMs: 3_000 }
-  const swift = { quota, disposition: 'answer' } as const
+  const rapidSketch = { quota, disposition: 'answer' } as const
   test(
     'only messages right after an answer count for the rapid quota',
     withStore(open, async ({ store, advance }) => {
       await converse(store, 'first', 't')
-      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', rapidSketch)), 'c')
       advance(3_001)
-      await store.admit(sketchIntake('slow', inThread('t', swift)), 'c')
-      await store.admit(sketchIntake('other', inThread('u', swift)), 'c')
+      await store.admit(sketchIntake('slow', inThread('t', rapidSketch)), 'c')
+      await store.admit(sketchIntake('other', inThread('u', rapidSketch)), 'c')
       expect(await flagsOf(store, ['m1', 'm2', 'm3'])).toEqual(['received', 'received', 'ignored loop_guard'])
       expect(await flagsOf(store, ['slow', 'other'])).toEqual(['received', 'received'])
     }),
@@ -102,8 +102,8 @@ function describeSwiftQuotas(open: OpenStore): void {
       await converse(store, 'answered', 'u')
       advance(3_001)
       const ids = (name: string) => [0, 1, 2, 3, 4].map(count => `${name} ${count}`)
-      for (const id of ids('early')) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
-      for (const id of ids('late')) await store.admit(sketchIntake(id, inThread('u', swift)), 'c')
+      for (const id of ids('early')) await store.admit(sketchIntake(id, inThread('t', rapidSketch)), 'c')
+      for (const id of ids('late')) await store.admit(sketchIntake(id, inThread('u', rapidSketch)), 'c')
       const flags = await flagsOf(store, [...ids('early'), ...ids('late')])
       expect(new Set(flags)).toEqual(new Set(['received']))
     }),
@@ -113,7 +113,7 @@ function describeSwiftQuotas(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('unanswered', inThread('t')), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
-      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', rapidSketch)), 'c')
       expect(await flagsOf(store, ['m1', 'm2', 'm3'])).toEqual(['received', 'received', 'received'])
     }),
   )
@@ -121,11 +121,11 @@ function describeSwiftQuotas(open: OpenStore): void {
     'rapid senders regain their quota with time',
     withStore(open, async ({ store, advance }) => {
       await converse(store, 'first', 't')
-      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', rapidSketch)), 'c')
       advance(60_000)
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'yes'))
-      await store.admit(sketchIntake('m4', inThread('t', swift)), 'c')
+      await store.admit(sketchIntake('m4', inThread('t', rapidSketch)), 'c')
       expect(await flagsOf(store, ['m3', 'm4'])).toEqual(['ignored loop_guard', 'received'])
     }),
   )
@@ -143,8 +143,8 @@ function describeSharedQuotas(open: OpenStore): void {
     'all speakers share a thread’s quota, but each has a separate rapid quota',
     withStore(open, async ({ store }) => {
       const authors = ['@ada@peer.test', '@bob@peer.test', '@cid@peer.test']
-      for (const [at, author] of authors.entries())
-        await store.admit(sketchIntake(`shared ${at}`, fromSender(author, inThread('t', { quota }))), 'c')
+      for (const [index, author] of authors.entries())
+        await store.admit(sketchIntake(`shared ${index}`, fromSender(author, inThread('t', { quota }))), 'c')
       expect(await flagsOf(store, ['shared 0', 'shared 1', 'shared 2'])).toEqual([
         'received',
         'received',
@@ -153,9 +153,9 @@ function describeSharedQuotas(open: OpenStore): void {
       await store.admit(sketchIntake('first', inThread('u')), 'c')
       const first = (await leaseTurns(store)).find(({ content }) => content.id === 'first')
       if (first) await store.commit(first, sketchAnswer(first, 'yes'))
-      const swift = { quota: { ...quota, automatedReplyMs: 3_000 }, disposition: 'answer' } as const
-      for (const [at, author] of authors.entries())
-        await store.admit(sketchIntake(`swift ${at}`, fromSender(author, inThread('u', swift))), 'c')
+      const rapidSketch = { quota: { ...quota, automatedReplyMs: 3_000 }, disposition: 'answer' } as const
+      for (const [index, author] of authors.entries())
+        await store.admit(sketchIntake(`swift ${index}`, fromSender(author, inThread('u', rapidSketch))), 'c')
       expect(await flagsOf(store, ['swift 0', 'swift 1', 'swift 2'])).toEqual(['received', 'received', 'received'])
     }),
   )
@@ -166,8 +166,11 @@ function describeSharedQuotas(open: OpenStore): void {
       expect(await flagsOf(store, ['none'])).toEqual(['ignored loop_guard'])
       await converse(store, 'first', 'u')
       advance(3_000)
-      const swift = { quota: { turns: 1, withinMs: 60_000, automatedReplyMs: 3_000 }, disposition: 'answer' } as const
-      for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, inThread('u', swift)), 'c')
+      const rapidSketch = {
+        quota: { turns: 1, withinMs: 60_000, automatedReplyMs: 3_000 },
+        disposition: 'answer',
+      } as const
+      for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, inThread('u', rapidSketch)), 'c')
       expect(await flagsOf(store, ['m1', 'm2'])).toEqual(['received', 'ignored loop_guard'])
     }),
   )

@@ -20,7 +20,7 @@ export function withdrawalContract(open: OpenStore): void {
   describe('withdrawals', () => {
     describeForgetting(open)
     describeBytes(open)
-    describeParking(open)
+    describeLateMessages(open)
     describePeers(open)
     describeAuthored(open)
   })
@@ -130,14 +130,14 @@ function describeBytes(open: OpenStore): void {
   test(
     'bytes disappear with the last message that needs them',
     withStore(open, async ({ store }) => {
-      const [shared, own] = [blobOf('shared'), blobOf('own')]
-      await store.admit(sketchIntake('m1', byAda({ blobs: [shared, own] })), 'c')
-      await store.admit(sketchIntake('m2', byAda({ blobs: [shared] }, 'second')), 'c')
+      const [sharedBlob, ownBlob] = [blobOf('shared'), blobOf('own')]
+      await store.admit(sketchIntake('m1', byAda({ blobs: [sharedBlob, ownBlob] })), 'c')
+      await store.admit(sketchIntake('m2', byAda({ blobs: [sharedBlob] }, 'second')), 'c')
       await forget(store)
-      expect(await store.findBlob(own.digest)).toBeUndefined()
-      expect(await store.findBlob(shared.digest)).toBeDefined()
+      expect(await store.findBlob(ownBlob.digest)).toBeUndefined()
+      expect(await store.findBlob(sharedBlob.digest)).toBeDefined()
       await forget(store, { author: ada, object: 'second' })
-      expect(await store.findBlob(shared.digest)).toBeUndefined()
+      expect(await store.findBlob(sharedBlob.digest)).toBeUndefined()
     }),
   )
   test(
@@ -155,19 +155,19 @@ function describeBytes(open: OpenStore): void {
   )
 }
 
-function describeParking(open: OpenStore): void {
+function describeLateMessages(open: OpenStore): void {
   test.each(['answer', 'keep'] as const)(
     'a message to %s that arrives after its withdrawal leaves only its ids, without a turn',
     disposition =>
       withStore(open, async ({ store }) => {
         await forget(store)
-        const late = sketchIntake('m1', byAda({ disposition, deliveries: [toDeliveryPlan('x')] }))
-        expect(await store.admit(late, 'c')).toMatchObject({ outcome: 'accepted' })
+        const lateIntake = sketchIntake('m1', byAda({ disposition, deliveries: [toDeliveryPlan('x')] }))
+        expect(await store.admit(lateIntake, 'c')).toMatchObject({ outcome: 'accepted' })
         const record = await store.findMessage('m1')
         expect(record).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] }, deliveries: [] })
         expect(record?.message.raw).toBeUndefined()
         expect(await leaseTurns(store)).toEqual([])
-        expect((await store.admit(late, 'c')).outcome).toBe('duplicate')
+        expect((await store.admit(lateIntake, 'c')).outcome).toBe('duplicate')
       })(),
   )
   test(

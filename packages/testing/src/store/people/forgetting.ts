@@ -244,8 +244,8 @@ export function describeForgetting(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const inOne = { message: { thread_source: 't' } }
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1', inOne)), 'c')
-      const told = await leaseOnlyTurn(store)
-      await store.commit(told, sketchAnswer(told, 'noted', [], { state: { secret: 'of ada' } }))
+      const firstTurn = await leaseOnlyTurn(store)
+      await store.commit(firstTurn, sketchAnswer(firstTurn, 'noted', [], { state: { secret: 'of ada' } }))
       const { message } = await store.admit(sketchIntake('m2', sketchFrom(ada, 'm2', inOne)), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.forgetPerson({ agent: 'echo', addresses: [ada], except: message })
@@ -274,10 +274,12 @@ export function describeForgetting(open: OpenStore): void {
         target: { inbox: peer },
       }))
       await store.act([{ ...post, answer: { ...answer, deliveries } }], 'c')
-      const before = await leaseDeliveries(store)
+      const deliveriesBefore = await leaseDeliveries(store)
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       expect((await store.listDeliveries({ limit: 9 })).map(({ to }) => to)).toEqual([`${eveAccount.subject}/inbox`])
-      const settling = before.map(delivery => store.settle(delivery, { state: 'sent' }).then(() => delivery.to))
+      const settling = deliveriesBefore.map(delivery =>
+        store.settle(delivery, { state: 'sent' }).then(() => delivery.to),
+      )
       const settlements = await Promise.allSettled(settling)
       expect(settlements.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
       expect((await store.count()).deliveries).toEqual({ queued: 0, sent: 1, later: 0, dead: 0, dismissed: 0 })

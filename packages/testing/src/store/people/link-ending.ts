@@ -16,12 +16,12 @@ interface LetterSketch {
 
 /** Sketches a mail of an agent with the id `id`. It is the copy of an answer, unless the sketch has another flag. */
 function sketchLetter(id: string, { agent, to, author, flag = 'linked_copy' }: LetterSketch): PlannedAction {
-  const { synthetic, ...post } = sketchPost(id, id, { ...(agent && { agent }), recipients: [to] })
+  const { syntheticMessage: synthetic, ...post } = sketchPost(id, id, { ...(agent && { agent }), recipients: [to] })
   const flags = [...(synthetic.flags ?? []), flag]
   const authorship = { author, object: `object of ${id}` }
   return {
     ...post,
-    synthetic: { ...synthetic, flags, authorship, message: { ...synthetic.message, received_via: 'email' } },
+    syntheticMessage: { ...synthetic, flags, authorship, message: { ...synthetic.message, received_via: 'email' } },
   }
 }
 

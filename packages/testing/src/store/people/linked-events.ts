@@ -16,7 +16,7 @@ import type { OpenStore } from '../setup/under-test.ts'
 import { leaseTurns, sketchIntake, withStore } from '../setup/under-test.ts'
 
 /** Collects the changes, and describes them as messages of the account. A transaction that runs again describes its change once more. */
-function listen() {
+function collectChanges() {
   const changes = new Map<string, LinkChange>()
   const events: LinkNotifications = {
     correlationId: 'c',
@@ -28,10 +28,10 @@ function listen() {
   return { changes, events }
 }
 
-const founderOf = async (store: Store, identity: typeof ada) =>
+const readFounder = async (store: Store, identity: typeof ada) =>
   (await store.findPerson('echo', identity))?.founder.address
 
-const show = (persons: readonly Person[]) =>
+const listAddresses = (persons: readonly Person[]) =>
   persons.map(({ founder, addresses }) => [founder.address, addresses.map(({ address }) => address)])
 
 export function describeLinkedEvents(open: OpenStore): void {
@@ -39,38 +39,44 @@ export function describeLinkedEvents(open: OpenStore): void {
     'a person keeps the asker’s key, in any order of addresses',
     withStore(open, async ({ store }) => {
       await link(store, eveAccount, adasMail)
-      expect(await founderOf(store, adasMail)).toBe(eveAccount.address)
+      expect(await readFounder(store, adasMail)).toBe(eveAccount.address)
       await link(store, eveAccount, account('aaa'))
-      expect(await founderOf(store, account('aaa'))).toBe(eveAccount.address)
+      expect(await readFounder(store, account('aaa'))).toBe(eveAccount.address)
       await link(store, mailbox('zoe'), adasMail)
       for (const identity of [eveAccount, adasMail, mailbox('zoe')]) {
-        expect(await founderOf(store, identity)).toBe('@zoe@mail.test')
+        expect(await readFounder(store, identity)).toBe('@zoe@mail.test')
       }
     }),
   )
   test(
     'a link and its end queue messages with the persons before and after',
     withStore(open, async ({ store }) => {
-      const { changes, events } = listen()
+      const { changes, events } = collectChanges()
       const request = sketchRequest(ada, adasMail)
       await store.requestLink(request)
       await confirm(store, request, { events })
       const joinedAddresses = [[ada.address, [ada.address, adasMail.address]]]
-      const apart = [ada, adasMail].map(({ address }) => [address, [address]])
+      const separateAddresses = [ada, adasMail].map(({ address }) => [address, [address]])
       const linked = changes.get('link')
-      expect([show(linked?.before ?? []), show(linked?.after ?? [])]).toEqual([apart, joinedAddresses])
+      expect([listAddresses(linked?.before ?? []), listAddresses(linked?.after ?? [])]).toEqual([
+        separateAddresses,
+        joinedAddresses,
+      ])
       expect(linked?.before.map(({ founder }) => founder.subject)).toEqual([ada.subject, adasMail.subject])
       expect(await leaseTurns(store)).toMatchObject([{ content: { id: 'told link' } }])
       await store.unlink({ agent: 'echo', identity: adasMail, other: ada, events })
       const unlinkChange = changes.get('unlink')
-      expect([show(unlinkChange?.before ?? []), show(unlinkChange?.after ?? [])]).toEqual([joinedAddresses, apart])
+      expect([listAddresses(unlinkChange?.before ?? []), listAddresses(unlinkChange?.after ?? [])]).toEqual([
+        joinedAddresses,
+        separateAddresses,
+      ])
       expect(unlinkChange?.after.map(({ founder }) => founder.subject)).toEqual([ada.subject, adasMail.subject])
     }),
   )
   test(
     'a repeated link, a wrong code and an unlink by strangers queue nothing',
     withStore(open, async ({ store }) => {
-      const { changes, events } = listen()
+      const { changes, events } = collectChanges()
       const request = sketchRequest(ada, adasMail)
       await store.requestLink(request)
       await confirm(store, request, { digest: 'wrong', events })

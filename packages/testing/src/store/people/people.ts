@@ -36,13 +36,13 @@ export function peopleContract(open: OpenStore): void {
 }
 
 function describeCodes(open: OpenStore): void {
-  const attempt = (name: string, run: (under: StoreUnderTest, request: LinkRequest) => Promise<void>) =>
+  const attempt = (name: string, run: (storeSetup: StoreUnderTest, request: LinkRequest) => Promise<void>) =>
     test(
       name,
-      withStore(open, async under => {
+      withStore(open, async storeSetup => {
         const request = sketchRequest(ada, adasMail)
-        expect(await under.store.requestLink(request)).toEqual({ outcome: 'sent', notice: request.notice })
-        await run(under, request)
+        expect(await storeSetup.store.requestLink(request)).toEqual({ outcome: 'sent', notice: request.notice })
+        await run(storeSetup, request)
       }),
     )
 

@@ -94,14 +94,14 @@ export function describeSharing(open: OpenStore): void {
         const person = (await store.findPerson('echo', ada))?.id ?? 'nobody'
         await store.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state } })
       }
-      const read = async (identity: PersonIdentity) =>
+      const readState = async (identity: PersonIdentity) =>
         store.readPersonState('echo', (await store.findPerson('echo', identity))?.id ?? '')
       await storeState('m1', 'likes tea')
-      expect(await read(adasMail)).toBe('likes tea')
+      expect(await readState(adasMail)).toBe('likes tea')
       await link(store, ada, account('aaa'))
-      expect(await read(account('aaa'))).toBe('likes tea')
+      expect(await readState(account('aaa'))).toBe('likes tea')
       await store.unlink({ agent: 'echo', identity: ada, other: account('aaa') })
-      expect(await read(ada)).toBeUndefined()
+      expect(await readState(ada)).toBeUndefined()
     }),
   )
   test(

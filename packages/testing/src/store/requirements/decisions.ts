@@ -33,13 +33,13 @@ export function decisionContract(open: OpenStore): void {
 function describeDecisions(open: OpenStore): void {
   test(
     'resolveRequirement() resolves a requirement and queues a turn of its sender, in its thread and channel',
-    withStore(open, async under => {
-      const { store } = under
-      const asked = await admitRequirement(under, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
+      const asked = await admitRequirement(storeSetup, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
       const resolution = await store.resolveRequirement(sketchDecision('d1'), 'c2')
       expect(resolution).toMatchObject({
         outcome: 'resolved',
-        requirement: { status: 'granted', resolvedAt: under.now() },
+        requirement: { status: 'granted', resolvedAt: storeSetup.now() },
       })
       const turn = await leaseOnlyTurn(store)
       expect(turn).toMatchObject({
@@ -71,9 +71,9 @@ function describeDecisions(open: OpenStore): void {
   )
   test(
     'rerunDecision() queues only a failed turn of a decision again',
-    withStore(open, async under => {
-      const { store } = under
-      await admitRequirement(under, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
+      await admitRequirement(storeSetup, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
       expect(await store.rerunDecision('d1', 'c')).toEqual({ outcome: 'refused', reason: 'undecided' })
       expect(await store.rerunDecision('unknown', 'c')).toEqual({ outcome: 'refused', reason: 'undecided' })
       await store.resolveRequirement(sketchDecision('d1', { args: { amount: 3 } }), 'c2')
@@ -96,19 +96,19 @@ function describeDecisions(open: OpenStore): void {
   )
   test(
     'the decision of an agent or a list does not count as a person’s',
-    withStore(open, async under => {
+    withStore(open, async storeSetup => {
       const flags = ['from_agent', 'by_list', 'bulk']
-      await admitRequirement(under, 'd1', fromAda(inThread('talk', { flags })))
-      await under.store.resolveRequirement(sketchDecision('d1'), 'c2')
-      const turn = await leaseOnlyTurn(under.store)
+      await admitRequirement(storeSetup, 'd1', fromAda(inThread('talk', { flags })))
+      await storeSetup.store.resolveRequirement(sketchDecision('d1'), 'c2')
+      const turn = await leaseOnlyTurn(storeSetup.store)
       expect(turn.flags).toEqual(['policy_resolution', 'from_agent', 'by_list'])
     }),
   )
   test(
     'exactly one of many simultaneous decisions counts (MN-7.2)',
-    withStore(open, async under => {
-      const { store } = under
-      await admitRequirement(under, 'd1')
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
+      await admitRequirement(storeSetup, 'd1')
       const outcomes = ['granted', 'declined', 'granted', 'declined'] as const
       const resolutions = await Promise.all(
         outcomes.map(outcome => store.resolveRequirement(sketchDecision('d1', { outcome }), 'c')),
@@ -124,18 +124,18 @@ function describeDecisions(open: OpenStore): void {
   )
   test(
     'the store refuses a decision of an unknown, expired, resolved or different requirement without effect',
-    withStore(open, async under => {
-      const { store } = under
-      await admitRequirement(under, 'd1')
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
+      await admitRequirement(storeSetup, 'd1')
       const reasonOf = async (decision: RequirementDecision) => {
         const resolution = await store.resolveRequirement(decision, 'c')
         return resolution.outcome === 'refused' ? resolution.reason : resolution.outcome
       }
       expect(await reasonOf(sketchDecision('other'))).toBe('unknown')
       expect(await reasonOf(sketchDecision('d1', { kind: 'payment_required' }))).toBe('kind')
-      under.advance(requirementMs)
+      storeSetup.advance(requirementMs)
       expect(await reasonOf(sketchDecision('d1'))).toBe('expired')
-      await admitRequirement(under, 'd2')
+      await admitRequirement(storeSetup, 'd2')
       expect(await reasonOf(sketchDecision('d2', { outcome: 'declined' }))).toBe('resolved')
       expect(await reasonOf(sketchDecision('d2'))).toBe('used')
       expect(await leaseTurns(store)).toHaveLength(1)
@@ -143,11 +143,11 @@ function describeDecisions(open: OpenStore): void {
   )
   test(
     'a receipt pays only one requirement',
-    withStore(open, async under => {
-      const { store } = under
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
       const receipt = { key: 'pay.test 1', provider: 'pay.test', reference: '1' }
-      await admitRequirement(under, 'd1')
-      await admitRequirement(under, 'd2')
+      await admitRequirement(storeSetup, 'd1')
+      await admitRequirement(storeSetup, 'd2')
       expect(await store.resolveRequirement(sketchDecision('d1', { receipt }), 'c')).toMatchObject({
         outcome: 'resolved',
         requirement: { receipt: 'pay.test 1' },
@@ -157,15 +157,15 @@ function describeDecisions(open: OpenStore): void {
     }),
   )
   test('a decision survives a crash, with its turn', async () => {
-    const under = await open()
-    await admitRequirement(under, 'd1')
-    await under.store.resolveRequirement(sketchDecision('d1'), 'c')
-    const reopened = await under.reopen?.()
-    const store = reopened ?? under.store
+    const storeSetup = await open()
+    await admitRequirement(storeSetup, 'd1')
+    await storeSetup.store.resolveRequirement(sketchDecision('d1'), 'c')
+    const reopened = await storeSetup.reopen?.()
+    const store = reopened ?? storeSetup.store
     expect(await store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'granted' })
     expect((await leaseOnlyTurn(store)).content.policy_resolution).toMatchObject({ requirement: 'd1' })
     await reopened?.close()
-    await under.store.close()
+    await storeSetup.store.close()
   })
 }
 
@@ -178,9 +178,9 @@ function describeBroughtDecisions(open: OpenStore): void {
   })
   test(
     'a message with a decision resolves the requirement at its admission, and is a duplicate the next time',
-    withStore(open, async under => {
-      const { store } = under
-      await admitRequirement(under, 'd1', inTask())
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
+      await admitRequirement(storeSetup, 'd1', inTask())
       const intake = sketchIntake('yes', inTask({ resolution: sketchDecision('d1') }))
       const { message } = await store.admit(intake, 'c')
       expect(await store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'granted' })
@@ -209,9 +209,9 @@ function describeBroughtDecisions(open: OpenStore): void {
     ],
     ['of nothing that was required', inTask({ resolution: sketchDecision('d9') }), 'is not known'],
   ])('the store refuses a decision %s without storing it, and the requirement stays open', (_, sketch, description) =>
-    withStore(open, async under => {
-      const { store } = under
-      await admitRequirement(under, 'd1', inTask())
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
+      await admitRequirement(storeSetup, 'd1', inTask())
       const intake = sketchIntake('no', { resolution: sketchDecision('d1'), ...sketch })
       await expect(store.admit(intake, 'c')).rejects.toMatchObject(refusal(description))
       expect(await store.findMessage('no')).toBeUndefined()
@@ -222,12 +222,12 @@ function describeBroughtDecisions(open: OpenStore): void {
   )
   test(
     'an unproven sender cannot decide, not even a requirement of the same name',
-    withStore(open, async under => {
-      const { store } = under
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
       const { message } = inTask()
       const sender = { ...adaSketch.message?.sender, verified: false } as never
       const unproven = { message: { ...message, sender } }
-      await admitRequirement(under, 'd1', inTask(unproven))
+      await admitRequirement(storeSetup, 'd1', inTask(unproven))
       const intake = sketchIntake('no', inTask({ ...unproven, resolution: sketchDecision('d1') }))
       await expect(store.admit(intake, 'c')).rejects.toMatchObject(refusal('is not known'))
       expect(await store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'open' })
@@ -235,9 +235,9 @@ function describeBroughtDecisions(open: OpenStore): void {
   )
   test(
     'the store refuses a decision in another task of the context, unless it opens a task there',
-    withStore(open, async under => {
-      const { store } = under
-      await admitRequirement(under, 'd1', inTask())
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
+      await admitRequirement(storeSetup, 'd1', inTask())
       const otherTask = fromAda(ofTask({ owner: 'ada', id: 'task 2' }))
       await store.admit(sketchIntake('m2', otherTask), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())

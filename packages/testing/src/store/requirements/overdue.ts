@@ -12,7 +12,7 @@ const hourMs = 3_600_000
 
 const ada = '["https://id.test","ada"]'
 
-interface Asking {
+interface RequirementSketch {
   /** The principal who decides; default: operators. */
   readonly subject?: string
   /** The id of the task with the requirement; default: none. */
@@ -23,10 +23,10 @@ interface Asking {
 }
 
 /** Admits a message in a thread of its own or in that of its task, and answers it with a requirement of this name. */
-async function requirement(
+async function commitRequirement(
   { store, now }: { readonly store: Store; now(): number },
   id: string,
-  { subject = operatorSubject, task, context = task, lastsMs = hourMs }: Asking = {},
+  { subject = operatorSubject, task, context = task, lastsMs = hourMs }: RequirementSketch = {},
 ): Promise<void> {
   const thread = context ?? id
   const ofTask = task === undefined ? {} : { task: { owner: ada, id: task, context: thread } }
@@ -53,43 +53,44 @@ export function overdueContract(open: OpenStore): void {
   describe('overdue requirements', () => {
     test(
       'appear after their deadline, the longest waiting first, without decided ones',
-      withStore(open, async under => {
+      withStore(open, async storeSetup => {
         for (const id of ['d1', 'd2', 'd3']) {
-          await requirement(under, id)
-          under.advance(1)
+          await commitRequirement(storeSetup, id)
+          storeSetup.advance(1)
         }
-        await requirement(under, 'd4', { subject: ada })
+        await commitRequirement(storeSetup, 'd4', { subject: ada })
         const decision = { digest: requirementDigestOf('d2'), kind: 'consent_required', outcome: 'granted' } as const
-        await under.store.resolveRequirement({ ...decision, resolver: { method: 'operator' } }, 'c')
-        expect(await under.store.listOverdue(9)).toEqual([])
-        under.advance(hourMs)
-        expect((await under.store.listOverdue(9)).map(({ id }) => id)).toEqual(['d1', 'd3', 'd4'])
-        expect((await under.store.listOverdue(1)).map(({ id }) => id)).toEqual(['d1'])
+        await storeSetup.store.resolveRequirement({ ...decision, resolver: { method: 'operator' } }, 'c')
+        expect(await storeSetup.store.listOverdue(9)).toEqual([])
+        storeSetup.advance(hourMs)
+        expect((await storeSetup.store.listOverdue(9)).map(({ id }) => id)).toEqual(['d1', 'd3', 'd4'])
+        expect((await storeSetup.store.listOverdue(1)).map(({ id }) => id)).toEqual(['d1'])
       }),
     )
     test(
       'end their waiting tasks when newer ones of the conversation replace them',
-      withStore(open, async under => {
+      withStore(open, async storeSetup => {
         const tasks = Array.from({ length: maxOpenRequirements + 2 }, (_, index) => `t${index}`)
-        for (const task of tasks) await requirement(under, `of ${task}`, { subject: ada, task, context: 'one' })
-        const states = await Promise.all(tasks.map(id => under.store.findTask({ owner: ada, id })))
+        for (const task of tasks)
+          await commitRequirement(storeSetup, `of ${task}`, { subject: ada, task, context: 'one' })
+        const states = await Promise.all(tasks.map(id => storeSetup.store.findTask({ owner: ada, id })))
         const waiting = Array(maxOpenRequirements).fill('input_required')
         expect(states.map(task => task?.state)).toEqual(['canceled', 'canceled', ...waiting])
-        expect(await under.store.findRequirement({ id: 'of t1' })).toMatchObject({ status: 'expired' })
+        expect(await storeSetup.store.findRequirement({ id: 'of t1' })).toMatchObject({ status: 'expired' })
       }),
     )
     test(
       'end once, with a turn in their thread, and then accept no decision',
-      withStore(open, async under => {
-        const { store } = under
-        await requirement(under, 'd1')
+      withStore(open, async storeSetup => {
+        const { store } = storeSetup
+        await commitRequirement(storeSetup, 'd1')
         expect(await store.endOverdue('d1', 'early')).toBeUndefined()
-        under.advance(hourMs)
+        storeSetup.advance(hourMs)
         const endedNumbers = await Promise.all(['c2', 'c3', 'c4'].map(id => store.endOverdue('d1', id)))
         expect(endedNumbers.filter(message => message !== undefined)).toHaveLength(1)
         expect(await store.findRequirement({ id: 'd1' })).toMatchObject({
           status: 'expired',
-          resolvedAt: under.now(),
+          resolvedAt: storeSetup.now(),
           resolver: { method: 'timeout' },
         })
         const turn = await leaseOnlyTurn(store)
@@ -103,29 +104,33 @@ export function overdueContract(open: OpenStore): void {
           },
         })
         expect(await store.listOverdue(9)).toEqual([])
-        const late = { digest: requirementDigestOf('d1'), kind: 'consent_required', outcome: 'granted' } as const
+        const lateDecision = {
+          digest: requirementDigestOf('d1'),
+          kind: 'consent_required',
+          outcome: 'granted',
+        } as const
         const resolver = { method: 'operator' }
-        expect(await store.resolveRequirement({ ...late, resolver }, 'c')).toMatchObject({ reason: 'expired' })
+        expect(await store.resolveRequirement({ ...lateDecision, resolver }, 'c')).toMatchObject({ reason: 'expired' })
       }),
     )
     test(
       'end without a turn if nobody needs it',
-      withStore(open, async under => {
-        await requirement(under, 'd1')
-        under.advance(hourMs)
-        expect(await under.store.endOverdue('d1')).toBeUndefined()
-        expect(await under.store.listOverdue(9)).toEqual([])
-        expect(await leaseTurns(under.store)).toEqual([])
-        expect(await under.store.endOverdue('unknown', 'c')).toBeUndefined()
+      withStore(open, async storeSetup => {
+        await commitRequirement(storeSetup, 'd1')
+        storeSetup.advance(hourMs)
+        expect(await storeSetup.store.endOverdue('d1')).toBeUndefined()
+        expect(await storeSetup.store.listOverdue(9)).toEqual([])
+        expect(await leaseTurns(storeSetup.store)).toEqual([])
+        expect(await storeSetup.store.endOverdue('unknown', 'c')).toBeUndefined()
       }),
     )
     test(
       'of a person end with a turn if their task waits for them, and without one elsewhere',
-      withStore(open, async under => {
-        const { store } = under
-        await requirement(under, 'alone', { subject: ada })
-        await requirement(under, 'waiting', { subject: ada, task: 't1' })
-        under.advance(hourMs)
+      withStore(open, async storeSetup => {
+        const { store } = storeSetup
+        await commitRequirement(storeSetup, 'alone', { subject: ada })
+        await commitRequirement(storeSetup, 'waiting', { subject: ada, task: 't1' })
+        storeSetup.advance(hourMs)
         expect(await store.endOverdue('alone', 'c')).toBeUndefined()
         expect(await leaseTurns(store)).toEqual([])
         expect(await store.endOverdue('waiting', 'c')).toBeDefined()
@@ -140,27 +145,27 @@ export function overdueContract(open: OpenStore): void {
         await store.commit(turn, { response: sketchResponse(turn, 'then not', 'completed'), deliveries: [] })
         expect(await store.findTask({ owner: ada, id: 't1' })).toMatchObject({ state: 'completed' })
         for (const id of ['alone', 'waiting'])
-          expect(await store.findRequirement({ id })).toMatchObject({ status: 'expired', resolvedAt: under.now() })
+          expect(await store.findRequirement({ id })).toMatchObject({ status: 'expired', resolvedAt: storeSetup.now() })
         expect(await store.listOverdue(9)).toEqual([])
       }),
     )
     test(
       'of a person end without a turn if their task waits for a newer one, or has ended',
-      withStore(open, async under => {
-        const { store } = under
-        await requirement(under, 'older', { subject: ada, task: 't1' })
-        await requirement(under, 'newer', { subject: ada, task: 't1', lastsMs: 2 * hourMs })
-        await requirement(under, 'over', { subject: ada, task: 't2' })
+      withStore(open, async storeSetup => {
+        const { store } = storeSetup
+        await commitRequirement(storeSetup, 'older', { subject: ada, task: 't1' })
+        await commitRequirement(storeSetup, 'newer', { subject: ada, task: 't1', lastsMs: 2 * hourMs })
+        await commitRequirement(storeSetup, 'over', { subject: ada, task: 't2' })
         await store.admit(
           sketchIntake('never mind', inThread('t2', { task: { owner: ada, id: 't2', context: 't2' } })),
           'c',
         )
         const turn = await leaseOnlyTurn(store)
         await store.commit(turn, { response: sketchResponse(turn, 'as you like', 'completed'), deliveries: [] })
-        under.advance(hourMs)
+        storeSetup.advance(hourMs)
         for (const id of ['older', 'over']) expect(await store.endOverdue(id, 'c')).toBeUndefined()
         expect(await leaseTurns(store)).toEqual([])
-        under.advance(hourMs)
+        storeSetup.advance(hourMs)
         expect(await store.endOverdue('newer', 'c')).toBeDefined()
         expect((await leaseOnlyTurn(store)).task).toMatchObject({ id: 't1' })
       }),

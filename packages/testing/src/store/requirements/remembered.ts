@@ -48,8 +48,8 @@ async function decide({ store, now }: StoreUnderTest, sketch: Sketch, remember?:
   const response = sketchResponse(turn, `may I ${id}`, 'input_required')
   await store.commit(turn, { response, deliveries: [], requirements: [sketchRequirement(turn, sketch, now())] })
   const decision = { digest: requirementDigestOf(id), kind: 'consent_required', resolver: { method: 'link' } } as const
-  const said = { ...decision, outcome: outcome as 'granted' | 'declined', ...(remember && { remember }) }
-  const resolved = await store.resolveRequirement(said, 'c')
+  const scopedDecision = { ...decision, outcome: outcome as 'granted' | 'declined', ...(remember && { remember }) }
+  const resolved = await store.resolveRequirement(scopedDecision, 'c')
   const decided = await leaseOnlyTurn(store)
   await store.commit(decided, { response: sketchResponse(decided, 'Done'), deliveries: [] })
   return { turn, resolved }
@@ -62,13 +62,13 @@ export function rememberedContract(open: OpenStore): void {
   describe('remembered decisions', () => {
     test(
       'exist only if the decision asks for it and takes effect (E-39)',
-      withStore(open, async under => {
-        const { store, now } = under
-        await decide(under, { id: 'd1' })
+      withStore(open, async storeSetup => {
+        const { store, now } = storeSetup
+        await decide(storeSetup, { id: 'd1' })
         expect(await listAll(store)).toEqual([])
-        const { turn, resolved } = await decide(under, { id: 'd2' }, 'always')
-        const [kept] = await listAll(store)
-        expect(kept).toMatchObject({
+        const { turn, resolved } = await decide(storeSetup, { id: 'd2' }, 'always')
+        const [rememberedDecision] = await listAll(store)
+        expect(rememberedDecision).toMatchObject({
           requirement: 'd2',
           tool: 'refund',
           approver: 'sender',
@@ -81,26 +81,28 @@ export function rememberedContract(open: OpenStore): void {
           given_at: new Date(now()).toISOString(),
           expires_at: new Date(now() + days * dayMs).toISOString(),
         })
-        expect(await store.findRemembered({ agent: 'echo', id: kept?.id ?? '' })).toMatchObject({ requirement: 'd2' })
+        expect(await store.findRemembered({ agent: 'echo', id: rememberedDecision?.id ?? '' })).toMatchObject({
+          requirement: 'd2',
+        })
         if (resolved.outcome !== 'resolved') throw new Error('it was not decided')
         expect(await store.findRememberedOf(resolved.requirement)).toMatchObject({ requirement: 'd2' })
-        const late = {
+        const lateDecision = {
           digest: requirementDigestOf('d2'),
           kind: 'consent_required',
           resolver: { method: 'link' },
         } as const
-        await store.resolveRequirement({ ...late, outcome: 'declined', remember: 'always' }, 'c')
+        await store.resolveRequirement({ ...lateDecision, outcome: 'declined', remember: 'always' }, 'c')
         expect(await listAll(store)).toMatchObject([{ policy: 'direct' }])
       }),
     )
     test(
       'no longer count for the earlier requirement after a later decision replaced them',
-      withStore(open, async under => {
-        const first = await decide(under, { id: 'd1' }, 'always')
-        const second = await decide(under, { id: 'd2' }, 'always')
+      withStore(open, async storeSetup => {
+        const first = await decide(storeSetup, { id: 'd1' }, 'always')
+        const second = await decide(storeSetup, { id: 'd2' }, 'always')
         const findOf = ({ resolved }: typeof first) => {
           if (resolved.outcome !== 'resolved') throw new Error('it was not decided')
-          return under.store.findRememberedOf(resolved.requirement)
+          return storeSetup.store.findRememberedOf(resolved.requirement)
         }
         expect(await findOf(first)).toBeUndefined()
         expect(await findOf(second)).toMatchObject({ requirement: 'd2' })
@@ -108,15 +110,15 @@ export function rememberedContract(open: OpenStore): void {
     )
     test(
       'are the latest on a tool, separately for each scope, person and approver',
-      withStore(open, async under => {
-        const { store } = under
-        await decide(under, { id: 'd1' }, 'always')
-        await decide(under, { id: 'd2' }, 'always', 'declined')
+      withStore(open, async storeSetup => {
+        const { store } = storeSetup
+        await decide(storeSetup, { id: 'd1' }, 'always')
+        await decide(storeSetup, { id: 'd2' }, 'always', 'declined')
         expect(await listAll(store)).toMatchObject([{ requirement: 'd2', policy: 'forbidden' }])
-        await decide(under, { id: 'd3' }, 'conversation')
-        await decide(under, { id: 'd4', approver: 'operator' }, 'always')
-        await decide(under, { id: 'd5', who: 'bob' }, 'always')
-        await decide(under, { id: 'd6', tool: 'burn' }, 'always')
+        await decide(storeSetup, { id: 'd3' }, 'conversation')
+        await decide(storeSetup, { id: 'd4', approver: 'operator' }, 'always')
+        await decide(storeSetup, { id: 'd5', who: 'bob' }, 'always')
+        await decide(storeSetup, { id: 'd6', tool: 'burn' }, 'always')
         const listed = await listAll(store)
         expect(listed.map(({ requirement }) => requirement)).toEqual(['d6', 'd5', 'd4', 'd3', 'd2'])
         expect(listed[2]).toMatchObject({ approver: 'operator', subject: JSON.stringify(['https://peer.test', 'ada']) })
@@ -129,10 +131,10 @@ export function rememberedContract(open: OpenStore): void {
     )
     test(
       'end when they expire or their own agent revokes them',
-      withStore(open, async under => {
-        const { store, advance } = under
-        await decide(under, { id: 'd1' }, 'always')
-        const { resolved } = await decide(under, { id: 'd2', tool: 'burn' }, 'always')
+      withStore(open, async storeSetup => {
+        const { store, advance } = storeSetup
+        await decide(storeSetup, { id: 'd1' }, 'always')
+        const { resolved } = await decide(storeSetup, { id: 'd2', tool: 'burn' }, 'always')
         const [burn] = await listAll(store)
         expect(await store.revokeRemembered({ agent: 'other', id: burn?.id ?? '' })).toBe(false)
         expect(await store.revokeRemembered({ agent: 'echo', id: burn?.id ?? '' })).toBe(true)
@@ -140,20 +142,20 @@ export function rememberedContract(open: OpenStore): void {
         if (resolved.outcome !== 'resolved') throw new Error('it was not decided')
         expect(await store.findRememberedOf(resolved.requirement)).toBeUndefined()
         advance(days * dayMs - 1)
-        const [left] = await listAll(store)
-        expect(left).toMatchObject({ requirement: 'd1' })
+        const [remainingDecision] = await listAll(store)
+        expect(remainingDecision).toMatchObject({ requirement: 'd1' })
         advance(1)
         expect(await listAll(store)).toEqual([])
-        expect(await store.findRemembered({ agent: 'echo', id: left?.id ?? '' })).toBeUndefined()
+        expect(await store.findRemembered({ agent: 'echo', id: remainingDecision?.id ?? '' })).toBeUndefined()
       }),
     )
     test(
       `are at most ${maxRememberedDecisions} per person, and the oldest expires`,
-      withStore(open, async under => {
-        const { store } = under
-        await decide(under, { id: 'bobs', who: 'bob' }, 'always')
+      withStore(open, async storeSetup => {
+        const { store } = storeSetup
+        await decide(storeSetup, { id: 'bobs', who: 'bob' }, 'always')
         for (let n = 0; n <= maxRememberedDecisions; n += 1)
-          await decide(under, { id: `d${n}`, tool: `tool${n}` }, 'always')
+          await decide(storeSetup, { id: `d${n}`, tool: `tool${n}` }, 'always')
         const own = await store.listRemembered({ agent: 'echo', persons: ofPerson('ada'), limit: 100 })
         expect([own.length, own.at(-1)?.tool]).toEqual([maxRememberedDecisions, 'tool1'])
         expect(await store.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 100 })).toHaveLength(1)
@@ -161,11 +163,11 @@ export function rememberedContract(open: OpenStore): void {
     )
     test(
       'for one conversation end with it, and permanent ones stay',
-      withStore(open, async under => {
-        const { store, now, advance } = under
-        await decide(under, { id: 'd1', thread: 'one', task: 't1' }, 'conversation')
-        await decide(under, { id: 'd2', thread: 'two', task: 't2' }, 'always')
-        await decide(under, { id: 'd3', who: 'bob' }, 'conversation')
+      withStore(open, async storeSetup => {
+        const { store, now, advance } = storeSetup
+        await decide(storeSetup, { id: 'd1', thread: 'one', task: 't1' }, 'conversation')
+        await decide(storeSetup, { id: 'd2', thread: 'two', task: 't2' }, 'always')
+        await decide(storeSetup, { id: 'd3', who: 'bob' }, 'conversation')
         advance(1_000)
         expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(2)
         expect((await listAll(store)).map(({ requirement }) => requirement)).toEqual(['d3', 'd2'])
@@ -173,11 +175,11 @@ export function rememberedContract(open: OpenStore): void {
     )
     test(
       'end when the store forgets their person',
-      withStore(open, async under => {
-        const { store } = under
-        await decide(under, { id: 'd1' }, 'always')
-        await decide(under, { id: 'd2' }, 'conversation')
-        await decide(under, { id: 'd3', who: 'bob' }, 'always')
+      withStore(open, async storeSetup => {
+        const { store } = storeSetup
+        await decide(storeSetup, { id: 'd1' }, 'always')
+        await decide(storeSetup, { id: 'd2' }, 'conversation')
+        await decide(storeSetup, { id: 'd3', who: 'bob' }, 'always')
         await store.forgetPerson({ agent: 'echo', addresses: [{ via: 'a2a', address: '@ada@peer.test' }] })
         expect((await listAll(store)).map(({ requirement }) => requirement)).toEqual(['d3'])
       }),

@@ -53,38 +53,40 @@ function describeLife(open: OpenStore): void {
   )
   test(
     'the store lists requirements newest first, by page and by status',
-    withStore(open, async under => {
-      for (const id of ['d1', 'd2', 'd3']) await admitRequirement(under, id)
-      await under.store.resolveRequirement(sketchDecision('d2', { outcome: 'declined' }), 'c')
+    withStore(open, async storeSetup => {
+      for (const id of ['d1', 'd2', 'd3']) await admitRequirement(storeSetup, id)
+      await storeSetup.store.resolveRequirement(sketchDecision('d2', { outcome: 'declined' }), 'c')
       const idsFor = async (filter: Partial<Parameters<Store['listRequirements']>[0]>) =>
-        (await under.store.listRequirements({ limit: 9, ...filter })).map(({ id }) => id)
+        (await storeSetup.store.listRequirements({ limit: 9, ...filter })).map(({ id }) => id)
       expect(await idsFor({})).toEqual(['d3', 'd2', 'd1'])
       expect(await idsFor({ status: 'open' })).toEqual(['d3', 'd1'])
       expect(await idsFor({ status: 'declined' })).toEqual(['d2'])
-      const [newest] = await under.store.listRequirements({ limit: 1 })
+      const [newest] = await storeSetup.store.listRequirements({ limit: 1 })
       expect(await idsFor({ after: newest?.number ?? 0, limit: 1 })).toEqual(['d2'])
-      under.advance(requirementMs)
+      storeSetup.advance(requirementMs)
       expect(await idsFor({ status: 'expired' })).toEqual(['d3', 'd1'])
     }),
   )
   test(
     'the oldest of too many requirements in one thread expire',
-    withStore(open, async under => {
-      for (let count = 0; count <= maxOpenRequirements; count += 1) await admitRequirement(under, `d${count}`)
-      await admitRequirement(under, 'elsewhere', inThread('another'))
-      expect(await under.store.findRequirement({ id: 'd0' })).toMatchObject({ status: 'expired' })
-      expect(await under.store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'open' })
-      expect(await under.store.listRequirements({ limit: 99, status: 'open' })).toHaveLength(maxOpenRequirements + 1)
+    withStore(open, async storeSetup => {
+      for (let count = 0; count <= maxOpenRequirements; count += 1) await admitRequirement(storeSetup, `d${count}`)
+      await admitRequirement(storeSetup, 'elsewhere', inThread('another'))
+      expect(await storeSetup.store.findRequirement({ id: 'd0' })).toMatchObject({ status: 'expired' })
+      expect(await storeSetup.store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'open' })
+      expect(await storeSetup.store.listRequirements({ limit: 99, status: 'open' })).toHaveLength(
+        maxOpenRequirements + 1,
+      )
     }),
   )
   test(
     'the store deletes expired requirements when it gets a new one',
-    withStore(open, async under => {
-      await admitRequirement(under, 'old')
-      under.advance(32 * 24 * requirementMs)
-      expect(await under.store.findRequirement({ id: 'old' })).toMatchObject({ status: 'expired' })
-      await admitRequirement(under, 'new')
-      expect(await under.store.findRequirement({ id: 'old' })).toBeUndefined()
+    withStore(open, async storeSetup => {
+      await admitRequirement(storeSetup, 'old')
+      storeSetup.advance(32 * 24 * requirementMs)
+      expect(await storeSetup.store.findRequirement({ id: 'old' })).toMatchObject({ status: 'expired' })
+      await admitRequirement(storeSetup, 'new')
+      expect(await storeSetup.store.findRequirement({ id: 'old' })).toBeUndefined()
     }),
   )
 }
@@ -92,14 +94,14 @@ function describeLife(open: OpenStore): void {
 function describeEnds(open: OpenStore): void {
   test(
     'a decision continues its requirement’s task, and no ended task',
-    withStore(open, async under => {
-      const { store } = under
-      await admitRequirement(under, 'd1', ofTask(adasTask))
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
+      await admitRequirement(storeSetup, 'd1', ofTask(adasTask))
       await store.resolveRequirement(sketchDecision('d1'), 'c')
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'submitted' })
       const turn = await leaseOnlyTurn(store)
       expect(turn.task).toEqual(adasTask)
-      const requirements = [sketchRequirement(turn, 'd2', under.now())]
+      const requirements = [sketchRequirement(turn, 'd2', storeSetup.now())]
       await store.commit(turn, {
         response: sketchResponse(turn, 'and?', 'auth_required'),
         deliveries: [],
@@ -113,11 +115,11 @@ function describeEnds(open: OpenStore): void {
   )
   test(
     'a requirement ends when the agent withdraws its answer',
-    withStore(open, async under => {
-      const { store } = under
-      const turn = await admitRequirement(under, 'd1')
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
+      const turn = await admitRequirement(storeSetup, 'd1')
       const response = `answer to ${turn.content.id}`
-      await store.act([{ kind: 'delete', response, planned: { deliveries: [] } }], 'c')
+      await store.act([{ kind: 'delete', response, deliveryPlan: { deliveries: [] } }], 'c')
       expect(await store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'expired' })
       expect(await store.resolveRequirement(sketchDecision('d1'), 'c')).toMatchObject({ reason: 'expired' })
     }),
@@ -129,7 +131,7 @@ function describeEnds(open: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       const response = sketchResponse(turn, 'one moment', 'working')
       await store.say(turn, { response, deliveries: [] })
-      await store.act([{ kind: 'delete', response: response.id, planned: { deliveries: [] } }], 'c')
+      await store.act([{ kind: 'delete', response: response.id, deliveryPlan: { deliveries: [] } }], 'c')
       const requirements = [sketchRequirement(turn, 'd1', now())]
       await store.commit(turn, { ...sketchAnswer(turn, 'may I'), isRevision: true, requirements })
       expect(await store.findRequirement({ id: 'd1' })).toBeUndefined()
@@ -137,16 +139,16 @@ function describeEnds(open: OpenStore): void {
   )
   test(
     'a requirement disappears with its message, by a withdrawal or an erasure',
-    withStore(open, async under => {
-      const { store } = under
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
       const authorship = { author: 'ada', object: 'post 1' }
-      await admitRequirement(under, 'd1', inThread('talk', { authorship }))
+      await admitRequirement(storeSetup, 'd1', inThread('talk', { authorship }))
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
       expect(await store.findRequirement({ id: 'd1' })).toBeUndefined()
-      await admitRequirement(under, 'd2', ofTask(adasTask))
+      await admitRequirement(storeSetup, 'd2', ofTask(adasTask))
       await store.admit(sketchIntake('later'), 'c')
-      under.advance(10)
-      await store.expireTasks({ before: under.now(), limit: 9 })
+      storeSetup.advance(10)
+      await store.expireTasks({ before: storeSetup.now(), limit: 9 })
       expect(await store.findRequirement({ id: 'd2' })).toBeUndefined()
     }),
   )

@@ -53,12 +53,12 @@ export function sketchPost(id: string, text: string, sketch: PostSketch = {}): A
     broadcasts,
     deliveries: recipients.map(toDeliveryPlan),
   }
-  return { kind: 'post', synthetic, answer }
+  return { kind: 'post', syntheticMessage: synthetic, answer }
 }
 
 /** Sketches an edit with other text, which is sent to `recipients`. */
 export function sketchEdit(response: NormalizedResponse, recipients: readonly string[]): AgentEdit {
-  return { kind: 'edit', response, planned: { deliveries: recipients.map(toDeliveryPlan) } }
+  return { kind: 'edit', response, deliveryPlan: { deliveries: recipients.map(toDeliveryPlan) } }
 }
 
 export function sketchDeletion(
@@ -66,7 +66,7 @@ export function sketchDeletion(
   recipients: readonly string[] = [],
   broadcasts?: DeliveryPlan['broadcasts'],
 ): PlannedAction {
-  return { kind: 'delete', response, planned: { deliveries: recipients.map(toDeliveryPlan), broadcasts } }
+  return { kind: 'delete', response, deliveryPlan: { deliveries: recipients.map(toDeliveryPlan), broadcasts } }
 }
 
 export function sketchReaction(
@@ -74,7 +74,7 @@ export function sketchReaction(
   recipient: string,
   broadcasts?: DeliveryPlan['broadcasts'],
 ): PlannedAction {
-  return { kind: 'react', message, planned: { deliveries: [toDeliveryPlan(recipient)], broadcasts } }
+  return { kind: 'react', message, deliveryPlan: { deliveries: [toDeliveryPlan(recipient)], broadcasts } }
 }
 
 /** Admits `id` and answers it with `text`, sent to `recipients`. */

@@ -15,13 +15,13 @@ export interface StoreUnderTest {
 export type OpenStore = () => Promise<StoreUnderTest>
 
 /** Runs a test on a fresh store that is closed afterwards. */
-export function withStore(open: OpenStore, run: (under: StoreUnderTest) => Promise<void>): () => Promise<void> {
+export function withStore(open: OpenStore, run: (storeSetup: StoreUnderTest) => Promise<void>): () => Promise<void> {
   return async () => {
-    const under = await open()
+    const storeSetup = await open()
     try {
-      await run(under)
+      await run(storeSetup)
     } finally {
-      await under.store.close()
+      await storeSetup.store.close()
     }
   }
 }

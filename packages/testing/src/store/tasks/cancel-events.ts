@@ -37,11 +37,11 @@ async function admitCancel({ store }: StoreUnderTest): Promise<void> {
 export function describeCancelEvents(open: OpenStore): void {
   test(
     'an agent that has asked learns once of the canceled task, and its answer does not change it',
-    withStore(open, async under => {
-      const { store } = under
-      await admitCancel(under)
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
+      await admitCancel(storeSetup)
       await store.watchTask(adasTask, watch('a'))
-      expect(await Promise.all([cancel(under), cancel(under), store.cancelTask(adasTask)])).toContain(true)
+      expect(await Promise.all([cancel(storeSetup), cancel(storeSetup), store.cancelTask(adasTask)])).toContain(true)
       const [delivery] = await leaseDeliveries(store)
       expect(delivery?.target).toMatchObject({ id: adasTask.id, state: 'canceled' })
       const canceled = await store.findTask(adasTask)
@@ -64,20 +64,20 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'an agent that has learned of a canceled task learns nothing more',
-    withStore(open, async under => {
-      await admitCancel(under)
-      expect(await cancel(under)).toBe(true)
-      expect(await cancel(under)).toBe(false)
-      await answerTask(under.store, 'so be it')
-      expect(await leaseTurns(under.store)).toEqual([])
+    withStore(open, async storeSetup => {
+      await admitCancel(storeSetup)
+      expect(await cancel(storeSetup)).toBe(true)
+      expect(await cancel(storeSetup)).toBe(false)
+      await answerTask(storeSetup.store, 'so be it')
+      expect(await leaseTurns(storeSetup.store)).toEqual([])
     }),
   )
   test(
     'an agent without an open question does not learn of a canceled task',
-    withStore(open, async under => {
-      const { store } = under
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
-      expect(await cancel(under)).toBe(true)
+      expect(await cancel(storeSetup)).toBe(true)
       expect(await leaseTurns(store)).toEqual([])
       await store.admit(sketchIntake('m2', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
       await answerTask(store, 'which one?', 'input_required')
@@ -89,23 +89,23 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'an agent learns of a canceled task whose answer was pending, and that turn no longer counts',
-    withStore(open, async under => {
-      const { store } = under
-      await admitCancel(under)
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
+      await admitCancel(storeSetup)
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
       const answering = await leaseOnlyTurn(store)
-      expect(await cancel(under)).toBe(true)
+      expect(await cancel(storeSetup)).toBe(true)
       await expect(store.commit(answering, sketchAnswer(answering, 'late'))).rejects.toThrow(LeaseLost)
       expect((await leaseOnlyTurn(store)).content).toMatchObject({ kind: 'cancel', in_reply_to: 'answer to m1' })
     }),
   )
   test(
     'exactly one of a cancel and a decision reaches the agent',
-    withStore(open, async under => {
-      const { store } = under
+    withStore(open, async storeSetup => {
+      const { store } = storeSetup
       for (let round = 0; round < 4; round += 1) {
         const key = { owner: 'ada', id: `task ${round}` }
-        await admitRequirement(under, `d${round}`, fromAda(ofTask(key)))
+        await admitRequirement(storeSetup, `d${round}`, fromAda(ofTask(key)))
         const decide = () => store.resolveRequirement(sketchDecision(`d${round}`), 'c')
         const racers = [() => store.cancelTask(key, event), decide] as const
         const [isCanceled] = await (round % 2
@@ -122,10 +122,10 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'an agent learns of a canceled task after a restart',
-    withStore(open, async under => {
-      await admitCancel(under)
-      await cancel(under)
-      const store = await under.reopen?.()
+    withStore(open, async storeSetup => {
+      await admitCancel(storeSetup)
+      await cancel(storeSetup)
+      const store = await storeSetup.reopen?.()
       if (!store) return
       expect((await leaseOnlyTurn(store)).content.kind).toBe('cancel')
       await store.close()
@@ -133,8 +133,8 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'expireTasks() removes the agent’s record of a cancel with the task, after its turn has ended',
-    withStore(open, async under => {
-      const { store, now, advance } = under
+    withStore(open, async storeSetup => {
+      const { store, now, advance } = storeSetup
       const inOwn = { ...ofTask(adasTask), thread: { scope: 'ada' } }
       await store.admit(sketchIntake('m1', inOwn), 'c')
       await answerTask(store, 'which one?', 'input_required')
@@ -157,8 +157,8 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'expireTasks() keeps the thread in which an agent learns of a canceled task',
-    withStore(open, async under => {
-      const { store, now, advance } = under
+    withStore(open, async storeSetup => {
+      const { store, now, advance } = storeSetup
       await store.admit(sketchIntake('m1', { ...ofTask(adasTask, 'elsewhere'), thread: { scope: 'ada' } }), 'c')
       await answerTask(store, 'which one?', 'input_required')
       await store.admit(

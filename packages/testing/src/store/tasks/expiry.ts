@@ -21,7 +21,7 @@ export function describeExpiry(open: OpenStore): void {
   test(
     'expireTasks() removes the tasks that ended before a time, with all their text',
     withStore(open, async ({ store, now, advance }) => {
-      const before = await store.count()
+      const countsBefore = await store.count()
       const blobs = [{ digest: 'b1', bytes: new Uint8Array([1]), mime: 'text/plain' }]
       const sketch = { ...inThread('ctx', { task: { ...adasTask, context: 'ctx', watch: watch('a') } }), blobs }
       await store.admit(sketchIntake('m1', { ...sketch, thread: { scope: 'ada' } }), 'c')
@@ -44,8 +44,8 @@ export function describeExpiry(open: OpenStore): void {
       expect(await store.listWatches(adasTask)).toEqual([])
       expect((await store.listMessages({ limit: 9 })).map(({ id }) => id)).toEqual(['m3', 'm2'])
       const { messages, deliveries } = await store.count()
-      expect(messages).toEqual({ ...before.messages, answered: before.messages.answered + 2 })
-      expect(deliveries).toEqual(before.deliveries)
+      expect(messages).toEqual({ ...countsBefore.messages, answered: countsBefore.messages.answered + 2 })
+      expect(deliveries).toEqual(countsBefore.deliveries)
     }),
   )
   test(

@@ -17,7 +17,7 @@ export function continuedTurnContract(open: OpenStore): void {
 
 /** Sets a worker that runs every turn at once. @returns the turns in their order */
 function runAtOnce(store: Store, handle: (turn: Turn) => unknown): readonly Turn[] {
-  const begun: Turn[] = []
+  const begunTurns: Turn[] = []
   const consumer: TurnConsumer = {
     holder: 'worker',
     leaseMs: 60_000,
@@ -30,12 +30,12 @@ function runAtOnce(store: Store, handle: (turn: Turn) => unknown): readonly Turn
     releaseSlot() {},
     undoLease() {},
     begin(turn) {
-      begun.push(turn)
+      begunTurns.push(turn)
       void handle(turn)
     },
   }
   store.setTurnConsumer?.(consumer)
-  return begun
+  return begunTurns
 }
 
 const answer = (store: Store) => async (turn: Turn) => {
@@ -47,10 +47,10 @@ function describeAnswers(open: OpenStore): void {
   test(
     'commit an immediate answer and its deliveries with the message',
     withStore(open, async ({ store }) => {
-      const begun = runAtOnce(store, answer(store))
+      const begunTurns = runAtOnce(store, answer(store))
       const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
-      expect(begun.map(turn => [turn.message, turn.token])).toEqual([[message, 1]])
-      expect(await begun[0]?.stored).toBeUndefined()
+      expect(begunTurns.map(turn => [turn.message, turn.token])).toEqual([[message, 1]])
+      expect(await begunTurns[0]?.stored).toBeUndefined()
       expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'at once' }])
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', response: { in_reply_to: 'm1' } })
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ message_id: 'm1', to: 'peer' }])
@@ -71,7 +71,7 @@ function describeAnswers(open: OpenStore): void {
   test(
     'answer each of several messages of one transaction, and no duplicate among them',
     withStore(open, async ({ store }) => {
-      const begun = runAtOnce(store, turn => store.commit(turn, sketchAnswer(turn, `to ${turn.content.id}`)))
+      const begunTurns = runAtOnce(store, turn => store.commit(turn, sketchAnswer(turn, `to ${turn.content.id}`)))
       const ids = ['m1', 'm2', 'm1', 'm3', 'm1']
       const admitted = await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
       expect(admitted.map(({ outcome }) => outcome)).toEqual([
@@ -81,10 +81,10 @@ function describeAnswers(open: OpenStore): void {
         'accepted',
         'duplicate',
       ])
-      expect(new Set(begun.map(({ content }) => content.id))).toEqual(new Set(['m1', 'm2', 'm3']))
-      expect(begun).toHaveLength(3)
-      for (const [at, { message }] of admitted.entries())
-        expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: `to ${ids[at]}` }])
+      expect(new Set(begunTurns.map(({ content }) => content.id))).toEqual(new Set(['m1', 'm2', 'm3']))
+      expect(begunTurns).toHaveLength(3)
+      for (const [index, { message }] of admitted.entries())
+        expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: `to ${ids[index]}` }])
       expect((await store.admit(sketchIntake('m2'), 'c')).outcome).toBe('duplicate')
       expect((await store.count()).messages).toMatchObject({ answered: 3 })
     }),
@@ -95,12 +95,12 @@ function describeLateAnswers(open: OpenStore): void {
   test(
     'commit the lease of a slow agent’s turn with the message, and the answer follows',
     withStore(open, async ({ store }) => {
-      const begun = runAtOnce(store, () => undefined)
+      const begunTurns = runAtOnce(store, () => undefined)
       const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       expect((await store.count()).messages).toMatchObject({ working: 1 })
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'working' })
       expect(await leaseTurns(store)).toEqual([])
-      const [turn] = begun
+      const [turn] = begunTurns
       if (!turn) throw new Error('expected a turn')
       await store.commit(turn, sketchAnswer(turn, 'later'))
       expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'later' }])
@@ -124,9 +124,9 @@ function describeLateAnswers(open: OpenStore): void {
   test(
     'start when the message is durable if their sender follows them',
     withStore(open, async ({ store }) => {
-      const begun = runAtOnce(store, () => undefined)
+      const begunTurns = runAtOnce(store, () => undefined)
       await store.admit(sketchIntake('m1', { isFollowed: true }), 'c')
-      expect(begun.map(({ stored }) => stored)).toEqual([undefined])
+      expect(begunTurns.map(({ stored }) => stored)).toEqual([undefined])
     }),
   )
 }
@@ -136,14 +136,14 @@ function describeFailures(open: OpenStore): void {
     'start again without harm to other messages if the store refuses an answer',
     withStore(open, async ({ store }) => {
       const ends: Promise<unknown>[] = []
-      const begun = runAtOnce(store, turn => {
+      const begunTurns = runAtOnce(store, turn => {
         const isBroken = turn.content.id === 'm2' && turn.stored !== undefined
         const recipients = isBroken ? [undefined as never] : ['peer']
         ends.push(store.commit(turn, sketchAnswer(turn, 'well', recipients)).catch((error: unknown) => error))
       })
       const admitted = await Promise.all(['m1', 'm2', 'm3'].map(id => store.admit(sketchIntake(id), 'c')))
       expect(admitted.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted'])
-      await expect.poll(() => begun.filter(({ stored }) => stored === undefined).length).toBe(3)
+      await expect.poll(() => begunTurns.filter(({ stored }) => stored === undefined).length).toBe(3)
       // A transaction that is undone may have had only some of the messages.
       const outcomes = await Promise.all(ends)
       expect(outcomes.filter(error => error !== undefined && !(error instanceof LeaseLost))).toEqual([])
@@ -156,15 +156,15 @@ function describeFailures(open: OpenStore): void {
     'keep only the message if the store refuses its answer, and the turn starts again',
     withStore(open, async ({ store }) => {
       const lost: unknown[] = []
-      const begun = runAtOnce(store, turn => {
+      const begunTurns = runAtOnce(store, turn => {
         const broken = sketchAnswer(turn, 'broken', [undefined as never])
         if (turn.stored) store.commit(turn, broken).catch((error: unknown) => lost.push(error))
       })
       const { message } = await store.admit(sketchIntake('m1'), 'c')
-      expect(begun.map(turn => turn.stored === undefined)).toEqual([false, true])
+      expect(begunTurns.map(turn => turn.stored === undefined)).toEqual([false, true])
       expect(lost).toEqual([expect.any(LeaseLost)])
-      await expect(begun[0]?.stored).rejects.toThrow(LeaseLost)
-      const [, turn] = begun
+      await expect(begunTurns[0]?.stored).rejects.toThrow(LeaseLost)
+      const [, turn] = begunTurns
       if (turn) await store.commit(turn, sketchAnswer(turn, 'well'))
       expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'well' }])
     }),
@@ -175,7 +175,7 @@ function describeRefusals(open: OpenStore): void {
   test(
     'do not start for a message that the store refuses, keeps or blocks, or that follows another one',
     withStore(open, async ({ store }) => {
-      const begun = runAtOnce(store, () => undefined)
+      const begunTurns = runAtOnce(store, () => undefined)
       const budget = { key: 'ada', turns: 1, withinMs: 60_000, flag: 'loop_guard' }
       await store.admit(sketchIntake('m1', { ...inThread('t'), budgets: [budget] }), 'c')
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
@@ -188,16 +188,16 @@ function describeRefusals(open: OpenStore): void {
       await store.admit(sketchIntake('m7', { task: { ...adasTask, context: 'ctx', maxOpenTasks: 1 } }), 'c')
       const second = { ...adasTask, id: 'task 2', context: 'ctx', maxOpenTasks: 1 }
       await expect(store.admit(sketchIntake('m8', { task: second }), 'c')).rejects.toThrow()
-      expect(begun.map(({ content }) => content.id)).toEqual(['m1', 'm7'])
+      expect(begunTurns.map(({ content }) => content.id)).toEqual(['m1', 'm7'])
     }),
   )
   test(
     'use up a budget in one transaction before their agents run',
     withStore(open, async ({ store }) => {
-      const begun = runAtOnce(store, answer(store))
+      const begunTurns = runAtOnce(store, answer(store))
       const budgets = [{ key: 'ada', turns: 2, withinMs: 60_000, flag: 'loop_guard' }]
       await Promise.all(['m1', 'm2', 'm3', 'm4'].map(id => store.admit(sketchIntake(id, { budgets }), 'c')))
-      expect(begun).toHaveLength(2)
+      expect(begunTurns).toHaveLength(2)
       expect((await store.count()).messages).toMatchObject({ answered: 2, ignored: 2 })
     }),
   )

@@ -12,14 +12,14 @@ export function firstTurnContract(open: OpenStore): void {
 }
 
 /** Returns the content of a turn, whether it is in memory or read from the store. */
-const carried = ({ agent, via, thread, target, flags, correlationId, task, content }: Turn) => {
+const contentOf = ({ agent, via, thread, target, flags, correlationId, task, content }: Turn) => {
   const { raw, ...message } = content
   return { agent, via, thread, target, flags, correlationId, task, message, raw }
 }
 
-async function readCarried(store: Store, { message }: Turn) {
-  const read = await store.readTurn(message)
-  return read && carried(read)
+async function readStoredContent(store: Store, { message }: Turn) {
+  const storedTurn = await store.readTurn(message)
+  return storedTurn && contentOf(storedTurn)
 }
 
 function describeFirstTurns(open: OpenStore): void {
@@ -31,7 +31,7 @@ function describeFirstTurns(open: OpenStore): void {
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c2')
       const turns = await leaseTurns(store)
       expect(turns.map(({ isFirst }) => isFirst)).toEqual([true, true])
-      for (const turn of turns) expect(carried(turn)).toStrictEqual(await readCarried(store, turn))
+      for (const turn of turns) expect(contentOf(turn)).toStrictEqual(await readStoredContent(store, turn))
       expect(turns[1]?.task).toMatchObject(adasTask)
     }),
   )
@@ -40,12 +40,12 @@ function describeFirstTurns(open: OpenStore): void {
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
-      const content = await readCarried(store, turn)
+      const content = await readStoredContent(store, turn)
       Object.assign(turn.content.sender, { address: '@else@where.test' })
       await store.release(turn, { dueAt: now() })
       const secondLease = await leaseOnlyTurn(store)
       expect(secondLease.isFirst).toBeUndefined()
-      expect(carried(secondLease)).toStrictEqual(content)
+      expect(contentOf(secondLease)).toStrictEqual(content)
     }),
   )
   test(
@@ -71,7 +71,7 @@ function describeFirstTurns(open: OpenStore): void {
       // Turns of two transactions may have another order.
       expect(new Set(turns.map(({ content }) => content.id))).toEqual(new Set(ids))
       for (const turn of [...turns.slice(0, 3), ...turns.slice(-3)])
-        expect(carried(turn)).toStrictEqual(await readCarried(store, turn))
+        expect(contentOf(turn)).toStrictEqual(await readStoredContent(store, turn))
     }),
   )
 }

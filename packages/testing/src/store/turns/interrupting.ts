@@ -31,14 +31,16 @@ function describeInterrupting(open: OpenStore): void {
     'a newer message of the sender ends the running turn, whose text stays in the history without an answer',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchQueued('m1', interruptMode), 'c')
-      const old = await leaseOnlyTurn(store)
+      const interruptedTurn = await leaseOnlyTurn(store)
       const notices: unknown[] = []
       store.listen(`message:${message}`, notice => notices.push(notice))
       await store.admit(sketchQueued('m2', interruptMode), 'c')
       expect(notices).toEqual([{ kind: 'interrupted' }])
       const turn = await leaseOnlyTurn(store)
       expect(turn.content.id).toBe('m2')
-      await expect(store.commit(old, sketchAnswer(old, 'late', ['x']))).rejects.toThrow(LeaseLost)
+      await expect(store.commit(interruptedTurn, sketchAnswer(interruptedTurn, 'late', ['x']))).rejects.toThrow(
+        LeaseLost,
+      )
       await store.commit(turn, sketchAnswer(turn, 'newest', ['x']))
       expect(await readMessageState(store, 'm1')).toMatchObject({
         state: 'ignored',

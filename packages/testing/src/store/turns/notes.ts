@@ -104,10 +104,14 @@ function describeRetrying(open: OpenStore): void {
       await store.note(first, [sketchNote('note 1', 'one'), sketchNote('call 1', 'asked'), sketchNote('note 2', 'old')])
       await store.note(first, [sketchNote('note 3', 'of the first try alone')])
       await store.release(first, { dueAt: now() })
-      const again = await leaseOnlyTurn(store)
-      await store.note(again, [sketchNote('note 1', 'one'), sketchNote('call 1', 'asked'), sketchNote('note 2', 'new')])
-      await store.commit(again, { ...sayNothing(), noteCount: 2 })
-      expect(await textsOf(store, again)).toEqual(['one', 'asked', 'new'])
+      const secondTurn = await leaseOnlyTurn(store)
+      await store.note(secondTurn, [
+        sketchNote('note 1', 'one'),
+        sketchNote('call 1', 'asked'),
+        sketchNote('note 2', 'new'),
+      ])
+      await store.commit(secondTurn, { ...sayNothing(), noteCount: 2 })
+      expect(await textsOf(store, secondTurn)).toEqual(['one', 'asked', 'new'])
     }),
   )
   test(

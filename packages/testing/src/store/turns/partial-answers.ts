@@ -46,25 +46,25 @@ function withFiles(response: NormalizedResponse, ...blobs: readonly Blob[]): Nor
 }
 
 function describeFiles(open: OpenStore): void {
-  const [picture, other, theirs] = [toBlob('picture'), toBlob('other'), toBlob('theirs')]
+  const [pictureBlob, otherBlob, messageBlob] = [toBlob('picture'), toBlob('other'), toBlob('theirs')]
   test(
     'bytes of an answer stay while a message or an answer names them',
     withStore(open, async ({ store }) => {
-      await store.admit(sketchIntake('m1', { blobs: [theirs], message: { parts: [toFile(theirs)] } }), 'c')
+      await store.admit(sketchIntake('m1', { blobs: [messageBlob], message: { parts: [toFile(messageBlob)] } }), 'c')
       const turn = await leaseOnlyTurn(store)
-      const partialAnswer = withFiles(sketchResponse(turn, ''), picture)
-      await store.commit(turn, { response: partialAnswer, blobs: [picture], deliveries: [] })
-      expect(await store.findBlob(picture.digest)).toMatchObject({ mime: 'image/png' })
-      const editedAnswer = { ...sketchEdit(withFiles(partialAnswer, other), []), blobs: [other] }
+      const partialAnswer = withFiles(sketchResponse(turn, ''), pictureBlob)
+      await store.commit(turn, { response: partialAnswer, blobs: [pictureBlob], deliveries: [] })
+      expect(await store.findBlob(pictureBlob.digest)).toMatchObject({ mime: 'image/png' })
+      const editedAnswer = { ...sketchEdit(withFiles(partialAnswer, otherBlob), []), blobs: [otherBlob] }
       await store.act([editedAnswer], 'c')
-      expect(await store.findBlob(other.digest)).toBeDefined()
-      expect(await store.findBlob(picture.digest)).toBeUndefined()
-      await store.act([sketchPost('p1', 'news', { blobs: [other], parts: [toFile(other)] })], 'c')
+      expect(await store.findBlob(otherBlob.digest)).toBeDefined()
+      expect(await store.findBlob(pictureBlob.digest)).toBeUndefined()
+      await store.act([sketchPost('p1', 'news', { blobs: [otherBlob], parts: [toFile(otherBlob)] })], 'c')
       await store.act([sketchDeletion('answer to m1')], 'c')
-      expect(await store.findBlob(other.digest), 'the post has it, too').toBeDefined()
+      expect(await store.findBlob(otherBlob.digest), 'the post has it, too').toBeDefined()
       await store.act([sketchDeletion('p1')], 'c')
-      expect(await store.findBlob(other.digest)).toBeUndefined()
-      expect(await store.findBlob(theirs.digest), 'it is not the answer’s').toBeDefined()
+      expect(await store.findBlob(otherBlob.digest)).toBeUndefined()
+      expect(await store.findBlob(messageBlob.digest), 'it is not the answer’s').toBeDefined()
     }),
   )
   test(
@@ -74,12 +74,12 @@ function describeFiles(open: OpenStore): void {
       await store.admit(sketchIntake('m1', { authorship }), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, {
-        response: withFiles(sketchResponse(turn, ''), picture),
-        blobs: [picture],
+        response: withFiles(sketchResponse(turn, ''), pictureBlob),
+        blobs: [pictureBlob],
         deliveries: [],
       })
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
-      expect(await store.findBlob(picture.digest)).toBeUndefined()
+      expect(await store.findBlob(pictureBlob.digest)).toBeUndefined()
     }),
   )
 }
@@ -164,17 +164,19 @@ function describePartialAnswerTwice(open: OpenStore): void {
       const lostTurn = await leaseOnlyTurn(store)
       await store.say(lostTurn, partialText(lostTurn, 'looking'))
       advance(leaseMs)
-      const held = await leaseOnlyTurn(store)
+      const secondTurn = await leaseOnlyTurn(store)
       await expect(store.say(lostTurn, { ...partialText(lostTurn, 'late'), isRevision: true })).rejects.toThrow(
         LeaseLost,
       )
-      expect(await store.findAnswer(held.message)).toMatchObject({ response: { parts: [{ content: 'looking' }] } })
-      await store.commit(held, sketchAnswer(held, 'found', [], { isRevision: true }))
-      expect(await wordsIn(store, held.thread)).toEqual(['words of m1', 'found'])
-      for (const turn of [lostTurn, held]) {
+      expect(await store.findAnswer(secondTurn.message)).toMatchObject({
+        response: { parts: [{ content: 'looking' }] },
+      })
+      await store.commit(secondTurn, sketchAnswer(secondTurn, 'found', [], { isRevision: true }))
+      expect(await wordsIn(store, secondTurn.thread)).toEqual(['words of m1', 'found'])
+      for (const turn of [lostTurn, secondTurn]) {
         await expect(store.say(turn, { ...partialText(turn, 'late'), isRevision: true })).rejects.toThrow(LeaseLost)
       }
-      expect(await wordsIn(store, held.thread)).toEqual(['words of m1', 'found'])
+      expect(await wordsIn(store, secondTurn.thread)).toEqual(['words of m1', 'found'])
     }),
   )
   test(
@@ -209,7 +211,7 @@ function describePartialAnswerTwice(open: OpenStore): void {
 }
 
 /** The ways in which the turn of a message ends without an answer. */
-const endings: readonly (readonly [string, (store: Store, turn: Turn) => Promise<unknown>])[] = [
+const turnEndings: readonly (readonly [string, (store: Store, turn: Turn) => Promise<unknown>])[] = [
   [
     'a newer message of its sender',
     store => store.admit(sketchQueued('m2', interruptMode, { authorship: ofAda(2) }), 'c'),
@@ -228,7 +230,7 @@ function sketchBlock(peer: string) {
 }
 
 /** Begins a turn that stores a partial answer and then revises it. */
-async function beginAloud(store: Store, sketch: IntakeSketch = {}) {
+async function beginWithInterimText(store: Store, sketch: IntakeSketch = {}) {
   await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1), ...sketch }), 'c')
   const turn = await leaseOnlyTurn(store)
   const withdrawal = (name: string) => ({ deliveries: [{ to: 'x', target: { withdraws: name } }] })
@@ -246,37 +248,46 @@ async function expectWithdrawn(store: Store, { thread }: Turn): Promise<void> {
 }
 
 function describeWithdrawal(open: OpenStore): void {
-  test.each(endings)('%s that ends a turn withdraws its interim text, in the same transaction', async (_who, end) => {
-    await withStore(open, async ({ store }) => {
-      const turn = await beginAloud(store)
-      await end(store, turn)
-      await expectWithdrawn(store, turn)
-    })()
-  })
-  test.each(endings)('%s that ends a turn withdraws its interim text, also while nobody runs it', async (_who, end) => {
-    await withStore(open, async ({ store, now }) => {
-      const turn = await beginAloud(store)
-      await store.release(turn, { dueAt: now() + 60_000, error: 'busy' })
-      await end(store, turn)
-      await expectWithdrawn(store, turn)
-    })()
-  })
-  test.each(endings)('%s that ends a turn retracts interim text without a planned withdrawal', async (_who, end) => {
-    await withStore(open, async ({ store }) => {
-      await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1) }), 'c')
-      const turn = await leaseOnlyTurn(store)
-      await store.say(turn, partialText(turn, 'looking', ['x']))
-      await end(store, turn)
-      expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
-      expect(await wordsIn(store, turn.thread)).not.toContain('looking')
-      expect(await leaseDeliveries(store)).toEqual([])
-    })()
-  })
+  test.each(turnEndings)(
+    '%s that ends a turn withdraws its interim text, in the same transaction',
+    async (_who, end) => {
+      await withStore(open, async ({ store }) => {
+        const turn = await beginWithInterimText(store)
+        await end(store, turn)
+        await expectWithdrawn(store, turn)
+      })()
+    },
+  )
+  test.each(turnEndings)(
+    '%s that ends a turn withdraws its interim text, also while nobody runs it',
+    async (_who, end) => {
+      await withStore(open, async ({ store, now }) => {
+        const turn = await beginWithInterimText(store)
+        await store.release(turn, { dueAt: now() + 60_000, error: 'busy' })
+        await end(store, turn)
+        await expectWithdrawn(store, turn)
+      })()
+    },
+  )
+  test.each(turnEndings)(
+    '%s that ends a turn retracts interim text without a planned withdrawal',
+    async (_who, end) => {
+      await withStore(open, async ({ store }) => {
+        await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1) }), 'c')
+        const turn = await leaseOnlyTurn(store)
+        await store.say(turn, partialText(turn, 'looking', ['x']))
+        await end(store, turn)
+        expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
+        expect(await wordsIn(store, turn.thread)).not.toContain('looking')
+        expect(await leaseDeliveries(store)).toEqual([])
+      })()
+    },
+  )
   test(
     'the cancel of a task withdraws its turn’s interim text',
     withStore(open, async ({ store }) => {
       const task = { owner: 'ada', id: 'one', context: 't' }
-      const turn = await beginAloud(store, { task })
+      const turn = await beginWithInterimText(store, { task })
       await store.cancelTask(task)
       await expectWithdrawn(store, turn)
     }),
@@ -284,7 +295,7 @@ function describeWithdrawal(open: OpenStore): void {
   test(
     'a turn that ends without a response withdraws its interim text',
     withStore(open, async ({ store }) => {
-      const turn = await beginAloud(store)
+      const turn = await beginWithInterimText(store)
       await store.commit(turn, { ...sayNothing(), isRevision: true })
       await expectWithdrawn(store, turn)
     }),
@@ -292,7 +303,7 @@ function describeWithdrawal(open: OpenStore): void {
   test(
     'an answer that replaces interim text stays, whatever message follows',
     withStore(open, async ({ store }) => {
-      const turn = await beginAloud(store)
+      const turn = await beginWithInterimText(store)
       await store.commit(turn, sketchAnswer(turn, 'found', [], { isRevision: true }))
       expect((await store.findResponse('answer to m1'))?.response).not.toHaveProperty('withdrawal')
       await store.admit(sketchQueued('m2', interruptMode), 'c')

@@ -76,14 +76,14 @@ function describeMerging(open: OpenStore): void {
         ['m1', 'm2'].map(id => sketchQueued(id, mergeMode)),
       )
       const turn = await leaseOnlyTurn(store)
-      const before = async (number: number) =>
+      const listIdsBefore = async (number: number) =>
         (await store.readHistory({ thread: turn.thread, before: number, head: 9, tail: 9 })).map(
           entry => entry.nativeId,
         )
-      expect(await before(turn.merged?.[0] ?? 0)).toEqual([])
+      expect(await listIdsBefore(turn.merged?.[0] ?? 0)).toEqual([])
       await store.commit(turn, sketchAnswer(turn, 'both'))
       const { message } = await store.admit(sketchQueued('m3', mergeMode), 'c')
-      expect(await before(message)).toEqual(['m1', 'm2', 'answer to m2'])
+      expect(await listIdsBefore(message)).toEqual(['m1', 'm2', 'answer to m2'])
     }),
   )
   test(

@@ -61,7 +61,7 @@ export interface PendingActions {
    */
   resolve(owner: string, id: string, resolution: Resolution): Promise<PendingAction>
   /** Expires an action at once; `undefined` if it is no longer pending. */
-  lapse(owner: string, id: string): Promise<PendingAction | undefined>
+  expireNow(owner: string, id: string): Promise<PendingAction | undefined>
   /** Expires all overdue actions and returns their ids. */
   expire(owner: string): Promise<readonly string[]>
   /** Removes a pending action from the lists; its row stays for the audit. It returns false if there is none. */
@@ -90,11 +90,11 @@ export function createPendingActions(records: RecordStore, system: ActionDeps['s
       return counts
     },
     resolve: (owner, id, resolution) => resolveAction(owner, id, resolution, deps),
-    lapse: (owner, id) => settle(owner, id, { status: 'expired' }, deps),
+    expireNow: (owner, id) => settle(owner, id, { status: 'expired' }, deps),
     async expire(owner) {
       const expiredActions = (await records.list(recordKind, owner))
         .map(({ value }) => pendingActionSchema.parse(value))
-        .filter(action => isOver(action, deps))
+        .filter(action => isOverdue(action, deps))
       const expiredResults = await Promise.all(
         expiredActions.map(({ action_id }) => settle(owner, action_id, { status: 'expired' }, deps)),
       )
@@ -124,13 +124,13 @@ async function createAction(
     resolution_metadata: {},
   }
   const isNew = await records.insert(keyOf(owner, action.action_id), action, ties)
-  return isNew ? action : ((await load(owner, action.action_id, deps))?.action ?? action)
+  return isNew ? action : ((await findStoredAction(owner, action.action_id, deps))?.action ?? action)
 }
 
 async function getAction(owner: string, id: string, deps: ActionDeps): Promise<PendingAction | undefined> {
-  const loaded = await load(owner, id, deps)
-  if (!loaded || !isOver(loaded.action, deps)) return loaded?.action
-  return (await settle(owner, id, { status: 'expired' }, deps)) ?? (await load(owner, id, deps))?.action
+  const storedAction = await findStoredAction(owner, id, deps)
+  if (!storedAction || !isOverdue(storedAction.action, deps)) return storedAction?.action
+  return (await settle(owner, id, { status: 'expired' }, deps)) ?? (await findStoredAction(owner, id, deps))?.action
 }
 
 async function listActions(owner: string, deps: ActionDeps): Promise<readonly PendingAction[]> {
@@ -152,10 +152,10 @@ async function resolveAction(
   const { decision: status, resolver, metadata: resolution_metadata = {} } = resolution
   const settledAction = await settle(owner, id, { status, resolver, resolution_metadata }, deps)
   if (!settledAction) throw new Rejection('replayed', 'Cannot resolve action: it is decided already')
-  return status === 'accepted' ? await run(owner, settledAction, resolution, deps) : settledAction
+  return status === 'accepted' ? await applyAction(owner, settledAction, resolution, deps) : settledAction
 }
 
-async function run(
+async function applyAction(
   owner: string,
   action: PendingAction,
   { apply }: Resolution,
@@ -167,8 +167,8 @@ async function run(
   )
   const endedAction = { ...action, ...outcome }
   // An owner whose data was deleted in the meantime has no record any more and gets no new one.
-  const loaded = await load(owner, action.action_id, deps)
-  if (loaded) await deps.records.swap(keyOf(owner, action.action_id), loaded.version, endedAction)
+  const storedAction = await findStoredAction(owner, action.action_id, deps)
+  if (storedAction) await deps.records.swap(keyOf(owner, action.action_id), storedAction.version, endedAction)
   return endedAction
 }
 
@@ -179,19 +179,19 @@ async function settle(
   change: Partial<PendingAction>,
   deps: ActionDeps,
 ): Promise<PendingAction | undefined> {
-  const loaded = await load(owner, id, deps)
-  if (loaded?.action.status !== 'pending') return undefined
-  const settledAction = { ...loaded.action, resolved_at: isoTime(deps.system.now()), ...change }
-  return (await deps.records.swap(keyOf(owner, id), loaded.version, settledAction)) ? settledAction : undefined
+  const storedAction = await findStoredAction(owner, id, deps)
+  if (storedAction?.action.status !== 'pending') return undefined
+  const settledAction = { ...storedAction.action, resolved_at: isoTime(deps.system.now()), ...change }
+  return (await deps.records.swap(keyOf(owner, id), storedAction.version, settledAction)) ? settledAction : undefined
 }
 
-async function load(owner: string, id: string, { records }: ActionDeps) {
+async function findStoredAction(owner: string, id: string, { records }: ActionDeps) {
   const record = await records.get(keyOf(owner, id))
   const action = pendingActionSchema.safeParse(record?.value).data
   return record && action ? { action, version: record.version } : undefined
 }
 
-function isOver({ status, expires_at }: PendingAction, { system }: ActionDeps): boolean {
+function isOverdue({ status, expires_at }: PendingAction, { system }: ActionDeps): boolean {
   return status === 'pending' && expires_at !== undefined && Date.parse(expires_at) <= system.now()
 }
 

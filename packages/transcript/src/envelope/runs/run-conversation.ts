@@ -32,10 +32,10 @@ export async function runConversation(
   request: Omit<ConversationRequest, 'messages'> & { readonly messages: readonly unknown[] },
   { foreign, builtIn }: { readonly foreign?: ForeignRunner | undefined; readonly builtIn: BuiltInRunner },
 ): Promise<ConversationResult> {
-  const normalized = { ...request, messages: normalizeEnvelopes(request.messages) }
-  const result = (await foreign?.(normalized)) ?? null
-  if (result === null) return normalizeConversationResult(await builtIn(normalized))
-  return readForeignResult(normalized.messages, result)
+  const normalizedRequest = { ...request, messages: normalizeEnvelopes(request.messages) }
+  const result = (await foreign?.(normalizedRequest)) ?? null
+  if (result === null) return normalizeConversationResult(await builtIn(normalizedRequest))
+  return readForeignResult(normalizedRequest.messages, result)
 }
 
 function readForeignResult(messages: readonly AgentMessageEnvelope[], result: unknown): ConversationResult {
@@ -58,19 +58,19 @@ const retryableStatuses: ReadonlySet<string> = new Set(['stalled', 'interrupted'
  * conversation's result, as far as the result itself has these members. Pure.
  */
 export function reportConversation(result: ConversationResult) {
-  const executed = result.tool_execution_results.map(readExecuted)
+  const executedTools = result.tool_execution_results.map(readExecutedTool)
   const { usage } = result
   return {
     schema: conversationResultSchema,
     version: 1,
-    tool_audit_events: executed.map(auditTool),
-    tool_observability: executed.map(observeTool),
+    tool_audit_events: executedTools.map(auditTool),
+    tool_observability: executedTools.map(observeTool),
     run_outcome: writeOutcome(result),
     ...(typeof usage === 'object' && usage !== null && !Array.isArray(usage) && { usage: usage as JsonMap }),
   }
 }
 
-function readExecuted(execution: ToolExecutionResult, index: number): ExecutedTool {
+function readExecutedTool(execution: ToolExecutionResult, index: number): ExecutedTool {
   const { tool_name, parameters, result, turn_count, tool_call_id } = execution
   return {
     tool_name,

@@ -20,7 +20,7 @@ interface ToolScope {
 
 interface PolicyMemory {
   /** Finds the remembered policy for this owner, workspace, agent and tool; returns `otherwise` if there is none. */
-  find(scope: ToolScope, otherwise: ToolPolicy): Promise<ToolPolicy>
+  find(scope: ToolScope, defaultPolicy: ToolPolicy): Promise<ToolPolicy>
   remember(scope: ToolScope, policy: ToolPolicy): Promise<void>
 }
 
@@ -29,9 +29,9 @@ export function createPolicyMemory(records: RecordStore): PolicyMemory {
     return { kind: 'tool-policy', owner, key: JSON.stringify([workspace, agent, tool_name]) }
   }
   return {
-    async find(scope, otherwise) {
+    async find(scope, defaultPolicy) {
       const value = (await records.get(keyOf(scope)))?.value
-      return toolPolicies.find(policy => policy === value) ?? otherwise
+      return toolPolicies.find(policy => policy === value) ?? defaultPolicy
     },
     async remember(scope, policy) {
       await records.put(keyOf(scope), policy)
@@ -39,7 +39,7 @@ export function createPolicyMemory(records: RecordStore): PolicyMemory {
   }
 }
 
-export interface WantedCall extends ToolScope {
+export interface RequestedCall extends ToolScope {
   readonly tool_call_id: string
   readonly parameters: { readonly [name: string]: Json }
   readonly turn: number
@@ -58,9 +58,9 @@ interface PolicyOutcome {
 
 /** Runs a call as its policy allows. A call that needs approval is stored first, so that an approval always finds it. */
 export async function callUnderPolicy(
-  call: WantedCall,
+  call: RequestedCall,
   policy: ToolPolicy,
-  deps: { readonly actions: PendingActions; run(parameters: WantedCall['parameters']): Promise<Json> },
+  deps: { readonly actions: PendingActions; run(parameters: RequestedCall['parameters']): Promise<Json> },
 ): Promise<PolicyOutcome> {
   if (policy === 'forbidden') return { envelope: buildRefusal(call, 'the tool is forbidden'), isWaiting: false }
   if (policy === 'direct') return { envelope: await runDirectly(call, deps), isWaiting: false }
@@ -97,7 +97,7 @@ export function buildDecisionEnvelope(action: PendingAction): AgentMessageEnvelo
   return { ...envelope, metadata: { ...envelope.metadata, action_id: action.action_id, action_status: status } }
 }
 
-type CallName = Pick<WantedCall, 'tool_name' | 'tool_call_id'>
+type CallName = Pick<RequestedCall, 'tool_name' | 'tool_call_id'>
 
 function buildOutcome(
   call: CallName,
@@ -108,7 +108,7 @@ function buildOutcome(
 }
 
 async function runDirectly(
-  call: WantedCall,
+  call: RequestedCall,
   { run }: { run(parameters: JsonMap): Promise<Json> },
 ): Promise<AgentMessageEnvelope> {
   try {

@@ -47,10 +47,10 @@ export async function openSession(
   const key = keyOfOpening(principal, { context, agent_slug, token_id: token_id ?? null })
   for (;;) {
     const openedRecord = await deps.records.get(key)
-    const pending = await findOpened(principal, openedRecord, { seconds, context, token_id }, deps)
-    if (pending) return await addMessages(principal, pending, deps)
+    const pendingRow = await findOpenedRow(principal, openedRecord, { seconds, context, token_id }, deps)
+    if (pendingRow) return await addMessages(principal, pendingRow, deps)
     const session = await createSession(principal, deps, options)
-    if (await noteOpened(key, openedRecord, session.session_id, deps)) return session
+    if (await recordOpening(key, openedRecord, session.session_id, deps)) return session
     await removeSession(principal, session.session_id, deps)
   }
 }
@@ -66,7 +66,7 @@ export async function findPendingSession(
   return undefined
 }
 
-async function findOpened(
+async function findOpenedRow(
   principal: SessionPrincipal,
   openedRecord: StoredRecord | undefined,
   search: PendingSearch,
@@ -78,7 +78,7 @@ async function findOpened(
 }
 
 /** Records the latest session; returns false if a concurrent opening was first. */
-function noteOpened(
+function recordOpening(
   key: RecordKey,
   previousRecord: StoredRecord | undefined,
   id: string,
@@ -95,8 +95,8 @@ async function isPending(
 ): Promise<boolean> {
   const { transcript, system } = deps
   const isRecent = Date.parse(row.created_at) > system.now() - seconds * 1000
-  const isAsked = row.context === context && (token_id === undefined || row.token_id === token_id)
-  const thread = isRecent && isAsked ? await findSessionThread(principal, row.session_id, deps) : undefined
+  const isRequestedKind = row.context === context && (token_id === undefined || row.token_id === token_id)
+  const thread = isRecent && isRequestedKind ? await findSessionThread(principal, row.session_id, deps) : undefined
   if (!thread) return false
   return (await transcript.read(thread, { limit: 1 })).length === 0 || (await transcript.isLocked(thread))
 }

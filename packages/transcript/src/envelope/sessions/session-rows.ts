@@ -86,8 +86,8 @@ export async function removeSession(principal: SessionPrincipal, id: string, dep
   if (!session) return
   const thread = await findSessionThread(principal, id, deps)
   if (thread) await transcript.forget(thread)
-  const opening = keyOfOpening(principal, session.row)
-  if ((await records.get(opening))?.value === id) await records.remove(opening)
+  const openingKey = keyOfOpening(principal, session.row)
+  if ((await records.get(openingKey))?.value === id) await records.remove(openingKey)
   await records.remove(keyOfSession(principal, id))
 }
 
@@ -99,8 +99,8 @@ export async function* listSessions(principal: SessionPrincipal, deps: SessionDe
   } finally {
     for (const { session_id } of expiredSessions.slice(0, pageSize)) {
       const thread = await findSessionThread(principal, session_id, deps)
-      const isHeld = thread !== undefined && (await deps.transcript.isLocked(thread))
-      if (!isHeld) await removeSession(principal, session_id, deps)
+      const isLocked = thread !== undefined && (await deps.transcript.isLocked(thread))
+      if (!isLocked) await removeSession(principal, session_id, deps)
     }
   }
 }

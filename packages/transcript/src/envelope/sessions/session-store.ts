@@ -37,7 +37,7 @@ export function createSessionStore(deps: SessionDeps): SessionStore {
       return (await changeSession(principal, id, { last_read_at: now() }, deps)) !== undefined
     },
     remove: (principal, id) => removeSession(principal, id, deps),
-    list: (principal, filter) => listWanted(principal, deps, filter),
+    list: (principal, filter) => listFilteredSessions(principal, deps, filter),
     findPending: (principal, search) => findPendingSession(principal, deps, search),
     async acquireLock(principal, id, ttlSeconds = 300) {
       const thread = (await findSession(principal, id, deps)) && (await findSessionThread(principal, id, deps))
@@ -70,12 +70,12 @@ async function updateSession(
     report: finding => findings.push(finding),
   })
   await transcript.replace(thread, entries, { token })
-  const changed = { ...presentMembers(change), updated_at: isoTime(system.now()) }
-  const row = await changeSession(principal, id, changed, deps)
+  const changedMembers = { ...presentMembers(change), updated_at: isoTime(system.now()) }
+  const row = await changeSession(principal, id, changedMembers, deps)
   return row && { ...row, messages: await readSessionMessages(thread, deps), findings }
 }
 
-async function listWanted(
+async function listFilteredSessions(
   principal: SessionPrincipal,
   deps: SessionDeps,
   filter: SessionFilter = {},
@@ -98,9 +98,9 @@ async function collectRows(
 ): Promise<readonly SessionRow[]> {
   const collectedRows: SessionRow[] = []
   for await (const row of rows) {
-    const isAgent = agent_slug === undefined || row.agent_slug === agent_slug
-    const isContext = context === undefined || row.context === context
-    if (isAgent && isContext) collectedRows.push(row)
+    const matchesAgent = agent_slug === undefined || row.agent_slug === agent_slug
+    const matchesContext = context === undefined || row.context === context
+    if (matchesAgent && matchesContext) collectedRows.push(row)
     if (collectedRows.length === offset + limit) break
   }
   return collectedRows.slice(offset)

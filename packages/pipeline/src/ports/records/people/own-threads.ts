@@ -17,7 +17,7 @@ export interface PersonHistoryRequest extends Omit<HistoryRequest, 'thread'> {
 }
 
 /** The criteria by which conversations belong to a person. */
-export interface OwnThreads {
+export interface OwnThreadFilter {
   readonly agent: string
   /** The scopes of conversations of this person alone. */
   readonly scopes: readonly PrivateScope[]
@@ -41,7 +41,7 @@ export interface OwnThread {
   readonly beginning: string
 }
 
-export interface OwnThreadsRequest extends OwnThreads {
+export interface OwnThreadsRequest extends OwnThreadFilter {
   readonly limit: number
   /** The number below which conversations are listed, newest first. */
   readonly before?: number | undefined

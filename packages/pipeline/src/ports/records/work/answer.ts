@@ -64,30 +64,30 @@ export type PlannedAction =
       /**
        * The message that the post or reply formally answers, because every answer needs one. It is stored, but no agent gets it.
        */
-      readonly synthetic: Intake
+      readonly syntheticMessage: Intake
       readonly answer: Answer & { readonly response: NormalizedResponse }
     }
   | {
       /** A document of the protocol itself, without any content of the agent. */
       readonly kind: 'tell'
-      readonly synthetic: Intake
-      readonly planned: DeliveryPlan
+      readonly syntheticMessage: Intake
+      readonly deliveryPlan: DeliveryPlan
     }
   | {
       readonly kind: 'edit'
       readonly response: NormalizedResponse
       readonly blobs?: readonly Blob[] | undefined
-      readonly planned: DeliveryPlan
+      readonly deliveryPlan: DeliveryPlan
     }
   | {
       /** Deletes the content of the response; its unsent deliveries become dead. */
       readonly kind: 'delete'
       readonly response: string
-      readonly planned: DeliveryPlan
+      readonly deliveryPlan: DeliveryPlan
     }
   | {
       readonly kind: 'react'
       /** The number of the message reacted to. */
       readonly message: number
-      readonly planned: DeliveryPlan
+      readonly deliveryPlan: DeliveryPlan
     }

@@ -56,34 +56,34 @@ const settleMs = 10_000
  * slept, and the clock is corrected at once. Otherwise its new leases would already be over when they begin.
  */
 export function createServerClock(
-  first: ClockReading,
+  firstReading: ClockReading,
   { monotonicMs, wallMs }: MachineClocks = machineClocks,
 ): ServerClock {
-  let ahead = first.at - (first.sentAt + first.receivedAt) / 2
+  let aheadMs = firstReading.at - (firstReading.sentAt + firstReading.receivedAt) / 2
   /** The value of `ahead` by the last reading. */
-  let measuredAhead = ahead
-  let wallAhead = first.wallAt - first.receivedAt
+  let measuredAheadMs = aheadMs
+  let wallAheadMs = firstReading.wallAt - firstReading.receivedAt
   /** The difference between the server's clock and the wall clock when `ahead` was last right. */
-  let skew = ahead - wallAhead
+  let skewMs = aheadMs - wallAheadMs
   let settledAt = Number.NEGATIVE_INFINITY
   return {
-    now: () => Math.floor(monotonicMs() + ahead),
+    now: () => Math.floor(monotonicMs() + aheadMs),
     note({ at, sentAt, receivedAt, wallAt }) {
-      measuredAhead = clamp(ahead, at - receivedAt, at - sentAt)
-      wallAhead = wallAt - receivedAt
-      const change = measuredAhead - ahead
-      const hasSlept = change > 0 && Math.abs(measuredAhead - wallAhead - skew) <= maxStepMs
-      if (!hasSlept && maxStepMs < Math.abs(change) && Math.abs(change) <= maxGradualMs) {
-        ahead += Math.sign(change) * maxStepMs
+      measuredAheadMs = clamp(aheadMs, at - receivedAt, at - sentAt)
+      wallAheadMs = wallAt - receivedAt
+      const changeMs = measuredAheadMs - aheadMs
+      const hasSlept = changeMs > 0 && Math.abs(measuredAheadMs - wallAheadMs - skewMs) <= maxStepMs
+      if (!hasSlept && maxStepMs < Math.abs(changeMs) && Math.abs(changeMs) <= maxGradualMs) {
+        aheadMs += Math.sign(changeMs) * maxStepMs
         return
       }
-      if (change > maxStepMs) settledAt = monotonicMs() + settleMs
-      ahead = measuredAhead
-      skew = ahead - wallAhead
+      if (changeMs > maxStepMs) settledAt = monotonicMs() + settleMs
+      aheadMs = measuredAheadMs
+      skewMs = aheadMs - wallAheadMs
     },
     behindMs() {
-      const asleep = Math.max(0, wallMs() - monotonicMs() - wallAhead)
-      return Math.ceil(Math.max(0, measuredAhead - ahead + asleep))
+      const sleptMs = Math.max(0, wallMs() - monotonicMs() - wallAheadMs)
+      return Math.ceil(Math.max(0, measuredAheadMs - aheadMs + sleptMs))
     },
     settlingMs: () => Math.max(0, settledAt - monotonicMs()),
   }

@@ -3,7 +3,7 @@ import { createStatistics } from './statistics.ts'
 
 test('outdated() names a table once, and again after it doubles or some time after forget()', () => {
   const statistics = createStatistics()
-  const tablesOf = (pages: number) => statistics.outdated([{ name: 'messages', pages }])
+  const tablesOf = (pages: number) => statistics.chooseOutdated([{ name: 'messages', pages }])
   expect(tablesOf(10)).toEqual(['messages'])
   expect(tablesOf(10)).toEqual([])
   expect(tablesOf(19)).toEqual([])

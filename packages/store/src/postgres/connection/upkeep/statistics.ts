@@ -27,32 +27,32 @@ interface OutgrownTable {
  */
 export function createStatistics(): {
   /** Returns the tables to analyze now. Call it once for each check. */
-  outdated(outgrown: readonly OutgrownTable[]): readonly string[]
+  chooseOutdated(outgrown: readonly OutgrownTable[]): readonly string[]
   /** Notes that the analysis of a table failed. It is retried, but not at once. */
   forget(table: string): void
 } {
   const pageCounts = new Map<string, number>()
-  const restsUntil = new Map<string, number>()
+  const retryRounds = new Map<string, number>()
   let round = 0
   return {
-    outdated(outgrown) {
+    chooseOutdated(outgrown) {
       round += 1
       // The server ignores an ANALYZE by a user without the right to it, so the table must grow before the next one.
-      const grown = outgrown.filter(
-        ({ name, pages }) => pages >= 2 * (pageCounts.get(name) ?? 0) && round >= (restsUntil.get(name) ?? 0),
+      const grownTables = outgrown.filter(
+        ({ name, pages }) => pages >= 2 * (pageCounts.get(name) ?? 0) && round >= (retryRounds.get(name) ?? 0),
       )
-      for (const { name, pages } of grown) pageCounts.set(name, pages)
-      return grown.map(({ name }) => name)
+      for (const { name, pages } of grownTables) pageCounts.set(name, pages)
+      return grownTables.map(({ name }) => name)
     },
     forget(table) {
       pageCounts.delete(table)
-      restsUntil.set(table, round + looksUntilRetry)
+      retryRounds.set(table, round + checksUntilRetry)
     },
   }
 }
 
 /** The number of checks until a failed analysis is retried, which take about a minute. */
-const looksUntilRetry = 30
+const checksUntilRetry = 30
 
 /** Analyzes a table on a connection of its own. A session gets no notification during a statement, and this statement may take long. */
 export async function analyzeTable(table: string, client: ClientConfig, setUp: string): Promise<void> {

@@ -7,9 +7,9 @@ import { chooseOutputConversion } from './output-conversion.ts'
 
 const storeLimits = { ms: 24 * 3_600_000, tasks: 10_000 } as const
 
-export type TaskForms = ReturnType<typeof createTaskForms>
+export type TaskOutputModes = ReturnType<typeof createTaskOutputModes>
 
-export function createTaskForms(system: Pick<System, 'now'>) {
+export function createTaskOutputModes(system: Pick<System, 'now'>) {
   const acceptedModesByTask = createExpiringMap<readonly string[]>(storeLimits.tasks, () => system.now())
   const taskKeyOf = ({ owner, id }: TaskKey) => `${id} ${owner}`
   return {

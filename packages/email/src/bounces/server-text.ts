@@ -36,7 +36,7 @@ const noSuchUser =
  * Returns a more exact status if the reply contains one. Some servers (Exim, qmail, OpenSMTPD) report only `5.0.0`, and the reply of the refusing
  * server has the details.
  */
-export function sharpenStatus(status: string | undefined, reply: string): string {
+export function refineStatus(status: string | undefined, reply: string): string {
   if (status && !status.endsWith('.0.0')) return status
   const enhancedStatus = /(?:^|[\s#(<])([45]\.\d{1,3}\.\d{1,3})\b/.exec(reply)?.[1]
   if (enhancedStatus && !enhancedStatus.endsWith('.0.0') && (!status || enhancedStatus[0] === status[0]))

@@ -1,7 +1,7 @@
 import type { AnsweredTurn, ChannelContext } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { packTarget } from '../out/target.ts'
-import { createCorrespondentFinder, refuseMailReply } from './unasked.ts'
+import { createCorrespondentFinder, refuseMailReply } from './unasked-rules.ts'
 
 const now = Date.UTC(2026, 0, 31)
 const daysAgo = (days: number) => new Date(now - days * 86_400_000).toISOString()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createArgumentCheck } from '../tools/tools.ts'
-import { relaxSchema } from './loose-schema.ts'
+import { relaxSchema } from './relax-schema.ts'
 
 /** Takes time that doubles with each character of an input that it does not match. */
 const slow = '^(?:a+)+$'

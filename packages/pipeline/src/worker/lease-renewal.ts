@@ -14,7 +14,7 @@ type Work = Turn | Delivery
  */
 const maxPauseMs = 5_000
 
-interface LeaseKeepingDeps {
+interface LeaseRenewalDeps {
   readonly store: Pick<Store, 'renew'>
   readonly system: Pick<System, 'now' | 'sleep'>
   readonly leaseMs: number
@@ -23,9 +23,9 @@ interface LeaseKeepingDeps {
   onLost(work: Work): void
 }
 
-export interface LeaseKeeping {
+export interface LeaseRenewal {
   /** Renews leases before they expire, until the signal aborts. */
-  keep(stop: AbortSignal): Promise<void>
+  renewUntilStopped(stop: AbortSignal): Promise<void>
   /**
    * Renews the leases of running work if they may have expired by the clock. After a step of the clock or a suspension, a process could otherwise
    * lease
@@ -34,10 +34,10 @@ export interface LeaseKeeping {
   refresh(): Promise<void> | undefined
 }
 
-export function createLeaseKeeping(deps: LeaseKeepingDeps): LeaseKeeping {
+export function createLeaseRenewal(deps: LeaseRenewalDeps): LeaseRenewal {
   const { store, system, leaseMs, listRunning, onLost } = deps
   let renewedAt = system.now()
-  let renewing: Promise<void> | undefined
+  let renewal: Promise<void> | undefined
 
   async function renewOne(work: Work): Promise<void> {
     try {
@@ -53,19 +53,19 @@ export function createLeaseKeeping(deps: LeaseKeepingDeps): LeaseKeeping {
   }
 
   function renewTogether(): Promise<void> {
-    renewing ??= renewAll().finally(() => {
-      renewing = undefined
+    renewal ??= renewAll().finally(() => {
+      renewal = undefined
     })
-    return renewing
+    return renewal
   }
 
   return {
-    async keep(stop) {
+    async renewUntilStopped(stop) {
       while (!stop.aborted) {
         await system.sleep(Math.min(leaseMs / 3, maxPauseMs), stop)
         await renewTogether()
       }
     },
-    refresh: () => (renewing || Math.abs(system.now() - renewedAt) >= (leaseMs * 2) / 3 ? renewTogether() : undefined),
+    refresh: () => (renewal || Math.abs(system.now() - renewedAt) >= (leaseMs * 2) / 3 ? renewTogether() : undefined),
   }
 }

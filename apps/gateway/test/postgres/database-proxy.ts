@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 
 /** A proxy to a server on loopback that can fall silent, as when a switch dies: no data passes, and no connection ends. */
-export interface Wire {
+export interface DatabaseProxy {
   readonly port: number
   /** Returns the number of notifications that were dropped. */
   readonly lostHints: () => number
@@ -14,13 +14,13 @@ export interface Wire {
 }
 
 /** Opens the proxy. With `losesHints` it drops the notifications that the server sends. */
-export async function openWire(to: number, { losesHints = false } = {}): Promise<Wire> {
+export async function openDatabaseProxy(to: number, { losesHints = false } = {}): Promise<DatabaseProxy> {
   const sockets = new Set<Socket>()
   let isSilent = false
   let lostHints = 0
   const count = () => (lostHints += 1)
 
-  function join(from: Socket, otherSocket: Socket, pass = (chunk: Buffer) => chunk): void {
+  function connectSockets(from: Socket, otherSocket: Socket, pass = (chunk: Buffer) => chunk): void {
     sockets.add(from)
     from.on('data', chunk => otherSocket.write(pass(chunk)))
     from.on('error', () => otherSocket.destroy())
@@ -33,8 +33,8 @@ export async function openWire(to: number, { losesHints = false } = {}): Promise
 
   const server = createServer(clientSocket => {
     const serverSocket = connect(to, '127.0.0.1')
-    join(clientSocket, serverSocket)
-    join(serverSocket, clientSocket, losesHints ? createHintLoss(count) : undefined)
+    connectSockets(clientSocket, serverSocket)
+    connectSockets(serverSocket, clientSocket, losesHints ? createNotificationFilter(count) : undefined)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -61,7 +61,7 @@ export async function openWire(to: number, { losesHints = false } = {}): Promise
 const notification = 'A'.charCodeAt(0)
 
 /** Returns a filter that passes whole messages of a server, except for its notifications. */
-function createHintLoss(count: () => void): (chunk: Buffer) => Buffer {
+function createNotificationFilter(count: () => void): (chunk: Buffer) => Buffer {
   let buffered: Buffer = Buffer.alloc(0)
   return chunk => {
     buffered = Buffer.concat([buffered, chunk])

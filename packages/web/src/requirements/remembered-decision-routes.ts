@@ -20,20 +20,20 @@ export function createOwnDecisionRoutes(deps: WebDeps): Hono {
 }
 
 async function list(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
-  const own = await listOwn(readAddressedAgent(c.req.param('agent'), deps), owner, deps)
-  return { approvals: own.map(showRemembered) }
+  const ownDecisions = await listOwnDecisions(readAddressedAgent(c.req.param('agent'), deps), owner, deps)
+  return { approvals: ownDecisions.map(showDecision) }
 }
 
 async function revoke(c: Context, owner: WebOwner, deps: WebDeps): Promise<object | undefined> {
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   const id = c.req.param('id') ?? ''
-  const own = await listOwn(agent, owner, deps)
-  const isOwn = own.some(remembered => remembered.id === id)
+  const ownDecisions = await listOwnDecisions(agent, owner, deps)
+  const isOwn = ownDecisions.some(decision => decision.id === id)
   return isOwn && (await deps.gateway.store.revokeRemembered({ agent, id })) ? { id, revoked: true } : undefined
 }
 
 /** Lists a person's own decisions, without those of operators. */
-async function listOwn(
+async function listOwnDecisions(
   agent: string,
   { address, owner }: WebOwner,
   { gateway: { store }, isLinking }: WebDeps,
@@ -41,12 +41,12 @@ async function listOwn(
   const person = isLinking(agent) ? await store.findPerson(agent, { via: 'web', address, subject: owner }) : undefined
   const addresses = [{ via: 'web', address }, ...(person?.addresses ?? [])]
   const persons = [...new Set(addresses.map(each => personKeyOf(each.via, each.address)))]
-  const listed = await store.listRemembered({ agent, persons, limit: maxListedDecisions })
-  return listed.filter(({ approver }) => approver === 'sender')
+  const decisions = await store.listRemembered({ agent, persons, limit: maxListedDecisions })
+  return decisions.filter(({ approver }) => approver === 'sender')
 }
 
-function showRemembered({ id, tool, calls, member, ...others }: ListedDecision): object {
+function showDecision({ id, tool, calls, member, ...others }: ListedDecision): object {
   const { policy, scope, address, given_at, expires_at } = others
-  const about = { tool, ...(calls !== undefined && { calls }), ...(member !== undefined && { member }) }
-  return { id, ...about, policy, scope, address, given_at, expires_at }
+  const callMembers = { tool, ...(calls !== undefined && { calls }), ...(member !== undefined && { member }) }
+  return { id, ...callMembers, policy, scope, address, given_at, expires_at }
 }

@@ -5,8 +5,8 @@ import type { Turn } from '../../ports/records/work/turn.ts'
 import type { RunningAgent } from '../../ports/turn/running-agent.ts'
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 import { viewPast } from '../call/view-past.ts'
-import type { AgentInput } from './given-message.ts'
-import { digestAgentInput, toAgentInput } from './given-message.ts'
+import type { AgentInput } from './agent-input.ts'
+import { digestAgentInput, toAgentInput } from './agent-input.ts'
 
 /** A message as an agent once got it, rebuilt from the store. */
 interface RebuiltInput {

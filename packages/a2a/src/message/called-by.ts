@@ -6,10 +6,10 @@ import type { Call } from '../endpoint/call.ts'
 import type { Mentionable } from './mentionable.ts'
 
 /** The member in which a message names the turn that calls. */
-export type HandedOver = Pick<NormalizedMessage, 'called_by'>
+export type CalledBy = Pick<NormalizedMessage, 'called_by'>
 
 /** Renders the member for a call to `card`. Only cards of this gateway get it, because the number of a message means nothing elsewhere. */
-export function renderHandedOver(
+export function renderCalledBy(
   { calledBy }: Pick<AgentCallOptions, 'calledBy'>,
   { card, origin }: { readonly card: string; readonly origin: string },
 ): object {
@@ -22,19 +22,19 @@ export function renderHandedOver(
  * Reads the calling turn from the store by its number, if the caller has our own token, which only an agent of this gateway has. The claim of any
  * other caller is ignored. The sender of that turn is not copied, so that forgetting them leaves no copy.
  */
-export async function readHandedOver(
+export async function readCalledBy(
   mentionable: Mentionable,
   { caller }: Pick<Call, 'caller'>,
   { store, agents }: Pick<ChannelContext, 'store' | 'agents'>,
-): Promise<HandedOver> {
-  const { called_by: claimedCallers } = mentionable as { readonly called_by?: unknown }
-  if (!isJsonObject(claimedCallers) || !Number.isSafeInteger(claimedCallers.message) || caller.issuer !== agents.origin)
+): Promise<CalledBy> {
+  const { called_by: claimedCaller } = mentionable as { readonly called_by?: unknown }
+  if (!isJsonObject(claimedCaller) || !Number.isSafeInteger(claimedCaller.message) || caller.issuer !== agents.origin)
     return {}
-  const turn = await store.readTurn(Number(claimedCallers.message))
+  const turn = await store.readTurn(Number(claimedCaller.message))
   if (!turn || turn.agent !== caller.subject) return {}
   const { message, agent, correlationId: correlation_id, content } = turn
   const first_message = content.called_by?.first_message ?? content.called_by?.message
-  const isOnBehalf = claimedCallers.on_behalf === true
+  const isOnBehalf = claimedCaller.on_behalf === true
   return {
     called_by: {
       ...{ agent, message, correlation_id },

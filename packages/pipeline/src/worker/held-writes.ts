@@ -7,11 +7,11 @@ const retryMs = 500
 
 /** The writes of results that wait until the store is available again. */
 export class HeldWrites {
-  readonly #deps: HeldDeps
+  readonly #deps: HeldWritesDeps
   readonly #held = new Set<() => Promise<void>>()
   #isWatching = false
 
-  constructor(deps: HeldDeps) {
+  constructor(deps: HeldWritesDeps) {
     this.#deps = deps
   }
 
@@ -27,15 +27,15 @@ export class HeldWrites {
         if (this.#isHeld(failure)) return
         reject(failure)
       }
-      this.#held.delete(attempt)
+      this.#held.delete(retryWrite)
     }
-    const attempt = () => {
+    const retryWrite = () => {
       running ??= tryWrite().finally(() => {
         running = undefined
       })
       return running
     }
-    this.#held.add(attempt)
+    this.#held.add(retryWrite)
     void this.#watch()
     await promise
   }
@@ -62,7 +62,7 @@ export class HeldWrites {
   }
 }
 
-export type HeldDeps = Pick<System, 'sleep' | 'log'> & {
+export type HeldWritesDeps = Pick<System, 'sleep' | 'log'> & {
   /** Aborts when writes must no longer be held. */
   readonly stop: AbortSignal
 }

@@ -5,10 +5,10 @@ import { nameStatus, parseRetryAfter } from '@postern/http'
 import { Unavailable } from '@postern/message'
 
 /** The statuses of transient failures, in addition to every 5xx (RFC 9110 §15, RFC 8470 §5.2, RFC 6585 §4). */
-const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429])
+const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
-export function isPassingStatus(status: number): boolean {
-  return status >= 500 || passingStatuses.has(status)
+export function isTransientStatus(status: number): boolean {
+  return status >= 500 || transientStatuses.has(status)
 }
 
 /** A server that an agent calls over HTTP. */
@@ -19,8 +19,8 @@ interface ServerReference {
 }
 
 /** Checks the status of an answer. @throws Unavailable with the server's Retry-After if the status may pass on a retry */
-export function throwIfTemporary({ serverName, url }: ServerReference, answer: AnsweredStatus, now: number): void {
-  if (!isPassingStatus(answer.status)) return
+export function throwIfTransient({ serverName, url }: ServerReference, answer: AnsweredStatus, now: number): void {
+  if (!isTransientStatus(answer.status)) return
   const retryAfter = parseRetryAfter(answer.headers.get('retry-after'), now)
   throw new Unavailable(`The ${serverName} answered ${nameStatus(url, answer)}`, { retryAfter })
 }

@@ -36,13 +36,13 @@ export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
   const openList = () => openForgottenList(join(directory, fileName))
 
   /** Adds a line to the list. A failure does not stop the forgetting, because a full disk needs it most. */
-  function note(names: readonly string[], whose: ForgottenBy): readonly ForgottenLine[] {
-    const noted: ForgottenLine[] = []
+  function addLine(names: readonly string[], forgottenBy: ForgottenBy): readonly ForgottenLine[] {
+    const notedLines: ForgottenLine[] = []
     try {
       const list = openList()
-      const line = list.draft(names, whose)
+      const line = list.createLine(names, forgottenBy)
       // The line counts even before it is written, because a line whose flush failed may be on disk.
-      noted.push(...list.listWithin(names, whose), line)
+      notedLines.push(...list.listCovered(names, forgottenBy), line)
       list.append(line)
     } catch (error) {
       log.error(
@@ -50,25 +50,25 @@ export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
         'cannot write the list of forgotten people; after a restore of an older backup, forget them again',
       )
     }
-    return noted
+    return notedLines
   }
 
   /** Records lines as applied. At the next start, a pending line would also delete messages that its people have sent since. */
-  async function settle(lines: readonly ForgottenLine[]): Promise<void> {
+  async function recordApplied(lines: readonly ForgottenLine[]): Promise<void> {
     try {
       for (const { id } of await findPending(store, lines)) {
         await store.records.insert({ kind, owner: listOwner, key: id }, true)
       }
     } catch (error) {
       log.error({ err: error }, 'cannot record that people are forgotten; the gateway retries')
-      setTimeout(() => void settle(lines), retryMs).unref()
+      setTimeout(() => void recordApplied(lines), retryMs).unref()
     }
   }
 
-  async function withListing<Result>(names: readonly string[], whose: ForgottenBy, act: () => Promise<Result>) {
-    const noted = note(names, whose)
-    const result = await act()
-    await settle(noted)
+  async function withListing<T>(names: readonly string[], forgottenBy: ForgottenBy, forget: () => Promise<T>) {
+    const notedLines = addLine(names, forgottenBy)
+    const result = await forget()
+    await recordApplied(notedLines)
     return result
   }
 
@@ -83,7 +83,7 @@ export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
       const pending = await findPending(store, list.lines)
       if (pending.length === 0) return 0
       const count = await forgetAgain(deps, list.createFinder(pending))
-      await settle(pending)
+      await recordApplied(pending)
       log.warn({ lines: pending.length, people: count }, 'forgot people again whom this store still knew')
       return count
     },
@@ -117,25 +117,25 @@ function forgetOne(
   return withCalls(forgetting, agents, () => store.forgetPerson(forgetting))
 }
 
-async function forgetAgain(deps: ForgettingDeps, find: FindLines): Promise<number> {
+async function forgetAgain(deps: ForgettingDeps, findLines: FindLines): Promise<number> {
   const { store } = deps
-  const forgotten = new Set<string>()
+  const forgottenKeys = new Set<string>()
   const forgetListed = async (person: PersonAddress & { readonly agent?: string | undefined }) => {
-    for (const forgetting of findForgettings(person, find)) {
+    for (const forgetting of findForgettings(person, findLines)) {
       await forgetOne(forgetting, deps)
-      forgotten.add(`${person.via} ${person.address}`)
+      forgottenKeys.add(`${person.via} ${person.address}`)
     }
   }
   const otherPeople = await store.readOtherPeople()
   for (const owner of otherPeople.owners) {
-    if (find([nameOwner(owner)]).length === 0) continue
+    if (findLines([nameOwner(owner)]).length === 0) continue
     await removeOwner(owner, false, deps)
-    forgotten.add(owner)
+    forgottenKeys.add(owner)
   }
   for (const person of otherPeople.persons) await forgetListed(person)
   for (let last = 0; ; ) {
     const senders = await store.readSenders(last)
-    if (!senders) return forgotten.size
+    if (!senders) return forgottenKeys.size
     for (const person of senders.persons) await forgetListed(person)
     last = senders.last
   }
@@ -144,12 +144,12 @@ async function forgetAgain(deps: ForgettingDeps, find: FindLines): Promise<numbe
 /** Lists the forgettings of a person by address and by principal, because the address alone may belong to somebody else by now. */
 function findForgettings(
   { via, address, subject, agent }: PersonAddress & { readonly agent?: string | undefined },
-  find: FindLines,
+  findLines: FindLines,
 ): readonly ForgetPersonRequest[] {
   const byAddress = { via, address }
   const withSubject = subject === undefined ? [] : [{ ...byAddress, subject }]
   return [byAddress, ...withSubject].flatMap(personAddress => {
-    const lines = find(nameAddress(personAddress)).filter(
+    const lines = findLines(nameAddress(personAddress)).filter(
       line => line.agent === undefined || agent === undefined || line.agent === agent,
     )
     // A person may have asked several times.
@@ -175,10 +175,10 @@ function removeOwner(
   leavesBytes: boolean,
   { store, agents }: ForgettingDeps,
 ): Promise<WithCalls<ForgottenOwner>> {
-  return withCalls({ addresses: [], owner }, agents, () => removeOwned(owner, leavesBytes, store))
+  return withCalls({ addresses: [], owner }, agents, () => removeOwnedData(owner, leavesBytes, store))
 }
 
-async function removeOwned(
+async function removeOwnedData(
   owner: string,
   leavesBytes: boolean,
   { forgetTasks, unlinkAll, transcript, objects, records }: ForgettingDeps['store'],

@@ -14,8 +14,8 @@ import {
   releaseChannels,
   startComposition,
 } from './composition.ts'
-import type { ResourceOptions } from './foundation.ts'
-import { listAgents, reopenResources } from './foundation.ts'
+import type { ResourceOptions } from './resources.ts'
+import { listAgents, reopenResources } from './resources.ts'
 
 /** The compositions of a running gateway. The newest one takes requests, and former ones finish their work. */
 export interface ReloadableGateway {
@@ -35,7 +35,7 @@ export interface ReloadableGateway {
   stop(options: StopOptions): Promise<void>
 }
 
-interface SuccessionDeps {
+interface ReloadableGatewayDeps {
   readonly deps: CompositionDeps
   readonly options: ResourceOptions
 }
@@ -48,7 +48,7 @@ interface StopOptions {
 /** The longest delay of a timer, ms. Work of a former composition may take as long as it needs. */
 const maxTimerMs = 2 ** 31 - 1
 
-interface State extends SuccessionDeps {
+interface State extends ReloadableGatewayDeps {
   readonly first: Composition
   current: Composition
   /** The compositions at work, the newest last. */
@@ -57,7 +57,10 @@ interface State extends SuccessionDeps {
   readonly sockets: ChannelSocket[]
 }
 
-export function createReloadableGateway(first: Composition, { deps, options }: SuccessionDeps): ReloadableGateway {
+export function createReloadableGateway(
+  first: Composition,
+  { deps, options }: ReloadableGatewayDeps,
+): ReloadableGateway {
   const state: State = { first, current: first, deps, options, started: new Set(), sockets: [] }
   return {
     current: () => state.current,
@@ -72,7 +75,7 @@ export function createReloadableGateway(first: Composition, { deps, options }: S
       return state.sockets.map(({ listening }) => listening)
     },
     async reloadAgents() {
-      const { agents, system, operators, config } = state.current.foundation
+      const { agents, system, operators, config } = state.current.resources
       const change = await agents.prepare(listAgents(config), { system, operators })
       const replacedAgents = change.commit()
       newestOf(state).work.restartAgents()
@@ -98,23 +101,28 @@ function newestOf({ started }: State): StartedComposition {
  */
 async function replaceConfig(config: Config, state: State): Promise<readonly Listening[]> {
   const formerComposition = newestOf(state)
-  const { foundation, change } = await reopenResources(config, state.options, formerComposition.foundation)
-  let next: Composition | undefined
+  const { resources, change } = await reopenResources(config, state.options, formerComposition.resources)
+  let nextComposition: Composition | undefined
   try {
-    next = await compose(foundation, state.deps)
-    const { sockets, released } = await takeOverSockets(next, formerComposition)
+    nextComposition = await compose(resources, state.deps)
+    const { sockets, released } = await replaceSockets(nextComposition, formerComposition)
     const replacedAgents = change.commit()
-    state.current = next
+    state.current = nextComposition
     const workEnd = formerComposition.work.stop(maxTimerMs)
-    state.started.add(startComposition(next, sockets, { ...state.deps, formers: [...state.started] }))
+    state.started.add(
+      startComposition(nextComposition, sockets, { ...state.deps, formerCompositions: [...state.started] }),
+    )
     const agentsClosed = closeReplaced(replacedAgents, state)
-    void retire(formerComposition, { state, until: [workEnd, released, agentsClosed, formerComposition.endWatch()] })
+    void retire(formerComposition, {
+      state,
+      pendingWork: [workEnd, released, agentsClosed, formerComposition.endWatch()],
+    })
     return sockets.map(({ listening }) => listening)
   } catch (error) {
-    next?.endStreams()
+    nextComposition?.endStreams()
     await change.discard()
-    await closeChannels(foundation)
-    foundation.system.close()
+    await closeChannels(resources)
+    resources.system.close()
     throw error
   }
 }
@@ -129,31 +137,34 @@ async function closeReplaced(replacedAgents: readonly ReplacedAgent[], { started
   await Promise.all(closing)
 }
 
-interface Retirement {
+interface RetireOptions {
   readonly state: State
-  readonly until: readonly Promise<unknown>[]
+  readonly pendingWork: readonly Promise<unknown>[]
 }
 
 /** Closes a former composition when nothing uses it any more. */
-async function retire(formerComposition: StartedComposition, { state, until }: Retirement): Promise<void> {
-  const { foundation } = formerComposition
+async function retire(
+  formerComposition: StartedComposition,
+  { state, pendingWork: until }: RetireOptions,
+): Promise<void> {
+  const { resources } = formerComposition
   try {
-    await Promise.all([...until, formerComposition.requests.ended()])
+    await Promise.all([...until, formerComposition.requests.untilIdle()])
     if (!state.started.delete(formerComposition)) return
     releaseChannels(formerComposition)
-    await closeChannels(foundation)
+    await closeChannels(resources)
     // The store uses the system of the first composition.
-    if (formerComposition.app !== state.first.app) foundation.system.close()
+    if (formerComposition.app !== state.first.app) resources.system.close()
   } catch (error) {
-    foundation.system.log.error({ err: error }, 'the former configuration cannot be closed')
+    resources.system.log.error({ err: error }, 'the former configuration cannot be closed')
   }
 }
 
 /** Accepts no new requests or work, and finishes or returns the work that runs. */
 async function stopAll(state: State, { graceMs, http }: StopOptions): Promise<void> {
   const { first, started, sockets } = state
-  const all: readonly Composition[] = started.size > 0 ? [...started] : [first]
-  for (const composition of all) releaseChannels(composition)
+  const compositions: readonly Composition[] = started.size > 0 ? [...started] : [first]
+  for (const composition of compositions) releaseChannels(composition)
   const openSockets = new Set([...sockets, ...[...started].flatMap(composition => composition.sockets)])
   await Promise.all([
     http?.close(),
@@ -161,12 +172,12 @@ async function stopAll(state: State, { graceMs, http }: StopOptions): Promise<vo
     ...[...started].flatMap(({ work, endWatch }) => [work.stop(graceMs), endWatch()]),
   ])
   started.clear()
-  await Promise.all(all.map(({ foundation }) => closeChannels(foundation)))
-  for (const { foundation } of all) if (foundation !== first.foundation) foundation.system.close()
+  await Promise.all(compositions.map(({ resources }) => closeChannels(resources)))
+  for (const { resources } of compositions) if (resources !== first.resources) resources.system.close()
 }
 
 /** The sockets of a new composition, and the end of the former ones. */
-interface TakenSockets {
+interface SocketReplacement {
   readonly sockets: readonly ChannelSocket[]
   /** Resolves when the last connection to a former socket has ended. */
   readonly released: Promise<unknown>
@@ -177,7 +188,7 @@ interface TakenSockets {
  * former ones listen again.
  * @throws ConfigError
  */
-async function takeOverSockets(next: Composition, formerComposition: StartedComposition): Promise<TakenSockets> {
+async function replaceSockets(next: Composition, formerComposition: StartedComposition): Promise<SocketReplacement> {
   const releases = new Map<ChannelSocket, Promise<void>>()
   const release = (socket: ChannelSocket) => {
     const { listening } = socket
@@ -185,7 +196,7 @@ async function takeOverSockets(next: Composition, formerComposition: StartedComp
   }
   const sockets: ChannelSocket[] = []
   try {
-    for (const channel of listReceivingChannels(next.foundation)) {
+    for (const channel of listReceivingChannels(next.resources)) {
       const { name } = channel.descriptor
       const formerSocket = formerComposition.sockets.find(socket => socket.channel.descriptor.name === name)
       const open = () => openSocket(channel, formerSocket?.listening)

@@ -37,8 +37,8 @@ export function createFileFetcher(
       })
     dailyBytes.add(host, body.byteLength)
     const mime = detectMedia(body)
-    const isKept = status === 200 && body.byteLength > 0 && admitsMedia(rules.types, mime)
-    return isKept ? { bytes: body, mime } : undefined
+    const isAccepted = status === 200 && body.byteLength > 0 && admitsMedia(rules.types, mime)
+    return isAccepted ? { bytes: body, mime } : undefined
   }
 }
 

@@ -30,7 +30,7 @@ export function toAgentInput(content: NormalizedMessage, parts: readonly Part[],
  * Canonical JSON would cost ten times as much for each message, and rejects some values that a message may contain.
  */
 export function digestAgentInput(input: AgentInput): string {
-  const sorted: Record<string, unknown> = {}
-  for (const name of Object.keys(input).sort()) sorted[name] = input[name as keyof AgentInput]
-  return hash('sha256', JSON.stringify(sorted), 'base64url')
+  const sortedMembers: Record<string, unknown> = {}
+  for (const name of Object.keys(input).sort()) sortedMembers[name] = input[name as keyof AgentInput]
+  return hash('sha256', JSON.stringify(sortedMembers), 'base64url')
 }

@@ -3,7 +3,7 @@ import { parseDuration } from '@postern/message'
 import { CommandError } from '../client/client.ts'
 
 /** Reads a time ago (`30m`, `12h`, `7d`) or an instant (ISO 8601) as ISO 8601 UTC. @throws CommandError */
-export function readWhen(text: string | undefined, now = Date.now()): string | undefined {
+export function parseTimeOption(text: string | undefined, now = Date.now()): string | undefined {
   if (text === undefined) return undefined
   const instant = /^\d{1,6}[smhd]$/.test(text) ? now - parseDuration(text) : Date.parse(text)
   if (Number.isFinite(instant)) return new Date(instant).toISOString()

@@ -25,8 +25,8 @@ const chatPrefix = '/operator/chat/'
  * Records refused requests to channels, and requests to any route that failed through no fault of the peer. Skips refusals that a channel has
  * already recorded with more detail.
  */
-export function createRefusedAnswers({ findOwner, store, now, addressOf }: RefusedAnswersDeps) {
-  return async function rememberAnswer(context: Context): Promise<void> {
+export function createRefusalRecorder({ findOwner, store, now, addressOf }: RefusedAnswersDeps) {
+  return async function recordRefusal(context: Context): Promise<void> {
     if (hasRefusal(context.req.raw)) return
     const { status } = context.res
     const { method } = context.req
@@ -42,11 +42,11 @@ export function createRefusedAnswers({ findOwner, store, now, addressOf }: Refus
   }
 }
 
-const writing: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
+const writingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 
 /** Returns true if a refused request tried to write. Refused reads are not recorded, because peers ask for missing documents all day. */
 function isWriting(method: string, status: number): boolean {
-  return writing.has(method) && status !== 405
+  return writingMethods.has(method) && status !== 405
 }
 
 function isOurFault(status: number): boolean {
@@ -61,7 +61,7 @@ function findAgent(pattern: string, path: string): string | undefined {
 }
 
 const ownCodes: ReadonlySet<unknown> = new Set(rejectionCodes)
-const codes: Readonly<Record<number, RefusalCode>> = {
+const codesByStatus: Readonly<Record<number, RefusalCode>> = {
   401: 'unsigned',
   403: 'forbidden',
   404: 'no_recipient',
@@ -78,7 +78,7 @@ async function readProblem(answer: Response): Promise<Pick<Refusal, 'code' | 're
   const problem = isProblem ? parseIfJson(await answer.clone().text()) : undefined
   const { code, detail, title } = (problem ?? {}) as Readonly<Record<string, unknown>>
   const fault = status === 500 ? 'a fault of the gateway: its log has it' : undefined
-  const fallback = codes[status] ?? (status >= 500 ? 'internal' : 'malformed')
+  const fallback = codesByStatus[status] ?? (status >= 500 ? 'internal' : 'malformed')
   const reason = [detail, fault, title].find(text => typeof text === 'string') ?? `answered ${status}`
   return { code: ownCodes.has(code) ? (code as RefusalCode) : fallback, reason: String(reason) }
 }

@@ -7,7 +7,7 @@ interface TurnPost {
 }
 
 /** The posts and acts of a bot while the gateway waits for its answer. */
-export interface HeldAnswer {
+export interface PendingAnswer {
   /** Adds a post. @returns its id, which edits it before the turn ends */
   post(parts: readonly Part[]): string
   /** Edits a post. Returns false for the id of another turn. */
@@ -18,10 +18,10 @@ export interface HeldAnswer {
   end(): { readonly parts?: readonly Part[]; readonly acts?: readonly AgentAction[] } | undefined
 }
 
-export function createHeldAnswer(turnId: string): HeldAnswer {
+export function createPendingAnswer(turnId: string): PendingAnswer {
   const posts: TurnPost[] = []
   const acts: AgentAction[] = []
-  const findAt = (id: string) => posts.findIndex(post => post.id === id)
+  const findPostIndex = (id: string) => posts.findIndex(post => post.id === id)
   let count = 0
   return {
     post(parts) {
@@ -31,12 +31,12 @@ export function createHeldAnswer(turnId: string): HeldAnswer {
       return id
     },
     edit(id, parts) {
-      const index = findAt(id)
+      const index = findPostIndex(id)
       if (index >= 0) posts[index] = { id, parts }
       return index >= 0
     },
     remove(id) {
-      const index = findAt(id)
+      const index = findPostIndex(id)
       if (index >= 0) posts.splice(index, 1)
       return index >= 0
     },

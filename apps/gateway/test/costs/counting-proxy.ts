@@ -4,14 +4,14 @@ import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 
 /** A proxy to a database server that counts how often its client waits. */
-export interface CountedWire {
+export interface CountingProxy {
   readonly port: number
   /** Returns how often a request followed the last answer since the wire opened. A request that is sent meanwhile causes no wait of its own. */
   readRounds(): number
   close(): Promise<void>
 }
 
-export async function openCountedWire(to: number): Promise<CountedWire> {
+export async function openCountingProxy(to: number): Promise<CountingProxy> {
   const sockets = new Set<Socket>()
   let rounds = 0
   const server = createServer({ noDelay: true }, clientSocket => {

@@ -27,16 +27,16 @@ export function findUnaskedObstacle(
   mailbox: Mailbox,
   { write_to, write_to_days }: UnaskedRules,
   ownCorrespondents: ReadonlySet<string> | undefined,
-): { readonly why: string; readonly key: string } | undefined {
+): { readonly reason: string; readonly key: string } | undefined {
   const address = formatMailbox(mailbox).toLowerCase()
   if (isNamedBy(mailbox, write_to)) return undefined
   if (!write_to.includes(correspondents)) {
     const fix = 'Add the address, its domain or "correspondents" to email.write_to'
-    return { why: `the operator does not allow it. ${fix}`, key: 'email.write_to' }
+    return { reason: `the operator does not allow it. ${fix}`, key: 'email.write_to' }
   }
   if (ownCorrespondents === undefined || ownCorrespondents.has(address)) return undefined
   const rule = `${write_to_days} days (email.write_to_days)`
-  return { why: `no proven mail of theirs to this agent has come within ${rule}`, key: 'email.write_to_days' }
+  return { reason: `no proven mail of theirs to this agent has come within ${rule}`, key: 'email.write_to_days' }
 }
 
 type CorrespondentDeps = Pick<ChannelContext, 'store' | 'system'>
@@ -51,14 +51,14 @@ export function createCorrespondentFinder(
   if (!write_to.includes(correspondents)) return undefined
   return async (agent, mentions) => {
     const oldestAt = system.now() - write_to_days * dayMs
-    const lookups = mentions.map(async mention => {
+    const queries = mentions.map(async mention => {
       const mailbox = parseMailbox(mention.replace(/^@/, ''))
       if (!mailbox) return []
       const address = formatMailbox(mailbox).toLowerCase()
       const lastWrittenAt = await store.findLastMessageTime({ agent, via: 'email', scope: scopeOfMailbox(address) })
       return lastWrittenAt !== undefined && Date.parse(lastWrittenAt) >= oldestAt ? [address] : []
     })
-    return new Set((await Promise.all(lookups)).flat())
+    return new Set((await Promise.all(queries)).flat())
   }
 }
 
@@ -69,8 +69,8 @@ export function refuseMailReply(
   now: number,
 ): ActRefusal | undefined {
   const { mailbox: text, is_silent, scope } = readTarget(turn.target)
-  const refuse = (code: ActRefusal['code'], why: string, key?: string) =>
-    refuseAct(code, `Cannot reply by email to ${JSON.stringify(text.slice(0, 320))}: ${why}`, key)
+  const refuse = (code: ActRefusal['code'], reason: string, key?: string) =>
+    refuseAct(code, `Cannot reply by email to ${JSON.stringify(text.slice(0, 320))}: ${reason}`, key)
   const mailbox = parseMailbox(text)
   if (!mailbox || is_silent) return refuse('no_recipient', 'no person reads what is sent there')
   const { sender, received_at } = turn.content
@@ -82,5 +82,5 @@ export function refuseMailReply(
   const isAuthor = scope === scopeOfMailbox(address) || (author && formatMailbox(author) === address)
   const ownCorrespondents = new Set(isAuthor && isProven && isRecent ? [address.toLowerCase()] : [])
   const obstacle = findUnaskedObstacle(mailbox, rules, ownCorrespondents)
-  return obstacle && refuse('forbidden', obstacle.why, obstacle.key)
+  return obstacle && refuse('forbidden', obstacle.reason, obstacle.key)
 }

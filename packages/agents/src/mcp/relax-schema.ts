@@ -48,19 +48,19 @@ function relax(schema: Schema): Schema {
     // Two branches of `oneOf` may match once they are relaxed.
     const name = keyword === 'oneOf' ? 'anyOf' : keyword
     if (keyword === 'oneOf' && 'anyOf' in schema) continue
-    relaxedSchema[name] = loosenValue(keyword, value)
+    relaxedSchema[name] = relaxValue(keyword, value)
   }
   return relaxedSchema
 }
 
-function loosenValue(keyword: string, value: unknown): unknown {
-  if (schemaKeywords.includes(keyword)) return Array.isArray(value) ? value.map(loosenIfSchema) : loosenIfSchema(value)
-  if (schemaListKeywords.includes(keyword)) return Array.isArray(value) ? value.map(loosenIfSchema) : value
+function relaxValue(keyword: string, value: unknown): unknown {
+  if (schemaKeywords.includes(keyword)) return Array.isArray(value) ? value.map(relaxIfSchema) : relaxIfSchema(value)
+  if (schemaListKeywords.includes(keyword)) return Array.isArray(value) ? value.map(relaxIfSchema) : value
   if (!schemaMapKeywords.includes(keyword) || !isSchema(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, loosenIfSchema(member)]))
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, relaxIfSchema(member)]))
 }
 
-function loosenIfSchema(value: unknown): unknown {
+function relaxIfSchema(value: unknown): unknown {
   return isSchema(value) ? relax(value) : value
 }
 

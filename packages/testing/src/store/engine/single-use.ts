@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import { withStore } from '../setup/under-test.ts'
 
-export function onceContract(open: OpenStore): void {
+export function singleUseContract(open: OpenStore): void {
   describe('a single-use key', () => {
     test(
       'works once, separately from other keys',
@@ -36,11 +36,11 @@ export function onceContract(open: OpenStore): void {
 
     test(
       'stays used after a crash',
-      withStore(open, async under => {
-        await under.store.consumeOnce('dpop a', under.now() + 1_000)
-        const next = await under.reopen?.()
+      withStore(open, async storeSetup => {
+        await storeSetup.store.consumeOnce('dpop a', storeSetup.now() + 1_000)
+        const next = await storeSetup.reopen?.()
         if (!next) return
-        expect(await next.consumeOnce('dpop a', under.now() + 1_000)).toBe(false)
+        expect(await next.consumeOnce('dpop a', storeSetup.now() + 1_000)).toBe(false)
         await next.close()
       }),
     )

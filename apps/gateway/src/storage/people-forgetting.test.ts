@@ -7,7 +7,7 @@ import type { GatewayStore } from '@postern/store'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createPeopleForgetting } from './forgotten.ts'
+import { createPeopleForgetting } from './people-forgetting.ts'
 
 const ada = { via: 'activitypub', address: '@ada@peer.test', subject: 'https://peer.test/ada' } as const
 const bob = { via: 'email', address: '@bob@mail.test' } as const

@@ -1,7 +1,7 @@
 import { LeaseLost, Unavailable } from '@postern/message'
 import { expect, test, vi } from 'vitest'
 import { delivery, turn } from '../../test/memory-store.ts'
-import { createLeaseKeeping } from './lease-keeping.ts'
+import { createLeaseRenewal } from './lease-renewal.ts'
 
 const leaseMs = 60_000
 
@@ -11,7 +11,7 @@ function openKeeping(renew: () => Promise<void> = async () => undefined) {
   const onLost = vi.fn()
   const running = [turn(1), delivery('d1')]
   const system = { now: () => now, sleep: async () => undefined }
-  const keeping = createLeaseKeeping({ store, system, leaseMs, listRunning: () => running, onLost })
+  const keeping = createLeaseRenewal({ store, system, leaseMs, listRunning: () => running, onLost })
   const step = (ms: number) => {
     now += ms
   }
@@ -38,7 +38,7 @@ test('keep() renews every five seconds, so that a turn learns of its end elsewhe
   const sleep = async (ms: number) => void pauses.push(ms)
   const system = { now: () => 0, sleep }
   const work = turn(1)
-  await createLeaseKeeping({ store, system, leaseMs, listRunning: () => [work], onLost }).keep(stop.signal)
+  await createLeaseRenewal({ store, system, leaseMs, listRunning: () => [work], onLost }).renewUntilStopped(stop.signal)
   expect([pauses, onLost.mock.calls]).toEqual([[5_000], [[work]]])
 })
 

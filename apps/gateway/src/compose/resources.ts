@@ -14,7 +14,7 @@ import type { GatewayStore } from '@postern/store'
 import { isPostgresUrl, loadPostgres, openSqliteStore, readSqliteStore } from '@postern/store'
 import type { Hono } from 'hono'
 import type { AnyChannelModule, ChannelSlice } from '../config/channel-slices.ts'
-import { joinTokens, listSlices, readChannelFiles } from '../config/channel-slices.ts'
+import { joinChannelTokenRules, listSlices, readChannelFiles } from '../config/channel-slices.ts'
 import { readLoopLimits } from '../config/loops.ts'
 import { hasRole } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
@@ -30,13 +30,13 @@ import { observeStore } from '../observe/telemetry/observe-store.ts'
 import type { StageListener } from '../observe/telemetry/stage.ts'
 import type { AgentForgetting } from '../storage/agent-forgetting.ts'
 import { createAgentForgetting } from '../storage/agent-forgetting.ts'
-import type { PeopleForgetting } from '../storage/forgotten.ts'
-import { createPeopleForgetting } from '../storage/forgotten.ts'
 import type { FreeSpace } from '../storage/free-space.ts'
 import { createFreeSpace, readFreeBytes } from '../storage/free-space.ts'
+import type { PeopleForgetting } from '../storage/people-forgetting.ts'
+import { createPeopleForgetting } from '../storage/people-forgetting.ts'
 import { checkStoredOrigin } from '../storage/run-setup.ts'
 import { createStorageRule, readStorageLimits } from '../storage/storage-rule.ts'
-import { makeDataDirectory } from '../system/run/run-file.ts'
+import { createDataDirectory } from '../system/run/run-file.ts'
 import type { GatewaySystem } from '../system/system.ts'
 import { createSystem } from '../system/system.ts'
 import { softwareVersion } from '../system/version.ts'
@@ -95,23 +95,23 @@ export async function openResources(config: Config, options: ResourceOptions): P
   const { slices, system } = openSystem(config, options)
   // A restarted container has the same host name and process id as before.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-  const opened = await openConfiguredStore(config, {
+  const openedStore = await openConfiguredStore(config, {
     ...{ baseDir, system, holder, onUnusable, mayMigrate, isReadOnly, slices },
   })
   // A start compares the whole setup, and may adopt the data.
   if (mayMigrate === false && !isReadOnly) {
-    await checkStoredOrigin(config, { slices, store: opened }).catch(async error => {
+    await checkStoredOrigin(config, { slices, store: openedStore }).catch(async error => {
       system.close()
-      await opened.close()
+      await openedStore.close()
       throw error
     })
   }
   const observe = <Observed extends GatewayStore['forOperators']>(wrappedStore: Observed) =>
     maskRecords(observeStore(wrappedStore, onStage, system.now), mask)
-  const operatorStore = observe(opened.forOperators)
-  let running: AgentDeps | undefined
+  const operatorStore = observe(openedStore.forOperators)
+  let openedAgents: AgentDeps | undefined
   const agentForgetting = createAgentForgetting({
-    ...{ store: operatorStore, system, agents: () => running },
+    ...{ store: operatorStore, system, agents: () => openedAgents },
     channels: slices.map(({ module }) => module),
   })
   const forgetting = createPeopleForgetting({
@@ -126,19 +126,22 @@ export async function openResources(config: Config, options: ResourceOptions): P
     void agentForgetting.call(calls)
     return forgotten
   }
-  const store = { ...observe(opened), forgetPerson, forOperators: { ...operatorStore, forgetPerson } }
-  return completeFoundation(config, options, {
+  const store = { ...observe(openedStore), forgetPerson, forOperators: { ...operatorStore, forgetPerson } }
+  return completeResources(config, options, {
     ...{ slices, system, holder, store, forgetting, agentForgetting },
-    async findAgents(operators) {
-      running = await openAgents(listAgents(config), readAgentOpening(config, { baseDir, system, store, operators }))
-      return running
+    async prepareAgents(operators) {
+      openedAgents = await openAgents(
+        listAgents(config),
+        createAgentOptions(config, { baseDir, system, store, operators }),
+      )
+      return openedAgents
     },
   })
 }
 
 /** A foundation for a changed configuration. Its agents answer once `change` is committed. */
-interface RenewedFoundation {
-  readonly foundation: GatewayResources
+interface ReopenedResources {
+  readonly resources: GatewayResources
   readonly change: AgentChange
 }
 
@@ -147,19 +150,19 @@ export async function reopenResources(
   config: Config,
   options: ResourceOptions,
   { holder, store, agents, forgetting, agentForgetting }: GatewayResources,
-): Promise<RenewedFoundation> {
+): Promise<ReopenedResources> {
   const { slices, system } = openSystem(config, options)
   let change: AgentChange | undefined
   try {
-    const foundation = await completeFoundation(config, options, {
+    const resources = await completeResources(config, options, {
       ...{ slices, system, holder, store, forgetting, agentForgetting },
-      async findAgents(operators) {
+      async prepareAgents(operators) {
         change = await agents.prepare(listAgents(config), { system, operators })
         return agents
       },
     })
     if (!change) throw new Error('the agents were not opened')
-    return { foundation, change }
+    return { resources, change }
   } catch (error) {
     await change?.discard()
     system.close()
@@ -168,7 +171,7 @@ export async function reopenResources(
 }
 
 /** Returns the dependencies with which agents are opened. */
-export function readAgentOpening(
+export function createAgentOptions(
   config: Config,
   { baseDir, system, store: stores, operators }: Pick<GatewayResources, 'baseDir' | 'system' | 'store' | 'operators'>,
 ): AgentDepsOptions {
@@ -186,21 +189,21 @@ export function listAgents({ agents, default_agent }: Config): Pick<Config, 'age
 function openSystem(config: Config, { baseDir, log: unmaskedLog, mask, modules, clock }: ResourceOptions) {
   mask.addSecrets(listSecretTexts({ tree: config }))
   const log = maskLog(unmaskedLog, mask)
-  const slices = joinTokens(readChannelFiles(listSlices(config, modules), { baseDir, log }))
+  const slices = joinChannelTokenRules(readChannelFiles(listSlices(config, modules), { baseDir, log }))
   return { slices, system: createSystem(config, { log, slices, clock }) }
 }
 
-interface OpenedFoundation
+interface CompletionDeps
   extends Pick<GatewayResources, 'slices' | 'system' | 'holder' | 'store' | 'forgetting' | 'agentForgetting'> {
-  findAgents(operators: GatewayResources['operators']): Promise<AgentDeps>
+  prepareAgents(operators: GatewayResources['operators']): Promise<AgentDeps>
 }
 
-async function completeFoundation(
+async function completeResources(
   config: Config,
   { baseDir, configPath, modules, mask, findLocalAddress }: ResourceOptions,
-  { slices, system, holder, store, forgetting, agentForgetting, findAgents }: OpenedFoundation,
+  { slices, system, holder, store, forgetting, agentForgetting, prepareAgents }: CompletionDeps,
 ): Promise<GatewayResources> {
-  const describe = (via: ChannelName) => findChannel(modules, via)?.descriptor
+  const findDescriptor = (via: ChannelName) => findChannel(modules, via)?.descriptor
   const channels: Channel<Hono>[] = []
   const attachments = createPublishedAttachments({
     store,
@@ -213,7 +216,7 @@ async function completeFoundation(
   const openPublishers = () => openPublisherDeps({ store, system, channels, attachments, agents })
   const domain = handleHostOf(config)
   const operators = createOperatorQuestions({ records: store.records, store, system, domain, openPublishers })
-  const agents = await findAgents(operators)
+  const agents = await prepareAgents(operators)
   const decisions = createRequirementDecisions(store, name => config.agents[name])
   const requirements = await openRequirements({
     config: config.requirements,
@@ -221,8 +224,8 @@ async function completeFoundation(
     findCall: createCallFinder(store.records),
     ...{ baseDir, store, decisions, system, agents },
   })
-  const limits = createLimits(config, system.now, via => describe(via)?.speaker.isChat === true)
-  const answersCalls = (via: ChannelName) => describe(via)?.answersCalls === true
+  const limits = createLimits(config, system.now, via => findDescriptor(via)?.speaker.isChat === true)
+  const answersCalls = (via: ChannelName) => findDescriptor(via)?.answersCalls === true
   const freeSpace = openFreeSpace(config, { baseDir, system })
   const storage = createStorageRule(config, freeSpace)
   const admissionRules = listAdmissionRules(config, { limits, storage, answersCalls })
@@ -246,24 +249,24 @@ async function completeFoundation(
   }
 }
 
-type StoreOpening = Pick<ResourceOptions, 'baseDir' | 'onUnusable' | 'mayMigrate' | 'isReadOnly'> &
+type OpenStoreDeps = Pick<ResourceOptions, 'baseDir' | 'onUnusable' | 'mayMigrate' | 'isReadOnly'> &
   Pick<GatewayResources, 'system' | 'holder' | 'slices'>
 
 /** Opens the store that the configuration names. @throws ConfigError */
 async function openConfiguredStore(
   { data, store, roles }: Pick<Config, 'data' | 'store' | 'roles'>,
-  { baseDir, system, holder, onUnusable, mayMigrate, isReadOnly = false, slices }: StoreOpening,
+  { baseDir, system, holder, onUnusable, mayMigrate, isReadOnly = false, slices }: OpenStoreDeps,
 ): Promise<GatewayStore> {
   const directory = resolve(baseDir, data)
-  if (!isReadOnly && mayMigrate !== false) makeDataDirectory(directory)
+  if (!isReadOnly && mayMigrate !== false) createDataDirectory(directory)
   const { now, log } = system
   const channels = slices.map(({ module }) => module.descriptor)
   const [bytes] = slices.flatMap(({ module, config }) => module.openBytes?.(config, system) ?? [])
   if (isPostgresUrl(store)) {
     const { openPostgresStore } = await loadPostgres()
-    const worker = hasRole({ roles }, 'worker') && !isReadOnly ? { holder } : {}
-    const terms = isReadOnly ? { readsOnly: isReadOnly } : { changesTables: mayMigrate }
-    return openPostgresStore({ url: store, log, channels, ...worker, onUnusable, bytes, ...terms })
+    const workerOptions = hasRole({ roles }, 'worker') && !isReadOnly ? { holder } : {}
+    const accessOptions = isReadOnly ? { readsOnly: isReadOnly } : { changesTables: mayMigrate }
+    return openPostgresStore({ url: store, log, channels, ...workerOptions, onUnusable, bytes, ...accessOptions })
   }
   if (store !== 'sqlite') throw new ConfigError('store', 'is not a store', 'Use "sqlite" or "postgres://…".')
   const path = join(directory, 'postern.db')

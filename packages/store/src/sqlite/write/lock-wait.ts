@@ -2,12 +2,12 @@
 import { primaryCodeOf } from './sqlite-errors.ts'
 
 /** The time for which writes wait while another program holds the file, and the time between two tries, ms. */
-const lockPatienceMs = 5_000
+const maxLockWaitMs = 5_000
 export const lockRetryMs = 20
 
-interface LockPatience {
+interface LockWait {
   /** Returns true if another program holds the file, but not for long yet. */
-  isWorthWaiting(error: unknown): boolean
+  shouldWait(error: unknown): boolean
   /** Ends the wait, because the file was free. */
   end(): void
 }
@@ -15,16 +15,16 @@ interface LockPatience {
 /**
  * Creates the patience with other programs. Writes that arrive while the file has been held for long fail at once. `now` is a monotonic clock, ms.
  */
-export function createLockPatience(now = () => performance.now()): LockPatience {
+export function createLockWait(now = () => performance.now()): LockWait {
   let lockedSince: number | undefined
   let lastAttemptAt = 0
   return {
-    isWorthWaiting(error) {
+    shouldWait(error) {
       if (!isBusy(error)) return false
       // After a long time without tries this is another lock.
-      if (lockedSince === undefined || now() - lastAttemptAt > lockPatienceMs) lockedSince = now()
+      if (lockedSince === undefined || now() - lastAttemptAt > maxLockWaitMs) lockedSince = now()
       lastAttemptAt = now()
-      return now() - lockedSince < lockPatienceMs
+      return now() - lockedSince < maxLockWaitMs
     },
     end() {
       lockedSince = undefined

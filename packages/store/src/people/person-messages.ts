@@ -11,7 +11,7 @@ import type { PersonTable } from './person-table.ts'
 import { formatPersonKey } from './person-table.ts'
 import { sliceSize } from './remove-threads.ts'
 
-interface SpokenRow {
+interface PersonMessageRow {
   readonly seq: number
   readonly agent: string
   readonly channel: string
@@ -21,7 +21,7 @@ interface SpokenRow {
 }
 
 /** Creates the reader. Its statements read whole tables, so they are prepared only when a person is forgotten. */
-export function createSpokenReader(
+export function createPersonMessageReader(
   context: StoreContext,
   people: PersonTable,
 ): Pick<PeopleStore, 'findPersonMessages'> {
@@ -39,36 +39,36 @@ function openReader(context: StoreContext, people: PersonTable): PeopleStore['fi
   const findNewest = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
   const listPersons = createPersonFinder(db, people)
   const findContents = createWordFinder(db)
-  const findOthers = createOtherFinder(db)
+  const findOtherMessages = createOtherFinder(db)
   const readThread = db.prepare<ThreadIds>('SELECT key, public_id FROM threads WHERE id = ?')
   return async request => {
     const persons = await readAfterWait(db, () => listPersons(request))
     const personFilter = createSpeakerFilter(request, persons, channels)
     const last = (await readAfterWait(db, () => findNewest.get()))?.number ?? 0
-    const rows: SpokenRow[] = []
+    const rows: PersonMessageRow[] = []
     for (let after = 0; after < last; after += sliceSize) {
       rows.push(...(await readAfterWait(db, () => findContents(personFilter, after))))
     }
     const ownSeqs = new Set(rows.map(({ seq }) => seq))
     const threads = new Set(rows.map(({ thread_id }) => thread_id))
     for (let after = 0; after < last && threads.size > 0; after += sliceSize) {
-      for (const { seq, thread_id } of await readAfterWait(db, () => findOthers(after))) {
+      for (const { seq, thread_id } of await readAfterWait(db, () => findOtherMessages(after))) {
         if (!ownSeqs.has(seq)) threads.delete(thread_id)
       }
     }
     const namesByThread = await readAfterWait(db, () =>
-      [...threads].flatMap(thread => toNamed(thread, readThread.get(thread))),
+      [...threads].flatMap(thread => toThreadName(thread, readThread.get(thread))),
     )
     const ids = new Map(namesByThread)
     return { persons, messages: rows.map(row => readRow(row, ids.get(row.thread_id))) }
   }
 }
 
-function toNamed(thread: number, ids: ThreadIds | undefined): readonly (readonly [number, string])[] {
+function toThreadName(thread: number, ids: ThreadIds | undefined): readonly (readonly [number, string])[] {
   return ids ? [[thread, publicIdOf(ids)]] : []
 }
 
-function readRow({ agent, channel, flags, envelope }: SpokenRow, thread: string | undefined): PersonMessage {
+function readRow({ agent, channel, flags, envelope }: PersonMessageRow, thread: string | undefined): PersonMessage {
   const { sender } = parseJson(envelope) as unknown as Pick<PersonMessage, 'sender'>
   return { agent, via: channel, sender, flags: flags === null ? [] : (parseJson(flags) as string[]), thread }
 }
@@ -86,10 +86,13 @@ function createPersonFinder(db: Sql, people: PersonTable) {
         .filter(row => isSameSubject(people.findSubject(row.agent, formatPersonKey(address))?.subject, address))
         .map(row => ({ agent: row.agent, key: formatPersonKey(address) })),
     )
-    const owned = owner === undefined ? [] : listOwned.all(owner).map(row => ({ agent: row.agent, key: row.address }))
-    const names = [...byAddress, ...owned].filter(speakerName => agent === undefined || speakerName.agent === agent)
-    const keysOf = Map.groupBy(names, speakerName => speakerName.agent)
-    return [...keysOf].flatMap(([nameAgent, keys]) =>
+    const ownedNames =
+      owner === undefined ? [] : listOwned.all(owner).map(row => ({ agent: row.agent, key: row.address }))
+    const names = [...byAddress, ...ownedNames].filter(
+      speakerName => agent === undefined || speakerName.agent === agent,
+    )
+    const keysByAgent = Map.groupBy(names, speakerName => speakerName.agent)
+    return [...keysByAgent].flatMap(([nameAgent, keys]) =>
       people
         .describeAll(nameAgent, [...new Set(keys.map(({ key }) => key))])
         .map(person => ({ ...person, agent: nameAgent })),
@@ -102,7 +105,7 @@ function isSameSubject(storedSubject: string | null | undefined, { subject }: Pe
   return subject === undefined || typeof storedSubject !== 'string' || storedSubject === subject
 }
 
-interface Speakers extends ReturnType<typeof createPersonFilter> {
+interface SpeakerFilter extends ReturnType<typeof createPersonFilter> {
   readonly owner: string
 }
 
@@ -114,7 +117,7 @@ function createSpeakerFilter(
   { agent, addresses, owner }: PersonMessagesRequest,
   persons: readonly Person[],
   channels: StoreContext['channels'],
-): Speakers {
+): SpeakerFilter {
   const addressesByKey = new Map<string, PersonAddress>()
   for (const address of [...persons.flatMap(person => person.addresses), ...addresses]) {
     const key = formatPersonKey(address)
@@ -125,7 +128,7 @@ function createSpeakerFilter(
 }
 
 function createWordFinder(db: Sql) {
-  const find = db.prepare<SpokenRow>(
+  const find = db.prepare<PersonMessageRow>(
     `SELECT seq, agent, channel, thread_id, flags, envelope FROM messages
      WHERE kind = 'message' AND seq > ?1 AND seq <= ?2 AND (?3 IS NULL OR agent = ?3)
        AND json_extract(envelope, '$.sender.address') <> json_extract(envelope, '$.recipient')
@@ -133,7 +136,7 @@ function createWordFinder(db: Sql) {
          OR channel || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5))
          OR thread_id IN (SELECT id FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?6)))`,
   )
-  return ({ agent, addresses, subjects, owner }: Speakers, after: number) =>
+  return ({ agent, addresses, subjects, owner }: SpeakerFilter, after: number) =>
     find.all(after, after + sliceSize, agent, JSON.stringify(subjects), JSON.stringify(addresses), owner)
 }
 
