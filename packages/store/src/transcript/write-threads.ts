@@ -19,6 +19,7 @@ export interface ThreadWriter {
   appendNewEntries(batch: Batch, key: ThreadKey): TranscriptThread | undefined
   append(key: ThreadKey, entries: readonly EntryBody[], options: WriteOptions): readonly TranscriptEntry[]
   replace(key: ThreadKey, entries: readonly EntryBody[], options: WriteOptions): readonly TranscriptEntry[]
+  /** Binds a conversation to the thread. If the readers have changed, the thread is written again from its beginning. */
   bind(key: ThreadKey, thread: TranscriptThread, storeThread: number, reader: string | undefined): void
   forget(key: ThreadKey, options: WriteOptions): void
   /** Deletes all threads of an owner and returns their number. */
@@ -89,7 +90,6 @@ export function createThreadWriter({ db, threads, table, bindings, usage }: Writ
       updateUsage(key.owner, thread, extent, request?.quota)
       return requestedEntries
     },
-    // A thread for other readers than before is written again from its beginning.
     bind(key, thread, storeThread, reader) {
       if (bindings.bind(thread.id, storeThread, reader)) return
       table.clear(thread.id)
