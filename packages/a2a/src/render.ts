@@ -34,7 +34,7 @@ export interface TaskDocument {
 export function addressTask({ turn }: AnsweredTurn) {
   const { id, isCanceled } = turn.target as unknown as TaskTarget
   if (isCanceled) return { deliveries: [], aliases: [] }
-  return { deliveries: [{ to: `task:${id}`, target: turn.target, pulled: true }], aliases: [] }
+  return { deliveries: [{ to: `task:${id}`, target: turn.target, isPulled: true }], aliases: [] }
 }
 
 /** Returns the task in which an answer would be if a peer had asked for it. */

@@ -7,7 +7,7 @@ import type { AnsweredTurn, Delivery } from '@postern/pipeline'
 /** Returns the delivery of an answer. The client reads the answer from the store, so a committed answer counts as delivered. */
 export function addressRun({ turn }: AnsweredTurn) {
   return {
-    deliveries: [{ to: `run:${runIdOf(turn.target)}`, target: turn.target, pulled: true }],
+    deliveries: [{ to: `run:${runIdOf(turn.target)}`, target: turn.target, isPulled: true }],
     aliases: [],
   }
 }

@@ -68,7 +68,7 @@ test('failed calls wait with their reason', async () => {
   const { plan, begin, forgetting } = await openWatch({ desk: () => Promise.reject(new Error('no disk')) })
   await plan('desk', 'a')
   begin()
-  const failed = { agent: 'desk', failures: 1, error: 'no disk', againAt: expect.any(Number) }
+  const failed = { agent: 'desk', failures: 1, error: 'no disk', nextCallAt: expect.any(Number) }
   await vi.waitFor(async () => expect(await forgetting.listWaiting()).toEqual([failed]))
 })
 
@@ -97,9 +97,9 @@ test.each([1e14, 3 * 86_400, Number.NaN])(
     await plan('desk', 'a')
     begin()
     await vi.waitFor(async () => expect(await forgetting.listWaiting()).toMatchObject([{ failures: 1 }]))
-    const [{ nextCallAt: againAt = 0 } = {}] = await forgetting.listWaiting()
-    expect(againAt - Date.now()).toBeGreaterThan(10_000)
-    expect(againAt - Date.now()).toBeLessThanOrEqual(6 * 3_600_000)
+    const [{ nextCallAt = 0 } = {}] = await forgetting.listWaiting()
+    expect(nextCallAt - Date.now()).toBeGreaterThan(10_000)
+    expect(nextCallAt - Date.now()).toBeLessThanOrEqual(6 * 3_600_000)
     await sleep(700)
     expect(forget).toHaveBeenCalledOnce()
   },

@@ -110,7 +110,7 @@ describe('planActions() for an edit or a deletion', () => {
   test('keeps every member of the response except its text', async () => {
     const { plan, actions } = await planOne({ act: 'edit', response: 'mine', parts: [words] }, { responses })
     const response = { ...foundResponse('mine').response, parts: [words] }
-    expect(plan).toEqual({ kind: 'edit', response, blobs: [], planned })
+    expect(plan).toEqual({ kind: 'edit', response, blobs: [], deliveryPlan: planned })
     expect(actions).toMatchObject([
       { act: 'edit', agent: 'echo', id: '07'.repeat(8), response, target: { inbox: 'x' }, rendering: { pieces: 1 } },
     ])
@@ -127,7 +127,7 @@ describe('planActions() for an edit or a deletion', () => {
 
   test('addresses a deletion to the recipients of the deleted post', async () => {
     const { plan, actions } = await planOne({ act: 'delete', response: 'mine' }, { responses })
-    expect(plan).toEqual({ kind: 'delete', response: 'mine', planned })
+    expect(plan).toEqual({ kind: 'delete', response: 'mine', deliveryPlan: planned })
     expect(actions).toMatchObject([{ act: 'delete', response: { parts: [{ content: 'old' }] } }])
   })
 
@@ -155,7 +155,7 @@ describe('planActions() for a reaction', () => {
 
   test('reacts to the turn’s message, unless the agent names another', async () => {
     const { plan, actions } = await planOne({ act: 'like' }, { messages })
-    expect(plan).toEqual({ kind: 'react', message: 1, planned })
+    expect(plan).toEqual({ kind: 'react', message: 1, deliveryPlan: planned })
     expect(actions).toEqual([
       { act: 'like', agent: 'echo', target: messages.m1.target, at: '1970-01-01T00:00:00.000Z' },
     ])

@@ -104,7 +104,7 @@ describe('a reply of a publisher', () => {
     expect(done[0]?.acts).toMatchObject([
       {
         kind: 'post',
-        synthetic: {
+        syntheticMessage: {
           message: { id: `reply:${id}`, sender: content.sender, parts: [] },
           thread: { scope: 'v:alice', joined: { id: turn(1).thread, via: turn(1).via, key: 'k1' } },
           authorship: { author: 'https://peer.test/alice', object: `reply:${id}` },
