@@ -59,7 +59,7 @@ describe('postern resolve', () => {
         print: collectLine,
         printStyled: collectLine,
       }
-      await printResolved(output, address)
+      await printResolved(output, { address })
       expect(process.exitCode).toBe(exitCode)
     } finally {
       vi.unstubAllGlobals()

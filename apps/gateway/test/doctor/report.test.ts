@@ -115,7 +115,11 @@ test('a check without an answer times out, and the report still has the others',
 test('the command reports an unknown group in one line', async () => {
   const openClient = async () => expect.fail('nothing is asked')
   const screen = { ...plain, openClient, json: false, print() {}, printStyled() {} }
-  const printing = printDoctor({ examineUnopened: openClient, describeFile: async () => ({}) }, screen, 'tls,nothing')
+  const printing = printDoctor(
+    screen,
+    { only: 'tls,nothing' },
+    { examineUnopened: openClient, describeFile: async () => ({}) },
+  )
   await expect(printing).rejects.toThrow(CommandError)
   await expect(printing).rejects.toThrow('Cannot check "nothing": the groups are machine, configuration')
 })
@@ -161,7 +165,7 @@ test.each([
     const lines: string[] = []
     const collectLine = (text: string) => void lines.push(text)
     const screen = { ...plain, openClient, json: false, print: collectLine, printStyled: collectLine }
-    await printDoctor({ examineUnopened, describeFile: async () => ({}) }, screen)
+    await printDoctor(screen, {}, { examineUnopened, describeFile: async () => ({}) })
     expect(process.exitCode).toBe(exitCode)
     expect(lines).toHaveLength(1)
   } finally {

@@ -75,7 +75,7 @@ test('commands beside "dev" use dev mode even if "start" accepts the file, and t
     }
     const examineUnopened = async () => expect.fail('there is a gateway')
     // The groups that dev mode changes. Others judge this machine, and how fast it answers.
-    await printDoctor({ examineUnopened, describeFile: async () => ({}) }, output, 'configuration,mail')
+    await printDoctor(output, { only: 'configuration,mail' }, { examineUnopened, describeFile: async () => ({}) })
     const { findings, counts } = JSON.parse(lines.join('')) as DoctorReport
     expect(findings.filter(({ verdict }) => verdict === 'failure' || verdict === 'warning')).toEqual([])
     expect(counts.skipped).toBeGreaterThan(0)

@@ -47,8 +47,9 @@ test('backup, doctor and commands that read leave the tables of an earlier relea
   })
   const output = { json: false, print: () => undefined }
   const copy = join(folder, 'copy')
-  await backUp(findDataLocation(file), output, copy)
-  await restore(findDataLocation(file), output, { folder: copy, check: true })
+  const findData = async () => findDataLocation(file)
+  await backUp(output, { folder: copy }, { findData })
+  await restore(output, { folder: copy, check: true }, { findData })
   expect(readFileSync(path).equals(writtenBytes)).toBe(true)
 })
 

@@ -6,18 +6,28 @@ import type { CommandContext, ScreenOutput } from './context.ts'
 /** The arguments and options of one call, with the names of the API: `--dry-run` is `dry_run`. */
 export type CommandInput = Readonly<Record<string, unknown>>
 
-/** Calls the operator’s API for a command, and prints the answer. */
-type CommandView = (output: ScreenOutput, input: CommandInput) => Promise<void>
+/** Calls the operator’s API for a command, and prints the answer. A view names the members that its declaration yields. */
+type CommandView = (output: ScreenOutput, input: never, context: CommandContext) => Promise<void>
 
 interface DescribedOption {
   readonly description: string
   readonly choices?: readonly string[]
+  readonly defaultValue?: string | number
+  /** True if commander refuses the command without this option. */
+  readonly isMandatory?: boolean
+  /** Parses the text of one use. `earlierValue` comes from earlier uses of the option. @throws InvalidArgumentError */
+  readonly parse?: (text: string, earlierValue: never) => unknown
+}
+
+interface DescribedArgument {
+  readonly usage: string
+  readonly description: string
 }
 
 interface CommandDeclaration {
   readonly description: string
-  /** Arguments as the help shows them, such as `<agent> [id]`. */
-  readonly arguments?: string
+  /** Arguments as the help shows them, such as `<agent> [id]`, or one argument with its description. */
+  readonly arguments?: string | DescribedArgument
   /** Options by their flags, such as `--agent <name>`. */
   readonly options?: Readonly<Record<string, string | DescribedOption>>
   /** True if the command takes `--json`. */
@@ -28,10 +38,8 @@ interface CommandDeclaration {
   readonly note?: string
 }
 
-type OutputContext = Pick<CommandContext, 'output'>
-
 /** Adds the declared commands to the command line. */
-export type AddCommands = (program: Command, context: OutputContext) => void
+export type AddCommands = (program: Command, context: CommandContext) => void
 
 interface SingleCommand extends CommandDeclaration {
   readonly name: string
@@ -66,28 +74,41 @@ export function declareGroup<Views extends ViewTable>(group: CommandGroup<Views>
   }
 }
 
-function addCommand(parent: Command, { output }: OutputContext, { name, load, ...declaration }: SingleCommand): void {
-  const usage = [name, declaration.arguments ?? ''].join(' ').trim()
+/** Joins the commands of one topic, in the order of the help. */
+export function joinCommands(...declarations: readonly AddCommands[]): AddCommands {
+  return (program, context) => {
+    for (const addCommands of declarations) addCommands(program, context)
+  }
+}
+
+function addCommand(parent: Command, context: CommandContext, { name, load, ...declaration }: SingleCommand): void {
+  const { arguments: usage = '', options: declaredOptions = {} } = declaration
   const command = parent
-    .command(usage, { isDefault: declaration.isDefault === true })
+    .command(typeof usage === 'string' ? `${name} ${usage}`.trim() : name, {
+      isDefault: declaration.isDefault === true,
+    })
     .description(declaration.description)
-  for (const [flags, option] of Object.entries(declaration.options ?? {}))
-    command.addOption(createOption(flags, option))
+  if (typeof usage !== 'string') command.argument(usage.usage, usage.description)
+  for (const [flags, option] of Object.entries(declaredOptions)) command.addOption(createOption(flags, option))
   if (declaration.hasJson) command.option('--json', 'print JSON, for programs')
   if (declaration.note !== undefined) command.addHelpText('after', `\n${declaration.note}`)
   command.action(async (...values: unknown[]) => {
     const { json, ...options } = command.opts<Record<string, unknown>>()
     const args = command.registeredArguments.map((argument, index) => [argument.name(), values[index]] as const)
-    const input = [...args, ...Object.entries(options).map(([key, value]) => [toSnakeCase(key), value] as const)]
+    const members = [...args, ...Object.entries(options).map(([key, value]) => [toSnakeCase(key), value] as const)]
+    const input = Object.fromEntries(members.filter(([, value]) => value !== undefined))
     const view = await load()
-    await view(output({ json: json === true }), Object.fromEntries(input.filter(([, value]) => value !== undefined)))
+    await view(context.output({ json: json === true }), input as never, context)
   })
 }
 
 function createOption(flags: string, option: string | DescribedOption): Option {
   if (typeof option === 'string') return new Option(flags, option)
-  const { description, choices } = option
-  return choices ? new Option(flags, description).choices([...choices]) : new Option(flags, description)
+  const { description, choices, defaultValue, isMandatory = false, parse } = option
+  const createdOption = new Option(flags, description).default(defaultValue).makeOptionMandatory(isMandatory)
+  if (choices) createdOption.choices([...choices])
+  if (parse) createdOption.argParser(parse as (text: string, earlierValue: unknown) => unknown)
+  return createdOption
 }
 
 function toSnakeCase(name: string): string {

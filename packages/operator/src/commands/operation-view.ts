@@ -34,15 +34,18 @@ export function createOperationView<Operation extends ApiOperation>(
 
 type ListOperation<Item> = ApiOperation & { readonly answer: z.ZodType<FilteredPage<Item>> }
 
-/** Creates a view that reads a list page by page, and prints its items. */
+/** Creates a view that reads a list page by page, and prints its items. It prints at most `limit` of them if the input has this member. */
 export function createListView<Item>(
   operation: ListOperation<Item>,
   format: (items: readonly Item[]) => string,
   read = unchanged,
 ): PrintAnswer {
-  return async (output, input) =>
-    printList<Item>(output, {
-      readPage: (client, page) => client.call(operation, assignMembers(operation, { ...read(input), ...page })),
+  return async (output, input) => {
+    const { limit, ...filter } = read(input)
+    await printList<Item>(output, {
+      maxItems: typeof limit === 'number' ? limit : undefined,
+      readPage: (client, page) => client.call(operation, assignMembers(operation, { ...filter, ...page })),
       format,
     })
+  }
 }

@@ -73,7 +73,11 @@ test('the operator posts and reacts through an agent, and gets the id of the pos
   const id = expect.stringMatching(/^[0-9a-f]{32}$/)
   expect(await answer.json()).toEqual({ done: [{ act: 'post', id }, { act: 'like' }] })
   expect(plannedActions).toMatchObject([
-    { kind: 'post', syntheticMessage: { agent: 'echo' }, answer: { response: { id, sender: '@echo@agents.test', parts } } },
+    {
+      kind: 'post',
+      syntheticMessage: { agent: 'echo' },
+      answer: { response: { id, sender: '@echo@agents.test', parts } },
+    },
     { kind: 'react', message: 7 },
   ])
 })

@@ -1,27 +1,26 @@
 // Declares the commands `backup` and `restore`.
-import type { Command } from 'commander'
-import type { CommandContext, CommonOptions } from '../context.ts'
-import type { RestoreOptions } from './view.ts'
+import { declareCommand, joinCommands } from '../declare.ts'
 
-const loadView = () => import('./view.ts')
+const jsonOption = { '--json': 'print the manifest as JSON, for programs' }
 
-export function addBackupCommands(program: Command, { findData, output }: CommandContext): void {
-  program
-    .command('backup <folder>')
-    .description('copy the database, its keys and its files to a new folder, while the gateway runs')
-    .option('--json', 'print the manifest as JSON, for programs')
-    .action(async (folder: string, options: CommonOptions) => {
-      const { backUp } = await loadView()
-      await backUp(await findData(), output(options), folder)
-    })
-  program
-    .command('restore <folder>')
-    .description('put a backup in the data folder; the gateway must not run')
-    .option('--check', 'only check that the backup is complete')
-    .option('--replace', 'move an existing database aside')
-    .option('--json', 'print the manifest as JSON, for programs')
-    .action(async (folder: string, options: CommonOptions & RestoreOptions) => {
-      const { restore } = await loadView()
-      await restore(await findData(), output(options), { ...options, folder })
-    })
-}
+const addBackup = declareCommand({
+  name: 'backup',
+  arguments: '<folder>',
+  description: 'copy the database, its keys and its files to a new folder, while the gateway runs',
+  options: jsonOption,
+  load: async () => (await import('./view.ts')).backUp,
+})
+
+const addRestore = declareCommand({
+  name: 'restore',
+  arguments: '<folder>',
+  description: 'put a backup in the data folder; the gateway must not run',
+  options: {
+    '--check': 'only check that the backup is complete',
+    '--replace': 'move an existing database aside',
+    ...jsonOption,
+  },
+  load: async () => (await import('./view.ts')).restore,
+})
+
+export const addBackupCommands = joinCommands(addBackup, addRestore)

@@ -4,14 +4,21 @@ import type { BackupManifest } from '@postern/store'
 import { backupSqlite, checkBackup, isPostgresUrl, restoreSqlite } from '@postern/store'
 import { writeBackupTime } from '../../backup-time.ts'
 import { CommandError } from '../../client/client.ts'
-import type { DataLocation, Output } from '../context.ts'
+import type { CommandContext, Output } from '../context.ts'
 
-export interface RestoreOptions {
+type DataAccess = Pick<CommandContext, 'findData'>
+
+interface BackupOptions {
+  readonly folder: string
+}
+
+interface RestoreOptions extends BackupOptions {
   readonly check?: boolean
   readonly replace?: boolean
 }
 
-export async function backUp({ store, directory }: DataLocation, output: Output, folder: string): Promise<void> {
+export async function backUp(output: Output, { folder }: BackupOptions, { findData }: DataAccess): Promise<void> {
+  const { store, directory } = await findData()
   refuseServer(store, url => `pg_dump --format=custom --schema=postern --file=postern.dump ${url}`)
   const manifest = await backupSqlite({ path: databaseIn(directory), folder, now: Date.now })
   writeBackupTime(directory, manifest.created_at)
@@ -22,10 +29,11 @@ export async function backUp({ store, directory }: DataLocation, output: Output,
 }
 
 export async function restore(
-  { store, directory }: DataLocation,
   output: Output,
-  { folder, check, replace }: RestoreOptions & { readonly folder: string },
+  { folder, check, replace }: RestoreOptions,
+  { findData }: DataAccess,
 ): Promise<void> {
+  const { store, directory } = await findData()
   if (check) {
     const manifest = await checkBackup(folder)
     return output.print(

@@ -7,11 +7,13 @@ import { formatMarkedLine, paint, toTerminalLine, wrapText } from '../../termina
 import type { CommandContext, ScreenOutput } from '../context.ts'
 import { doctorOperations, readCheckGroups } from './route.ts'
 
+type DoctorContext = Pick<CommandContext, 'examineUnopened' | 'describeFile'>
+
 /** Runs the checks. The exit code is 1 if one fails; a warning leaves it at 0. */
 export async function printDoctor(
-  { examineUnopened, describeFile }: Pick<CommandContext, 'examineUnopened' | 'describeFile'>,
   output: ScreenOutput,
-  only?: string,
+  { only }: { readonly only?: string },
+  { examineUnopened, describeFile }: DoctorContext,
 ): Promise<void> {
   const groups = parseGroups(only)
   const query = { only: groups.join(), ...(await describeFile()) }

@@ -22,8 +22,6 @@ export type ConversationFilter = Omit<
   'limit' | 'after'
 >
 
-export type RefusalFilter = NonNullable<OperationInput<typeof refusalOperations.list>['query']>
-
 export const messageOperations = {
   list: defineOperation({
     id: 'listMessages',

@@ -6,14 +6,26 @@ import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { Fix } from '../../why/reason.ts'
 import { reasonOfRefusal } from '../../why/rules/refused.ts'
 import type { ApiOutput } from '../context.ts'
-import { printAnswer, printList, readPages } from '../print-list.ts'
+import type { PrintAnswer } from '../operation-view.ts'
+import { createListView, createOperationView } from '../operation-view.ts'
+import { parsePeriod } from '../parse-period.ts'
+import { readPages } from '../print-list.ts'
 import { formatDuration, formatInstant } from './format-time.ts'
-import type { DeliveryChange, MessageFilter, RefusalFilter } from './operations.ts'
+import type { DeliveryChange, MessageFilter } from './operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
 import { formatRecord } from './show.ts'
-import type { DeliveryState } from './states.ts'
 
-export async function printMessages(output: ApiOutput, filter: MessageFilter): Promise<void> {
+interface MessageOptions extends MessageFilter {
+  readonly follow?: boolean
+}
+
+/** Prints messages by a filter, and with `follow` then each one that arrives or changes. */
+export async function printMessages(output: ApiOutput, { follow, ...options }: MessageOptions): Promise<void> {
+  const filter = parsePeriod(options)
+  if (follow) {
+    const { followMessages } = await import('./follow.ts')
+    return withClient(output, client => followMessages(client, output, filter))
+  }
   const { limit = 20, ...query } = filter
   const page = await withClient(output, client =>
     readPages(limit, position => client.call(messageOperations.list, { query: { ...query, ...position } })),
@@ -36,44 +48,48 @@ function formatMessages(items: readonly MessageSummary[]): string {
   )
 }
 
-/** Prints messages by a filter, and then each one that arrives or changes. */
-export async function printFollowed(output: ApiOutput, filter: MessageFilter): Promise<void> {
-  const { followMessages } = await import('./follow.ts')
-  await withClient(output, client => followMessages(client, output, filter))
+export const printMessage = createOperationView(messageOperations.find, formatRecord)
+
+const changeNotes: Readonly<Record<DeliveryChange, string>> = {
+  retry: 'tried again now',
+  drop: 'dropped',
+  dismiss: 'dismissed',
 }
 
-export function printMessage(output: ApiOutput, id: string): Promise<void> {
-  return printAnswer(output, messageOperations.find, { parameters: { id } }, formatRecord)
+export const deliveryViews = {
+  list: createListView(deliveryOperations.list, formatDeliveries, filter => ({ ...filter, limit: 50 })),
+  show: createOperationView(deliveryOperations.find, formatDelivery),
+  retry: changeDelivery('retry'),
+  drop: changeDelivery('drop'),
+  dismiss: changeDelivery('dismiss'),
 }
 
-export function printDeliveries(output: ApiOutput, state: DeliveryState | undefined): Promise<void> {
-  return printList(output, {
-    maxItems: 50,
-    readPage: (client, page) => client.call(deliveryOperations.list, { query: { state, ...page } }),
-    format: items =>
-      formatTable(
-        ['id', 'via', 'state', 'tries', 'to', 'tried', 'took', 'answer', 'next'],
-        items.map(({ id, via, state, attempts, to, last_error, attempt_log, next_attempt_at }) => [
-          id,
-          via,
-          state,
-          String(attempts),
-          to,
-          ...describeLast(attempt_log.at(-1), last_error),
-          next_attempt_at?.slice(0, 19) ?? '',
-        ]),
-      ),
+function changeDelivery(action: DeliveryChange): PrintAnswer {
+  return createOperationView(deliveryOperations.change, ({ id }) => `${id}: ${changeNotes[action]}`, {
+    read: ({ id }) => ({ id, action }),
   })
 }
 
-/** Returns the time, the duration and the reply of the last attempt. */
-function describeLast(last: DeliveryAttempt | undefined, error = ''): readonly string[] {
-  if (!last) return ['', '', error]
-  return [formatInstant(last.at).slice(0, 19), formatDuration(last.ms), last.reply_line ?? last.error ?? last.outcome]
+function formatDeliveries(deliveries: readonly DeliveryRecord[]): string {
+  return formatTable(
+    ['id', 'via', 'state', 'tries', 'to', 'tried', 'took', 'answer', 'next'],
+    deliveries.map(({ id, via, state, attempts, to, last_error, attempt_log, next_attempt_at }) => [
+      id,
+      via,
+      state,
+      String(attempts),
+      to,
+      ...describeAttempt(attempt_log.at(-1), last_error),
+      next_attempt_at?.slice(0, 19) ?? '',
+    ]),
+  )
 }
 
-export function printDelivery(output: ApiOutput, id: string): Promise<void> {
-  return printAnswer(output, deliveryOperations.find, { parameters: { id } }, formatDelivery)
+/** Returns the time, the duration and the reply of the last attempt. */
+function describeAttempt(attempt: DeliveryAttempt | undefined, error = ''): readonly string[] {
+  if (!attempt) return ['', '', error]
+  const { at, ms, reply_line, error: attemptError, outcome } = attempt
+  return [formatInstant(at).slice(0, 19), formatDuration(ms), reply_line ?? attemptError ?? outcome]
 }
 
 function formatDelivery({ id, via, to, state, message_id, queued_at, attempt_log, next_attempt_at }: DeliveryRecord) {
@@ -94,14 +110,7 @@ function formatDelivery({ id, via, to, state, message_id, queued_at, attempt_log
   return `${lines.map(toTerminalLine).join('\n')}\n${formatTable(['attempt', 'at', 'took', 'outcome', 'next', 'answer'], rows)}`
 }
 
-export function printRefusals(output: ApiOutput, query: RefusalFilter): Promise<void> {
-  const { limit = 50, ...filter } = query
-  return printList(output, {
-    maxItems: limit,
-    readPage: (client, page) => client.call(refusalOperations.list, { query: { ...filter, ...page } }),
-    format: formatRefusals,
-  })
-}
+export const printRefusals = createListView(refusalOperations.list, formatRefusals, parsePeriod)
 
 /** Formats refusals as a table. The fixes are listed below it, because many rows share one. */
 function formatRefusals(items: readonly Refusal[]): string {
@@ -127,15 +136,4 @@ function formatRefusals(items: readonly Refusal[]): string {
 
 function formatFix({ text, command }: Fix): string {
   return command === undefined ? text : `${text} → ${command}`
-}
-
-export async function changeListedDelivery(output: ApiOutput, action: DeliveryChange, id: string): Promise<void> {
-  const input = { parameters: { id, action } }
-  await printAnswer(output, deliveryOperations.change, input, () => `${id}: ${changeWords[action]}`)
-}
-
-const changeWords: Readonly<Record<DeliveryChange, string>> = {
-  retry: 'tried again now',
-  drop: 'dropped',
-  dismiss: 'dismissed',
 }

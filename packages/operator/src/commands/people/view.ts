@@ -6,20 +6,29 @@ import { showPersonAddress } from '@postern/pipeline'
 import type { OperationInput } from '../../api/call.ts'
 import { withClient } from '../../client/client.ts'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { ApiOutput, ProgramChannels } from '../context.ts'
-import { printAnswer, printList } from '../print-list.ts'
+import type { ApiOutput, CommandContext, ProgramChannels } from '../context.ts'
+import type { CommandInput } from '../declare.ts'
+import { createListView, createOperationView } from '../operation-view.ts'
 import type { AgentOutcome } from './route.ts'
 import { peopleOperations } from './route.ts'
 
-export function printPeople(
-  output: ApiOutput,
-  agent: string | undefined,
-  channels: ProgramChannels['list'],
-): Promise<void> {
-  return printList(output, {
-    readPage: (client, page) => client.call(peopleOperations.list, { query: { agent, ...page } }),
-    format: links => formatLinks(links, channels),
-  })
+interface ForgetOptions {
+  readonly address: string
+  readonly via?: string
+  readonly agent?: string
+  readonly leave_files?: boolean
+}
+
+export const peopleViews = {
+  async list(output: ApiOutput, input: CommandInput, { loadChannels }: Pick<CommandContext, 'loadChannels'>) {
+    const { list } = await loadChannels()
+    await createListView(peopleOperations.list, links => formatLinks(links, list))(output, input)
+  },
+  forget: (output: ApiOutput, { address, leave_files, ...options }: ForgetOptions) =>
+    address.startsWith('web:')
+      ? forgetOwner(output, { owner: address, leave_files })
+      : forgetPerson(output, { address, leave_files, ...options }),
+  vacuum: createOperationView(peopleOperations.vacuum, () => 'rewrote the database: it holds no deleted data'),
 }
 
 function formatLinks(links: readonly PersonLink[], channels: ProgramChannels['list']): string {
@@ -106,9 +115,4 @@ function describeUnreachable(files: readonly UnreachableObject[]): readonly stri
     'Configure that storage again, or delete the files there. Then run the command again, with --leave-files if you deleted them:',
     ...owners.map(owner => toTerminalLine(`  npx postern forget '${owner}'`)),
   ]
-}
-
-export function rewriteFiles(output: ApiOutput): Promise<void> {
-  const rewriteNote = 'rewrote the database: it holds no deleted data'
-  return printAnswer(output, peopleOperations.vacuum, {}, () => rewriteNote)
 }

@@ -5,11 +5,11 @@ import { CommandError, withClient } from '../../client/client.ts'
 import type { ReplayChange, ReplayReport } from '../../replay/report.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ApiOutput } from '../context.ts'
-import { parseTimeOption } from '../parse-time-option.ts'
+import { parsePeriod } from '../parse-period.ts'
 import { printAnswer } from '../print-list.ts'
 import { replayOperations } from './operations.ts'
 
-export interface ReplayCommandOptions {
+interface ReplayOptions {
   readonly agent?: string
   readonly now?: true
   readonly call?: true
@@ -22,8 +22,14 @@ export interface ReplayCommandOptions {
   readonly limit?: string
 }
 
+/** Replays one message, or the range that the options name. */
+export async function runReplay(output: ApiOutput, { id, ...options }: ReplayOptions & { readonly id?: string }) {
+  if (id === undefined) await printReplays(output, options)
+  else await printReplay(output, id, options)
+}
+
 /** Replays one message. The exit code is 1 if something differs. */
-export async function printReplay(output: ApiOutput, id: string, options: ReplayCommandOptions): Promise<void> {
+export async function printReplay(output: ApiOutput, id: string, options: ReplayOptions): Promise<void> {
   const input = {
     parameters: { id },
     body: { ...readReplaySettings(options), commit: options.commit === true, again: options.again === true },
@@ -34,7 +40,7 @@ export async function printReplay(output: ApiOutput, id: string, options: Replay
 }
 
 /** Replays a range, and prints each message that differs, and the counts. The exit code is 1 if one differs. */
-export async function printReplays(output: ApiOutput, options: ReplayCommandOptions): Promise<void> {
+export async function printReplays(output: ApiOutput, options: ReplayOptions): Promise<void> {
   if (options.commit || options.again)
     throw new CommandError('cannot replay: --commit is for one message; name its number or id')
   const maxMessages = readCount(options.limit)
@@ -70,7 +76,7 @@ async function* listReplays(
   } while (after !== undefined && remainingCount > 0)
 }
 
-function readReplaySettings({ agent, now, call }: ReplayCommandOptions) {
+function readReplaySettings({ agent, now, call }: ReplayOptions) {
   return {
     ...(agent !== undefined && { use: agent }),
     clock: now ? ('now' as const) : ('then' as const),
@@ -78,10 +84,11 @@ function readReplaySettings({ agent, now, call }: ReplayCommandOptions) {
   }
 }
 
-function readRange({ since, until, channel, to }: ReplayCommandOptions) {
+function readRange({ channel, to, ...options }: ReplayOptions) {
+  const { since, until } = parsePeriod(options)
   return {
-    ...(since !== undefined && { since: parseTimeOption(since) }),
-    ...(until !== undefined && { until: parseTimeOption(until) }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
     ...(channel !== undefined && { channel }),
     ...(to !== undefined && { agent: to }),
   }

@@ -1,5 +1,4 @@
 // Prints what a peer finds at an address, with the faults and their fixes.
-
 import { withClient } from '../../client/client.ts'
 import type { ResolvedAddress } from '../../resolve/resolve-address.ts'
 import type { ResolveFinding } from '../../resolve/rows/row.ts'
@@ -17,8 +16,7 @@ const marks: Readonly<Record<ResolveFinding['severity'], readonly [mark: string,
 }
 
 /** Prints the result; the exit code is 1 for faults and 2 if nothing was found. */
-export async function printResolved(output: ScreenOutput, address: string): Promise<void> {
-  const query = { address }
+export async function printResolved(output: ScreenOutput, query: { readonly address: string }): Promise<void> {
   const resolvedAddress = await withClient(output, client => client.call(resolveOperation, { query }))
   if (output.json) output.print(JSON.stringify(resolvedAddress, null, 2))
   else output.printStyled(formatResolved(resolvedAddress, output))

@@ -3,7 +3,7 @@ import { parseJsonText } from '@postern/message'
 import type { ApiAccess, OperatorClient } from '../../client/client.ts'
 import { CommandError, withClient } from '../../client/client.ts'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { ApiOutput, ProgramChannels } from '../context.ts'
+import type { ApiOutput, CommandContext, ProgramChannels } from '../context.ts'
 import type { ExpectedEnd, SendProgress, SentMessage, SimulatedChoices } from './operations.ts'
 import { simulationOperations } from './operations.ts'
 import { readSentFiles } from './read-files.ts'
@@ -23,6 +23,17 @@ interface SimulatedSending extends SimulatedMessage {
   readonly file?: readonly string[] | undefined
   /** The longest wait for the answer, seconds. */
   readonly timeout?: number | undefined
+}
+
+/** Sends one message, or with `list` prints what the simulation can send. */
+export async function runSend(
+  output: ApiOutput,
+  { list, ...options }: SimulatedSending & { readonly list?: boolean },
+  { loadChannels }: Pick<CommandContext, 'loadChannels'>,
+): Promise<void> {
+  const { resolveAlias } = await loadChannels()
+  if (list) await printCatalogue(output, options, resolveAlias)
+  else await sendSimulated(output, options, resolveAlias)
 }
 
 /** The time after which the command reports that the agent is still working, ms. */

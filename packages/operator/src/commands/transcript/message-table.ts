@@ -25,12 +25,10 @@ const columns = [
 
 const pageSize = 500
 
+export type ExportFilter = Omit<MessageFilter, 'limit' | 'after'>
+
 /** Prints all messages of a period, newest first, page by page. */
-export async function exportMessages(
-  output: ApiOutput,
-  format: TableFormat,
-  filter: Omit<MessageFilter, 'limit' | 'after'>,
-): Promise<void> {
+export async function exportMessages(output: ApiOutput, format: TableFormat, filter: ExportFilter): Promise<void> {
   await withClient(output, async client => {
     if (format === 'csv') output.print(columns.join())
     for await (const row of listRows(client, filter)) {
@@ -39,10 +37,7 @@ export async function exportMessages(
   })
 }
 
-async function* listRows(
-  client: OperatorClient,
-  filter: Omit<MessageFilter, 'limit' | 'after'>,
-): AsyncGenerator<MessageSummary> {
+async function* listRows(client: OperatorClient, filter: ExportFilter): AsyncGenerator<MessageSummary> {
   let after: number | undefined
   do {
     const query = { ...filter, limit: pageSize, ...(after !== undefined && { after }) }

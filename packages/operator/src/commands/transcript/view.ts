@@ -4,17 +4,38 @@ import { parseJsonText } from '@postern/message'
 import type { OperationInput } from '../../api/call.ts'
 import { CommandError, withClient } from '../../client/client.ts'
 import type { ApiOutput } from '../context.ts'
+import { parsePeriod } from '../parse-period.ts'
 import { printAnswer } from '../print-list.ts'
+import type { ExportFilter } from './message-table.ts'
+import { exportMessages } from './message-table.ts'
 import { transcriptOperations } from './route.ts'
+import type { TableFormat } from './table-formats.ts'
 
-export interface TranscriptRequest {
+interface TranscriptRequest {
   readonly format: string
   readonly thread: string
   readonly owner?: string | undefined
 }
 
+interface ExportOptions extends Partial<TranscriptRequest>, ExportFilter {
+  readonly messages?: TableFormat
+}
+
+/** Prints the list of messages if `messages` names a format, or else a conversation. */
+export async function runExport(
+  output: ApiOutput,
+  { messages, format, thread, owner, ...filter }: ExportOptions,
+): Promise<void> {
+  if (messages !== undefined) return exportMessages(output, messages, parsePeriod(filter))
+  if (format === undefined || thread === undefined)
+    throw new CommandError(
+      'cannot export: name a conversation with --format and --thread, or use --messages for the list of messages',
+    )
+  await exportTranscript(output, { format, thread, owner })
+}
+
 /** Prints a conversation as a JSON list, or with `jsonl` one entry per line. */
-export async function exportTranscript(output: ApiOutput, request: TranscriptRequest): Promise<void> {
+async function exportTranscript(output: ApiOutput, request: TranscriptRequest): Promise<void> {
   await withClient(output, async client => {
     const lines = client.readLines(transcriptOperations.export, { query: toThreadQuery(request) })
     if (request.format === 'jsonl') for await (const line of lines) output.print(line)
@@ -47,7 +68,7 @@ export async function importTranscript(
 
 type ThreadQuery = NonNullable<OperationInput<typeof transcriptOperations.export>['query']>
 
-/** The gateway refuses an unknown format. */
+/** Converts the options to the query of the operation. It does not check the format, because the gateway refuses an unknown one. */
 function toThreadQuery({ format, ...thread }: TranscriptRequest): ThreadQuery {
   return { ...thread, format: format as ThreadQuery['format'] }
 }
