@@ -39,7 +39,12 @@ export async function followTask(
   const pieceListener = onPiece && { onPiece }
   if (taskId === undefined) return sendAndFollow(message, deps, { taskId, ...pieceListener })
   const taskBefore = await readTaskBefore(taskId, deps)
-  const expectation = { taskId, statusBefore: taskBefore.status, artifactsBefore: taskBefore.artifacts, ...pieceListener }
+  const expectation = {
+    taskId,
+    statusBefore: taskBefore.status,
+    artifactsBefore: taskBefore.artifacts,
+    ...pieceListener,
+  }
   return sendAndFollow(message, deps, expectation).catch(error => {
     if (!taskBefore.isOver || !(error instanceof ErrorAnswer)) throw error
     const { taskId: _, ...newMessage } = message as { readonly taskId?: unknown }
