@@ -16,6 +16,7 @@ import { createOutbound } from './channel/outbound.ts'
 import { createActivityReplay } from './channel/replay.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { activityPubConfigSchema } from './config.ts'
+import { activityPubDescriptor } from './descriptor.ts'
 import { readDomainLists } from './domains/domain-files.ts'
 import { activityJson } from './format/media-types.ts'
 import { agentIris, instanceActorIri } from './format/own-iris.ts'
@@ -23,14 +24,13 @@ import { readReplyTarget, toStoredJson } from './format/targets.ts'
 import { createPublicProfileReader, renderFediverseInvitation } from './pages/public-profile.ts'
 import { createFormerAgents, createRoutes } from './routes.ts'
 import { selfTestInbox } from './self-test.ts'
-import { activityPubDescriptor } from './speaker.ts'
 import { createPrincipalFinder } from './webfinger/principal-finder.ts'
 
 export type { ActivityPubConfig } from './config.ts'
 export { activityPubConfigSchema } from './config.ts'
-export { activityPubDescriptor } from './speaker.ts'
+export { activityPubDescriptor } from './descriptor.ts'
 
-/** Opens the channel: activities come in through inboxes, signed posts go out. @throws ConfigError */
+/** Opens the channel, which receives activities through inboxes and delivers signed posts. @throws ConfigError */
 export function openActivityPub(config: ActivityPubConfig, context: ChannelContext): Channel<Hono> {
   const { agents } = context
   const { origin } = agents
@@ -39,11 +39,11 @@ export function openActivityPub(config: ActivityPubConfig, context: ChannelConte
   const outbound = createOutbound(config, context, deps)
   return {
     ...outbound,
-    ...openPages(config, context, deps),
+    ...openEndpoint(config, context, deps),
     conversations: {
       fetchBackground: createBackgroundFetch(deps),
       privateScope: subject => subject,
-      retarget: retargetAlone,
+      retarget: retargetToAuthor,
     },
     peers: {
       findPrincipal: createPrincipalFinder(deps),
@@ -58,15 +58,15 @@ export function openActivityPub(config: ActivityPubConfig, context: ChannelConte
   }
 }
 
-/** Opens the inboxes, the documents that peers and browsers fetch, and the entries by which they find agents. */
-function openPages(
+/** Opens the inboxes, the documents that peers and browsers fetch, and the links by which they find agents. */
+function openEndpoint(
   config: ActivityPubConfig,
   { admission, fileAddress, showRequirement }: ChannelContext,
   deps: ChannelDeps & Pick<ActorRemovalDeps, 'isFormerAgent'>,
 ): Pick<Channel<Hono>, 'endpoint' | 'discovery'> {
   const { store, agents, origin, isFormerAgent } = deps
   const { follows } = config
-  const readAccess = createReadAccess(config.require_signed_fetch, deps)
+  const readAccess = createReadAccess({ ...deps, requiresSignature: config.require_signed_fetch })
   return {
     endpoint: {
       routes: createRoutes({
@@ -90,7 +90,7 @@ function openPages(
         agents,
         fileAddress,
         follows,
-        isSignedOnly: readAccess.isSignedOnly,
+        requiresSignature: readAccess.requiresSignature,
       }),
       isFormerAgent,
     },
@@ -107,7 +107,7 @@ export const activityPub: ChannelModule<ActivityPubConfig, 'activitypub'> = {
 }
 
 /** Retargets an answer so that only the author of the message reads it. */
-function retargetAlone(target: Json): Json | undefined {
+function retargetToAuthor(target: Json): Json | undefined {
   const reply = readReplyTarget(target)
   return reply?.inbox ? toStoredJson({ ...reply, visibility: 'direct' }) : undefined
 }

@@ -2,6 +2,7 @@
 import type { IdentityEvidence, Part, Sender, SenderProfile, Visibility } from '@postern/message'
 import { agentFlag, isoTime, mintTransportEvidence } from '@postern/message'
 import type { AgentDirectory, AuthoredMessage, Intake, Withdrawal } from '@postern/pipeline'
+import { activityPubDescriptor } from './descriptor.ts'
 import { isBlockedPart } from './domains/blocklist.ts'
 import { isReadablePost } from './format/check-post.ts'
 import type { JsonObject } from './format/json-object.ts'
@@ -9,25 +10,24 @@ import { asObject, idOf, idsOf, listOf, textOf, typeOf } from './format/json-obj
 import { findAgentName } from './format/own-iris.ts'
 import type { ReplyTarget } from './format/post-data.ts'
 import { readReplyTarget, toStoredJson } from './format/targets.ts'
-import { chooseNarrower, isOpen, readVisibility } from './format/visibility.ts'
-import { isPublic } from './format/vocabulary.ts'
+import { chooseNarrower, isReadableByEveryone, readVisibility } from './format/visibility.ts'
+import { isPublicCollection } from './format/vocabulary.ts'
 import type { NormalizedNote } from './html/read-note.ts'
 import { normalizeNote } from './html/read-note.ts'
 import type { ActivityKind, ResolvedActivity, ResolvedInboxRequest } from './inbox/activity-kind.ts'
 import { isUnderstood } from './inbox/activity-kind.ts'
 import type { NamedActivity, ProvenActivity } from './proofs/proven-activity.ts'
-import { activityPubDescriptor } from './speaker.ts'
 
 /** Returns the messages for the agents concerned, and the notices for the operator. It is pure. */
-export function normalizeInboxRequest(delivery: ResolvedInboxRequest): readonly Intake[] {
-  return isUnderstood(delivery) ? delivery.kind.read(delivery.resolved) : []
+export function normalizeInboxRequest(request: ResolvedInboxRequest): readonly Intake[] {
+  return isUnderstood(request) ? request.kind.toIntakes(request.resolved) : []
 }
 
-/** Returns what the author withdraws. A deleted actor withdraws everything. It is pure. */
-export function readWithdrawals(delivery: ResolvedInboxRequest): readonly Withdrawal[] {
-  if (delivery === 'ignored' || 'unused' in delivery) return []
-  if ('gone' in delivery) return [{ kind: 'forget_peer', peer: delivery.gone }]
-  return delivery.kind.withdraw?.(delivery.resolved) ?? []
+/** Lists the withdrawals of the author. A deleted actor withdraws everything. It is pure. */
+export function readWithdrawals(request: ResolvedInboxRequest): readonly Withdrawal[] {
+  if (request === 'ignored' || 'unused' in request) return []
+  if ('deletedActor' in request) return [{ kind: 'forget_peer', peer: request.deletedActor }]
+  return request.kind.listWithdrawals?.(request.resolved) ?? []
 }
 
 /**
@@ -38,28 +38,28 @@ export const create: ActivityKind = {
   async find({ activity, actor }, { agents, store, fetchCreatedPost }) {
     const embedded = asObject(activity.json.object)
     // A post that is only named by its IRI is fetched only if it is for an agent of this gateway.
-    const isReferenceForUs = !embedded && findAddressed(activity.json, {}, agents).length > 0
-    const createdPost = isReferenceForUs ? await fetchCreatedPost(activity) : undefined
+    const isReferenceForAgents = !embedded && findAddressedAgents(activity.json, {}, agents).length > 0
+    const createdPost = isReferenceForAgents ? await fetchCreatedPost(activity) : undefined
     const post = createdPost ?? (isReadablePost(embedded) ? embedded : undefined)
     const object = idOf(post)
     if (!post || !object) return undefined
-    const addressedAgents = findAddressed(activity.json, post, agents)
+    const addressedAgents = findAddressedAgents(activity.json, post, agents)
     if (addressedAgents.length === 0) return undefined
     const messages = await store.findAuthored('activitypub', { author: actor.id, object })
     const notifiedAgents = messages.filter(({ id }) => id !== activity.id).map(({ agent }) => agent)
     return { agents: addressedAgents.filter(name => !notifiedAgents.includes(name)), createdPost }
   },
-  read: resolved => resolved.agents.map(agent => readPost(resolved, agent)),
+  toIntakes: resolved => resolved.agents.map(agent => toPostIntake(resolved, agent)),
 }
 
 /** Finds the agents that an activity and its object address (`to`, `cc` and the like) or mention. */
-export function findAddressed(activity: JsonObject, post: JsonObject, agents: AgentDirectory): readonly string[] {
-  const names = findAudience(activity, post).flatMap(iri => findAgentName(iri, agents) ?? [])
+export function findAddressedAgents(activity: JsonObject, post: JsonObject, agents: AgentDirectory): readonly string[] {
+  const names = listAudience(activity, post).flatMap(iri => findAgentName(iri, agents) ?? [])
   return [...new Set(names)]
 }
 
 /** Lists the IRIs that an activity and its post are for, and those that the post mentions. */
-export function findAudience(activity: JsonObject, post: JsonObject): readonly string[] {
+export function listAudience(activity: JsonObject, post: JsonObject): readonly string[] {
   const audience = [activity, post].flatMap(json =>
     ['to', 'cc', 'bto', 'bcc', 'audience'].flatMap(field => idsOf(json[field])),
   )
@@ -70,12 +70,12 @@ export function findAudience(activity: JsonObject, post: JsonObject): readonly s
 }
 
 /** Reads a post as a message to an agent. The post must have an id. `earlierMessage` is the stored post that this one changes. It is pure. */
-export function readPost(resolved: ResolvedActivity, agent: string, earlierMessage?: AuthoredMessage): Intake {
+export function toPostIntake(resolved: ResolvedActivity, agent: string, earlierMessage?: AuthoredMessage): Intake {
   const { activity } = resolved.proven
   const post = resolved.createdPost ?? asObject(activity.json.object) ?? {}
-  const note = normalizeNote(post, ownNamesOf(resolved))
+  const note = normalizeNote(post, listOwnMentions(resolved))
   const object = idOf(post) ?? activity.id
-  const visibility = visibilityOf(resolved, post, earlierMessage)
+  const visibility = chooseVisibility(resolved, post, earlierMessage)
   const flags = [
     ...(note.hasHiddenText ? ['hidden_text'] : []),
     ...(mentionsTooMany(resolved, post) ? ['mass_mention'] : []),
@@ -89,7 +89,7 @@ export function readPost(resolved: ResolvedActivity, agent: string, earlierMessa
     target: toReplyTarget({ resolved, post, note, object, visibility }),
     language: note.language,
     ...(!earlierMessage && { sentAt: Date.parse(textOf(post.published) ?? '') }),
-    ...(earlierMessage ? threadEdit(earlierMessage, object) : threadNew(resolved, post, { object, visibility })),
+    ...(earlierMessage ? keepThread(earlierMessage, object) : createThread(resolved, post, { object, visibility })),
     ...(flags.length > 0 && { flags }),
     ...(flags.includes('mass_mention') && { disposition: 'keep' }),
   })
@@ -97,20 +97,20 @@ export function readPost(resolved: ResolvedActivity, agent: string, earlierMessa
 
 type ThreadFields = Pick<IntakeDraft, 'kind' | 'thread_source' | 'in_reply_to' | 'thread'>
 
-function threadNew(
+function createThread(
   resolved: ResolvedActivity,
   post: JsonObject,
   { object, visibility }: { readonly object: string; readonly visibility: Visibility },
 ): ThreadFields {
   const inReplyTo = idOf(post.inReplyTo)
-  // A chat has no threads: all of it is one conversation.
-  if (!inReplyTo && typeOf(post) === 'ChatMessage') return { kind: 'message', ...actorThreadMembers(resolved) }
+  // A chat has no threads, because all its messages are one conversation.
+  if (!inReplyTo && typeOf(post) === 'ChatMessage') return { kind: 'message', ...joinActorThread(resolved) }
   return {
     kind: 'message',
     thread_source: idOf(post.context) ?? idOf(post.conversation) ?? inReplyTo ?? object,
     in_reply_to: inReplyTo,
     thread: {
-      ...(isOpen(visibility)
+      ...(isReadableByEveryone(visibility)
         ? { scope: 'public', begunBy: resolved.proven.actor.id }
         : { scope: resolved.proven.actor.id }),
       references: inReplyTo ? [inReplyTo] : [],
@@ -119,19 +119,19 @@ function threadNew(
 }
 
 /** Keeps an edited post in its thread, regardless of the thread that it declares now. `in_reply_to` names the changed post. */
-function threadEdit(earlierMessage: AuthoredMessage, object: string): ThreadFields {
-  return { kind: 'edit', in_reply_to: object, ...threadMembersOf(earlierMessage, object) }
+function keepThread(earlierMessage: AuthoredMessage, object: string): ThreadFields {
+  return { kind: 'edit', in_reply_to: object, ...joinThread(earlierMessage, object) }
 }
 
-function ownNamesOf({ agents: names, gateway: { agents } }: ResolvedActivity) {
+function listOwnMentions({ agents: names, gateway: { agents } }: ResolvedActivity) {
   return {
     isOwnMention: (href: string) => findAgentName(href, agents) !== undefined,
-    addresses: names.flatMap(name => [...hostsOf(agents)].map(host => `@${name}@${host}`)),
+    addresses: names.flatMap(name => [...listHosts(agents)].map(host => `@${name}@${host}`)),
   }
 }
 
 /** Returns the hosts by which an agent is known: the domain of its handle and the host of its actor. */
-function hostsOf({ domain, origin }: AgentDirectory): ReadonlySet<string> {
+function listHosts({ domain, origin }: AgentDirectory): ReadonlySet<string> {
   return new Set([domain, new URL(origin).hostname])
 }
 
@@ -140,12 +140,14 @@ function mentionsTooMany(
   { proven: { activity, actor }, gateway: { maxMentions } }: ResolvedActivity,
   post: JsonObject,
 ): boolean {
-  const people = new Set(findAudience(activity.json, post).filter(iri => !isPublic(iri) && iri !== actor.followers))
+  const people = new Set(
+    listAudience(activity.json, post).filter(iri => !isPublicCollection(iri) && iri !== actor.followers),
+  )
   return people.size > maxMentions
 }
 
 /** Returns the narrowest of three audiences: the activity's, the object's and the earlier one. */
-function visibilityOf(
+function chooseVisibility(
   { proven: { activity, actor } }: ResolvedActivity,
   post: JsonObject,
   earlierMessage?: AuthoredMessage,
@@ -188,7 +190,7 @@ function toReplyTarget({ resolved, post, note, object, visibility }: ReplyTarget
   }
 }
 
-/** The message for one agent. */
+/** The content of the message for one agent. */
 interface IntakeDraft
   extends Pick<Intake, 'agent' | 'audience' | 'flags' | 'deliveries' | 'effects'>,
     Partial<Pick<Intake, 'disposition'>> {
@@ -206,10 +208,9 @@ interface IntakeDraft
 }
 
 /** Completes a draft to an intake. It is pure. */
-export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): Intake {
+export function toIntake(resolved: ResolvedActivity, draft: IntakeDraft): Intake {
   const { activity, actor, proofs, bytes, arrival, receivedAt } = resolved.proven
-  const { agent, kind, parts, thread_source, in_reply_to, thread, object, target, language, ...otherFields } =
-    intakeDraft
+  const { agent, kind, parts, thread_source, in_reply_to, thread, object, target, language, ...otherFields } = draft
   const recipient = `@${agent}@${resolved.gateway.agents.domain}`
   return {
     agent,
@@ -242,7 +243,7 @@ export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): 
 }
 
 /** Returns the parts that report an event in one sentence, with a link to its subject. */
-export function eventParts(
+export function createEventParts(
   sentence: string,
   subject?: { readonly url: string; readonly title: string },
 ): readonly Part[] {
@@ -250,37 +251,42 @@ export function eventParts(
   return subject ? [textPart, { kind: 'link', ...subject }] : [textPart]
 }
 
-/** Returns the target for an answer to an activity that is not a post. It is the sender alone, and the answer refers to `object` if there is one. */
-export function targetActor({ proven: { actor, address } }: ResolvedActivity, object?: string): ReplyTarget {
+/** Creates the target for an answer to an activity that is not a post. Only the sender reads the answer, which refers to `object` if there is one. */
+export function createActorTarget({ proven: { actor, address } }: ResolvedActivity, object?: string): ReplyTarget {
   const { id, url, inbox, sharedInbox } = actor
   return { actor: id, address, url, inbox, sharedInbox, object, visibility: 'direct' }
 }
 
 /** Places a message in the thread of an earlier message. */
-export function threadMembersOf(
+export function joinThread(
   { thread_source, scope }: Pick<AuthoredMessage, 'thread_source' | 'scope'>,
   reference: string,
 ) {
   return { thread_source, thread: { scope, references: [reference] } }
 }
 
-/** Drafts the part of a message about an act outside of any conversation that is the same for all acts. */
-export function draftAct(resolved: ResolvedActivity, agent: string): Omit<IntakeDraft, 'kind' | 'parts'> {
-  return { agent, ...actorThreadMembers(resolved), object: resolved.proven.activity.id, target: targetActor(resolved) }
+/** Drafts the members that all messages about an event outside of any conversation share. */
+export function draftEvent(resolved: ResolvedActivity, agent: string): Omit<IntakeDraft, 'kind' | 'parts'> {
+  return {
+    agent,
+    ...joinActorThread(resolved),
+    object: resolved.proven.activity.id,
+    target: createActorTarget(resolved),
+  }
 }
 
-/** Returns one message for each agent, which the operator sees and the agent does not. */
-export function keepForAgents(
+/** Returns one intake for each agent. The operator sees it, and the agent does not. */
+export function toUnseenIntakes(
   resolved: ResolvedActivity,
-  draft: (agent: string) => Omit<Partial<IntakeDraft>, 'kind' | 'parts'> & Pick<IntakeDraft, 'kind' | 'parts'>,
+  draftFor: (agent: string) => Omit<Partial<IntakeDraft>, 'kind' | 'parts'> & Pick<IntakeDraft, 'kind' | 'parts'>,
 ): Intake[] {
   return resolved.agents.map(agent =>
-    toIntake(resolved, { ...draftAct(resolved, agent), disposition: 'keep', ...draft(agent) }),
+    toIntake(resolved, { ...draftEvent(resolved, agent), disposition: 'keep', ...draftFor(agent) }),
   )
 }
 
 /** Places a message in the thread between this actor and an agent, outside of any conversation. */
-function actorThreadMembers({ proven: { actor } }: ResolvedActivity) {
+function joinActorThread({ proven: { actor } }: ResolvedActivity) {
   return { thread_source: actor.id, thread: { scope: actor.id, references: [] } }
 }
 
@@ -288,7 +294,7 @@ function actorThreadMembers({ proven: { actor } }: ResolvedActivity) {
 function toSender(activity: NamedActivity, recipient: string, language: string | undefined): Sender {
   const { actor, address, keyId, objectKeyId = '' } = activity
   return {
-    // If the host does not confirm the name, this one is used, which can never be a confirmed name. The evidence contains the actor's IRI.
+    // If the host does not confirm the name, the address has a name that can never be confirmed. The evidence contains the actor's IRI.
     address: address ?? `@~unconfirmed@${actor.host}`,
     ...(actor.name && { display_name: actor.name }),
     profile: toProfile(activity, language),

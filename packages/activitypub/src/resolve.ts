@@ -4,10 +4,10 @@ import type { Proof } from '@postern/message'
 import { Rejection } from '@postern/message'
 import type { IntakeSteps } from '@postern/pipeline'
 import type { IsBlocked } from './domains/blocklist.ts'
-import { isAboutBlocked } from './domains/blocklist.ts'
+import { isAboutBlockedHost } from './domains/blocklist.ts'
 import type { Findings, InboxDeps, InboxLookups, ResolvedInboxRequest } from './inbox/activity-kind.ts'
 import { activityKinds } from './inbox/kinds/activity-kinds.ts'
-import { limitFetches } from './peers/fetch-limits.ts'
+import { createFetchLimit } from './peers/fetch-limits.ts'
 import type { NamedActivity, ProvenActivity, VerifiedInboxRequest } from './proofs/proven-activity.ts'
 import { describeUnused } from './unused-activity.ts'
 import type { Handles } from './webfinger/handles.ts'
@@ -19,7 +19,7 @@ interface ResolveDeps extends InboxLookups {
   /** The agent of the inbox. It is absent for the shared inbox. */
   readonly agent?: string | undefined
   /** Returns true if the operator's list has room for one more unused activity of this host. */
-  mayList(host: string): boolean
+  mayListUnused(host: string): boolean
 }
 
 const postTypes: ReadonlySet<string> = new Set(['Create', 'Update', 'Announce'])
@@ -30,25 +30,25 @@ const postTypes: ReadonlySet<string> = new Set(['Create', 'Update', 'Announce'])
  * @throws Rejection `forbidden`
  */
 export async function resolveInboxRequest(
-  verified: VerifiedInboxRequest,
+  verifiedRequest: VerifiedInboxRequest,
   deps: ResolveDeps,
   steps: IntakeSteps,
 ): Promise<ResolvedInboxRequest> {
-  if (verified === 'ignored' || !verified.activity) return verified
-  const { type, json } = verified.activity
-  if (postTypes.has(type) && isAboutBlocked(json, deps.isBlocked))
-    return listUnused(verified, deps, 'Cannot give activity to an agent: its post is of a blocked host')
+  if (verifiedRequest === 'ignored' || !verifiedRequest.activity) return verifiedRequest
+  const { type, json } = verifiedRequest.activity
+  if (postTypes.has(type) && isAboutBlockedHost(json, deps.isBlocked))
+    return listUnused(verifiedRequest, deps, 'Cannot give activity to an agent: its post is of a blocked host')
   const kind = activityKinds.get(type)
   const resolveStartedAt = steps.now()
-  const findings = await kind?.find(verified, deps)
-  if (!kind || !findings) return listUnused(verified, deps)
+  const findings = await kind?.find(verifiedRequest, deps)
+  if (!kind || !findings) return listUnused(verifiedRequest, deps)
   steps.recordCheck({ kind: 'resolve', verdict: 'pass' }, resolveStartedAt)
   const confirmStartedAt = steps.now()
   const namedActivity = concernsAgents(findings)
-    ? await confirmActorName(verified, deps)
-    : { ...verified, address: undefined }
-  const handle = namedActivity.proofs.find(({ kind: proof }) => proof === 'webfinger')
-  if (handle) steps.recordCheck(handle, confirmStartedAt)
+    ? await confirmActorName(verifiedRequest, deps)
+    : { ...verifiedRequest, address: undefined }
+  const handleProof = namedActivity.proofs.find(({ kind: proof }) => proof === 'webfinger')
+  if (handleProof) steps.recordCheck(handleProof, confirmStartedAt)
   return {
     kind,
     resolved: { proven: namedActivity, agents: [], earlierMessages: [], gateway: deps.gateway, ...findings },
@@ -57,7 +57,7 @@ export async function resolveInboxRequest(
 
 function listUnused({ activity }: ProvenActivity, deps: ResolveDeps, blockedReason?: string): ResolvedInboxRequest {
   const unused = describeUnused(activity, deps)
-  if (!unused || !deps.mayList(activity.actor.host)) return 'ignored'
+  if (!unused || !deps.mayListUnused(activity.actor.host)) return 'ignored'
   return { unused: blockedReason === undefined ? unused : { ...unused, code: 'forbidden', reason: blockedReason } }
 }
 
@@ -65,11 +65,11 @@ function listUnused({ activity }: ProvenActivity, deps: ResolveDeps, blockedReas
 const unusedLimits = { perHost: 30, total: 300 } as const
 
 /** Creates the limit. A flood of unused activities must not push everything else out of the operator's list. */
-export function createUnusedLimit(now: () => number): ResolveDeps['mayList'] {
-  const count = limitFetches(unusedLimits, now)
+export function createUnusedLimit(now: () => number): ResolveDeps['mayListUnused'] {
+  const listingLimit = createFetchLimit(unusedLimits, now)
   return host => {
     try {
-      count.consume(host)
+      listingLimit.consume(host)
       return true
     } catch (error) {
       if (error instanceof Rejection) return false
@@ -84,10 +84,10 @@ function concernsAgents({ agents = [], earlierMessages = [], post }: Findings): 
 
 async function confirmActorName(activity: ProvenActivity, { handles }: ResolveDeps): Promise<NamedActivity> {
   const address = await handles.confirm(activity.actor)
-  return { ...activity, address, proofs: [...activity.proofs, proveHandle(address)] }
+  return { ...activity, address, proofs: [...activity.proofs, toHandleProof(address)] }
 }
 
-function proveHandle(address: string | undefined): Proof {
+function toHandleProof(address: string | undefined): Proof {
   if (address) return { kind: 'webfinger', verdict: 'pass', address }
   return { kind: 'webfinger', verdict: 'none', reason: 'the name is not confirmed by its host' }
 }

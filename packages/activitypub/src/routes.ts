@@ -5,27 +5,27 @@ import { Rejection } from '@postern/message'
 import type { AdmissionDeps, AgentDirectory, ChannelContext, Inbound, LookupStore } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { addActors, addUnknownAgents, requireAgent } from './actors/actor-routes.ts'
+import { addActorRoutes, addUnknownAgentRoutes, requireAgent } from './actors/actor-routes.ts'
 import type { Collection, CollectionName } from './actors/collections.ts'
-import { answerActivity, asksForActivity, audienceOf } from './actors/negotiation.ts'
+import { answerActivity, asksForActivity, chooseAudience } from './actors/negotiation.ts'
 import type { ReadAccess } from './actors/read-access.ts'
 import { mayRead } from './actors/read-access.ts'
-import { addInboxes } from './channel/inbox-routes.ts'
+import { addInboxRoutes } from './channel/inbox-routes.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { agentIris } from './format/own-iris.ts'
-import { isOpen } from './format/visibility.ts'
+import { isReadableByEveryone } from './format/visibility.ts'
 import { activityStreams } from './format/vocabulary.ts'
 import type { ResolvedInboxRequest } from './inbox/activity-kind.ts'
 import type { KeyRing } from './keys/key-generations.ts'
-import { secretName } from './keys/key-generations.ts'
-import type { RecentDeps } from './pages/describe-card.ts'
+import { formatSecretName } from './keys/key-generations.ts'
+import type { RecentPostDeps } from './pages/describe-card.ts'
 import { answerPage, serveFeed, servePostPage, serveTagPage } from './pages/page-routes.ts'
 import type { PageDeps } from './pages/post-page.ts'
 import { renderMissingPage } from './pages/post-page.ts'
-import type { FoundPost, PostsDeps } from './posts/posts.ts'
+import type { OwnPostView, PostsDeps } from './posts/posts.ts'
 import { findPost } from './posts/posts.ts'
 import type { PublishedResponse } from './posts/render-post.ts'
-import { idOfPiece, renderCreate, renderNote } from './posts/render-post.ts'
+import { formatPieceIri, renderCreate, renderNote } from './posts/render-post.ts'
 import type { InboxRequest } from './verify.ts'
 
 interface RouteDeps {
@@ -38,7 +38,7 @@ interface RouteDeps {
   readonly collections: Readonly<Record<CollectionName, Collection>>
   readonly posts: PostsDeps
   readonly readAccess: ReadAccess
-  readonly pages: PageDeps & RecentDeps
+  readonly pages: PageDeps & RecentPostDeps
   readonly isFormerAgent: IsFormerAgent
   readonly inbound: Inbound<InboxRequest, ResolvedInboxRequest>
 }
@@ -48,8 +48,8 @@ export function createRoutes(deps: RouteDeps): Hono {
   const app = new Hono()
   app.onError((error, context) => addAcceptSignature(toProblem(error, deps.system.log), context.req.method))
   addTombstones(app, deps)
-  addInboxes(app, deps)
-  addActors(app, deps)
+  addInboxRoutes(app, deps)
+  addActorRoutes(app, deps)
   addPosts(app, deps)
   addFeeds(app, deps)
   addCollections(app, deps)
@@ -59,44 +59,42 @@ export function createRoutes(deps: RouteDeps): Hono {
 
 /** Answers 410 for a removed agent and everything that it had. A 410 lets peers forget the agent. After a 404 they would retry. */
 function addTombstones(app: Hono, { agents, isFormerAgent }: RouteDeps): void {
-  addUnknownAgents(app, agents, async function answerForFormer(context, next, path) {
+  addUnknownAgentRoutes(app, agents, async function answerForFormerAgent(context, next, pathSuffix) {
     // People get the gateway's page from the address of the actor.
     const accept = context.req.header('accept')
-    const isProfile = path === '' && !asksForActivity(accept)
-    if (isProfile || !(await isFormerAgent(context.req.param('agent') ?? ''))) {
+    const isProfilePage = pathSuffix === '' && !asksForActivity(accept)
+    if (isProfilePage || !(await isFormerAgent(context.req.param('agent') ?? ''))) {
       await next()
       return undefined
     }
-    if (path === '/posts/*' && wantsPage(accept)) return answerPage(context, renderMissingPage(true), 410)
+    if (pathSuffix === '/posts/*' && wantsPage(accept)) return answerPage(context, renderMissingPage(true), 410)
     return answerActivity(
       context,
-      renderTombstone(agents.origin + context.req.path, path === '' ? 'Service' : undefined),
-      'everybody',
-      410,
+      renderTombstone(agents.origin + context.req.path, pathSuffix === '' ? 'Service' : undefined),
+      { status: 410 },
     )
   })
 }
 
 function addPosts(app: Hono, deps: RouteDeps): void {
   const { agents, posts, readAccess, store } = deps
-  async function requirePost({ req }: Context): Promise<FoundPost> {
+  async function requirePost({ req }: Context): Promise<OwnPostView> {
     await readAccess.admit(req.raw)
     const post = await findPost(req.param('agent') ?? '', req.param('id') ?? '', posts)
-    if (post && isOpen(post.visibility)) return post
-    const reader = post && (await readAccess.identify(req.raw))
+    if (post && isReadableByEveryone(post.visibility)) return post
+    const reader = post && (await readAccess.identifyReader(req.raw))
     if (post && reader && (await mayRead(reader, post, store))) return post
     throw new Rejection('no_recipient', 'Cannot find post: there is none for you here')
   }
 
   async function servePost(context: Context, render: (answered: PublishedResponse) => Json): Promise<Response> {
     const { publishedResponse, visibility, retractedAt } = await requirePost(context)
-    const audience = isOpen(visibility) ? audienceOf(readAccess) : 'signers'
-    if (!retractedAt) return answerActivity(context, render(publishedResponse), audience)
+    const audience = isReadableByEveryone(visibility) ? chooseAudience(readAccess) : 'signers'
+    if (!retractedAt) return answerActivity(context, render(publishedResponse), { audience })
     return answerActivity(
       context,
-      renderTombstone(idOfPiece(publishedResponse, publishedResponse.piece ?? 0), 'Note', retractedAt),
-      audience,
-      410,
+      renderTombstone(formatPieceIri(publishedResponse, publishedResponse.piece ?? 0), 'Note', retractedAt),
+      { audience, status: 410 },
     )
   }
 
@@ -116,13 +114,15 @@ function addFeeds(app: Hono, deps: RouteDeps): void {
 }
 
 function addCollections(app: Hono, { agents, collections, readAccess }: RouteDeps): void {
-  for (const [kind, collection] of Object.entries(collections)) {
-    app.get(`/agents/:agent/${kind}`, async context => {
+  for (const [collectionName, collection] of Object.entries(collections)) {
+    app.get(`/agents/:agent/${collectionName}`, async context => {
       const { name } = requireAgent(agents, context.req.param('agent') ?? '')
       await readAccess.admit(context.req.raw)
       const isPage = context.req.query('page') !== undefined
-      const document = await (isPage ? collection.page(name, readPosition(context)) : collection.describe(name))
-      return answerActivity(context, document, audienceOf(readAccess))
+      const document = await (isPage
+        ? collection.describePage(name, readPageCursor(context))
+        : collection.describe(name))
+      return answerActivity(context, document, { audience: chooseAudience(readAccess) })
     })
   }
 }
@@ -136,7 +136,7 @@ function addNodeInfo(app: Hono, { agents }: RouteDeps): void {
   )
 }
 
-function readPosition(context: Context): number | undefined {
+function readPageCursor(context: Context): number | undefined {
   const after = context.req.query('after')
   if (after === undefined) return undefined
   if (!/^\d{1,15}$/.test(after)) throw new Rejection('malformed', 'Cannot read page: "after" is not a number')
@@ -162,14 +162,14 @@ function wantsPage(accept: string | undefined): boolean {
 /** Returns true if an agent of this name existed and was removed, so that peers may still know it. */
 type IsFormerAgent = (name: string) => Promise<boolean>
 
-/** Creates the check for removed agents. An agent that had keys was known to peers, or could have been. An agent that never was known has no keys. */
+/** Creates the check for removed agents. An agent is a former agent if it once had keys, because peers can know only an agent with keys. */
 export function createFormerAgents(
   store: Pick<LookupStore, 'hasSecret'>,
   { origin, find }: Pick<AgentDirectory, 'origin' | 'find'>,
 ): IsFormerAgent {
   return async name => {
     if (find(name)) return false
-    return store.hasSecret(secretName(agentIris(origin, name).actor.slice(origin.length), 'made-at'))
+    return store.hasSecret(formatSecretName(agentIris(origin, name).actor.slice(origin.length), 'made-at'))
   }
 }
 

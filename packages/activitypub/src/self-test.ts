@@ -2,11 +2,11 @@
 import type { GuardedFetch, System } from '@postern/message'
 import { randomHex, Unavailable, Undeliverable } from '@postern/message'
 import type { SelfTestCall, SelfTestFetches, SelfTestResult } from '@postern/pipeline'
-import { signCavageRequest } from './deliver.ts'
 import { activityJson } from './format/media-types.ts'
 import { agentIris } from './format/own-iris.ts'
 import { activityStreams } from './format/vocabulary.ts'
 import type { KeyRing } from './keys/key-generations.ts'
+import { signCavageRequest } from './keys/sign-cavage.ts'
 
 interface SelfTestDeps {
   readonly keys: Pick<KeyRing, 'find'>
@@ -31,7 +31,7 @@ export async function selfTestInbox(
   const body = { bytes, type: activityJson }
   const headers = await signCavageRequest({ method: 'POST', url: inbox, now: system.now(), body }, requestKey)
   const post = (fetch: GuardedFetch, requestHeaders: Headers, isExpected: (status: number) => boolean) =>
-    postOnce(() => fetch(inbox, { method: 'POST', headers: requestHeaders, body: bytes, timeoutMs: 8_000 }), isExpected)
+    runCall(() => fetch(inbox, { method: 'POST', headers: requestHeaders, body: bytes, timeoutMs: 8_000 }), isExpected)
   const [proven, forged] = await Promise.all([
     post(fetches.proven, headers, status => status >= 200 && status < 300),
     post(fetches.forged, corruptSignature(headers), status => status === 401),
@@ -39,7 +39,7 @@ export async function selfTestInbox(
   return { endpoint: inbox, proven, forged }
 }
 
-async function postOnce(
+async function runCall(
   send: () => ReturnType<GuardedFetch>,
   isExpected: (status: number) => boolean,
 ): Promise<SelfTestCall> {
@@ -57,7 +57,7 @@ async function postOnce(
 function corruptSignature(headers: Headers): Headers {
   const signature = headers.signature?.replace(
     /signature="(.)/,
-    (_, first) => `signature="${first === 'A' ? 'B' : 'A'}`,
+    (_, firstCharacter) => `signature="${firstCharacter === 'A' ? 'B' : 'A'}`,
   )
   return { ...headers, ...(signature !== undefined && { signature }) }
 }

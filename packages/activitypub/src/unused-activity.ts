@@ -5,7 +5,7 @@ import { isReadablePost } from './format/check-post.ts'
 import type { JsonObject } from './format/json-object.ts'
 import { asObject, idOf, textOf, typeOf } from './format/json-object.ts'
 import { activityKinds } from './inbox/kinds/activity-kinds.ts'
-import { findAudience } from './normalize.ts'
+import { listAudience } from './normalize.ts'
 
 interface InboxContext {
   readonly agents: Pick<AgentDirectory, 'origin' | 'find'>
@@ -13,7 +13,7 @@ interface InboxContext {
   readonly agent?: string | undefined
 }
 
-/** The types that servers send to everybody they know, whether it concerns them or not. */
+/** The types that servers send to everybody they know, whether the activity concerns them or not. */
 const broadcastTypes: ReadonlySet<string> = new Set(['Delete', 'Update', 'Add', 'Remove', 'View'])
 
 /**
@@ -37,7 +37,7 @@ export function describeUnused(activity: Activity, context: InboxContext): Unuse
 }
 
 function describeReason({ type, json }: Activity): string {
-  if (!activityKinds.has(type)) return `its type is "${clip(type)}"`
+  if (!activityKinds.has(type)) return `its type is "${shortenType(type)}"`
   const object = asObject(json.object)
   const isPost = type === 'Create' || type === 'Update'
   if (isPost && object && !isReadablePost(object)) return describeType(object)
@@ -47,18 +47,18 @@ function describeReason({ type, json }: Activity): string {
 
 function describeType(object: JsonObject): string {
   const type = typeOf(object)
-  return type ? `its object has the type "${clip(type)}"` : 'its object has no type'
+  return type ? `its object has the type "${shortenType(type)}"` : 'its object has no type'
 }
 
 /** Lists the agent names in the addresses that an activity is for or about, whether the agents exist here or not. */
 function listNamedAgents(json: JsonObject, { origin }: Pick<AgentDirectory, 'origin'>): readonly string[] {
   const post = asObject(json.object) ?? {}
-  const iris = [...findAudience(json, post), idOf(json.object), idOf(post.object), idOf(post.inReplyTo)]
+  const iris = [...listAudience(json, post), idOf(json.object), idOf(post.object), idOf(post.inReplyTo)]
   const prefix = `${origin}/agents/`
   const names = iris.flatMap(iri => (iri?.startsWith(prefix) ? (iri.slice(prefix.length).split(/[/?#]/)[0] ?? []) : []))
   return [...new Set(names)].filter(name => textOf(name) !== undefined)
 }
 
-function clip(text: string): string {
+function shortenType(text: string): string {
   return text.slice(0, 100)
 }

@@ -4,7 +4,7 @@ import { maxUrlLength, Rejection } from '@postern/message'
 import type { AgentDirectory, IntakeSteps, RefusalClaims, Store } from '@postern/pipeline'
 import type { Activity } from './format/activity.ts'
 import { checkContext } from './format/check-context.ts'
-import { checkCaps, checkPost } from './format/check-post.ts'
+import { checkEntryCounts, checkPost } from './format/check-post.ts'
 import type { Iri } from './format/iri.ts'
 import { findIri, isOnOrigin, parseIri } from './format/iri.ts'
 import { listCoreTypes, normalizeJsonLd } from './format/json-ld.ts'
@@ -14,17 +14,17 @@ import { malformedActivity } from './format/malformed-activity.ts'
 import { isActivityMediaType } from './format/media-types.ts'
 import { parsePieceId, parsePostIri } from './format/own-iris.ts'
 import type { SignerDeps } from './proofs/forwarded-activity.ts'
-import { digestProof, verifyForwarded } from './proofs/forwarded-activity.ts'
+import { digestProof, verifyForwardedActivity } from './proofs/forwarded-activity.ts'
 import { isKnownProof, maxProofs } from './proofs/object-integrity.ts'
 import type { Facts, VerifiedInboxRequest } from './proofs/proven-activity.ts'
-import { verifySigned } from './proofs/signed-activity.ts'
-import { mayProveItself, verifyByOwnProof } from './proofs/unsigned-activity.ts'
+import { verifySignedActivity } from './proofs/signed-activity.ts'
+import { mayProveItself, verifyUnsignedActivity } from './proofs/unsigned-activity.ts'
 import { isSigned, readRequestSignature } from './signature/read-request-signature.ts'
 import { recordRequest } from './signature/recorded-request.ts'
 import type { RequestSignature, SignedRequest } from './signature/request-signature.ts'
 import { toSignedRequest } from './signature/request-signature.ts'
 
-/** A request to an inbox, not read yet. `agent` is the one that the path names. It is absent for the shared inbox. */
+/** A request to an inbox, not read yet. `agent` is the name of the agent in the path. It is absent for the shared inbox. */
 export interface InboxRequest {
   readonly request: Request
   readonly agent?: string | undefined
@@ -42,7 +42,7 @@ const maxDepth = 32
 
 /**
  * Authenticates a request to an inbox. The cheap checks come first: no request is sent and nothing expensive runs before the header, the time and
- * the digest have passed. While no fetch is free, an unknown key is refused before the body is read.
+ * the digest have passed. While the fetch limit is exhausted, an unknown key is refused before the body is read.
  * @throws Rejection
  * @throws Unavailable if the actor's host does not answer
  */
@@ -53,7 +53,7 @@ export async function verifyInboxRequest(
 ): Promise<VerifiedInboxRequest> {
   const { request } = inboxRequest
   steps.recordClaims({ agent: inboxRequest.agent })
-  checkAddressee(inboxRequest, deps.agents)
+  checkRecipient(inboxRequest, deps.agents)
   checkMediaType(request.headers)
   checkDeclaredBody(request.headers, maxBodyBytes)
   const signedRequest = toSignedRequest(request, deps.origin)
@@ -67,8 +67,8 @@ export async function verifyInboxRequest(
   const activity = parseUnblockedActivity(documents, forwardedKey ?? signature.keyId, deps)
   const receivedActivity = { activity, bytes, arrival: recordRequest(signedRequest, signature) }
   return forwardedKey
-    ? verifyForwarded(receivedActivity, signature, verifyDeps)
-    : verifySigned(receivedActivity, signature, verifyDeps)
+    ? verifyForwardedActivity(receivedActivity, signature, verifyDeps)
+    : verifySignedActivity(receivedActivity, signature, verifyDeps)
 }
 
 type VerifySteps = VerifyDeps & { readonly steps: IntakeSteps }
@@ -90,12 +90,12 @@ async function verifyUnsignedRequest(
   if (keyId === undefined) throw refuseUnsigned()
   if (await isOwnForwardedPost(documents.normalized, keyId, deps)) return 'ignored'
   const activity = parseUnblockedActivity(documents, keyId, deps)
-  const arrival = recordRequest(signedRequest, { covered: [] })
-  return verifyByOwnProof({ activity, bytes, arrival, headers: request.headers }, deps)
+  const arrival = recordRequest(signedRequest, { coveredNames: [] })
+  return verifyUnsignedActivity({ activity, bytes, arrival, headers: request.headers }, deps)
 }
 
 /**
- * Reads the signature of a request. Its time must be in the window, and its key known, or a fetch must be free to find it.
+ * Reads the signature of a request. Its time must be in the window. Its key must be known, or the fetch limit must still allow a fetch of the key.
  * @throws Rejection `unsigned`, `signature_invalid`, `expired`, `rate_limited`
  */
 function readTimelySignature(request: SignedRequest, { steps, now, windowMs, actors }: VerifySteps): RequestSignature {
@@ -108,7 +108,7 @@ function readTimelySignature(request: SignedRequest, { steps, now, windowMs, act
 }
 
 /**
- * Reads the body, which must be the signed one. Any other body is not parsed as JSON, but its beginning tells the operator what it claims to be.
+ * Reads the body, which must be the signed body. Any other body is not parsed as JSON, but the claims at its beginning are recorded for the operator.
  * @throws Rejection
  */
 async function readSignedBody(request: Request, signature: RequestSignature, steps: IntakeSteps): Promise<Uint8Array> {
@@ -126,25 +126,25 @@ async function readSignedBody(request: Request, signature: RequestSignature, ste
 
 /** A document as received, and with literal names only. */
 interface ActivityDocuments {
-  readonly sent: unknown
+  readonly receivedJson: unknown
   readonly normalized: unknown
 }
 
-/** Parses a document, and tells the operator what it claims to be. @throws Rejection `malformed` */
+/** Parses a document, and records its claims for the operator. @throws Rejection `malformed` */
 function parseDocuments(bytes: Uint8Array, steps: IntakeSteps): ActivityDocuments {
-  const sent = parseBoundedJson(bytes, { maxDepth, label: 'activity' })
-  const normalized = normalizeJsonLd(sent)
+  const receivedJson = parseBoundedJson(bytes, { maxDepth, label: 'activity' })
+  const normalized = normalizeJsonLd(receivedJson)
   steps.recordClaims(readClaims(normalized))
-  return { sent, normalized }
+  return { receivedJson, normalized }
 }
 
 /** Reads the activity of a signer whose host is not blocked. @throws Rejection `forbidden`, and like `parseActivity` */
 function parseUnblockedActivity(
-  { sent, normalized }: ActivityDocuments,
+  { receivedJson, normalized }: ActivityDocuments,
   keyId: string,
   { isBlocked }: Pick<VerifyDeps, 'isBlocked'>,
 ): Activity {
-  const activity = parseActivity(normalized, { sent, keyId })
+  const activity = parseActivity(normalized, { receivedJson, keyId })
   if (isBlocked(activity.actor.host)) throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
   return activity
 }
@@ -160,7 +160,7 @@ function readClaims(document: unknown): RefusalClaims {
   return { ...(sender !== undefined && { claimed_sender: sender }), peer_id: idOf(json?.id) }
 }
 
-/** Returns true if a peer forwards one of our own posts. The post is known, and the carrier is not at fault. */
+/** Returns true if a peer forwards one of our own posts. The gateway has the post already, and the peer is not at fault. */
 async function isOwnForwardedPost(
   document: unknown,
   keyId: string,
@@ -173,7 +173,7 @@ async function isOwnForwardedPost(
   return response?.agent === postAddress.agent && response.via === 'activitypub'
 }
 
-function checkAddressee({ agent }: InboxRequest, agents: VerifyDeps['agents']): void {
+function checkRecipient({ agent }: InboxRequest, agents: VerifyDeps['agents']): void {
   if (agent !== undefined && !agents.find(agent)) throw new Rejection('no_recipient', 'Cannot deliver: no such agent')
 }
 
@@ -214,35 +214,35 @@ export function peekClaims(bytes: Uint8Array): RefusalClaims {
 }
 
 /** The members that must belong to the actor too, by type of activity. */
-const originRules: ReadonlyMap<string, (json: JsonObject, actor: Iri) => void> = new Map([
-  ['Create', checkCreated],
-  ['Update', checkCreated],
+const originChecks: ReadonlyMap<string, (json: JsonObject, actor: Iri) => void> = new Map([
+  ['Create', checkPostAuthor],
+  ['Update', checkPostAuthor],
 ])
 
 /**
- * Reads the activity in a request to an inbox, by literal names only. `keyId` is that of the claimed signer, and `sent` is the document as
- * received.
+ * Reads the activity in a request to an inbox, by literal names only. `keyId` is that of the claimed signer, and `receivedJson` is the document
+ * as received.
  * @throws Rejection `malformed`, `too_large`, `signer_mismatch`
  */
 function parseActivity(
   document: unknown,
-  { sent, keyId }: { readonly sent: unknown; readonly keyId: string },
+  { receivedJson, keyId }: { readonly receivedJson: unknown; readonly keyId: string },
 ): Activity {
   const json = asObject(document)
   if (!json) throw malformedActivity('it is not an object')
   checkContext(json)
-  checkCaps(json)
-  const type = listCoreTypes(sent).length > 1 ? undefined : typeOf(json)
+  checkEntryCounts(json)
+  const type = listCoreTypes(receivedJson).length > 1 ? undefined : typeOf(json)
   const id = textOf(json.id)
   if (!type || !id) throw malformedActivity(`it has no ${type ? 'id' : 'single type'}`)
   const actor = parseIri(readActorId(json.actor, keyId), 'its actor')
   requireOnOrigin(id, actor, 'its id')
   if (!isOnOrigin(keyId, actor.origin)) throw refuseMismatch("its signer's key is on another host than its actor")
-  originRules.get(type)?.(json, actor)
-  return { id, type, actor, json, sent: asObject(sent) ?? json }
+  originChecks.get(type)?.(json, actor)
+  return { id, type, actor, json, receivedJson: asObject(receivedJson) ?? json }
 }
 
-/** Reads the one actor. An embedded actor must be that of the signer, because a reader might trust its other members. */
+/** Reads the id of the only actor. An embedded actor must be the signer, because a reader might trust its other members. */
 function readActorId(value: unknown, keyId: string): string {
   const actor = onlyOf(value)
   const embedded = asObject(actor)
@@ -266,7 +266,7 @@ function requireOnOrigin(iri: string, { origin }: Iri, label: string): void {
 }
 
 /** Checks that the author of a post creates or changes it, on the author's own host (FEP-fe34). */
-function checkCreated(json: JsonObject, actor: Iri): void {
+function checkPostAuthor(json: JsonObject, actor: Iri): void {
   const object = json.object
   if (Array.isArray(object)) throw malformedActivity('it is about several objects at once')
   const createdObject = asObject(object)

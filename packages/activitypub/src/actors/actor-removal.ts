@@ -10,11 +10,11 @@ import type {
   WorkStore,
 } from '@postern/pipeline'
 import { createSyntheticMessage } from '@postern/pipeline'
+import { activityPubDescriptor } from '../descriptor.ts'
 import { agentIris } from '../format/own-iris.ts'
 import type { FollowerTarget } from '../format/post-data.ts'
 import { readReplyTarget, toStoredJson } from '../format/targets.ts'
 import { activityStreams, publicCollection } from '../format/vocabulary.ts'
-import { activityPubDescriptor } from '../speaker.ts'
 
 export interface ActorRemovalDeps {
   readonly agents: Pick<AgentDirectory, 'origin' | 'domain'>
@@ -31,16 +31,16 @@ const maxAnswers = 10_000
 const batchSize = 200
 
 /**
- * Creates the function that tells the followers of a former agent, and the people whom it has answered, that its actor is deleted (ActivityPub
- * §6.4). Each inbox gets one notice, and a server with a shared inbox gets it there. The promise resolves once the notices are stored. An agent
- * that never had keys is unknown to peers, so nobody is told.
+ * Creates the function that notifies the followers of a former agent, and the people whom it has answered, of the deletion of its actor
+ * (ActivityPub §6.4). Each inbox gets one notice, and a server with a shared inbox gets it there. The promise resolves once the notices are stored.
+ * An agent that never had keys is unknown to peers, so the function notifies nobody.
  */
 export function createActorRemoval(deps: ActorRemovalDeps): NonNullable<ChannelActions['announceRemoval']> {
   const { agents, store, system } = deps
   return async function announceRemoval(name) {
     if (!(await deps.isFormerAgent(name))) return
-    const at = isoTime(system.now())
-    const handshake = renderActorDelete(agentIris(agents.origin, name).actor, at)
+    const deletedAt = isoTime(system.now())
+    const handshake = renderActorDelete(agentIris(agents.origin, name).actor, deletedAt)
     const inboxes = await listInboxes(name, store)
     for (let offset = 0; offset < inboxes.length; offset += batchSize) {
       const id = `delete:${randomHex(system, 16)}`
@@ -51,7 +51,7 @@ export function createActorRemoval(deps: ActorRemovalDeps): NonNullable<ChannelA
         channel: activityPubDescriptor,
         threadSource: id,
       }
-      const syntheticMessage = createSyntheticMessage({ ...origin, scope: id, at, flag: 'actor_delete' })
+      const syntheticMessage = createSyntheticMessage({ ...origin, scope: id, at: deletedAt, flag: 'actor_delete' })
       const deliveries = inboxes
         .slice(offset, offset + batchSize)
         .map((inbox): PlannedDelivery => ({ to: inbox, target: toStoredJson({ handshake, inbox, isFarewell: true }) }))
@@ -69,47 +69,47 @@ interface PeerInboxes {
 async function listInboxes(agent: string, store: ActorRemovalDeps['store']): Promise<readonly string[]> {
   const inboxes = new Set<string>()
   for await (const { inbox, sharedInbox } of readPeers(agent, store)) {
-    const to = sharedInbox ?? inbox
-    if (to) inboxes.add(to)
+    const address = sharedInbox ?? inbox
+    if (address) inboxes.add(address)
   }
   return [...inboxes]
 }
 
 async function* readPeers(agent: string, store: ActorRemovalDeps['store']): AsyncGenerator<PeerInboxes> {
-  yield* readRelated({ agent, relation: 'follower' }, store)
-  yield* readRelated({ agent, relation: 'pending' }, store)
-  let after: number | undefined
+  yield* readRelatedPeers({ agent, relation: 'follower' }, store)
+  yield* readRelatedPeers({ agent, relation: 'pending' }, store)
+  let cursor: number | undefined
   for (let count = 0; count < maxAnswers; count += pageSize) {
-    const page = { limit: pageSize, ...(after !== undefined && { after }) }
+    const page = { limit: pageSize, ...(cursor !== undefined && { after: cursor }) }
     const answers = await store.listResponses({ agent, via: 'activitypub', ...page })
     for (const { target } of answers) if (target !== null) yield readReplyTarget(target)
-    after = answers.at(-1)?.position
+    cursor = answers.at(-1)?.position
     if (answers.length < pageSize) return
   }
 }
 
-async function* readRelated(
+async function* readRelatedPeers(
   filter: { readonly agent: string; readonly relation: 'follower' | 'pending' },
   store: Pick<RelationStore, 'listRelations'>,
 ): AsyncGenerator<PeerInboxes> {
-  let after = 0
+  let cursor = 0
   for (;;) {
-    const page = await store.listRelations({ via: 'activitypub', ...filter, limit: pageSize, after })
+    const page = await store.listRelations({ via: 'activitypub', ...filter, limit: pageSize, after: cursor })
     for (const { target } of page) yield target as unknown as FollowerTarget
-    const last = page.at(-1)
-    if (!last || page.length < pageSize) return
-    after = last.number
+    const lastRelation = page.at(-1)
+    if (!lastRelation || page.length < pageSize) return
+    cursor = lastRelation.number
   }
 }
 
 /** Renders the `Delete` of an actor. Its id contains the time, because an agent may return and be removed again. */
-function renderActorDelete(actor: string, at: string): Json {
+function renderActorDelete(actor: string, deletedAt: string): Json {
   return {
     '@context': activityStreams,
-    id: `${actor}#deletes/${Date.parse(at)}`,
+    id: `${actor}#deletes/${Date.parse(deletedAt)}`,
     type: 'Delete',
     actor,
-    published: at,
+    published: deletedAt,
     to: [publicCollection],
     object: actor,
   }

@@ -7,12 +7,12 @@ import type { PostsDeps } from '../posts/posts.ts'
 import { toPublishedResponse } from '../posts/posts.ts'
 import { renderCreate } from '../posts/render-post.ts'
 
-type ListedResponse = Awaited<ReturnType<LookupStore['listResponses']>>[number]
+type OutboxResponse = Awaited<ReturnType<LookupStore['listResponses']>>[number]
 
 export interface Collection {
   describe(agent: string): Promise<Json>
   /** Returns the page after the cursor `after` of the previous page, or the first page if it is undefined. */
-  page(agent: string, after: number | undefined): Promise<Json>
+  describePage(agent: string, after: number | undefined): Promise<Json>
 }
 
 export type CollectionName = 'outbox' | 'followers' | 'following' | 'featured'
@@ -28,12 +28,12 @@ export function createCollections(
   const { origin } = deps
   return {
     outbox: createOutbox(store, deps),
-    followers: createPeople('followers', store, origin),
-    following: createPeople('following', store, origin),
+    followers: createRelationCollection('followers', store, origin),
+    following: createRelationCollection('following', store, origin),
     // Agents pin no posts, so this collection is always empty.
     featured: {
-      describe: async agent => emptyCollection(agentIris(origin, agent).featured),
-      page: async agent => renderCollectionPage(agentIris(origin, agent).featured, []),
+      describe: async agent => renderEmptyCollection(agentIris(origin, agent).featured),
+      describePage: async agent => renderCollectionPage(agentIris(origin, agent).featured, []),
     },
   }
 }
@@ -47,9 +47,9 @@ function createOutbox(store: CollectionStore, deps: OutboxDeps): Collection {
     async describe(agent) {
       const { outbox } = agentIris(origin, agent)
       const total = await store.countListed({ agent, via: 'activitypub' })
-      return { ...renderCollection(outbox, total), first: pageIri(outbox) }
+      return { ...renderCollection(outbox, total), first: formatPageIri(outbox) }
     },
-    async page(agent, after) {
+    async describePage(agent, after) {
       const { outbox } = agentIris(origin, agent)
       const cursor = after === undefined ? {} : { after }
       const responses = await store.listResponses({
@@ -59,31 +59,35 @@ function createOutbox(store: CollectionStore, deps: OutboxDeps): Collection {
         limit: pageSize,
         ...cursor,
       })
-      const next = responses.length === pageSize ? responses.at(-1)?.position : undefined
-      const orderedItems = responses.map(item => toItem(item, deps))
+      const nextCursor = responses.length === pageSize ? responses.at(-1)?.position : undefined
+      const orderedItems = responses.map(item => renderOutboxItem(item, deps))
       return {
         ...renderCollectionPage(outbox, orderedItems, after),
-        ...(next !== undefined && { next: pageIri(outbox, next) }),
+        ...(nextCursor !== undefined && { next: formatPageIri(outbox, nextCursor) }),
       }
     },
   }
 }
 
-const relations = { followers: 'follower', following: 'following' } as const
+const relationsByCollection = { followers: 'follower', following: 'following' } as const
 
 /** Creates a collection of the people to whom an agent has a relation. It shows their number and never their names. */
-function createPeople(kind: keyof typeof relations, store: CollectionStore, origin: string): Collection {
+function createRelationCollection(
+  name: keyof typeof relationsByCollection,
+  store: CollectionStore,
+  origin: string,
+): Collection {
   return {
     async describe(agent) {
-      const id = agentIris(origin, agent)[kind]
-      const total = await store.countRelations({ agent, via: 'activitypub', relation: relations[kind] })
-      return { ...renderCollection(id, total), first: pageIri(id) }
+      const id = agentIris(origin, agent)[name]
+      const total = await store.countRelations({ agent, via: 'activitypub', relation: relationsByCollection[name] })
+      return { ...renderCollection(id, total), first: formatPageIri(id) }
     },
-    page: async agent => renderCollectionPage(agentIris(origin, agent)[kind], []),
+    describePage: async agent => renderCollectionPage(agentIris(origin, agent)[name], []),
   }
 }
 
-export function emptyCollection(id: string): Json {
+export function renderEmptyCollection(id: string): Json {
   return { ...renderCollection(id, 0), orderedItems: [] }
 }
 
@@ -92,16 +96,16 @@ function renderCollection(id: string, totalItems: number) {
 }
 
 function renderCollectionPage(partOf: string, orderedItems: readonly Json[], after?: number) {
-  const id = pageIri(partOf, after)
+  const id = formatPageIri(partOf, after)
   return { '@context': activityStreams, id, type: 'OrderedCollectionPage', partOf, orderedItems }
 }
 
-function pageIri(collectionIri: string, after?: number): string {
+function formatPageIri(collectionIri: string, after?: number): string {
   return `${collectionIri}?page=true${after === undefined ? '' : `&after=${after}`}`
 }
 
-/** Renders the entry of an answer. An answer that is split into several posts is listed by its first post. */
-function toItem(response: ListedResponse, deps: OutboxDeps): Json {
+/** Renders an answer as an item of the outbox. An answer that is split into several posts is listed by its first post. */
+function renderOutboxItem(response: OutboxResponse, deps: OutboxDeps): Json {
   const { '@context': _, ...activity } = renderCreate(toPublishedResponse(response, deps))
   return activity
 }

@@ -19,7 +19,13 @@ export function createFollowDecision(store: Pick<Store, 'findRelation' | 'findAu
     if (!followMessage) return false
     const effects: RelationEffect[] = [{ kind: 'unrelate', relation: 'pending', peer }]
     if (isAccepted) effects.push({ kind: 'relate', relation: 'follower', peer, target: pendingRelation.target })
-    const answer = composeFollowAnswer(isAccepted ? 'Accept' : 'Reject', { origin, agent, peer, follow, inbox })
+    const answer = composeFollowAnswer(isAccepted ? 'Accept' : 'Reject', {
+      origin,
+      agent,
+      peer,
+      followIri: follow,
+      inbox,
+    })
     await store.decide(followMessage.message, { effects, deliveries: [answer] })
     return true
   }
@@ -33,7 +39,7 @@ interface FollowRequest {
   /** The actor that wants to follow. */
   readonly peer: string
   /** The IRI of the `Follow`. */
-  readonly follow: string
+  readonly followIri: string
   readonly inbox: string
 }
 
@@ -42,7 +48,7 @@ interface FollowRequest {
  * document.
  */
 export function composeFollowAnswer(type: FollowAnswer, request: FollowRequest): PlannedDelivery {
-  const { origin, agent, peer, follow, inbox } = request
+  const { origin, agent, peer, followIri: follow, inbox } = request
   const actor = agentIris(origin, agent).actor
   const handshake: Json = {
     '@context': activityStreams,

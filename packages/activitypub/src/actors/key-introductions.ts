@@ -37,20 +37,20 @@ const maxHosts = 20_000
 const introducedTtlMs = 7 * 86_400_000
 
 /** Returns the signing key that peers accept before they know the newest one, or the newest key if there is no other. */
-export function introducingKey({ listedKeys, requestKey }: ActorKeys): KeyPairs['requestKey'] {
+export function chooseIntroducingKey({ listedKeys, requestKey }: ActorKeys): KeyPairs['requestKey'] {
   return listedKeys[1]?.requestKey ?? requestKey
 }
 
-/** Returns the whole host, or the inbox alone if an actor of another host names it. */
-function destinationOf({ host, inbox, peer }: Recipient): string {
+/** Returns the destination that learns of a key at once: the whole host, or only the inbox if its owner is an actor of another host. */
+function formatDestination({ host, inbox, peer }: Recipient): string {
   return peer === undefined || findHost(peer) === host ? host : inbox
 }
 
 /**
- * Addresses the update to one peer, in the object too. From actors that it does not follow, snac accepts only activities that are addressed to
- * it, and it reads the addressing of the object.
+ * Addresses the update and its object to one peer. From actors that it does not follow, snac accepts only activities that are addressed to
+ * its own users, and it reads the addressing of the object.
  */
-function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
+function addressUpdate(peer: string | undefined, update: JsonMembers): JsonMembers {
   if (!peer) return update
   return { ...update, to: [peer], object: { ...(update.object as { readonly [name: string]: Json }), to: [peer] } }
 }
@@ -63,8 +63,8 @@ function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
 export function createKeyIntroductions({ agents, system, send, gateway }: KeyIntroductionDeps) {
   const introducedKeys = createExpiringMap<true>(maxHosts, () => system.now())
   const singleFlight = createSingleFlight<void>()
-  const introductionKey = (recipient: Recipient, { requestKey }: ActorKeys) =>
-    `${requestKey.id} ${destinationOf(recipient)}`
+  const formatCacheKey = (recipient: Recipient, { requestKey }: ActorKeys) =>
+    `${requestKey.id} ${formatDestination(recipient)}`
 
   async function sendIntroduction(recipient: Recipient, keys: ActorKeys): Promise<void> {
     const { agent, inbox, peer } = recipient
@@ -72,25 +72,28 @@ export function createKeyIntroductions({ agents, system, send, gateway }: KeyInt
     if (!profile) return
     // The time of the keys is used, so that every retry sends the same document.
     const update = renderActorUpdate({ agent: profile, keys, gateway, at: keys.createdAt })
-    const body = { bytes: Buffer.from(JSON.stringify(addressTo(peer, update))), type: activityJson }
-    const { status } = await send({ method: 'POST', url: inbox, body, timeoutMs: postTimeoutMs }, introducingKey(keys))
-    // A host that refuses the notice has fetched the actor and so knows the new key. A host that cannot accept the notice now tells us nothing about
-    // the others.
-    if (!unprocessedStatuses.has(status) && status < 500) remember(recipient, keys)
+    const body = { bytes: Buffer.from(JSON.stringify(addressUpdate(peer, update))), type: activityJson }
+    const { status } = await send(
+      { method: 'POST', url: inbox, body, timeoutMs: postTimeoutMs },
+      chooseIntroducingKey(keys),
+    )
+    // A host that refuses the notice has fetched the actor and so knows the new key. A host that cannot accept the notice
+    // now may still not know the key.
+    if (!unprocessedStatuses.has(status) && status < 500) markIntroduced(recipient, keys)
   }
 
   /** Records that the host learns of the new key in another way. */
-  function remember(recipient: Recipient, keys: ActorKeys): void {
-    introducedKeys.set(introductionKey(recipient, keys), true, introducedTtlMs)
+  function markIntroduced(recipient: Recipient, keys: ActorKeys): void {
+    introducedKeys.set(formatCacheKey(recipient, keys), true, introducedTtlMs)
   }
 
   return {
-    remember,
+    remember: markIntroduced,
     /** Sends the notice once to each host while the old key is listed. @throws Unavailable, or Undeliverable if the host cannot be reached */
     async introduce(recipient: Recipient, keys: ActorKeys): Promise<void> {
-      const name = introductionKey(recipient, keys)
-      if (introducedKeys.get(name)) return
-      await singleFlight(name, () => sendIntroduction(recipient, keys))
+      const cacheKey = formatCacheKey(recipient, keys)
+      if (introducedKeys.get(cacheKey)) return
+      await singleFlight(cacheKey, () => sendIntroduction(recipient, keys))
     },
   }
 }

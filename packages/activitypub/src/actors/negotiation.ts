@@ -8,8 +8,8 @@ import type { ReadAccess } from './read-access.ts'
 
 type Audience = 'everybody' | 'signers'
 
-export function audienceOf({ isSignedOnly }: Pick<ReadAccess, 'isSignedOnly'>): Audience {
-  return isSignedOnly ? 'signers' : 'everybody'
+export function chooseAudience({ requiresSignature }: Pick<ReadAccess, 'requiresSignature'>): Audience {
+  return requiresSignature ? 'signers' : 'everybody'
 }
 
 /** The response headers for each audience. A cache must not serve a document that depends on the signature to another reader. */
@@ -18,11 +18,15 @@ const audienceHeaders: Readonly<Record<Audience, Readonly<Record<string, string>
   signers: { vary: 'Accept, Signature, Signature-Input', 'cache-control': 'private, no-store' },
 }
 
+interface ActivityAnswerOptions {
+  readonly audience?: Audience
+  readonly status?: 200 | 410
+}
+
 export function answerActivity(
   context: Context,
   document: Json,
-  audience: Audience = 'everybody',
-  status: 200 | 410 = 200,
+  { audience = 'everybody', status = 200 }: ActivityAnswerOptions = {},
 ): Response {
   const headers = { 'content-type': activityJsonUtf8, ...audienceHeaders[audience] }
   return context.body(JSON.stringify(document), status, headers)
@@ -33,7 +37,7 @@ const [, ldJson = ''] = activityAccept.split(', ')
 const activityTypes = [activityJson, ldJson, 'application/ld+json', 'text/html']
 
 /**
- * Returns true if a request asks for an ActivityStreams document: it names such a type and prefers that type to HTML, or accepts both equally
+ * Returns true if a request asks for an ActivityStreams document: it names such a type, and prefers that type to HTML or accepts HTML equally
  * (RFC 9110 §12.5.1).
  */
 export function asksForActivity(accept: string | undefined): boolean {

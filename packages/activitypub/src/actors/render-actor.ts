@@ -107,8 +107,8 @@ interface ActorChange {
 }
 
 /**
- * Renders an `Update` for peers that keep a copy of the actor, after a change of its keys, its name or its picture. It
- * is pure.
+ * Renders an `Update` for peers that keep a copy of the actor, after a change of its keys, its name or its picture. The
+ * function is pure.
  */
 export function renderActorUpdate({ agent, keys, gateway, at }: ActorChange): JsonMembers {
   const { '@context': context, ...object } = renderActor(agent, keys, gateway)
@@ -124,16 +124,16 @@ export function renderActorUpdate({ agent, keys, gateway, at }: ActorChange): Js
 }
 
 /**
- * Renders the keys. `publicKey` is one key, never a list: servers that read no lists would believe no key at all (snac:
+ * Renders the keys. `publicKey` is one key and never a list, because some servers cannot read a list and would then find no key (snac:
  * "cannot get pubkey"). Earlier keys are among the Multikeys.
  */
 function renderKeys({ listedKeys }: ActorKeys, owner: string) {
-  const [newest, ...replacedKeys] = listedKeys.map(({ requestKey }) => requestKey)
+  const [newestKey, ...replacedKeys] = listedKeys.map(({ requestKey }) => requestKey)
   const toMultikey = (id: string, publicKeyMultibase: string) => {
     return { id, type: 'Multikey', controller: owner, publicKeyMultibase }
   }
   return {
-    ...(newest && { publicKey: { id: newest.id, owner, publicKeyPem: newest.publicKeyPem } }),
+    ...(newestKey && { publicKey: { id: newestKey.id, owner, publicKeyPem: newestKey.publicKeyPem } }),
     assertionMethod: [
       ...listedKeys.map(({ documentKey }) => toMultikey(documentKey.id, documentKey.publicKeyMultibase)),
       ...replacedKeys.map(({ id, publicKeyPem }) => toMultikey(id, formatRsaMultikey(createPublicKey(publicKeyPem)))),

@@ -25,13 +25,16 @@ const walkBudget = { posts: 20, size: 65_536, ms: 5_000 } as const
  * The most concurrent walks, for the senders of one host and in total. The total is lower than the number of concurrent turns of one agent. A
  * turn above these limits runs without the earlier posts.
  */
-const concurrentWalks = { perHost: 8, total: 16 } as const
-/** The number of walks that ran out of time within about a minute after which no other walk starts: for one sender, and for all senders of a host. */
+const maxConcurrentWalks = { perHost: 8, total: 16 } as const
+/**
+ * The number of stalled walks within about a minute after which no other walk starts, for one sender and for all senders of a host. A walk is
+ * stalled if it ran out of time.
+ */
 const maxStalledWalks = { perSender: 1, perHost: 6 } as const
 
 /**
  * Creates the function that fetches the posts before a reply, oldest first, and then the post that the reply quotes. The walk follows `inReplyTo`
- * upwards. It stops at a post that the thread contains, that is ours, not available or not public, or that exceeds the budget. It does not follow
+ * upwards. It stops at a post that the thread contains, that is ours, that is not available or not public, or that exceeds the budget. It does not follow
  * collections (`replies`, `context`), because others can add to them without end.
  */
 export function createBackground(deps: BackgroundDeps) {
@@ -40,9 +43,9 @@ export function createBackground(deps: BackgroundDeps) {
     const { parent, quote, sender } = readReferences(turn)
     const endWalk = beginWalk(sender.actor)
     if (!endWalk) return []
-    const time = startTimeBudget(deps.system, walkBudget.ms, signal)
+    const timeBudget = startTimeBudget(deps.system, walkBudget.ms, signal)
     try {
-      const walk: Walk = { turn, deps, time, reader: { agent: turn.agent, sender } }
+      const walk: Walk = { turn, deps, timeBudget, reader: { agent: turn.agent, sender } }
       const maxPosts = quote ? walkBudget.posts - 1 : walkBudget.posts
       const [parents, quotedEntries] = await Promise.all([
         fetchParents(parent, walk, maxPosts),
@@ -53,8 +56,8 @@ export function createBackground(deps: BackgroundDeps) {
         ...quotedEntries.filter(({ nativeId }) => parents.every(entry => entry.nativeId !== nativeId)),
       ]
     } finally {
-      endWalk(time.isOver())
-      time.end()
+      endWalk(timeBudget.isOver())
+      timeBudget.stop()
     }
   }
 }
@@ -62,13 +65,13 @@ export function createBackground(deps: BackgroundDeps) {
 interface Walk {
   readonly turn: Turn
   readonly deps: BackgroundDeps
-  readonly time: TimeBudget
+  readonly timeBudget: TimeBudget
   readonly reader: Reader
 }
 
 async function fetchQuotedPost(quote: string | undefined, walk: Walk): Promise<readonly BackgroundEntry[]> {
   const post = quote && (await findNext(quote, walk, new Set()))
-  const entry = post && (await walk.time.limit(toBackgroundEntry(post, walk.reader, walk.deps)))
+  const entry = post && (await walk.timeBudget.limit(toBackgroundEntry(post, walk.reader, walk.deps)))
   return entry ? [markQuoted(entry)] : []
 }
 
@@ -86,7 +89,7 @@ async function fetchParents(
     const post = await findNext(nextIri, walk, seenIris)
     remainingSize -= post ? JSON.stringify(post.parts).length : 0
     if (!post || remainingSize < 0) break
-    const entry = walk.time.limit(toBackgroundEntry(post, walk.reader, walk.deps))
+    const entry = walk.timeBudget.limit(toBackgroundEntry(post, walk.reader, walk.deps))
     // The rejection is handled below, where all entries are awaited.
     entry.catch(() => undefined)
     entries.push(entry)
@@ -95,17 +98,17 @@ async function fetchParents(
   return (await Promise.all(entries)).filter(entry => entry !== undefined).reverse()
 }
 
-/** Finds the post with an IRI, if the thread does not contain it yet. `seenIris` has the IRIs of this walk. */
+/** Finds the post with an IRI, if the thread does not contain that post yet. `seenIris` contains the IRIs of this walk. */
 async function findNext(
-  name: string,
-  { turn, deps, time }: Walk,
+  iriText: string,
+  { turn, deps, timeBudget }: Walk,
   seenIris: Set<string>,
 ): Promise<RemotePost | undefined> {
-  const iri = findIri(name)
-  if (!iri || iri.origin === deps.origin || seenIris.has(iri.href) || time.isOver()) return undefined
+  const iri = findIri(iriText)
+  if (!iri || iri.origin === deps.origin || seenIris.has(iri.href) || timeBudget.isOver()) return undefined
   seenIris.add(iri.href)
   if (await deps.store.knows(turn, iri.href)) return undefined
-  const post = await time.limit(deps.findRemotePost(iri))
+  const post = await timeBudget.limit(deps.findRemotePost(iri))
   if (!post || post.id === iri.href) return post
   // The post has another id than the requested IRI.
   const isNew = !seenIris.has(post.id) && !(await deps.store.knows(turn, post.id))
@@ -145,7 +148,7 @@ async function toBackgroundEntry(
     nativeId: post.id,
     author: { address, ...(actor.name && { display_name: actor.name }) },
     parts: post.parts,
-    at: isoTime(clampTime(post.published, now())),
+    at: isoTime(clampTime(post.publishedAt, now())),
     principal: actor.id,
   }
 }
@@ -182,7 +185,7 @@ function startTimeBudget({ sleep }: Pick<System, 'sleep'>, ms: number, signal: A
     /** Returns the result of `work`, or undefined if the time ends first. The work itself continues. */
     limit: <Result>(work: Promise<Result>): Promise<Result | undefined> => Promise.race([work, expiry]),
     /** Stops the timer. */
-    end: () => controller.abort(),
+    stop: () => controller.abort(),
   }
 }
 
@@ -196,12 +199,15 @@ const maxSenders = 2_000
  */
 function createWalkLimit(now: () => number) {
   const walksByHost = new Map<string, number>()
-  const stalls = createExpiringMap<number>(maxSenders, now)
+  const stallCounts = createExpiringMap<number>(maxSenders, now)
   let total = 0
 
   function mayBegin(sender: string, host: string): boolean {
-    if (total >= concurrentWalks.total || (walksByHost.get(host) ?? 0) >= concurrentWalks.perHost) return false
-    return (stalls.get(sender) ?? 0) < maxStalledWalks.perSender && (stalls.get(host) ?? 0) < maxStalledWalks.perHost
+    if (total >= maxConcurrentWalks.total || (walksByHost.get(host) ?? 0) >= maxConcurrentWalks.perHost) return false
+    return (
+      (stallCounts.get(sender) ?? 0) < maxStalledWalks.perSender &&
+      (stallCounts.get(host) ?? 0) < maxStalledWalks.perHost
+    )
   }
 
   function changeCounts(host: string, change: 1 | -1): void {
@@ -219,7 +225,7 @@ function createWalkLimit(now: () => number) {
     return (isStalled: boolean): void => {
       changeCounts(host, -1)
       if (!isStalled) return
-      for (const name of [sender, host]) stalls.set(name, (stalls.get(name) ?? 0) + 1, stalledMs)
+      for (const name of [sender, host]) stallCounts.set(name, (stallCounts.get(name) ?? 0) + 1, stalledMs)
     }
   }
 }

@@ -9,47 +9,50 @@ import type { Iri } from '../format/iri.ts'
 import { isOnOrigin, parseIri } from '../format/iri.ts'
 import type { JsonObject } from '../format/json-object.ts'
 import { asObject, idOf, idsOf, textOf } from '../format/json-object.ts'
-import { isOpen, readVisibility } from '../format/visibility.ts'
+import { isReadableByEveryone, readVisibility } from '../format/visibility.ts'
 import { normalizeNote } from '../html/read-note.ts'
-import { limitFetches } from '../peers/fetch-limits.ts'
+import { createFetchLimit } from '../peers/fetch-limits.ts'
 import type { FetchActorDeps } from '../peers/fetched-document.ts'
 
-/** Finds the post with this IRI in the cache or at its origin. Returns undefined if it is not available. It never throws for a fault of the peer. */
+/** Finds the post with this IRI in the cache or at its origin. Returns undefined if the post is not available. It never throws for a fault of the peer. */
 export type FindRemotePost = (iri: Iri) => Promise<RemotePost | undefined>
 
 interface RemotePostDeps extends FetchActorDeps {
   readonly isBlocked: IsBlocked
 }
 
-/** The result of a look-up. A failure is also cached, so that many replies in one thread cause only one look-up in a while. */
+/** The result of a lookup. A failure is also cached, so that many replies in one thread cause only one lookup in a while. */
 interface PostLookup {
   readonly post: RemotePost | undefined
 }
 
-const maxPosts = 300
+const maxCachedPosts = 300
 const maxHosts = 2_000
 const cacheMs = { result: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000, fault: 60_000 } as const
 /** The wait, in ms, after which a host that has not answered delays no further turns. */
 const slowHostMs = 3_000
-/** The look-ups at one host: those that run at the same time, and those in the queue. A turn that waits for one ends by its own time limit. */
+/**
+ * The maximum numbers of lookups at one host that run at the same time and that wait in the queue. A turn that waits for a lookup ends by its own
+ * time limit.
+ */
 const hostQueue = { maxRunning: 1, maxWaiting: 15 } as const
 const neverAbortedSignal = new AbortController().signal
 const backOffStatuses: ReadonlySet<number> = new Set([429, 503])
-/** The most look-ups a minute that strangers can cause, for one host and in total. */
+/** The maximum number of lookups per minute that strangers can cause, for one host and in total. */
 const fetchesPerMinute = { perHost: 120, total: 1_200 } as const
 
 export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDeps): FindRemotePost {
-  const posts = createExpiringMap<PostLookup>(maxPosts, now)
+  const posts = createExpiringMap<PostLookup>(maxCachedPosts, now)
   const failures = createExpiringMap<PostLookup>(maxHosts, now)
   const unreachableHosts = createExpiringMap<true>(maxHosts, now)
   const requestStartedAt = new Map<string, number>()
   const singleFlight = createSingleFlight<PostLookup>()
   const queues = createKeyedSemaphore(hostQueue)
-  const fetchLimit = limitFetches(fetchesPerMinute, now)
+  const fetchLimit = createFetchLimit(fetchesPerMinute, now)
 
   function fetchLimited(iri: Iri): Promise<unknown> {
     return queues.run(iri.host, neverAbortedSignal, async () => {
-      // The host may have failed while this look-up was in the queue.
+      // The host may have failed while this lookup was in the queue.
       if (unreachableHosts.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
       fetchLimit.consume(iri.host)
       requestStartedAt.set(iri.host, now())
@@ -68,9 +71,9 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
   /** Fetches a post. The address of a page leads to the id of the post, and the document at that id must name the same id. */
   async function fetchPost(iri: Iri): Promise<RemotePost> {
     const document = await fetchLimited(iri)
-    const canonical = findCanonicalIri(document, iri)
-    return canonical
-      ? parsePost(await fetchLimited(canonical), canonical, isBlocked)
+    const canonicalIri = findCanonicalIri(document, iri)
+    return canonicalIri
+      ? parsePost(await fetchLimited(canonicalIri), canonicalIri, isBlocked)
       : parsePost(document, iri, isBlocked)
   }
 
@@ -80,8 +83,8 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
       posts.set(iri.href, result, cacheMs.result)
       return result
     } catch (error) {
-      const ms = failureCacheMs(error)
-      if (ms > 0) failures.set(iri.href, { post: undefined }, ms)
+      const cacheDurationMs = failureCacheMs(error)
+      if (cacheDurationMs > 0) failures.set(iri.href, { post: undefined }, cacheDurationMs)
       return { post: undefined }
     }
   }
@@ -89,8 +92,8 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
   return async iri => {
     const result = posts.get(iri.href) ?? failures.get(iri.href)
     if (result) return result.post
-    const isStuck = now() - (requestStartedAt.get(iri.host) ?? now()) >= slowHostMs
-    return isStuck || unreachableHosts.get(iri.host)
+    const isHostSlow = now() - (requestStartedAt.get(iri.host) ?? now()) >= slowHostMs
+    return isHostSlow || unreachableHosts.get(iri.host)
       ? undefined
       : (await singleFlight(iri.href, () => fetchAndCache(iri))).post
   }
@@ -104,7 +107,7 @@ function isHostDown(error: unknown): boolean {
   return error instanceof Unavailable && (error.status === undefined || backOffStatuses.has(error.status))
 }
 
-/** Returns the time for which a failed look-up is remembered, ms. It is 0 if our own ceiling prevented the request. */
+/** Returns the time for which a failed lookup is cached, ms. The time is 0 if our own limit prevented the request. */
 function failureCacheMs(error: unknown): number {
   if (error instanceof Unavailable) return error.status === undefined ? 0 : cacheMs.fault
   if (error instanceof Rejection && error.code === 'rate_limited') return 0
@@ -119,7 +122,7 @@ export interface RemotePost {
   readonly parts: readonly Part[]
   readonly inReplyTo: string | undefined
   /** The publication time that its server states, in ms since the epoch. Undefined if it states none. */
-  readonly published: number | undefined
+  readonly publishedAt: number | undefined
 }
 
 /** The most UTF-16 code units of one post's text. The rest of a longer text is cut off. */
@@ -141,13 +144,13 @@ function parsePost(document: unknown, iri: Iri, isBlocked: IsBlocked): RemotePos
   if (!isReadablePost(json)) throw refusePost('the document is no post')
   checkPost(json)
   const visibility = readVisibility(json, undefined)
-  if (!visibility || !isOpen(visibility)) throw refusePost('it is not for everybody')
+  if (!visibility || !isReadableByEveryone(visibility)) throw refusePost('it is not for everybody')
   return {
     id: iri.href,
     author: readAuthor(json, iri),
     parts: readParts(json, isBlocked),
     inReplyTo: idOf(json.inReplyTo),
-    published: readTime(json.published),
+    publishedAt: readTime(json.published),
   }
 }
 

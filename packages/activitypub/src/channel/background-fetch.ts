@@ -6,10 +6,10 @@ import { createPostFinder } from '../background/remote-posts.ts'
 import { readReferences } from '../format/targets.ts'
 import type { ChannelDeps } from './deps.ts'
 
-/** Creates the function that fetches the posts before a message. It returns at once for most messages, which answer and quote nothing. */
+/** Creates the function that fetches the posts before a message. The function returns at once for most messages, because they answer and quote no post. */
 export function createBackgroundFetch(deps: ChannelDeps): NonNullable<ChannelConversations['fetchBackground']> {
   const fetchBackground = createBackground({ ...deps, findRemotePost: createPostFinder(deps) })
-  return async function fetchIfReferred(turn, signal) {
+  return async function fetchReferredPosts(turn, signal) {
     const { parent, quote } = readReferences(turn)
     return parent || quote ? fetchBackground(turn, signal) : []
   }

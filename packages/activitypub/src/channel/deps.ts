@@ -3,14 +3,15 @@
 import { parseDuration } from '@postern/message'
 import type { ChannelContext } from '@postern/pipeline'
 import type { ActivityPubConfig } from '../config.ts'
-import { createOutgoingProof, createSignatureFallback } from '../deliver.ts'
 import { createBlocklist } from '../domains/blocklist.ts'
 import { instanceActorIri } from '../format/own-iris.ts'
-import { createForeignInboxes } from '../inboxes/foreign-inbox.ts'
+import { createForeignInboxLimits } from '../inboxes/foreign-inbox-limits.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
+import { createSignatureFallback } from '../keys/signature-fallback.ts'
 import { createActorCache } from '../peers/actor-cache.ts'
 import { createDocumentFetch, createKeyOwnerFinder } from '../peers/document-fetch.ts'
 import { createSignerDocuments } from '../peers/signer-documents.ts'
+import { createOutgoingProof } from '../proofs/outgoing-proof.ts'
 import { createHandles } from '../webfinger/handles.ts'
 
 export type ChannelDeps = ReturnType<typeof createChannelDeps>
@@ -46,7 +47,7 @@ export function createChannelDeps(config: ActivityPubConfig, { system, store, ag
     findKeyOwner: createKeyOwnerFinder({ documents, now }),
     proveOutgoing: createOutgoingProof(config.object_proofs),
     handles: createHandles({ fetch: system.fetch, now, isBlocked }),
-    foreignInboxes: createForeignInboxes(store, now),
+    foreignInboxes: createForeignInboxLimits(store, now),
     isBlocked,
     windowMs: parseDuration(config.date_window),
   }

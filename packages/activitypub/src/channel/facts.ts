@@ -1,4 +1,4 @@
-// Notes the answers of the store about an activity for a later replay.
+// Records the answers of the store about an activity for a later replay.
 
 import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
@@ -8,53 +8,53 @@ import { isUnderstood } from '../inbox/activity-kind.ts'
 import type { Facts } from '../proofs/proven-activity.ts'
 
 /**
- * Creates a store that notes its answers, because follows and earlier activities may be gone when the activity is read
- * again. With `recordedFacts`, it answers from the notes instead.
+ * Creates a store that records its answers, because follows and earlier activities may no longer exist when the activity
+ * is read again. With `recordedFacts`, the store answers from the record instead. `list` returns the recorded facts, which
+ * are the queries that had a result.
  */
-export function createFacts(store: Pick<Store, keyof InboxLookups['store']>, recordedFacts?: Facts) {
+export function createFactRecorder(store: Pick<Store, keyof InboxLookups['store']>, recordedFacts?: Facts) {
   const facts: Record<string, Json> = {}
   async function recordFact<Answer>(
     question: readonly unknown[],
     query: () => Promise<Answer>,
     fallback: Answer,
   ): Promise<Answer> {
-    const name = JSON.stringify(question)
-    if (recordedFacts) return (recordedFacts[name] as Answer | undefined) ?? fallback
+    const factKey = JSON.stringify(question)
+    if (recordedFacts) return (recordedFacts[factKey] as Answer | undefined) ?? fallback
     const answer = await query()
-    if (answer !== undefined && !(Array.isArray(answer) && answer.length === 0)) facts[name] = answer as Json
+    if (answer !== undefined && !(Array.isArray(answer) && answer.length === 0)) facts[factKey] = answer as Json
     return answer
   }
   const recordingStore: InboxLookups['store'] = {
     findResponse: id => store.findResponse(id),
     findAuthored: (via, { author, object }) =>
       recordFact(['authored', author, object], () => store.findAuthored(via, { author, object }), []),
-    findRelation: key => recordFact(nameRelation(key), () => store.findRelation(key), undefined),
+    findRelation: key => recordFact(listRelationKey(key), () => store.findRelation(key), undefined),
     async listPeerRelations(peerKey) {
-      if (recordedFacts) return listRecorded(recordedFacts, peerKey.peer)
+      if (recordedFacts) return listRecordedRelations(recordedFacts, peerKey.peer)
       const relations = await store.listPeerRelations(peerKey)
-      for (const relation of relations) facts[JSON.stringify(nameRelation(relation))] = relation as unknown as Json
+      for (const relation of relations) facts[JSON.stringify(listRelationKey(relation))] = relation as unknown as Json
       return relations
     },
   }
-  /** The function `list` returns the recorded facts, which are the queries that had a result. */
   return { store: recordingStore, list: (): Facts => facts }
 }
 
-function nameRelation({ agent, relation, peer }: Pick<RelationKey, 'agent' | 'relation' | 'peer'>) {
+function listRelationKey({ agent, relation, peer }: Pick<RelationKey, 'agent' | 'relation' | 'peer'>) {
   return ['relation', agent, relation, peer]
 }
 
-/** Lists the recorded relations of a peer. Each stands under its own name, however it was found. */
-function listRecorded(facts: Facts, peer: string): readonly Relation[] {
+/** Lists the recorded relations of a peer. Each relation has its own key, regardless of the query that found it. */
+function listRecordedRelations(facts: Facts, peer: string): readonly Relation[] {
   return Object.values(facts).filter(
     (fact): fact is Json & Relation => isJsonObject(fact) && fact.peer === peer && 'relation' in fact,
   )
 }
 
 /** Stores the recorded facts with the activity. */
-export function addFacts(delivery: ResolvedInboxRequest, facts: Facts): ResolvedInboxRequest {
-  if (!isUnderstood(delivery) || Object.keys(facts).length === 0) return delivery
-  const { kind, resolved: resolvedActivity } = delivery
+export function addFacts(request: ResolvedInboxRequest, facts: Facts): ResolvedInboxRequest {
+  if (!isUnderstood(request) || Object.keys(facts).length === 0) return request
+  const { kind, resolved: resolvedActivity } = request
   const { arrival } = resolvedActivity.proven
   const arrivalWithFacts = isJsonObject(arrival) ? { ...arrival, facts } : arrival
   return {

@@ -9,7 +9,7 @@ import { createUnusedLimit, resolveInboxRequest } from '../resolve.ts'
 import type { InboxRequest } from '../verify.ts'
 import { verifyInboxRequest } from '../verify.ts'
 import type { ChannelDeps } from './deps.ts'
-import { addFacts, createFacts } from './facts.ts'
+import { addFacts, createFactRecorder } from './facts.ts'
 
 const hourMs = 3_600_000
 
@@ -36,12 +36,12 @@ export function createInbound(
     ...deps,
     gateway,
     fetchCreatedPost: createCreatedPostFetch({ fetchDocument, now }),
-    mayList: createUnusedLimit(now),
+    mayListUnused: createUnusedLimit(now),
   }
   return {
     name: 'activitypub',
     async verify(raw, steps) {
-      const facts = createFacts(deps.store, raw.facts)
+      const facts = createFactRecorder(deps.store, raw.facts)
       const verified = await verifyInboxRequest(raw, deps, steps)
       const requestDeps = { ...resolveDeps, store: facts.store, agent: raw.agent }
       const resolved = await resolveInboxRequest(verified, requestDeps, steps)

@@ -12,7 +12,7 @@ interface InboxRouteDeps extends Pick<ChannelContext, 'admission' | 'system' | '
 }
 
 /** Adds the inboxes of each agent and the shared one. */
-export function addInboxes(app: Hono, { admission, store, system, inbound }: InboxRouteDeps): void {
+export function addInboxRoutes(app: Hono, { admission, store, system, inbound }: InboxRouteDeps): void {
   async function receiveDelivery(context: Context, agent?: string): Promise<Response> {
     await receive(
       inbound,

@@ -8,18 +8,18 @@ import type { ActorRemovalDeps } from '../actors/actor-removal.ts'
 import { createActorRemoval } from '../actors/actor-removal.ts'
 import { createKeyIntroductions } from '../actors/key-introductions.ts'
 import type { ActivityPubConfig } from '../config.ts'
-import { createFindBytes, deliverActivity } from '../deliver.ts'
+import { createActivityEncoder, deliverActivity } from '../deliver.ts'
+import { activityPubDescriptor } from '../descriptor.ts'
 import { findHost } from '../format/iri.ts'
 import { readDeliveryTarget, toStoredJson } from '../format/targets.ts'
 import { createDeletedCheck } from '../inboxes/deleted-actors.ts'
-import type { ForeignDelivery } from '../inboxes/foreign-inbox.ts'
+import type { ForeignDelivery } from '../inboxes/foreign-inbox-limits.ts'
 import { createUnreachableInboxHandler } from '../inboxes/unreachable-inboxes.ts'
 import type { PeerLimits } from '../peers/peer-limits.ts'
 import { createPeerLimits } from '../peers/peer-limits.ts'
 import { addressAction, expandToFollowers } from '../posts/address-action.ts'
 import { addressAnswer } from '../posts/address-answer.ts'
 import { createDeliveryRenderer, describeOutgoing } from '../posts/render-delivery.ts'
-import { activityPubDescriptor } from '../speaker.ts'
 import type { ChannelDeps } from './deps.ts'
 
 /** Creates the outbound side of the channel. */
@@ -32,7 +32,7 @@ export function createOutbound(
   const limits = createPeerLimits({ fetch: system.fetch, now })
   const addressing = {
     origin,
-    findPostLimitChars: createPostLimits(config.split_posts, limits),
+    findPostLimitChars: createPostLimitFinder(config, limits),
     showRequirement,
     maxMentions,
   }
@@ -41,8 +41,8 @@ export function createOutbound(
     ...deps,
     limits,
     introductions: createKeyIntroductions({ agents, system, send, gateway: { origin, follows: config.follows } }),
-    findBytes: createFindBytes(deps),
-    onGone: createUnreachableInboxHandler({ store, checkDeleted, system }),
+    encodeActivity: createActivityEncoder(deps),
+    handleMissingInbox: createUnreachableInboxHandler({ store, checkDeleted, system }),
   }
   const sender = createSender({
     descriptor: activityPubDescriptor,
@@ -50,9 +50,9 @@ export function createOutbound(
     render: createDeliveryRenderer({ origin, fileAddress, showRequirement }, now),
     describe: describeOutgoing,
     deliver(wire, delivery) {
-      const post = () => deliverActivity(wire, delivery, deliverDeps)
+      const deliverPost = () => deliverActivity(wire, delivery, deliverDeps)
       const foreignInbox = findForeignInbox(delivery)
-      return foreignInbox ? foreignInboxes.watchDelivery(foreignInbox, post) : post()
+      return foreignInbox ? foreignInboxes.limitDelivery(foreignInbox, deliverPost) : deliverPost()
     },
   })
   return {
@@ -76,12 +76,15 @@ function findForeignInbox(delivery: Delivery): ForeignDelivery | undefined {
   if (!('inbox' in target) || target.peer === undefined) return undefined
   const host = findHost(target.inbox)
   if (host === undefined || host === findHost(target.peer)) return undefined
-  return { peer: target.peer, host, isForMany: delivery.broadcast !== undefined }
+  return { peer: target.peer, host, isBroadcast: delivery.broadcast !== undefined }
 }
 
-/** Returns the function that gives the longest post for an inbox. If posts are not split, there is no limit. */
-function createPostLimits(isSplit: boolean, limits: PeerLimits): (inbox: string | undefined) => number {
-  return inbox => (isSplit ? limits.findPostLength((inbox && findHost(inbox)) ?? '') : Number.MAX_SAFE_INTEGER)
+/** Creates the function that returns the length of the longest post for an inbox. If posts are not split, there is no limit. */
+function createPostLimitFinder(
+  { split_posts: splitsPosts }: Pick<ActivityPubConfig, 'split_posts'>,
+  limits: PeerLimits,
+): (inbox: string | undefined) => number {
+  return inbox => (splitsPosts ? limits.findPostLength((inbox && findHost(inbox)) ?? '') : Number.MAX_SAFE_INTEGER)
 }
 
 /**

@@ -8,7 +8,7 @@ import { createChannelDeps } from './deps.ts'
 import { readFacts } from './facts.ts'
 import { createInbound } from './inbound.ts'
 
-/** Creates the function that reads a stored activity again, as its original request. */
+/** Creates the function that restores the original request of a stored activity and reads the activity from it again. */
 export function createActivityReplay(
   config: ActivityPubConfig,
   context: ChannelContext,

@@ -13,10 +13,10 @@ export type IsBlocked = (host: string) => boolean
 
 /** Creates the check. A blocked host stays blocked even if it is also allowed. If there is an allow list, all other hosts are blocked too. */
 export function createBlocklist({ block, allow }: Pick<ActivityPubConfig, 'block' | 'allow'>): IsBlocked {
-  const isNamedBlocked = matchDomains(block)
+  const isInBlockList = matchDomains(block)
   const isAllowed = allow.length === 0 ? () => true : matchDomains(allow)
   // A host name of invalid length cannot exist, and each of its labels would cost a comparison.
-  return host => !isHostLength(host) || isNamedBlocked(host) || !isAllowed(host)
+  return host => !isHostLength(host) || isInBlockList(host) || !isAllowed(host)
 }
 
 /**
@@ -27,7 +27,7 @@ function matchDomains(domains: readonly string[]): (host: string) => boolean {
   const asciiDomains = new Set(domains.map(toAsciiDomain))
   if (asciiDomains.size === 0) return () => false
   return host => {
-    for (let domain: string | undefined = dropRootDots(host); domain; domain = parentOf(domain))
+    for (let domain: string | undefined = dropRootDots(host); domain; domain = findParentDomain(domain))
       if (asciiDomains.has(domain)) return true
     return false
   }
@@ -37,12 +37,12 @@ function dropRootDots(host: string): string {
   return host.endsWith('.') ? host.replace(/\.+$/, '') : host
 }
 
-function parentOf(host: string): string | undefined {
+function findParentDomain(host: string): string | undefined {
   const dot = host.indexOf('.')
   return dot < 0 ? undefined : host.slice(dot + 1)
 }
 
-/** Returns true if a web address of any scheme is on a blocked host. Any other text is on no host. */
+/** Returns true if a web address of any scheme is on a blocked host. Returns false for any other text. */
 export function isBlockedUrl(url: string, isBlocked: IsBlocked): boolean {
   const host = parseUrl(url)?.hostname
   return host !== undefined && isBlocked(host)
@@ -58,7 +58,7 @@ export function isBlockedPart(part: Part, isBlocked: IsBlocked): boolean {
  * Returns true if the object of an activity comes from a blocked host, by its id or by its author. Other servers boost or
  * relay posts of a blocked domain (CVE-2026-23961).
  */
-export function isAboutBlocked(activity: Readonly<Record<string, unknown>>, isBlocked: IsBlocked): boolean {
+export function isAboutBlockedHost(activity: Readonly<Record<string, unknown>>, isBlocked: IsBlocked): boolean {
   const id = idOf(activity.object)
   const owners = [...(id ? [id] : []), ...idsOf(asObject(activity.object)?.attributedTo)]
   return owners.some(iri => isBlockedUrl(iri, isBlocked))

@@ -11,12 +11,12 @@ import type { ActivityPubConfig } from '../config.ts'
  */
 export function readDomainLists(config: ActivityPubConfig, { baseDir, log }: DomainListDeps): ActivityPubConfig {
   const faults: ConfigError[] = []
-  const readAll = (use: DomainFileUse): readonly string[] =>
+  const readDomains = (use: DomainFileUse): readonly string[] =>
     config[`${use}_files`].flatMap((name, index) => {
       const key = `activitypub.${use}_files.${index}`
       try {
         const file = readDomainFile(name, { key, use, baseDir })
-        reportSkipped(file, name, { key, log })
+        logDomainFile(file, name, { key, log })
         return file.domains
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error
@@ -24,8 +24,8 @@ export function readDomainLists(config: ActivityPubConfig, { baseDir, log }: Dom
         return []
       }
     })
-  const block = [...config.block, ...readAll('block')]
-  const allow = [...config.allow, ...readAll('allow')]
+  const block = [...config.block, ...readDomains('block')]
+  const allow = [...config.allow, ...readDomains('allow')]
   if (faults.length > 0) throw new AggregateError(faults, 'The configuration has faults')
   return { ...config, block, allow }
 }
@@ -42,7 +42,7 @@ interface DomainFileOptions {
 }
 
 function readDomainFile(name: string, { key, use, baseDir }: DomainFileOptions): DomainFile {
-  const domainFile = parseDomainFile(readText(resolve(baseDir, name), name, key), use, ({ line, problem, fix }) => {
+  const domainFile = parseDomainFile(readFileText(resolve(baseDir, name), name, key), use, ({ line, problem, fix }) => {
     throw new ConfigError(key, `"${name}", line ${line}: ${problem}`, fix)
   })
   if (use === 'allow' && domainFile.domains.length === 0) {
@@ -55,7 +55,7 @@ function readDomainFile(name: string, { key, use, baseDir }: DomainFileOptions):
   return domainFile
 }
 
-function readText(path: string, name: string, key: string): string {
+function readFileText(path: string, name: string, key: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
   } catch (cause) {
@@ -67,8 +67,8 @@ function readText(path: string, name: string, key: string): string {
 
 const maxLoggedLines = 20
 
-function reportSkipped(
-  { obfuscated, nonBlocking, domains }: DomainFile,
+function logDomainFile(
+  { hiddenLines: obfuscated, nonBlockingCount: nonBlocking, domains }: DomainFile,
   file: string,
   { key, log }: { readonly key: string; readonly log: Log },
 ): void {
@@ -82,9 +82,9 @@ function reportSkipped(
 interface DomainFile {
   readonly domains: readonly string[]
   /** The numbers of lines whose domain is partly masked (`exa***le.com`), so that it cannot be identified. */
-  readonly obfuscated: readonly number[]
+  readonly hiddenLines: readonly number[]
   /** The number of rows that block nothing: `silence` and `noop`, which only change what people are shown. */
-  readonly nonBlocking: number
+  readonly nonBlockingCount: number
 }
 
 interface DomainFileFault {
@@ -159,8 +159,8 @@ function collectDomains(entries: readonly DomainEntry[], refuse: Refuse, nonBloc
   }
   return {
     domains: domainEntries.flatMap(({ ascii }) => ascii ?? []),
-    obfuscated: entries.filter(isHidden).map(({ line }) => line),
-    nonBlocking: nonBlockingCount,
+    hiddenLines: entries.filter(isHidden).map(({ line }) => line),
+    nonBlockingCount,
   }
 }
 
@@ -177,7 +177,7 @@ function parseCsv(text: string, refuse: Refuse): readonly CsvRow[] {
   const rows: CsvRow[] = []
   let cells: string[] = []
   let line = 1
-  let start = 1
+  let firstLine = 1
   let position = 0
   while (position < text.length || cells.length > 0) {
     cellPattern.lastIndex = position
@@ -189,9 +189,9 @@ function parseCsv(text: string, refuse: Refuse): readonly CsvRow[] {
     line += matchedText.match(/\r\n|\n|\r/g)?.length ?? 0
     position += matchedText.length
     if (separator === ',') continue
-    rows.push({ line: start, cells })
+    rows.push({ line: firstLine, cells })
     cells = []
-    start = line
+    firstLine = line
   }
   return rows
 }

@@ -9,6 +9,6 @@ export interface Activity {
   readonly actor: Iri
   /** The document in the one form that all readers know. */
   readonly json: JsonObject
-  /** The members as they were sent. The proof of the activity covers them. */
-  readonly sent: JsonObject
+  /** The document as received. The proof of the activity covers them. */
+  readonly receivedJson: JsonObject
 }

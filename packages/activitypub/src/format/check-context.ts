@@ -7,7 +7,7 @@ import { activityStreamsNames } from './vocabulary.ts'
 /** The keywords that make a JSON-LD processor see another document than a reader of literal names. */
 const rejectedKeywords = ['@graph', '@reverse', '@included', '@nest'] as const
 
-/** The names that are read, and the meanings that an inline context may give them. */
+/** The names that the gateway reads, and the meanings that an inline context may give these names. */
 const coreTerms: ReadonlyMap<string, string> = new Map([
   ['id', '@id'],
   ['type', '@type'],
@@ -19,8 +19,8 @@ const coreTerms: ReadonlyMap<string, string> = new Map([
   ),
 ])
 
-function activityStreamsTerms(list: string): [string, string][] {
-  return list.split(' ').map(word => [word, `as:${word}`])
+function activityStreamsTerms(terms: string): [string, string][] {
+  return terms.split(' ').map(word => [word, `as:${word}`])
 }
 
 /**
@@ -38,10 +38,10 @@ export function checkContext(json: JsonObject): void {
   // A document without a context is AS2 by its media type (AS2 §2.1). If it has a context, that context must include AS2.
   if (!entries.some(entry => typeof entry === 'string' && activityStreamsNames.includes(entry)))
     throw malformedActivity('its @context is not that of ActivityStreams')
-  for (const entry of entries) checkInline(asObject(entry))
+  for (const entry of entries) checkInlineContext(asObject(entry))
 }
 
-function checkInline(definitions: JsonObject | undefined): void {
+function checkInlineContext(definitions: JsonObject | undefined): void {
   for (const name in definitions) {
     const meaning = coreTerms.get(name)
     if (meaning && !hasMeaning(definitions[name], meaning)) throw malformedActivity(`its @context redefines "${name}"`)

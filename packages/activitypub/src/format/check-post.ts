@@ -34,11 +34,11 @@ export function isReadablePost(json: unknown): boolean {
 /** Checks that the literal names of a post have their usual meaning and that it can be read. @throws Rejection `malformed`, `too_large` */
 export function checkPost(post: JsonObject): void {
   checkContext(post)
-  checkCaps(post)
+  checkEntryCounts(post)
   checkTexts(post)
 }
 
-export function checkCaps(json: JsonObject): void {
+export function checkEntryCounts(json: JsonObject): void {
   for (const name in maxEntries) {
     const maxCount = maxEntries[name] ?? 0
     if (listOf(json[name]).length > maxCount) {

@@ -23,13 +23,13 @@ export function parseIri(text: string, label: string): Iri {
 
 /** Parses an https IRI like `parseIri`, and returns undefined for any other text. */
 export function findIri(text: string): Iri | undefined {
-  const url = toUrl(text)
+  const url = parseHttpsUrl(text)
   return url && { href: text, origin: url.origin, host: url.hostname.replace(/\.$/, '') }
 }
 
 /** Returns the host of an https IRI, or undefined for any other text. */
 export function findHost(text: string): string | undefined {
-  return toUrl(text)?.hostname.replace(/\.$/, '')
+  return parseHttpsUrl(text)?.hostname.replace(/\.$/, '')
 }
 
 /**
@@ -38,7 +38,7 @@ export function findHost(text: string): string | undefined {
  */
 export function isOnOrigin(iri: string, origin: string): boolean {
   if (iri.length > maxUrlLength) return false
-  return (iri.startsWith(origin) && iri[origin.length] === '/') || toUrl(iri)?.origin === origin
+  return (iri.startsWith(origin) && iri[origin.length] === '/') || parseHttpsUrl(iri)?.origin === origin
 }
 
 /** Returns the normal form of an http(s) address that a reader may be sent to. */
@@ -47,7 +47,7 @@ export function findWebUrl(text: string | undefined): string | undefined {
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined
 }
 
-function toUrl(text: string): URL | undefined {
+function parseHttpsUrl(text: string): URL | undefined {
   const url = parseUrl(text)
   return url?.protocol === 'https:' && !url.username && !url.password ? url : undefined
 }

@@ -17,7 +17,7 @@ const keywords: ReadonlyMap<string, string> = new Map([
   ['@type', 'type'],
 ])
 
-const termForm = /^[a-z][a-z0-9]{0,63}$/i
+const termPattern = /^[a-z][a-z0-9]{0,63}$/i
 
 /** The types that have a meaning here. A document may list extension types beside them, in any order (Activity Streams 2.0 Core §4.1). */
 const coreTypes: ReadonlySet<string> = new Set(
@@ -97,21 +97,21 @@ function normalizeNode(node: Members, term: string, count: RewriteCount): unknow
   return mayBeReference(term) && isReference(normalizedNode) ? normalizedNode.id : normalizedNode
 }
 
-/** Returns the members under the names and terms that `read` returns for their own names. Returns the node itself if nothing changes. */
+/** Renames each member to the name that `readName` returns, and normalizes its value by the returned term. Returns the node itself if nothing changes. */
 function normalizeMembers(
   node: Members,
-  read: (name: string) => readonly [string, string],
+  readName: (name: string) => readonly [string, string],
   count: RewriteCount,
 ): Members {
-  let changes: [name: string, short: string, after: unknown][] | undefined
+  let changes: [name: string, shortName: string, newValue: unknown][] | undefined
   for (const name of Object.keys(node)) {
     if (name === '@context') continue
-    const [short, term] = read(name)
+    const [shortName, term] = readName(name)
     const originalValue = node[name]
     const normalizedValue = normalizeValue(originalValue, term, count)
-    if (short === name && normalizedValue === originalValue) continue
+    if (shortName === name && normalizedValue === originalValue) continue
     changes ??= []
-    changes.push([name, short, normalizedValue])
+    changes.push([name, shortName, normalizedValue])
     count.nodes += 1
     if (count.nodes > maxRewrittenNodes) throw new Rejection('too_large', 'Cannot read activity: it is in odd forms')
   }
@@ -119,11 +119,11 @@ function normalizeMembers(
 }
 
 function applyChanges(node: Members, changes: readonly (readonly [string, string, unknown])[]): Members {
-  const renamedMembers = new Set(changes.flatMap(([name, short]) => (name === short ? [] : [name])))
+  const renamedMembers = new Set(changes.flatMap(([name, shortName]) => (name === shortName ? [] : [name])))
   const members = new Map(Object.entries(node).filter(([name]) => !renamedMembers.has(name)))
-  for (const [name, short, after] of changes) {
-    if (name !== short && members.has(short)) throw refuseRepeatedMember(short)
-    members.set(short, after)
+  for (const [name, shortName, newValue] of changes) {
+    if (name !== shortName && members.has(shortName)) throw refuseRepeatedMember(shortName)
+    members.set(shortName, newValue)
   }
   const languages = members.has('contentMap') ? undefined : readLanguages(node)
   if (languages) members.set('contentMap', languages)
@@ -132,8 +132,8 @@ function applyChanges(node: Members, changes: readonly (readonly [string, string
 
 /** Returns the short name of a member and the term by which its value is read, which is the same name. */
 function readTerm(name: string): readonly [string, string] {
-  const short = shortenName(name)
-  return [short, short]
+  const shortName = shortenName(name)
+  return [shortName, shortName]
 }
 
 /** Returns true if the value of a term may be a reference. An id and a type are not nodes, and neither is the document itself. */
@@ -163,12 +163,12 @@ function shortenName(name: string): string {
 function removePrefix(name: string): string {
   const prefix = termPrefixes.find(termPrefix => name.startsWith(termPrefix))
   const term = prefix && name.slice(prefix.length)
-  return term && termForm.test(term) ? term : name
+  return term && termPattern.test(term) ? term : name
 }
 
 function shortenType(type: string): string {
-  const short = type.includes(':') ? removePrefix(type) : type
-  return coreTypes.has(short) ? short : type
+  const shortType = type.includes(':') ? removePrefix(type) : type
+  return coreTypes.has(shortType) ? shortType : type
 }
 
 /** Returns the first type that is known here, or else the first type of all. */

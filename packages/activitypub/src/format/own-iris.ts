@@ -53,6 +53,6 @@ export function pieceId(responseId: string, piece: number): string {
 
 /** Returns the response and the piece of a post's id. */
 export function parsePieceId(id: string): { readonly responseId: string; readonly piece: number } {
-  const [, responseId, number] = /^(.+)\.([2-9]|1\d|20)$/.exec(id) ?? []
-  return responseId === undefined ? { responseId: id, piece: 0 } : { responseId, piece: Number(number) - 1 }
+  const [, responseId, pieceNumber] = /^(.+)\.([2-9]|1\d|20)$/.exec(id) ?? []
+  return responseId === undefined ? { responseId: id, piece: 0 } : { responseId, piece: Number(pieceNumber) - 1 }
 }

@@ -1,4 +1,4 @@
-// Defines the data that the store keeps of a post: its reply target, destinations and rendering.
+// Defines the data of a post that the store keeps: its reply target, destinations and rendering.
 import type { Json, Visibility } from '@postern/message'
 
 /** The data that an answer to a post needs. It is stored with the turn, because rendering happens later and maybe in another process. */
@@ -82,7 +82,7 @@ export interface Rendering {
   /** The post that the response answers. Absent for a post that answers none. */
   readonly reply?: ReplyTarget | undefined
   readonly visibility: Visibility
-  /** The number of posts into which the response is split. Each post answers the one before. */
+  /** The number of posts into which the response is split. Each post answers the previous post. */
   readonly pieces: number
   /** The most visible characters of each post. Absent if there is only one post. */
   readonly limit?: number | undefined

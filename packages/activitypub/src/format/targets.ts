@@ -3,7 +3,7 @@
 import type { Json, NormalizedResponse } from '@postern/message'
 import type { Delivery, Turn } from '@postern/pipeline'
 import type { DeliveryContent, DeliveryTarget, Rendering, ReplyTarget } from './post-data.ts'
-import { replyVisibility } from './visibility.ts'
+import { chooseReplyVisibility } from './visibility.ts'
 
 /** Returns a target or rendering as JSON for the store. Only this channel writes them. */
 export function toStoredJson(value: ReplyTarget | DeliveryTarget | DeliveryContent | Rendering): Json {
@@ -37,5 +37,5 @@ export function readRendering(
 ): Rendering {
   if (rendering !== undefined) return rendering as unknown as Rendering
   const reply = readReplyTarget(target)
-  return { reply, visibility: replyVisibility(reply.visibility, visibility), pieces: 1 }
+  return { reply, visibility: chooseReplyVisibility(reply.visibility, visibility), pieces: 1 }
 }

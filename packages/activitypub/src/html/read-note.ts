@@ -31,7 +31,7 @@ interface OwnMentions {
 
 const languagePattern = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,4}$/i
 const maxOptions = 50
-const quoteFallback = /^RE: ?https:\/\/\S+$/i
+const quoteFallbackPattern = /^RE: ?https:\/\/\S+$/i
 
 /** The types whose `summary` is a content warning. For other types it states the topic. */
 const messageTypes: ReadonlySet<unknown> = new Set(['Note', 'Question', 'ChatMessage'])
@@ -48,7 +48,7 @@ export function normalizeNote(note: JsonObject, ownMentions: OwnMentions): Norma
   const quote = findQuote(note)
   const { content, language } = readContent(note)
   const { text, hasHiddenText } = readPostText(quote ? stripQuoteBlock(content) : content, ownMentions)
-  const summary = toSingleLine(readPostText(readText(note, 'summary') ?? '').text)
+  const summary = toSingleLine(readPostText(readTranslatedText(note, 'summary') ?? '').text)
   const textWithoutAddresses = stripOwnAddresses(quote ? stripQuoteFallback(text) : text, ownMentions)
   const lines = [...readHeading(note, summary), textWithoutAddresses, ...readOptions(note)]
   const textPart: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
@@ -73,20 +73,23 @@ function readContent(note: JsonObject): { readonly content: string; readonly lan
   // A server that supports only one language may use other markup in this text than in `content`.
   const [language, text] = matchingText ?? (content && languageTexts.length > 1 ? [] : (languageTexts[0] ?? []))
   const source = content ?? textOf(text) ?? ''
-  return { content: isPlain(note) ? writePlain(source) : source, language: language ?? readLanguage(note.language) }
+  return {
+    content: hasPlainContent(note) ? escapePlainText(source) : source,
+    language: language ?? readLanguage(note.language),
+  }
 }
 
 /** Returns true if `content` is plain text. It is HTML unless `mediaType` names another type, as in PeerTube (Activity Vocabulary §4.1). */
-function isPlain({ mediaType }: JsonObject): boolean {
+function hasPlainContent({ mediaType }: JsonObject): boolean {
   return /^text\/(?:plain|markdown)\s*(?:;|$)/i.test(textOf(mediaType) ?? '')
 }
 
-function writePlain(text: string): string {
+function escapePlainText(text: string): string {
   return escapeHtml(text).replaceAll('\n', '<br>')
 }
 
 /** Reads a text of a post, or the first one if it occurs in several languages only. */
-function readText(json: JsonObject | undefined, term: 'name' | 'summary'): string | undefined {
+function readTranslatedText(json: JsonObject | undefined, term: 'name' | 'summary'): string | undefined {
   const text = textOf(json?.[term])
   return (
     text ??
@@ -103,7 +106,7 @@ function readLanguage(value: unknown): string | undefined {
 }
 
 function readHeading(note: JsonObject, summary: string | undefined): readonly string[] {
-  const title = toSingleLine(readText(note, 'name'))
+  const title = toSingleLine(readTranslatedText(note, 'name'))
   const warning = summary && (isMessage(note) ? `Content warning: ${summary}` : summary)
   return [title, warning].filter(line => line !== undefined)
 }
@@ -111,8 +114,8 @@ function readHeading(note: JsonObject, summary: string | undefined): readonly st
 /** Removes the agent's own full addresses at the very beginning of a text, if they are written without a link. */
 function stripOwnAddresses(text: string, { addresses }: OwnMentions): string {
   for (const address of addresses) {
-    const head = text.slice(0, address.length).toLowerCase()
-    if (head === address && !/[\w.-]/.test(text[address.length] ?? ''))
+    const beginning = text.slice(0, address.length).toLowerCase()
+    if (beginning === address && !/[\w.-]/.test(text[address.length] ?? ''))
       return text.slice(address.length).replace(afterAddress, '')
   }
   return text
@@ -120,7 +123,7 @@ function stripOwnAddresses(text: string, { addresses }: OwnMentions): string {
 
 function readOptions(note: JsonObject): readonly string[] {
   const options = [...listOf(note.oneOf), ...listOf(note.anyOf)].slice(0, maxOptions)
-  const names = options.flatMap(option => toSingleLine(readText(asObject(option), 'name')) ?? [])
+  const names = options.flatMap(option => toSingleLine(readTranslatedText(asObject(option), 'name')) ?? [])
   return names.length > 0 ? [names.map(name => `- ${name}`).join('\n')] : []
 }
 
@@ -149,18 +152,18 @@ function toPageLink(note: JsonObject): readonly Part[] {
   return url ? [readLink(note, url)] : []
 }
 
-/** Removes the fallback for quotes if it is a block of its own in front of a mention. */
+/** Removes the fallback for quotes if the fallback is a separate block in front of a mention. */
 function stripQuoteBlock(html: string): string {
   const [block] = /^\s*<(p|span)\b[^>]*>.*?<\/\1>/s.exec(html) ?? []
-  return block && quoteFallback.test(readPostText(block).text) ? html.slice(block.length) : html
+  return block && quoteFallbackPattern.test(readPostText(block).text) ? html.slice(block.length) : html
 }
 
 /** Removes the text for readers that do not show quotes, at the beginning or the end. */
 function stripQuoteFallback(text: string): string {
   const lines = text.split('\n')
-  const [first, last] = [lines[0] ?? '', lines.at(-1) ?? '']
-  if (quoteFallback.test(first)) return lines.slice(1).join('\n').trim()
-  return quoteFallback.test(last) ? lines.slice(0, -1).join('\n').trim() : text
+  const [firstLine, lastLine] = [lines[0] ?? '', lines.at(-1) ?? '']
+  if (quoteFallbackPattern.test(firstLine)) return lines.slice(1).join('\n').trim()
+  return quoteFallbackPattern.test(lastLine) ? lines.slice(0, -1).join('\n').trim() : text
 }
 
 /**
@@ -170,15 +173,15 @@ function stripQuoteFallback(text: string): string {
 function readAttachments({ attachment, image }: JsonObject): readonly Part[] {
   const pictures = listOf(image).map(value => (typeof value === 'string' ? { url: value } : value))
   const attachments = listOf(attachment).flatMap(readAttachment)
-  const addresses = new Set(attachments.map(attachedUrl))
-  return [...attachments, ...pictures.flatMap(readAttachment).filter(part => !addresses.has(attachedUrl(part)))]
+  const addresses = new Set(attachments.map(findAttachmentUrl))
+  return [...attachments, ...pictures.flatMap(readAttachment).filter(part => !addresses.has(findAttachmentUrl(part)))]
 }
 
-const fileName = /^[\w.()-]{1,120}\.[a-z0-9]{2,5}$/i
+const fileNamePattern = /^[\w.()-]{1,120}\.[a-z0-9]{2,5}$/i
 
 type Attachment = Extract<Part, { kind: 'link' | 'file' }>
 
-function attachedUrl(part: Attachment): string | undefined {
+function findAttachmentUrl(part: Attachment): string | undefined {
   if (part.kind === 'link') return part.url
   return part.bytes_ref.kind === 'url' ? part.bytes_ref.url : undefined
 }
@@ -198,7 +201,7 @@ function readAttachment(value: unknown): readonly Attachment[] {
  */
 function readLabel(json: JsonObject): { readonly name?: string; readonly description?: string } {
   const label = textOf(json.name) ?? textOf(json.summary)
-  if (label && fileName.test(label)) return { name: label }
+  if (label && fileNamePattern.test(label)) return { name: label }
   const description = cleanDescription(label)
   return description ? { description } : {}
 }

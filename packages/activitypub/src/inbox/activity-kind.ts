@@ -15,8 +15,8 @@ import type { IsBlocked } from '../domains/blocklist.ts'
 import type { JsonObject } from '../format/json-object.ts'
 import { parsePieceId, parsePostIri, postIri } from '../format/own-iris.ts'
 import { readRendering } from '../format/targets.ts'
-import { isOpen } from '../format/visibility.ts'
-import type { ForeignInboxes } from '../inboxes/foreign-inbox.ts'
+import { isReadableByEveryone } from '../format/visibility.ts'
+import type { ForeignInboxLimits } from '../inboxes/foreign-inbox-limits.ts'
 import type { ActorCache } from '../peers/actor-cache.ts'
 import type { FetchCreatedPost } from '../peers/document-fetch.ts'
 import type { NamedActivity, ProvenActivity } from '../proofs/proven-activity.ts'
@@ -33,14 +33,14 @@ export interface Findings {
   readonly post?: OwnPost
   /** True if the actor that asks to follow already follows. */
   readonly isFollowing?: boolean
-  /** The account that a `Move` names, which names the moving one in turn. */
+  /** The target account of a `Move`, which claims the old account as its own. */
   readonly movedTo?: string
-  /** Those of the agents that the actor has blocked. */
+  /** The agents that the actor has blocked. */
   readonly blockedAgents?: readonly string[]
   /** The current inboxes of an actor that changed. */
   readonly inboxChanges?: readonly InboxChange[]
   /** The type of the activity that is undone. */
-  readonly undone?: string
+  readonly undoneType?: string
 }
 
 /** A proven activity, its sender by name, and the objects of this gateway that it refers to. */
@@ -58,8 +58,8 @@ export interface InboxDeps {
   readonly follows: ActivityPubConfig['follows']
   readonly maxMentions: number
   /**
-   * The quotas of turns: for senders that call themselves machines, and for all others, of whom only messages count that arrive faster than a
-   * person writes.
+   * The quotas of turns: one for senders that call themselves machines, and one for all others. Of the others, only messages that arrive faster
+   * than a person writes count.
    */
   readonly quotas: { readonly machines: TurnQuota; readonly people: TurnQuota }
 }
@@ -69,7 +69,7 @@ export interface InboxLookups {
   readonly actors: Pick<ActorCache, 'find' | 'refresh'>
   readonly store: Pick<Store, 'findAuthored' | 'findResponse' | 'findRelation' | 'listPeerRelations'>
   readonly fetchCreatedPost: FetchCreatedPost
-  readonly foreignInboxes: Pick<ForeignInboxes, 'admitFollower'>
+  readonly foreignInboxes: Pick<ForeignInboxLimits, 'countFollower'>
 }
 
 /** The handler of one type of activity. It finds the objects that the activity refers to, the messages for agents, and what the author withdraws. */
@@ -77,9 +77,9 @@ export interface ActivityKind {
   /** Finds the objects that the activity refers to. Returns undefined if it refers to nothing here. */
   find(proven: ProvenActivity, lookups: InboxLookups): Promise<Findings | undefined>
   /** Returns the messages for the agents. It is pure. */
-  read(resolved: ResolvedActivity): readonly Intake[]
+  toIntakes(resolved: ResolvedActivity): readonly Intake[]
   /** Returns the author's withdrawals. It is pure. Absent if activities of this type withdraw nothing. */
-  withdraw?(resolved: ResolvedActivity): readonly Withdrawal[]
+  listWithdrawals?(resolved: ResolvedActivity): readonly Withdrawal[]
 }
 
 /** A follower, or a peer that asks to follow, with its current inboxes. */
@@ -88,10 +88,10 @@ export interface InboxChange {
   readonly effect: Extract<RelationEffect, { kind: 'relate' }>
 }
 
-/** The effect of a delivery: nothing, the removal of an actor that is deleted, a line for the operator, or the effect of its type of activity. */
+/** The effect of an inbox request: nothing, the removal of a deleted actor, an entry in the operator's list, or the effect of its type of activity. */
 export type ResolvedInboxRequest =
   | 'ignored'
-  | { readonly gone: string }
+  | { readonly deletedActor: string }
   | { readonly unused: UnusedIntake }
   | UnderstoodActivity
 
@@ -100,8 +100,8 @@ interface UnderstoodActivity {
   readonly resolved: ResolvedActivity
 }
 
-export function isUnderstood(delivery: ResolvedInboxRequest): delivery is UnderstoodActivity {
-  return delivery !== 'ignored' && 'kind' in delivery
+export function isUnderstood(request: ResolvedInboxRequest): request is UnderstoodActivity {
+  return request !== 'ignored' && 'kind' in request
 }
 
 /** An agent's post that a peer reacts to. */
@@ -122,23 +122,24 @@ interface OwnPostLookups {
 /** Finds an own post that this actor may read. For all others it does not exist. */
 export async function findOwnPost(
   iri: string,
-  reader: string,
+  readerId: string,
   { agents, store }: OwnPostLookups,
 ): Promise<OwnPost | undefined> {
-  const address = parsePostIri(iri, agents)
-  const { responseId, piece } = parsePieceId(address?.id ?? '')
-  const response = address && (await store.findResponse(responseId))
-  if (!response || response.agent !== address.agent || response.via !== 'activitypub' || response.retractedAt)
+  const postAddress = parsePostIri(iri, agents)
+  const { responseId, piece } = parsePieceId(postAddress?.id ?? '')
+  const response = postAddress && (await store.findResponse(responseId))
+  if (!response || response.agent !== postAddress.agent || response.via !== 'activitypub' || response.retractedAt)
     return undefined
   const { reply, visibility, pieces } = readRendering(response.rendering, response.target, response.response)
   if (piece >= pieces) return undefined
-  const isReader = isOpen(visibility) || reply?.actor === reader
-  if (!isReader && (visibility !== 'followers' || !(await isFollower(reader, response.agent, store)))) return undefined
+  const isReader = isReadableByEveryone(visibility) || reply?.actor === readerId
+  if (!isReader && (visibility !== 'followers' || !(await isFollower(readerId, response.agent, store))))
+    return undefined
   return {
-    agent: address.agent,
-    id: postIri(agents.origin, address.agent, address.id),
+    agent: postAddress.agent,
+    id: postIri(agents.origin, postAddress.agent, postAddress.id),
     thread_source: threadSourceOf(response.message),
-    scope: isOpen(reply?.visibility ?? visibility) ? 'public' : (reply?.actor ?? response.message.id),
+    scope: isReadableByEveryone(reply?.visibility ?? visibility) ? 'public' : (reply?.actor ?? response.message.id),
   }
 }
 

@@ -28,25 +28,25 @@ const dayMs = 24 * 3_600_000
 const missingTtlMs = 30 * dayMs
 
 /**
- * Creates the check that forgets actors whose own servers say that they are deleted. Its cache only saves requests: without it, the check asks
- * again.
+ * Creates the check that forgets actors whose own servers say that they are deleted. Its cache only saves requests: after a cache miss, the check
+ * asks again.
  */
 export function createDeletedCheck({ fetchDocument, store, system }: DeletedActorDeps): CheckDeleted {
   const now = () => system.now()
   const checkedPeers = createExpiringMap<true>(maxPeers, now)
   /** The time of the first 404 for each missing actor, in ms since the epoch. */
   const missingSinceByPeer = createExpiringMap<number>(maxPeers, now)
-  const perHost = createRateLimit({ perMinute: checksPerHost, maxKeys: maxPeers }, now)
+  const hostLimit = createRateLimit({ perMinute: checksPerHost, maxKeys: maxPeers }, now)
   const singleFlight = createSingleFlight<void>()
 
-  async function check(peer: string): Promise<void> {
+  async function checkActor(peer: string): Promise<void> {
     if (checkedPeers.get(peer)) return
-    perHost.consume(parseIri(peer, 'the peer').host)
+    hostLimit.consume(parseIri(peer, 'the peer').host)
     checkedPeers.set(peer, true, actorCheckedTtlMs)
-    await outcomes[(await fetchDocument(peer)).state](peer)
+    await handlersByState[(await fetchDocument(peer)).state](peer)
   }
 
-  const outcomes = {
+  const handlersByState = {
     found: async (peer: string) => missingSinceByPeer.delete(peer),
     async gone(peer: string) {
       await store.withdraw('activitypub', [{ kind: 'forget_peer', peer }])
@@ -61,7 +61,7 @@ export function createDeletedCheck({ fetchDocument, store, system }: DeletedActo
     },
   } as const
 
-  return peer => singleFlight(peer, () => check(peer).catch(error => logFailure(system.log, peer, error)))
+  return peer => singleFlight(peer, () => checkActor(peer).catch(error => logFailure(system.log, peer, error)))
 }
 
 /** Logs a check that failed. The next failed delivery repeats it. */

@@ -36,22 +36,22 @@ export function createUnreachableInboxHandler({
 
   async function checkFollowers(agent: string, inboxes: ReadonlySet<string>): Promise<void> {
     const query = { via: 'activitypub', agent, relation: 'follower', limit: pageSize } as const
-    for (let after: number | undefined = 0; after !== undefined; ) {
-      const page = await store.listRelations({ ...query, after })
+    for (let cursor: number | undefined = 0; cursor !== undefined; ) {
+      const page = await store.listRelations({ ...query, after: cursor })
       const sharingFollowers = page.filter(({ target }) =>
         inboxes.has((target as unknown as FollowerTarget).sharedInbox ?? ''),
       )
       for (const { peer } of sharingFollowers) await checkDeleted(peer)
-      after = page.length === pageSize ? page.at(-1)?.number : undefined
+      cursor = page.length === pageSize ? page.at(-1)?.number : undefined
       // Other work can run between two pages.
       await system.sleep(0)
     }
   }
 
-  async function checkPending(agent: string, pending: Set<string>): Promise<void> {
-    while (pending.size > 0) {
-      const inboxes = new Set(pending)
-      pending.clear()
+  async function checkPending(agent: string, agentInboxes: Set<string>): Promise<void> {
+    while (agentInboxes.size > 0) {
+      const inboxes = new Set(agentInboxes)
+      agentInboxes.clear()
       await checkFollowers(agent, inboxes).catch(() => undefined)
       await system.sleep(pauseMs)
     }
@@ -59,17 +59,17 @@ export function createUnreachableInboxHandler({
   }
 
   function scheduleCheck(agent: string, inbox: string): void {
-    const name = `${agent} ${inbox}`
-    if (checkedInboxes.get(name)) return
-    checkedInboxes.set(name, true, checkedTtlMs)
-    const pending = pendingInboxes.get(agent)
-    if (pending) {
-      pending.add(inbox)
+    const cacheKey = `${agent} ${inbox}`
+    if (checkedInboxes.get(cacheKey)) return
+    checkedInboxes.set(cacheKey, true, checkedTtlMs)
+    const agentInboxes = pendingInboxes.get(agent)
+    if (agentInboxes) {
+      agentInboxes.add(inbox)
       return
     }
-    const newPending = new Set([inbox])
-    pendingInboxes.set(agent, newPending)
-    void checkPending(agent, newPending)
+    const newAgentInboxes = new Set([inbox])
+    pendingInboxes.set(agent, newAgentInboxes)
+    void checkPending(agent, newAgentInboxes)
   }
 
   return (agent, target) => {

@@ -11,35 +11,36 @@ const generateInThreadpool = promisify(generateKeyPair)
 type SecretName = 'main-key' | 'ed25519-key' | 'made-at' | 'revokes' | 'ending'
 
 /** Returns the name under which the store keeps a secret of the actor at `path`. */
-export function secretName(path: string, name: SecretName, generation = 1): string {
+export function formatSecretName(path: string, name: SecretName, generation = 1): string {
   return `activitypub${path}#${name}${generation === 1 ? '' : `-${generation}`}`
 }
 
 /**
- * Creates the access to the generations of keys. Generations are only added, never changed. Each has three secrets. The last one, its creation
- * time, makes it effective. A generation that revokes its predecessors, or whose key ids have a suffix, has one more.
+ * Creates the access to the generations of keys. Generations are only added, never changed. Each generation has three secrets. The last
+ * secret, its creation time, makes the generation effective. A generation that revokes its predecessors, or whose key ids have a suffix, has one
+ * more secret.
  */
 export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, now: () => number) {
-  const makeTime = async () => isoTime(now())
+  const createTime = async () => isoTime(now())
   const creators: Readonly<Record<Exclude<SecretName, 'ending'>, () => Promise<string>>> = {
     'main-key': () => generatePem('rsa'),
     'ed25519-key': () => generatePem('ed25519'),
-    'made-at': makeTime,
-    revokes: makeTime,
+    'made-at': createTime,
+    revokes: createTime,
   }
   /** Returns a secret of a generation, which is created if it does not exist. */
   const readSecret = (path: string, name: keyof typeof creators, generation: number) =>
-    store.secret(secretName(path, name, generation), creators[name])
+    store.secret(formatSecretName(path, name, generation), creators[name])
 
   async function createGeneration(path: string, generation: number): Promise<string> {
-    const exists = await store.hasSecret(secretName(path, 'main-key', generation))
-    if (!exists) await makeKeyEnding(store, secretName(path, 'ending', generation), generation)
+    const exists = await store.hasSecret(formatSecretName(path, 'main-key', generation))
+    if (!exists) await makeKeyEnding(store, formatSecretName(path, 'ending', generation), generation)
     await Promise.all([readSecret(path, 'main-key', generation), readSecret(path, 'ed25519-key', generation)])
     return readSecret(path, 'made-at', generation)
   }
 
   async function findTime(path: string, generation: number): Promise<string | undefined> {
-    const exists = await store.hasSecret(secretName(path, 'made-at', generation))
+    const exists = await store.hasSecret(formatSecretName(path, 'made-at', generation))
     return exists ? readSecret(path, 'made-at', generation) : undefined
   }
 
@@ -52,8 +53,8 @@ export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSec
 
   return {
     listTimes,
-    async read(actor: string, path: string, generation: number): Promise<KeyPairs> {
-      const keyIdSuffix = await findKeyEnding(store, secretName(path, 'ending', generation), generation)
+    async readKeys(actor: string, path: string, generation: number): Promise<KeyPairs> {
+      const keyIdSuffix = await findKeyEnding(store, formatSecretName(path, 'ending', generation), generation)
       const requestKey = await readSecret(path, 'main-key', generation)
       const documentKey = await readSecret(path, 'ed25519-key', generation)
       return {
@@ -63,13 +64,13 @@ export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSec
       }
     },
     /** Returns the number of the oldest generation that is not revoked. `count` is the number of generations. */
-    async findOldest(path: string, count: number): Promise<number> {
+    async findOldestUnrevoked(path: string, count: number): Promise<number> {
       for (let generation = count; generation > 1; generation -= 1)
-        if (await store.hasSecret(secretName(path, 'revokes', generation))) return generation
+        if (await store.hasSecret(formatSecretName(path, 'revokes', generation))) return generation
       return 1
     },
-    /** Adds a generation. With `isRevoking`, it revokes those before it. */
-    async add(path: string, { isRevoking }: RotateOptions = {}): Promise<void> {
+    /** Adds a generation. With `isRevoking`, the new generation revokes all earlier ones. */
+    async addGeneration(path: string, { isRevoking }: RotateOptions = {}): Promise<void> {
       const generation = (await listTimes(path)).length + 1
       // The revocation is stored first, because a new key must never be listed beside a revoked one.
       if (isRevoking) await readSecret(path, 'revokes', generation)

@@ -1,4 +1,4 @@
-// Defines the port that signs and sends a request, whatever the scheme of the signature.
+// Defines the port that signs and sends a request, regardless of the scheme of the signature.
 import type { KeyObject } from 'node:crypto'
 import { sign } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -13,7 +13,7 @@ export interface RequestToSign extends Pick<OutgoingRequest, 'method' | 'url' | 
 }
 
 /**
- * A function that sends a signed request, and repeats it with the other scheme if the first is rejected. draft-cavage-12 is the first
+ * A function that sends a signed request, and repeats the request with the other scheme if the first scheme is rejected. draft-cavage-12 is the first
  * scheme, because some servers answer 202 to RFC 9421 and drop the message later, when they cannot read it.
  * @throws Unavailable, Undeliverable
  */

@@ -25,7 +25,7 @@ export async function signRfc9421Request(
     ]),
   })
   const request = { method, target: pathname + search, origin, headers: new Headers(contentHeaders) }
-  const base = Buffer.from(buildSignatureBase({ covered: coveredComponents, parameters }, request))
+  const base = Buffer.from(buildSignatureBase({ coveredNames: coveredComponents, parameters }, request))
   const signature = await signInThreadpool('sha256', base, privateKey)
   return {
     date: new Date(now).toUTCString(),

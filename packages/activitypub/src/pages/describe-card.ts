@@ -8,7 +8,7 @@ import { findWebUrl } from '../format/iri.ts'
 import type { JsonObject } from '../format/json-object.ts'
 import { asObject, listOf, textOf } from '../format/json-object.ts'
 import { readReplyTarget } from '../format/targets.ts'
-import { isOpen } from '../format/visibility.ts'
+import { isReadableByEveryone } from '../format/visibility.ts'
 import { sanitizePost } from '../html/sanitize.ts'
 import { toPublishedResponse } from '../posts/posts.ts'
 import type { PublishedResponse } from '../posts/render-post.ts'
@@ -26,7 +26,7 @@ export interface PageAgent {
 
 const memoizeSanitized = memoize<string>({ sizeOf: html => html.length })
 
-/** Sanitizes a post once and remembers the result, because people read long answers many times. */
+/** Sanitizes a post once and caches the result, because people read long answers many times. */
 function sanitizeCached(content: string): string {
   return memoizeSanitized(content, () => sanitizePost(content))
 }
@@ -37,9 +37,9 @@ export function describeAgent({ profile, domain, origin }: PageAgent): Author {
 }
 
 /** Describes an agent's response as peers see it. It is pure. */
-export function describeOwnPost(answered: PublishedResponse, agent: PageAgent): PostCard {
-  const note = renderNote(answered)
-  const { response, rendering, editedAt } = answered
+export function describeOwnPost(published: PublishedResponse, agent: PageAgent): PostCard {
+  const note = renderNote(published)
+  const { response, rendering, editedAt } = published
   const warning = textOf(note.summary)
   return {
     author: describeAgent(agent),
@@ -68,13 +68,14 @@ function readMedia(json: JsonObject | undefined, origin: string): readonly Media
 const maxPeerTextChars = 2_000
 
 /**
- * Describes a peer's post for a page about an agent's post. Returns undefined if it is not public, is no post, or its author is blocked. Its text
- * is the plain text that the agent read. It is pure.
+ * Describes a peer's post for a page about an agent's post. Returns undefined if the message is not a public post, or its author is blocked. The
+ * text of the card is the plain text that the agent read. It is pure.
  */
 export function describePeerPost({ message, target }: MessageView, isBlocked: IsBlocked): PostCard | undefined {
   const reply = readReplyTarget(target)
   const isPost = message.kind === undefined || message.kind === 'message' || message.kind === 'edit'
-  if (!isPost || !reply.object || !isOpen(reply.visibility) || isBlockedUrl(reply.actor, isBlocked)) return undefined
+  if (!isPost || !reply.object || !isReadableByEveryone(reply.visibility) || isBlockedUrl(reply.actor, isBlocked))
+    return undefined
   const handle = reply.address ?? reply.actor
   return {
     author: {
@@ -86,18 +87,18 @@ export function describePeerPost({ message, target }: MessageView, isBlocked: Is
     publishedAt: message.received_at,
     language: reply.language,
     ...(reply.summary !== undefined && { warning: reply.summary }),
-    contentHtml: partsToHtml({ status: 'completed', parts: message.parts.map(shorten) }),
+    contentHtml: partsToHtml({ status: 'completed', parts: message.parts.map(shortenPart) }),
     tags: [],
     media: [],
   }
 }
 
-function shorten(part: Part): Part {
+function shortenPart(part: Part): Part {
   if (part.kind !== 'text' || part.content.length <= maxPeerTextChars) return part
   return { ...part, content: `${part.content.slice(0, maxPeerTextChars).toWellFormed()}…` }
 }
 
-export interface RecentDeps {
+export interface RecentPostDeps {
   readonly store: Pick<LookupStore, 'listResponses'>
   readonly agents: Pick<AgentDirectory, 'origin' | 'domain'>
   readonly fileAddress: PublishedResponse['fileAddress']
@@ -108,7 +109,7 @@ export interface RecentDeps {
 export async function listRecentPosts(
   profile: AgentProfile,
   limit: number,
-  { store, agents, ...deps }: RecentDeps,
+  { store, agents, ...deps }: RecentPostDeps,
 ): Promise<readonly PostCard[]> {
   const responses = await store.listResponses({ agent: profile.name, via: 'activitypub', isListed: true, limit })
   const agent = { profile, domain: agents.domain, origin: agents.origin }

@@ -6,36 +6,36 @@ import { escapeHtml, isoTime, Rejection } from '@postern/message'
 import type { AgentProfile } from '@postern/pipeline'
 import type { Context } from 'hono'
 import type { ReadAccess } from '../actors/read-access.ts'
-import { isOpen } from '../format/visibility.ts'
+import { isReadableByEveryone } from '../format/visibility.ts'
 import type { PostsDeps } from '../posts/posts.ts'
 import { findPost } from '../posts/posts.ts'
 import { toTagKey } from '../text/hashtags.ts'
-import type { PageAgent, RecentDeps } from './describe-card.ts'
+import type { PageAgent, RecentPostDeps } from './describe-card.ts'
 import { describeAgent, listRecentPosts } from './describe-card.ts'
 import type { PageDeps } from './post-page.ts'
-import { renderMissingPage, renderPostPage, renderTagPage, viewPost } from './post-page.ts'
+import { collectPostView, renderMissingPage, renderPostPage, renderTagPage } from './post-page.ts'
 import type { PostCard } from './render-card.ts'
 import { describePost } from './render-card.ts'
 
 const feedType = 'application/atom+xml'
 
-export function feedUrl(origin: string, agent: string): string {
+export function formatFeedUrl(origin: string, agent: string): string {
   return `${origin}/agents/${agent}/feed.atom`
 }
 
 /** Renders an agent's public posts as an Atom feed (RFC 4287). `madeAt` (ISO 8601 UTC) is the date of a feed that has no posts. */
 function renderFeed(agent: PageAgent, posts: readonly PostCard[], madeAt: string): string {
   const { name, url = '', icon } = describeAgent(agent)
-  const self = feedUrl(agent.origin, agent.profile.name)
-  const updated = posts.map(changedAt).sort().at(-1) ?? madeAt
+  const feedAddress = formatFeedUrl(agent.origin, agent.profile.name)
+  const updatedAt = posts.map(findChangeTime).sort().at(-1) ?? madeAt
   return `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
 <id>${escapeXml(url)}</id>
 <title>${escapeXml(name)}</title>
 <subtitle>${escapeXml(agent.profile.description)}</subtitle>
-<updated>${escapeXml(updated)}</updated>
+<updated>${escapeXml(updatedAt)}</updated>
 <author><name>${escapeXml(name)}</name><uri>${escapeXml(url)}</uri></author>
-<link rel="self" type="${feedType}" href="${escapeXml(self)}"/>
+<link rel="self" type="${feedType}" href="${escapeXml(feedAddress)}"/>
 <link rel="alternate" type="text/html" href="${escapeXml(url)}"/>
 ${icon ? `<logo>${escapeXml(icon)}</logo>\n` : ''}${posts.map(renderEntry).join('')}</feed>
 `
@@ -48,14 +48,14 @@ function renderEntry(post: PostCard): string {
 <id>${escapeXml(url)}</id>
 <title>${escapeXml(describePost(post).slice(0, 80).toWellFormed())}</title>
 <published>${escapeXml(publishedAt)}</published>
-<updated>${escapeXml(changedAt(post))}</updated>
+<updated>${escapeXml(findChangeTime(post))}</updated>
 <link rel="alternate" type="text/html" href="${escapeXml(url)}"/>
 <content type="html">${escapeXml(content)}</content>
 </entry>
 `
 }
 
-function changedAt({ publishedAt, editedAt }: PostCard): string {
+function findChangeTime({ publishedAt, editedAt }: PostCard): string {
   return editedAt ?? publishedAt
 }
 
@@ -67,7 +67,7 @@ function escapeXml(value: string): string {
 
 interface PageRouteDeps {
   readonly posts: PostsDeps
-  readonly pages: PageDeps & RecentDeps
+  readonly pages: PageDeps & RecentPostDeps
   readonly readAccess: ReadAccess
   readonly system: Pick<System, 'now'>
 }
@@ -89,9 +89,10 @@ export async function servePostPage(
 ): Promise<Response> {
   await readAccess.admit(context.req.raw)
   const post = agent && (await findPost(agent.name, context.req.param('id') ?? '', posts))
-  if (!agent || !post || !isOpen(post.visibility)) return answerPage(context, renderMissingPage(false), 404)
+  if (!agent || !post || !isReadableByEveryone(post.visibility))
+    return answerPage(context, renderMissingPage(false), 404)
   if (post.retractedAt !== undefined) return answerPage(context, renderMissingPage(true), 410)
-  const view = await viewPost(post, agent, pages)
+  const view = await collectPostView(post, agent, pages)
   context.header('link', `<${view.post.url}>; rel="alternate"; type="application/activity+json"`)
   return answerPage(context, renderPostPage(view), 200, agent.iconUrl)
 }
@@ -103,12 +104,12 @@ export async function serveTagPage(
   { pages, readAccess }: PageRouteDeps,
 ): Promise<Response> {
   await readAccess.admit(context.req.raw)
-  const key = toTagKey(context.req.param('tag') ?? '')
-  const recent = agent ? await listRecentPosts(agent, maxSearchedPosts, pages) : []
-  const posts = recent.filter(({ tags }) => tags.some(tag => toTagKey(tag) === key))
+  const tagKey = toTagKey(context.req.param('tag') ?? '')
+  const recentPosts = agent ? await listRecentPosts(agent, maxSearchedPosts, pages) : []
+  const posts = recentPosts.filter(({ tags }) => tags.some(tag => toTagKey(tag) === tagKey))
   if (!agent || posts.length === 0) return answerPage(context, renderMissingPage(false), 404)
   const { domain, origin } = pages
-  const page = renderTagPage(key, describeAgent({ profile: agent, domain, origin }), posts.slice(0, maxFeedPosts))
+  const page = renderTagPage(tagKey, describeAgent({ profile: agent, domain, origin }), posts.slice(0, maxFeedPosts))
   return answerPage(context, page, 200, agent.iconUrl)
 }
 

@@ -6,8 +6,8 @@ import { html } from 'hono/html'
 import type { IsBlocked } from '../domains/blocklist.ts'
 import { findWebUrl } from '../format/iri.ts'
 import { postIri } from '../format/own-iris.ts'
-import type { FoundPost } from '../posts/posts.ts'
-import { idOfPiece } from '../posts/render-post.ts'
+import type { OwnPostView } from '../posts/posts.ts'
+import { formatPieceIri } from '../posts/render-post.ts'
 import { describeOwnPost, describePeerPost } from './describe-card.ts'
 import type { Author, PostCard } from './render-card.ts'
 import { describePost, renderCard } from './render-card.ts'
@@ -16,18 +16,18 @@ import { describePost, renderCard } from './render-card.ts'
 interface PostView {
   readonly post: PostCard
   readonly siteName: string
-  /** The post that it answers. Absent if the gateway has not stored it. */
+  /** The post that this post answers. Absent if the gateway has not stored that post. */
   readonly parent?: PostCard | undefined
-  /** The address of the post that it answers, if only that is known. */
+  /** The address of the post that this post answers, if only the address is known. */
   readonly parentUrl?: string | undefined
   /** The address of the next post, if one answer is several posts. */
-  readonly next?: string | undefined
-  readonly replies: readonly { readonly post: PostCard; readonly answer?: string | undefined }[]
+  readonly nextUrl?: string | undefined
+  readonly replies: readonly { readonly post: PostCard; readonly answerUrl?: string | undefined }[]
   readonly isIndexable: boolean
 }
 
 export function renderPostPage(view: PostView): PageMarkup {
-  const { post, siteName, parent, parentUrl, next, replies, isIndexable } = view
+  const { post, siteName, parent, parentUrl, nextUrl: next, replies, isIndexable } = view
   const { author, url = '' } = post
   return renderHtmlPage({
     title: `${author.name}: ${describePost(post).slice(0, 80).toWellFormed()}`,
@@ -48,11 +48,11 @@ function renderParent(post: PostCard): PageMarkup {
   return html`<h2>In reply to</h2>${renderCard(post, 'near')}<h2>Answer</h2>`
 }
 
-function renderParentLink(address: string): PageMarkup {
-  return html`<p class="meta">In reply to <a rel="nofollow noopener noreferrer" href="${address}">${address}</a></p>`
+function renderParentLink(parentUrl: string): PageMarkup {
+  return html`<p class="meta">In reply to <a rel="nofollow noopener noreferrer" href="${parentUrl}">${parentUrl}</a></p>`
 }
 
-function renderReply({ post, answer }: PostView['replies'][number]): PageMarkup {
+function renderReply({ post, answerUrl: answer }: PostView['replies'][number]): PageMarkup {
   const link = answer ? html`<p class="meta"><a href="${answer}">The answer to this</a></p>` : ''
   return html`${renderCard(post, 'near')}${link}`
 }
@@ -95,28 +95,28 @@ export interface PageDeps {
 
 const maxReplies = 50
 
-/** Collects a post with its neighbours in the thread, as far as they are public. */
-export async function viewPost(post: FoundPost, profile: AgentProfile, deps: PageDeps): Promise<PostView> {
+/** Collects a post with its public neighbours in the thread. */
+export async function collectPostView(post: OwnPostView, profile: AgentProfile, deps: PageDeps): Promise<PostView> {
   const { publishedResponse, visibility } = post
   const { response, rendering, piece = 0 } = publishedResponse
   const { domain, origin, isBlocked } = deps
-  const names = [idOfPiece(publishedResponse, piece)]
-  const context = await deps.store.readResponseContext(response.id, { names, limit: maxReplies })
+  const postIris = [formatPieceIri(publishedResponse, piece)]
+  const context = await deps.store.readResponseContext(response.id, { names: postIris, limit: maxReplies })
   const parent = piece === 0 && context.answered ? describePeerPost(context.answered, isBlocked) : undefined
   return {
     post: describeOwnPost(publishedResponse, { profile, domain, origin }),
     siteName: domain,
     parent,
-    parentUrl: piece > 0 ? idOfPiece(publishedResponse, piece - 1) : findParentUrl(post, isBlocked),
-    next: piece + 1 < rendering.pieces ? idOfPiece(publishedResponse, piece + 1) : undefined,
+    parentUrl: piece > 0 ? formatPieceIri(publishedResponse, piece - 1) : findParentUrl(post, isBlocked),
+    nextUrl: piece + 1 < rendering.pieces ? formatPieceIri(publishedResponse, piece + 1) : undefined,
     replies: listReplies(context, profile.name, deps),
     isIndexable: visibility === 'public' && profile.isIndexable === true,
   }
 }
 
-function findParentUrl({ publishedResponse: { rendering } }: FoundPost, isBlocked: IsBlocked): string | undefined {
-  const address = findWebUrl(rendering.reply?.object)
-  return address && !isBlocked(new URL(address).hostname) ? address : undefined
+function findParentUrl({ publishedResponse: { rendering } }: OwnPostView, isBlocked: IsBlocked): string | undefined {
+  const parentUrl = findWebUrl(rendering.reply?.object)
+  return parentUrl && !isBlocked(new URL(parentUrl).hostname) ? parentUrl : undefined
 }
 
 function listReplies(

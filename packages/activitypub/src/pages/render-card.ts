@@ -73,21 +73,23 @@ function renderDate({ url, publishedAt, editedAt }: PostCard): PageMarkup {
   return html`${url ? html`<a rel="nofollow noopener noreferrer" href="${url}">${date}</a>` : date}${editedNote}`
 }
 
-const dates = lazy(() => new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }))
+const dateFormat = lazy(
+  () => new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }),
+)
 
 function renderTime(iso: string): PageMarkup {
-  return html`<time datetime="${iso}">${dates().format(new Date(iso))} UTC</time>`
+  return html`<time datetime="${iso}">${dateFormat().format(new Date(iso))} UTC</time>`
 }
 
-const players: Readonly<Record<string, (media: Media) => PageMarkup>> = {
+const mediaRenderers: Readonly<Record<string, (media: Media) => PageMarkup>> = {
   image: ({ url, name }) => html`<img class="media" src="${url}" alt="${name}" loading="lazy">`,
   video: ({ url, name }) => html`<video controls preload="metadata" src="${url}" aria-label="${name}"></video>`,
   audio: ({ url, name }) => html`<audio controls preload="none" src="${url}" aria-label="${name}"></audio>`,
 }
 
 function renderMedia(media: Media): PageMarkup {
-  const play = players[media.mediaType.split('/')[0] ?? '']
-  return play ? play(media) : html``
+  const render = mediaRenderers[media.mediaType.split('/')[0] ?? '']
+  return render ? render(media) : html``
 }
 
 /** The number of UTF-16 code units that previews show. */
@@ -105,24 +107,24 @@ export function describePost({
   readonly contentHtml: string
   readonly warning?: string | undefined
 }): string {
-  const text = warning ?? readLine(beginningOf(contentHtml))
+  const text = warning ?? readLine(cutDescriptionHtml(contentHtml))
   return text.length <= maxDescriptionChars ? text : `${text.slice(0, maxDescriptionChars).toWellFormed()}…`
 }
 
 function readLine(contentHtml: string): string {
   const pieces: string[] = []
-  const passTag = (name: string) => void pieces.push(inlineElements.has(name) ? '' : ' ')
+  const separateWords = (name: string) => void pieces.push(inlineElements.has(name) ? '' : ' ')
   tokenizeHtml(contentHtml, {
     text: text => void pieces.push(text),
-    open: passTag,
-    close: passTag,
+    open: separateWords,
+    close: separateWords,
     isForeign: () => false,
   })
   return pieces.join('').replace(/\s+/g, ' ').trim()
 }
 
-/** Returns the beginning of a text, cut before a tag that the limit would split. */
-function beginningOf(contentHtml: string): string {
+/** Cuts HTML for the description, before a tag that the limit would split. */
+function cutDescriptionHtml(contentHtml: string): string {
   return contentHtml.length <= maxReadHtmlChars
     ? contentHtml
     : contentHtml.slice(0, contentHtml.lastIndexOf('<', maxReadHtmlChars))

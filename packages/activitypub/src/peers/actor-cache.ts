@@ -7,8 +7,8 @@ import type { Iri } from '../format/iri.ts'
 import { findHost } from '../format/iri.ts'
 import type { RemoteActor } from './actor-document.ts'
 import type { ActorFailure, ActorLookup } from './fetch-actor.ts'
-import { failureKindOf, fetchActor, isFullActor } from './fetch-actor.ts'
-import { limitFetches } from './fetch-limits.ts'
+import { classifyFailure, fetchActor, isFullActor } from './fetch-actor.ts'
+import { createFetchLimit } from './fetch-limits.ts'
 import type { FetchActorDeps, SignerDocuments } from './fetched-document.ts'
 
 export type ActorCache = ReturnType<typeof createActorCache>
@@ -21,38 +21,41 @@ const maxActors = 5_000
 
 const cacheMs = { result: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, refetched: 60_000 } as const
 
-/** The most fetches a minute that strangers can cause. Each may cost a signature, so the number that start at once is limited too. */
+/**
+ * The maximum number of fetches per minute that strangers can cause. Each fetch may cost a signature, so the number of fetches in one burst is
+ * limited too.
+ */
 const fetchesPerMinute = { perHost: 600, total: 6_000, burst: 300 } as const
 
 export function createActorCache({ fetchDocument, documents, now }: ActorCacheDeps) {
-  const { actorsByUrl, store, findCached, knowsKey } = createActorMemory(now)
+  const { actorsByUrl, store: storeResult, findCached, knowsKey } = createActorMemory(now)
   const refetchedActors = createExpiringMap<true>(maxActors, now)
   const publicActors = new WeakSet<RemoteActor>()
   const singleFlight = createSingleFlight<ActorLookup>()
   const claimedSingleFlight = createSingleFlight<ActorLookup>()
-  const fetchLimit = limitFetches(fetchesPerMinute, now)
+  const fetchLimit = createFetchLimit(fetchesPerMinute, now)
 
   async function fetchAndCache(iri: Iri): Promise<ActorLookup> {
     fetchLimit.consume(iri.host)
     const cachedActor = actorsByUrl.get(iri.href)
     const result = await fetchActor(iri, fetchDocument)
     if (cachedActor && publicActors.has(cachedActor)) recordIfPublic(cachedActor, result)
-    return store(iri.href, result)
+    return storeResult(iri.href, result)
   }
 
   async function fetchClaimed(iri: Iri): Promise<ActorLookup> {
     fetchLimit.consume(iri.host)
     const result = await fetchActor(iri, documents.fetch, actor => publicActors.add(actor))
-    return store(iri.href, result)
+    return storeResult(iri.href, result)
   }
 
-  /** Compares the public version of an actor with the one for signed requests. A host that shows both the same needs no second fetch. */
+  /** Compares the public version of an actor with the version for signed requests. If a host shows the same version to both, it needs no second fetch. */
   function recordIfPublic(provisionalActor: RemoteActor, { actor }: ActorLookup): void {
     if (actor) documents.recordHostMode(provisionalActor.host, isDeepStrictEqual(actor, provisionalActor))
     else actorsByUrl.delete(provisionalActor.id)
   }
 
-  /** Returns true if the host showed the actor without our signature, and may show a signed request more or nothing. */
+  /** Returns true if the host showed the actor without our signature, and may show more or nothing to a signed request. */
   const isProvisional = (actor: RemoteActor) =>
     publicActors.has(actor) && !(documents.showsEverything(actor.host) && isFullActor(actor))
 
@@ -63,8 +66,8 @@ export function createActorCache({ fetchDocument, documents, now }: ActorCacheDe
      */
     async find(iri: Iri): Promise<RemoteActor | undefined> {
       const result = findCached(iri.href)
-      const isEnough = result && !(result.actor && isProvisional(result.actor))
-      return readActor(isEnough ? result : await singleFlight(iri.href, () => fetchAndCache(iri)))
+      const isSufficient = result && !(result.actor && isProvisional(result.actor))
+      return readActor(isSufficient ? result : await singleFlight(iri.href, () => fetchAndCache(iri)))
     },
     /** Finds the actor whom a signer claims to be. A provisional actor is enough to reject the claim. @throws like `find` */
     async findClaimed(iri: Iri): Promise<RemoteActor | undefined> {
@@ -72,7 +75,7 @@ export function createActorCache({ fetchDocument, documents, now }: ActorCacheDe
     },
     isProvisional,
     /** Returns true if the cache has a result for this IRI, which may be a provisional actor or a failure. */
-    knows: (iri: Iri) => findCached(iri.href) !== undefined,
+    hasCached: (iri: Iri) => findCached(iri.href) !== undefined,
     checkKey: createKeyCheck(knowsKey, fetchLimit),
     /** Fetches an actor again, unless its last fetch was recent or it is deleted. @throws like `find` */
     async refresh(iri: Iri): Promise<RemoteActor | undefined> {
@@ -103,7 +106,7 @@ function createActorMemory(now: () => number) {
 
   function storeFailure(href: string, failure: ActorFailure): void {
     actorsByUrl.delete(href)
-    failures.set(href, failure, cacheMs[failureKindOf(failure)])
+    failures.set(href, failure, cacheMs[classifyFailure(failure)])
   }
 
   return {

@@ -32,7 +32,7 @@ export interface RemoteActor {
 
 const maxKeys = 8
 const maxAliases = 20
-const isShort = (iri: string) => iri.length <= 512
+const isShortIri = (iri: string) => iri.length <= 512
 const automatedTypes: ReadonlySet<string | undefined> = new Set(['Service', 'Application'])
 
 /**
@@ -57,7 +57,7 @@ export function parseActor(document: unknown, iri: Iri): RemoteActor {
     name: toSingleLine(textOf(json.name)),
     url: findWebUrl(idOf(listOf(json.url).map(readHref).find(Boolean))),
     isAutomated: automatedTypes.has(typeOf(json)),
-    aliases: new Set(idsOf(json.alsoKnownAs).filter(isShort).slice(0, maxAliases)),
+    aliases: new Set(idsOf(json.alsoKnownAs).filter(isShortIri).slice(0, maxAliases)),
     icon: readIcon(json.icon),
   }
 }

@@ -15,7 +15,7 @@ import { asObject, idOf, idsOf, textOf } from '../format/json-object.ts'
 import { activityAccept, isActivityMediaType } from '../format/media-types.ts'
 import type { KeyRing } from '../keys/key-generations.ts'
 import type { SendSigned } from '../keys/send-signed.ts'
-import { limitFetches } from './fetch-limits.ts'
+import { createFetchLimit } from './fetch-limits.ts'
 import type { FetchActorDeps, FetchedDocument, SignerDocuments } from './fetched-document.ts'
 import { createKnownKeySend, signatureRefusedStatus } from './known-key.ts'
 import { ignoreFaults } from './peer-faults.ts'
@@ -36,7 +36,7 @@ const maxRedirects = 3
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** Fetches like `FetchDocument`, until `deadline`, in ms since the epoch. Default: ten seconds from now. */
+/** A function that fetches like `FetchDocument`, until `deadlineAt`, in ms since the epoch. Default: ten seconds from now. */
 export type FetchDocumentByDeadline = (iri: string, deadlineAt?: number) => Promise<FetchedDocument>
 
 export function createDocumentFetch({
@@ -49,7 +49,7 @@ export function createDocumentFetch({
   const now = () => system.now()
   const sendWithKnownKey = createKnownKeySend(send, now)
 
-  async function get(url: string, timeoutMs: number): Promise<FetchAnswer> {
+  async function sendSignedGet(url: string, timeoutMs: number): Promise<FetchAnswer> {
     const { listedKeys } = await keys.find(instanceActor)
     const headers = { accept: activityAccept }
     const request = { method: 'GET', url, headers, timeoutMs, maxBytes: maxDocumentBytes } as const
@@ -61,7 +61,7 @@ export function createDocumentFetch({
 
   return async function fetchDocument(iri, deadlineAt = now() + documentTimeoutMs) {
     refuseBlocked(iri, isBlocked)
-    return parseDocumentResponse(await followRedirectsWithinOrigin(iri, { get, now, deadlineAt }), now())
+    return parseDocumentResponse(await followRedirectsWithinOrigin(iri, { get: sendSignedGet, now, deadlineAt }), now())
   }
 }
 
@@ -92,30 +92,29 @@ export async function followRedirectsWithinOrigin(
   throw new Undeliverable('Cannot fetch document: too many redirects')
 }
 
-/** Returns the target of a redirect. Each hop is a separate request and stays on the origin, because only the origin may speak for its own names. */
+/** Returns the target of a redirect. Each hop is a separate request and stays on the origin, because only an origin decides about its own documents. */
 function resolveRedirect(url: string, { headers }: FetchAnswer): string {
   const target = parseUrl(headers.get('location') ?? '', url)?.href
-  if (!target || !isOnOrigin(target, new URL(url).origin))
-    throw createDocumentRefused('it redirects away from its origin')
+  if (!target || !isOnOrigin(target, new URL(url).origin)) throw refuseDocument('it redirects away from its origin')
   return target
 }
 
 /**
  * Reads the response to a signed request. A 401 concerns our own signature: the host does not know our newest key yet, or cannot fetch it now.
- * @throws Unavailable, NotShown
+ * @throws Unavailable, RefusedDocument
  */
 export function parseDocumentResponse({ status, headers, body }: FetchAnswer, now: number): FetchedDocument {
   if (status === 404 || status === 410) return { state: status === 410 ? 'gone' : 'missing' }
   if (status >= 500 || retryableStatuses.has(status)) throw toUnavailable(status, headers, now)
   if (status === signatureRefusedStatus)
-    throw new SignatureRefused('Cannot fetch document: its host refuses our signature', { status })
-  if (status !== 200) throw createDocumentRefused(`the answer is ${status}`)
+    throw new RefusedSignature('Cannot fetch document: its host refuses our signature', { status })
+  if (status !== 200) throw refuseDocument(`the answer is ${status}`)
   if (!isActivityMediaType(headers.get('content-type')))
-    throw createDocumentRefused('it is not served as an activity document')
+    throw refuseDocument('it is not served as an activity document')
   try {
     return { state: 'found', document: normalizeJsonLd(parseBoundedJson(body, { maxDepth: 32, label: 'document' })) }
   } catch (cause) {
-    throw createDocumentRefused('it is not readable JSON', cause)
+    throw refuseDocument('it is not readable JSON', cause)
   }
 }
 
@@ -124,19 +123,19 @@ function toUnavailable(status: number, headers: Headers, now: number): Unavailab
   return new Unavailable(`Cannot fetch document: the answer is ${status}`, { status, retryAfter })
 }
 
-/** The fault of a host that rejects our own signature. The peer is not at fault, and a retry may succeed. */
-class SignatureRefused extends Unavailable {}
+/** The failure of a host that rejects our own signature. The peer is not at fault, and a retry may succeed. */
+class RefusedSignature extends Unavailable {}
 
-/** The fault of a host that answers but shows no document. */
-export class DocumentRefused extends Undeliverable {}
+/** The failure of a host that answers but shows no document. */
+export class RefusedDocument extends Undeliverable {}
 
-function createDocumentRefused(problem: string, cause?: unknown): DocumentRefused {
-  return new DocumentRefused(`Cannot fetch document: ${problem}`, { cause })
+function refuseDocument(problem: string, cause?: unknown): RefusedDocument {
+  return new RefusedDocument(`Cannot fetch document: ${problem}`, { cause })
 }
 
 /**
- * Finds the claimed owner of a key, by the key's id or by the document at that id. The result only says where to look, because the owner's own
- * document decides.
+ * Finds the claimed owner of a key, by the key's id or by the document at that id. The result is only a claim. The owner's own document
+ * confirms it.
  * @throws Unavailable, Undeliverable, Rejection `rate_limited`, `malformed`
  */
 export type FindKeyOwner = (key: Iri) => Promise<Iri>
@@ -147,32 +146,32 @@ interface KeyOwnerDeps extends Pick<FetchActorDeps, 'now'> {
 
 const maxKeys = 5_000
 const ownerCacheMs = 86_400_000
-/** The most look-ups of keys a minute that strangers can cause. */
+/** The maximum number of key fetches per minute that strangers can cause. */
 const keyFetchLimits = { perHost: 120, total: 1_200 } as const
 
 export function createKeyOwnerFinder({ documents, now }: KeyOwnerDeps): FindKeyOwner {
   const owners = createExpiringMap<Iri>(maxKeys, now)
-  const fetchLimit = limitFetches(keyFetchLimits, now)
+  const fetchLimit = createFetchLimit(keyFetchLimits, now)
 
   /** Fetches the owner from a key's own document, which some servers have (GoToSocial: `/users/x/main-key`). */
   async function fetchOwner(key: Iri): Promise<Iri> {
     fetchLimit.consume(key.host)
     const result = await documents.fetch(key.href)
-    const owner = result.state === 'found' ? readOwner(result.document) : undefined
+    const owner = result.state === 'found' ? readKeyOwner(result.document) : undefined
     if (!owner || !isOnOrigin(owner, key.origin)) throw new Undeliverable('Cannot read key: it names no owner here')
     return parseIri(owner, "its key's owner")
   }
 
   return async function findKeyOwner(key) {
-    const fragment = key.href.indexOf('#')
-    if (fragment >= 0) return parseIri(key.href.slice(0, fragment), "its key's owner")
+    const fragmentIndex = key.href.indexOf('#')
+    if (fragmentIndex >= 0) return parseIri(key.href.slice(0, fragmentIndex), "its key's owner")
     const owner = owners.get(key.href) ?? (await fetchOwner(key))
     owners.set(key.href, owner, ownerCacheMs)
     return owner
   }
 }
 
-function readOwner(document: unknown): string | undefined {
+function readKeyOwner(document: unknown): string | undefined {
   const json = asObject(document)
   const publicKey = asObject(json?.publicKey)
   return idOf(publicKey?.owner) ?? idOf(json?.owner) ?? idOf(json?.controller) ?? idOf(json?.id)
@@ -185,17 +184,17 @@ function readOwner(document: unknown): string | undefined {
  */
 export type FetchCreatedPost = (activity: Activity) => Promise<JsonObject | undefined>
 
-/** The most posts a minute that strangers can make us fetch. */
+/** The maximum number of posts per minute that strangers can make us fetch. */
 const postFetchLimits = { perHost: 60, total: 600 } as const
 
 export function createCreatedPostFetch({ fetchDocument, now }: FetchActorDeps): FetchCreatedPost {
-  const fetchLimit = limitFetches(postFetchLimits, now)
+  const fetchLimit = createFetchLimit(postFetchLimits, now)
   return async function fetchCreatedPost({ json, actor }) {
     const id = textOf(json.object)
     if (!id) return undefined
     fetchLimit.consume(actor.host)
     // The sender is not at fault if the host does not show the post to a server.
-    const result = await ignoreFaults([Undeliverable, SignatureRefused], () => fetchDocument(id))
+    const result = await ignoreFaults([Undeliverable, RefusedSignature], () => fetchDocument(id))
     const post = result?.state === 'found' ? asObject(result.document) : undefined
     if (post?.id !== id || !isReadablePost(post) || !idsOf(post.attributedTo).includes(actor.href)) return undefined
     checkPost(post)

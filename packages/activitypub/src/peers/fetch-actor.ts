@@ -1,4 +1,4 @@
-// Fetches one actor, and keeps the failure as a result.
+// Fetches one actor, and returns a failure as a result.
 
 import { Unavailable, Undeliverable } from '@postern/message'
 import type { Iri } from '../format/iri.ts'
@@ -6,7 +6,7 @@ import type { RemoteActor } from './actor-document.ts'
 import { parseActor } from './actor-document.ts'
 import type { SignerDocument } from './fetched-document.ts'
 
-/** The result of a fetch. Failures are cached too, so that an invalid name costs only one fetch in a while. */
+/** The result of a fetch. Failures are cached too, so that repeated requests for an invalid name cost only one fetch in a while. */
 export type ActorLookup = { readonly actor: RemoteActor; readonly state?: undefined } | ActorFailure
 
 export type ActorFailure =
@@ -30,7 +30,7 @@ export async function fetchActor(
   }
 }
 
-export function failureKindOf(failure: ActorFailure): 'refused' | 'unavailable' {
+export function classifyFailure(failure: ActorFailure): 'refused' | 'unavailable' {
   return 'error' in failure && failure.error instanceof Unavailable ? 'unavailable' : 'refused'
 }
 

@@ -1,4 +1,4 @@
-// Chooses the key of ours that a host knows, while several are listed.
+// Chooses the key that a host already knows while several of our keys are listed.
 
 import { createExpiringMap } from '@postern/limits'
 import type { FetchAnswer } from '@postern/message'
@@ -29,8 +29,10 @@ export function createKnownKeySend(send: SendSigned, now: () => number): SendWit
 
   /** Returns the keys in the order in which they are tried. */
   function orderKeys(host: string, keys: readonly RequestKey[]): readonly RequestKey[] {
-    const lastKeyId = acceptedKeyIds.get(host)
-    const orderedKeys = keys.toSorted((left, right) => Number(right.id === lastKeyId) - Number(left.id === lastKeyId))
+    const acceptedKeyId = acceptedKeyIds.get(host)
+    const orderedKeys = keys.toSorted(
+      (left, right) => Number(right.id === acceptedKeyId) - Number(left.id === acceptedKeyId),
+    )
     return refusingHosts.get(host) ? orderedKeys.slice(0, 1) : orderedKeys
   }
 

@@ -1,9 +1,9 @@
-// Turns a peer's faults into `undefined`.
+// Ignores expected errors that a peer causes.
 import type { Rejection, Unavailable, Undeliverable } from '@postern/message'
 
 type PeerFault = typeof Unavailable | typeof Undeliverable | typeof Rejection
 
-/** Returns the result of `query`, or undefined if it throws one of `faults`. */
+/** Returns the result of `query`, or undefined if `query` throws one of `faults`. */
 export async function ignoreFaults<Result>(
   faults: readonly PeerFault[],
   query: () => Promise<Result>,

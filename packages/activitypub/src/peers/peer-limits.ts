@@ -15,7 +15,7 @@ export function createPeerLimits({ fetch, now }: Pick<System, 'fetch' | 'now'>) 
   const lengths = createExpiringMap<number>(maxHosts, now)
   const singleFlight = createSingleFlight<void>()
 
-  async function fetchLimits(host: string): Promise<void> {
+  async function fetchLength(host: string): Promise<void> {
     const { length, isKnown } = await fetchPostLength(host, { fetch, now })
     lengths.set(host, length, isKnown ? lengthCacheMs.known : lengthCacheMs.failed)
   }
@@ -25,7 +25,7 @@ export function createPeerLimits({ fetch, now }: Pick<System, 'fetch' | 'now'>) 
     findPostLength: (host: string) => lengths.get(host) ?? defaultPostChars,
     /** Asks the host unless it was asked lately. Concurrent calls share one request. It never throws. */
     async refresh(host: string): Promise<void> {
-      if (lengths.get(host) === undefined) await singleFlight(host, () => fetchLimits(host))
+      if (lengths.get(host) === undefined) await singleFlight(host, () => fetchLength(host))
     },
   }
 }

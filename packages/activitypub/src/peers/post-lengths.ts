@@ -17,45 +17,45 @@ interface Software {
   readonly hasInstanceApi: boolean
 }
 
-const softwareWithApi = (length: number): Software => ({ length, hasInstanceApi: true })
-const softwareWithoutApi = (length: number): Software => ({ length, hasInstanceApi: false })
+const createSoftwareWithApi = (length: number): Software => ({ length, hasInstanceApi: true })
+const createSoftwareWithoutApi = (length: number): Software => ({ length, hasInstanceApi: false })
 
 /** The known kinds of software, by `software.name` of NodeInfo in lower case. glitch-soc calls itself Mastodon there. */
 const knownSoftware: ReadonlyMap<string, Software> = new Map([
   // mastodon: app/validators/status_length_validator.rb, MAX_CHARS
-  ['mastodon', softwareWithApi(500)],
-  ['hometown', softwareWithApi(500)],
-  ['fedibird', softwareWithApi(500)],
+  ['mastodon', createSoftwareWithApi(500)],
+  ['hometown', createSoftwareWithApi(500)],
+  ['fedibird', createSoftwareWithApi(500)],
   // docs.gotosocial.org, configuration/statuses: statuses-max-chars
-  ['gotosocial', softwareWithApi(5_000)],
+  ['gotosocial', createSoftwareWithApi(5_000)],
   // pleroma: config/config.exs, :instance limit
-  ['pleroma', softwareWithApi(5_000)],
-  ['akkoma', softwareWithApi(5_000)],
+  ['pleroma', createSoftwareWithApi(5_000)],
+  ['akkoma', createSoftwareWithApi(5_000)],
   // mitra: CHANGELOG, limits.posts.character_limit
-  ['mitra', softwareWithApi(5_000)],
+  ['mitra', createSoftwareWithApi(5_000)],
   // pixelfed: config/pixelfed.php, max_caption_length; 150 in early versions
-  ['pixelfed', softwareWithApi(500)],
+  ['pixelfed', createSoftwareWithApi(500)],
   // + friendica bounds the bytes of a post only (max_import_size), and declares them as max_toot_chars
-  ['friendica', softwareWithApi(unboundedLength)],
+  ['friendica', createSoftwareWithApi(unboundedLength)],
   // snac has no bound of its own
-  ['snac', softwareWithApi(unboundedLength)],
+  ['snac', createSoftwareWithApi(unboundedLength)],
   // misskey: const.ts, MAX_NOTE_TEXT_LENGTH
-  ['misskey', softwareWithoutApi(3_000)],
-  ['cherrypick', softwareWithoutApi(3_000)],
+  ['misskey', createSoftwareWithoutApi(3_000)],
+  ['cherrypick', createSoftwareWithoutApi(3_000)],
   // + their .config/example.yml, maxNoteLength; in NodeInfo, and in a Mastodon API beside it
-  ['sharkey', softwareWithApi(3_000)],
-  ['firefish', softwareWithApi(3_000)],
-  ['iceshrimp', softwareWithApi(3_000)],
-  ['iceshrimp.net', softwareWithApi(3_000)],
+  ['sharkey', createSoftwareWithApi(3_000)],
+  ['firefish', createSoftwareWithApi(3_000)],
+  ['iceshrimp', createSoftwareWithApi(3_000)],
+  ['iceshrimp.net', createSoftwareWithApi(3_000)],
   // lemmy: crates/utils/src/utils/validation.rs, BODY_MAX_LENGTH (of a comment)
-  ['lemmy', softwareWithoutApi(10_000)],
+  ['lemmy', createSoftwareWithoutApi(10_000)],
   // blogs
-  ['wordpress', softwareWithoutApi(unboundedLength)],
-  ['writefreely', softwareWithoutApi(unboundedLength)],
+  ['wordpress', createSoftwareWithoutApi(unboundedLength)],
+  ['writefreely', createSoftwareWithoutApi(unboundedLength)],
 ])
 
 function findSoftware(name: string | undefined): Software {
-  return knownSoftware.get(name?.toLowerCase() ?? '') ?? softwareWithoutApi(defaultPostChars)
+  return knownSoftware.get(name?.toLowerCase() ?? '') ?? createSoftwareWithoutApi(defaultPostChars)
 }
 
 /** Returns the length that a peer declares, if it is within reason. */
@@ -73,11 +73,11 @@ function readInstanceLength(document: unknown): number | undefined {
 
 const maxLinks = 20
 /** The NodeInfo schemas, newest first. */
-const schemas = ['2.2', '2.1', '2.0', '1.1', '1.0'].map(
+const nodeInfoSchemas = ['2.2', '2.1', '2.0', '1.1', '1.0'].map(
   version => `http://nodeinfo.diaspora.software/ns/schema/${version}`,
 )
 
-/** Fetches JSON from the one host and from no other. @throws Unavailable, Undeliverable, Rejection */
+/** A function that fetches JSON from the one host and from no other. @throws Unavailable, Undeliverable, Rejection */
 type GetJson = (url: string) => Promise<unknown>
 
 interface PostLengthResult {
@@ -130,10 +130,10 @@ async function fetchNodeInfo(host: string, getJson: GetJson): Promise<ReturnType
   if (findHost(`https://${host}/`) !== host) throw new Undeliverable('Cannot look up limits: the host is no name')
   const discovery = asObject(await getJson(`https://${host}/.well-known/nodeinfo`))
   const links = listOf(discovery?.links).slice(0, maxLinks).map(asObject)
-  const hrefs = schemas.map(schema => textOf(links.find(link => link?.rel === schema)?.href))
-  const href = hrefs.find(href => href !== undefined && findHost(href) === host)
-  if (!href) throw new Undeliverable('Cannot look up limits: there is no description on the same host')
-  return asObject(await getJson(href))
+  const hrefs = nodeInfoSchemas.map(schema => textOf(links.find(link => link?.rel === schema)?.href))
+  const descriptionUrl = hrefs.find(href => href !== undefined && findHost(href) === host)
+  if (!descriptionUrl) throw new Undeliverable('Cannot look up limits: there is no description on the same host')
+  return asObject(await getJson(descriptionUrl))
 }
 
 async function findInstanceLength(host: string, getJson: GetJson): Promise<number | undefined> {

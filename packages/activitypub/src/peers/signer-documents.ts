@@ -7,14 +7,14 @@ import { findHost } from '../format/iri.ts'
 import { activityAccept } from '../format/media-types.ts'
 import type { FetchDocumentByDeadline } from './document-fetch.ts'
 import {
-  DocumentRefused,
   documentTimeoutMs,
   followRedirectsWithinOrigin,
   maxDocumentBytes,
   parseDocumentResponse,
+  RefusedDocument,
   refuseBlocked,
 } from './document-fetch.ts'
-import { limitFetches } from './fetch-limits.ts'
+import { createFetchLimit } from './fetch-limits.ts'
 import type { FetchedDocument, SignerDocuments } from './fetched-document.ts'
 
 interface SignerDocumentDeps {
@@ -38,7 +38,7 @@ export function createSignerDocuments({ system, fetchSigned, isBlocked }: Signer
   const fetchUnsigned = createUnsignedFetch(system)
   const signedOnlyHosts = createExpiringMap<true>(maxHosts, now)
   const publicHosts = createExpiringMap<true>(maxHosts, now)
-  const recheckLimit = limitFetches(rechecksPerMinute, now)
+  const recheckLimit = createFetchLimit(rechecksPerMinute, now)
 
   function recordHostMode(host: string, showsEverything: boolean): void {
     const [currentHosts, otherHosts] = showsEverything ? [publicHosts, signedOnlyHosts] : [signedOnlyHosts, publicHosts]
@@ -75,9 +75,9 @@ export function createSignerDocuments({ system, fetchSigned, isBlocked }: Signer
         recordHostMode(host, false)
         return fetchSigned(iri, deadlineAt)
       }
-      if (!(result instanceof DocumentRefused) && result.state !== 'missing') return { ...result, isPublic: true }
+      if (!(result instanceof RefusedDocument) && result.state !== 'missing') return { ...result, isPublic: true }
       if (mayRecheck(host)) return fetchSignedAndRecord(iri, host, deadlineAt)
-      if (result instanceof DocumentRefused) throw result
+      if (result instanceof RefusedDocument) throw result
       return result
     },
     showsEverything: host => publicHosts.get(host) === true,
@@ -91,12 +91,12 @@ function createUnsignedFetch(system: SignerDocumentDeps['system']) {
     return system.fetch(url, { headers: { accept: activityAccept }, timeoutMs, maxBytes: maxDocumentBytes })
   }
 
-  return async (iri: string, deadlineAt: number): Promise<FetchedDocument | DocumentRefused | undefined> => {
+  return async (iri: string, deadlineAt: number): Promise<FetchedDocument | RefusedDocument | undefined> => {
     try {
       const response = await followRedirectsWithinOrigin(iri, { get, now: () => system.now(), deadlineAt })
       return signatureRequiredStatuses.has(response.status) ? undefined : parseDocumentResponse(response, system.now())
     } catch (error) {
-      if (error instanceof DocumentRefused) return error
+      if (error instanceof RefusedDocument) return error
       throw error
     }
   }

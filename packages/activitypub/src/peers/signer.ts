@@ -7,10 +7,10 @@ import type { RemoteActor } from './actor-document.ts'
 import { signatureRefusedStatus } from './known-key.ts'
 
 /**
- * Runs a query and turns its failures into faults of the signer. If the peer refuses its document or shows a wrong one, the signer failed and not
- * this gateway.
+ * Runs a query and turns its failures into faults of the signer. If the peer refuses to show the actor's document or shows a wrong one, the signer
+ * is at fault and not this gateway.
  */
-export async function toPeerFault<Result>(query: () => Promise<Result>): Promise<Result> {
+export async function blamePeer<Result>(query: () => Promise<Result>): Promise<Result> {
   try {
     return await query()
   } catch (cause) {
@@ -19,8 +19,8 @@ export async function toPeerFault<Result>(query: () => Promise<Result>): Promise
     }
     if (cause instanceof Unavailable) {
       const { retryAfter } = cause
-      const problem = cause.status === signatureRefusedStatus ? 'refuses our signature' : 'does not answer'
-      throw new Unavailable(`Cannot verify activity: its actor's host ${problem}`, {
+      const failure = cause.status === signatureRefusedStatus ? 'refuses our signature' : 'does not answer'
+      throw new Unavailable(`Cannot verify activity: its actor's host ${failure}`, {
         cause,
         ...(retryAfter && { retryAfter }),
       })
@@ -29,23 +29,23 @@ export async function toPeerFault<Result>(query: () => Promise<Result>): Promise
   }
 }
 
-/** The claim of a peer to be `iri`, with its own document `actor`. */
+/** The claim of a peer to be the actor at `iri`. `actor` is the document of that actor. */
 interface SignerClaim {
   readonly iri: Iri
   readonly actor: RemoteActor
   readonly signature: RequestSignature
   /** True if `actor` came from the cache. Otherwise its document has just been fetched, and another fetch finds no newer key. */
-  readonly wasKnown: boolean
+  readonly wasCached: boolean
 }
 
-/** Finds the actor whom a signer claims to be. It returns undefined if the actor is deleted. @throws Rejection, Unavailable */
+/** Finds the actor whom a signer claims to be. Returns undefined if the actor is deleted. @throws Rejection, Unavailable */
 export function findSigner(iri: Iri, actors: Pick<ActorCache, 'findClaimed'>): Promise<RemoteActor | undefined> {
-  return toPeerFault(() => actors.findClaimed(iri))
+  return blamePeer(() => actors.findClaimed(iri))
 }
 
 /**
  * Proves that the actor's own document lists the key of the signature. If the key has changed, the document is fetched once more. A document that
- * its host shows to everybody is enough to reject a signer. To admit one, the host must show it to us.
+ * its host shows to everybody is enough to reject a signer. To admit a signer, the host must show the document to us.
  * @throws Rejection `signer_mismatch`, `signature_invalid`; Unavailable
  */
 export async function proveSigner(
@@ -53,30 +53,30 @@ export async function proveSigner(
   actors: Pick<ActorCache, 'find' | 'refresh' | 'isProvisional'>,
 ): Promise<RemoteActor> {
   const { iri, actor } = claim
-  const fault = findFault(claim)
-  if (fault && isForged(claim)) throw fault
-  if (actors.isProvisional(actor)) return proveBy(await requireActorShownToUs(iri, actors), claim)
-  return fault ? proveBy((await toPeerFault(() => actors.refresh(iri))) ?? actor, claim) : actor
+  const rejection = findRejection(claim)
+  if (rejection && isForged(claim)) throw rejection
+  if (actors.isProvisional(actor)) return requireProof(await requireActorShownToUs(iri, actors), claim)
+  return rejection ? requireProof((await blamePeer(() => actors.refresh(iri))) ?? actor, claim) : actor
 }
 
 async function requireActorShownToUs(iri: Iri, actors: Pick<ActorCache, 'find'>): Promise<RemoteActor> {
-  const actor = await toPeerFault(() => actors.find(iri))
+  const actor = await blamePeer(() => actors.find(iri))
   if (!actor) throw new Rejection('signature_invalid', 'Cannot verify activity: its host does not show us its actor')
   return actor
 }
 
 /** Returns true if a document that has just been fetched lists the key, but another key made the signature. */
-function isForged({ actor, signature, wasKnown }: SignerClaim): boolean {
+function isForged({ actor, signature, wasCached: wasKnown }: SignerClaim): boolean {
   return !wasKnown && actor.keys.has(signature.keyId)
 }
 
-function proveBy(actor: RemoteActor, { signature }: Pick<SignerClaim, 'signature'>): RemoteActor {
-  const fault = findFault({ actor, signature })
-  if (fault) throw fault
+function requireProof(actor: RemoteActor, { signature }: Pick<SignerClaim, 'signature'>): RemoteActor {
+  const rejection = findRejection({ actor, signature })
+  if (rejection) throw rejection
   return actor
 }
 
-function findFault({ actor, signature }: Pick<SignerClaim, 'actor' | 'signature'>): Rejection | undefined {
+function findRejection({ actor, signature }: Pick<SignerClaim, 'actor' | 'signature'>): Rejection | undefined {
   const key = actor.keys.get(signature.keyId)
   if (!key) return new Rejection('signer_mismatch', "Cannot verify activity: its actor does not list the signer's key")
   if (signature.isMadeBy(key)) return undefined

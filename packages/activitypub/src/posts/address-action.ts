@@ -5,13 +5,13 @@ import type { Addressing, PlannedBroadcast, PlannedDelivery, Relation } from '@p
 import { postIri } from '../format/own-iris.ts'
 import type { DeliveryContent, DeliveryDestination, FollowerTarget, Rendering, Revision } from '../format/post-data.ts'
 import { readRendering, readReplyTarget, toStoredJson } from '../format/targets.ts'
-import { isOpen } from '../format/visibility.ts'
+import { isReadableByEveryone } from '../format/visibility.ts'
 import { countMentionChars } from '../text/mention.ts'
 import { countAllowedTextMentions, listOwnAddresses, selectMentions } from '../text/select-mentions.ts'
 import type { AddressDeps } from './address-answer.ts'
 import { minPostTextChars } from './address-answer.ts'
 import type { Destination } from './destinations.ts'
-import { addressPieces, aliasesOf, mentionDestinations, replyDestinations } from './destinations.ts'
+import { listMentionDestinations, listPostAliases, listReplyDestinations, planPieceDeliveries } from './destinations.ts'
 import { countPieces } from './pieces.ts'
 import { renderReaction } from './render-reaction.ts'
 
@@ -38,10 +38,10 @@ function addressPost(
     { callable: maxTextMentions },
     { ownAddresses: listOwnAddresses(agent, response.sender, origin) },
   )
-  if (visibility === 'direct' && mentions.chosen.length === 0) return noRecipients
+  if (visibility === 'direct' && mentions.chosenMentions.length === 0) return noRecipients
   const limitChars = Math.max(
     minPostTextChars,
-    findPostLimitChars(undefined) - countMentionChars(mentions.chosen.map(name => ({ name }))),
+    findPostLimitChars(undefined) - countMentionChars(mentions.chosenMentions.map(name => ({ name }))),
   )
   const pieces = countPieces(response.parts, limitChars)
   const rendering: Rendering = {
@@ -51,10 +51,10 @@ function addressPost(
     ...(maxTextMentions > 0 && { callable: maxTextMentions }),
   }
   return {
-    deliveries: addressPieces(pieces, mentionDestinations(mentions)),
-    broadcasts: broadcastPieces(rendering),
-    aliases: aliasesOf(postIri(origin, agent, response.id), pieces),
-    isListed: isOpen(visibility),
+    deliveries: planPieceDeliveries(pieces, listMentionDestinations(mentions)),
+    broadcasts: planBroadcasts(rendering),
+    aliases: listPostAliases(postIri(origin, agent, response.id), pieces),
+    isListed: isReadableByEveryone(visibility),
     rendering: toStoredJson(rendering),
   }
 }
@@ -66,29 +66,31 @@ function addressRevision(
 ): Addressing {
   const storedRendering = readRendering(rendering, target, response)
   const revision: Revision = { act, id, at }
-  const deliveries = addressPieces(
+  const deliveries = planPieceDeliveries(
     storedRendering.pieces,
-    destinationsOf(storedRendering, response, listOwnAddresses(agent, message.recipient, origin)),
+    listRevisionDestinations(storedRendering, response, listOwnAddresses(agent, message.recipient, origin)),
     { revision },
   )
   return {
     deliveries,
     aliases: [],
-    broadcasts: storedRendering.reply ? [] : broadcastPieces(storedRendering, revision),
+    broadcasts: storedRendering.reply ? [] : planBroadcasts(storedRendering, revision),
   }
 }
 
-function destinationsOf(
+function listRevisionDestinations(
   rendering: Rendering,
   response: RevisionAction['response'],
   ownAddresses: readonly string[],
 ): readonly Destination[] {
   const { reply, visibility } = rendering
   const mentions = selectMentions(response, rendering, { ownAddresses, author: reply?.address })
-  return reply ? replyDestinations(reply, mentions, { isPublic: isOpen(visibility) }) : mentionDestinations(mentions)
+  return reply
+    ? listReplyDestinations(reply, mentions, { isPublic: isReadableByEveryone(visibility) })
+    : listMentionDestinations(mentions)
 }
 
-function broadcastPieces({ visibility, pieces }: Rendering, revision?: Revision): readonly PlannedBroadcast[] {
+function planBroadcasts({ visibility, pieces }: Rendering, revision?: Revision): readonly PlannedBroadcast[] {
   if (visibility === 'direct') return []
   return Array.from({ length: pieces }, (_, piece) => {
     const target = { ...(piece > 0 && { piece }), ...(revision && { revision }) }
@@ -96,19 +98,19 @@ function broadcastPieces({ visibility, pieces }: Rendering, revision?: Revision)
   })
 }
 
-const boostActs: ReadonlySet<string> = new Set(['boost', 'unboost'])
+const boostActions: ReadonlySet<string> = new Set(['boost', 'unboost'])
 
 /** Plans the deliveries of a reaction. Only public posts can be boosted, and only posts can be liked. */
 function addressReaction(
-  { act, agent, at, target: json }: ReactionAction,
+  { act, agent, at, target: targetJson }: ReactionAction,
   { origin }: AddressDeps,
 ): Addressing | ActRefusal {
-  if (json === null) return refuseAct('unsupported', `Cannot ${act}: the agent said this itself`)
-  const target = readReplyTarget(json)
+  if (targetJson === null) return refuseAct('unsupported', `Cannot ${act}: the agent said this itself`)
+  const target = readReplyTarget(targetJson)
   const { object, inbox, sharedInbox, actor } = target
-  const isBoost = boostActs.has(act)
+  const isBoost = boostActions.has(act)
   if (!object || !inbox) return refuseAct('unsupported', `Cannot ${act}: this message is no post of somebody`)
-  if (isBoost && !isOpen(target.visibility))
+  if (isBoost && !isReadableByEveryone(target.visibility))
     return refuseAct('forbidden', `Cannot ${act}: the post is not public, and a boost would show it to others`)
   const handshake = renderReaction(act, { origin, agent, at, target: { ...target, object } })
   if (!isBoost) return { deliveries: [planDeliveryTo({ inbox, peer: actor }, handshake)], aliases: [], broadcasts: [] }
@@ -127,7 +129,7 @@ function planDeliveryTo(
 }
 
 /**
- * Plans one delivery for each server with a shared inbox, because the server knows which of its people follow. The inbox that has a copy already
+ * Plans one delivery for each server with a shared inbox, because the server knows which of its people follow. The inbox that already has a copy
  * is left out. It is pure.
  */
 export function expandToFollowers(
@@ -138,9 +140,11 @@ export function expandToFollowers(
 
   return relations.flatMap(({ peer, target }) => {
     const { inbox, sharedInbox } = target as unknown as FollowerTarget
-    const to = sharedInbox ?? inbox
-    // A delivery for many belongs to no peer: one peer that blocks the agent must not stop it for the others.
+    const inboxToUse = sharedInbox ?? inbox
+    // A delivery to a shared inbox belongs to no peer, because one peer that blocks the agent must not stop the delivery for the others.
     const peerMember = sharedInbox ? {} : { peer }
-    return to && to !== excludedInbox ? [{ to, target: toStoredJson({ inbox: to, ...peerMember }), ...peerMember }] : []
+    return inboxToUse && inboxToUse !== excludedInbox
+      ? [{ to: inboxToUse, target: toStoredJson({ inbox: inboxToUse, ...peerMember }), ...peerMember }]
+      : []
   })
 }

@@ -4,10 +4,10 @@ import type { Addressing, AnsweredTurn } from '@postern/pipeline'
 import { postIri } from '../format/own-iris.ts'
 import type { Rendering } from '../format/post-data.ts'
 import { readReplyTarget, toStoredJson } from '../format/targets.ts'
-import { isOpen, replyVisibility } from '../format/visibility.ts'
+import { chooseReplyVisibility, isReadableByEveryone } from '../format/visibility.ts'
 import { countMentionChars } from '../text/mention.ts'
 import { countAllowedTextMentions, listOwnAddresses, selectMentions } from '../text/select-mentions.ts'
-import { addressPieces, aliasesOf, replyDestinations } from './destinations.ts'
+import { listPostAliases, listReplyDestinations, planPieceDeliveries } from './destinations.ts'
 import { countPieces } from './pieces.ts'
 import { presentPost } from './present-post.ts'
 
@@ -26,8 +26,8 @@ export function addressAnswer(
   { origin, findPostLimitChars, showRequirement, maxMentions }: AddressDeps,
 ): Addressing {
   const reply = readReplyTarget(turn.target)
-  const visibility = replyVisibility(reply.visibility, response.visibility)
-  const isListed = isOpen(visibility)
+  const visibility = chooseReplyVisibility(reply.visibility, response.visibility)
+  const isListed = isReadableByEveryone(visibility)
   const { agent_chain: chain } = turn.content.recipient_capabilities
   const maxTextMentions = countAllowedTextMentions(visibility, chain, maxMentions)
   const presentedResponse = presentPost(response, turn.content, { visibility }, showRequirement)
@@ -37,7 +37,7 @@ export function addressAnswer(
     { callable: maxTextMentions },
     { ownAddresses, author: reply.address },
   )
-  const leadingMentions = [{ name: reply.address ?? '' }, ...mentions.chosen.map(name => ({ name }))]
+  const leadingMentions = [{ name: reply.address ?? '' }, ...mentions.chosenMentions.map(name => ({ name }))]
   const limitChars = Math.max(minPostTextChars, findPostLimitChars(reply.inbox) - countMentionChars(leadingMentions))
   const pieces = countPieces(presentedResponse.parts, limitChars)
   const rendering: Rendering = {
@@ -48,8 +48,8 @@ export function addressAnswer(
     ...(maxTextMentions > 0 && { callable: maxTextMentions }),
   }
   return {
-    deliveries: addressPieces(pieces, replyDestinations(reply, mentions, { isPublic: isListed })),
-    aliases: aliasesOf(postIri(origin, turn.agent, response.id), pieces),
+    deliveries: planPieceDeliveries(pieces, listReplyDestinations(reply, mentions, { isPublic: isListed })),
+    aliases: listPostAliases(postIri(origin, turn.agent, response.id), pieces),
     isListed,
     rendering: toStoredJson(rendering),
   }

@@ -14,18 +14,23 @@ export interface Destination {
 }
 
 /** Returns the destinations of a response: its author's inbox, and the people it mentions. */
-export function replyDestinations(
+export function listReplyDestinations(
   reply: ReplyTarget,
   mentions: ChosenMentions,
   { isPublic }: { readonly isPublic: boolean },
 ): readonly Destination[] {
   // The shared inbox is for posts that everyone on that server may see.
   const inbox = (isPublic ? reply.sharedInbox : undefined) ?? reply.inbox
-  const author: Destination[] = inbox ? [{ to: inbox, peer: reply.actor, target: { inbox, peer: reply.actor } }] : []
-  return [...author, ...mentionDestinations(mentions)]
+  const authorDestinations: Destination[] = inbox
+    ? [{ to: inbox, peer: reply.actor, target: { inbox, peer: reply.actor } }]
+    : []
+  return [...authorDestinations, ...listMentionDestinations(mentions)]
 }
 
-export function mentionDestinations({ chosen, named }: ChosenMentions): readonly Destination[] {
+export function listMentionDestinations({
+  chosenMentions: chosen,
+  textMentions: named,
+}: ChosenMentions): readonly Destination[] {
   return [
     ...chosen.map(mention => ({ to: mention, target: { mention } })),
     ...named.map(mention => ({ to: mention, target: { mention, isNamed: true } as const })),
@@ -34,9 +39,9 @@ export function mentionDestinations({ chosen, named }: ChosenMentions): readonly
 
 /**
  * Plans the deliveries of the pieces to each destination in order, so that the server already knows the post that the next piece answers.
- * `overrides` is further data for the rendering.
+ * `overrides` are further members of each delivery target.
  */
-export function addressPieces(
+export function planPieceDeliveries(
   pieces: number,
   destinations: readonly Destination[],
   overrides: Partial<DeliveryTarget> = {},
@@ -49,7 +54,7 @@ export function addressPieces(
   ).flat()
 }
 
-export function aliasesOf(post: string, pieces: number): readonly string[] {
+export function listPostAliases(post: string, pieces: number): readonly string[] {
   const posts = Array.from({ length: pieces }, (_, piece) => pieceId(post, piece))
   return posts.flatMap(iri => [iri, activityIri(iri)])
 }

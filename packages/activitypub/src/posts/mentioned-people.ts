@@ -1,4 +1,4 @@
-// Looks up the actors and inboxes of people whom an answer mentions.
+// Finds the actors and inboxes of people whom an answer mentions.
 import { Rejection, Unavailable, Undeliverable } from '@postern/message'
 import type { Delivery, RelationStore } from '@postern/pipeline'
 import { parseIri } from '../format/iri.ts'
@@ -22,7 +22,7 @@ export async function findMentionedInbox(
   target: Extract<DeliveryDestination, { readonly mention: string }>,
   deps: MentionDeps,
 ): Promise<Inbox> {
-  const actor = await findMentioned(target, deps)
+  const actor = await findMentionedActor(target, deps)
   const key = { via: 'activitypub', agent, relation: 'blocked_by', peer: actor.id } as const
   if (await deps.store.findRelation(key))
     throw new Undeliverable('Cannot deliver: the one mentioned has blocked the agent')
@@ -35,7 +35,7 @@ export function toMentionedPerson({ id, url }: RemoteActor, name: string): Menti
 }
 
 /** Finds the actor of a person whom an answer mentions. @throws Unavailable, Undeliverable */
-export async function findMentioned(
+export async function findMentionedActor(
   { mention, isNamed }: { readonly mention: string; readonly isNamed?: boolean | undefined },
   { handles, actors }: Pick<MentionDeps, 'handles' | 'actors'>,
 ): Promise<RemoteActor> {

@@ -29,7 +29,7 @@ function boundVisibleLength(html: string): number {
 }
 
 /** Returns the parts of one piece, or undefined if the piece no longer exists, because edited text may be shorter. */
-export function partsOfPiece(
+export function findPartsOfPiece(
   parts: readonly Part[],
   { pieces, limit }: Pick<Rendering, 'pieces' | 'limit'>,
   piece: number,

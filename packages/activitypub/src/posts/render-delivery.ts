@@ -1,4 +1,4 @@
-// Renders deliveries as documents, those to many only once.
+// Renders deliveries as documents, and caches the document of a broadcast.
 
 import { createExpiringMap } from '@postern/limits'
 import type { Json, ShowRequirement } from '@postern/message'
@@ -14,8 +14,8 @@ import { renderCreate, renderRevision } from './render-post.ts'
 /** A rendered delivery: the document, and the response in it, if any. */
 export interface OutgoingActivity {
   readonly document: Json
-  readonly post?: { readonly answered: PublishedResponse; readonly revision: Revision | undefined } | undefined
-  /** True if the document goes to many. */
+  readonly post?: { readonly response: PublishedResponse; readonly revision: Revision | undefined } | undefined
+  /** True if the document is for all followers. */
   readonly isBroadcast: boolean
 }
 
@@ -29,7 +29,7 @@ const maxCachedBroadcasts = 100
 
 const broadcastCacheMs = 300_000
 
-/** Creates the renderer. It renders a document that goes to many only once. The renderer throws Undeliverable if there is nothing to deliver. */
+/** Creates the renderer of deliveries. It renders the document of a broadcast only once. It throws Undeliverable if there is nothing to deliver. */
 export function createDeliveryRenderer(deps: RendererDeps, now: () => number) {
   const broadcasts = createExpiringMap<OutgoingActivity>(maxCachedBroadcasts, now)
   return function renderCached(delivery: Delivery): OutgoingActivity {
@@ -44,7 +44,7 @@ export function createDeliveryRenderer(deps: RendererDeps, now: () => number) {
 }
 
 /**
- * Returns the name of a document. Edited text has another revision, so another name. A response that is withdrawn in the meantime is not
+ * Formats the cache key of a document. Edited text has another revision, and so another key. A response that is withdrawn in the meantime is not
  * delivered.
  */
 function formatCacheKey({ message, response }: Delivery, { handshake, piece, revision }: DeliveryTarget): string {
@@ -68,19 +68,19 @@ function readOutgoingPost(
   const rendering = readRendering(storedRendering, reply, response)
   const presentedResponse = presentPost(response, message, rendering, showRequirement)
   const answered = { origin, agent, response: presentedResponse, rendering, piece, fileAddress }
-  return { answered, revision }
+  return { response: answered, revision }
 }
 
 /** Renders the document with further mentioned people. It is pure. */
 export function renderOutgoingPost(
-  { answered, revision }: NonNullable<OutgoingActivity['post']>,
+  { response: answered, revision }: NonNullable<OutgoingActivity['post']>,
   mentions: readonly MentionedPerson[] = [],
 ): JsonMembers {
   const responseWithMentions = mentions.length > 0 ? { ...answered, mentions } : answered
   return revision ? renderRevision(responseWithMentions, revision) : renderCreate(responseWithMentions)
 }
 
-/** Describes a document for the operator. A delivery to many keeps only its name. It is pure. */
+/** Describes a document for the operator. A broadcast is described only by its id, type and object. It is pure. */
 export function describeOutgoing({ document, isBroadcast }: OutgoingActivity): Json {
   if (!isBroadcast || typeof document !== 'object' || document === null || Array.isArray(document)) return document
   const { id = null, type = null, object = null } = document as JsonMembers

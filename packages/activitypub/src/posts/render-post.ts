@@ -11,8 +11,8 @@ import { renderMention } from '../text/mention.ts'
 import { partsToHtmlCached } from '../text/post-html.ts'
 import { normalizeMentions } from '../text/select-mentions.ts'
 import type { AttachedPart, StoredFileUrl } from './attachments.ts'
-import { isShown, toDocument } from './attachments.ts'
-import { partsOfPiece } from './pieces.ts'
+import { isShownAsMedia, renderAttachment } from './attachments.ts'
+import { findPartsOfPiece } from './pieces.ts'
 
 /** The data of a response that its rendering needs. */
 export interface PublishedResponse {
@@ -42,7 +42,7 @@ const postContext: Json = [
   },
 ]
 
-/** Renders the `Create` with a post. It is pure: the same response is the same document, whenever it is rendered. */
+/** Renders the `Create` with a post. It is pure, so the same response always gives the same document. */
 export function renderCreate(published: PublishedResponse): JsonMembers {
   const note = renderNote(published)
   return wrapNote(note, { id: activityIri(String(note.id)), type: 'Create', published: note.published })
@@ -58,19 +58,19 @@ function wrapNote({ '@context': context, ...note }: JsonMembers, { id, type, pub
 export function renderNote(published: PublishedResponse): JsonMembers {
   const { agent, origin, response, rendering, piece = 0, editedAt } = published
   const { reply } = rendering
-  const id = idOfPiece(published, piece)
-  const parts = partsOfPiece(response.parts, rendering, piece) ?? []
+  const id = formatPieceIri(published, piece)
+  const parts = findPartsOfPiece(response.parts, rendering, piece) ?? []
   const mentions = listMentions(published)
   const linkedHtml = renderText(published, parts, mentions)
   const content = published.piece ? linkedHtml.html : prependMentions(linkedHtml, published, mentions)
-  const attachment = parts.filter(isFile).flatMap(part => toDocument(part, published.fileAddress))
+  const attachment = parts.filter(isFile).flatMap(part => renderAttachment(part, published.fileAddress))
   const summary = reply?.summary ?? response.subject
   return {
     '@context': postContext,
     id,
     type: 'Note',
     attributedTo: agentIris(origin, agent).actor,
-    inReplyTo: piece > 0 ? idOfPiece(published, piece - 1) : (reply?.object ?? null),
+    inReplyTo: piece > 0 ? formatPieceIri(published, piece - 1) : (reply?.object ?? null),
     ...(reply?.context && { context: reply.context }),
     ...(reply?.conversation && { conversation: reply.conversation }),
     published: response.created_at,
@@ -89,23 +89,23 @@ export function renderNote(published: PublishedResponse): JsonMembers {
   }
 }
 
-export function idOfPiece({ origin, agent, response }: PublishedResponse, piece: number): string {
+export function formatPieceIri({ origin, agent, response }: PublishedResponse, piece: number): string {
   return postIri(origin, agent, pieceId(response.id, piece))
 }
 
 /** Returns the author of the answered post, then the other mentioned people. */
 function listMentions({ rendering: { reply }, mentions = [] }: PublishedResponse): readonly MentionedPerson[] {
-  return reply ? [authorOf(reply), ...mentions] : mentions
+  return reply ? [toMentionedAuthor(reply), ...mentions] : mentions
 }
 
-function authorOf({ actor, address, url }: ReplyTarget): MentionedPerson {
+function toMentionedAuthor({ actor, address, url }: ReplyTarget): MentionedPerson {
   return { href: actor, name: address ?? actor, url: url ?? actor }
 }
 
 type Audience = { readonly to: readonly string[]; readonly cc: readonly string[] }
 
 /** The addressing of each visibility, as Mastodon writes it. */
-const audiences: Record<Rendering['visibility'], (followers: string, people: readonly string[]) => Audience> = {
+const audienceRenderers: Record<Rendering['visibility'], (followers: string, people: readonly string[]) => Audience> = {
   public: (followers, people) => ({ to: [publicCollection], cc: [followers, ...people] }),
   unlisted: (followers, people) => ({ to: [followers], cc: [publicCollection, ...people] }),
   followers: (followers, people) => ({ to: [followers], cc: people }),
@@ -115,7 +115,7 @@ const audiences: Record<Rendering['visibility'], (followers: string, people: rea
 function renderAudience(published: PublishedResponse): Audience {
   const { origin, agent, rendering } = published
   const people = listMentions(published).map(({ href }) => href)
-  return audiences[rendering.visibility](agentIris(origin, agent).followers, people)
+  return audienceRenderers[rendering.visibility](agentIris(origin, agent).followers, people)
 }
 
 function isFile(part: Part): part is AttachedPart {
@@ -128,12 +128,12 @@ function renderText(
   mentionedPeople: readonly MentionedPerson[],
 ): LinkedHtml {
   const { origin, agent, response, fileAddress } = published
-  const shownParts = parts.filter(part => !(isFile(part) && isShown(part, fileAddress)))
+  const shownParts = parts.filter(part => !(isFile(part) && isShownAsMedia(part, fileAddress)))
   const status = parts.length > shownParts.length ? 'completed' : response.status
   const html = partsToHtmlCached({ parts: shownParts, status })
   return linkMentionsAndHashtags(html, {
     mentions: mentionedPeople,
-    tagIri: tag => tagIri(origin, agent, tag),
+    formatTagIri: tag => tagIri(origin, agent, tag),
     tagIriKey: `${origin} ${agent}`,
   })
 }
@@ -160,8 +160,8 @@ function prependMentions(
 /** Renders the `Update` or `Delete` of one post. A post that the edited text no longer needs is deleted. It is pure. */
 export function renderRevision(published: PublishedResponse, { act, id, at }: Revision): JsonMembers {
   const { response, rendering, piece = 0, origin, agent } = published
-  const post = idOfPiece(published, piece)
-  if (act === 'edit' && partsOfPiece(response.parts, rendering, piece)) {
+  const post = formatPieceIri(published, piece)
+  if (act === 'edit' && findPartsOfPiece(response.parts, rendering, piece)) {
     const note = renderNote({ ...published, editedAt: at })
     return wrapNote(note, { id: `${post}/updates/${id}`, type: 'Update', published: at })
   }

@@ -10,7 +10,7 @@ import type { ActorCache } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { FindKeyOwner } from '../peers/document-fetch.ts'
 import { findProofKey } from '../peers/proof-key.ts'
-import { findSigner, proveSigner, toPeerFault } from '../peers/signer.ts'
+import { blamePeer, findSigner, proveSigner } from '../peers/signer.ts'
 import type { RequestSignature } from '../signature/request-signature.ts'
 import { verifyObjectProof } from './object-integrity.ts'
 import type { DeletedActor, IncomingActivity, VerifiedInboxRequest } from './proven-activity.ts'
@@ -35,7 +35,7 @@ const maxForwardedAgeMs = 86_400_000
  * prove the actor. An old proof is rejected, or anyone with a copy could replay the activity.
  * @throws Rejection, Unavailable
  */
-export async function verifyForwarded(
+export async function verifyForwardedActivity(
   receivedActivity: IncomingActivity,
   signature: RequestSignature,
   deps: SignerDeps & { readonly steps: IntakeSteps },
@@ -44,13 +44,13 @@ export async function verifyForwarded(
   const { activity, bytes } = receivedActivity
   const { actors, steps } = deps
   const proofStartedAt = steps.now()
-  const keyOrigin = actors.knows(activity.actor) ? 'cache' : 'fetched'
-  const actor = await toPeerFault(() => actors.find(activity.actor))
+  const keySource = actors.hasCached(activity.actor) ? 'cache' : 'fetched'
+  const actor = await blamePeer(() => actors.find(activity.actor))
   if (!actor) return acceptOnlyDeletion(activity, actors)
   const notBefore = deps.now() - maxForwardedAgeMs
   const objectProof = await verifyObjectProof({ activity, bytes, actor, notBefore }, deps)
   if (objectProof)
-    steps.recordCheck(objectProof, proofStartedAt, { from: keyOrigin, key: findProofKey(actor, objectProof.key_id) })
+    steps.recordCheck(objectProof, proofStartedAt, { from: keySource, key: findProofKey(actor, objectProof.key_id) })
   const passedProof = requirePassedProof(objectProof, 'signer_mismatch')
   return createProvenActivity({
     ...receivedActivity,
@@ -92,7 +92,7 @@ export const digestProof: Proof = { kind: 'digest', verdict: 'pass' }
  */
 export function acceptOnlyDeletion({ type, json, actor }: Activity, actors: ActorCache): DeletedActor | 'ignored' {
   if (type === 'Delete' && idOf(json.object) === actor.href)
-    return actors.isGone(actor) ? { gone: actor.href } : 'ignored'
+    return actors.isGone(actor) ? { deletedActor: actor.href } : 'ignored'
   throw new Rejection('signature_invalid', 'Cannot verify activity: its actor is gone')
 }
 
@@ -103,11 +103,11 @@ export async function identifySigner(
 ): Promise<RemoteActor> {
   const key = readKeyId(signature.keyId)
   if (isBlocked(key.host)) throw new Rejection('forbidden', 'Cannot accept request: the host that signs it is blocked')
-  const iri = await toPeerFault(() => findKeyOwner(key))
-  const wasKnown = actors.knows(iri)
+  const iri = await blamePeer(() => findKeyOwner(key))
+  const wasKnown = actors.hasCached(iri)
   const actor = await findSigner(iri, actors)
   if (!actor) throw new Rejection('signature_invalid', 'Cannot verify request: its signer is gone')
-  return proveSigner({ iri, actor, signature, wasKnown }, actors)
+  return proveSigner({ iri, actor, signature, wasCached: wasKnown }, actors)
 }
 
 function readKeyId(keyId: string) {

@@ -3,14 +3,14 @@ import { canonicalizeJson, decodeBase58, encodeBase58 } from '@postern/message'
 import { measureGrowth } from '@postern/testing/growth'
 import { describe, expect, test } from 'vitest'
 import { readFixture } from '../../test/fixtures.ts'
-import { proveDocument } from '../deliver.ts'
 import { formatMultikey, parseMultikey } from '../signature/public-keys.ts'
 import { findAmbiguity, isProofMadeBy } from './object-integrity.ts'
+import { proveDocument } from './outgoing-proof.ts'
 
 type Document = Record<string, unknown> & { readonly proof: Record<string, unknown> }
 
-function split({ proof, ...unsecured }: Document) {
-  return { unsecured, proof }
+function splitProof({ proof, ...unsecuredDocument }: Document) {
+  return { unsecuredDocument, proof }
 }
 
 describe('RFC 8785', () => {
@@ -39,30 +39,30 @@ describe('W3C eddsa-jcs-2022', () => {
     combinedHash: string
   }>('vc-di-eddsa/eddsa-jcs-2022.json')
   const key = parseMultikey(vector.keyPair.publicKeyMultibase)!
-  const { unsecured, proof } = split(vector.signed)
+  const { unsecuredDocument, proof } = splitProof(vector.signed)
 
   test('canonicalizeJson() produces the published canonical forms and hashes', () => {
     const { proofValue: _, ...options } = proof
-    expect(canonicalizeJson(unsecured)).toBe(vector.canonicalDocument)
+    expect(canonicalizeJson(unsecuredDocument)).toBe(vector.canonicalDocument)
     expect(canonicalizeJson(options)).toBe(vector.canonicalProof)
     const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
     expect(sha256(vector.canonicalProof) + sha256(vector.canonicalDocument)).toBe(vector.combinedHash)
   })
 
   test('isProofMadeBy() accepts the signed document and rejects every change', () => {
-    expect(isProofMadeBy(key, { unsecured, proof })).toBe(true)
-    expect(isProofMadeBy(key, { unsecured: { ...unsecured, name: 'Other' }, proof })).toBe(false)
-    expect(isProofMadeBy(key, { unsecured, proof: { ...proof, created: '2023-02-24T23:36:39Z' } })).toBe(false)
-    expect(isProofMadeBy(key, { unsecured, proof: { ...proof, challenge: 'x' } })).toBe(false)
-    expect(isProofMadeBy(key, { unsecured, proof: { ...proof, proofValue: 'u1234' } })).toBe(false)
-    expect(isProofMadeBy(key, { unsecured, proof: { ...proof, proofValue: undefined } })).toBe(false)
+    expect(isProofMadeBy(key, { unsecuredDocument, proof })).toBe(true)
+    expect(isProofMadeBy(key, { unsecuredDocument: { ...unsecuredDocument, name: 'Other' }, proof })).toBe(false)
+    expect(isProofMadeBy(key, { unsecuredDocument, proof: { ...proof, created: '2023-02-24T23:36:39Z' } })).toBe(false)
+    expect(isProofMadeBy(key, { unsecuredDocument, proof: { ...proof, challenge: 'x' } })).toBe(false)
+    expect(isProofMadeBy(key, { unsecuredDocument, proof: { ...proof, proofValue: 'u1234' } })).toBe(false)
+    expect(isProofMadeBy(key, { unsecuredDocument, proof: { ...proof, proofValue: undefined } })).toBe(false)
   })
 
   test('isProofMadeBy() accepts contexts after the signed ones, but not before them', () => {
-    const context = unsecured['@context'] as string[]
-    const withContexts = (list: string[]) => ({ ...unsecured, '@context': list })
-    expect(isProofMadeBy(key, { unsecured: withContexts([...context, 'https://x.test/']), proof })).toBe(true)
-    expect(isProofMadeBy(key, { unsecured: withContexts(['https://x.test/', ...context]), proof })).toBe(false)
+    const context = unsecuredDocument['@context'] as string[]
+    const withContexts = (list: string[]) => ({ ...unsecuredDocument, '@context': list })
+    expect(isProofMadeBy(key, { unsecuredDocument: withContexts([...context, 'https://x.test/']), proof })).toBe(true)
+    expect(isProofMadeBy(key, { unsecuredDocument: withContexts(['https://x.test/', ...context]), proof })).toBe(false)
   })
 })
 
@@ -76,21 +76,21 @@ describe('FEP-8b32', () => {
   const privateKey = createPrivateKey({ key: privateKeyJwk as never, format: 'jwk' })
 
   test.each(signed)('isProofMadeBy() accepts the activity $name, but not for another actor', ({ document }) => {
-    expect(isProofMadeBy(key, split(document))).toBe(true)
-    expect(isProofMadeBy(key, split({ ...document, actor: 'https://evil.test/' }))).toBe(false)
+    expect(isProofMadeBy(key, splitProof(document))).toBe(true)
+    expect(isProofMadeBy(key, splitProof({ ...document, actor: 'https://evil.test/' }))).toBe(false)
   })
 
   test('isProofMadeBy() uses the document’s context for a proof without one', () => {
-    const { unsecured, proof } = split(signed[0]!.document)
+    const { unsecuredDocument, proof } = splitProof(signed[0]!.document)
     const { '@context': _, ...hidden } = proof
-    expect(isProofMadeBy(key, { unsecured, proof: hidden })).toBe(true)
+    expect(isProofMadeBy(key, { unsecuredDocument, proof: hidden })).toBe(true)
   })
 
   test('proveDocument() reproduces the proof of the example', () => {
-    const { unsecured, proof } = split(signed[0]!.document)
-    const [activityStreams] = unsecured['@context'] as string[]
+    const { unsecuredDocument, proof } = splitProof(signed[0]!.document)
+    const [activityStreams] = unsecuredDocument['@context'] as string[]
     const proven = proveDocument(
-      { ...unsecured, '@context': activityStreams },
+      { ...unsecuredDocument, '@context': activityStreams },
       {
         verificationMethod: String(proof.verificationMethod),
         privateKey,

@@ -18,11 +18,11 @@ import { asObject, listOf, textOf } from '../format/json-object.ts'
 import type { ActorCache } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import { ignoreFaults } from '../peers/peer-faults.ts'
-import { isAhead } from '../signature/signature-checks.ts'
+import { isAheadOfClock } from '../signature/signature-checks.ts'
 
 interface IntegrityClaim {
   readonly activity: Activity
-  /** The document as received. Only there are repeated members visible. */
+  /** The document as received. Repeated members are visible only in these bytes. */
   readonly bytes: Uint8Array
   /** The actor as its own document describes it. */
   readonly actor: RemoteActor
@@ -54,7 +54,7 @@ const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2
  */
 export async function verifyObjectProof(claim: IntegrityClaim, deps: IntegrityDeps): Promise<Proof | undefined> {
   // A Linked Data Signature is added last and is not covered by the proof. It proves nothing to us.
-  const { proof, signature: _, ...unsecured } = claim.activity.sent
+  const { proof, signature: _, ...unsecured } = claim.activity.receivedJson
   const proofs = listOf(proof)
     .slice(0, maxProofs)
     .map(asObject)
@@ -63,19 +63,19 @@ export async function verifyObjectProof(claim: IntegrityClaim, deps: IntegrityDe
   const [firstProof] = proofs
   if (!firstProof) return undefined
   const ambiguity = findAmbiguity(Buffer.from(claim.bytes).toString())
-  if (ambiguity) return toVerdict(firstProof, ambiguity)
-  let verdict: Proof | undefined
+  if (ambiguity) return toProofRecord(firstProof, ambiguity)
+  let lastRecord: Proof | undefined
   for (const entry of proofs) {
-    verdict = toVerdict(entry, await findFault({ unsecured, proof: entry }, claim, deps))
-    if (verdict.verdict === 'pass') return verdict
+    lastRecord = toProofRecord(entry, await findFault({ unsecuredDocument: unsecured, proof: entry }, claim, deps))
+    if (lastRecord.verdict === 'pass') return lastRecord
   }
-  return verdict
+  return lastRecord
 }
 
 /** A document that carries its own proof (FEP-8b32). */
 interface ProvenDocument {
   /** The document without `proof`. */
-  readonly unsecured: JsonObject
+  readonly unsecuredDocument: JsonObject
   readonly proof: JsonObject
 }
 
@@ -87,24 +87,24 @@ async function findFault(
 ): Promise<string | undefined> {
   const { proof } = document
   const method = textOf(proof.verificationMethod)
-  const malformation = findMalformation(proof)
-  if (malformation || !method) return malformation ?? 'it names no key'
+  const structureFault = findStructureFault(proof)
+  if (structureFault || !method) return structureFault ?? 'it names no key'
   const key = await findAssertionKey(method, claim, deps)
   if (!key) return 'its key is not an assertionMethod of the actor'
   return (
     findTimeFault(proof, deps.now(), claim.notBefore) ??
-    (isIntact(key, document) ? undefined : 'it does not fit the document')
+    (isMadeBy(key, document) ? undefined : 'it does not fit the document')
   )
 }
 
-function findMalformation(proof: JsonObject): string | undefined {
+function findStructureFault(proof: JsonObject): string | undefined {
   if (Object.keys(proof).some(name => !knownMembers.has(name))) return 'it has options that are not known'
   return proof.proofPurpose === proofSuite.proofPurpose ? undefined : 'it was not made to assert something'
 }
 
 function findTimeFault({ created, expires }: JsonObject, now: number, notBefore = 0): string | undefined {
   const createdAt = parseTime(created)
-  if (createdAt === undefined || isAhead(createdAt, now)) return 'it was not made at a time that has been'
+  if (createdAt === undefined || isAheadOfClock(createdAt, now)) return 'it was not made at a time that has been'
   if (createdAt < notBefore) return 'it was made too long ago'
   if (expires === undefined) return undefined
   return (parseTime(expires) ?? 0) > now ? undefined : 'it has expired'
@@ -115,7 +115,7 @@ function parseTime(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** Finds the key of a proof. A key that is newer than the cached actor is looked up only once in a while. */
+/** Finds the key of a proof. A key that is newer than the cached actor is fetched only once in a while. */
 async function findAssertionKey(id: string, { activity, actor }: IntegrityClaim, { actors }: IntegrityDeps) {
   const assertionKey = actor.assertionKeys.get(id)
   if (assertionKey || !isOnOrigin(id, activity.actor.origin)) return assertionKey
@@ -125,7 +125,7 @@ async function findAssertionKey(id: string, { activity, actor }: IntegrityClaim,
   return refreshedActor?.assertionKeys.get(id)
 }
 
-function isIntact(key: Parameters<typeof isProofMadeBy>[0], document: ProvenDocument): boolean {
+function isMadeBy(key: Parameters<typeof isProofMadeBy>[0], document: ProvenDocument): boolean {
   try {
     return isProofMadeBy(key, document)
   } catch (error) {
@@ -135,7 +135,7 @@ function isIntact(key: Parameters<typeof isProofMadeBy>[0], document: ProvenDocu
   }
 }
 
-function toVerdict(proof: JsonObject, fault: string | undefined): Proof {
+function toProofRecord(proof: JsonObject, fault: string | undefined): Proof {
   const keyId = textOf(proof.verificationMethod)?.slice(0, 2_048)
   return {
     kind: 'object-integrity-proof',
@@ -146,12 +146,12 @@ function toVerdict(proof: JsonObject, fault: string | undefined): Proof {
   }
 }
 
-/** The most proofs that are read of one document. Further ones are ignored. */
+/** The most proofs that are read of one document. Further proofs are ignored. */
 export const maxProofs = 4
 
 const signatureLength = 64
 
-/** Returns true if the proof is of the one known kind, regardless of who made it. */
+/** Returns true if the proof has the supported type and cryptosuite, regardless of its key. */
 export function isKnownProof({ type, cryptosuite }: JsonObject): boolean {
   return type === proofSuite.type && cryptosuite === proofSuite.cryptosuite
 }
@@ -160,7 +160,7 @@ export function isKnownProof({ type, cryptosuite }: JsonObject): boolean {
  * Returns true if `key` (Ed25519) made the proof over the document (vc-di-eddsa §3.3). Older programs hash the document's context into a proof
  * that does not contain it. In both cases the same content is signed.
  */
-export function isProofMadeBy(key: KeyObject, { unsecured, proof }: ProvenDocument): boolean {
+export function isProofMadeBy(key: KeyObject, { unsecuredDocument: unsecured, proof }: ProvenDocument): boolean {
   const { proofValue, ...options } = proof
   const signature = readSignature(proofValue)
   const document = applyProofContext(proof, unsecured)
@@ -179,8 +179,8 @@ function readSignature(proofValue: unknown): Uint8Array | undefined {
 }
 
 /**
- * Returns the document in the context of its proof. The proof's own context must be the beginning of the document's, and is the one that was
- * signed.
+ * Returns the document in the context of its proof. The proof's own context must be the beginning of the document's, and the signature covers
+ * only the context of the proof.
  */
 function applyProofContext(proof: JsonObject, unsecured: JsonObject): JsonObject | undefined {
   const context = proof['@context']
@@ -216,7 +216,7 @@ export function findAmbiguity(text: string): string | undefined {
 type OpenValue = Set<string> | undefined
 
 function findTokenFault([, string, colon, , , number]: RegExpExecArray, openValue: OpenValue): string | undefined {
-  if (colon !== undefined && isRepeated(string ?? '', openValue)) return 'a member is repeated'
+  if (colon !== undefined && isRepeatedName(string ?? '', openValue)) return 'a member is repeated'
   if (number !== undefined && String(Number(number)) !== number) return 'a number is not in its canonical form'
   return undefined
 }
@@ -230,14 +230,14 @@ function updateOpenValues(
   if (closingBracket) openValues.pop()
 }
 
-function isRepeated(jsonName: string, names: Set<string> | undefined): boolean {
+function isRepeatedName(jsonName: string, names: Set<string> | undefined): boolean {
   const name = jsonName.includes('\\') ? (parseJsonText(`"${jsonName}"`) as string) : jsonName
   if (!names || names.has(name)) return true
   names.add(name)
   return false
 }
 
-/** The one kind of proof of a document (FEP-8b32). */
+/** The supported kind of proof of a document (FEP-8b32). */
 export const proofSuite = {
   type: 'DataIntegrityProof',
   cryptosuite: 'eddsa-jcs-2022',

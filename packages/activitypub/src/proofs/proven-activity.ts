@@ -1,4 +1,4 @@
-// Defines the outcome of verifying an activity: a proven activity, a deleted actor, or nothing to do.
+// Defines the outcome of verifying an activity: a proven activity, a deleted actor, or an activity to ignore.
 import type { Json, Proof } from '@postern/message'
 import type { Activity } from '../format/activity.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
@@ -32,13 +32,13 @@ export function createProvenActivity(activity: Omit<ProvenActivity, typeof prove
 }
 
 /**
- * The outcome of the verification. `gone` is the `Delete` of an actor whose origin confirms that it is deleted (410). `ignored` is such a
- * `Delete` of an actor that cannot be found, so that nobody can prove it, or an own post that a peer sends back.
+ * The outcome of the verification. `DeletedActor` is the `Delete` of an actor whose origin confirms the deletion (410). `ignored` is such a
+ * `Delete` if the actor cannot be found, so that nobody can prove it, or an own post that a peer sends back.
  */
 export type VerifiedInboxRequest = ProvenActivity | DeletedActor | 'ignored'
 
 export interface DeletedActor {
-  readonly gone: string
+  readonly deletedActor: string
   readonly activity?: undefined
 }
 

@@ -11,11 +11,11 @@ import type { IncomingActivity, VerifiedInboxRequest } from './proven-activity.t
 import { createProvenActivity } from './proven-activity.ts'
 
 /**
- * Verifies that the activity's actor lists the key of the signature, and notes the proof in the document if there is one. The times and the digest
- * have been checked before.
+ * Verifies that the activity's actor lists the key of the signature, and verifies the proof in the document if there is one. The caller has
+ * checked the times and the digest.
  * @throws Rejection `signer_mismatch`, `signature_invalid`; Unavailable
  */
-export async function verifySigned(
+export async function verifySignedActivity(
   incomingActivity: IncomingActivity,
   signature: RequestSignature,
   deps: SignerDeps & { readonly steps: IntakeSteps },
@@ -23,19 +23,22 @@ export async function verifySigned(
   const { activity, bytes } = incomingActivity
   const { actors, steps } = deps
   const signerCheckStartedAt = steps.now()
-  const wasKnown = actors.knows(activity.actor)
+  const wasKnown = actors.hasCached(activity.actor)
   const claimedActor = await findSigner(activity.actor, actors)
   if (!claimedActor) return acceptOnlyDeletion(activity, actors)
-  const actor = await proveSigner({ iri: activity.actor, actor: claimedActor, signature, wasKnown }, actors)
-  const from = wasKnown && actor === claimedActor ? 'cache' : 'fetched'
-  const { scheme, keyId, algorithm, covered } = signature
+  const actor = await proveSigner({ iri: activity.actor, actor: claimedActor, signature, wasCached: wasKnown }, actors)
+  const keySource = wasKnown && actor === claimedActor ? 'cache' : 'fetched'
+  const { scheme, keyId, algorithm, coveredNames: covered } = signature
   const httpSignature: Proof = { kind: 'http-signature', verdict: 'pass', key_id: keyId }
-  steps.recordCheck(httpSignature, signerCheckStartedAt, { from, key: findProofKey(actor, keyId) })
+  steps.recordCheck(httpSignature, signerCheckStartedAt, { from: keySource, key: findProofKey(actor, keyId) })
   const proofCheckStartedAt = steps.now()
   const hasProof = activity.json.proof !== undefined
   const objectProof = hasProof ? await verifyObjectProof({ activity, bytes, actor }, deps) : undefined
   if (objectProof)
-    steps.recordCheck(objectProof, proofCheckStartedAt, { from, key: findProofKey(actor, objectProof.key_id) })
+    steps.recordCheck(objectProof, proofCheckStartedAt, {
+      from: keySource,
+      key: findProofKey(actor, objectProof.key_id),
+    })
   return createProvenActivity({
     ...incomingActivity,
     actor,

@@ -3,7 +3,7 @@ import type { Proof } from '@postern/message'
 import type { IntakeSteps } from '@postern/pipeline'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import { findProofKey } from '../peers/proof-key.ts'
-import { findSigner, toPeerFault } from '../peers/signer.ts'
+import { blamePeer, findSigner } from '../peers/signer.ts'
 import { checkDigest } from '../signature/body-digest.ts'
 import { checkContentDigest } from '../signature/rfc9421/message-signature.ts'
 import type { SignerDeps } from './forwarded-activity.ts'
@@ -17,18 +17,18 @@ type UnsignedRequest = IncomingActivity & { readonly headers: Headers }
 /** The name of the supported cryptosuite. Every document with such a proof contains it. */
 const cryptosuiteBytes = Buffer.from('eddsa-jcs-2022')
 
-/** Returns true if a document may contain a proof of its own. A document without one need not be parsed. */
+/** Returns true if a document may contain a proof of its own. A document without a proof need not be parsed. */
 export function mayProveItself(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(cryptosuiteBytes)
 }
 
 /**
  * Verifies an activity by its own proof alone (FEP-8b32), as Fedify does. The proof covers the content of the whole document, so a digest is
- * optional, but one that is present must match. The age of the proof is limited like the signed time of a request. Target and host are not
+ * optional. If there is a digest, it must match. The age of the proof is limited like the signed time of a request. Target and host are not
  * covered, so the addressing of the activity alone says whom it is for, and its id admits it once.
  * @throws Rejection `signature_invalid`, `signer_mismatch`; Unavailable
  */
-export async function verifyByOwnProof(
+export async function verifyUnsignedActivity(
   { headers, ...incomingActivity }: UnsignedRequest,
   deps: SignerDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedInboxRequest> {
@@ -36,11 +36,11 @@ export async function verifyByOwnProof(
   const { actors, steps } = deps
   const hasDigest = checkDigests(headers, bytes)
   const proofStartedAt = steps.now()
-  const from = actors.knows(activity.actor) ? 'cache' : 'fetched'
+  const keySource = actors.hasCached(activity.actor) ? 'cache' : 'fetched'
   const provenActor = await proveActor(incomingActivity, deps)
   if (!provenActor) return acceptOnlyDeletion(activity, actors)
   const { actor, objectProof } = provenActor
-  steps.recordCheck(objectProof, proofStartedAt, { from, key: findProofKey(actor, objectProof.key_id) })
+  steps.recordCheck(objectProof, proofStartedAt, { from: keySource, key: findProofKey(actor, objectProof.key_id) })
   const noSignature: Proof = { kind: 'http-signature', verdict: 'none', reason: 'the request has none' }
   return createProvenActivity({
     ...incomingActivity,
@@ -54,7 +54,7 @@ export async function verifyByOwnProof(
 
 /**
  * Proves the actor of an activity by the proof in the document. A document that its host shows to everybody is enough to reject a signer. To admit
- * one, the host must show it to us. Returns undefined if there is no such actor.
+ * a signer, the host must show the document to us. Returns undefined if there is no such actor.
  */
 async function proveActor({ activity, bytes }: IncomingActivity, deps: SignerDeps) {
   const { actors } = deps
@@ -64,7 +64,7 @@ async function proveActor({ activity, bytes }: IncomingActivity, deps: SignerDep
   const claimedActor = await findSigner(activity.actor, actors)
   if (!claimedActor) return undefined
   const objectProof = await verifyProof(claimedActor)
-  const actor = actors.isProvisional(claimedActor) ? await toPeerFault(() => actors.find(activity.actor)) : claimedActor
+  const actor = actors.isProvisional(claimedActor) ? await blamePeer(() => actors.find(activity.actor)) : claimedActor
   if (actor && actor !== claimedActor) await verifyProof(actor)
   return actor && { actor, objectProof }
 }

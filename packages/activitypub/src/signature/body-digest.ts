@@ -1,9 +1,9 @@
-// Checks and formats the digest of a body, and compares digests for both of its headers.
+// Checks and formats the digests of a body in the `Digest` and `Content-Digest` headers.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { Rejection } from '@postern/message'
 
 /**
- * The digest algorithms: names of RFC 3230 (`Digest`) and RFC 9530 (`Content-Digest`), with their names in node:crypto. Others prove nothing and
+ * The digest algorithms: names of RFC 3230 (`Digest`) and RFC 9530 (`Content-Digest`), with their names in node:crypto. Other algorithms prove nothing and
  * are ignored.
  */
 export const digestAlgorithms: ReadonlyMap<string, string> = new Map([
@@ -18,12 +18,12 @@ export const digestAlgorithms: ReadonlyMap<string, string> = new Map([
 export function checkDigest(header: string | null, body: Uint8Array): void {
   const digests = (header ?? '').split(',').map(splitDigest)
   const knownDigests = digests.filter(({ algorithm }) => algorithm !== undefined)
-  if (knownDigests.length === 0) throw invalidDigest('there is no SHA-256 digest of the body')
+  if (knownDigests.length === 0) throw refuseDigest('there is no SHA-256 digest of the body')
   if (
     knownDigests.length > 4 ||
     !knownDigests.every(({ algorithm, value }) => isDigestOf(body, algorithm as string, value))
   ) {
-    throw invalidDigest('the digest is not that of the body')
+    throw refuseDigest('the digest is not that of the body')
   }
 }
 
@@ -34,8 +34,8 @@ export function formatDigest(body: Uint8Array | string): string {
 
 /** Splits an entry of the `Digest` header. Peers write the name in upper or lower case. The value is base64 and may contain `=`. */
 function splitDigest(entry: string): { readonly algorithm: string | undefined; readonly value: string } {
-  const [name = '', ...value] = entry.trim().split('=')
-  return { algorithm: digestAlgorithms.get(name.toLowerCase()), value: value.join('=') }
+  const [name = '', ...valueParts] = entry.trim().split('=')
+  return { algorithm: digestAlgorithms.get(name.toLowerCase()), value: valueParts.join('=') }
 }
 
 /** Returns true if `value` (base64) is the digest of `body`. `algorithm` is a name of node:crypto. */
@@ -45,6 +45,6 @@ export function isDigestOf(body: Uint8Array, algorithm: string, value: string): 
   return computedDigest.length === claimedDigest.length && timingSafeEqual(computedDigest, claimedDigest)
 }
 
-export function invalidDigest(problem: string): Rejection {
+export function refuseDigest(problem: string): Rejection {
   return new Rejection('signature_invalid', `Cannot verify activity: ${problem}`)
 }

@@ -96,6 +96,6 @@ test('checkDigest() accepts at most four correct digests', () => {
 
 test('parseSignatureHeader() refuses a signature that repeats a header', () => {
   const parse = (headers: string) => parseSignatureHeader(`keyId="k",signature="AAAA",headers="${headers}"`)
-  expect(parse('host date').covered).toEqual(['host', 'date'])
+  expect(parse('host date').coveredNames).toEqual(['host', 'date'])
   expect(() => parse('host date Host')).toThrow(/too long or repeats itself/)
 })

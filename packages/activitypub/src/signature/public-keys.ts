@@ -18,13 +18,13 @@ export function parsePublicKeyPem(pem: string): KeyObject | undefined {
   if (pem.length > maxPemChars || !pemPattern.test(pem)) return undefined
   try {
     const key = createPublicKey(pem)
-    return isAcceptable(key) ? key : undefined
+    return isAcceptableKey(key) ? key : undefined
   } catch {
     return undefined
   }
 }
 
-function isAcceptable(key: KeyObject): boolean {
+function isAcceptableKey(key: KeyObject): boolean {
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
   return (
     key.asymmetricKeyType === 'rsa' &&

@@ -4,7 +4,7 @@ import type { RequestSignature, SignedRequest } from './request-signature.ts'
 import { readMessageSignature } from './rfc9421/message-signature.ts'
 
 /**
- * Reads the signature of a request. If it has a `Signature-Input`, only RFC 9421 counts, and a signature of the old scheme is ignored.
+ * Reads the signature of a request. If it has a `Signature-Input`, only RFC 9421 counts, and a draft-cavage signature is ignored.
  * @throws Rejection `unsigned`, `signature_invalid`
  */
 export function readRequestSignature(request: SignedRequest): RequestSignature {

@@ -11,17 +11,17 @@ const secretFields: ReadonlySet<string> = new Set(['authorization', 'proxy-autho
 /** Records the signed part of a request without its body, so that it can be verified again: its target and the relevant header fields. */
 export function recordRequest(
   { target, headers }: SignedRequest,
-  { covered }: Pick<RequestSignature, 'covered'>,
+  { coveredNames }: Pick<RequestSignature, 'coveredNames'>,
 ): Json {
   const recordedHeaders: Record<string, string> = {}
-  const record = (name: string) => {
+  const recordHeader = (name: string) => {
     const value = headers.get(name)
     if (value !== null) recordedHeaders[name] = value
   }
-  recordedFields.forEach(record)
-  for (const component of covered) {
+  recordedFields.forEach(recordHeader)
+  for (const component of coveredNames) {
     const name = component.toLowerCase()
-    if (/^[a-z0-9-]+$/.test(name) && !secretFields.has(name)) record(name)
+    if (/^[a-z0-9-]+$/.test(name) && !secretFields.has(name)) recordHeader(name)
   }
   return { target, headers: recordedHeaders }
 }

@@ -8,7 +8,7 @@ export interface RequestSignature {
   readonly keyId: string
   /** The algorithm that the signature names. The type of the key decides which algorithm is used. */
   readonly algorithm: string | undefined
-  readonly covered: readonly string[]
+  readonly coveredNames: readonly string[]
   /** Checks the signed times. @throws Rejection `expired`, `signature_invalid` */
   checkTimes(window: TimeWindow): void
   /** Checks the digests of the body. @throws Rejection `signature_invalid` */
@@ -17,19 +17,19 @@ export interface RequestSignature {
   isMadeBy(key: KeyObject): boolean
 }
 
-/** The parameters that a signature declares, in either scheme: those of a `Signature` header (draft-cavage-12 §2.1). */
+/** The parameters that a signature of either scheme declares. The names are those of a `Signature` header (draft-cavage-12 §2.1). */
 export interface SignatureParameters {
   readonly keyId: string
   readonly signature: Uint8Array
   /** The names of the covered components, in lower case and in signing order. */
-  readonly covered: readonly string[]
+  readonly coveredNames: readonly string[]
   readonly algorithm: string | undefined
   /** The time of the signature, in seconds since the epoch. Undefined if it states none. */
   readonly created: number | undefined
   readonly expires: number | undefined
 }
 
-/** A request as it was received or, from the view of its origin, as it must have been sent. */
+/** A request as received, or as its sender must have signed it. */
 export interface SignedRequest {
   readonly method: string
   /** The path and query as on the request line. */
@@ -40,11 +40,11 @@ export interface SignedRequest {
 }
 
 /** Returns the host, with its port if any. */
-export function hostOf({ origin }: Pick<SignedRequest, 'origin'>): string {
+export function readHost({ origin }: Pick<SignedRequest, 'origin'>): string {
   return origin.slice(origin.indexOf('//') + 2)
 }
 
-/** Reads a request. The target is the text of the request line, as far as the server has preserved it. */
+/** Converts a request for the check of its signature. The target is the text of the request line, as far as the server has preserved it. */
 export function toSignedRequest({ method, url, headers }: Request, origin: string): SignedRequest {
   const pathIndex = url.indexOf('/', url.indexOf('//') + 2)
   const hashIndex = url.indexOf('#')

@@ -1,4 +1,4 @@
-// Checks the times of a signature, and reads the fields that it covers, in both schemes alike.
+// Checks the times of a signature of either scheme, and reads the header fields that the signature covers.
 import { isoTime, Rejection } from '@postern/message'
 
 /** The most time by which a peer's clock may be ahead of ours, ms. */
@@ -20,7 +20,7 @@ export function checkSignedTime(ms: number | undefined, label: string, { now, wi
   if (ms < now - windowMs) {
     throw new Rejection('expired', `Cannot verify activity: signed at "${isoTime(ms)}", before the accepted window`)
   }
-  if (isAhead(ms, now)) throw new Rejection('expired', 'Cannot verify activity: signed in the future')
+  if (isAheadOfClock(ms, now)) throw new Rejection('expired', 'Cannot verify activity: signed in the future')
 }
 
 /** Checks that `expires`, in seconds since the epoch, lies in the future, whether it is signed or not. @throws Rejection `expired` */
@@ -31,7 +31,7 @@ export function checkExpiry(expires: number | undefined, { now }: TimeWindow): v
 }
 
 /** Returns true if a time is in the future by more than the accepted difference of clocks. */
-export function isAhead(ms: number, now: number): boolean {
+export function isAheadOfClock(ms: number, now: number): boolean {
   return ms > now + maxSkewMs
 }
 
@@ -45,6 +45,6 @@ export function readField(headers: Headers, name: string): string | null {
   return /^[a-z0-9-]+$/.test(name) ? headers.get(name) : null
 }
 
-export function invalidSignature(problem: string): Rejection {
+export function rejectSignature(problem: string): Rejection {
   return new Rejection('signature_invalid', `Cannot verify activity: signature is invalid, ${problem}`)
 }

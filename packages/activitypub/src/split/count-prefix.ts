@@ -5,13 +5,13 @@ const prefixFactor = 16
 const minPrefixChars = 16_384
 
 /**
- * Counts ever longer prefixes of a text until the count exceeds `max`. The cost depends on `max` and not on the length of the text, because strangers
- * can make agents write megabytes and no post contains more than its limit. `count` may stop once it exceeds its `max`.
+ * Counts ever longer prefixes of a text until the count exceeds `maxCount`. The cost depends on `maxCount` and not on the length of the text, because strangers
+ * can make agents write megabytes and no post contains more than its limit. `count` may stop once it exceeds its `max` argument.
  */
-export function countPrefix(text: string, max: number, count: (text: string, max: number) => number): number {
-  for (let length = Math.max(minPrefixChars, max * prefixFactor); length < text.length; length *= 4) {
-    const visibleLength = count(text.slice(0, length), max)
-    if (visibleLength > max) return visibleLength
+export function countPrefix(text: string, maxCount: number, count: (text: string, max: number) => number): number {
+  for (let length = Math.max(minPrefixChars, maxCount * prefixFactor); length < text.length; length *= 4) {
+    const visibleLength = count(text.slice(0, length), maxCount)
+    if (visibleLength > maxCount) return visibleLength
   }
-  return count(text, max)
+  return count(text, maxCount)
 }

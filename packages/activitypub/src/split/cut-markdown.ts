@@ -28,7 +28,7 @@ export const cutMarkdown: Cut = (markdown, limits) => {
 
 type BlockCut = (source: string, limits: MaxCharsOfPiece, depth: number) => readonly Fragment[]
 
-const blockCuts: Readonly<Record<BlockKind, BlockCut>> = {
+const cutsByKind: Readonly<Record<BlockKind, BlockCut>> = {
   blank: cutLines,
   fence: cutFence,
   heading: cutLines,
@@ -80,7 +80,7 @@ function createSectionStartCheck(): (block: SourceBlock) => boolean {
 /** Cuts one block, with the blank lines around it. */
 function cutBlock(source: string, limits: MaxCharsOfPiece, depth: number): readonly Fragment[] {
   const block = [...readSourceBlocks(source, depth)].find(({ kind }) => kind !== 'blank')
-  const fragments = block ? blockCuts[block.kind](block.source, limits, depth) : []
+  const fragments = block ? cutsByKind[block.kind](block.source, limits, depth) : []
   return fragments.map(({ text, length }) => ({ text: text && `${text.trimEnd()}\n\n`, length }))
 }
 
@@ -105,14 +105,14 @@ function cutQuote(source: string, limits: MaxCharsOfPiece, depth: number): reado
   )
 }
 
-/** Cuts a list. Items keep their mark, and so their number. The rest of a cut item continues without a mark. */
+/** Cuts a list. Items keep their mark, and so their number. The remainder of a cut item continues without a mark. */
 function cutList(source: string, limits: MaxCharsOfPiece, depth: number): readonly Fragment[] {
-  const cutSmaller: Cut = (item, itemLimits) => cutItem(item, itemLimits, depth)
+  const cutLongItem: Cut = (item, itemLimits) => cutItem(item, itemLimits, depth)
   return createCut({
     split: readItems,
     measure: countMarkdown,
     separatorLength: separatorLengths.line,
-    cutOversized: cutSmaller,
+    cutOversized: cutLongItem,
   })(numberItems(source), limits)
 }
 
@@ -141,8 +141,8 @@ function beginsItem(line: string): boolean {
 
 function cutItem(item: string, limits: MaxCharsOfPiece, depth: number): readonly Fragment[] {
   const mark = bulletPattern.exec(item)?.[0] ?? ''
-  const [first = '', ...otherLines] = readLines(item)
-  const innerText = first.slice(mark.length) + otherLines.map(line => line.replace(indentPattern, '')).join('')
+  const [firstLine = '', ...otherLines] = readLines(item)
+  const innerText = firstLine.slice(mark.length) + otherLines.map(line => line.replace(indentPattern, '')).join('')
   const fragments = createBlockCut(depth + 1)(innerText, piece => limits(piece) - itemReserveChars)
   const firstIndex = fragments.findIndex(({ text }) => text)
   return fragments.map((fragment, index) => (index === firstIndex ? markItem(fragment, mark) : fragment))
@@ -150,9 +150,9 @@ function cutItem(item: string, limits: MaxCharsOfPiece, depth: number): readonly
 
 /** Writes a fragment as an item. It has no blank lines, because they would end the item. */
 function markItem({ text, length }: Fragment, mark: string): Fragment {
-  const [first = '', ...otherLines] = text.split('\n').filter(line => line.trim())
+  const [firstLine = '', ...otherLines] = text.split('\n').filter(line => line.trim())
   return {
-    text: [mark + first, ...otherLines.map(line => `    ${line}`), ''].join('\n'),
+    text: [mark + firstLine, ...otherLines.map(line => `    ${line}`), ''].join('\n'),
     length: length + itemReserveChars,
   }
 }
@@ -186,7 +186,7 @@ function lengthenMark(mark: string, code: string): string {
   return maxRunLength < mark.length ? mark : char.repeat(maxRunLength + 1)
 }
 
-/** The pattern of code, which is skipped, and of the places at which bold text may begin or end. */
+/** The pattern of code, which is skipped, and of the positions at which bold text may begin or end. */
 const boldMarkPattern = /`[^`\n]*`|(?<begin>(?<![^\s("'])\*\*(?=[^\s*]))|(?<end>(?<=[^\s*])\*\*)/g
 
 /** Closes bold text at the end of a fragment, and opens it again in the next. A mark without a counterpart stays as it is. */
@@ -194,11 +194,11 @@ function carryEmphasis(fragments: readonly Fragment[]): readonly Fragment[] {
   if (isBoldAfter(fragments.map(({ text }) => text).join(''), false)) return fragments
   let isBold = false
   return fragments.map(({ text, length }) => {
-    const begin = isBold && text ? '**' : ''
+    const openingMark = isBold && text ? '**' : ''
     isBold = isBoldAfter(text, isBold)
-    const end = isBold && text ? '**' : ''
-    const boldText = begin ? text.trim() : text.trimEnd()
-    return { text: text && `${begin}${boldText}${end} `, length }
+    const closingMark = isBold && text ? '**' : ''
+    const boldText = openingMark ? text.trim() : text.trimEnd()
+    return { text: text && `${openingMark}${boldText}${closingMark} `, length }
   })
 }
 
@@ -210,12 +210,12 @@ function isBoldAfter(text: string, wasBold: boolean): boolean {
   return isBold
 }
 
-/** Moves a heading at the end of a piece to the text below it, if that piece has a limit. */
+/** Moves a heading at the end of a piece into the next piece, to the text that it belongs to, if the heading fits there. */
 function carryHeadings(fragments: readonly Fragment[], limits: MaxCharsOfPiece): readonly Fragment[] {
   const movedFragments = fragments.map(fragment => ({ ...fragment }))
   for (const [index, fragment] of movedFragments.entries()) {
     const nextFragment = movedFragments[index + 1]
-    const line = lastLineOf(fragment.text)
+    const line = findLastLine(fragment.text)
     if (!nextFragment || !headingPattern.test(line)) continue
     const length = countMarkdown(line, Number.POSITIVE_INFINITY) + separatorLengths.block
     if (nextFragment.length + length > limits(index + 1) || (index > 0 && fragment.length <= length)) continue
@@ -225,7 +225,7 @@ function carryHeadings(fragments: readonly Fragment[], limits: MaxCharsOfPiece):
   return movedFragments
 }
 
-function lastLineOf(text: string): string {
+function findLastLine(text: string): string {
   const trimmedText = text.trimEnd()
   return trimmedText.slice(trimmedText.lastIndexOf('\n') + 1)
 }

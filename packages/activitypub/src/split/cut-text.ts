@@ -20,7 +20,7 @@ interface CutOptions {
   split(text: string): Iterable<string>
   /** Returns the length of a unit. It may stop once the count exceeds `max`. */
   measure(unit: string, max: number): number
-  /** The length of a separator between two units, which is part of neither. */
+  /** The length of the separator between two units, which belongs to neither unit. */
   readonly separatorLength: number
   /** The cut for a unit that fits no piece. If it is absent, such a unit is a fragment of its own. */
   readonly cutOversized?: Cut | undefined
@@ -31,22 +31,22 @@ interface GrowingFragment {
   length: number
 }
 
-/** Creates a cut. It adds units to the current piece while they fit, else to the next one. A unit that fits neither is cut by `cutOversized`. */
+/** Creates a cut. It adds units to the current piece while they fit, else to the next one. A unit that fits neither of them is cut by `cutOversized`. */
 export function createCut({ split, measure, separatorLength, cutOversized }: CutOptions): Cut {
   return function cut(text, limits) {
     const fragments: GrowingFragment[] = [{ text: '', length: 0 }]
     let unitStart = 0
     for (const unit of split(text)) {
-      const last = fragments.at(-1) as GrowingFragment
+      const lastFragment = fragments.at(-1) as GrowingFragment
       const lastIndex = fragments.length - 1
-      const usedLength = last.text ? last.length + separatorLength : 0
+      const usedLength = lastFragment.text ? lastFragment.length + separatorLength : 0
       const remainingLimits: MaxCharsOfPiece = piece => limits(lastIndex + piece) - (piece === 0 ? usedLength : 0)
       if (remainingLimits(0) === Number.POSITIVE_INFINITY) {
-        grow(last, text.slice(unitStart), 0)
+        extendFragment(lastFragment, text.slice(unitStart), 0)
         break
       }
       const [fittingPart, ...otherFragments] = fitUnit(unit, remainingLimits, { measure, cutOversized })
-      if (fittingPart?.text) grow(last, fittingPart.text, usedLength + fittingPart.length)
+      if (fittingPart?.text) extendFragment(lastFragment, fittingPart.text, usedLength + fittingPart.length)
       fragments.push(...otherFragments.map(fragment => ({ ...fragment })))
       unitStart += unit.length
     }
@@ -70,7 +70,7 @@ function fitUnit(
   return length <= nextLimit || !cutOversized ? [{ text: '', length: 0 }, fragment] : cutOversized(text, limits)
 }
 
-function grow(fragment: GrowingFragment, text: string, length: number): void {
+function extendFragment(fragment: GrowingFragment, text: string, length: number): void {
   fragment.text += text
   fragment.length = length
 }
@@ -113,7 +113,7 @@ function* listMatches(text: string, pattern: RegExp): Generator<string> {
   for (const [piece] of text.matchAll(pattern)) yield piece
 }
 
-/** Joins pieces up to one whose end matches `end`. */
+/** Joins pieces up to and including the next one that matches `endPattern`. */
 function* joinUntil(endPattern: RegExp, pieces: Iterable<string>): Generator<string> {
   const collectedPieces: string[] = []
   for (const piece of pieces) {

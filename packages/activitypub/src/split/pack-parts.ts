@@ -20,48 +20,66 @@ const separatorLength = 2
 
 /** Packs parts into pieces. A part goes into the current piece if it fits. A text that does not fit is cut. Any other part begins a new piece. */
 export function packParts(parts: readonly Part[], options: PackOptions): readonly (readonly Part[])[] {
-  const { maxChars, maxPieces, measure } = options
-  const pieces: Part[][] = [[]]
-  let usedChars = 0
+  const packer = new PiecePacker(options)
+  for (const part of parts) {
+    const limits = packer.listLimits()
+    const remainingChars = limits(0)
+    const length = options.measure([part], remainingChars)
+    if (length === 0 || length <= remainingChars) packer.append(part, length)
+    else if (part.kind === 'text') packer.appendText(part, limits)
+    else packer.beginPiece(part, length)
+  }
+  return packer.pieces
+}
 
-  /** Returns the limits of the pieces from piece `at`, of which `used` characters are in use. */
-  function limitsFrom(pieceIndex: number): MaxCharsOfPiece {
-    const remainingChars = maxChars - usedChars - (usedChars > 0 ? separatorLength : 0)
-    return piece =>
-      pieceIndex + piece >= maxPieces - 1 ? Number.POSITIVE_INFINITY : piece === 0 ? remainingChars : maxChars
+/** The pieces that are packed so far. New parts go into the last piece. */
+class PiecePacker {
+  readonly pieces: Part[][] = [[]]
+  readonly #options: PackOptions
+  /** The characters in the last piece. */
+  #usedChars = 0
+
+  constructor(options: PackOptions) {
+    this.#options = options
   }
 
-  function append(part: Part, length: number): void {
-    pieces.at(-1)?.push(part)
-    usedChars += length + (usedChars > 0 ? separatorLength : 0)
-  }
-
-  function beginPiece(part: Part, length: number): void {
-    if (pieces.at(-1)?.length === 0) pieces.pop()
-    pieces.push([part])
-    usedChars = length
-  }
-
-  function addText(part: TextPart, limits: MaxCharsOfPiece): void {
-    const [firstFragment, ...otherFragments] = cutTextPart(part, limits, options.cutMarkdown)
-    if (firstFragment?.part.content) append(firstFragment.part, firstFragment.length)
-    for (const { part: nextPart, length } of otherFragments) {
-      if (nextPart.content) beginPiece(nextPart, length)
+  /** Returns the limits from the last piece on. For the last piece, the limit is the number of characters that still fit. */
+  listLimits(): MaxCharsOfPiece {
+    const { maxChars, maxPieces } = this.#options
+    const lastIndex = this.pieces.length - 1
+    const remainingChars = maxChars - this.#usedChars - this.#separatorChars()
+    return piece => {
+      if (lastIndex + piece >= maxPieces - 1) return Number.POSITIVE_INFINITY
+      return piece === 0 ? remainingChars : maxChars
     }
   }
 
-  for (const part of parts) {
-    const limits = limitsFrom(pieces.length - 1)
-    const limit = limits(0)
-    const length = measure([part], limit)
-    if (length === 0 || length <= limit) append(part, length)
-    else if (part.kind === 'text') addText(part, limits)
-    else beginPiece(part, length)
+  append(part: Part, length: number): void {
+    this.pieces.at(-1)?.push(part)
+    this.#usedChars += length + this.#separatorChars()
   }
-  return pieces
+
+  beginPiece(part: Part, length: number): void {
+    if (this.pieces.at(-1)?.length === 0) this.pieces.pop()
+    this.pieces.push([part])
+    this.#usedChars = length
+  }
+
+  /** Cuts a text, appends its first fragment to the last piece, and begins a piece for each other fragment. */
+  appendText(part: TextPart, limits: MaxCharsOfPiece): void {
+    const [firstFragment, ...otherFragments] = cutTextPart(part, limits, this.#options.cutMarkdown)
+    if (firstFragment?.part.content) this.append(firstFragment.part, firstFragment.length)
+    for (const fragment of otherFragments) {
+      if (fragment.part.content) this.beginPiece(fragment.part, fragment.length)
+    }
+  }
+
+  #separatorChars(): number {
+    return this.#usedChars > 0 ? separatorLength : 0
+  }
 }
 
-/** Cuts a text part. HTML is cut as the text that it displays. */
+/** Cuts a text part. HTML is cut as its displayed text. */
 function cutTextPart(part: TextPart, limits: MaxCharsOfPiece, cutMarkdown: Cut | undefined) {
   const { mime, content } = part
   if (mime === 'text/markdown' && cutMarkdown) {

@@ -30,7 +30,7 @@ export interface SourceBlock {
 type EndFinder = (lines: readonly string[], index: number) => number
 
 /** The kinds of blocks, in the order in which the HTML writer tries them. */
-const kinds: readonly (readonly [kind: BlockKind, begins: RegExp, end: EndFinder])[] = [
+const blockSyntaxes: readonly (readonly [kind: BlockKind, begins: RegExp, end: EndFinder])[] = [
   ['blank', /^\s*$/, (_, index) => index + 1],
   ['fence', fencePattern, findFenceEnd],
   ['heading', headingPattern, (_, index) => index + 1],
@@ -64,9 +64,9 @@ export function isParagraph(text: string): boolean {
   return findKind(/[^\n]*/.exec(text)?.[0] ?? '', 0) === undefined
 }
 
-function findKind(line: string, depth: number): (typeof kinds)[number] | undefined {
+function findKind(line: string, depth: number): (typeof blockSyntaxes)[number] | undefined {
   const text = removeLineEnd(line)
-  return depth < maxDepth ? kinds.find(([, begins]) => begins.test(text)) : undefined
+  return depth < maxDepth ? blockSyntaxes.find(([, begins]) => begins.test(text)) : undefined
 }
 
 function createParagraphEndFinder(depth: number): EndFinder {

@@ -13,10 +13,10 @@ const maxPieces = 20
 const minChars = 40
 
 /**
- * The shares of the limit that pieces may fill. The second share is the fallback for pieces that render longer than the sum of their fragments,
+ * The fractions of the limit that pieces may fill. The second factor is the fallback for pieces that render longer than the sum of their fragments,
  * because Markdown marks can change meaning next to others.
  */
-const limitShares = [1, 0.9]
+const limitFactors = [1, 0.9]
 
 type Pieces = readonly (readonly Part[])[]
 
@@ -27,9 +27,9 @@ const memoizePieces = memoize<Pieces>({
 })
 
 /**
- * Cuts an answer into the pieces of a thread. Each has at most `limit` characters (no less than 40), as `countVisible` counts them. An answer
- * that fits is one piece, unchanged. Parts without text stay whole and in place, even if one is longer. There are at most 20 pieces, and the last
- * one contains the rest regardless of its length. It is pure.
+ * Cuts an answer into the pieces of a thread. Each piece has at most `limit` characters (no less than 40), as `countVisible` counts them. An
+ * answer that fits is one piece, unchanged. Parts without text stay whole and in place, even if they are longer. There are at most 20 pieces. The
+ * last piece contains all remaining text, regardless of its length. It is pure.
  */
 export function splitParts(parts: readonly Part[], limit: number): Pieces {
   const maxChars = Math.max(limit, minChars)
@@ -37,10 +37,10 @@ export function splitParts(parts: readonly Part[], limit: number): Pieces {
   const fits = (candidate: readonly Part[]) => countParts(candidate, maxChars) <= maxChars
   const isAcceptable = (piece: readonly Part[], index: number) =>
     index === maxPieces - 1 || piece.every(({ kind }) => kind !== 'text') || fits(piece)
-  const cutIntoPieces = (share: number, cut?: Cut) =>
-    packParts(parts, { maxChars: Math.floor(maxChars * share), maxPieces, measure: countParts, cutMarkdown: cut })
-  for (const share of limitShares) {
-    const pieces = cutIntoPieces(share, cutMarkdown)
+  const cutIntoPieces = (factor: number, cut?: Cut) =>
+    packParts(parts, { maxChars: Math.floor(maxChars * factor), maxPieces, measure: countParts, cutMarkdown: cut })
+  for (const factor of limitFactors) {
+    const pieces = cutIntoPieces(factor, cutMarkdown)
     if (pieces.every(isAcceptable)) return pieces
   }
   // A piece that is cut as plain text is exactly as long as its text.
@@ -61,8 +61,8 @@ function countParts(parts: readonly Part[], max: number): number {
     countVisible(partsToHtml({ parts: candidate, status: 'completed' }), maxLength)
   if (firstPart?.kind !== 'text') return count(parts, max)
   // If the beginning of one long text does not fit, the other parts need not be counted.
-  const beginning = countPrefix(firstPart.content, max, (content, maxLength) =>
+  const firstPartLength = countPrefix(firstPart.content, max, (content, maxLength) =>
     count([{ ...firstPart, content }], maxLength),
   )
-  return beginning > max || otherParts.length === 0 ? beginning : count(parts, max)
+  return firstPartLength > max || otherParts.length === 0 ? firstPartLength : count(parts, max)
 }

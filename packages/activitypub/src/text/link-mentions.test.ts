@@ -8,7 +8,7 @@ test('linkMentions() shows an escaped @ or # as text, without a mention or hasht
     { kind: 'text', mime: 'text/markdown', content: 'Write \\#help or \\@guest@elsewhere.test, #tag' } as const,
   ]
   expect(readTextReferences(parts)).toEqual({ mentions: [], hashtags: ['tag'] })
-  const options = { mentions: [], tagIri: (tag: string) => `https://agents.test/tags/${tag}`, tagIriKey: 'test' }
+  const options = { mentions: [], formatTagIri: (tag: string) => `https://agents.test/tags/${tag}`, tagIriKey: 'test' }
   const { html, tags } = linkMentionsAndHashtags(partsToHtml({ parts, status: 'completed' }), options)
   expect(html).toContain('<p>Write #help or @guest@elsewhere.test, <a href="https://agents.test/tags/tag"')
   expect(tags).toEqual(['tag'])

@@ -7,7 +7,7 @@ import type { MentionedPerson } from './mention.ts'
 import { renderMention } from './mention.ts'
 import { replaceMentionsAndHashtags } from './replace-mentions.ts'
 
-/** The HTML with its mentions and hashtags as links, and those that it has. */
+/** The HTML with its mentions and hashtags as links, and the lists of these mentions and hashtags. */
 export interface LinkedHtml {
   readonly html: string
   /** The tags in order, each once, without `#`. */
@@ -19,29 +19,29 @@ export interface LinkedHtml {
 interface LinkOptions {
   /** The people whose names become links. Other names stay text. */
   readonly mentions: readonly MentionedPerson[]
-  tagIri(tag: string): string
-  /** The cache key that distinguishes different `tagIri` functions. */
+  formatTagIri(tag: string): string
+  /** The cache key that distinguishes different `formatTagIri` functions. */
   readonly tagIriKey: string
 }
 
-const memoizeLinked = memoize<LinkedHtml>({ sizeOf: ({ html }) => html.length })
+const memoizeLinkedHtml = memoize<LinkedHtml>({ sizeOf: ({ html }) => html.length })
 
-/** Links the mentions and hashtags in HTML. A long text is linked once, however often it is read. It is pure. */
+/** Links the mentions and hashtags in HTML. The result for a text is cached, because a long text is read many times. It is pure. */
 export function linkMentionsAndHashtags(html: string, options: LinkOptions): LinkedHtml {
-  return memoizeLinked(JSON.stringify([options.tagIriKey, options.mentions, html]), () => link(html, options))
+  return memoizeLinkedHtml(JSON.stringify([options.tagIriKey, options.mentions, html]), () => linkHtml(html, options))
 }
 
-function link(html: string, { mentions, tagIri }: LinkOptions): LinkedHtml {
+function linkHtml(html: string, { mentions, formatTagIri: tagIri }: LinkOptions): LinkedHtml {
   const mentionsByName = new Map(mentions.map(mention => [mention.name, mention]))
   const tags = new Map<string, string>()
   const occurringNames = new Set<string>()
   const linkedHtml = replaceMentionsAndHashtags(html, {
-    mention(address) {
+    replaceMention(address) {
       const mention = mentionsByName.get(address)
       if (mention) occurringNames.add(address)
       return mention && renderMention(mention, address.slice(1))
     },
-    hashtag(label) {
+    replaceHashtag(label) {
       const key = toTagKey(label)
       if (!tags.has(key) && tags.size >= maxTags) return undefined
       if (!tags.has(key)) tags.set(key, label)

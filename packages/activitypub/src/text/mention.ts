@@ -11,15 +11,15 @@ export interface MentionedPerson {
   readonly url: string
 }
 
-export function renderMention({ name, url }: MentionedPerson, label = shortNameOf(name)): string {
+export function renderMention({ name, url }: MentionedPerson, label = shortenName(name)): string {
   return `<span class="h-card"><a href="${escapeHtml(url)}" class="u-url mention">@<span>${escapeHtml(label)}</span></a></span>`
 }
 
-function shortNameOf(name: string): string {
+function shortenName(name: string): string {
   return /^@([^@]+)@/.exec(name)?.[1] ?? name
 }
 
 /** Returns the number of visible characters of the names before a text. */
 export function countMentionChars(mentions: readonly Pick<MentionedPerson, 'name'>[]): number {
-  return mentions.reduce((length, { name }) => length + shortNameOf(name).length + 2, 0)
+  return mentions.reduce((length, { name }) => length + shortenName(name).length + 2, 0)
 }

@@ -2,7 +2,10 @@ import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
 import { replaceMentionsAndHashtags } from './replace-mentions.ts'
 
-const mark = { mention: (address: string) => `[${address}]`, hashtag: (label: string) => `{${label}}` }
+const replacements = {
+  replaceMention: (address: string) => `[${address}]`,
+  replaceHashtag: (tag: string) => `{${tag}}`,
+}
 
 test.each([
   [
@@ -22,7 +25,7 @@ test.each([
   ],
   ['a tag without the separator at its end', '<p>#a·b·</p>', '<p>{a·b}·</p>'],
 ])('replaceMentionsAndHashtags() finds %s', (_, html, mapped) => {
-  expect(replaceMentionsAndHashtags(html, mark)).toBe(mapped)
+  expect(replaceMentionsAndHashtags(html, replacements)).toBe(mapped)
 })
 
 test.each([
@@ -37,12 +40,12 @@ test.each([
   ['a character reference', '<p>&#39; &#x27;</p>'],
   ['what is longer than any tag', `<p>#${'a'.repeat(300)}</p>`],
 ])('replaceMentionsAndHashtags() finds nothing in %s', (_, html) => {
-  expect(replaceMentionsAndHashtags(html, mark)).toBe(html)
+  expect(replaceMentionsAndHashtags(html, replacements)).toBe(html)
 })
 
 test.each(['@', '@a@', '@a@b.', '#', '#a', '# #', 'a', 'http://', '&#', '@a@b.c.', '·', '#·', '-@a@b-'])(
   'replaceMentionsAndHashtags() takes linear time for many "%s"',
   piece => {
-    expect(measureGrowth(text => replaceMentionsAndHashtags(text, mark), piece, 100_000)).toBeLessThan(30)
+    expect(measureGrowth(text => replaceMentionsAndHashtags(text, replacements), piece, 100_000)).toBeLessThan(30)
   },
 )

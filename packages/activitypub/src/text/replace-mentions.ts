@@ -20,10 +20,10 @@ const skippedPattern = String.raw`(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/[^\
 
 const mentionOrHashtagPattern = new RegExp(`${skippedPattern}|(?<name>${nameSource})|(?<tag>${tagSource})`, 'giu')
 
-/** The writers of names and tags. Undefined leaves the text as it is. */
+/** The functions that replace names and tags. If a function returns undefined, the text stays as it is. */
 interface InlineReplacements {
-  mention(address: string): string | undefined
-  hashtag(label: string): string | undefined
+  replaceMention(address: string): string | undefined
+  replaceHashtag(label: string): string | undefined
 }
 
 /** Rewrites the names (`@user@host`, A-labels, lower case) and tags (without `#`) in our own HTML. It is pure. */
@@ -40,18 +40,18 @@ export function replaceMentionsAndHashtags(html: string, replacements: InlineRep
 
 function replaceMention(name: string, replacements: InlineReplacements): string {
   const address = normalizeAddress(name)
-  return (address && replacements.mention(address)) ?? name
+  return (address && replacements.replaceMention(address)) ?? name
 }
 
 /** Writes a tag. Separators at its end belong to the sentence, and a tag of digits is a number. */
 function replaceHashtag(tag: string, replacements: InlineReplacements): string {
   const hashtagName = tag.slice(1).replace(/[\u00b7\u30fb\u200c]+$/u, '')
   if (!/[\p{L}\p{M}]/u.test(hashtagName)) return tag
-  const replacement = replacements.hashtag(hashtagName)
+  const replacement = replacements.replaceHashtag(hashtagName)
   return replacement === undefined ? tag : replacement + tag.slice(1 + hashtagName.length)
 }
 
-/** Returns the one spelling of an address, or undefined if the text is none. */
+/** Returns the normalized spelling of an address, or undefined if the text is not an address. */
 export function normalizeAddress(text: string): string | undefined {
   const address = parseIfAddress(text)
   return address && formatAddress(address)

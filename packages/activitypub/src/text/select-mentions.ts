@@ -2,7 +2,7 @@
 import type { AgentChain, NormalizedResponse } from '@postern/message'
 import { isFinalHop } from '@postern/message'
 import type { Rendering } from '../format/post-data.ts'
-import { isOpen } from '../format/visibility.ts'
+import { isReadableByEveryone } from '../format/visibility.ts'
 import { normalizeAddress } from './replace-mentions.ts'
 import { readTextReferences } from './text-references.ts'
 
@@ -11,9 +11,9 @@ const maxMentions = 20
 /** The people whom a response mentions besides the author of the answered post. */
 export interface ChosenMentions {
   /** The people in the `mentions` of the response. */
-  readonly chosen: readonly string[]
+  readonly chosenMentions: readonly string[]
   /** The further people whom its text names. */
-  readonly named: readonly string[]
+  readonly textMentions: readonly string[]
 }
 
 /** The people whom a response reaches even without a mention. */
@@ -25,30 +25,35 @@ interface ReachedPeople {
 }
 
 /**
- * Finds the people whom a response mentions. Its text mentions no agent of this gateway: a report names the agent that was asked
+ * Finds the people whom a response mentions. Names of agents of this gateway in its text do not count: a report names the agent that was asked
  * (`@one@agents.example: done`), and a mention would ask that agent again. An agent calls another one by `mentions`. Other names count as
  * `text_mentions` allows. It is pure.
  */
 export function selectMentions(
-  { mentions, parts, text_mentions: textMentions }: Pick<NormalizedResponse, 'mentions' | 'parts' | 'text_mentions'>,
+  {
+    mentions,
+    parts,
+    text_mentions: allowedTextMentions,
+  }: Pick<NormalizedResponse, 'mentions' | 'parts' | 'text_mentions'>,
   { callable = 0 }: Pick<Rendering, 'callable'>,
   { ownAddresses, author }: ReachedPeople,
 ): ChosenMentions {
   const excludedNames = [author, ...ownAddresses]
-  const chosen = normalizeMentions(mentions, excludedNames)
-  const remainingMentions = Math.max(0, callable - chosen.length)
-  if (remainingMentions === 0) return { chosen, named: [] }
-  const ownHosts = new Set(ownAddresses.map(hostOfName))
-  if (textMentions?.length === 0) return { chosen, named: [] }
-  const allowedNames = textMentions && new Set(textMentions)
+  const chosenMentions = normalizeMentions(mentions, excludedNames)
+  const remainingCount = Math.max(0, callable - chosenMentions.length)
+  if (remainingCount === 0) return { chosenMentions, textMentions: [] }
+  const ownHosts = new Set(ownAddresses.map(readHandleHost))
+  if (allowedTextMentions?.length === 0) return { chosenMentions, textMentions: [] }
+  const allowedNames = allowedTextMentions && new Set(allowedTextMentions)
   const peerNames = readTextReferences(parts).mentions.filter(
-    name => !ownHosts.has(hostOfName(name)) && allowedNames?.has(name) !== false,
+    name => !ownHosts.has(readHandleHost(name)) && allowedNames?.has(name) !== false,
   )
-  return { chosen, named: normalizeMentions(peerNames, [...excludedNames, ...chosen]).slice(0, remainingMentions) }
+  const peerMentions = normalizeMentions(peerNames, [...excludedNames, ...chosenMentions])
+  return { chosenMentions, textMentions: peerMentions.slice(0, remainingCount) }
 }
 
 /** Returns the host of `@user@host`. */
-function hostOfName(name: string): string {
+function readHandleHost(name: string): string {
   return name.slice(name.lastIndexOf('@') + 1).toLowerCase()
 }
 
@@ -77,5 +82,5 @@ export function countAllowedTextMentions(
   chain: AgentChain | undefined,
   maxMentions: number,
 ): number {
-  return isOpen(visibility) && !isFinalHop(chain) ? maxMentions : 0
+  return isReadableByEveryone(visibility) && !isFinalHop(chain) ? maxMentions : 0
 }

@@ -29,8 +29,8 @@ function collectReferences(html: string): TextReferences {
   const mentions = new Set<string>()
   const hashtags = new Map<string, string>()
   replaceMentionsAndHashtags(html, {
-    mention: address => void mentions.add(address),
-    hashtag: label => {
+    replaceMention: address => void mentions.add(address),
+    replaceHashtag: label => {
       const key = toTagKey(label)
       if (!hashtags.has(key) && hashtags.size < maxTags) hashtags.set(key, label)
       return undefined

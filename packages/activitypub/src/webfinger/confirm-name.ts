@@ -16,20 +16,20 @@ interface ConfirmDeps {
   isBlocked(host: string): boolean
 }
 
-const unconfirmed: ConfirmedName = { address: undefined }
+const unconfirmedName: ConfirmedName = { address: undefined }
 
-/** Confirms the name of an actor. The domain of the name may differ from the actor's host. In that case, the domain must give the same answer. */
+/** Confirms the name of an actor. The domain of the name may differ from the actor's host. In that case, the domain must confirm the name too. */
 export async function confirmName(
   { id, host, username }: RemoteActor,
   { webFinger, isBlocked }: ConfirmDeps,
 ): Promise<ConfirmedName> {
   const claimedAddress = username ? parseIfAddress(`${username}@${host}`) : undefined
-  if (!claimedAddress) return unconfirmed
+  if (!claimedAddress) return unconfirmedName
   const response = await webFinger.find(claimedAddress)
   const confirmedAddress = parseIfAddress(response.subject ?? '')
-  if (response.actor !== id || confirmedAddress?.local !== claimedAddress.local) return unconfirmed
+  if (response.actor !== id || confirmedAddress?.local !== claimedAddress.local) return unconfirmedName
   if (confirmedAddress.domain === claimedAddress.domain) return { address: formatAddress(confirmedAddress) }
-  if (isBlocked(confirmedAddress.domain)) return { ...unconfirmed, isBlocked: true }
+  if (isBlocked(confirmedAddress.domain)) return { ...unconfirmedName, isBlocked: true }
   webFinger.limitRequest(host, confirmedAddress.domain)
   const domainResponse = await webFinger.find(confirmedAddress)
   const repeatedAddress = parseIfAddress(domainResponse.subject ?? '')
@@ -37,12 +37,13 @@ export async function confirmName(
     domainResponse.actor === id &&
     repeatedAddress?.local === confirmedAddress.local &&
     repeatedAddress.domain === confirmedAddress.domain
-  return isConfirmed ? { address: formatAddress(confirmedAddress) } : unconfirmed
+  return isConfirmed ? { address: formatAddress(confirmedAddress) } : unconfirmedName
 }
 
-/** Returns no name after a failure of the peer: a peer that does not answer, or answers nonsense, confirms nothing. */
-export function toUnconfirmed(error: unknown): ConfirmedName {
-  if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) return unconfirmed
+/** Returns no name for a failure of the peer, because a peer that does not answer, or answers nonsense, confirms nothing. */
+export function toUnconfirmedName(error: unknown): ConfirmedName {
+  if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection)
+    return unconfirmedName
   throw error
 }
 

@@ -7,7 +7,7 @@ import type { IsBlocked } from '../domains/blocklist.ts'
 import { isBlockedUrl } from '../domains/blocklist.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { ConfirmedName } from './confirm-name.ts'
-import { confirmName, findActorIri, toUnconfirmed } from './confirm-name.ts'
+import { confirmName, findActorIri, toUnconfirmedName } from './confirm-name.ts'
 import { createWebFinger } from './webfinger.ts'
 
 export type Handles = ReturnType<typeof createHandles>
@@ -30,7 +30,7 @@ export function createHandles({ fetch, now, isBlocked }: HandleDeps) {
     const cachedName = confirmedNames.get(actor.id)
     if (cachedName) return cachedName
     const confirmedName = await singleFlight(actor.id, () =>
-      confirmName(actor, { webFinger, isBlocked }).catch(toUnconfirmed),
+      confirmName(actor, { webFinger, isBlocked }).catch(toUnconfirmedName),
     )
     confirmedNames.set(actor.id, confirmedName, confirmedName.address ? nameCacheMs.confirmed : nameCacheMs.unconfirmed)
     return confirmedName

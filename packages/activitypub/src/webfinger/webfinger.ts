@@ -37,12 +37,12 @@ export function createWebFinger({ fetch, now, isBlockedUrl }: WebFingerDeps) {
    */
   async function fetchFollowingRedirect(url: string): Promise<FetchAnswer> {
     const deadlineAt = now() + lookupTimeoutMs
-    const firstResponse = await get(url, deadlineAt)
+    const firstResponse = await sendGet(url, deadlineAt)
     const location = redirectStatuses.has(firstResponse.status) ? firstResponse.headers.get('location') : null
     if (location === null) return firstResponse
     const redirectUrl = parseUrl(location, url)
     limitRequest(new URL(url).hostname, redirectUrl?.hostname ?? '')
-    return get(redirectUrl?.href ?? '', deadlineAt)
+    return sendGet(redirectUrl?.href ?? '', deadlineAt)
   }
 
   /** Limits the requests to one host that handles on another host cause. @throws Rejection `rate_limited` */
@@ -52,7 +52,7 @@ export function createWebFinger({ fetch, now, isBlockedUrl }: WebFingerDeps) {
     domainLimit.consume(toHost)
   }
 
-  async function get(url: string, deadlineAt: number): Promise<FetchAnswer> {
+  async function sendGet(url: string, deadlineAt: number): Promise<FetchAnswer> {
     if (isBlockedUrl(url)) throw new Undeliverable('Cannot look up address: its host is blocked')
     return fetch(url, { headers: { accept }, maxBytes: 64 * 1024, timeoutMs: Math.max(1, deadlineAt - now()) })
   }

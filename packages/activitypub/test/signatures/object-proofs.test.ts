@@ -2,8 +2,8 @@ import type { KeyObject } from 'node:crypto'
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { canonicalizeJson, encodeBase58 } from '@postern/message'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { proveDocument } from '../../src/deliver.ts'
 import { isProofMadeBy } from '../../src/proofs/object-integrity.ts'
+import { proveDocument } from '../../src/proofs/outgoing-proof.ts'
 import { formatMultikey, parseMultikey } from '../../src/signature/public-keys.ts'
 import { readFixture } from '../fixtures.ts'
 import { origin } from '../gateway.ts'
@@ -188,7 +188,9 @@ describe('an outgoing activity', () => {
     const [listed] = actor.assertionMethod
     expect(proof).toMatchObject({ verificationMethod: listed?.id, proofPurpose: 'assertionMethod' })
     expect(unsecured['@context']).toContain('https://w3id.org/security/data-integrity/v1')
-    expect(isProofMadeBy(parseMultikey(listed?.publicKeyMultibase ?? '')!, { unsecured, proof })).toBe(true)
+    expect(
+      isProofMadeBy(parseMultikey(listed?.publicKeyMultibase ?? '')!, { unsecuredDocument: unsecured, proof }),
+    ).toBe(true)
     expect(unsecured.actor).toBe(`${origin}/agents/echo`)
   })
 

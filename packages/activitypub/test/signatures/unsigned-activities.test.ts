@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { proveDocument } from '../../src/deliver.ts'
+import { proveDocument } from '../../src/proofs/outgoing-proof.ts'
 import { formatMultikey } from '../../src/signature/public-keys.ts'
 import { origin } from '../gateway.ts'
 import type { PeerAccount, PostActivityOptions } from '../person.ts'

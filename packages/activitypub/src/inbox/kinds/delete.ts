@@ -2,7 +2,7 @@
 import type { AuthoredMessage } from '@postern/pipeline'
 import { isOnOrigin } from '../../format/iri.ts'
 import { idOf } from '../../format/json-object.ts'
-import { eventParts, targetActor, threadMembersOf, toIntake } from '../../normalize.ts'
+import { createActorTarget, createEventParts, joinThread, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 
 /** Handles a deletion. A peer cannot delete objects on another host than its own. */
@@ -13,8 +13,9 @@ export const deletion: ActivityKind = {
     if (object === actor.id) return {}
     return { earlierMessages: await store.findAuthored('activitypub', { author: actor.id, object }) }
   },
-  read: resolved => firstMessagePerAgent(resolved.earlierMessages).map(message => toDeletionIntake(resolved, message)),
-  withdraw({ proven: { activity, actor } }) {
+  toIntakes: resolved =>
+    listFirstMessages(resolved.earlierMessages).map(message => toDeletionIntake(resolved, message)),
+  listWithdrawals({ proven: { activity, actor } }) {
     const object = idOf(activity.json.object)
     if (!object) return []
     return object === actor.id
@@ -27,16 +28,16 @@ function toDeletionIntake(resolved: ResolvedActivity, message: AuthoredMessage) 
   return toIntake(resolved, {
     agent: message.agent,
     kind: 'delete',
-    parts: eventParts('Deleted the post'),
+    parts: createEventParts('Deleted the post'),
     in_reply_to: message.object,
-    ...threadMembersOf(message, message.object),
+    ...joinThread(message, message.object),
     object: resolved.proven.activity.id,
-    target: targetActor(resolved),
+    target: createActorTarget(resolved),
   })
 }
 
 /** Returns one stored message for each agent that received the post, so that each agent is told of the deletion once. */
-function firstMessagePerAgent(messages: readonly AuthoredMessage[]): readonly AuthoredMessage[] {
+function listFirstMessages(messages: readonly AuthoredMessage[]): readonly AuthoredMessage[] {
   const receivedMessages = messages.filter(({ isKept }) => !isKept)
   return [...new Map(receivedMessages.toReversed().map(message => [message.agent, message])).values()]
 }

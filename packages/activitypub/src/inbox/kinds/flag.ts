@@ -4,10 +4,10 @@ import { findWebUrl } from '../../format/iri.ts'
 import { idsOf, textOf } from '../../format/json-object.ts'
 import { findAgentName, parsePostIri } from '../../format/own-iris.ts'
 import { readPostText } from '../../html/read-note.ts'
-import { eventParts, keepForAgents } from '../../normalize.ts'
+import { createEventParts, toUnseenIntakes } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 
-/** Reports are for the operator, never for the agent. */
+/** Handles a report, which is shown to the operator and never to the agent. */
 export const flag: ActivityKind = {
   async find({ activity }, { agents }) {
     const reportedAgents = idsOf(activity.json.object).flatMap(
@@ -15,8 +15,8 @@ export const flag: ActivityKind = {
     )
     return reportedAgents.length > 0 ? { agents: [...new Set(reportedAgents)] } : undefined
   },
-  read: resolved =>
-    keepForAgents(resolved, () => ({
+  toIntakes: resolved =>
+    toUnseenIntakes(resolved, () => ({
       kind: 'message',
       parts: readReport(resolved),
       flags: ['report'],
@@ -27,7 +27,7 @@ function readReport({ proven: { activity } }: ResolvedActivity): readonly Part[]
   const { text } = readPostText(textOf(activity.json.content) ?? '')
   const links = idsOf(activity.json.object).flatMap(iri => findWebUrl(iri) ?? [])
   return [
-    ...eventParts(text ? `Report: ${text}` : 'Report'),
+    ...createEventParts(text ? `Report: ${text}` : 'Report'),
     ...links.map((url): Part => ({ kind: 'link', url, title: 'Reported' })),
   ]
 }

@@ -1,4 +1,4 @@
-// Handles `Follow`, and accepts, holds or rejects the request by the configured policy.
+// Handles `Follow`, and accepts, stores or rejects the request by the configured policy.
 import type { Json } from '@postern/message'
 import type { Intake, PlannedDelivery, RelationEffect } from '@postern/pipeline'
 import type { FollowAnswer } from '../../actors/follow-requests.ts'
@@ -6,8 +6,14 @@ import { composeFollowAnswer } from '../../actors/follow-requests.ts'
 import type { ActivityPubConfig } from '../../config.ts'
 import { asObject, idOf } from '../../format/json-object.ts'
 import { findAgentName } from '../../format/own-iris.ts'
-import { draftAct, eventParts, targetActor, toIntake } from '../../normalize.ts'
+import { createActorTarget, createEventParts, draftEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
+
+/** The agent that is followed, and the inbox of the follower. */
+interface Follower {
+  readonly agent: string
+  readonly inbox: string
+}
 
 type Outcome = Pick<Intake, 'disposition' | 'effects' | 'deliveries' | 'flags'>
 
@@ -19,65 +25,73 @@ export const follow: ActivityKind = {
     const key = { via: 'activitypub', agent, peer: actor.id } as const
     if (await store.findRelation({ ...key, relation: 'blocked_by' })) return undefined
     const existingFollow = await store.findRelation({ ...key, relation: 'follower' })
-    if (asObject(existingFollow?.target)?.inbox !== actor.inbox) foreignInboxes.admitFollower(actor)
+    if (asObject(existingFollow?.target)?.inbox !== actor.inbox) foreignInboxes.countFollower(actor)
     return { agents: [agent], isFollowing: existingFollow !== undefined }
   },
-  read(resolved) {
+  toIntakes(resolved) {
     const [agent = ''] = resolved.agents
     const inbox = resolved.proven.actor.inbox ?? ''
-    const outcomeOf = outcomes[resolved.isFollowing ? 'open' : resolved.gateway.follows]
+    const planOutcome = outcomePlans[resolved.isFollowing ? 'open' : resolved.gateway.follows]
     return [
       toIntake(resolved, {
-        ...draftAct(resolved, agent),
+        ...draftEvent(resolved, agent),
         kind: 'follow',
-        parts: eventParts('Follows you'),
-        target: { ...targetActor(resolved), event: 'Follow' },
-        ...outcomeOf(resolved, agent, inbox),
+        parts: createEventParts('Follows you'),
+        target: { ...createActorTarget(resolved), event: 'Follow' },
+        ...planOutcome(resolved, { agent, inbox }),
       }),
     ]
   },
 }
 
 /**
- * The outcome of a request to follow, by policy. A follower that asks again is accepted again, because its server must have lost the earlier
+ * The plan for the outcome of a request to follow, by policy. A follower that asks again is accepted again, because its server must have lost the earlier
  * acceptance.
  */
-const outcomes: Readonly<
-  Record<ActivityPubConfig['follows'], (resolved: ResolvedActivity, agent: string, inbox: string) => Outcome>
+const outcomePlans: Readonly<
+  Record<ActivityPubConfig['follows'], (resolved: ResolvedActivity, follower: Follower) => Outcome>
 > = {
-  open: (resolved, agent, inbox) => ({
+  open: (resolved, follower) => ({
     disposition: 'answer',
-    effects: [endRelation(resolved, 'pending'), relate(resolved, 'follower', inbox)],
-    deliveries: [answerFollow('Accept', resolved, agent, inbox)],
+    effects: [planRelationEnd(resolved, 'pending'), planRelation(resolved, 'follower', follower.inbox)],
+    deliveries: [answerFollow('Accept', resolved, follower)],
   }),
-  manual: (resolved, _, inbox) => ({
+  manual: (resolved, { inbox }) => ({
     disposition: 'keep',
     flags: ['follow_request'],
-    effects: [relate(resolved, 'pending', inbox)],
+    effects: [planRelation(resolved, 'pending', inbox)],
   }),
-  closed: (resolved, agent, inbox) => ({
+  closed: (resolved, follower) => ({
     disposition: 'keep',
     flags: ['follow_refused'],
-    deliveries: [answerFollow('Reject', resolved, agent, inbox)],
+    deliveries: [answerFollow('Reject', resolved, follower)],
   }),
 }
 
-function relate({ proven }: ResolvedActivity, relation: 'follower' | 'pending', inbox: string): RelationEffect {
+function planRelation({ proven }: ResolvedActivity, relation: 'follower' | 'pending', inbox: string): RelationEffect {
   const { actor, activity, address } = proven
   const { sharedInbox } = actor
   const target: Json = { inbox, follow: activity.id, ...(sharedInbox && { sharedInbox }), ...(address && { address }) }
   return { kind: 'relate', relation, peer: actor.id, target }
 }
 
-export function endRelation({ proven: { actor } }: ResolvedActivity, relation: 'follower' | 'pending'): RelationEffect {
+export function planRelationEnd(
+  { proven: { actor } }: ResolvedActivity,
+  relation: 'follower' | 'pending',
+): RelationEffect {
   return { kind: 'unrelate', relation, peer: actor.id }
 }
 
 function answerFollow(
   type: FollowAnswer,
   { proven: { activity, actor }, gateway }: ResolvedActivity,
-  agent: string,
-  inbox: string,
+  { agent, inbox }: Follower,
 ): PlannedDelivery {
-  return composeFollowAnswer(type, { origin: gateway.agents.origin, agent, peer: actor.id, follow: activity.id, inbox })
+  return composeFollowAnswer(type, {
+    origin: gateway.agents.origin,
+    agent,
+    peer: actor.id,
+    followIri: activity.id,
+    inbox,
+  })
 }

@@ -3,27 +3,27 @@ import { Undeliverable } from '@postern/message'
 import type { Relation, RelationEffect } from '@postern/pipeline'
 import { parseIri } from '../../format/iri.ts'
 import { idOf } from '../../format/json-object.ts'
-import { eventParts, keepForAgents } from '../../normalize.ts'
+import { createEventParts, toUnseenIntakes } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
 import { ignoreFaults } from '../../peers/peer-faults.ts'
 import type { ActivityKind, InboxLookups } from '../activity-kind.ts'
 
 /**
- * Handles the move of an actor to another account that claims this one (`alsoKnownAs`). The operator sees the move, and a block of an agent moves
- * along. A `Move` concerns the actor's followers, not those it follows: the new account follows an agent by its own `Follow`.
+ * Handles the move of an actor to another account that claims this one (`alsoKnownAs`). The operator sees the move, and a block of an agent
+ * moves along. A follow does not move along, because the new account follows an agent by its own `Follow`.
  */
 export const move: ActivityKind = {
   async find({ activity, actor }, lookups) {
     if (idOf(activity.json.object) !== actor.id) return undefined
-    const relatedAgents = await findRelated(actor.id, lookups)
+    const relatedAgents = await findRelatedAgents(actor.id, lookups)
     if (relatedAgents.agents.length === 0) return undefined
     const target = await findTarget(idOf(activity.json.target), actor.id, lookups)
     return target && { ...relatedAgents, movedTo: target.id }
   },
-  read: resolved =>
-    keepForAgents(resolved, agent => ({
+  toIntakes: resolved =>
+    toUnseenIntakes(resolved, agent => ({
       kind: 'message',
-      parts: eventParts('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
+      parts: createEventParts('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
       flags: ['moved'],
       effects: planBlockTransfer(resolved, agent),
     })),
@@ -37,10 +37,12 @@ function planBlockTransfer(
   return [{ kind: 'relate', relation: 'blocked_by', peer: movedTo, target: null }]
 }
 
-async function findRelated(peer: string, { agents, store }: InboxLookups) {
+async function findRelatedAgents(peer: string, { agents, store }: InboxLookups) {
   const relations = await store.listPeerRelations({ via: 'activitypub', peer })
-  const listAgentsWith = (kind: Relation['relation']) =>
-    relations.filter(({ agent, relation }) => relation === kind && agents.find(agent)).map(({ agent }) => agent)
+  const listAgentsWith = (wantedRelation: Relation['relation']) =>
+    relations
+      .filter(({ agent, relation }) => relation === wantedRelation && agents.find(agent))
+      .map(({ agent }) => agent)
   const blockedAgents = listAgentsWith('blocked_by')
   return { agents: [...new Set([...listAgentsWith('follower'), ...blockedAgents])], blockedAgents }
 }
@@ -50,12 +52,12 @@ async function findRelated(peer: string, { agents, store }: InboxLookups) {
  * @throws Rejection, Unavailable
  */
 async function findTarget(
-  text: string | undefined,
+  targetId: string | undefined,
   oldActorId: string,
   { actors }: InboxLookups,
 ): Promise<RemoteActor | undefined> {
-  if (text === undefined) return undefined
-  const iri = parseIri(text, 'the new account')
+  if (targetId === undefined) return undefined
+  const iri = parseIri(targetId, 'the new account')
   // The sender is not at fault if the new account's host does not show the account or is blocked.
   const actor = await ignoreFaults([Undeliverable], () => actors.find(iri))
   if (!actor || actor.aliases.has(oldActorId)) return actor

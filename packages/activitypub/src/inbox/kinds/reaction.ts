@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../format/json-object.ts'
 import { idOf, textOf } from '../../format/json-object.ts'
 import { toSingleLine } from '../../html/read-note.ts'
-import { eventParts, targetActor, threadMembersOf, toIntake } from '../../normalize.ts'
+import { createActorTarget, createEventParts, joinThread, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 import { findOwnPost } from '../activity-kind.ts'
 
@@ -14,7 +14,7 @@ function createReactionKind(describe: (json: JsonObject) => string): ActivityKin
       const post = object && (await findOwnPost(object, actor.id, lookups))
       return post ? { post } : undefined
     },
-    read: resolved => toReactionIntake(resolved, describe(resolved.proven.activity.json)),
+    toIntakes: resolved => toReactionIntake(resolved, describe(resolved.proven.activity.json)),
   }
 }
 
@@ -25,11 +25,11 @@ function toReactionIntake(resolved: ResolvedActivity, sentence: string) {
     toIntake(resolved, {
       agent: post.agent,
       kind: 'reaction',
-      parts: eventParts(sentence, { url: post.id, title: 'Post' }),
+      parts: createEventParts(sentence, { url: post.id, title: 'Post' }),
       in_reply_to: post.id,
-      ...threadMembersOf(post, post.id),
+      ...joinThread(post, post.id),
       object: proven.activity.id,
-      target: { ...targetActor(resolved, post.id), event: proven.activity.type },
+      target: { ...createActorTarget(resolved, post.id), event: proven.activity.type },
     }),
   ]
 }
@@ -44,9 +44,9 @@ export const emojiReact = createReactionKind(json => `Reacted to the post with $
 
 export const announce = createReactionKind(() => 'Boosted the post')
 
-const maxEmoji = 64
+const maxEmojiChars = 64
 
 function readEmoji({ content, _misskey_reaction }: JsonObject): string | undefined {
   const emoji = toSingleLine(textOf(content) ?? textOf(_misskey_reaction))
-  return emoji && emoji.length <= maxEmoji ? emoji : undefined
+  return emoji && emoji.length <= maxEmojiChars ? emoji : undefined
 }

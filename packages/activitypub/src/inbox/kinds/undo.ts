@@ -4,23 +4,23 @@ import { isOnOrigin } from '../../format/iri.ts'
 import { asObject, idOf, onlyOf, typeOf } from '../../format/json-object.ts'
 import { findAgentName } from '../../format/own-iris.ts'
 import { readReplyTarget } from '../../format/targets.ts'
-import { draftAct, eventParts, targetActor, threadMembersOf, toIntake } from '../../normalize.ts'
+import { createActorTarget, createEventParts, draftEvent, joinThread, toIntake } from '../../normalize.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
 import type { ActivityKind, Findings, InboxLookups, ResolvedActivity } from '../activity-kind.ts'
-import { endRelation } from './follow.ts'
+import { planRelationEnd } from './follow.ts'
 
 /** Handles the reversal of an earlier activity toward an agent, which is embedded or named by its id. Only stored activities can be undone. */
 export const undo: ActivityKind = {
   async find(proven, lookups) {
-    const undoneActivity = readUndone(proven)
+    const undoneActivity = readUndoneActivity(proven)
     if (!undoneActivity) return undefined
     return (
       (await findById(undoneActivity.id, proven, lookups)) ?? (await findByRelation(undoneActivity, proven, lookups))
     )
   },
-  read(resolved) {
-    const { agents, earlierMessages, undone } = resolved
-    const toUndoIntake = undone && undoIntakes.get(undone)
+  toIntakes(resolved) {
+    const { agents, earlierMessages, undoneType: undone } = resolved
+    const toUndoIntake = undone && undoIntakesByType.get(undone)
     if (!toUndoIntake) return []
     return agents.map(agent =>
       toUndoIntake(
@@ -33,11 +33,11 @@ export const undo: ActivityKind = {
 }
 
 /** Reads the activity to undo, which must be by the same actor (CVE-2025-30741). `type` is known only if the activity is embedded. */
-function readUndone({ activity, actor }: ProvenActivity) {
+function readUndoneActivity({ activity, actor }: ProvenActivity) {
   const embedded = asObject(activity.json.object)
   const id = idOf(activity.json.object)
-  const isOwn = embedded?.actor === undefined || idOf(onlyOf(embedded.actor)) === actor.id
-  if (!isOwn || (id && !isOnOrigin(id, activity.actor.origin))) return undefined
+  const isByActor = embedded?.actor === undefined || idOf(onlyOf(embedded.actor)) === actor.id
+  if (!isByActor || (id && !isOnOrigin(id, activity.actor.origin))) return undefined
   return { id, type: typeOf(embedded), object: idOf(embedded?.object) }
 }
 
@@ -49,13 +49,13 @@ async function findById(
   const messages = id ? await store.findAuthored('activitypub', { author: actor.id, object: id }) : []
   const undoneType = messages[0] && readReplyTarget(messages[0].target).event
   return undoneType
-    ? { earlierMessages: messages, undone: undoneType, agents: [...new Set(messages.map(({ agent }) => agent))] }
+    ? { earlierMessages: messages, undoneType, agents: [...new Set(messages.map(({ agent }) => agent))] }
     : undefined
 }
 
 /** Finds the earlier activity by the relation that it created, because some servers forget its id but still describe it. */
 async function findByRelation(
-  { type, object }: NonNullable<ReturnType<typeof readUndone>>,
+  { type, object }: NonNullable<ReturnType<typeof readUndoneActivity>>,
   { actor }: ProvenActivity,
   { agents, store }: InboxLookups,
 ): Promise<Findings | undefined> {
@@ -65,7 +65,7 @@ async function findByRelation(
   const relations = await Promise.all(
     (relationsByType.get(type) ?? []).map(relation => store.findRelation({ ...key, relation })),
   )
-  return relations.some(Boolean) ? { agents: [agent], undone: type } : undefined
+  return relations.some(Boolean) ? { agents: [agent], undoneType: type } : undefined
 }
 
 const relationsByType: ReadonlyMap<string, readonly RelationKind[]> = new Map([
@@ -75,7 +75,7 @@ const relationsByType: ReadonlyMap<string, readonly RelationKind[]> = new Map([
 
 type ToUndoIntake = (resolved: ResolvedActivity, agent: string, earlierMessage: AuthoredMessage | undefined) => Intake
 
-const undoIntakes: ReadonlyMap<string, ToUndoIntake> = new Map([
+const undoIntakesByType: ReadonlyMap<string, ToUndoIntake> = new Map([
   ['Follow', toUnfollowIntake],
   ['Block', toUnblockIntake],
   ['Like', toReactionRemovalIntake],
@@ -89,10 +89,14 @@ function toUnfollowIntake(
   earlierMessage: AuthoredMessage | undefined,
 ): Intake {
   return toIntake(resolved, {
-    ...draftAct(resolved, agent),
+    ...draftEvent(resolved, agent),
     kind: 'unfollow',
-    parts: eventParts('No longer follows you'),
-    effects: [endRelation(resolved, 'follower'), endRelation(resolved, 'pending'), ...reopen(earlierMessage)],
+    parts: createEventParts('No longer follows you'),
+    effects: [
+      planRelationEnd(resolved, 'follower'),
+      planRelationEnd(resolved, 'pending'),
+      ...planReopening(earlierMessage),
+    ],
     ...(earlierMessage?.isKept && { disposition: 'keep' }),
   })
 }
@@ -103,12 +107,15 @@ function toUnblockIntake(
   earlierMessage: AuthoredMessage | undefined,
 ): Intake {
   return toIntake(resolved, {
-    ...draftAct(resolved, agent),
+    ...draftEvent(resolved, agent),
     kind: 'message',
-    parts: eventParts('Lifts the block'),
+    parts: createEventParts('Lifts the block'),
     disposition: 'keep',
     flags: ['unblocked'],
-    effects: [{ kind: 'unrelate', relation: 'blocked_by', peer: resolved.proven.actor.id }, ...reopen(earlierMessage)],
+    effects: [
+      { kind: 'unrelate', relation: 'blocked_by', peer: resolved.proven.actor.id },
+      ...planReopening(earlierMessage),
+    ],
   })
 }
 
@@ -119,16 +126,16 @@ function toReactionRemovalIntake(
 ): Intake {
   const post = earlierMessage && readReplyTarget(earlierMessage.target).object
   return toIntake(resolved, {
-    ...draftAct(resolved, agent),
+    ...draftEvent(resolved, agent),
     kind: 'reaction',
-    parts: eventParts('Took back the reaction', post ? { url: post, title: 'Post' } : undefined),
-    ...(earlierMessage && post && { in_reply_to: post, ...threadMembersOf(earlierMessage, post) }),
-    target: targetActor(resolved, post),
-    effects: reopen(earlierMessage),
+    parts: createEventParts('Took back the reaction', post ? { url: post, title: 'Post' } : undefined),
+    ...(earlierMessage && post && { in_reply_to: post, ...joinThread(earlierMessage, post) }),
+    target: createActorTarget(resolved, post),
+    effects: planReopening(earlierMessage),
   })
 }
 
 /** Allows the id of the undone activity to be used again, because some servers repeat an activity under the same id (Misskey's follows). */
-function reopen(earlierMessage: AuthoredMessage | undefined): readonly RelationEffect[] {
+function planReopening(earlierMessage: AuthoredMessage | undefined): readonly RelationEffect[] {
   return earlierMessage ? [{ kind: 'reopen', author: earlierMessage.author, object: earlierMessage.object }] : []
 }

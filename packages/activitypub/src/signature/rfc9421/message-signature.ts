@@ -1,10 +1,10 @@
 // Reads and verifies HTTP message signatures (RFC 9421).
 import type { KeyObject } from 'node:crypto'
 import { hash, verify } from 'node:crypto'
-import { digestAlgorithms, invalidDigest, isDigestOf } from '../body-digest.ts'
+import { digestAlgorithms, isDigestOf, refuseDigest } from '../body-digest.ts'
 import type { RequestSignature, SignatureParameters, SignedRequest } from '../request-signature.ts'
-import { hasContent, hostOf } from '../request-signature.ts'
-import { checkExpiry, checkSignedTime, invalidSignature, readField, toMs } from '../signature-checks.ts'
+import { hasContent, readHost } from '../request-signature.ts'
+import { checkExpiry, checkSignedTime, readField, rejectSignature, toMs } from '../signature-checks.ts'
 import type { FieldParameters, InnerList } from './structured-field.ts'
 import { formatInnerList, parseByteSequences, parseInnerLists } from './structured-field.ts'
 
@@ -18,11 +18,11 @@ interface MessageSignature extends SignatureParameters {
 export function readMessageSignature(request: SignedRequest): RequestSignature {
   const signature = parseMessageSignature(request.headers)
   checkMessageCoverage(signature, request)
-  const { keyId, covered, algorithm, created, expires } = signature
+  const { keyId, coveredNames, algorithm, created, expires } = signature
   return {
     scheme: 'rfc9421',
     keyId,
-    covered,
+    coveredNames,
     algorithm,
     checkTimes(window) {
       checkSignedTime(toMs(created), '"created"', window)
@@ -46,13 +46,14 @@ const parameterKinds: ReadonlyMap<string, 'string' | 'number'> = new Map([
 ])
 
 /** The algorithm and its digest in node:crypto for each type of key. The key decides, and `alg` may only agree. */
-const algorithms: ReadonlyMap<string | undefined, { readonly name: string; readonly digest: string | null }> = new Map([
-  ['rsa', { name: 'rsa-v1_5-sha256', digest: 'sha256' }],
-  ['ed25519', { name: 'ed25519', digest: null }],
-])
-const acceptedNames: ReadonlySet<string | undefined> = new Set([
+const algorithmsByKeyType: ReadonlyMap<string | undefined, { readonly name: string; readonly digest: string | null }> =
+  new Map([
+    ['rsa', { name: 'rsa-v1_5-sha256', digest: 'sha256' }],
+    ['ed25519', { name: 'ed25519', digest: null }],
+  ])
+const acceptedAlgorithms: ReadonlySet<string | undefined> = new Set([
   undefined,
-  ...[...algorithms.values()].map(({ name }) => name),
+  ...[...algorithmsByKeyType.values()].map(({ name }) => name),
 ])
 
 /**
@@ -66,13 +67,13 @@ export function parseMessageSignature(headers: Headers): MessageSignature {
   const signature = signatures.get(label)
   const input = inputs.get(label)
   if (!input || !signature || otherLabels.length > 0 || signatures.size > 1) {
-    throw invalidSignature('there is not exactly one, labelled alike in Signature-Input and Signature')
+    throw rejectSignature('there is not exactly one, labelled alike in Signature-Input and Signature')
   }
   checkParameters(input.parameters)
   return {
     keyId: String(input.parameters.get('keyid') ?? ''),
     signature,
-    covered: readCoveredComponents(input),
+    coveredNames: readCoveredComponents(input),
     algorithm: readString(input.parameters, 'alg'),
     created: readSeconds(input.parameters, 'created'),
     expires: readSeconds(input.parameters, 'expires'),
@@ -83,23 +84,23 @@ export function parseMessageSignature(headers: Headers): MessageSignature {
 function checkParameters(parameters: FieldParameters): void {
   for (const [name, value] of parameters) {
     const kind = parameterKinds.get(name)
-    if (!kind) throw invalidSignature(`the parameter "${name}" is not known`)
-    if (typeof value !== kind) throw invalidSignature(`the parameter "${name}" is not a ${kind}`)
+    if (!kind) throw rejectSignature(`the parameter "${name}" is not known`)
+    if (typeof value !== kind) throw rejectSignature(`the parameter "${name}" is not a ${kind}`)
   }
-  if (!parameters.get('keyid')) throw invalidSignature('the parameter "keyid" is missing')
-  if (!parameters.has('created')) throw invalidSignature('the parameter "created" is missing')
-  if (!acceptedNames.has(readString(parameters, 'alg'))) {
-    throw invalidSignature('its algorithm is not accepted, use rsa-v1_5-sha256 or ed25519')
+  if (!parameters.get('keyid')) throw rejectSignature('the parameter "keyid" is missing')
+  if (!parameters.has('created')) throw rejectSignature('the parameter "created" is missing')
+  if (!acceptedAlgorithms.has(readString(parameters, 'alg'))) {
+    throw rejectSignature('its algorithm is not accepted, use rsa-v1_5-sha256 or ed25519')
   }
 }
 
 function readCoveredComponents({ items }: InnerList): readonly string[] {
   const coveredNames = items.map(({ value, parameters }) => {
-    if (parameters.size > 0) throw invalidSignature('it covers a component with parameters')
+    if (parameters.size > 0) throw rejectSignature('it covers a component with parameters')
     return value
   })
   if (coveredNames.length > maxCoveredComponents || new Set(coveredNames).size !== coveredNames.length) {
-    throw invalidSignature('its list of components is too long or repeats itself')
+    throw rejectSignature('its list of components is too long or repeats itself')
   }
   return coveredNames
 }
@@ -114,7 +115,7 @@ function readSeconds(parameters: FieldParameters, name: string): number | undefi
   const value = parameters.get(name)
   if (value === undefined) return undefined
   if (typeof value !== 'number' || value < 0 || value >= 1e12) {
-    throw invalidSignature(`the parameter "${name}" is not a time in seconds`)
+    throw rejectSignature(`the parameter "${name}" is not a time in seconds`)
   }
   return value
 }
@@ -123,22 +124,22 @@ function readSeconds(parameters: FieldParameters, name: string): number | undefi
  * Checks that the method, the whole target and the content are covered, so that no part of the request can be replaced.
  * @throws Rejection `signature_invalid`
  */
-export function checkMessageCoverage({ covered }: MessageSignature, request: SignedRequest): void {
+export function checkMessageCoverage({ coveredNames }: MessageSignature, request: SignedRequest): void {
   const targetComponents = ['@authority', '@path', ...(request.target.includes('?') ? ['@query'] : [])]
-  const requiredTargetComponents = covered.includes('@target-uri') ? [] : targetComponents
+  const requiredTargetComponents = coveredNames.includes('@target-uri') ? [] : targetComponents
   const requiredComponents = [
     '@method',
     ...requiredTargetComponents,
     ...(hasContent(request) ? ['content-digest'] : []),
   ]
-  const missingName = requiredComponents.find(name => !covered.includes(name))
+  const missingName = requiredComponents.find(name => !coveredNames.includes(name))
   if (!missingName) return
-  throw invalidSignature(`it does not cover ${targetComponents.includes(missingName) ? '@target-uri' : missingName}`)
+  throw rejectSignature(`it does not cover ${targetComponents.includes(missingName) ? '@target-uri' : missingName}`)
 }
 
 /** Returns true if `key` made this signature over this request. @throws Rejection when a covered component is missing */
 export function isMessageSignedBy(key: KeyObject, signature: MessageSignature, request: SignedRequest): boolean {
-  const algorithm = algorithms.get(key.asymmetricKeyType)
+  const algorithm = algorithmsByKeyType.get(key.asymmetricKeyType)
   if (!algorithm || (signature.algorithm ?? algorithm.name) !== algorithm.name) return false
   const base = Buffer.from(buildSignatureBase(signature, request))
   return verify(algorithm.digest, base, key, signature.signature)
@@ -146,14 +147,14 @@ export function isMessageSignedBy(key: KeyObject, signature: MessageSignature, r
 
 interface SignatureInput {
   /** The names of the components, in signing order. */
-  readonly covered: readonly string[]
+  readonly coveredNames: readonly string[]
   /** The value of `@signature-params`: the list of components and the parameters of the signature. */
   readonly parameters: string
 }
 
 /** Builds the text that is signed (RFC 9421 §2.5). @throws Rejection `signature_invalid` */
-export function buildSignatureBase({ covered, parameters }: SignatureInput, request: SignedRequest): string {
-  const lines = covered.map(name => `"${name}": ${readMessageComponent(name, request)}`)
+export function buildSignatureBase({ coveredNames, parameters }: SignatureInput, request: SignedRequest): string {
+  const lines = coveredNames.map(name => `"${name}": ${readMessageComponent(name, request)}`)
   return [...lines, `"@signature-params": ${parameters}`].join('\n')
 }
 
@@ -161,12 +162,12 @@ export function buildSignatureBase({ covered, parameters }: SignatureInput, requ
 const derivedComponents: ReadonlyMap<string, (request: SignedRequest) => string> = new Map([
   ['@method', ({ method }) => method],
   ['@target-uri', ({ origin, target }) => origin + target],
-  ['@authority', request => hostOf(request)],
+  ['@authority', request => readHost(request)],
   ['@scheme', ({ origin }) => origin.slice(0, origin.indexOf(':'))],
   ['@request-target', ({ target }) => target],
   ['@path', ({ target }) => splitTarget(target).path],
   ['@query', ({ target }) => splitTarget(target).query],
-  ['host', request => hostOf(request)],
+  ['host', request => readHost(request)],
 ])
 
 /** Splits a target into its path and query. Without a query, `@query` is a single question mark (RFC 9421 §2.2.7). */
@@ -180,7 +181,7 @@ function splitTarget(target: string): { readonly path: string; readonly query: s
 function readMessageComponent(name: string, request: SignedRequest): string {
   const value = derivedComponents.get(name)?.(request) ?? readField(request.headers, name)
   if (value !== null) return value
-  throw invalidSignature(`it covers ${name.slice(0, 64)}, which is not there`)
+  throw rejectSignature(`it covers ${name.slice(0, 64)}, which is not there`)
 }
 
 /**
@@ -192,11 +193,11 @@ export function checkContentDigest(header: string | null, body: Uint8Array): voi
     const algorithm = digestAlgorithms.get(name)
     return algorithm ? [{ algorithm, value }] : []
   })
-  if (knownDigests.length === 0) throw invalidDigest('there is no sha-256 or sha-512 digest of the content')
+  if (knownDigests.length === 0) throw refuseDigest('there is no sha-256 or sha-512 digest of the content')
   if (
     !knownDigests.every(({ algorithm, value }) => isDigestOf(body, algorithm, Buffer.from(value).toString('base64')))
   ) {
-    throw invalidDigest('the digest is not that of the content')
+    throw refuseDigest('the digest is not that of the content')
   }
 }
 

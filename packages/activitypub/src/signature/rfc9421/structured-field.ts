@@ -21,7 +21,7 @@ const maxFieldChars = 8_192
 
 /**
  * Parses a dictionary whose members are inner lists of strings (RFC 8941 §3.2), such as `Signature-Input`. It is stricter than the RFC: it
- * rejects repeated members, because two readers may use different ones. It takes linear time. `what` names the field.
+ * rejects repeated members, because two readers may use different ones. It takes linear time. `fieldName` names the field in errors.
  * @throws Rejection `signature_invalid`
  */
 export function parseInnerLists(text: string, fieldName: string): ReadonlyMap<string, InnerList> {
@@ -53,9 +53,9 @@ const patterns = {
   bytes: /:([A-Za-z0-9+/]*={0,2}):/y,
 } as const
 
-type Cursor = ReturnType<typeof openCursor>
+type Cursor = ReturnType<typeof createCursor>
 
-function openCursor(text: string, fieldName: string) {
+function createCursor(text: string, fieldName: string) {
   let position = 0
   /** Matches a pattern at the present position. Returns undefined if the text there does not match. */
   function match(pattern: RegExp): RegExpExecArray | undefined {
@@ -68,7 +68,7 @@ function openCursor(text: string, fieldName: string) {
     get isAtEnd() {
       return position === text.length
     },
-    find: match,
+    match,
     /** Matches a pattern at the present position. @throws Rejection if the text there does not match */
     expect: (pattern: RegExp) => match(pattern) ?? refuseField(fieldName, 'it does not have the form of its kind'),
   }
@@ -80,7 +80,7 @@ function parseDictionary<Value>(
   parseValue: (cursor: Cursor, fieldName: string) => Value,
 ): ReadonlyMap<string, Value> {
   if (field.length > maxFieldChars) refuseField(fieldName, 'it is too long')
-  const cursor = openCursor(field.trim(), fieldName)
+  const cursor = createCursor(field.trim(), fieldName)
   const members = new Map<string, Value>()
   do {
     const [, key = ''] = cursor.expect(patterns.key)
@@ -94,7 +94,7 @@ function parseDictionary<Value>(
 function parseInnerList(cursor: Cursor, fieldName: string): InnerList {
   const items: ListItem[] = []
   cursor.expect(patterns.open)
-  while (!cursor.find(patterns.close)) {
+  while (!cursor.match(patterns.close)) {
     if (items.length > 0) cursor.expect(patterns.space)
     items.push({
       value: unescapeString(cursor.expect(patterns.string)[1] ?? ''),
@@ -106,18 +106,18 @@ function parseInnerList(cursor: Cursor, fieldName: string): InnerList {
 
 function parseParameters(cursor: Cursor, fieldName: string): FieldParameters {
   const parameters = new Map<string, ParameterValue>()
-  while (cursor.find(patterns.semicolon)) {
+  while (cursor.match(patterns.semicolon)) {
     const [, key = ''] = cursor.expect(patterns.key)
     if (parameters.has(key)) refuseField(fieldName, `the parameter "${key}" is repeated`)
-    parameters.set(key, cursor.find(patterns.equals) ? parseParameterValue(cursor) : true)
+    parameters.set(key, cursor.match(patterns.equals) ? parseParameterValue(cursor) : true)
   }
   return parameters
 }
 
 function parseParameterValue(cursor: Cursor): ParameterValue {
-  const string = cursor.find(patterns.string)
+  const string = cursor.match(patterns.string)
   if (string) return unescapeString(string[1] ?? '')
-  return cursor.find(patterns.booleanTrue) ? true : Number(cursor.expect(patterns.integer)[1])
+  return cursor.match(patterns.booleanTrue) ? true : Number(cursor.expect(patterns.integer)[1])
 }
 
 function unescapeString(text: string): string {

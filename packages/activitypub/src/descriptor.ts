@@ -1,12 +1,12 @@
-// Describes the ActivityPub channel to the gateway, and identifies its senders.
+// Describes the ActivityPub channel to the gateway, with the rules for identifying its senders.
 import { parseIfAddress } from '@postern/message'
 import type { ChannelDescriptor, SpeakerRules } from '@postern/pipeline'
 
 /**
- * The rules for actors. Each actor is a principal of its own, which its key proves. `@name@host`, `acct:name@host` and `https://host/@name` name
- * one. Fediverse programs often shorten a mention to the name.
+ * The rules for actors as senders. Each actor is a separate principal, which its key proves. The address of an actor is written as `@name@host`,
+ * `acct:name@host` or `https://host/@name`. Fediverse programs often shorten a mention to the name.
  */
-const speaker: SpeakerRules = {
+const speakerRules: SpeakerRules = {
   assurance: 'address',
   identify: (_, { subject }) => subject,
   readAddress(text) {
@@ -29,5 +29,5 @@ export const activityPubDescriptor = {
   repeatsForMs: 7 * 24 * 3_600_000,
   addressesFiles: true,
   openPaths: ['actor', 'agents', 'inbox'],
-  speaker,
+  speaker: speakerRules,
 } as const satisfies ChannelDescriptor

@@ -1,26 +1,26 @@
 import type { IdentityEvidence } from '@postern/message'
 import { describe, expect, test } from 'vitest'
-import { activityPubDescriptor } from './speaker.ts'
+import { activityPubDescriptor } from './descriptor.ts'
 
 const { readAddress, identify } = activityPubDescriptor.speaker
 const alice = { local: 'alice', domain: 'b.example' }
 
-describe('the speaker of ActivityPub', () => {
+describe('the speaker rules of ActivityPub', () => {
   test.each(['@Alice@b.example', 'acct:alice@b.example', 'https://b.example/@alice', 'https://b.example/@alice/'])(
-    'reads %s as the address of an account',
-    text => {
-      expect(readAddress?.(text, 'agents.test')).toEqual({ address: alice })
+    'read %s as the address of an account',
+    address => {
+      expect(readAddress?.(address, 'agents.test')).toEqual({ address: alice })
     },
   )
 
   test.each(['@alice', 'alice', 'alice@b.example', 'https://b.example/users/alice', '@a@b@c'])(
-    'does not read %s as the address of an account',
-    text => {
-      expect(readAddress?.(text, 'agents.test')).toBeUndefined()
+    'do not read %s as the address of an account',
+    address => {
+      expect(readAddress?.(address, 'agents.test')).toBeUndefined()
     },
   )
 
-  test('identifies an account by the IRI of its actor', () => {
+  test('identify an account by the IRI of its actor', () => {
     const subject = 'https://b.example/users/alice'
     expect(identify?.(alice, { subject } as IdentityEvidence)).toBe(subject)
   })
