@@ -126,7 +126,7 @@ function listReplies(
 ): PostView['replies'] {
   return replies.flatMap(reply => {
     const post = describePeerPost(reply, isBlocked)
-    return post ? [{ post, ...(reply.response && { answer: postIri(origin, agent, reply.response) }) }] : []
+    return post ? [{ post, ...(reply.response && { answerUrl: postIri(origin, agent, reply.response) }) }] : []
   })
 }
 
