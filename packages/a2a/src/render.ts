@@ -15,7 +15,7 @@ import type {
 } from '@postern/pipeline'
 import { agentPausedText } from '@postern/pipeline'
 import type { WireArtifact, WireMessage, WirePart, WireTask } from './format/wire.ts'
-import { countPartChars, countTaskChars, restStates, wireStateOf } from './format/wire.ts'
+import { countPartChars, countTaskChars, statesAtRest, wireStateOf } from './format/wire.ts'
 import type { BytesByDigest } from './parts/parts.ts'
 import { writeOtherPart } from './parts/parts.ts'
 
@@ -118,7 +118,7 @@ interface RenderView {
  */
 function renderTask(record: ShownTask, { artifacts, history, bytesByDigest, isPaused = false }: RenderView): WireTask {
   const { id, context, state, updatedAt, response } = record
-  const statusParts = response && restStates.has(state) ? listStatusParts(response) : []
+  const statusParts = response && statesAtRest.has(state) ? listStatusParts(response) : []
   const answer = response && statusParts.length > 0 ? { id: response.id, parts: statusParts } : undefined
   const statusMessage =
     answer ?? (isPaused && state === 'submitted' ? { id: `${id}-paused`, parts: pausedParts } : undefined)

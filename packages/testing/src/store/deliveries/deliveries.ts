@@ -73,7 +73,7 @@ function describeSending(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
-      const pulled = { ...toDeliveryPlan('x'), pulled: true }
+      const pulled = { ...toDeliveryPlan('x'), isPulled: true }
       await store.commit(turn, { response: sketchResponse(turn, 'hi'), deliveries: [pulled, toDeliveryPlan('x')] })
       expect(await store.listDeliveries({ limit: 9, state: 'sent' })).toMatchObject([{ to: 'x', attempts: 1 }])
       expect(await leaseDeliveries(store)).toHaveLength(1)
