@@ -56,7 +56,7 @@ const peerSchema = z.strictObject({
     .optional(),
 })
 
-const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
+const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 const grpcSchema = z
   .strictObject({
@@ -85,7 +85,7 @@ const grpcSchema = z
     /** The most calls a minute from one network address. Default: 6000, and no limit behind a proxy. */
     per_address: positiveInteger.optional(),
   })
-  .refine(({ host, tls, behind_proxy }) => tls || behind_proxy || loopback.has(host), {
+  .refine(({ host, tls, behind_proxy }) => tls || behind_proxy || loopbackHosts.has(host), {
     path: ['tls'],
     error: 'is needed where it listens on a network; or set behind_proxy, when a proxy ends TLS',
   })

@@ -9,7 +9,7 @@ import type { PushTarget } from './push/watch.ts'
 import { readPushTarget } from './push/watch.ts'
 import type { TaskDocument } from './render.ts'
 
-/** Creates the delivery of tasks. The caller fetches an answer, and subscribers get a notification. @throws Unavailable, Undeliverable */
+/** Creates the function that delivers tasks. Callers fetch their answers, and subscribers get a notification. @throws Unavailable, Undeliverable */
 export function createTaskDelivery(deps: NotifyDeps) {
   return async ({ task, isPushed }: TaskDocument, delivery: Delivery): Promise<TransmitResult> =>
     isPushed ? notifyWatch({ task }, delivery, deps) : { note: 'kept for the caller to fetch' }
@@ -25,8 +25,8 @@ interface NotifyDeps {
 }
 
 /**
- * Posts a task's state to a subscriber (A2A §4.3.3; in 0.3 the task alone: its §9.5). It reads the address at that time, so a deleted
- * subscription gets nothing. It deletes a receiver that no longer exists.
+ * Posts a task's state to a subscriber (A2A §4.3.3; in A2A 0.3, §9.5, only the task). It reads the subscription when it posts, so a deleted
+ * subscription gets nothing. It deletes the subscription of a receiver that no longer exists (410).
  * @throws Unavailable, Undeliverable
  */
 async function notifyWatch(
@@ -41,17 +41,17 @@ async function notifyWatch(
   const body = JSON.stringify(target.version === '0.3' ? writeLegacyEvent(event) : event)
   const request = { method: 'POST', headers: headersOf(target), body } as const
   const { fetch } = system.push ?? system
-  const answer = await fetch(target.url, { ...request, timeoutMs, maxBytes: maxAnswerBytes })
-  if (answer.status === 410) await store.endWatch({ owner, id }, watch)
-  const reply = readReply(answer, [target.token, target.credentials])
-  checkAnswer(answer.status, reply, parseRetryAfter(answer.headers.get('retry-after'), system.now()))
+  const response = await fetch(target.url, { ...request, timeoutMs, maxBytes: maxAnswerBytes })
+  if (response.status === 410) await store.endWatch({ owner, id }, watch)
+  const reply = readReply(response, [target.token, target.credentials])
+  checkPushStatus(response.status, reply, parseRetryAfter(response.headers.get('retry-after'), system.now()))
   return reply
 }
 
 function headersOf({ token, scheme, credentials, version }: PushTarget): Readonly<Record<string, string>> {
   return {
     'content-type': version === '0.3' ? 'application/json' : 'application/a2a+json',
-    // 1.0.1 removed this header from its example but kept the member. Receivers of 0.3 read it.
+    // A2A 1.0.1 removed this header from its example but kept the member. Receivers of 0.3 read the header.
     ...(token && { 'x-a2a-notification-token': token }),
     ...(scheme && credentials && { authorization: `${scheme} ${credentials}` }),
   }
@@ -59,7 +59,11 @@ function headersOf({ token, scheme, credentials, version }: PushTarget): Readonl
 
 const temporaryStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
-function checkAnswer(status: number, { reply_line: replyLine }: DeliveryReply, retryAfter: number | undefined): void {
+function checkPushStatus(
+  status: number,
+  { reply_line: replyLine }: DeliveryReply,
+  retryAfter: number | undefined,
+): void {
   if (status >= 200 && status < 300) return
   const problem = `Cannot notify: the receiver answered ${status}`
   if (status < 500 && !temporaryStatuses.has(status)) throw new Undeliverable(problem, { status, replyLine })

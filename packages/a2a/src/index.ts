@@ -32,7 +32,7 @@ import { createVerifyCaller } from './verify.ts'
 
 export { createAgentCaller } from './client/agent-client.ts'
 export type { FinishedAnswer } from './client/answer-state.ts'
-export type { FoundCard } from './client/cards/find.ts'
+export type { FetchedCard } from './client/cards/find.ts'
 export { findCard, readInterface } from './client/cards/find.ts'
 export { verifyCard } from './client/cards/verify.ts'
 export type { FollowTaskDeps } from './client/follow-task.ts'

@@ -5,7 +5,7 @@ import { Rejection } from '@postern/message'
 import type { ChannelContext } from '@postern/pipeline'
 import { createApiKeyCheck } from './auth/api-keys.ts'
 import type { Caller } from './auth/caller.ts'
-import { anonymousCaller, apiKeyCaller, tokenCaller } from './auth/caller.ts'
+import { createAnonymousCaller, createApiKeyCaller, createTokenCaller } from './auth/caller.ts'
 import { findSharedHosts, listIssuers } from './auth/issuers.ts'
 import { readScopeTable } from './auth/schemes.ts'
 import type { A2aConfig } from './config.ts'
@@ -30,7 +30,7 @@ export function createVerifyCaller(
   const table = readScopeTable(config)
   const findApiKey = createApiKeyCheck(auth.api_keys)
   const apiKeyHeader = auth.api_keys.length > 0 ? auth.api_key_header : undefined
-  const anonymous = auth.anonymous ? anonymousCaller(agents.domain) : undefined
+  const anonymous = auth.anonymous ? createAnonymousCaller(agents.domain) : undefined
   const issuers = listIssuers(auth.issuers, gateway, ownIssuer)
   const sharedHosts = findSharedHosts(issuers, agents.domain, ownIssuer)
   const verifyBearer = createTokenVerifier<Caller>(
@@ -39,7 +39,7 @@ export function createVerifyCaller(
       rules: auth,
       scopes: table,
       describe: (token, scopes) =>
-        tokenCaller(token, { scopes, isHostShared: sharedHosts.has(token.issuer.config.issuer) }),
+        createTokenCaller(token, { scopes, isHostShared: sharedHosts.has(token.issuer.config.issuer) }),
     },
     { system, store, origin: agents.origin },
   )
@@ -52,7 +52,7 @@ export function createVerifyCaller(
   function admit(credential: Credential, requestHead: RequestHead): Promise<Caller> | Caller {
     if (credential.kind === 'none') return admitAnonymous()
     if (credential.kind === 'token') return verifyBearer(credential, requestHead)
-    return apiKeyCaller(findApiKey(credential.key), { table, ...agents })
+    return createApiKeyCaller(findApiKey(credential.key), { scopeTable: table, ...agents })
   }
 
   return requestHead =>

@@ -4,7 +4,7 @@ import { toProblem } from '@postern/http'
 import type { RejectionCode } from '@postern/message'
 import { Rejection, rejectionCodes, Unavailable } from '@postern/message'
 import type { Refusal } from '@postern/pipeline'
-import { toFault } from '../../../packages/a2a/src/format/errors.ts'
+import { toA2aError } from '../../../packages/a2a/src/format/errors.ts'
 import { toSmtpReply } from '../../../packages/email/src/smtp/replies.ts'
 import { writeFix } from '../../../packages/operator/src/why/reason.ts'
 import { refusalCases } from '../../../packages/operator/src/why/rules/refused.ts'
@@ -105,12 +105,12 @@ export function describeErrors(): string {
 
 /** Lists the forms of an error in each protocol. */
 function listWires(code: string, error: Error): readonly string[] {
-  const { row } = toFault(error)
+  const { type } = toA2aError(error)
   const { code: reply, enhanced } = toSmtpReply(error)
   return [
     code,
     String(toProblem(error).status),
-    `${row.code} ${formatInlineCode(row.reason)}, HTTP ${row.http}`,
+    `${type.code} ${formatInlineCode(type.reason)}, HTTP ${type.http}`,
     `${reply} ${enhanced}`,
   ]
 }

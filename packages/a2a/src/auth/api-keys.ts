@@ -4,8 +4,8 @@ import { Rejection } from '@postern/message'
 import type { ApiKeyConfig } from '../config.ts'
 
 /**
- * Creates the search for the configured key that a caller presents. Each digest is compared with all configured ones,
- * so that the time of the answer reveals nothing about them.
+ * Creates the function that finds the configured key of a caller. It compares each digest with all configured digests,
+ * so that the time of the response reveals nothing about the keys.
  * @throws Rejection `signature_invalid`
  */
 export function createApiKeyCheck(keys: readonly ApiKeyConfig[]): (apiKey: string) => ApiKeyConfig {

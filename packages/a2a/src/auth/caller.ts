@@ -1,4 +1,4 @@
-// Identifies a proven caller: the holder of a token or of an API key, or nobody.
+// Describes a verified caller: the holder of a token or of an API key, or an anonymous caller.
 import { hash } from 'node:crypto'
 import type { Principal, ScopedCaller, ScopeTable, VerifiedToken } from '@postern/http/tokens'
 import { ownerOf, readGrant } from '@postern/http/tokens'
@@ -7,11 +7,11 @@ import { formatAddress } from '@postern/message'
 import type { UsedKey } from '@postern/pipeline'
 import type { ApiKeyConfig } from '../config.ts'
 
-declare const proven: unique symbol
+declare const provenBrand: unique symbol
 
-/** A caller that the transport has proven. Only `verifyCaller` makes one. */
+/** A verified caller. Only `verifyCaller` creates it. */
 export interface Caller extends ScopedCaller {
-  readonly [proven]: true
+  readonly [provenBrand]: true
   /** The key of everything that the caller owns. It is distinct for distinct (iss, sub). */
   readonly owner: string
   readonly isAnonymous: boolean
@@ -20,7 +20,7 @@ export interface Caller extends ScopedCaller {
   readonly authMethod: 'a2a-jwt' | 'a2a-oauth' | 'none'
   readonly subject: string
   readonly issuer: string
-  /** The kind of the credential that `subject` names. If it is absent, `subject` is that of a token. */
+  /** The kind of credential that `subject` names. Absent if `subject` is the subject of a token. */
   readonly credential?: CredentialKind | undefined
   readonly keyId?: string | undefined
   readonly proof: Proof
@@ -30,18 +30,18 @@ export interface Caller extends ScopedCaller {
   readonly endsAt?: number | undefined
 }
 
-const plainLocal = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
+const plainNamePattern = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
 
 /**
- * Returns the address of a principal, which no other principal shares. It is `sub` if that is a plain name; every other spelling, also an
+ * Returns the address of a principal, which no other principal shares. The local part is `sub` if that is a plain name. Every other spelling, even an
  * address at the issuer's host, becomes a readable slug with `~` and a digest of the exact bytes. If several trusted issuers share a host
- * (realms of one server), it is always a slug with the issuer in its digest.
+ * (realms of one server), the local part is always a slug with the issuer in its digest.
  */
 export function addressOf(principal: Principal, { isHostShared = false } = {}): string {
   const { issuer, claim, value } = principal
   const domain = new URL(issuer).hostname
   if (isHostShared) return formatAddress({ local: createSlug(principal, ownerOf(principal)), domain })
-  const plainName = claim === 'sub' && plainLocal.test(value) ? value : undefined
+  const plainName = claim === 'sub' && plainNamePattern.test(value) ? value : undefined
   return formatAddress({ local: plainName ?? createSlug(principal, `${claim} ${value}`), domain })
 }
 
@@ -55,7 +55,7 @@ function createSlug({ value }: Principal, digestInput: string): string {
 }
 
 /** Returns the caller of a verified token. `scopes` come from `readGrant`. */
-export function tokenCaller(
+export function createTokenCaller(
   token: VerifiedToken,
   { scopes, isHostShared }: Pick<ScopedCaller, 'scopes'> & { readonly isHostShared: boolean },
 ): Caller {
@@ -82,14 +82,17 @@ export function tokenCaller(
 interface ApiKeyIssuer {
   readonly domain: string
   readonly origin: string
-  readonly table: ScopeTable
+  readonly scopeTable: ScopeTable
 }
 
 /**
- * Returns the holder of an API key, by the name of the key. No published method fits keys, so `a2a-oauth` with this
+ * Returns the holder of an API key, whose subject is the name of the key. No published method fits keys, so `a2a-oauth` with this
  * gateway as the issuer is used.
  */
-export function apiKeyCaller({ name, scopes }: ApiKeyConfig, { domain, origin, table }: ApiKeyIssuer): Caller {
+export function createApiKeyCaller(
+  { name, scopes }: ApiKeyConfig,
+  { domain, origin, scopeTable }: ApiKeyIssuer,
+): Caller {
   const principal: Principal = { issuer: origin, claim: 'api_key', value: name }
   return brand({
     owner: ownerOf(principal),
@@ -100,15 +103,15 @@ export function apiKeyCaller({ name, scopes }: ApiKeyConfig, { domain, origin, t
     subject: name,
     issuer: origin,
     credential: 'api_key',
-    scopes: scopes && readGrant(scopes, { isRequired: true, table }),
+    scopes: scopes && readGrant(scopes, { isRequired: true, table: scopeTable }),
     scheme: 'ApiKey',
     proof: { kind: 'api-key', verdict: 'pass', issuer: origin, subject: name },
     usedKey: { from: 'config' },
   })
 }
 
-/** Returns the caller without a credential, for a configuration that allows it. */
-export function anonymousCaller(domain: string): Caller {
+/** Returns the caller without a credential, if the configuration allows such callers. */
+export function createAnonymousCaller(domain: string): Caller {
   return brand({
     owner: 'anonymous',
     isAnonymous: true,

@@ -17,7 +17,7 @@ export function listIssuers(
   ]
 }
 
-/** Finds the issuers with ambiguous plain names: those that share a host, and those at the domain of our agents. */
+/** Finds the issuers with ambiguous plain names. They share a host with another issuer or with our agents. */
 export function findSharedHosts(
   issuers: readonly OwnIssuer[],
   domain: string,

@@ -1,4 +1,4 @@
-// Names the sender of a message by its caller and by evidence of third parties.
+// Renders the sender of a message from its caller and from evidence of third parties.
 import type { IdentityEvidence, Sender, SenderProfile } from '@postern/message'
 import { isJsonObject, mintTransportEvidence } from '@postern/message'
 import type { Caller } from './caller.ts'
@@ -48,21 +48,21 @@ export function renderSender(
 }
 
 /**
- * Returns the profile of a person on the chat platform whose connector provides evidence (MN-2.2, MN-6.5). It uses
- * valid evidence, and for display only. It returns undefined if no evidence has a profile.
+ * Returns the profile of a person on the chat platform whose connector provides evidence (MN-2.2, MN-6.5). It reads
+ * only valid evidence, and serves only for display. It returns undefined if no evidence has a profile.
  */
 export function readProfile(acceptedEvidence: readonly IdentityEvidence[]): SenderProfile | undefined {
   for (const { claims = {}, subject } of acceptedEvidence) {
     const { profile, platform } = claims
     if (!isJsonObject(profile)) continue
-    const profileTexts = profileMembers.flatMap(name => listText(name, profile[name]))
-    const provider = isJsonObject(platform) ? listText('provider', platform.provider) : []
+    const profileTexts = profileMembers.flatMap(name => listProfileText(name, profile[name]))
+    const provider = isJsonObject(platform) ? listProfileText('provider', platform.provider) : []
     return Object.fromEntries([...profileTexts, ...provider, ['provider_subject', subject]])
   }
   return undefined
 }
 
-function listText(name: string, value: unknown): readonly (readonly [string, string])[] {
+function listProfileText(name: string, value: unknown): readonly (readonly [string, string])[] {
   const text =
     typeof value === 'string'
       ? value

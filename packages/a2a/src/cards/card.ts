@@ -54,13 +54,13 @@ function renderSkill({ id, name, description, tags, examples, inputModes, output
   }
 }
 
-/** Renders the extended card for callers who may call: the public card with the limits. */
+/** Renders the extended card for authenticated callers, which adds the limits to the public card. */
 export function renderExtendedCard(source: CardSource, config: A2aConfig): object {
   const card = renderAgentCard(source, config) as { readonly capabilities: { readonly extensions: readonly object[] } }
   const { body_bytes, max_hops, streams_per_caller } = config.limits
   const limits = {
     uri: limitsExtension,
-    description: 'What this server takes of one caller.',
+    description: 'The limits of this server for one caller.',
     params: { body_bytes, max_hops, streams_per_caller },
   }
   const { capabilities } = card
@@ -69,7 +69,7 @@ export function renderExtendedCard(source: CardSource, config: A2aConfig): objec
 
 const limitsExtension = 'urn:postern:a2a:limits:v1'
 
-/** Returns true if there is an extended card. There is one if callers can identify themselves, and by default only if all of them must. */
+/** Returns true if there is an extended card. By default, there is one if all callers must identify themselves. */
 export function hasExtendedCard({ auth, capabilities }: Pick<A2aConfig, 'auth' | 'capabilities'>): boolean {
   const isEnabled = capabilities.extended_card ?? !auth.anonymous
   return isEnabled && (auth.issuers.length > 0 || auth.api_keys.length > 0)
@@ -94,7 +94,7 @@ type Schemes = Readonly<Record<string, object>>
 
 /**
  * Renders the security schemes and requirements, exactly as `verifyCaller` enforces them. Each requirement lists all scopes, because tokens with
- * scopes need them. An empty list would be dropped by some readers before they verify.
+ * scopes need them. Some readers would drop an empty list before they verify the card.
  */
 function renderSecurity(config: A2aConfig): object {
   const { auth } = config
@@ -180,7 +180,7 @@ function renderInterfaces(
   return [...rows, grpc]
 }
 
-interface SectionOptions {
+interface CardSectionOptions {
   readonly origin: string
   readonly config: Pick<A2aConfig, 'capabilities'>
   readonly extensions: readonly object[]
@@ -191,12 +191,12 @@ interface SectionOptions {
 /** Renders the member `a2a` of an agent's card (Mentionable, agent card v0.1), which tells callers how to call it. */
 export function describeForCallers(
   { name, displayName, description, card }: AgentProfile,
-  { origin, config, extensions, isAnonymous }: SectionOptions,
+  { origin, config, extensions, isAnonymous }: CardSectionOptions,
 ): object {
   const { streaming, push_notifications } = config.capabilities
   return {
     endpoint: `${origin}/agents/${name}/a2a`,
-    // Our own extension: the address of the signed A2A card, which has the details that this card has no member for.
+    // `card_url` is an extension of ours. It is the address of the signed A2A card, which has more members than this card.
     card_url: `${origin}/agents/${name}/.well-known/agent-card.json`,
     transport: 'https+jsonrpc',
     capabilities: { streaming, push_notifications, ...(extensions.length > 0 && { extensions }) },

@@ -1,4 +1,4 @@
-// Signs the agent cards and keeps each signed text until its agent or the key changes.
+// Signs the agent cards and caches each signed text until its agent or the key changes.
 import { hash } from 'node:crypto'
 import { loadJose } from '@postern/http/tokens'
 import { canonicalizeJson } from '@postern/message'
@@ -26,6 +26,11 @@ interface CardDeps {
   readonly keys: OwnKeyRing
 }
 
+interface CardForm {
+  /** True if the card also has the members of A2A 0.3. */
+  readonly isMixed: boolean
+}
+
 interface CachedCard {
   readonly agent: AgentProfile
   readonly kid: string
@@ -33,7 +38,7 @@ interface CachedCard {
 }
 
 /**
- * Creates the signed cards of this gateway's agents. It signs a card once for each key, profile and form, because ES256 signatures differ each
+ * Creates the source of signed cards of this gateway's agents. A card is signed once for each key, profile and form, because ES256 signatures differ each
  * time but a card should stay the same.
  */
 export function createCards({ config, gateway, keys }: CardDeps) {
@@ -49,22 +54,22 @@ export function createCards({ config, gateway, keys }: CardDeps) {
     return { agent, endpoint: `${origin}/agents/${agent.name}/a2a`, grpcAddress, tenant: agent.name, extensions }
   }
 
-  async function createServedCard(source: CardSource, key: OwnKey, isMixed: boolean): Promise<ServedCard> {
+  async function createServedCard(source: CardSource, key: OwnKey, { isMixed }: CardForm): Promise<ServedCard> {
     const ownCard = renderAgentCard(source, config)
     const card = isMixed ? renderMixedCard(ownCard) : ownCard
-    // Some clients verify the card as received, others only the members that they know. Each finds a signature that fits.
+    // Some clients verify the card as received, and others only the members that they know. The card has a signature for both.
     const cardsToSign = isMixed ? [card, ownCard] : [ownCard]
     const text = JSON.stringify({
       ...card,
       signatures: await Promise.all(cardsToSign.map(cardToSign => signCard(cardToSign, key, jku))),
     })
-    // The content and the key determine the name, so that every process of the gateway uses the same one.
+    // The content and the key determine the ETag, so that every process of the gateway sends the same one.
     const etag = `"${hash('sha256', key.kid + canonicalizeJson(card), 'base64url').slice(0, 27)}"`
     return { text, etag }
   }
 
   return {
-    /** Returns the card of an agent, or of the default agent at the host. `isMixed` adds the members of 0.3. @throws A2aRejection `notFound` */
+    /** Returns the card of an agent, or of the default agent at the host. `isMixed` adds the members of A2A 0.3. @throws A2aRejection `notFound` */
     async find(name: string | undefined, { isMixed = false } = {}): Promise<ServedCard> {
       const agent = findAddressee(name, gateway)
       const source =
@@ -75,7 +80,7 @@ export function createCards({ config, gateway, keys }: CardDeps) {
       const key = await keys.current()
       const cachedCard = cards.get(cacheKey)
       if (cachedCard?.agent === agent && cachedCard.kid === key.kid) return cachedCard.card
-      const card = createServedCard(source, key, isMixed)
+      const card = createServedCard(source, key, { isMixed })
       cards.set(cacheKey, { agent, kid: key.kid, card })
       return card
     },
@@ -87,7 +92,7 @@ export function createCards({ config, gateway, keys }: CardDeps) {
   }
 }
 
-/** Returns the text to sign: the RFC 8785 form of the card without its signatures (A2A §8.4.1). @throws TypeError for a card without this form */
+/** Returns the bytes to sign, which are the RFC 8785 form of the card without its signatures (A2A §8.4.1). @throws TypeError for a card without this form */
 export function toSignedBytes(card: object): Uint8Array {
   const { signatures: _, ...unsignedCard } = card as { readonly signatures?: unknown }
   return new TextEncoder().encode(canonicalizeJson(unsignedCard))

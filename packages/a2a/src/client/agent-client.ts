@@ -1,4 +1,4 @@
-// Calls agents elsewhere over A2A.
+// Calls other agents over A2A.
 import { hash } from 'node:crypto'
 import type { AgentChain, Part, System, Unavailable } from '@postern/message'
 import {
@@ -34,7 +34,7 @@ export function createAgentCaller(deps: A2aClientDeps): CallAgent {
   const { system: clientSystem, store, origin } = deps
   const { client, limits } = deps.config
   const signToken = createTokenSigner(createOwnKeyRing(deps), deps, clientSystem)
-  const publicCallDeps = createPeerCallDeps(deps, signToken)
+  const publicCallDeps = openPeerCallDeps(deps, signToken)
   const findConfiguredCallDeps = createConfiguredCallDeps(deps, signToken)
 
   async function callOnce(address: string, parts: readonly Part[], options: BoundedCallOptions) {
@@ -59,14 +59,14 @@ export function createAgentCaller(deps: A2aClientDeps): CallAgent {
     }
     onSend()
     const answer = await followTask(message, followDeps, taskId).catch(error => {
-      // If the card requires no credential but the agent rejects a call without one, the second call has one. The card may be outdated, and so may a
-      // token.
+      // The second call has another credential, because the card or the token may be outdated. For example, the card requires no credential, but the
+      // agent rejects calls without a credential.
       if (!(error instanceof CallerRefusal) || !fallback) throw error
       return followTask(message, { ...followDeps, credentials: fallback }, taskId)
     })
-    const { rest, ...finishedAnswer } = answer
+    const { remainingParts, ...finishedAnswer } = answer
     const source = { address, card: cardUrl, ...(signedBy && { signedBy }) }
-    return { ...finishedAnswer, ...(onPiece && { rest }), source }
+    return { ...finishedAnswer, ...(onPiece && { rest: remainingParts }), source }
   }
 
   return async (address, parts, options) => {
@@ -89,17 +89,17 @@ export function createAgentCaller(deps: A2aClientDeps): CallAgent {
   }
 }
 
-type PeerCallDeps = ReturnType<typeof createPeerCallDeps>
+type PeerCallDeps = ReturnType<typeof openPeerCallDeps>
 
-function createPeerCallDeps({ config, system, store }: A2aClientDeps, signToken: ReturnType<typeof createTokenSigner>) {
+function openPeerCallDeps({ config, system, store }: A2aClientDeps, signToken: ReturnType<typeof createTokenSigner>) {
   const tokens = createClientTokens(system)
   const credentialsFor = createPeerCredentials(config.client.peers, { signToken, tokens })
   return { system, findAgent: createCardCache({ config, system, store }), credentialsFor }
 }
 
 /**
- * Creates the ways to call peers of the configuration. Private addresses are open at the origin of a peer's address and at the allowed origins,
- * because the peer names all others.
+ * Creates the function that returns the dependencies of calls to a configured peer. Private addresses are allowed only at the origin of the peer's
+ * address and at the allowed origins, because the peer itself names all other addresses.
  */
 function createConfiguredCallDeps(deps: A2aClientDeps, signToken: ReturnType<typeof createTokenSigner>) {
   const callDepsByOrigin = new Map<string, PeerCallDeps>()
@@ -108,7 +108,7 @@ function createConfiguredCallDeps(deps: A2aClientDeps, signToken: ReturnType<typ
     const cachedCallDeps = callDepsByOrigin.get(origin)
     if (cachedCallDeps) return cachedCallDeps
     const system = openConfiguredOrigins(deps.system, [origin, ...deps.config.client.allowed_origins])
-    const callDeps = createPeerCallDeps({ ...deps, system }, signToken)
+    const callDeps = openPeerCallDeps({ ...deps, system }, signToken)
     callDepsByOrigin.set(origin, callDeps)
     return callDeps
   }
@@ -151,7 +151,7 @@ interface BoundedCallOptions extends AgentCallOptions {
 /** The most bytes of all files in one message. Many servers accept no more than 4 MiB, and base64 needs a third more. */
 const maxSentBytes = 2 * 1024 * 1024
 
-/** Returns true if the peer accepts a file of this type as bytes. Otherwise it gets the address. */
+/** Returns true if the peer accepts a file of this type as bytes. Otherwise the peer gets the address of the file. */
 function acceptsBytes(part: Part, { inputModes }: AgentInterface): boolean {
   if (part.kind !== 'file' && part.kind !== 'artifact') return false
   if (part.bytes_ref.kind !== 'content_addressed') return false
@@ -173,7 +173,7 @@ function renderCall(parts: readonly WirePart[], options: BoundedCallOptions, cal
 }
 
 /**
- * Returns the id of a message that is the same when the turn is repeated. The same content with the same id gets no second answer, and other
+ * Returns the id of a message, which is the same when the turn is repeated. A peer answers the same content with the same id only once, and other
  * content is another call.
  */
 function deriveMessageId(

@@ -1,17 +1,17 @@
-// Assembles an agent's answer from its messages, tasks and updates.
+// Assembles the answer of another agent from its messages, tasks and updates.
 import type { Part, ResponseStatus } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 import type { z } from 'zod'
 import type { WireArtifact, WireMessage } from '../format/wire.ts'
 import { arrayOf, findWrongMembers, object, oneOf, optional, shapeOf } from '../validate/checks.ts'
-import { part } from '../validate/params.ts'
+import { wirePartSchema } from '../validate/params.ts'
 import { anyText, identifier, line } from '../validate/texts.ts'
 import { refuseAnswer, UnreadableAnswer } from './exchange/fetch-document.ts'
 import type { ReceivedArtifacts } from './received-artifacts.ts'
 import { createReceivedArtifacts, joinArtifactParts, listArtifactTexts } from './received-artifacts.ts'
 
 /** The response status for each task state that ends the wait for an answer. States of work in progress are absent. */
-const endings: Readonly<Record<string, ResponseStatus>> = {
+const responseStatuses: Readonly<Record<string, ResponseStatus>> = {
   TASK_STATE_COMPLETED: 'completed',
   TASK_STATE_FAILED: 'failed',
   TASK_STATE_CANCELED: 'failed',
@@ -19,27 +19,31 @@ const endings: Readonly<Record<string, ResponseStatus>> = {
   TASK_STATE_INPUT_REQUIRED: 'input_required',
   TASK_STATE_AUTH_REQUIRED: 'auth_required',
 }
-const states = [...Object.keys(endings), 'TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']
+const taskStates = [...Object.keys(responseStatuses), 'TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']
 
 const limits = { parts: 1_000, artifacts: 200 } as const
-const parts = arrayOf(part, { max: limits.parts })
+const partsSchema = arrayOf(wirePartSchema, { max: limits.parts })
 const message = shapeOf({
   messageId: identifier(256),
   role: oneOf(['ROLE_AGENT']),
-  parts,
+  parts: partsSchema,
   taskId: optional(line(256)),
   contextId: optional(line(256)),
   metadata: optional(object),
 })
-const status = shapeOf({ state: oneOf(states), message: optional(message) })
-const artifact = shapeOf({ artifactId: identifier(256), name: optional(anyText), parts })
-const ids = { id: identifier(256), contextId: optional(line(256)) }
-const eventIds = { taskId: identifier(256), contextId: optional(line(256)) }
+const statusSchema = shapeOf({ state: oneOf(taskStates), messageSchema: optional(message) })
+const artifactSchema = shapeOf({ artifactId: identifier(256), name: optional(anyText), parts: partsSchema })
+const taskIdSchemas = { id: identifier(256), contextId: optional(line(256)) }
+const eventIdSchemas = { taskId: identifier(256), contextId: optional(line(256)) }
 const schemas: Readonly<Record<EventName, z.ZodType>> = {
   message,
-  task: shapeOf({ ...ids, status, artifacts: optional(arrayOf(artifact, { max: limits.artifacts })) }),
-  statusUpdate: shapeOf({ ...eventIds, status }),
-  artifactUpdate: shapeOf({ ...eventIds, artifact }),
+  task: shapeOf({
+    ...taskIdSchemas,
+    status: statusSchema,
+    artifacts: optional(arrayOf(artifactSchema, { max: limits.artifacts })),
+  }),
+  statusUpdate: shapeOf({ ...eventIdSchemas, status: statusSchema }),
+  artifactUpdate: shapeOf({ ...eventIdSchemas, artifact: artifactSchema }),
 }
 
 /** The state of an answer that is being received. */
@@ -59,7 +63,7 @@ export interface ExpectedAnswer {
 export interface FinishedAnswer {
   readonly parts: readonly Part[]
   /** The parts that `onPiece` has not received. */
-  readonly rest: readonly Part[]
+  readonly remainingParts: readonly Part[]
   readonly status: ResponseStatus
   readonly contextId: string | undefined
   readonly taskId: string | undefined
@@ -83,18 +87,18 @@ export function createAnswerState(expected: ExpectedAnswer) {
   let { statusBefore } = expected
 
   /** Returns the response status, or undefined if the task only repeats the status from before the message. */
-  const endOf = ({ status, statusName }: AnswerProgress) =>
+  const findEndStatus = ({ status, statusName }: AnswerProgress) =>
     statusBefore && statusName && isSameStatus(statusName, statusBefore) ? undefined : status
 
   return {
-    /** Reads one result or event of a stream. @throws Undeliverable if it is invalid, or names another task than the one before */
+    /** Reads one result or event of a stream. @throws Undeliverable if it is invalid, or names another task than earlier events */
     accept(event: unknown): void {
       const [name, value] = readEvent(event)
       const expectedTaskId = progress.task?.id ?? expected.taskId
       const subjectId = name === 'message' ? undefined : String(value.id ?? value.taskId)
       if (expectedTaskId !== undefined && subjectId !== undefined && subjectId !== expectedTaskId)
         throw refuseAnswer('it is about another task')
-      progress = readers[name](value, withTask(value, name, progress), artifacts)
+      progress = eventReaders[name](value, addNamedTask(value, name, progress), artifacts)
       if (name === 'task') artifactsSeen = listArtifactTexts(listArtifacts(value))
       if (progress.messageParts.length + artifacts.countParts() > limits.parts)
         throw refuseAnswer('it has too many parts')
@@ -105,13 +109,13 @@ export function createAnswerState(expected: ExpectedAnswer) {
     partsSoFar: () => artifacts.parts(),
     /** Returns the finished answer, or undefined while the agent works. */
     findFinished(): FinishedAnswer | undefined {
-      const status = endOf(progress)
+      const status = findEndStatus(progress)
       if (status === undefined) return undefined
       // The message beside the results of a completed task is not a result of its own (A2A §3.7).
       const statusParts = status === 'completed' && artifacts.parts().length > 0 ? [] : progress.messageParts
       return {
         parts: [...artifacts.parts(), ...statusParts],
-        rest: [...artifacts.rest(), ...statusParts],
+        remainingParts: [...artifacts.remainingParts(), ...statusParts],
         status,
         contextId: progress.task?.context ?? progress.context,
         taskId: progress.task?.id,
@@ -121,7 +125,7 @@ export function createAnswerState(expected: ExpectedAnswer) {
     status: () => progress.statusName,
     /** Returns the artifacts of the last complete task, so that a later call can tell whether they have changed. */
     artifactsSeen: () => artifactsSeen,
-    /** Accepts the status from before the message as the answer, because no other came. */
+    /** Accepts the status from before the message as the answer, because no other status came. */
     acceptRepeated(): void {
       statusBefore = undefined
     },
@@ -130,31 +134,31 @@ export function createAnswerState(expected: ExpectedAnswer) {
 
 /**
  * Records the task that an event names. A stream may begin with an update, because updates name their task. For continued tasks, a2a-python and
- * a2a-go do so. a2a-go's template always does, although A2A §3.1.2 requires a task first.
+ * a2a-go do so. The template of a2a-go always does, although A2A §3.1.2 requires that a task comes first.
  */
-function withTask({ taskId, contextId }: Member, name: EventName, progress: AnswerProgress): AnswerProgress {
+function addNamedTask({ taskId, contextId }: EventValue, name: EventName, progress: AnswerProgress): AnswerProgress {
   if (progress.task !== undefined || (name !== 'statusUpdate' && name !== 'artifactUpdate')) return progress
   return { ...progress, task: { id: String(taskId), context: readText(contextId) } }
 }
 
 const eventNames = ['message', 'task', 'statusUpdate', 'artifactUpdate'] as const
 type EventName = (typeof eventNames)[number]
-type Member = Readonly<Record<string, unknown>>
+type EventValue = Readonly<Record<string, unknown>>
 
 /** Reads the one member that an event must have (A2A §3.2.3). @throws UnreadableAnswer if it is missing, invalid or not the only one */
-function readEvent(event: unknown): readonly [EventName, Member] {
+function readEvent(event: unknown): readonly [EventName, EventValue] {
   const names = isJsonObject(event) ? eventNames.filter(name => isJsonObject(event[name])) : []
   const [name] = names
   if (!isJsonObject(event) || name === undefined || names.length > 1)
     throw new UnreadableAnswer('it is neither message nor task')
   const [violation] = findWrongMembers(schemas[name], event[name])
   if (violation) throw new UnreadableAnswer(`${name}.${violation.field} ${violation.description}`.slice(0, 200))
-  return [name, event[name] as Member]
+  return [name, event[name] as EventValue]
 }
 
-type EventReader = (value: Member, progress: AnswerProgress, artifacts: ReceivedArtifacts) => AnswerProgress
+type EventReader = (value: EventValue, progress: AnswerProgress, artifacts: ReceivedArtifacts) => AnswerProgress
 
-const readers: Readonly<Record<EventName, EventReader>> = {
+const eventReaders: Readonly<Record<EventName, EventReader>> = {
   message: (value, progress) => ({
     ...progress,
     status: 'completed',
@@ -164,11 +168,11 @@ const readers: Readonly<Record<EventName, EventReader>> = {
   task(value, progress, artifacts) {
     artifacts.replaceAll(listArtifacts(value))
     return {
-      ...readStatus(value.status as Member, progress),
+      ...readStatus(value.status as EventValue, progress),
       task: { id: String(value.id), context: readText(value.contextId) },
     }
   },
-  statusUpdate: (value, progress) => readStatus(value.status as Member, progress),
+  statusUpdate: (value, progress) => readStatus(value.status as EventValue, progress),
   artifactUpdate(value, progress, artifacts) {
     const artifact = value.artifact as WireArtifact
     if (artifacts.size() >= limits.artifacts && !artifacts.has(artifact.artifactId)) {
@@ -179,16 +183,16 @@ const readers: Readonly<Record<EventName, EventReader>> = {
   },
 }
 
-function listArtifacts({ artifacts }: Member): readonly WireArtifact[] {
+function listArtifacts({ artifacts }: EventValue): readonly WireArtifact[] {
   return (artifacts ?? []) as readonly WireArtifact[]
 }
 
-function readStatus(status: Member, progress: AnswerProgress): AnswerProgress {
+function readStatus(status: EventValue, progress: AnswerProgress): AnswerProgress {
   const { state, message: statusMessage } = status
   const messageParts = isJsonObject(statusMessage)
     ? joinArtifactParts((statusMessage as unknown as WireMessage).parts)
     : []
-  return { ...progress, status: endings[String(state)], statusName: statusNameOf(status), messageParts }
+  return { ...progress, status: responseStatuses[String(state)], statusName: statusNameOf(status), messageParts }
 }
 
 function readText(value: unknown): string | undefined {
@@ -203,7 +207,7 @@ function statusNameOf({ state, timestamp, message }: Readonly<Record<string, unk
 }
 
 /**
- * Returns true if a status is the one from before the message. Servers repeat the old status before they continue; some first move its question
+ * Returns true if the status has not changed since the message. Servers repeat the old status before they continue. Some servers first move its question
  * into the history.
  */
 function isSameStatus(latestStatus: StatusName, earlierStatus: StatusName): boolean {

@@ -1,4 +1,4 @@
-// Fetches access tokens by OAuth 2.0 client credentials (RFC 6749 §4.4) for calls to other agents.
+// Fetches access tokens by OAuth 2.0 client credentials (RFC 6749 §4.4) for calls agentInterface other agents.
 import { createExpiringMap } from '@postern/limits'
 import type { System } from '@postern/message'
 import { parseUrl } from '@postern/message'
@@ -24,32 +24,33 @@ export function createClientTokens(system: Pick<System, 'fetch' | 'now'>) {
   return {
     /**
      * Finds a valid token in the cache or at the token endpoint.
-     * @throws CallerRefused if the endpoint rejects the client; Undeliverable if the card names no endpoint; Unavailable
+     * @throws CallerRefusal if the endpoint rejects the client; Undeliverable if the card names no endpoint; Unavailable
      */
-    async find(to: AgentInterface, client: OAuthClient): Promise<string> {
-      const cachedToken = tokens.get(tokenKeyOf(to, client))
+    async find(agentInterface: AgentInterface, client: OAuthClient): Promise<string> {
+      const cachedToken = tokens.get(tokenKeyOf(agentInterface, client))
       if (cachedToken !== undefined) return cachedToken
-      const { token, seconds } = await fetchToken(to, client, system)
+      const { token, seconds } = await fetchToken(agentInterface, client, system)
       if (seconds > expiryMarginSeconds)
-        tokens.set(tokenKeyOf(to, client), token, (seconds - expiryMarginSeconds) * 1000)
+        tokens.set(tokenKeyOf(agentInterface, client), token, (seconds - expiryMarginSeconds) * 1000)
       return token
     },
     /** Deletes a token that the peer has rejected, so that the next call fetches another one. */
-    forget: (to: AgentInterface, client: OAuthClient) => tokens.delete(tokenKeyOf(to, client)),
+    forget: (agentInterface: AgentInterface, client: OAuthClient) => tokens.delete(tokenKeyOf(agentInterface, client)),
   }
 }
 
 async function fetchToken({ tokenUrl }: AgentInterface, client: OAuthClient, system: Pick<System, 'fetch' | 'now'>) {
   const url = tokenUrl === undefined ? undefined : parseUrl(tokenUrl)
   if (!url) throw refuseAgent('its card names no token endpoint for client credentials')
-  let answer = await requestToken(url.href, client, 'header', system)
+  let response = await requestToken(url.href, client, 'header', system)
   // Some servers accept the secret only in the body (RFC 6749 §2.3.1).
-  if (answer.status === 400 || answer.status === 401) answer = await requestToken(url.href, client, 'body', system)
-  checkAvailable(answer, { problem: 'its token endpoint answered', url: answer.url }, system.now())
-  if (answer.status !== 200)
-    throw new CallerRefusal(`Cannot call agent: its token endpoint refuses the client (${answer.status})`)
+  if (response.status === 400 || response.status === 401)
+    response = await requestToken(url.href, client, 'body', system)
+  checkAvailable(response, { problem: 'its token endpoint answered', url: response.url }, system.now())
+  if (response.status !== 200)
+    throw new CallerRefusal(`Cannot call agent: its token endpoint refuses the client (${response.status})`)
   const { access_token: token, expires_in: expiresInSeconds } = readPeerObject(
-    answer.body,
+    response.body,
     'the answer of its token endpoint',
   )
   if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(token))
@@ -66,14 +67,14 @@ async function fetchToken({ tokenUrl }: AgentInterface, client: OAuthClient, sys
 function requestToken(
   url: string,
   { client_id: id, client_secret: secret, scopes = [] }: OAuthClient,
-  secretIn: 'header' | 'body',
+  secretLocation: 'header' | 'body',
   { fetch }: Pick<System, 'fetch'>,
 ) {
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
   })
-  if (secretIn === 'body')
+  if (secretLocation === 'body')
     for (const [name, value] of [
       ['client_id', id],
       ['client_secret', secret],
@@ -83,7 +84,7 @@ function requestToken(
   const headers = {
     accept: 'application/json',
     'content-type': 'application/x-www-form-urlencoded',
-    ...(secretIn === 'header' && { authorization: `Basic ${basic}` }),
+    ...(secretLocation === 'header' && { authorization: `Basic ${basic}` }),
   }
   return fetch(url, { ...bounds, method: 'POST', headers, body: form.toString(), isRepeatable: true })
 }

@@ -1,4 +1,4 @@
-// Follows the task that a call begins to its end, by a stream or by polling.
+// Sends a message to another agent and follows its task to the end, by a stream or by polling.
 import type { Part, System } from '@postern/message'
 import { TurnAborted, Unavailable, Undeliverable } from '@postern/message'
 import type { AnswerState, ExpectedAnswer, FinishedAnswer, StatusName } from './answer-state.ts'
@@ -21,7 +21,7 @@ export interface FollowTaskDeps extends ExchangeDeps {
 
 /** The longest time for canceling a task, ms. */
 const cancelMs = 5_000
-const pauses = { firstMs: 250, longestMs: 5_000 } as const
+const pollPauses = { firstMs: 250, longestMs: 5_000 } as const
 /** The time, in ms, after which no agent works on a task that still has its old status. */
 const unchangedTaskMs = 30_000
 
@@ -38,15 +38,15 @@ export async function followTask(
   const { onPiece } = deps
   const pieceListener = onPiece && { onPiece }
   if (taskId === undefined) return sendAndFollow(message, deps, { taskId, ...pieceListener })
-  const taskBefore = await readTaskBefore(taskId, deps)
-  const expectation = {
+  const previousTask = await readPreviousTask(taskId, deps)
+  const expectation: ExpectedAnswer = {
     taskId,
-    statusBefore: taskBefore.status,
-    artifactsBefore: taskBefore.artifacts,
+    statusBefore: previousTask.status,
+    artifactsBefore: previousTask.artifacts,
     ...pieceListener,
   }
   return sendAndFollow(message, deps, expectation).catch(error => {
-    if (!taskBefore.isOver || !(error instanceof ErrorAnswer)) throw error
+    if (!previousTask.hasEnded || !(error instanceof ErrorAnswer)) throw error
     const { taskId: _, ...newMessage } = message as { readonly taskId?: unknown }
     return sendAndFollow(newMessage, deps, { taskId: undefined, ...pieceListener })
   })
@@ -67,7 +67,7 @@ async function sendAndFollow(
   } catch (error) {
     const { aborted, reason } = deps.signal
     if (!aborted) throw error
-    if (deps.isOnlyCall || isGivenUp(reason)) void cancelTask(deps, state.taskId())
+    if (deps.isOnlyCall || isAbandoned(reason)) void cancelTask(deps, state.taskId())
     throw reason
   }
 }
@@ -79,25 +79,25 @@ export async function readTask(id: string, deps: ExchangeDeps): Promise<Finished
   return state.findFinished()
 }
 
-interface TaskBefore {
+interface PreviousTask {
   readonly status?: StatusName | undefined
   readonly artifacts?: ReadonlyMap<string, string> | undefined
-  readonly isOver: boolean
+  readonly hasEnded: boolean
 }
 
 /**
- * Reads the task before the message. The result is empty if the agent does not reveal the task.
- * @throws Unavailable, CallerRefused; the reason of the call's signal
+ * Reads the task that the message continues. The result is empty if the agent does not reveal the task.
+ * @throws Unavailable, CallerRefusal; the reason of the call's signal
  */
-async function readTaskBefore(taskId: string, deps: ExchangeDeps): Promise<TaskBefore> {
+async function readPreviousTask(taskId: string, deps: ExchangeDeps): Promise<PreviousTask> {
   const state = createAnswerState({ taskId })
   try {
     state.accept({ task: await exchangeUnary('GetTask', { id: taskId, historyLength: 0 }, deps) })
-    if (isOver(state.findFinished())) return { isOver: true }
-    return { isOver: false, status: state.status(), artifacts: state.artifactsSeen() }
+    if (hasEnded(state.findFinished())) return { hasEnded: true }
+    return { hasEnded: false, status: state.status(), artifacts: state.artifactsSeen() }
   } catch (error) {
     if (!(error instanceof Undeliverable) || error instanceof CallerRefusal) throw error
-    return { isOver: isTaskNotFound(error) }
+    return { hasEnded: isTaskNotFound(error) }
   }
 }
 
@@ -106,10 +106,10 @@ const taskNotFoundCodes: ReadonlySet<unknown> = new Set([-32001, 404])
 
 /** Returns true if the agent has answered that it has no such task. */
 export function isTaskNotFound(error: unknown): boolean {
-  return error instanceof ErrorAnswer && taskNotFoundCodes.has(error.reason)
+  return error instanceof ErrorAnswer && taskNotFoundCodes.has(error.wireCode)
 }
 
-function isOver(finishedAnswer: FinishedAnswer | undefined): boolean {
+function hasEnded(finishedAnswer: FinishedAnswer | undefined): boolean {
   return (
     finishedAnswer !== undefined &&
     finishedAnswer.status !== 'input_required' &&
@@ -126,14 +126,14 @@ async function receiveAnswer(message: object, deps: FollowTaskDeps, state: Answe
   try {
     await receiveStream(exchangeStream('SendStreamingMessage', params, deps), deps, state)
   } catch (error) {
-    // GetTask returns the state of the task, regardless of how the stream ended (A2A §3.1.3).
+    // However the stream ended, GetTask returns the state of the task (A2A §3.1.3).
     const canPoll = error instanceof UnreadableAnswer || error instanceof Unavailable
     if (!canPoll || state.taskId() === undefined || deps.signal.aborted) throw error
     deps.system.log.debug({ err: error }, 'a stream of a task elsewhere could not be followed')
   }
 }
 
-/** Reads a stream to the end of the task. After an event that cannot be read, it only looks for the id of the task. @throws UnreadableAnswer */
+/** Reads a stream to the end of the task. After an unreadable event, it only searches for the id of the task. @throws UnreadableAnswer */
 async function receiveStream(events: AsyncIterable<unknown>, { onPartialAnswer }: FollowTaskDeps, state: AnswerState) {
   let readError: UnreadableAnswer | undefined
   for await (const event of events) {
@@ -161,7 +161,7 @@ function acceptEvent(event: unknown, state: AnswerState): UnreadableAnswer | und
 async function pollTask(deps: FollowTaskDeps, state: AnswerState): Promise<void> {
   const id = state.taskId()
   const startedAt = deps.system.now()
-  let pauseMs: number = pauses.firstMs
+  let pauseMs: number = pollPauses.firstMs
   while (!state.findFinished() && id !== undefined) {
     await deps.system.sleep(pauseMs, deps.signal)
     deps.signal.throwIfAborted()
@@ -171,12 +171,12 @@ async function pollTask(deps: FollowTaskDeps, state: AnswerState): Promise<void>
     })
     if (task !== undefined) state.accept({ task })
     if (deps.system.now() - startedAt > unchangedTaskMs) state.acceptRepeated()
-    pauseMs = Math.min(pauseMs * 2, pauses.longestMs)
+    pauseMs = Math.min(pauseMs * 2, pollPauses.longestMs)
   }
 }
 
 /** Returns true if the turn was canceled or has run out of time. After a shutdown, the call is repeated and finds its task unchanged. */
-function isGivenUp(reason: unknown): boolean {
+function isAbandoned(reason: unknown): boolean {
   if (reason instanceof TurnAborted) return reason.kind === 'canceled'
   return reason instanceof Error && reason.name === 'TimeoutError'
 }

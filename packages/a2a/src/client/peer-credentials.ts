@@ -1,4 +1,4 @@
-// Chooses the credentials for each call to an agent elsewhere and signs its token.
+// Chooses the credentials for each call to another agent and signs its token.
 import { defaultScopes, loadJose } from '@postern/http/tokens'
 import type { System } from '@postern/message'
 import { randomHex } from '@postern/message'
@@ -16,7 +16,7 @@ type CallerCredentials = Pick<AgentCallOptions, 'as' | 'credentials'> & { readon
 const noCredentials: CredentialSource = async () => ({})
 
 /**
- * Creates the choice of credentials by which our agents authenticate to a peer. Only the called address and our configuration decide, never the
+ * Creates the function that chooses the credentials by which our agents authenticate to a peer. Only the called address and our configuration decide, never the
  * peer's request, so that a token reaches only its audience.
  */
 export function createPeerCredentials(
@@ -24,28 +24,37 @@ export function createPeerCredentials(
   { signToken, tokens }: { readonly signToken: SignToken; readonly tokens: ClientTokens },
 ) {
   const peersByOrigin = new Map(peers.map(peer => [peer.origin, peer]))
-  /** Returns the credentials of our agent for one interface: the first choice, and the second if the first is rejected. */
-  return (to: AgentInterface, { as: agent, peer: peerCredentials, credentials = 'asked' }: CallerCredentials) => {
-    const { origin } = new URL(to.url)
+  /** Returns the credentials of our agent for one interface. The call uses `fallback` if the peer rejects `initial`. */
+  return (
+    agentInterface: AgentInterface,
+    { as: agent, peer: peerCredentials, credentials = 'asked' }: CallerCredentials,
+  ) => {
+    const { origin } = new URL(agentInterface.url)
     const hasOwnCredentials =
       peerCredentials?.token !== undefined ||
       peerCredentials?.api_key !== undefined ||
       peerCredentials?.oauth2 !== undefined
     const peer: Readonly<Partial<Peer>> | undefined = hasOwnCredentials ? peerCredentials : peersByOrigin.get(origin)
-    const allCredentials: CredentialSource = async () => {
+    const credentialSource: CredentialSource = async () => {
       if (peer?.api_key) return { [peer.api_key.header]: peer.api_key.key }
-      if (peerCredentials?.oauth2) return { authorization: `Bearer ${await tokens.find(to, peerCredentials.oauth2)}` }
-      const audience = peer?.audience ?? [origin, to.url]
+      if (peerCredentials?.oauth2)
+        return { authorization: `Bearer ${await tokens.find(agentInterface, peerCredentials.oauth2)}` }
+      const audience = peer?.audience ?? [origin, agentInterface.url]
       return { authorization: `Bearer ${peer?.token ?? (await signToken({ agent, audience }))}` }
     }
-    const renew: CredentialSource = async () => {
-      if (peerCredentials?.oauth2) tokens.forget(to, peerCredentials.oauth2)
-      return allCredentials()
+    const renewedCredentials: CredentialSource = async () => {
+      if (peerCredentials?.oauth2) tokens.forget(agentInterface, peerCredentials.oauth2)
+      return credentialSource()
     }
-    const initial = to.needsCredential || peer || credentials === 'always' ? allCredentials : noCredentials
+    const initial =
+      agentInterface.needsCredential || peer || credentials === 'always' ? credentialSource : noCredentials
     return {
       initial,
-      fallback: peerCredentials?.oauth2 ? renew : initial === allCredentials ? undefined : allCredentials,
+      fallback: peerCredentials?.oauth2
+        ? renewedCredentials
+        : initial === credentialSource
+          ? undefined
+          : credentialSource,
     }
   }
 }
@@ -55,7 +64,7 @@ const lifetimeSeconds = 120
 const { SendMessage, SendStreamingMessage, GetTask, CancelTask } = defaultScopes
 const scope = [SendMessage, SendStreamingMessage, GetTask, CancelTask].join(' ')
 
-/** Creates a short-lived token for one audience. `agent` is the local name of our calling agent. */
+/** Signs a short-lived token for one audience. `agent` is the local name of our calling agent. */
 type SignToken = (claims: { readonly agent: string; readonly audience: string | readonly string[] }) => Promise<string>
 
 /** Creates the signer of tokens. The gateway issues its agents' credentials (RFC 7519), and peers trust its origin and its published keys. */
@@ -72,7 +81,7 @@ export function createTokenSigner(
       new SignJWT({ scope })
         .setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' })
         .setIssuer(origin)
-        // The subject is the plain name. A peer makes the address `@agent@host` only of this spelling, at the host of the issuer.
+        // The subject is the plain name, because peers derive the address `@agent@host` only from a plain name and the host of the issuer.
         .setSubject(agent)
         .setAudience(typeof audience === 'string' ? audience : [...audience])
         .setIssuedAt(seconds)

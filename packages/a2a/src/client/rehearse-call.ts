@@ -47,12 +47,12 @@ export async function rehearseCall(
     ])
     return { endpoint, proven: validCall, forged: forgedCall }
   } catch (error) {
-    const failedCall = { isExpected: false, answer: describeFault(error) }
+    const failedCall = { isExpected: false, answer: describeEndpointError(error) }
     return { endpoint, proven: failedCall, forged: failedCall }
   }
 }
 
-/** Makes one of the calls. Both are correct only if they end with an error. */
+/** Awaits a call that must end with an error, and returns whether the error is the expected one. */
 async function expectError(
   call: Promise<unknown>,
   isExpectedError: (error: unknown) => boolean,
@@ -61,18 +61,18 @@ async function expectError(
     await call
     return { isExpected: false, answer: 'it answers with a task that does not exist' }
   } catch (error) {
-    return { isExpected: isExpectedError(error), answer: describeFault(error) }
+    return { isExpected: isExpectedError(error), answer: describeEndpointError(error) }
   }
 }
 
-/** Describes a fault of the endpoint. @throws any error that is not a fault of the endpoint */
-function describeFault(error: unknown): string {
+/** Describes an error of the endpoint. @throws any error that does not come from the endpoint */
+function describeEndpointError(error: unknown): string {
   if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection)
     return error.message.replace(/^Cannot call agent: /, '')
   throw error
 }
 
-/** Returns the token with a wrong signature that is still base64url and of the right length. */
+/** Returns the token with a changed signature, which is still base64url and has the same length. */
 function alterSignature(token: string): string {
   const start = token.lastIndexOf('.') + 1
   return `${token.slice(0, start)}${token[start] === 'A' ? 'B' : 'A'}${token.slice(start + 1)}`

@@ -4,6 +4,8 @@ import { Unavailable } from '@postern/message'
 
 /** The pauses before the retries of an unreachable peer, ms. They are short, because a caller waits for the answer. */
 const pausesMs = [1_000, 4_000, 10_000] as const
+/** The longest `Retry-After` of a peer that a call waits for, ms. */
+const maxPauseMs = 30_000
 
 interface RetryDeps {
   readonly signal: AbortSignal
@@ -14,14 +16,14 @@ interface RetryDeps {
 
 /** The statuses of a server that has not begun to process a request. */
 const refusedStatuses: ReadonlySet<unknown> = new Set([429, 503])
-/** The error codes of connections that were never opened, and of failed DNS look-ups. */
-const unsentCodes =
+/** The error codes of connections that were never opened, and of failed DNS lookups. */
+const unsentErrorPattern =
   /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ENOTFOUND|ENODATA|ESERVFAIL|EREFUSED|EAI_AGAIN)$/
 
 /** Returns true if the failure shows that the peer did not accept the request. */
 export function wasNotAccepted({ status, cause }: Unavailable): boolean {
   const { code } = (cause ?? {}) as { readonly code?: unknown }
-  return refusedStatuses.has(status) || unsentCodes.test(String(code))
+  return refusedStatuses.has(status) || unsentErrorPattern.test(String(code))
 }
 
 /** Runs a call, and retries it while the peer is unreachable. @throws the error of the last attempt */
@@ -42,6 +44,3 @@ export async function callWithRetries<Value>(
   }
   return call()
 }
-
-/** The longest `Retry-After` of a peer that is waited for, ms. */
-const maxPauseMs = 30_000

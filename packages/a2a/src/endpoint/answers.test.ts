@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { createLargeAnswers } from './answers.ts'
 
-const bounds = { largeFrom: 100, perCaller: 1_000_000, total: 1_500_000 }
+const bounds = { largeFromChars: 100, maxBytesPerCaller: 1_000_000, maxTotalBytes: 1_500_000 }
 const largeText = 'ä'.repeat(300_000)
-const refusal = 'Cannot answer: earlier answers have not been taken yet'
+const refusal = 'Cannot answer: earlier answers have not been read yet'
 
 const read = async (body: string | ReadableStream<Uint8Array>) => new Response(body).text()
 
@@ -30,7 +30,7 @@ test('createLargeAnswers() holds a bounded amount per caller and in all, until t
 })
 
 test('createLargeAnswers() allows a first answer of any size', async () => {
-  const answers = createLargeAnswers({ largeFrom: 100, perCaller: 10, total: 10 })
+  const answers = createLargeAnswers({ largeFromChars: 100, maxBytesPerCaller: 10, maxTotalBytes: 10 })
   const { body } = answers.open(largeText, 'a')
   expect(() => answers.open(largeText, 'a')).toThrow(refusal)
   expect(() => answers.open(largeText, 'b')).toThrow(refusal)
@@ -38,13 +38,13 @@ test('createLargeAnswers() allows a first answer of any size', async () => {
   expect(await read(answers.open(largeText, 'b').body)).toBe(largeText)
 })
 
-test('hold() counts bytes that leave in another way, and releases them once', () => {
+test('reserve() counts bytes that a caller sends itself, and releases them once', () => {
   const answers = createLargeAnswers(bounds)
-  const end = answers.hold(600_000, 'a')
-  expect(() => answers.hold(600_000, 'a')).toThrow(refusal)
+  const end = answers.reserve(600_000, 'a')
+  expect(() => answers.reserve(600_000, 'a')).toThrow(refusal)
   end()
   end()
-  answers.hold(600_000, 'a')
-  expect(() => answers.hold(600_000, 'a')).toThrow(refusal)
-  answers.hold(99, 'a')
+  answers.reserve(600_000, 'a')
+  expect(() => answers.reserve(600_000, 'a')).toThrow(refusal)
+  answers.reserve(99, 'a')
 })

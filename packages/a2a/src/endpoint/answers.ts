@@ -1,28 +1,28 @@
-// Answers requests with errors in the form of HTTP and limits the memory that large answers use.
+// Renders errors as HTTP responses and limits the memory that large answers use.
 import { createByteBudget } from '@postern/limits'
 import type { ChannelContext } from '@postern/pipeline'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { A2aFault } from '../format/errors.ts'
-import { toErrorDetails, toFault, wholeSeconds } from '../format/errors.ts'
+import type { A2aError } from '../format/errors.ts'
+import { toA2aError, toErrorDetails, wholeSeconds } from '../format/errors.ts'
 
 type Headers = Readonly<Record<string, string>>
 
 export const jsonHeaders: Headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
 
-/** Formats an error for a binding, and logs what an operator should know. */
-export function openFault(error: unknown, { system }: ChannelContext): A2aFault {
-  const fault = toFault(error)
-  if (fault.row.http === 500) system.log.error({ err: error, via: 'a2a' }, 'request failed')
-  if (fault.row.http === 503) system.log.warn({ err: error, via: 'a2a' }, 'request answered as unavailable')
-  return fault
+/** Returns the A2A error for a thrown error. It logs errors that the operator should know. */
+export function reportError(error: unknown, { system }: ChannelContext): A2aError {
+  const a2aError = toA2aError(error)
+  if (a2aError.type.http === 500) system.log.error({ err: error, via: 'a2a' }, 'request failed')
+  if (a2aError.type.http === 503) system.log.warn({ err: error, via: 'a2a' }, 'request answered as unavailable')
+  return a2aError
 }
 
-export function faultHeaders({ row: { http }, headers, retryAfter }: A2aFault): Headers {
+export function errorHeaders({ type: { http }, headers, retryAfter }: A2aError): Headers {
   return {
     ...headers,
     ...(retryAfter !== undefined && { 'retry-after': String(wholeSeconds(retryAfter)) }),
-    // The rest of the body is not read.
+    // The gateway does not read the remaining body.
     ...(http === 413 && { connection: 'close' }),
   }
 }
@@ -34,10 +34,10 @@ export function answerStatus(
   gateway: ChannelContext,
   extraHeaders: Headers = {},
 ): Response {
-  const fault = openFault(error, gateway)
-  const { http, grpc } = fault.row
-  const status = { code: http, status: grpc, message: fault.message, details: toErrorDetails(fault) }
-  const headers = { ...jsonHeaders, ...faultHeaders(fault), ...extraHeaders }
+  const a2aError = reportError(error, gateway)
+  const { http, grpc } = a2aError.type
+  const status = { code: http, status: grpc, message: a2aError.message, details: toErrorDetails(a2aError) }
+  const headers = { ...jsonHeaders, ...errorHeaders(a2aError), ...extraHeaders }
   return c.body(JSON.stringify({ error: status }), http as ContentfulStatusCode, headers)
 }
 
@@ -45,32 +45,36 @@ export type LargeAnswers = ReturnType<typeof createLargeAnswers>
 
 interface AnswerBounds {
   /** The length in characters below which answers are not counted. */
-  readonly largeFrom: number
+  readonly largeFromChars: number
   /** The most bytes of pending answers to one caller. */
-  readonly perCaller: number
+  readonly maxBytesPerCaller: number
   /** The most bytes of pending answers in total. */
-  readonly total: number
+  readonly maxTotalBytes: number
 }
 
 const mib = 1024 * 1024
-const defaultBounds: AnswerBounds = { largeFrom: 512 * 1024, perCaller: 64 * mib, total: 128 * mib }
+const defaultBounds: AnswerBounds = {
+  largeFromChars: 512 * 1024,
+  maxBytesPerCaller: 64 * mib,
+  maxTotalBytes: 128 * mib,
+}
 const chunkBytes = 256 * 1024
 const noHeaders: Headers = {}
-const refusal = 'Cannot answer: earlier answers have not been taken yet'
+const refusal = 'Cannot answer: earlier answers have not been read yet'
 
 /**
- * Creates the limit of large answers. It counts their bytes until the client has read them, which the client may delay. There is one budget for
+ * Creates the limit of large answers. Their bytes count until the client has read them, which the client may delay. There is one budget for
  * each caller and one for all. The first answer is always allowed, regardless of its size, because otherwise the caller could never get it.
  */
-export function createLargeAnswers({ largeFrom, perCaller, total }: AnswerBounds = defaultBounds) {
-  const budget = createByteBudget({ total, perOwner: perCaller, refusal })
+export function createLargeAnswers({ largeFromChars, maxBytesPerCaller, maxTotalBytes }: AnswerBounds = defaultBounds) {
+  const budget = createByteBudget({ total: maxTotalBytes, perOwner: maxBytesPerCaller, refusal })
 
   /**
    * Counts bytes as pending, and returns the function that releases them, which may be called twice.
    * @throws Rejection `rate_limited` if the budget is used up
    */
-  function hold(bytes: number, owner: string): () => void {
-    if (bytes < largeFrom) return () => {}
+  function reserve(bytes: number, owner: string): () => void {
+    if (bytes < largeFromChars) return () => {}
     const reservation = budget.hold(owner)
     try {
       reservation.add(bytes)
@@ -83,22 +87,22 @@ export function createLargeAnswers({ largeFrom, perCaller, total }: AnswerBounds
 
   return {
     /** The length in characters below which answers are not counted. */
-    largeFrom,
-    hold,
-    /** Returns the body of an answer. A small answer stays as it is. @throws Rejection `rate_limited` if the budget is used up */
+    largeFromChars,
+    reserve,
+    /** Returns the body of an answer. A small answer is not streamed. @throws Rejection `rate_limited` if the budget is used up */
     open(
       text: string,
       owner: string,
     ): { readonly body: string | ReadableStream<Uint8Array>; readonly headers: Headers } {
-      if (text.length < largeFrom) return { body: text, headers: noHeaders }
+      if (text.length < largeFromChars) return { body: text, headers: noHeaders }
       const bytes = Buffer.from(text)
-      const body = streamInChunks(bytes, hold(bytes.length, owner))
+      const body = streamInChunks(bytes, reserve(bytes.length, owner))
       return { body, headers: { 'content-length': String(bytes.length) } }
     },
   }
 }
 
-/** Streams the bytes in chunks. It calls `finish` when all are read or the reader cancels. */
+/** Streams the bytes in chunks. It calls `finish` when all bytes are read or the reader cancels. */
 function streamInChunks(bytes: Uint8Array, finish: () => void): ReadableStream<Uint8Array> {
   let position = 0
   const source: UnderlyingDefaultSource<Uint8Array> = {

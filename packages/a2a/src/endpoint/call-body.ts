@@ -1,7 +1,7 @@
 // Reads the body of a call as bounded JSON.
 import { hasMoreMembers, parseBoundedJson, parseMediaType, readBody } from '@postern/http'
 import { Rejection } from '@postern/message'
-import type { FaultName } from '../format/errors.ts'
+import type { A2aErrorName } from '../format/errors.ts'
 import { A2aRejection } from '../format/errors.ts'
 import type { EndpointDeps } from './call.ts'
 
@@ -9,13 +9,13 @@ const jsonTypes: ReadonlySet<string> = new Set(['application/json', 'application
 
 /**
  * Checks the content type.
- * @throws A2aRejection `fault`; `parseError` for a charset that JSON cannot be in (RFC 8259 §8.1)
+ * @throws A2aRejection `errorName`; `parseError` for a charset that JSON cannot be in (RFC 8259 §8.1)
  */
-export function checkContentType(header: string | null, fault: FaultName): void {
+export function checkContentType(header: string | null, errorName: A2aErrorName): void {
   if (header === 'application/json') return
   const media = parseMediaType(header)
   if (!media || !jsonTypes.has(media.type)) {
-    throw new A2aRejection(fault, 'Cannot read request: content type must be application/json')
+    throw new A2aRejection(errorName, 'Cannot read request: content type must be application/json')
   }
   const charset = media.parameters.get('charset') ?? 'utf-8'
   if (!/^utf-?8$/i.test(charset)) throw new A2aRejection('parseError', 'Cannot read request: charset must be utf-8')

@@ -26,7 +26,7 @@ export interface Call {
   readonly canReplay: boolean
   /** The record of the checks so far. */
   readonly steps?: IntakeSteps | undefined
-  /** The request that the call came with. */
+  /** The request of the transport. */
   readonly request?: object | undefined
 }
 
@@ -39,7 +39,7 @@ export interface EndpointDeps {
 /** A request at the endpoint of an agent. */
 export interface IncomingCall {
   readonly request: Request
-  /** The agent in the path; undefined means the default agent. */
+  /** The agent in the path. Undefined for the default agent. */
   readonly agent: string | undefined
   /** The value of `A2A-Version` in the query. Undefined if it is absent. */
   readonly versionQuery: string | undefined
@@ -57,7 +57,7 @@ export interface EnteredCall {
 }
 
 /**
- * Returns the key of a listener. Callers without credentials share one owner and are distinguished by their network, because one caller may use
+ * Returns the key of a listener. Callers without credentials share one owner. Their network distinguishes them, because one caller may use
  * many addresses of it.
  */
 export function listenerKeyOf({ caller, from }: Pick<Call, 'caller' | 'from'>): string {

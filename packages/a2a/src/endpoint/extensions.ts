@@ -11,29 +11,30 @@ export interface Extension {
   readonly required?: boolean | undefined
 }
 
-/** The extension for the replay of events: they have ids, and an interrupted stream continues after `Last-Event-ID`. */
+/** The extension for the replay of events. Events have ids, and an interrupted stream continues after `Last-Event-ID`. */
 export const replayExtension = 'urn:postern:a2a:event-replay:v1'
 
-/** The extension PolicyParts of Mentionable, v0.1. */
+/** The extension of Mentionable for policy parts, v0.1. */
 const policyExtension = 'https://mentionable.dev/ns/policy/v0.1'
 
-/** The extension for tool events in A2A of Mentionable, v0.1. */
+/** The extension of Mentionable for tool events in A2A, v0.1. */
 const toolEventsExtension = 'https://mentionable.dev/ns/a2a-tool-events/v0.1'
 
-/** The extensions that the gateway understands. It ignores others. */
+/** The extensions that the gateway supports. It ignores others. */
 export const supportedExtensions: readonly Extension[] = [
   {
     uri: replayExtension,
-    description: 'Events of a stream bear ids; SubscribeToTask with Last-Event-ID goes on behind the one it names.',
+    description:
+      'Events of a stream have ids. SubscribeToTask with Last-Event-ID continues after the event with that id.',
   },
   {
     uri: toolEventsExtension,
-    description: 'Tools that an agent ran are data parts of the types tool-call, tool-result and tool-error.',
+    description: 'The tool calls of an agent are data parts of the types tool-call, tool-result and tool-error.',
   },
   {
     uri: policyExtension,
     description:
-      'What an agent requires or refuses is a PolicyPart: a data part with metadata.mentionable.kind "policy".',
+      'An agent states a requirement or a refusal as a PolicyPart: a data part with metadata.mentionable.kind "policy".',
   },
 ]
 
@@ -53,7 +54,7 @@ const maxHeaderChars = 8 * 1024
 const maxExtensions = 64
 
 /**
- * Returns the extensions that the caller activated; the answer echoes them. Unknown ones, and those beyond the bounds,
+ * Returns the extensions that the caller activated. The response repeats them. Unknown extensions, and extensions beyond the bounds,
  * are ignored (A2A §4.6).
  * @throws A2aRejection `extensionSupportRequired`
  */

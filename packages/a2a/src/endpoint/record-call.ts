@@ -3,7 +3,7 @@ import { readClaimedSubject } from '@postern/http/tokens'
 import { isJsonObject } from '@postern/message'
 import type { ChannelContext, IntakeSteps, RefusalContext } from '@postern/pipeline'
 import { hasRefusal, recordRefusal } from '@postern/pipeline'
-import { toFault } from '../format/errors.ts'
+import { toA2aError } from '../format/errors.ts'
 import type { Call } from './call.ts'
 
 /** The endpoint and the peer of a call, for the operator's list. */
@@ -15,7 +15,7 @@ interface CallOrigin {
   readonly request: object
 }
 
-const statusOf = (error: unknown) => toFault(error).row.http
+const statusOf = (error: unknown) => toA2aError(error).type.http
 
 /** Returns the data of a refused call for the operator's list. */
 export function describeOrigin({ from, binding, steps, request }: CallOrigin): RefusalContext {
@@ -23,24 +23,24 @@ export function describeOrigin({ from, binding, steps, request }: CallOrigin): R
 }
 
 /** Records a call that was refused before its operation began. */
-export function recordCall(error: unknown, origin: CallOrigin, { store, system }: ChannelContext): void {
+export function recordRefusedCall(error: unknown, origin: CallOrigin, { store, system }: ChannelContext): void {
   recordRefusal(error, 'a2a', { store, system, ...describeOrigin(origin) })
 }
 
-/** Records a failure that is not a fault of the caller, unless it is recorded already. */
+/** Records a failure of the gateway, unless it is already recorded. */
 export function recordFailure(error: unknown, origin: CallOrigin, gateway: ChannelContext): void {
-  if (statusOf(error) >= 500 && !hasRefusal(origin.request)) recordCall(error, origin, gateway)
+  if (statusOf(error) >= 500 && !hasRefusal(origin.request)) recordRefusedCall(error, origin, gateway)
 }
 
-/** Notes the claimed sender of a call, its agent and its trace. */
-export function claimCall(steps: IntakeSteps, { headers }: { readonly headers: Headers }, agent?: string): void {
+/** Records the claimed sender of a call, its agent and its trace. */
+export function recordCallClaims(steps: IntakeSteps, { headers }: { readonly headers: Headers }, agent?: string): void {
   const sender = readClaimedSubject(headers)
   steps.recordCaller(headers.get('traceparent') ?? undefined)
   steps.recordClaims({ agent, ...(sender !== undefined && { claimed_sender: sender }) })
 }
 
-/** Notes the caller's id of the message in a call. */
-export function claimMessage(steps: IntakeSteps, params: unknown): void {
+/** Records the id that the caller gave the message in a call. */
+export function recordMessageId(steps: IntakeSteps, params: unknown): void {
   const message = isJsonObject(params) ? params.message : undefined
   const id = isJsonObject(message) ? (message.messageId ?? message.message_id) : undefined
   if (typeof id === 'string') steps.recordClaims({ peer_id: id })

@@ -3,7 +3,7 @@ import { CredentialRejection } from '@postern/http/tokens'
 import type { FieldViolation, RejectionCode, RejectionOptions } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message'
 
-interface FaultRow {
+interface A2aErrorType {
   /** The JSON-RPC code (A2A §5.4, JSON-RPC 2.0 §5.1). We use -32000 if A2A has no code. */
   readonly code: number
   /** The value of `google.rpc.ErrorInfo.reason`. */
@@ -11,70 +11,81 @@ interface FaultRow {
   /** The status of the HTTP+JSON binding. */
   readonly http: number
   readonly grpc: string
-  /** True for a fault of the transport, which keeps its HTTP status on JSON-RPC. An error of the protocol has 200. */
+  /** True for an error of the transport, which keeps its HTTP status on JSON-RPC. An error of the protocol has 200. */
   readonly isTransport?: boolean
   /** The reason in the operator's list of refusals. */
   readonly refusal: RejectionCode
 }
 
-const row = (
-  code: number,
-  reason: string,
-  http: number,
-  grpc: string,
-  refusal: RejectionCode,
-  isTransport = false,
-): FaultRow => ({ code, reason, http, grpc, refusal, isTransport })
+type ErrorColumns = readonly [code: number, reason: string, http: number, grpc: string, refusal: RejectionCode]
+
+/** Creates the type of an error of the protocol, which JSON-RPC answers with HTTP 200. */
+const protocolError = (...[code, reason, http, grpc, refusal]: ErrorColumns): A2aErrorType => ({
+  code,
+  reason,
+  http,
+  grpc,
+  refusal,
+})
+
+/** Creates the type of an error of the transport, which keeps its HTTP status on JSON-RPC. */
+const transportError = (...columns: ErrorColumns): A2aErrorType => ({ ...protocolError(...columns), isTransport: true })
 
 /** All errors of A2A 1.0.1, for all bindings. */
-const a2aFaults = {
-  parseError: row(-32700, 'PARSE_ERROR', 400, 'INVALID_ARGUMENT', 'malformed'),
-  invalidRequest: row(-32600, 'INVALID_REQUEST', 400, 'INVALID_ARGUMENT', 'malformed'),
-  methodNotFound: row(-32601, 'METHOD_NOT_FOUND', 404, 'UNIMPLEMENTED', 'unsupported'),
-  invalidParams: row(-32602, 'INVALID_PARAMS', 400, 'INVALID_ARGUMENT', 'malformed'),
-  internal: row(-32603, 'INTERNAL', 500, 'INTERNAL', 'malformed', true),
-  taskNotFound: row(-32001, 'TASK_NOT_FOUND', 404, 'NOT_FOUND', 'no_recipient'),
-  taskNotCancelable: row(-32002, 'TASK_NOT_CANCELABLE', 400, 'FAILED_PRECONDITION', 'unsupported'),
-  pushNotificationNotSupported: row(
+const a2aErrorTypes = {
+  parseError: protocolError(-32700, 'PARSE_ERROR', 400, 'INVALID_ARGUMENT', 'malformed'),
+  invalidRequest: protocolError(-32600, 'INVALID_REQUEST', 400, 'INVALID_ARGUMENT', 'malformed'),
+  methodNotFound: protocolError(-32601, 'METHOD_NOT_FOUND', 404, 'UNIMPLEMENTED', 'unsupported'),
+  invalidParams: protocolError(-32602, 'INVALID_PARAMS', 400, 'INVALID_ARGUMENT', 'malformed'),
+  internal: transportError(-32603, 'INTERNAL', 500, 'INTERNAL', 'malformed'),
+  taskNotFound: protocolError(-32001, 'TASK_NOT_FOUND', 404, 'NOT_FOUND', 'no_recipient'),
+  taskNotCancelable: protocolError(-32002, 'TASK_NOT_CANCELABLE', 400, 'FAILED_PRECONDITION', 'unsupported'),
+  pushNotificationNotSupported: protocolError(
     -32003,
     'PUSH_NOTIFICATION_NOT_SUPPORTED',
     400,
     'FAILED_PRECONDITION',
     'unsupported',
   ),
-  unsupportedOperation: row(-32004, 'UNSUPPORTED_OPERATION', 400, 'FAILED_PRECONDITION', 'unsupported'),
-  contentTypeNotSupported: row(-32005, 'CONTENT_TYPE_NOT_SUPPORTED', 400, 'INVALID_ARGUMENT', 'unsupported'),
-  extensionSupportRequired: row(-32008, 'EXTENSION_SUPPORT_REQUIRED', 400, 'FAILED_PRECONDITION', 'unsupported'),
-  versionNotSupported: row(-32009, 'VERSION_NOT_SUPPORTED', 400, 'FAILED_PRECONDITION', 'unsupported'),
-  unauthenticated: row(-32000, 'UNAUTHENTICATED', 401, 'UNAUTHENTICATED', 'unsigned', true),
-  permissionDenied: row(-32000, 'PERMISSION_DENIED', 403, 'PERMISSION_DENIED', 'forbidden', true),
-  notFound: row(-32000, 'NOT_FOUND', 404, 'NOT_FOUND', 'no_recipient', true),
-  methodNotAllowed: row(-32000, 'METHOD_NOT_ALLOWED', 405, 'UNIMPLEMENTED', 'unsupported', true),
-  tooLarge: row(-32000, 'REQUEST_TOO_LARGE', 413, 'RESOURCE_EXHAUSTED', 'too_large', true),
-  mediaTypeNotSupported: row(-32005, 'CONTENT_TYPE_NOT_SUPPORTED', 415, 'INVALID_ARGUMENT', 'unsupported', true),
-  rateLimited: row(-32000, 'RATE_LIMITED', 429, 'RESOURCE_EXHAUSTED', 'rate_limited', true),
-  unavailable: row(-32000, 'UNAVAILABLE', 503, 'UNAVAILABLE', 'malformed', true),
-} as const satisfies Readonly<Record<string, FaultRow>>
+  unsupportedOperation: protocolError(-32004, 'UNSUPPORTED_OPERATION', 400, 'FAILED_PRECONDITION', 'unsupported'),
+  contentTypeNotSupported: protocolError(-32005, 'CONTENT_TYPE_NOT_SUPPORTED', 400, 'INVALID_ARGUMENT', 'unsupported'),
+  extensionSupportRequired: protocolError(
+    -32008,
+    'EXTENSION_SUPPORT_REQUIRED',
+    400,
+    'FAILED_PRECONDITION',
+    'unsupported',
+  ),
+  versionNotSupported: protocolError(-32009, 'VERSION_NOT_SUPPORTED', 400, 'FAILED_PRECONDITION', 'unsupported'),
+  unauthenticated: transportError(-32000, 'UNAUTHENTICATED', 401, 'UNAUTHENTICATED', 'unsigned'),
+  permissionDenied: transportError(-32000, 'PERMISSION_DENIED', 403, 'PERMISSION_DENIED', 'forbidden'),
+  notFound: transportError(-32000, 'NOT_FOUND', 404, 'NOT_FOUND', 'no_recipient'),
+  methodNotAllowed: transportError(-32000, 'METHOD_NOT_ALLOWED', 405, 'UNIMPLEMENTED', 'unsupported'),
+  tooLarge: transportError(-32000, 'REQUEST_TOO_LARGE', 413, 'RESOURCE_EXHAUSTED', 'too_large'),
+  mediaTypeNotSupported: transportError(-32005, 'CONTENT_TYPE_NOT_SUPPORTED', 415, 'INVALID_ARGUMENT', 'unsupported'),
+  rateLimited: transportError(-32000, 'RATE_LIMITED', 429, 'RESOURCE_EXHAUSTED', 'rate_limited'),
+  unavailable: transportError(-32000, 'UNAVAILABLE', 503, 'UNAVAILABLE', 'malformed'),
+} as const satisfies Readonly<Record<string, A2aErrorType>>
 
-export type FaultName = keyof typeof a2aFaults
+export type A2aErrorName = keyof typeof a2aErrorTypes
 
-/** A refusal with its A2A name. */
+/** A rejection with the name of its A2A error. */
 export class A2aRejection extends Rejection {
-  readonly fault: FaultName
+  readonly errorName: A2aErrorName
 
-  constructor(fault: FaultName, message: string, options: RejectionOptions = {}) {
-    super(a2aFaults[fault].refusal, message, options)
-    this.fault = fault
+  constructor(fault: A2aErrorName, message: string, options: RejectionOptions = {}) {
+    super(a2aErrorTypes[fault].refusal, message, options)
+    this.errorName = fault
   }
 }
 
-/** The refusal of a method if the path accepts other methods. */
+/** The error for a method that the path does not accept. */
 export class MethodNotAllowed extends A2aRejection {
   readonly headers: Readonly<Record<string, string>>
 
   constructor(methods: readonly string[]) {
     const allow = [...new Set(methods)].join(', ')
-    super('methodNotAllowed', `Cannot take request: only ${allow} is answered here`)
+    super('methodNotAllowed', `Cannot take request: this path accepts only ${allow}`)
     this.headers = { allow }
   }
 }
@@ -90,7 +101,7 @@ export function refuseField(
   return new A2aRejection('invalidParams', `${subject}: ${field} ${description}`, { violations, ...options })
 }
 
-const faultOfCode: Readonly<Record<RejectionCode, FaultName>> = {
+const errorNameOfCode: Readonly<Record<RejectionCode, A2aErrorName>> = {
   malformed: 'invalidParams',
   too_large: 'tooLarge',
   unsupported: 'unsupportedOperation',
@@ -104,40 +115,41 @@ const faultOfCode: Readonly<Record<RejectionCode, FaultName>> = {
   rate_limited: 'rateLimited',
 }
 
-/** An error in the form of a binding. It reveals nothing about a bug. */
-export interface A2aFault {
-  readonly row: FaultRow
+/** An error of A2A for any binding. It reveals nothing about a bug. */
+export interface A2aError {
+  readonly type: A2aErrorType
   readonly message: string
   readonly violations: readonly FieldViolation[]
   /** The time after which the client may retry, in seconds. Absent if unknown. */
   readonly retryAfter?: number | undefined
-  /** The headers of the answer in each binding: the challenge for a rejected caller, or the methods of a path. */
+  /** The headers of the response in each binding. They contain the challenge for a rejected caller, or the methods of a path. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 /** The time to retry, in seconds, if the failed dependency states none. */
 const defaultRetryAfter = 5
 
-export function toFault(error: unknown): A2aFault {
+/** Returns the A2A error for a thrown error. */
+export function toA2aError(error: unknown): A2aError {
   if (error instanceof Rejection) {
-    const name = error instanceof A2aRejection ? error.fault : faultOfCode[error.code]
+    const name = error instanceof A2aRejection ? error.errorName : errorNameOfCode[error.code]
     const { message, violations, retryAfter } = error
     const headers = error instanceof CredentialRejection || error instanceof MethodNotAllowed ? error.headers : {}
-    return { row: a2aFaults[name], message, violations, retryAfter, headers }
+    return { type: a2aErrorTypes[name], message, violations, retryAfter, headers }
   }
   const emptyDetails = { violations: [], headers: {} }
   if (error instanceof Unavailable) {
     const retryAfter = error.retryAfter ?? defaultRetryAfter
-    return { ...emptyDetails, row: a2aFaults.unavailable, message: error.message, retryAfter }
+    return { ...emptyDetails, type: a2aErrorTypes.unavailable, message: error.message, retryAfter }
   }
-  return { ...emptyDetails, row: a2aFaults.internal, message: 'Internal error' }
+  return { ...emptyDetails, type: a2aErrorTypes.internal, message: 'Internal error' }
 }
 
 /** The value of `google.rpc.ErrorInfo.domain` (A2A §9.5). */
 export const errorDomain = 'a2a-protocol.org'
 
 /** Returns the `details` of google.rpc.Status, the same in every binding (A2A §9.5, §11.6). */
-export function toErrorDetails({ row: { reason }, violations, retryAfter }: A2aFault): readonly object[] {
+export function toErrorDetails({ type: { reason }, violations, retryAfter }: A2aError): readonly object[] {
   const type = (name: string) => ({ '@type': `type.googleapis.com/google.rpc.${name}` })
   return [
     { ...type('ErrorInfo'), reason, domain: errorDomain },

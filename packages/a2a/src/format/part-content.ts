@@ -1,4 +1,4 @@
-// Determines the content and the media type of a part.
+// Finds the content and the media type of a part on the wire.
 import type { WirePart } from './wire.ts'
 
 /** The default type of a part, which the card also declares. */

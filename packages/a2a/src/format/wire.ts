@@ -4,7 +4,7 @@ import type { TaskState } from '@postern/pipeline'
 
 type JsonObject = { readonly [name: string]: Json | undefined }
 
-/** The ProtoJSON of a part. The A2A 1.0 messages here have the members that the gateway uses (A2A §4.1). */
+/** A part in ProtoJSON. The types of this file have only the members that the gateway uses (A2A §4.1). */
 export interface WirePart {
   readonly text?: string | undefined
   /** The bytes in base64. */
@@ -90,10 +90,10 @@ export const operationNames = [
 
 export type OperationName = (typeof operationNames)[number]
 
-const names: ReadonlySet<string> = new Set(operationNames)
+const operationNameSet: ReadonlySet<string> = new Set(operationNames)
 
 export function isOperationName(name: string): name is OperationName {
-  return names.has(name)
+  return operationNameSet.has(name)
 }
 
 /** The names of the gateway's task states on the wire (A2A §4.1.3). */
@@ -114,10 +114,10 @@ export const wireStates: readonly string[] = Object.values(wireStateOf)
 /** The unspecified state: by name, by number (as text in a query), or absent. */
 export const zeroStates: readonly unknown[] = ['TASK_STATE_UNSPECIFIED', 0, '0', '']
 
-const terminal: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'canceled', 'rejected'])
+const terminalStates: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'canceled', 'rejected'])
 
 /** The states in which a task has ended or waits for the client. A blocking call ends in these (A2A §3.2.2). */
-export const restStates: ReadonlySet<TaskState> = new Set([...terminal, 'input_required', 'auth_required'])
+export const statesAtRest: ReadonlySet<TaskState> = new Set([...terminalStates, 'input_required', 'auth_required'])
 
 /** Returns our state with this wire name, if there is one. */
 export function fromWireState(name: string): TaskState | undefined {
@@ -125,16 +125,16 @@ export function fromWireState(name: string): TaskState | undefined {
 }
 
 export function isTerminal(state: TaskState): boolean {
-  return terminal.has(state)
+  return terminalStates.has(state)
 }
 
-/** Returns true if the state with this wire name is at rest. */
+/** Returns true if the task with this wire state has ended or waits for the client. */
 export function isWireStateAtRest(name: string): boolean {
   const state = fromWireState(name)
-  return state !== undefined && restStates.has(state)
+  return state !== undefined && statesAtRest.has(state)
 }
 
-/** Returns the approximate length of parts as JSON, without writing it. Texts and bytes determine it. */
+/** Returns the approximate length of parts as JSON without formatting them. Texts and bytes determine the length. */
 export function countPartChars(parts: readonly WirePart[]): number {
   let count = 0
   for (const { text, raw, url, data, metadata } of parts) {

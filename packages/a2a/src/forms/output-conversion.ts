@@ -22,12 +22,12 @@ const toPlainText = (text: string): WirePart => ({ text, mediaType: 'text/plain'
 const toMarkdown = (text: string): WirePart => ({ text, mediaType: 'text/markdown' })
 const toHtml = (text: string): WirePart => ({ text, mediaType: 'text/html' })
 
-/** The conversions of a text by its media type, the closest one first. Data is the text of its JSON. */
+/** The conversions of a text by its media type, the closest one first. The text of data is its JSON. */
 const conversionsByType: Readonly<Record<string, readonly (readonly [mediaType: string, convert: Convert])[]>> = {
   'text/markdown': [
     ['text/html', text => toHtml(markdownToMailHtml(text))],
     ['text/plain', text => toPlainText(htmlToText(markdownToMailHtml(text)).text)],
-    ['application/json', readJson],
+    ['application/json', parseJsonText],
   ],
   'text/html': [
     ['text/markdown', text => toMarkdown(htmlToMarkdown(text))],
@@ -36,7 +36,7 @@ const conversionsByType: Readonly<Record<string, readonly (readonly [mediaType: 
   'text/plain': [
     ['text/markdown', text => toMarkdown(text.replace(/[\\`*_[\]<>#|~]/g, '\\$&'))],
     ['text/html', text => toHtml(`<p>${escapeHtml(text).replaceAll('\n', '<br>')}</p>`)],
-    ['application/json', readJson],
+    ['application/json', parseJsonText],
   ],
   'application/json': [
     ['text/plain', toPlainText],
@@ -54,7 +54,7 @@ function readContent({ text, data, metadata, ...part }: WirePart): { type: strin
 }
 
 /** Reads a text that is one JSON object or array. */
-function readJson(text: string): WirePart | undefined {
+function parseJsonText(text: string): WirePart | undefined {
   const data = /^\s*[[{]/.test(text) ? parseIfJson(text) : undefined
   return data === undefined ? undefined : { data: data as never, mediaType: 'application/json' }
 }
@@ -111,7 +111,7 @@ export function convertStream(stream: EventStream, conversion: OutputConversion 
   return conversion ? new EventStream(sink => stream.start(createConvertingSink(sink, conversion))) : stream
 }
 
-/** Creates a sink that converts texts. Chunks of a text wait for its end, because only a whole text can be converted. */
+/** Creates a sink that converts texts. The chunks of a text wait for its end, because only a complete text can be converted. */
 function createConvertingSink(sink: Sink, conversion: OutputConversion): Sink {
   const pending = new Map<string, PendingArtifact>()
   const flush = (id: string) => {
@@ -122,19 +122,19 @@ function createConvertingSink(sink: Sink, conversion: OutputConversion): Sink {
     }
     pending.clear()
   }
-  /** Holds the event back if it has a text to convert. Returns true if it is held. */
-  const holdBack = (event: ArtifactEvent): boolean => {
+  /** Stores the event until the text is complete, if it has a text to convert. Returns true if the event is stored. */
+  const postpone = (event: ArtifactEvent): boolean => {
     const { artifact, append } = event.artifactUpdate
-    const heldArtifact = pending.get(artifact.artifactId)
-    if (!heldArtifact && !artifact.parts.some(conversion.changes)) return false
-    const parts = append && heldArtifact ? joinChunks(heldArtifact.parts, artifact) : artifact.parts
+    const pendingArtifact = pending.get(artifact.artifactId)
+    if (!pendingArtifact && !artifact.parts.some(conversion.changes)) return false
+    const parts = append && pendingArtifact ? joinChunks(pendingArtifact.parts, artifact) : artifact.parts
     pending.set(artifact.artifactId, { event, parts })
     return true
   }
   return {
     ...sink,
     send(event, id) {
-      if ('artifactUpdate' in event && holdBack(event)) return
+      if ('artifactUpdate' in event && postpone(event)) return
       if ('statusUpdate' in event && isWireStateAtRest(event.statusUpdate.status.state)) flush(id)
       sink.send(convertEvent(event, conversion), id)
     },
@@ -160,12 +160,12 @@ function convertEvent(event: WireStreamEvent, conversion: OutputConversion): Wir
 }
 
 function joinChunks(
-  heldParts: readonly WirePart[],
-  { parts: [first, ...remaining] }: WireArtifact,
+  pendingParts: readonly WirePart[],
+  { parts: [firstPart, ...remaining] }: WireArtifact,
 ): readonly WirePart[] {
-  const last = heldParts.at(-1)
-  if (first?.text === undefined || last?.text === undefined || first.mediaType !== last.mediaType) {
-    return first ? [...heldParts, first, ...remaining] : heldParts
+  const lastPart = pendingParts.at(-1)
+  if (firstPart?.text === undefined || lastPart?.text === undefined || firstPart.mediaType !== lastPart.mediaType) {
+    return firstPart ? [...pendingParts, firstPart, ...remaining] : pendingParts
   }
-  return [...heldParts.slice(0, -1), { ...last, text: last.text + first.text }, ...remaining]
+  return [...pendingParts.slice(0, -1), { ...lastPart, text: lastPart.text + firstPart.text }, ...remaining]
 }

@@ -14,7 +14,7 @@ export function createTaskOutputModes(system: Pick<System, 'now'>) {
   const taskKeyOf = ({ owner, id }: TaskKey) => `${id} ${owner}`
   return {
     /** Stores the accepted modes if the call names any. @returns the conversion for this call */
-    note(task: TaskKey, acceptedModes: readonly string[] | null | undefined): OutputConversion | undefined {
+    store(task: TaskKey, acceptedModes: readonly string[] | null | undefined): OutputConversion | undefined {
       const conversion = chooseOutputConversion(acceptedModes ?? [])
       if (conversion) acceptedModesByTask.set(taskKeyOf(task), acceptedModes ?? [], storeLimits.ms)
       return conversion

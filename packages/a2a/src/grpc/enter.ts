@@ -11,8 +11,8 @@ import type { EndpointDeps, EnteredCall } from '../endpoint/call.ts'
 import { findAddressee, listenerKeyOf } from '../endpoint/call.ts'
 import { parseCallBody } from '../endpoint/call-body.ts'
 import { listOfferedExtensions, negotiateExtensions, replayExtension } from '../endpoint/extensions.ts'
-import { claimCall, recordCall } from '../endpoint/record-call.ts'
-import { negotiateVersion } from '../endpoint/version.ts'
+import { negotiateVersion } from '../endpoint/negotiate-version.ts'
+import { recordCallClaims, recordRefusedCall } from '../endpoint/record-call.ts'
 import type { ArrivingBody } from './body.ts'
 import { openBody } from './body.ts'
 import type { GrpcMethod } from './methods.ts'
@@ -36,7 +36,7 @@ export function enterGrpc(grpcCall: IncomingGrpcCall, deps: EndpointDeps): Enter
   try {
     return openGrpcCall(grpcCall, deps)
   } catch (error) {
-    recordCall(error, { ...grpcCall, request: grpcCall.metadata, binding: 'GRPC' }, deps.gateway)
+    recordRefusedCall(error, { ...grpcCall, request: grpcCall.metadata, binding: 'GRPC' }, deps.gateway)
     throw error
   }
 }
@@ -104,7 +104,7 @@ export function createCallerCheck(deps: CallerCheckDeps) {
     if (isOpenService(path)) return checkOpenCall(call, from, deps)
     refuseMalformed(call, refusal => {
       const steps = createIntakeSteps(gateway.system)
-      recordCall(refusal, { from, binding: 'GRPC', steps, request: call }, gateway)
+      recordRefusedCall(refusal, { from, binding: 'GRPC', steps, request: call }, gateway)
       return toGrpcError(refusal, gateway)
     })
     const admit = async (metadata: Metadata): Promise<ArrivingBody> => {
@@ -160,7 +160,7 @@ function openCallerBody({ call, caller, steps, metadata, from }: OpeningBody, ga
   return openBody(call, {
     hold: gateway.bodies?.hold(listenerKeyOf({ caller, from })),
     refuse(error) {
-      if (!hasRefusal(metadata)) recordCall(error, { from, binding: 'GRPC', steps, request: metadata }, gateway)
+      if (!hasRefusal(metadata)) recordRefusedCall(error, { from, binding: 'GRPC', steps, request: metadata }, gateway)
       call.sendStatus(toGrpcError(error, gateway))
     },
   })
@@ -215,7 +215,7 @@ function createCallerAdmission({ gateway, verifyCaller, limitAddress }: CallerCh
     // A gRPC call is a POST to its method's path. Only a DPoP proof uses it.
     const requestHead = { headers: readMetadata(metadata), method: 'POST', url: `http://grpc${path}` }
     try {
-      claimCall(steps, requestHead)
+      recordCallClaims(steps, requestHead)
       limitAddress(from)
       const startedAt = steps.now()
       const caller = await verifyCaller(requestHead)
@@ -223,7 +223,7 @@ function createCallerAdmission({ gateway, verifyCaller, limitAddress }: CallerCh
       steps.recordClaims({ claimed_sender: caller.address })
       return { caller, steps }
     } catch (error) {
-      recordCall(error, { from, binding: 'GRPC', steps, request: metadata }, gateway)
+      recordRefusedCall(error, { from, binding: 'GRPC', steps, request: metadata }, gateway)
       throw error
     }
   }

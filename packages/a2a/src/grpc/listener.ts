@@ -11,7 +11,7 @@ import type { GrpcConfig } from '../config.ts'
 import type { LargeAnswers } from '../endpoint/answers.ts'
 import type { EndpointDeps, EnteredCall } from '../endpoint/call.ts'
 import { listenerKeyOf } from '../endpoint/call.ts'
-import { recordCall, recordFailure } from '../endpoint/record-call.ts'
+import { recordFailure, recordRefusedCall } from '../endpoint/record-call.ts'
 import type { WireStreamEvent } from '../format/wire.ts'
 import type { Operations } from '../operations/operation.ts'
 import { findOperation } from '../operations/operations.ts'
@@ -27,7 +27,7 @@ import { readPeer, toGrpcError } from './status.ts'
 
 interface GrpcDeps extends EndpointDeps {
   readonly operations: Operations
-  readonly largeAnswers: Pick<LargeAnswers, 'hold'>
+  readonly largeAnswers: Pick<LargeAnswers, 'reserve'>
 }
 
 interface ServiceDeps extends GrpcDeps {
@@ -81,7 +81,7 @@ const callPaths: ReadonlySet<string> = new Set(grpcMethods.map(({ path }) => pat
 function guardListener(port: number, limitAddress: LimitAddress, { gateway }: GrpcDeps): () => void {
   const { system } = gateway
   const record = (refusal: unknown, from: string) =>
-    recordCall(refusal, { from, binding: 'GRPC', steps: createIntakeSteps(system), request: {} }, gateway)
+    recordRefusedCall(refusal, { from, binding: 'GRPC', steps: createIntakeSteps(system), request: {} }, gateway)
   const endConnections = guardConnections({ port, onRefused: record })
   const endResets = guardResets({
     port,
@@ -164,7 +164,7 @@ function createHandler(method: GrpcMethod, deps: ServiceDeps) {
   const sendResult = (result: object, call: GrpcCall, owner: string) => {
     if (call.cancelled) return
     const bytes = method.writeResult(result)
-    const releaseBytes = deps.largeAnswers.hold(bytes.length, owner)
+    const releaseBytes = deps.largeAnswers.reserve(bytes.length, owner)
     call.once('cancelled', releaseBytes)
     call.write(bytes, releaseBytes)
     call.end()

@@ -3,8 +3,8 @@ import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import type { ServerInterceptingCall, ServiceError } from '@grpc/grpc-js'
 import { Metadata, status } from '@grpc/grpc-js'
 import type { ChannelContext } from '@postern/pipeline'
-import { faultHeaders, openFault } from '../endpoint/answers.ts'
-import type { A2aFault } from '../format/errors.ts'
+import { errorHeaders, reportError } from '../endpoint/answers.ts'
+import type { A2aError } from '../format/errors.ts'
 import { A2aRejection, errorDomain, wholeSeconds } from '../format/errors.ts'
 
 /** A field of a protobuf message: text or another message. */
@@ -15,16 +15,16 @@ export function toGrpcError(
   error: unknown,
   gateway: ChannelContext,
 ): Pick<ServiceError, 'code' | 'details' | 'metadata'> {
-  const fault = openFault(error, gateway)
-  const code = status[fault.row.grpc as keyof typeof status]
+  const fault = reportError(error, gateway)
+  const code = status[fault.type.grpc as keyof typeof status]
   const metadata = new Metadata()
   metadata.set('grpc-status-details-bin', Buffer.from(writeStatus(code, fault)))
-  const { connection: _, ...headers } = faultHeaders(fault) as Readonly<Record<string, string>>
+  const { connection: _, ...headers } = errorHeaders(fault) as Readonly<Record<string, string>>
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
   return { code, details: fault.message, metadata }
 }
 
-function writeStatus(code: number, { row: { reason }, message, violations, retryAfter }: A2aFault): Uint8Array {
+function writeStatus(code: number, { type: { reason }, message, violations, retryAfter }: A2aError): Uint8Array {
   const info = writeAny('google.rpc.ErrorInfo', [
     [1, reason],
     [2, errorDomain],

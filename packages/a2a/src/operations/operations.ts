@@ -7,8 +7,8 @@ import { createIntakeSteps, receive, recordRefusal } from '@postern/pipeline'
 import { hasExtendedCard } from '../cards/card.ts'
 import type { Call } from '../endpoint/call.ts'
 import { listenerKeyOf } from '../endpoint/call.ts'
-import { claimMessage, describeOrigin } from '../endpoint/record-call.ts'
-import type { FaultName } from '../format/errors.ts'
+import { describeOrigin, recordMessageId } from '../endpoint/record-call.ts'
+import type { A2aErrorName } from '../format/errors.ts'
 import { A2aRejection, refuseField } from '../format/errors.ts'
 import type { OperationName, WireMessage } from '../format/wire.ts'
 import { convertMessage, convertStream, convertTask } from '../forms/output-conversion.ts'
@@ -27,7 +27,7 @@ const absentCapabilities = {
   streaming: ['unsupportedOperation', 'streaming'],
   card: ['unsupportedOperation', 'extended agent card'],
   push: ['pushNotificationNotSupported', 'push notifications'],
-} as const satisfies Readonly<Record<string, readonly [fault: FaultName, what: string]>>
+} as const satisfies Readonly<Record<string, readonly [fault: A2aErrorName, what: string]>>
 
 const absentPushOperations = {
   CreateTaskPushNotificationConfig: 'push',
@@ -100,7 +100,7 @@ function createSendMessage(deps: A2aOperationDeps, admit: AdmitMessage): A2aOper
     const admittedMessage = await admit(call)
     const record = await findResult(call, admittedMessage, deps)
     if (!record) throw new A2aRejection('taskNotFound', 'Task not found')
-    const form = outputModes.note(admittedMessage.task, admittedMessage.params.configuration?.acceptedOutputModes)
+    const form = outputModes.store(admittedMessage.task, admittedMessage.params.configuration?.acceptedOutputModes)
     if (isBareMessage(record, admittedMessage))
       return { message: convertMessage(await showBareMessage(record, tasks), form) }
     const historyLength = historyLengthOf(admittedMessage)
@@ -191,7 +191,7 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
   return async (call, waiting = {}) => {
     const sender: { person?: string | undefined } = {}
     const steps = call.steps ?? createIntakeSteps(system)
-    claimMessage(steps, call.params)
+    recordMessageId(steps, call.params)
     const origin = describeOrigin({ ...call, steps, request: call.request ?? call })
     const reception = { admission, store, system, steps, ...origin }
     const [admittedMessage] = await receive(openInbound(sender, waiting), call, reception)
@@ -236,7 +236,7 @@ function createSendStreamingMessage({ feeds, outputModes }: A2aOperationDeps, ad
       isMessageStream: true,
       view: { historyLength: historyLength ?? 0, includeArtifacts: true },
     })
-    return convertStream(stream, outputModes.note(task, acceptedOutputModes))
+    return convertStream(stream, outputModes.store(task, acceptedOutputModes))
   }
 }
 

@@ -9,8 +9,8 @@ import type { EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/call.t
 import { findAddressee, listenerKeyOf } from '../endpoint/call.ts'
 import { checkContentType, parseCallBody, readCallBody } from '../endpoint/call-body.ts'
 import { listOfferedExtensions, negotiateExtensions, readReplay } from '../endpoint/extensions.ts'
-import { claimCall, recordCall, recordFailure } from '../endpoint/record-call.ts'
-import { negotiateVersion } from '../endpoint/version.ts'
+import { negotiateVersion } from '../endpoint/negotiate-version.ts'
+import { recordCallClaims, recordFailure, recordRefusedCall } from '../endpoint/record-call.ts'
 import { refuseField } from '../format/errors.ts'
 import type { BindingDeps } from '../operations/operation.ts'
 import { findOperation } from '../operations/operations.ts'
@@ -50,7 +50,7 @@ export function createRestAnswer(deps: BindingDeps) {
         ...headers,
       })
     } catch (error) {
-      const record = enteredCall ? recordFailure : recordCall
+      const record = enteredCall ? recordFailure : recordRefusedCall
       record(error, { ...restCall, binding: 'HTTP+JSON' }, deps.gateway)
       return answerStatus(c, error, deps.gateway, { 'content-type': chooseRestType(c.req.raw) })
     }
@@ -92,7 +92,7 @@ async function enterRest(restCall: RestCall, deps: EndpointDeps): Promise<Entere
   const { gateway, verifyCaller } = deps
   const { request, from, steps } = restCall
   const { headers } = request
-  claimCall(steps, request, restCall.agent)
+  recordCallClaims(steps, request, restCall.agent)
   const agent = findAddressee(restCall.agent, gateway)
   const match = findRestRoute(request.method, restCall.path)
   if (match.route.input === 'body') checkContentType(headers.get('content-type'), 'contentTypeNotSupported')

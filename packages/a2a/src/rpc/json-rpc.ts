@@ -7,14 +7,14 @@ import type { ChannelContext } from '@postern/pipeline'
 import { createIntakeSteps } from '@postern/pipeline'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { faultHeaders, jsonHeaders, openFault } from '../endpoint/answers.ts'
+import { errorHeaders, jsonHeaders, reportError } from '../endpoint/answers.ts'
 import type { Call, EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/call.ts'
 import { findAddressee, listenerKeyOf } from '../endpoint/call.ts'
 import { checkContentType, parseCallBody, readCallBody } from '../endpoint/call-body.ts'
 import { extensionHeaders, listOfferedExtensions, negotiateExtensions, readReplay } from '../endpoint/extensions.ts'
-import { claimCall, recordCall, recordFailure } from '../endpoint/record-call.ts'
-import { negotiateVersion } from '../endpoint/version.ts'
-import type { A2aFault } from '../format/errors.ts'
+import { negotiateVersion } from '../endpoint/negotiate-version.ts'
+import { recordCallClaims, recordFailure, recordRefusedCall } from '../endpoint/record-call.ts'
+import type { A2aError } from '../format/errors.ts'
 import { A2aRejection, toErrorDetails } from '../format/errors.ts'
 import type { OperationName, ProtocolVersion } from '../format/wire.ts'
 import { isOperationName } from '../format/wire.ts'
@@ -46,14 +46,14 @@ export function createRpcAnswer(deps: BindingDeps) {
         return c.body(renderSse(result, format), 200, { ...headersFor(enteredCall), ...sseHeaders })
       }
       const text = JSON.stringify({ jsonrpc: '2.0', id: rpcCall.id, result: writeVersionedResult(enteredCall, result) })
-      const isLarge = text.length >= deps.largeAnswers.largeFrom
+      const isLarge = text.length >= deps.largeAnswers.largeFromChars
       const largeAnswer = isLarge ? deps.largeAnswers.open(text, listenerKeyOf(enteredCall.call)) : undefined
       // The response is created here, because `c.body` would copy the headers into a `Headers` object, from which they are read again.
       return new Response(largeAnswer?.body ?? text, {
         headers: { ...headersFor(enteredCall), ...largeAnswer?.headers },
       })
     } catch (error) {
-      const record = enteredCall ? recordFailure : recordCall
+      const record = enteredCall ? recordFailure : recordRefusedCall
       record(error, { ...rpcCall, binding: 'JSONRPC' }, deps.gateway)
       return answerRpcFault(c, rpcCall.id, error, deps.gateway)
     }
@@ -70,7 +70,7 @@ function formatFor(id: RpcCall['id'], { call }: EnteredCall, gateway: ChannelCon
   return {
     writeEvent: eventWriters[call.version],
     frame: [`{"jsonrpc":"2.0","id":${toSseJson(id)},"result":`, '}'],
-    formatError: error => toSseJson(renderRpcError(id, openFault(error, gateway))),
+    formatError: error => toSseJson(renderRpcError(id, reportError(error, gateway))),
     hasIds: call.canReplay,
   }
 }
@@ -86,9 +86,9 @@ function headersFor({ extensions, call }: EnteredCall): Record<string, string> {
 }
 
 export function answerRpcFault(c: Context, id: RpcCall['id'], error: unknown, gateway: ChannelContext): Response {
-  const fault = openFault(error, gateway)
-  const { isTransport, http } = fault.row
-  const headers = { ...jsonHeaders, ...faultHeaders(fault) }
+  const fault = reportError(error, gateway)
+  const { isTransport, http } = fault.type
+  const headers = { ...jsonHeaders, ...errorHeaders(fault) }
   return c.body(JSON.stringify(renderRpcError(id, fault)), (isTransport ? http : 200) as ContentfulStatusCode, headers)
 }
 
@@ -107,7 +107,7 @@ async function enterRpc(rpcCall: RpcCall, deps: EndpointDeps): Promise<EnteredCa
   const { config, gateway, verifyCaller } = deps
   const { request, from, steps } = rpcCall
   const { headers } = request
-  claimCall(steps, request, rpcCall.agent)
+  recordCallClaims(steps, request, rpcCall.agent)
   const agent = findAddressee(rpcCall.agent, gateway)
   checkContentType(headers.get('content-type'), 'mediaTypeNotSupported')
   const startedAt = steps.now()
@@ -193,7 +193,7 @@ function invalidRequest(problem: string): A2aRejection {
   return new A2aRejection('invalidRequest', `Cannot read request: ${problem}`)
 }
 
-function renderRpcError(id: RpcId, fault: A2aFault): Json {
-  const { row, message } = fault
+function renderRpcError(id: RpcId, fault: A2aError): Json {
+  const { type: row, message } = fault
   return { jsonrpc: '2.0', id, error: { code: row.code, message, data: toErrorDetails(fault) as unknown as Json } }
 }

@@ -2,7 +2,7 @@
 import type { System } from '@postern/message'
 import type { SettledTask, Store, TaskKey, TaskRecord } from '@postern/pipeline'
 import { readAbortKind } from '@postern/pipeline'
-import { restStates } from '../format/wire.ts'
+import { statesAtRest } from '../format/wire.ts'
 
 interface TaskWait {
   readonly key: TaskKey
@@ -132,7 +132,7 @@ export function isQueryDue(ticks: number): boolean {
 /** Returns true if no present message can change a task, because it is at rest, or works outside of any turn. */
 export function isSettled(task: SettledTask): boolean {
   const { state, response } = task
-  if (restStates.has(state)) return true
+  if (statesAtRest.has(state)) return true
   if (state !== 'working' || response?.status !== 'working') return false
   return task.entries?.findLast(({ role }) => role === 'user')?.nativeId === response.in_reply_to
 }

@@ -8,7 +8,7 @@ import { arrayOf, boolean, findWrongMembers, integer, object, oneOf, optional, s
 import { anyText, bytes, fileUrl, headerText, identifier, line, media, time, token } from './texts.ts'
 
 /** Checks a part (A2A §4.1.6). `data` is any JSON value, also `null`, so its presence counts. */
-export const part = shapeOf({
+export const wirePartSchema = shapeOf({
   text: optional(anyText),
   raw: optional(bytes),
   url: optional(fileUrl),
@@ -28,7 +28,7 @@ function hasOneContent(members: Readonly<Record<string, unknown>>): boolean {
 const userMessage = shapeOf({
   messageId: identifier(256),
   role: oneOf(['ROLE_USER']),
-  parts: arrayOf(part, { min: 1, max: 1000 }),
+  parts: arrayOf(wirePartSchema, { min: 1, max: 1000 }),
   contextId: optional(line(256)),
   taskId: optional(anyText),
   metadata: optional(object),

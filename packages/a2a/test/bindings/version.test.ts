@@ -78,7 +78,7 @@ describe('extensions', () => {
     const message = 'Cannot take request: extension "https://example.org/ours" is required'
     expect(() => negotiateExtensions('https://example.org/other', ours)).toThrow(message)
     expect(() => negotiateExtensions(null, ours)).toThrow(
-      expect.objectContaining({ fault: 'extensionSupportRequired' }),
+      expect.objectContaining({ errorName: 'extensionSupportRequired' }),
     )
   })
 

@@ -8,7 +8,7 @@ beforeEach(async () => {
 })
 afterEach(() => peer.close())
 
-const refusal = 'Cannot call agent: it names something that leads elsewhere'
+const refusal = 'Cannot call agent: it names a tenant or a task that would change the path'
 const paths = () => peer.requests.map(({ path }) => path)
 
 function speakRest(tenant?: string): void {
@@ -44,7 +44,9 @@ test('a signature covers the signed members only, and not later ones (A2A-C06)',
     await peer.sign()
     change()
     const { call } = peer.clientWith({})
-    await expect(call('https://peer.test/card', [], { as: 'desk' })).rejects.toThrow('no signature of its card holds')
+    await expect(call('https://peer.test/card', [], { as: 'desk' })).rejects.toThrow(
+      'no signature of its card is valid',
+    )
   }
   expect(new Set(paths())).toEqual(new Set(['/card', '/.well-known/jwks.json']))
 })

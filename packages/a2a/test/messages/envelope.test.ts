@@ -243,7 +243,7 @@ describe('the endpoint refuses', () => {
     const answer = await gateway.request(path, { method })
     expect(answer.status).toBe(status)
     expect(answer.headers.get('allow')).toBe(allow)
-    expect(answer.body.error?.message).toBe(`Cannot take request: only ${allow} is answered here`)
+    expect(answer.body.error?.message).toBe(`Cannot take request: this path accepts only ${allow}`)
   })
 
   test.each([

@@ -251,7 +251,7 @@ describe('an invalid answer (A2A-C09)', () => {
       'its answer is not valid (it answers something else)',
     ],
     ['no JSON-RPC', { json: agentMessage() }, 'its answer is not valid (it is not JSON-RPC)'],
-    ['no JSON', { text: '<html>' }, 'its answer is not JSON as it should be'],
+    ['no JSON', { text: '<html>' }, 'its answer is not valid JSON'],
     [
       'an error',
       { json: { jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'secret' } } },

@@ -1,6 +1,6 @@
 import { Rejection, Undeliverable } from '@postern/message'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { dropDefaults } from '../../src/client/cards/verify.ts'
+import { dropDefaults } from '../../src/client/cards/default-members.ts'
 import { makeIssuerKey } from '../setup/issuer.ts'
 import type { TestPeer } from '../setup/peer.ts'
 import { cardUrl, openAgentPeer } from '../setup/peer.ts'
@@ -18,9 +18,9 @@ const countOf = (path: string) => peer.requests.filter(request => request.path =
 describe('the gateway refuses a card (A2A-C04)', () => {
   test.each<[string, object, string]>([
     ['of 10 MB', { text: `"${'x'.repeat(10_000_000)}"` }, 'Cannot fetch: answer is too large: more than 262144 bytes'],
-    ['that is HTML', { text: '<!doctype html>' }, 'Cannot call agent: its card is not JSON as it should be'],
+    ['that is HTML', { text: '<!doctype html>' }, 'Cannot call agent: its card is not valid JSON'],
     ['that is an array', { json: [] }, 'Cannot call agent: its card is not an object'],
-    ['nested without end', { text: '['.repeat(5_000) }, 'Cannot call agent: its card is not JSON as it should be'],
+    ['nested without end', { text: '['.repeat(5_000) }, 'Cannot call agent: its card is not valid JSON'],
     [
       'that is elsewhere',
       { status: 302, headers: { location: 'https://elsewhere.test/card' } },
@@ -34,7 +34,7 @@ describe('the gateway refuses a card (A2A-C04)', () => {
     [
       'without an interface',
       { json: { name: 'x' } },
-      'Cannot call agent: its card names no A2A interface that we speak',
+      'Cannot call agent: its card names no A2A version and binding that we support',
     ],
   ])('%s', async (_, answer, message) => {
     peer.pages.set('/card', () => answer)
@@ -102,7 +102,7 @@ describe('an interface of a card (A2A-C05)', () => {
     expect(peer.requests.at(-1)).toMatchObject({ path: '/rpc', headers: { 'a2a-version': '1.0' } })
   })
 
-  test('without a version has a lower rank than one of a version that we speak', async () => {
+  test('without a version has a lower rank than one of a version that we support', async () => {
     const interfaceWithVersion = { url: 'https://peer.test/named', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
     peer.card.supportedInterfaces = [interfaceWithoutVersion, interfaceWithVersion]
     await expect(peer.call()).rejects.toThrow('it answered with 404')
@@ -116,7 +116,7 @@ describe('an interface of a card (A2A-C05)', () => {
     expect(peer.requests.at(-1)?.path).toBe('/old')
   })
 
-  test('is the first that we speak, and its tenant returns in the call', async () => {
+  test('is the first supported one, and the call repeats its tenant', async () => {
     peer.card.supportedInterfaces = [
       { url: 'https://peer.test:443', protocolBinding: 'GRPC', protocolVersion: '1.0' },
       { url: 'https://peer.test', protocolBinding: { toString: 1 }, protocolVersion: { toString: 1 } },
@@ -232,8 +232,8 @@ describe('a signed card (A2A-C06)', () => {
   ])('%s is neither used nor cached', async (_, spoil) => {
     await peer.sign()
     await spoil()
-    await expect(peer.call()).rejects.toThrow(refusal('no signature of its card holds'))
-    await expect(peer.call()).rejects.toThrow(refusal('no signature of its card holds'))
+    await expect(peer.call()).rejects.toThrow(refusal('no signature of its card is valid'))
+    await expect(peer.call()).rejects.toThrow(refusal('no signature of its card is valid'))
     expect([countOf('/card'), countOf('/rpc')]).toEqual([2, 0])
   })
 
@@ -241,7 +241,7 @@ describe('a signed card (A2A-C06)', () => {
     await peer.sign()
     const head = Buffer.from(JSON.stringify({ alg: 'HS256', kid: 'peer-key' })).toString('base64url')
     peer.card.signatures = [{ protected: head, signature: 'AAAA' }]
-    await expect(peer.call()).rejects.toThrow(refusal('no signature of its card holds'))
+    await expect(peer.call()).rejects.toThrow(refusal('no signature of its card is valid'))
   })
 
   test('needs one fetch for many simultaneous callers', async () => {
@@ -326,7 +326,7 @@ describe('an agent’s address', () => {
       'of somebody else',
       { subject: 'acct:other@peer.test', links: [link] },
       mentionable,
-      'WebFinger speaks of somebody else',
+      'the subject of WebFinger is another account',
     ],
     ['without a link', { subject, links: [] }, mentionable, 'WebFinger names no agent card'],
     [
@@ -339,7 +339,7 @@ describe('an agent’s address', () => {
       'whose card is another’s',
       { subject, links: [link] },
       { ...mentionable, address: '@x@peer.test' },
-      'its card speaks of somebody else',
+      'its card has the address of another agent',
     ],
     [
       'whose A2A card is elsewhere',
@@ -351,7 +351,7 @@ describe('an agent’s address', () => {
       'with a transport we do not speak',
       { subject, links: [link] },
       { ...mentionable, a2a: { endpoint: 'https://peer.test/x', transport: 'https+sse' } },
-      'its card names no A2A interface of ours',
+      'its card names no A2A interface that we support',
     ],
   ])('gets a refusal %s', async (_, jrd, page, problem) => {
     publish(jrd, page)

@@ -141,7 +141,7 @@ describe('an agent that speaks 0.3', () => {
     expect((await peer.call()).source.signedBy).toBe('peer-key')
     peer.card = { ...peer.card, url: 'https://peer.test/other' }
     peer.system.advance(10 * 60_000)
-    await expect(peer.call()).rejects.toThrow('Cannot call agent: no signature of its card holds')
+    await expect(peer.call()).rejects.toThrow('Cannot call agent: no signature of its card is valid')
   })
 })
 

@@ -39,6 +39,6 @@ test('a card with a signature of the official signer is valid until somebody cha
   expect((await peer.call()).source.signedBy).toBe('peer-key')
   peer.card = { ...peer.card, version: '2' }
   peer.system.advance(10 * 60_000)
-  await expect(peer.call()).rejects.toThrow('Cannot call agent: no signature of its card holds')
+  await expect(peer.call()).rejects.toThrow('Cannot call agent: no signature of its card is valid')
   await peer.close()
 })

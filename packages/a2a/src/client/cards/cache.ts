@@ -24,7 +24,7 @@ interface CardCacheDeps {
 }
 
 /** The time limit for WebFinger, two cards and a key set together, ms. */
-const fetchMs = 30_000
+const lookupTimeoutMs = 30_000
 const cacheLimits = { ms: 5 * 60_000, entries: 1_000 } as const
 
 /**
@@ -35,18 +35,18 @@ export function createCardCache({ config, system, store }: CardCacheDeps) {
   const { allowed_origins, unsigned_hosts } = config.client
   const allowedOrigins = new Set(allowed_origins)
   const isAllowedOrigin = (origin: string) => allowedOrigins.has(origin)
-  const requireSigned = createUnsignedCardCheck(store, unsigned_hosts)
+  const checkSigning = createSigningCheck(store, unsigned_hosts)
   const agents = createExpiringMap<VerifiedAgent>(cacheLimits.entries, () => system.now())
   /** A caller that gives up does not stop the lookup for the others. */
   const singleFlight = createSingleFlight<VerifiedAgent>()
 
-  async function resolve(address: string): Promise<VerifiedAgent> {
-    const { signal, clear } = openCallDeadline(fetchMs, undefined, system)
+  async function verifyAgent(address: string): Promise<VerifiedAgent> {
+    const { signal, clear } = openCallDeadline(lookupTimeoutMs, undefined, system)
     try {
       const card = await findCard(address, system, signal)
       const signedBy = await verifyCard(card, { system, isAllowedOrigin }, signal)
       const agentInterface = readInterface(card, isAllowedOrigin)
-      await requireSigned(new URL(card.url).host, signedBy !== undefined)
+      await checkSigning(new URL(card.url).host, { isSigned: signedBy !== undefined })
       return { agentInterface, cardUrl: card.url, signedBy }
     } finally {
       clear()
@@ -57,7 +57,7 @@ export function createCardCache({ config, system, store }: CardCacheDeps) {
     const cachedAgent = agents.get(address)
     if (cachedAgent) return cachedAgent
     const agent = await waitFor(
-      singleFlight(address, () => resolve(address)),
+      singleFlight(address, () => verifyAgent(address)),
       signal,
     )
     agents.set(address, agent, cacheLimits.ms)
@@ -75,18 +75,18 @@ function waitFor<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Valu
 }
 
 /**
- * Creates the check of unsigned cards. It records permanently that a host signs its cards, and later rejects an unsigned card of that host.
- * Otherwise an attacker could just remove the signature. The store has one entry for each host. With `a2a.client.unsigned_hosts`, a person
+ * Creates the check of unsigned cards. The store records permanently that a host signs its cards. Later unsigned cards of that host are rejected.
+ * Otherwise an attacker could just remove the signature. The store has one entry for each host. With `a2a.client.unsigned_hosts`, the operator
  * confirms that a host no longer signs.
  */
-function createUnsignedCardCheck(store: CardCacheDeps['store'], unsignedHosts: readonly string[]) {
+function createSigningCheck(store: CardCacheDeps['store'], unsignedHosts: readonly string[]) {
   const allowedUnsignedHosts = new Set(unsignedHosts)
   const secretNameOf = (host: string) => `a2a:signs-cards:${host}`
   /**
-   * Checks a card of the host, and records that the host signs if it is signed.
+   * Checks one card of the host. If the card is signed, the store records that the host signs its cards.
    * @throws Undeliverable if the host has signed before and this card is unsigned
    */
-  return async (host: string, isSigned: boolean): Promise<void> => {
+  return async (host: string, { isSigned }: { readonly isSigned: boolean }): Promise<void> => {
     if (isSigned) await store.secret(secretNameOf(host), async () => 'signed').catch(ignoreReadOnlyStore)
     else if (!allowedUnsignedHosts.has(host) && (await store.hasSecret(secretNameOf(host)))) {
       throw refuseAgent('its card was signed before and is not now; a2a.client.unsigned_hosts would allow it')
@@ -94,7 +94,7 @@ function createUnsignedCardCheck(store: CardCacheDeps['store'], unsignedHosts: r
   }
 }
 
-/** Ignores the error of a store that is open for reading only, which can record nothing. */
+/** Ignores the error of a read-only store, which cannot record anything. */
 function ignoreReadOnlyStore(error: unknown): void {
   if (!(error instanceof KeyNotMade)) throw error
 }

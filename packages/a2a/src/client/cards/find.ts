@@ -5,7 +5,7 @@ import type { AgentInterface, Binding } from '../exchange/bindings.ts'
 import { fetchDocument, refuseAgent } from '../exchange/fetch-document.ts'
 
 /** The card of an agent as it was fetched, with its address. Its signatures are not verified yet. */
-export interface FoundCard {
+export interface FetchedCard {
   readonly url: string
   readonly document: Readonly<Record<string, unknown>>
 }
@@ -15,29 +15,29 @@ const cardRels: readonly unknown[] = [
   // Older nodes still use these names, from before the move to /ns/.
   'https://mentionable.dev/agent-card',
 ]
-const json = 'application/json'
+const jsonType = 'application/json'
 const maxLinks = 64
 
 type CardSystem = Pick<System, 'fetch' | 'now'>
 
 /**
- * Finds the A2A card of `@name@domain` (WebFinger, then the Mentionable card, then the A2A card that it names), or of a URL.
+ * Finds the A2A card of a URL or of `@name@domain`. For an address, WebFinger names the Mentionable card, which may name the A2A card.
  * @throws Rejection `malformed` for an invalid address; Unavailable, Undeliverable
  */
-export async function findCard(address: string, system: CardSystem, signal?: AbortSignal): Promise<FoundCard> {
+export async function findCard(address: string, system: CardSystem, signal?: AbortSignal): Promise<FetchedCard> {
   if (/^https?:\/\//i.test(address)) return fetchCard(address, system, signal)
   const parsedAddress = parseAddress(address)
   const card = await fetchCard(await findCardUrl(parsedAddress, system, signal), system, signal)
   if (!isJsonObject(card.document.a2a)) return card
-  return followMentionable(card, parsedAddress, system, signal)
+  return resolveMentionableCard(card, parsedAddress, system, signal)
 }
 
-async function fetchCard(url: string, system: CardSystem, signal: AbortSignal | undefined): Promise<FoundCard> {
-  return { url, document: await fetchDocument(url, system, { subject: 'its card', accept: json, signal }) }
+async function fetchCard(url: string, system: CardSystem, signal: AbortSignal | undefined): Promise<FetchedCard> {
+  return { url, document: await fetchDocument(url, system, { subject: 'its card', accept: jsonType, signal }) }
 }
 
 /**
- * Finds the address of a card by WebFinger (RFC 7033). It follows at most one redirect. The answer's subject must be the requested name
+ * Finds the address of a card by WebFinger (RFC 7033). It follows at most one redirect. The subject of the response must be the requested account
  * (Mentionable, WebFinger).
  */
 async function findCardUrl({ local, domain }: Address, system: CardSystem, signal?: AbortSignal): Promise<string> {
@@ -46,35 +46,36 @@ async function findCardUrl({ local, domain }: Address, system: CardSystem, signa
   const accept = 'application/jrd+json, application/json'
   const jrd = await fetchDocument(url, system, { subject: 'WebFinger', accept, signal, redirects: 1 })
   if (typeof jrd.subject !== 'string' || jrd.subject.toLowerCase() !== subject) {
-    throw refuseAgent('WebFinger speaks of somebody else')
+    throw refuseAgent('the subject of WebFinger is another account')
   }
   const links = Array.isArray(jrd.links) ? jrd.links.slice(0, maxLinks).filter(isJsonObject) : []
-  const link = cardRels.flatMap(rel => links.filter(link => link.rel === rel)).find(({ href }) => isHttps(href))
+  const link = cardRels.flatMap(rel => links.filter(link => link.rel === rel)).find(({ href }) => isHttpsUrl(href))
   if (!link) throw refuseAgent('WebFinger names no agent card')
   return String(link.href)
 }
 
-/** Follows a Mentionable card, which names its owner. An A2A card beside it must have the same origin. */
-async function followMentionable(
-  { url, document }: FoundCard,
+/** Returns the A2A card that a Mentionable card names, or converts the Mentionable card. Both cards must have the same origin. */
+async function resolveMentionableCard(
+  { url, document }: FetchedCard,
   { local, domain }: Address,
   system: CardSystem,
   signal: AbortSignal | undefined,
-): Promise<FoundCard> {
+): Promise<FetchedCard> {
   if (typeof document.address !== 'string' || document.address.toLowerCase() !== `@${local}@${domain}`) {
-    throw refuseAgent('its card speaks of somebody else')
+    throw refuseAgent('its card has the address of another agent')
   }
   const { card_url: cardUrl, endpoint, transport, auth } = document.a2a as Readonly<Record<string, unknown>>
-  if (isHttps(cardUrl)) {
+  if (isHttpsUrl(cardUrl)) {
     if (new URL(cardUrl).origin !== new URL(url).origin) throw refuseAgent('its A2A card is on another origin')
     return fetchCard(cardUrl, system, signal)
   }
-  if (!isHttps(endpoint) || transport !== 'https+jsonrpc') throw refuseAgent('its card names no A2A interface of ours')
-  return { url, document: toPlainCard(document, { endpoint, auth }) }
+  if (!isHttpsUrl(endpoint) || transport !== 'https+jsonrpc')
+    throw refuseAgent('its card names no A2A interface that we support')
+  return { url, document: toA2aCard(document, { endpoint, auth }) }
 }
 
-/** Converts a Mentionable card without an A2A card, which contains everything that a call needs. */
-function toPlainCard(
+/** Converts a Mentionable card to an A2A card. It contains everything that a call needs. */
+function toA2aCard(
   { name }: Readonly<Record<string, unknown>>,
   { endpoint, auth }: { readonly endpoint: string; readonly auth: unknown },
 ): Readonly<Record<string, unknown>> {
@@ -86,30 +87,30 @@ function toPlainCard(
   }
 }
 
-function isHttps(value: unknown): value is string {
+function isHttpsUrl(value: unknown): value is string {
   return typeof value === 'string' && /^https:\/\//i.test(value) && parseUrl(value) !== undefined
 }
 
 const maxInterfaces = 32
 
-interface Offer {
+interface InterfaceOffer {
   readonly url: unknown
   readonly binding: Binding
   readonly tenant?: unknown
 }
 
 /**
- * Returns the first interface of the card that we support, in the card's order (A2A §8.3.1). If it offers no 1.0, it is one of 0.3.
- * @throws Undeliverable if there is none, or if it has an origin that the card may not name
+ * Returns the first interface of the card that we support, in the card's order (A2A §8.3.1). Interfaces of 1.0 precede those of 0.3.
+ * @throws Undeliverable if there is no such interface, or if the card may not name its origin
  */
 export function readInterface(
-  { url, document }: FoundCard,
+  { url, document }: FetchedCard,
   isAllowedOrigin: (origin: string) => boolean,
 ): AgentInterface {
   const { capabilities, securityRequirements, security } = document
   const offers = listOffers(document)
   const offer = offers.find(({ binding }) => binding !== 'JSONRPC 0.3') ?? offers[0]
-  if (!offer) throw refuseAgent('its card names no A2A interface that we speak')
+  if (!offer) throw refuseAgent('its card names no A2A version and binding that we support')
   const { binding, tenant } = offer
   const target = typeof offer.url === 'string' ? parseUrl(offer.url) : undefined
   if (!target || target.search || target.hash) throw refuseAgent('its card names no usable address')
@@ -146,27 +147,27 @@ function listTexts(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.slice(0, maxModes).filter(item => typeof item === 'string') : []
 }
 
-function listOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
+function listOffers(card: Readonly<Record<string, unknown>>): readonly InterfaceOffer[] {
   const { supportedInterfaces } = card
   if (!Array.isArray(supportedInterfaces)) return listLegacyOffers(card)
   const interfaces = supportedInterfaces.slice(0, maxInterfaces).filter(isJsonObject)
   const readOffers = (defaultVersion: string | undefined) =>
-    interfaces.flatMap(({ url, tenant, protocolBinding, protocolVersion }): Offer[] => {
+    interfaces.flatMap(({ url, tenant, protocolBinding, protocolVersion }): InterfaceOffer[] => {
       const binding = findBinding(protocolBinding, protocolVersion || defaultVersion)
       return binding ? [{ url, tenant, binding }] : []
     })
   const offers = readOffers(undefined)
   if (offers.length > 0) return offers
-  // Like a2a-python, we use an interface without a version last, and as one of 1.0. Members of 0.3 beside the interfaces do not change that.
+  // Like a2a-python, we use an interface without a version only if there is no other, and assume version 1.0.
   const defaultOffers = readOffers('1.0')
   return defaultOffers.length > 0 ? defaultOffers : listLegacyOffers(card)
 }
 
-/** Lists the interfaces of a card of 0.3 (its §5.5): the main address first, then the additional ones. */
-function listLegacyOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
+/** Lists the interfaces of a card of A2A 0.3 (§5.5 of that version). The main interface precedes the additional ones. */
+function listLegacyOffers(card: Readonly<Record<string, unknown>>): readonly InterfaceOffer[] {
   const { url, preferredTransport = 'JSONRPC', additionalInterfaces: interfaces, protocolVersion = '0.3' } = card
   const furtherInterfaces = Array.isArray(interfaces) ? interfaces.slice(0, maxInterfaces).filter(isJsonObject) : []
-  return [{ url, transport: preferredTransport }, ...furtherInterfaces].flatMap((offer): Offer[] => {
+  return [{ url, transport: preferredTransport }, ...furtherInterfaces].flatMap((offer): InterfaceOffer[] => {
     const binding = offer.url === undefined ? undefined : findBinding(offer.transport, protocolVersion)
     return binding === 'JSONRPC 0.3' ? [{ url: offer.url, binding }] : []
   })

@@ -1,4 +1,4 @@
-// Writes requests and reads results in the bindings and versions that other agents support.
+// Formats requests and reads results in the bindings and versions that other agents support.
 import { isJsonObject } from '@postern/message'
 import type { WireMessage } from '../../format/wire.ts'
 import { readLegacyMessage, readLegacyPart } from '../../legacy/read-params.ts'
@@ -7,7 +7,7 @@ import { ErrorAnswer, refuseAgent, refuseAnswer } from './fetch-document.ts'
 
 export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'JSONRPC 0.3'
 
-/** The members of a card that a call needs. Its other text is untrusted and is not used. */
+/** The members of a card that a call needs. The other members of the card are untrusted text and are not used. */
 export interface AgentInterface {
   readonly url: string
   readonly binding: Binding
@@ -32,8 +32,12 @@ interface WireRequest {
 interface WireBinding {
   /** The value of `A2A-Version` in its requests. */
   readonly version: string
-  describe(operation: ClientOperation, params: Readonly<Record<string, unknown>>, to: AgentInterface): WireRequest
-  /** Reads the result in a response or in one event of a stream. @throws Undeliverable if it is an error or invalid */
+  formatRequest(
+    operation: ClientOperation,
+    params: Readonly<Record<string, unknown>>,
+    agentInterface: AgentInterface,
+  ): WireRequest
+  /** Reads the result in a response or in one event of a stream. @throws Undeliverable if the peer reports an error or the result is invalid */
   readResult(document: Readonly<Record<string, unknown>>, operation: ClientOperation): unknown
 }
 
@@ -51,10 +55,15 @@ const legacyMethods: Readonly<Record<ClientOperation, string>> = {
 /** The binding for A2A 0.3 over JSON-RPC, which many agents still use. It converts between the types of 1.0 and the wire format of 0.3. */
 const legacyBinding: WireBinding = {
   version: '0.3',
-  describe: (operation, params, { url }) => ({
+  formatRequest: (operation, params, { url }) => ({
     method: 'POST',
     url,
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: legacyMethods[operation], params: writeParams(params) }),
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: legacyMethods[operation],
+      params: writeLegacyParams(params),
+    }),
   }),
   readResult(document, operation) {
     const event = readLegacyEvent(readRpcResult(document))
@@ -62,7 +71,7 @@ const legacyBinding: WireBinding = {
   },
 }
 
-function writeParams({ message, ...members }: WireObject): object {
+function writeLegacyParams({ message, ...members }: WireObject): object {
   if (message === undefined) return members
   return { ...members, message: writeLegacyMessage(message as WireMessage), configuration: { blocking: true } }
 }
@@ -72,34 +81,36 @@ const legacyEventReaders: Readonly<Record<string, (value: WireObject) => WireObj
   task: ({ status, artifacts, ...task }) => ({
     task: {
       ...task,
-      status: readStatus(status),
-      ...(Array.isArray(artifacts) && { artifacts: artifacts.map(readArtifact) }),
+      status: readLegacyStatus(status),
+      ...(Array.isArray(artifacts) && { artifacts: artifacts.map(readLegacyArtifact) }),
     },
   }),
-  'status-update': ({ status, ...update }) => ({ statusUpdate: { ...update, status: readStatus(status) } }),
-  'artifact-update': ({ artifact, ...update }) => ({ artifactUpdate: { ...update, artifact: readArtifact(artifact) } }),
+  'status-update': ({ status, ...update }) => ({ statusUpdate: { ...update, status: readLegacyStatus(status) } }),
+  'artifact-update': ({ artifact, ...update }) => ({
+    artifactUpdate: { ...update, artifact: readLegacyArtifact(artifact) },
+  }),
 }
 
-/** Reads an event of 0.3. Unknown names become empty, so that the validator of 1.0 rejects them. */
+/** Reads an event of A2A 0.3. An event of an unknown kind becomes an empty object, which the validator of 1.0 rejects. */
 function readLegacyEvent(result: unknown): WireObject {
   if (!isJsonObject(result) || typeof result.kind !== 'string') return {}
   return Object.hasOwn(legacyEventReaders, result.kind) ? (legacyEventReaders[result.kind]?.(result) ?? {}) : {}
 }
 
-/** Converts the state of a status: `input-required` → `TASK_STATE_INPUT_REQUIRED`. */
-function readStatus(status: unknown): unknown {
+/** Converts a status of A2A 0.3. For example, `input-required` becomes `TASK_STATE_INPUT_REQUIRED`. */
+function readLegacyStatus(status: unknown): unknown {
   if (!isJsonObject(status)) return status
   const { state, message, ...members } = status
   const name = typeof state === 'string' ? `TASK_STATE_${state.toUpperCase().replaceAll('-', '_')}` : state
   return { ...members, state: name, ...(isJsonObject(message) && { message: readLegacyMessage(message) }) }
 }
 
-function readArtifact(artifact: unknown): unknown {
+function readLegacyArtifact(artifact: unknown): unknown {
   if (!isJsonObject(artifact) || !Array.isArray(artifact.parts)) return artifact
   return { ...artifact, parts: artifact.parts.map(readLegacyPart) }
 }
 
-/** Returns the result of the one call in a request (JSON-RPC 2.0 §5). @throws Undeliverable if it is an error or missing */
+/** Returns the result of a JSON-RPC response (JSON-RPC 2.0 §5). @throws Undeliverable if the peer reports an error or the result is missing */
 function readRpcResult({ jsonrpc, id, result, error }: Readonly<Record<string, unknown>>): unknown {
   if (jsonrpc !== '2.0') throw refuseAnswer('it is not JSON-RPC')
   if (isJsonObject(error)) throw createErrorAnswer(error.code)
@@ -116,7 +127,7 @@ export const wireBindings: Readonly<Record<Binding, WireBinding>> = {
   'JSONRPC 0.3': legacyBinding,
   JSONRPC: {
     version: '1.0',
-    describe: (method, params, { url, tenant }) => ({
+    formatRequest: (method, params, { url, tenant }) => ({
       method: 'POST',
       url,
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, ...(tenant && { tenant }) } }),
@@ -125,7 +136,7 @@ export const wireBindings: Readonly<Record<Binding, WireBinding>> = {
   },
   'HTTP+JSON': {
     version: '1.0',
-    describe(operation, params, { url, tenant }) {
+    formatRequest(operation, params, { url, tenant }) {
       const base = url.replace(/\/$/, '') + (tenant ? `/${toSegment(tenant)}` : '')
       return restRequests[operation](base, params)
     },
@@ -136,20 +147,21 @@ export const wireBindings: Readonly<Record<Binding, WireBinding>> = {
   },
 }
 
-/** Encodes a stranger's text as one segment of a path. @throws Undeliverable */
+/** Encodes a text of the peer as one segment of a path. @throws Undeliverable if it would change the path */
 function toSegment(text: string): string {
-  if (/^\.\.?$/.test(text) || !text.isWellFormed()) throw refuseAgent('it names something that leads elsewhere')
+  if (/^\.\.?$/.test(text) || !text.isWellFormed())
+    throw refuseAgent('it names a tenant or a task that would change the path')
   return encodeURIComponent(text)
 }
 
-type RestRequest = (base: string, params: Readonly<Record<string, unknown>>) => WireRequest
+type CreateRestRequest = (base: string, params: Readonly<Record<string, unknown>>) => WireRequest
 
-const taskPath = (base: string, { id }: Readonly<Record<string, unknown>>) => `${base}/tasks/${toSegment(String(id))}`
-const post = (url: string, body: unknown): WireRequest => ({ method: 'POST', url, body: JSON.stringify(body) })
+const taskUrlOf = (base: string, { id }: Readonly<Record<string, unknown>>) => `${base}/tasks/${toSegment(String(id))}`
+const createPost = (url: string, body: unknown): WireRequest => ({ method: 'POST', url, body: JSON.stringify(body) })
 
-const restRequests: Readonly<Record<ClientOperation, RestRequest>> = {
-  SendMessage: (base, params) => post(`${base}/message:send`, params),
-  SendStreamingMessage: (base, params) => post(`${base}/message:stream`, params),
-  GetTask: (base, params) => ({ method: 'GET', url: `${taskPath(base, params)}?historyLength=0`, body: undefined }),
-  CancelTask: (base, params) => post(`${taskPath(base, params)}:cancel`, {}),
+const restRequests: Readonly<Record<ClientOperation, CreateRestRequest>> = {
+  SendMessage: (base, params) => createPost(`${base}/message:send`, params),
+  SendStreamingMessage: (base, params) => createPost(`${base}/message:stream`, params),
+  GetTask: (base, params) => ({ method: 'GET', url: `${taskUrlOf(base, params)}?historyLength=0`, body: undefined }),
+  CancelTask: (base, params) => createPost(`${taskUrlOf(base, params)}:cancel`, {}),
 }

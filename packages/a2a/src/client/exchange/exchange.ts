@@ -1,4 +1,4 @@
-// Sends one operation to an agent elsewhere and reads its result or its stream.
+// Sends one operation to another agent and reads its result or its stream.
 import type { AnsweredStatus } from '@postern/http'
 import { nameStatus, parseMediaType } from '@postern/http'
 import type { FetchRequest, System } from '@postern/message'
@@ -34,14 +34,14 @@ type Params = Readonly<Record<string, unknown>>
 /** Runs one operation and returns its one result. @throws Unavailable, Undeliverable */
 export async function exchangeUnary(operation: ClientOperation, params: Params, deps: ExchangeDeps): Promise<unknown> {
   const { system, signal, maxBytes, timeoutMs } = deps
-  const { url, request } = await describeRequest(operation, params, deps, acceptJson)
-  const answer = await system.fetch(url, { ...request, redirects: 0, signal, maxBytes, timeoutMs })
-  checkStatus(answer, url, system.now())
-  return wireBindings[deps.agentInterface.binding].readResult(readPeerObject(answer.body, 'its answer'), operation)
+  const { url, request } = await createRequest(operation, params, deps, acceptJson)
+  const response = await system.fetch(url, { ...request, redirects: 0, signal, maxBytes, timeoutMs })
+  checkStatus(response, url, system.now())
+  return wireBindings[deps.agentInterface.binding].readResult(readPeerObject(response.body, 'its answer'), operation)
 }
 
 /**
- * Runs one operation and yields each result as it arrives. It also accepts a whole document in place of a stream.
+ * Runs one operation and yields each result as it arrives. The agent may answer with one document instead of a stream.
  * @throws Unavailable, Undeliverable
  */
 export async function* exchangeStream(
@@ -51,16 +51,16 @@ export async function* exchangeStream(
 ): AsyncGenerator<unknown, void, undefined> {
   const { system, signal, maxBytes } = deps
   const { readResult } = wireBindings[deps.agentInterface.binding]
-  const { url, request } = await describeRequest(operation, params, deps, acceptStream)
+  const { url, request } = await createRequest(operation, params, deps, acceptStream)
   const { openStream } = system
-  if (!openStream) throw refuseAgent('there is no way to stream')
-  const answer = await openStream(url, { ...request, signal, maxBytes })
-  if (parseMediaType(answer.headers.get('content-type'))?.type === 'text/event-stream' && answer.status === 200) {
-    for await (const data of readSseEvents(answer.body)) yield readResult(readEventObject(data), operation)
+  if (!openStream) throw refuseAgent('the runtime cannot stream')
+  const response = await openStream(url, { ...request, signal, maxBytes })
+  if (parseMediaType(response.headers.get('content-type'))?.type === 'text/event-stream' && response.status === 200) {
+    for await (const data of readSseEvents(response.body)) yield readResult(readEventObject(data), operation)
     return
   }
-  const body = await collectBytes(answer.body)
-  checkStatus(answer, url, system.now())
+  const body = await collectBytes(response.body)
+  checkStatus(response, url, system.now())
   yield readResult(readPeerObject(body, 'its answer'), operation)
 }
 
@@ -68,20 +68,20 @@ function readEventObject(data: string): Readonly<Record<string, unknown>> {
   try {
     return readPeerObject(Buffer.from(data), 'an event')
   } catch (cause) {
-    throw new UnreadableAnswer('an event is not JSON as it should be', cause)
+    throw new UnreadableAnswer('an event is not valid JSON', cause)
   }
 }
 
 const acceptJson = 'application/json, application/a2a+json'
 const acceptStream = 'text/event-stream'
 
-async function describeRequest(
+async function createRequest(
   operation: ClientOperation,
   params: Params,
   { agentInterface, credentials, traceparent }: ExchangeDeps,
   accept: string,
 ) {
-  const { version, describe } = wireBindings[agentInterface.binding]
+  const { version, formatRequest: describe } = wireBindings[agentInterface.binding]
   const { method, url, body } = describe(operation, params, agentInterface)
   const headers = {
     accept,
@@ -95,16 +95,16 @@ async function describeRequest(
 }
 
 /** Checks the status of a response. It ignores challenges, because only our configuration decides which token is sent where (RFC 8707 §3). */
-function checkStatus(answer: AnsweredStatus, url: string, now: number): void {
-  const { status } = answer
+function checkStatus(response: AnsweredStatus, url: string, now: number): void {
+  const { status } = response
   if (status === 200) return
-  checkAvailable(answer, { problem: 'it answered', url }, now)
+  checkAvailable(response, { problem: 'it answered', url }, now)
   if (status === 401 || status === 403) throw new CallerRefusal(`Cannot call agent: it does not let us in (${status})`)
-  const statusText = nameStatus(url, answer)
+  const statusText = nameStatus(url, response)
   throw status >= 300 && status < 400 ? refuseAnswer(`it is ${statusText}`) : new ErrorAnswer(status, statusText)
 }
 
-/** The fault of an agent that requires a credential or another one. */
+/** The error for an agent that rejects the call's credential, or the lack of one. */
 export class CallerRefusal extends Undeliverable {}
 
 async function collectBytes(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
@@ -142,10 +142,10 @@ function readData(line: string): string | undefined {
   return line.startsWith('data:') ? line.slice(line.startsWith('data: ') ? 6 : 5) : undefined
 }
 
-/** Yields the lines of a stream. They end with CR LF, LF or CR. A CR at the end of a chunk may be half of a CR LF. */
+/** Yields the lines of a stream. Lines end with CR LF, LF or CR. A CR at the end of a chunk may be half of a CR LF. */
 async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  let lineStart: string[] = []
+  let linePieces: string[] = []
   let pendingChars = 0
   let endedByCr = false
   for await (const bytes of body) {
@@ -153,16 +153,16 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     if (text === '') continue
     if (endedByCr && text.startsWith('\n')) text = text.slice(1)
     endedByCr = text.endsWith('\r')
-    const [first = '', ...lines] = text.split(/\r\n|\n|\r/)
-    lineStart.push(first)
-    pendingChars += first.length
+    const [firstLine = '', ...lines] = text.split(/\r\n|\n|\r/)
+    linePieces.push(firstLine)
+    pendingChars += firstLine.length
     if (pendingChars > maxEventChars) throw refuseAnswer('an event is too large')
     if (lines.length === 0) continue
-    yield lineStart.join('')
-    const last = lines.pop() ?? ''
+    yield linePieces.join('')
+    const lastLine = lines.pop() ?? ''
     yield* lines
-    lineStart = [last]
-    pendingChars = last.length
+    linePieces = [lastLine]
+    pendingChars = lastLine.length
   }
 }
 

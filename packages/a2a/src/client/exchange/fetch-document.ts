@@ -1,4 +1,4 @@
-// Fetches JSON documents of strangers and names the faults of their answers.
+// Fetches JSON documents of other agents and defines the errors for their answers.
 import type { AnsweredStatus } from '@postern/http'
 import { nameStatus, parseBoundedJson, parseRetryAfter } from '@postern/http'
 import type { FetchRequest, System } from '@postern/message'
@@ -23,26 +23,26 @@ export async function fetchDocument(
 ): Promise<Readonly<Record<string, unknown>>> {
   // Servers that also support 0.3 have two cards at one address. Clients that name no version get the old one.
   const headers = { accept, 'a2a-version': '1.0' }
-  const answer = await fetch(url, { ...bounds, redirects, headers, ...(signal && { signal }) })
-  const { status, body } = answer
-  checkAvailable(answer, { problem: `${subject} was answered`, url: answer.url }, now())
-  if (status !== 200) throw refuseAgent(`${subject} was answered with ${nameStatus(answer.url, answer)}`)
+  const response = await fetch(url, { ...bounds, redirects, headers, ...(signal && { signal }) })
+  const { status, body } = response
+  checkAvailable(response, { problem: `${subject} was answered`, url: response.url }, now())
+  if (status !== 200) throw refuseAgent(`${subject} was answered with ${nameStatus(response.url, response)}`)
   return readPeerObject(body, subject)
 }
 
 /** Checks the status of a response. @throws Unavailable if a retry may get another status */
 export function checkAvailable(
-  answer: AnsweredStatus,
+  response: AnsweredStatus,
   { problem, url }: { readonly problem: string; readonly url: string },
   now: number,
 ): void {
-  const { status, headers } = answer
+  const { status, headers } = response
   if (status !== 429 && status < 500) return
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  throw new Unavailable(`Cannot call agent: ${problem} with ${nameStatus(url, answer)}`, { retryAfter, status })
+  throw new Unavailable(`Cannot call agent: ${problem} with ${nameStatus(url, response)}`, { retryAfter, status })
 }
 
-/** Parses a JSON object from a peer. `what` names it in the error. @throws Undeliverable */
+/** Parses a JSON object from a peer. `subject` names the object in the error. @throws Undeliverable */
 export function readPeerObject(bytes: Uint8Array, subject: string): Readonly<Record<string, unknown>> {
   const document = readJson(bytes, subject)
   if (!isJsonObject(document)) throw refuseAgent(`${subject} is not an object`)
@@ -53,7 +53,7 @@ function readJson(bytes: Uint8Array, subject: string): unknown {
   try {
     return parseBoundedJson(bytes, { maxDepth, label: subject })
   } catch (cause) {
-    throw refuseAgent(`${subject} is not JSON as it should be`, cause)
+    throw refuseAgent(`${subject} is not valid JSON`, cause)
   }
 }
 
@@ -67,20 +67,20 @@ export function refuseAnswer(problem: string, cause?: unknown): Undeliverable {
   return refuseAgent(`its answer is not valid (${problem})`, cause)
 }
 
-/** The fault of an answer, or an event of one, in an unknown form. The task itself may be valid. */
+/** The error for an answer, or for one event of a stream, that cannot be read. The task itself may be valid. */
 export class UnreadableAnswer extends Undeliverable {
   constructor(problem: string, cause?: unknown) {
     super(`Cannot call agent: its answer is not valid (${problem})`, { cause })
   }
 }
 
-/** The fault of an agent that answered with an error, so it did not accept the call. `reason` is the code of JSON-RPC or the HTTP status. */
+/** The error for an agent that did not accept the call. `wireCode` is the code of JSON-RPC or the HTTP status. */
 export class ErrorAnswer extends Undeliverable {
-  readonly reason: unknown
+  readonly wireCode: unknown
 
-  constructor(reason: unknown, statusText: string) {
+  constructor(wireCode: unknown, statusText: string) {
     super(`Cannot call agent: it answered with ${statusText}`)
-    this.reason = reason
+    this.wireCode = wireCode
   }
 }
 

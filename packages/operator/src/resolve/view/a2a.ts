@@ -1,5 +1,5 @@
 // Reads the A2A cards of an agent and its host, as a caller would.
-import type { FoundCard } from '@postern/a2a'
+import type { FetchedCard } from '@postern/a2a'
 import type { Address } from '@postern/message'
 import { formatAddress } from '@postern/message'
 import { describeFault } from './fault.ts'
@@ -25,11 +25,11 @@ export interface A2aView {
 /** Finds and checks A2A cards as the gateway's own client does, and trusts only the card's own origin, as a stranger does. */
 export interface CardReader {
   /** Finds the card of an address, or the one at a URL. @throws Unavailable, Undeliverable */
-  find(address: string): Promise<FoundCard>
+  find(address: string): Promise<FetchedCard>
   /** Returns the interface that a caller would use. @throws Undeliverable */
-  readInterface(card: FoundCard): NonNullable<ReadCard['interface']>
+  readInterface(card: FetchedCard): NonNullable<ReadCard['interface']>
   /** Returns the id of the key with a valid signature. @throws Undeliverable */
-  verify(card: FoundCard): Promise<string | undefined>
+  verify(card: FetchedCard): Promise<string | undefined>
 }
 
 export async function readA2aView(address: Address, origin: string, cards: CardReader): Promise<A2aView> {
