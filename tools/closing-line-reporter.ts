@@ -2,8 +2,8 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
 /**
- * Ends a run with one plain line that every reader of the log can rely on: `N passed, N failed`. A failed run never reports "0 failed".
- * Errors outside of tests count, such as those of `beforeAll`, and so does everything else that makes vitest exit with a code other than 0.
+ * Prints `N passed, N failed` as the last line of a run. Errors outside of tests, such as those of `beforeAll`, count as failures. If
+ * vitest exits with another code than 0, at least one failure counts.
  */
 export class ClosingLineReporter implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<unknown>, reason: string): void {

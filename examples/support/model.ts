@@ -1,4 +1,4 @@
-// A model for the tests, and to try the shop without one: it chooses a tool by the words of the question, and says what the tool gave.
+// Runs a scripted model for tests and trials. It chooses a tool by the words of a question, and repeats the tool's result.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -34,7 +34,7 @@ export const receipt = defineTool({
   },
 })
 
-/** The policies in the configuration decide which refunds wait for a yes. */
+/** The configuration's policies decide which refunds wait for approval. */
 export const refund = defineTool({
   description: 'Gives money for an order back',
   parameters: {

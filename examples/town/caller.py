@@ -20,7 +20,7 @@ ORIGIN = "https://town.example"
 
 
 class DevGateway(httpx.AsyncHTTPTransport):
-    """Leads what is for the origin to the gateway on this machine. In production a client needs no transport of its own."""
+    """Sends requests for the origin to the gateway on this machine. A client in production needs no such transport."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         url = httpx.URL(os.environ.get("GATEWAY", "http://127.0.0.1:8787"))

@@ -1,4 +1,4 @@
-"""When the town office is open: the office tells it, and so do the tools of the guide."""
+"""The opening hours of the town office, for the office and for the tools of the guide."""
 
 HOURS = {
     "monday": "8 to 12",

@@ -1,4 +1,4 @@
-// A swarm of two agents as a library, without a gateway. What it keeps is in a file, if one is named: run it twice.
+// Runs a swarm of two agents without a gateway. Name a file to store its transcript there, and run it twice to see the agents remember.
 //   node examples/transcript/desk.ts /tmp/desk.db
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -5,11 +5,11 @@ import type { AgentCallAnswer, AgentContext } from '@postern/pipeline'
 
 const workers = ['typescript', 'python']
 
-/** Plans, asks and combines; the transcript has all of it. */
+/** Notes its plan, calls the workers, and notes the combined answer in the transcript. */
 export async function handle({ parts, recipient, phase_id = 0 }: NormalizedMessage, context: AgentContext) {
   const task = plainTextOf(parts)
   context.note({ type: 'strategic_plan', content: { phases: [{ goals: task, workers }] } })
-  // Neighbours: `@python@` where this one is `@manager@`.
+  // The workers have the domain of this agent: `@manager@host` calls `@python@host`.
   const answers = await Promise.allSettled(
     workers.map(worker => context.call(recipient.replace(/^@[^@]+/, `@${worker}`), task, { broadcast: true })),
   )

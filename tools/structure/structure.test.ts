@@ -22,7 +22,7 @@ describe('circles of imports', () => {
     expect(findCycles(files)).toEqual([['p/a.ts', 'p/b.ts', 'p/c.ts']])
   })
 
-  test('stay separate, largest first, and a file that imports itself is one', () => {
+  test('are listed separately, largest first; a file that imports itself counts', () => {
     const files = parse({
       'p/a.ts': "import { a } from './a.ts'\n",
       'p/b.ts': "import { c } from './c.ts'\n",

@@ -25,14 +25,14 @@ const actions: Readonly<Record<string, (context: AgentContext) => Answer>> = {
   secret: context => context.refuse({ message: 'That I tell nobody.' }),
 }
 
-/** The questions that it has asked, so that it recognizes them later. */
+/** Stores the state of a question, so that the agent recognizes its decision later. */
 function rememberQuestion(context: AgentContext, answer: PartialResponse): PartialResponse {
   const policy = answer.parts?.find(part => part.kind === 'policy')?.policy
   if (policy?.state !== undefined) context.state.set(policy.state)
   return answer
 }
 
-/** Serves members of the room, and asks them first. */
+/** Serves members of the room, and asks for consent or payment before it acts. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<Answer> {
   const { policy_resolution: decided, parts } = message
   if (!context.identity.has({ method: member, issuer: 'chat.test' })) return 'I serve members of the chat room only.'

@@ -155,7 +155,7 @@ function createCallbackRoutes({ tasks, dispatch, log, now }: CallbackDeps): Hono
     rate.consume(peerAddress(context.env))
     const task = tasks.find(context.req.header('x-a2a-notification-token') ?? '')
     await context.req.raw.body?.cancel()
-    // The answer is the same for everybody: nothing new can be learned about a task that is busy or over.
+    // Every caller gets the same answer, so nobody can find out whether a task is busy or has ended.
     if (task && !task.isBusy) {
       void dispatch.refreshTask(task).catch(err => log.info({ err }, 'a task could not be read again'))
     }

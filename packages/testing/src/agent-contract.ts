@@ -105,10 +105,10 @@ interface AgentCase {
 }
 
 const agentCases: { readonly [Name in keyof Required<AgentMakers>]: AgentCase } = {
-  answers: { sentence: 'answers with a whole response, and again when asked again', check: checkAnswers },
+  answers: { sentence: 'answers a message completely, and answers a repeated message again', check: checkAnswers },
   staysSilent: { sentence: 'may say nothing', check: checkSilence },
   fails: { sentence: 'throws when it fails, and answers with nothing of its error', check: checkFailure },
-  isUnavailable: { sentence: 'throws Unavailable when time may heal it', check: checkUnavailable },
+  isUnavailable: { sentence: 'throws Unavailable if a later attempt may succeed', check: checkUnavailable },
   hangs: { sentence: 'ends when its signal aborts', check: checkSignal },
   countsHistory: { sentence: 'gets the trimmed history', check: checkHistory },
   hashesAttachment: { sentence: 'can read an attachment', check: checkAttachment },

@@ -28,7 +28,7 @@ test('starts programs that stay', async () => {
 }, 60_000)`,
 )
 
-/** Returns true while a process runs. A zombie, which has ended but was not waited for, runs nothing. */
+/** Returns true while a process runs. A zombie does not count: it has ended, but its parent has not collected its exit status. */
 function isAlive(id: number): boolean {
   return /^\s*[^Z\s]/.test(spawnSync('ps', ['-o', 'stat=', '-p', String(id)], { encoding: 'utf8' }).stdout)
 }

@@ -76,7 +76,7 @@ const source = join(root, 'examples')
 /** The examples with their own package.json. */
 const exampleProjects = ['vercel-ai', 'openai-agents', 'langgraph', 'copilotkit', 'support'] as const
 
-/** Libraries that render a page and take minutes to install; only the page's client talks to a gateway. */
+/** Matches libraries that only render the page. The exam omits them because they take minutes to install. */
 const pageLibraries = /^(react|react-dom|vite|@types\/react.*|@copilotkit\/react-core)$/
 const pageClient = { '@copilotkit/core': '1.74.0' }
 

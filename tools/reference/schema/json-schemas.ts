@@ -145,7 +145,7 @@ function addDescriptions(node: JsonSchemaNode, find: FindComment, path: readonly
 
 const listAlternatives = ({ anyOf = [], oneOf = [], allOf = [] }: JsonSchemaNode) => [...anyOf, ...oneOf, ...allOf]
 
-/** A value that the configuration takes from elsewhere. */
+/** The schema of a reference to an environment variable or a file. */
 const reference: JsonSchemaNode = {
   description: 'The value stands in an environment variable, or in a file beside the configuration.',
   oneOf: ['env', 'file'].map(name => ({

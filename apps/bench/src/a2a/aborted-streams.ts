@@ -20,7 +20,7 @@ export async function probeAborts({ quick, cores, progress }: ProbeOptions): Pro
     ...describeBenchGateway({ a2a: { auth: { anonymous: true }, limits } }),
     core: cores?.server,
   })
-  // Each running turn listens, too, even if its caller has left.
+  // Each running turn has a listener of its own, even after its caller has disconnected.
   const countStreams = async () => {
     const listeners = Number(await gateway.work('listeners'))
     return listeners - (await gateway.sample()).handled

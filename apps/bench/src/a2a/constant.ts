@@ -13,7 +13,7 @@ const ids = { taskId: 'task', contextId: 'context' }
 const artifact = { artifactId: 'answer', parts: [{ text: 'ok' }] }
 const task = { id: 'task', contextId: 'context', status }
 
-/** Hono alone: it parses a body and answers with a constant, and checks or stores nothing. */
+/** Serves constant answers with Hono. It parses each body, and neither checks nor stores anything. */
 await serveMeasured(async () => {
   let handled = 0
   const app = new Hono().post('/agents/:agent/a2a', async context => {

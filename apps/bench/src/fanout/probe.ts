@@ -9,7 +9,7 @@ import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 const inboxes = 1_000
 const maxRounds = 3
 
-/** Ours comes first. */
+/** The senders of the comparison. The first one is the reference. */
 const senders: readonly SendingServer[] = [
   {
     name: 'Postern',

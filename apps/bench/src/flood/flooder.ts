@@ -17,7 +17,7 @@ export interface FloodResult {
   readonly statuses: Readonly<Record<string, number>>
 }
 
-/** Serves the attacker's side: its requests, and the hosts of the names that it claims, which have no actors. */
+/** Serves the hosts that the attacker claims to write from, which have no actors, and sends its requests. */
 await serveMeasured(async () => {
   // The attacker shares a core with the honest client, whose latency is measured.
   setPriority(constants.priority.PRIORITY_LOW)

@@ -75,7 +75,7 @@ export async function runRounds(benchCase: BenchCase, options: RoundsOptions): P
   for (const [index, contender] of running.entries()) contender.perSecond = rates[index] ?? 0
   const takeRequests = createSupply(benchCase)
   const results = await measureInterleaved(running, { ...options, title }, async (runningContender, round) => {
-    // This is enough for the fastest contender in both phases of a round.
+    // The count suffices for the fastest contender in both phases of a round.
     const fastest = Math.max(...running.map(({ perSecond }) => perSecond))
     const requestCount = Math.ceil(fastest * seconds * (1 + pacedShare / 2) * 1.1)
     const { server, contender } = runningContender

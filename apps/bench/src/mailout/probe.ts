@@ -7,7 +7,7 @@ import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 
 const nodemailer = new URL('./nodemailer.ts', import.meta.url)
 
-/** Ours comes first. */
+/** The servers of the comparison. The first one is the reference. */
 const peers: readonly SendingServer[] = [
   {
     name: 'Postern',

@@ -12,7 +12,7 @@ const connections = 24
 /** The number of requests that are in memory at a time. */
 const batchSize = 1_000
 const senderCount = 200
-/** A gateway looks up new senders, and no more than about 100 of them per second. */
+/** The rate of new senders. A gateway fetches the actor of each new sender, at most about 100 per second. */
 const newSendersPerSecond = 50
 const counts = { usual: [1_000, 10_000, 100_000], quick: [1_000, 10_000] } as const
 const aim = { atMost: 1.2 } as const

@@ -20,9 +20,12 @@ type Make = () => Promise<Uint8Array>
 
 /** All senders of the mixed load, and their hosts. */
 export interface Mix extends AsyncDisposable {
-  /** A part of the gateway's configuration. */
+  /** The configuration of the gateway, except for its data folder. */
   readonly tree: object
-  /** All four channels in turn: of ten requests four posts, three calls, two runs of the chat and a mail; every other mail is odd. */
+  /**
+   * Makes a request for each channel in turn. Ten requests are four posts, three calls, two chat runs and one mail. Every second mail is
+   * malformed.
+   */
   readonly makeMixed: Make
   readonly makeOddMail: Make
 }

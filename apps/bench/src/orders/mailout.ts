@@ -1,4 +1,4 @@
-/** Defines the order of a number of mails, one after the other. */
+/** An order to send `count` mails with successive numbers. */
 export interface MailOrder {
   /** The number of the first mail. */
   readonly first: number

@@ -21,7 +21,7 @@ export interface ServerProcess extends AsyncDisposable {
   /** The time from spawn to listening, ms. */
   readonly startMs: number
   sample(): Promise<Sample>
-  /** Sends it a command, and waits until the command is done. It runs one at a time, and takes no sample meanwhile. @throws Error with the child's message */
+  /** Sends a command to the server and waits until it is done. The server runs one command at a time, and answers no `sample()` meanwhile. @throws Error with the child's message */
   work(order: unknown): Promise<unknown>
   stop(): Promise<void>
 }

@@ -9,7 +9,7 @@ import { formatColumns } from '../harness/tables/columns.ts'
 import type { StartMeasurement } from './contenders.ts'
 import { listStartContenders, packagedName } from './contenders.ts'
 
-/** The medians over the rounds. The bound of `aim` is for the ratio. */
+/** The medians of all rounds. `aim` bounds `ratio`. */
 interface StartLine extends StartMeasurement, Partial<Aim> {
   readonly name: string
   readonly note: string
@@ -21,7 +21,7 @@ interface StartLine extends StartMeasurement, Partial<Aim> {
   readonly referenceMs: number
 }
 
-/** Starts everything by turns; the first round only fills the compile cache. */
+/** Starts the programs in turn. The first round does not count, because it fills the compile cache. */
 export async function measureStarts(
   rounds: number,
   progress: (text: string) => void,

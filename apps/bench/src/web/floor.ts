@@ -7,7 +7,7 @@ interface RunInput {
   readonly runId: string
 }
 
-/** The minimum of a durable AG-UI server: it parses and stores a body, and sends the events of a fixed answer. */
+/** Serves the least that a durable AG-UI server does: it parses and stores a body, and sends the events of a fixed answer. */
 await serveDurable(log =>
   new Hono().post('/api/v1/agents/:agent/runs', async context => {
     const body = new Uint8Array(await context.req.arrayBuffer())

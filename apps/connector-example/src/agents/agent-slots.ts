@@ -15,7 +15,7 @@ export function createAgentSlots({
 }: Pick<ConnectorConfig, 'limits' | 'agentsDomain'>): AcquireSlots {
   const tooMany = 'You are waiting for several agents already'
   const personSlots = createCallSlots({ total: limits.calls, perKey: limits.callsPerPerson }, tooMany)
-  // Foreign agents that never finish leave slots for agents that work.
+  // Agents of other hosts share half of the slots, so that agents which never finish cannot use up all of them.
   const foreignSlots = createCallSlots(
     { total: Math.ceil(limits.calls / 2), perKey: Math.ceil(limits.calls / 4) },
     'Too many are waiting for agents there already',

@@ -22,7 +22,7 @@ interface ShowingDeps {
   readonly tasks: OpenTasks
 }
 
-/** Shows a whole answer in the room; the tokens that decide its policies stay on the server. */
+/** Shows an answer in its room. The tokens that decide its requirements stay on the server. */
 export function showAnswer(answer: FinishedAnswer, location: AnswerLocation, deps: ShowingDeps): void {
   const { requirements, tasks, config } = deps
   const { room, entryId, task } = location
@@ -119,8 +119,8 @@ const maxPolicies = 5
 const hiddenCharacters = /[[\p{Cc}\p{Bidi_Control}]--[\n\t]]/gv
 
 /**
- * Reads an A2A answer, which says a policy twice: in words, for those who know nothing else, and as data. The words are left out, because
- * they contain the link that decides, and a room has many readers. Pure.
+ * Reads an A2A answer. An answer states each policy twice: as data, and as text for clients that do not know the data. `readAnswer` omits
+ * that text, because it contains the decision link, and everybody in the room would see it.
  */
 export function readAnswer(parts: readonly Part[]): ReadAnswer {
   const policies = parts.flatMap(readPolicy).slice(0, maxPolicies)

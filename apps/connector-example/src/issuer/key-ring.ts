@@ -87,7 +87,7 @@ export async function openKeyRing(path: string, now: () => number): Promise<Conn
     },
   }
 
-  /** Returns true for a while after the successor of a key began to sign. */
+  /** Returns true if the key still counts: it has no successor, or its successor began to sign less than `keyTimes.kept` ago. */
   function isKept(key: StoredKey): boolean {
     const successor = file.keys[file.keys.indexOf(key) + 1]
     return successor === undefined || now() < successor.signs_from + keyTimes.kept

@@ -104,7 +104,7 @@ async function ask(method: string, path: string, body?: object) {
 
 const names = ['a/b', 'a:b', 'a', '../a', 'a/../b', 'a%2Fb', 'web:["echo","a"]', 'ä\u0000b'] as const
 
-test('locations share nothing, whatever characters their names have (S-14)', async () => {
+test('each location has its own messages, even if its name has odd characters (S-14)', async () => {
   const path = (name: string) => `/v1/store/${encodeURIComponent(name)}`
   for (const name of names) {
     const messages = [{ type: 'user_message', content: `in ${name}` }]

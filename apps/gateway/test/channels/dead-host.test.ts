@@ -171,7 +171,7 @@ test('a dead host gets five connections and one per retry, and after its return 
   setup.work()
   await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(50)
   expect(dead.connections()).toBeLessThanOrEqual(5)
-  // There are five deliveries per thread, one after another: the first of each waits, and the others wait for it.
+  // Each thread has five deliveries in order. The first one waits for the host, and the other four wait for the first one.
   await expect.poll(() => countOf(setup, 'later', 'https://dead.test/'), pollOptions).toBe(10)
   expect(dead.connections()).toBe(5)
 
@@ -226,7 +226,7 @@ test('fifty hosts that hang do not delay an answer to another host', async () =>
   await setup.queue('healthy.test', 1)
   setup.work()
   await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(1)
-  // None of them has been put off yet.
+  // No delivery to a hanging host has been postponed yet.
   expect(await countOf(setup, 'later', 'https://h')).toBe(0)
 })
 
@@ -243,11 +243,11 @@ test('the worker delivers to twenty healthy hosts while more hosts hang than the
   for (const [host] of hostSinks) await setup.queue(host, 1)
   setup.work()
   await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(20)
-  // None of the others has been put off yet.
+  // No delivery to a hanging host has been postponed yet.
   expect(await countOf(setup, 'later', 'https://h')).toBe(0)
 })
 
-test('a caller who names many hanging hosts gets few slots, all such callers a quarter, so other deliveries go on', async () => {
+test('callers who name hanging hosts get four delivery slots each, and a quarter of all slots together', async () => {
   const healthy = await openSink()
   // The network layer opens sixteen connections to a port.
   const dead = await Promise.all(Array.from({ length: 20 }, openSink))

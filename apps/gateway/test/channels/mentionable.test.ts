@@ -144,7 +144,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('a message b
     expect([first.in_reply_to, reply.in_reply_to]).toEqual([undefined, answer.inReplyTo]))
   test('has the verified sender in sender.address', () => expect(first.sender.address).toMatch(column.address))
   test('names its proof in auth_method', () => expect(column.auth_method).toContain(first.sender.auth_method))
-  test('has what the transport knows of the sender in profile (MN-2.2)', () => {
+  test('has the sender’s transport data in profile (MN-2.2)', () => {
     const { profile, display_name } = first.sender
     if (via === 'a2a') return expect(profile).toBeUndefined()
     return expect(profile?.display_name ?? display_name).toMatch(/Alice/)
@@ -160,7 +160,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('a message b
     expect(text).toContain(marks[via])
     expect(text).not.toMatch(/Bearer |"authorization"|"signature":/i)
   })
-  test('has evidence that the endpoint made from the verified credential, and its history (MN-9.1, MN-1.1, MN-2.1)', () => {
+  test('has evidence from the verified credential, and a history (MN-9.1, MN-1.1, MN-2.1)', () => {
     const { sender } = reply
     expect(sender.verified).toBe(true)
     const [evidence] = sender.identities ?? []

@@ -106,7 +106,7 @@ describe.each(expectations)('a message by $via', ({ via, sender, method, evidenc
     expect(passedKinds).toEqual(expect.arrayContaining([...proofs]))
   })
 
-  test('has one delivery, sent at the first try, with the document that left', () => {
+  test('has one delivery, which succeeded at the first attempt, with the document that the gateway sent', () => {
     expect(record.deliveries).toHaveLength(1)
     expect(record.deliveries[0]).toMatchObject({ via, state: 'sent', attempts: 1 })
   })

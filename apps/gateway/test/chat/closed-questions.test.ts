@@ -23,7 +23,7 @@ async function run(agent: string, body: object): Promise<readonly BaseEvent[]> {
   return readEvents(await web.call(`/api/v1/agents/${agent}/runs`, init))
 }
 
-/** Has the agent ask a question, and answers it with this entry of `resume`. */
+/** Makes the agent ask a question, and answers it with `entry` in `resume`. */
 async function answer(agent: string, content: string, entry: object) {
   const threadId = uniqueName('thread')
   const events = await run(agent, { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })
@@ -44,7 +44,7 @@ test('a question that a person cancels goes back to its agent, which may answer'
   expect(reports).toHaveLength(2)
 })
 
-test('an agent hears only of the cancel, not of a text beside it', async () => {
+test('an agent gets only the cancellation, without text that the same run sends', async () => {
   const threadId = uniqueName('thread')
   const userMessage = (content: string) => [{ id: uniqueName('msg'), role: 'user', content }]
   const askedEvents = await run('curious', { threadId, messages: userMessage('ask') })

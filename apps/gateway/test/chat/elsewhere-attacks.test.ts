@@ -24,7 +24,7 @@ const listPage = async (query: string, agent: string) => {
   return (await answer.json()) as { threads: readonly Thread[]; next_before?: number }
 }
 
-test('the list of threads goes on after a thread in which nobody wrote to the agent', async () => {
+test('the list of threads does not end at a thread without a message to the agent', async () => {
   for (const text of ['first', 'second']) await gateway.chat(text)
   await gateway.chat('linked')
   const threadIds: string[] = []
@@ -37,7 +37,7 @@ test('the list of threads goes on after a thread in which nobody wrote to the ag
   expect(threadIds).toEqual(['second', 'first'])
 })
 
-describe('an account that has two owners one after the other (C-30)', () => {
+describe('an account that changes its owner (C-30)', () => {
   const account = 'alice@mastodon.test'
 
   test('gives the agent nothing of the first owner’s chat', async () => {

@@ -94,7 +94,7 @@ describe('a thread that began on the fediverse', () => {
     expect((await gateway.postRun(body)).status).toBe(409)
   })
 
-  test('hides itself from everybody else, who can neither read nor write in it (C-07)', async () => {
+  test('is hidden from everybody else: others can neither read it nor write in it (C-07)', async () => {
     const body = {
       threadId,
       runId: uniqueName('run'),

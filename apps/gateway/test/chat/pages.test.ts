@@ -108,7 +108,7 @@ test('a person who leaves many answers unread has to wait, while others do not',
   }
 })
 
-test('a finished run counts until its person reads it, so that one with many unread runs gets no more', async () => {
+test('a person with many unread runs can start no further run, because unread runs count as open', async () => {
   const open = () => web.postRun({ threadId, runId: uniqueName('run'), messages: [] })
   const body = () => JSON.stringify({ threadId, runId: uniqueName('run'), messages: [] })
   const remainingSockets = await Promise.all([0, 1].map(() => askAndWait('POST /api/v1/agent/runs', body())))

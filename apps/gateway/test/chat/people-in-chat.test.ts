@@ -51,7 +51,7 @@ describe('a person who chats', () => {
     expect(text).toContain('Nothing can be sent to a chat. Ask there')
   })
 
-  test('can remove the link from the mailbox by the address that "linked" shows', async () => {
+  test('can remove the link by mail, with the address that "linked" shows', async () => {
     expect((await gateway.write('linked', { from: 'ann@alice.test' })).text).toContain('@ann@web.agents.test')
     const { text } = await gateway.write('unlink @ann@web.agents.test', { from: 'ann@alice.test' })
     expect(text).toContain('Done: @ann@web.agents.test is not linked with this address any more.')

@@ -27,7 +27,8 @@ async function wiresTo(host: string, to: string): Promise<readonly Record<string
   return deliveries.filter(delivery => delivery.to.includes(to)).map(({ wire }) => wire as Record<string, unknown>)
 }
 
-// The parrot repeats every name, and mentions those that it is told to wake. A name that it only repeats calls nobody, on any channel.
+// The agent repeats every name of the text, and mentions the names after "wake". A name that it only repeats reaches no agent on any
+// channel.
 const text =
   'Please tell @guest@b.test, wake @two@a.test and wake @far@b.test and wake @one@a.test and wake @third@b.test'
 

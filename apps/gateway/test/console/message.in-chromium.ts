@@ -50,7 +50,7 @@ test('the screen names a failed agent with its error and the fix', async () => {
   await expect.poll(() => why().locator('.fix').textContent()).toMatch(/agent/)
 })
 
-test('the screen shows one answer as mail, post, task and chat as the gateway writes each, with tabs for the arrow keys', async () => {
+test('the screen shows an answer in the form of each channel, and the arrow keys switch between the tabs', async () => {
   await openedPage.show(`message/${await numberOf('open')}`)
   const countBefore = (await gateway.gateway.store.listDeliveries({ limit: 50 })).length
   const tabs = page.getByRole('tablist', { name: 'The answer by channel' })

@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 test.each(ceilings.filter(({ kind }) => kind === 'rounds'))(
-  'a gateway waits for PostgreSQL no more often than the ceilings allow when messages come $company, and hardly less often',
+  'the number of round trips to PostgreSQL matches its ceiling for messages that come $company',
   ceiling => {
     expect(findCostFaults(ceiling, selectKind(costs[ceiling.company], ceiling.kind))).toEqual([])
   },

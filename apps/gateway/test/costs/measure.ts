@@ -30,8 +30,7 @@ const waves: Readonly<Record<Company, WavePlan>> = {
 }
 
 /**
- * The gateway has settled messages whose turns have begun and whose posts have arrived once it makes no request to its store between
- * samples.
+ * The number of successive samples without a request to the store after which the gateway has settled a wave, and the time between samples.
  */
 const [requiredSamples, sampleMs] = [3, 10]
 

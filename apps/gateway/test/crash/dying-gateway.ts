@@ -7,7 +7,7 @@ import type { DeathStep } from '../agents/failing/dying.ts'
 import type { PairedGateway } from '../postgres/pair.ts'
 import { eventually } from '../setup/gateway.ts'
 
-/** The agents of a gateway that dies: one may get a message before it is durable, and one may not. */
+/** The agents of a gateway that dies. `dying` may get a message before the message is durable; `careful` may not. */
 export const dyingAgents = {
   dying: { use: join(import.meta.dirname, '../agents/failing/dying.ts') },
   careful: { use: join(import.meta.dirname, '../agents/failing/dying.ts'), durable: 'before_agent' },
@@ -19,7 +19,7 @@ export const deathSteps: readonly DeathStep[] = [
   'before the commit',
 ]
 
-/** The files by which a test and its agent know of each other's steps. */
+/** Opens the files by which a test tells its agent where to die, and the agent reports its runs. */
 export function openDeathFiles(directory: string) {
   const [step, runs] = [join(directory, 'step'), join(directory, 'runs')]
   return {

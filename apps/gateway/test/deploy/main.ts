@@ -68,7 +68,7 @@ async function verifyUnits({ directory }: Stage): Promise<void> {
   if (text.trim() !== '') throw new Error(text)
 }
 
-/** The highest permitted exposure of the service, of 100; a service without any protection has 96. */
+/** The highest permitted exposure level of `systemd-analyze security`, 0 to 100. A service without any protection has 96. */
 const maxExposure = '20'
 
 async function rateUnits(): Promise<void> {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
-// The addresses of the agents have a domain of their own, which only redirects WebFinger to the gateway.
+// These tests give the agents' addresses another domain than the gateway, which only redirects WebFinger.
 
 const handleHost = 'example.test'
 let gateway: TestGateway

@@ -15,7 +15,7 @@ afterAll(async () => {
   await Promise.all([closeShared(), closePublic()])
 })
 
-describe('the checks of what peers meet', () => {
+describe('the checks of peers’ requests', () => {
   test.each(['channels.inbox', 'channels.calls'])('report by %s that the gateway accepts a forged call', async id => {
     const answers: Readonly<Record<string, { readonly status: number; readonly body: string }>> = {
       'channels.inbox': { status: 202, body: '' },

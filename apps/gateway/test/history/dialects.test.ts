@@ -153,7 +153,7 @@ describe('a session of envelopes over HTTP', () => {
     expect((await call('PUT', path, { messages: stored })).json.findings).toEqual([])
   })
 
-  test('belongs to its owner whatever a body says, and deleting a missing one succeeds (E-37)', async () => {
+  test('belongs to the caller even if the body names another owner, and the deletion of a missing session succeeds (E-37)', async () => {
     const session = await open()
     const path = `/v1/sessions/${session.session_id}`
     const foreign = await call('GET', path, undefined, 'bob')

@@ -22,7 +22,7 @@ afterAll(async () => {
   await model.close()
 })
 
-/** Sends a code, removes it, and asks once more. */
+/** Sends a message with a code, edits or deletes that message, and sends another one. */
 async function changeMessage(change: (object: Record<string, unknown>) => object) {
   const { fediverse } = gateway.simulation
   const first = await fediverse.deliver({ to, text: 'My code is 1234' })

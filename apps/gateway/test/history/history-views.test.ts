@@ -108,7 +108,7 @@ describe('the manager of a phase (S-32, S-21)', () => {
     }
   })
 
-  test('has them in its own thread in one turn, with the results of its workers', async () => {
+  test('has the results of its workers in one turn of its own thread', async () => {
     await work('chief', [{ ask: planner, say: 'phase zero', phase: 0 }])
     const [{ id = '', message = 0 } = {}] = (await gateway.messages()).filter(({ agent }) => agent === 'planner')
     const query = new URLSearchParams({ format: 'store', thread: id })

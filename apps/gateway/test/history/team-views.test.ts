@@ -191,7 +191,7 @@ describe('a chat (S-34)', () => {
     expect([refusal.status, refusal.json.detail]).toEqual([403, 'Cannot read history: traces are for operators'])
   })
 
-  test('lets nobody answer a call that an agent has only noted', async () => {
+  test('accepts no result for a call that an agent only noted', async () => {
     await web.say(steps, { threadId: 'left', runId: 'left-1' })
     const thread = await newestOf('manager')
     const entries = await web.gateway.ask<{ messages: readonly Row[] }>(

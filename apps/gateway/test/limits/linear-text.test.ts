@@ -3,7 +3,7 @@ import { readVisibleText } from '@postern/message/visible-text'
 import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
 
-// Both functions process the messages of strangers, so neither may take more than linear time.
+// `readVisibleText()` and `safeFileName()` process text of strangers, so they must run in linear time.
 
 test.each([
   ...[

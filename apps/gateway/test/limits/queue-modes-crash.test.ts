@@ -61,7 +61,7 @@ function answersWith(text: string): readonly unknown[] {
     .map(({ activity }) => (activity.object as { inReplyTo?: unknown }).inReplyTo)
 }
 
-test('after a kill during one answer to several messages, each message gets one answer and none is missing', {
+test('after a kill during a merged turn, each of its messages gets exactly one answer', {
   timeout: 240_000,
 }, async () => {
   hold('ann', 'ben')

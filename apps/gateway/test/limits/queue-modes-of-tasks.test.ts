@@ -104,7 +104,7 @@ test('"merge" makes A2A messages of one context one turn, and each of their task
   ])
 })
 
-test('"interrupt" cancels the older task of a context at a newer message, at once for its waiting caller', async () => {
+test('""interrupt" cancels the older task of a context when a newer message arrives, and its waiting caller learns at once', async () => {
   const context = nameOne('context')
   const pendingResult = call('interrupt', 'bea one', context)
   const first = await gateway.nextRun()
@@ -192,7 +192,7 @@ async function readHistory(agent: string, threadId: string) {
   return messages
 }
 
-test('"merge" makes runs of one chat thread one turn, and each ends with the answer of the history', async () => {
+test('""merge" answers waiting runs of a chat thread in one turn, and each run ends with the stored answer', async () => {
   const thread = nameOne('thread')
   const streams = await sayThree('fay', text => run('merge', text, thread))
   expect(streams.map(endOf)).toEqual(Array(3).fill(['RUN_FINISHED', 'success']))

@@ -63,7 +63,7 @@ async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
   const awaitFirst = <Item>(path: string) =>
     eventually(async () => (await swarm.operate<{ items: readonly Item[] }>(path)).items[0])
 
-  // This comes first: later steps send mail to an operator, and the simulation refuses whichever mail is next.
+  // The refused mail comes first, because later steps send mail to an operator, and the simulation refuses the next mail.
   const suppressed = 'gone@alice.test'
   const endRefusal = mail.refuse({ code: 550, message: '5.1.1 no such user', at: 'rcpt', times: 1 })
   await mail.deliver({ from: suppressed, to: 'shop@agents.test', text: 'Hello' })

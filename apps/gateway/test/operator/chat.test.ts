@@ -137,7 +137,7 @@ test('the second of two operators learns who decided, and the call does not run 
   expect(gateway.readNewTillLines()).toEqual(['begun 17', 'done 17'])
 })
 
-test('calls of one id in several conversations are separate messages in the chat, each with its own end', async () => {
+test('calls with the same id in several conversations have separate messages and results in the chat', async () => {
   const questions = [await gateway.askForRefund('shop'), await gateway.askForRefund('shop')]
   const chat = openChat(chatUrl('shop'), evesToken)
   const ids = (outcomeOf(await runChat(chat)).interrupts ?? []).map(({ id }) => id)

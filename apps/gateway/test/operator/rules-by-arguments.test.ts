@@ -84,7 +84,7 @@ test.each(tillAgents)(
 )
 
 test.each(tillAgents)(
-  'an operator cannot change a call of %s into one that is forbidden, or that the sender must allow',
+  'an operator cannot change the arguments of %s so that the call is forbidden, or needs the sender’s consent',
   async agent => {
     const { objectId, waiting } = await setup.askForRefund(agent, 'direct', 'o2')
     const grant = async (order: string) => {

@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 export async function waitUntil<Value>(
   label: string,
   probe: () => Promise<Value | undefined> | Value | undefined,
-  // The limit is for an operation that hangs: a machine that is busy with other work is several times slower.
+  // The default is generous, because a busy machine is several times slower. It only ends operations that hang. (same sentence at
+  // `run-command.ts:19`)
   timeoutMs = 120_000,
 ): Promise<Value> {
   const end = Date.now() + timeoutMs

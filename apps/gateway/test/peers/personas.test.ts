@@ -30,7 +30,7 @@ test.each([
   expect((await gateway.show(receipt.activityId)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
 })
 
-test('the first request uses draft-cavage, and RFC 9421 follows where a server refuses that, then comes first', async () => {
+test('requests use draft-cavage first; after a refusal the gateway uses RFC 9421, and remembers it for that server', async () => {
   const { fediverse } = gateway.simulation
   for (const from of ['bob@rfc9421.test', 'bob@snac.test', 'bob@rfc9421.test', 'bob@snac.test']) {
     const { objectId } = await fediverse.deliver({ from, to, text: 'knock, knock' })

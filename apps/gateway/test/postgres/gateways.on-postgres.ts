@@ -68,7 +68,7 @@ test('a gateway takes over the turn of a gateway that died within it, and answer
 }, async () => {
   const { pair } = await openClusterPair()
   const [one, two] = pair.gateways
-  // The other gateway is down while the turn is leased.
+  // The second gateway is down, so that the first one leases the turn.
   await two.kill()
   await one.send({ id: 'm1', text: `hang ${pair.directory}`, isDetached: true })
   await eventually(async () => existsSync(join(pair.directory, 'hung')))
@@ -82,7 +82,7 @@ test('a gateway takes over the turn of a gateway that died within it, and answer
   expect([record.state, record.duplicates]).toEqual(['answered', 1])
 })
 
-/** Opens two gateways with clocks of their own, of which only the first one runs. `clocks` holds the module that each preloads. */
+/** Opens two gateways that preload these clock modules, and stops the second one. */
 async function openClockedPair(clocks: Parameters<typeof openPair>[3]) {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
@@ -96,7 +96,7 @@ async function expectTurnKept({ gateways: [one, two], directory }: Awaited<Retur
   await one.send({ id: 'm1', text: `hang ${directory}`, isDetached: true })
   await eventually(async () => existsSync(join(directory, 'hung')))
   await two.start()
-  // The second gateway would see no lease of its own, and poll every second.
+  // Wait for several polls of the second gateway, which polls once a second.
   await delay(8_000)
   const record = await two.ask<MessageRecord>('/messages/m1')
   expect([record.state, record.response]).toEqual(['working', null])
@@ -146,7 +146,7 @@ test('two gateways that die 30 times under 2,000 messages lose none, answer none
   await checkAnswers([load], gateways[1], cluster.url)
 })
 
-test('two gateways keep text that looks like half a character, and replace a lone surrogate', {
+test('two gateways store text that looks like an escaped surrogate unchanged, and replace lone surrogates', {
   timeout: 120_000,
 }, async () => {
   const { gateways } = (await openClusterPair()).pair
@@ -186,7 +186,7 @@ test('gateways tell senders to retry while the server is away, and later answer 
       acknowledged.push(message.id)
     }
   })
-  // Waiting in vain would hide the fault that a sender finds.
+  // The race reports the error of a sender at once, instead of a time-out.
   const sending = Promise.all(senders)
   const whileSending = (probe: () => boolean) => Promise.race([sending, eventually(async () => probe(), 60_000)])
   await whileSending(() => acknowledged.length > 40)

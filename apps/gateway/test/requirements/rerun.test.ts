@@ -103,7 +103,7 @@ test('the operator learns that the caller of an ended task cannot get the answer
   expect(laterTask.task?.status.state).toBe('TASK_STATE_FAILED')
 })
 
-test('the operator gets no such note for a chat, whose history has the answer', async () => {
+test('the operator gets no note about a lost answer for a chat, because its history has the answer', async () => {
   await web.say('My money back, please', { threadId: 'noted', id: 'noted-1' })
   expect(await printRerun(await failDecided())).toMatch(/runs again as #\d+$/)
   await eventually(async () => JSON.stringify(await web.readHistory('noted')).includes('Paid back, as it was granted.'))

@@ -65,7 +65,7 @@ test('doctor and /readyz report an agent that fails to start, until it has start
   await gateway.close()
 })
 
-test('restart() of a test gateway rejects when start() of an agent fails, and succeeds once it does not', async () => {
+test('restart() of a test gateway rejects while start() of an agent fails', async () => {
   writeFileSync(database, '')
   const settings = { agents: { desk: { use: './desk.ts' } } } as const
   const gateway = await startGateway({ folder, settings, log: 'silent' })

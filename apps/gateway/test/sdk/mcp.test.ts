@@ -9,7 +9,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { StartedGateway } from '../../src/testing/index.ts'
 import { startGateway } from '../../src/testing/index.ts'
 
-// These tests use the official client, and the program as a coding agent starts it: with the address and the token, and without a configuration.
+// These tests run `postern mcp` as a coding agent does, with an address and a token but no configuration, and call it with the official
+// client.
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const gatewayFolder = mkdtempSync(join(tmpdir(), 'postern-mcp-'))

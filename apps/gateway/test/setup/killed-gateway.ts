@@ -19,7 +19,7 @@ export interface KilledGateway {
 }
 
 interface KilledGatewayPlan {
-  /** Settings of the configuration, except for ports and log, which are set here. */
+  /** Settings of the configuration. The ports and the log cannot be changed. */
   readonly overrides?: Readonly<Record<string, unknown>>
   /** The folder of data and configuration. Absent for a new one. */
   readonly directory?: string

@@ -52,7 +52,10 @@ const send = async (entry: Partial<CatalogueEntry>, text = 'hello there') => {
   return (await ask<SendResult>('/simulation/send', { to: 'echo', text, ...request })).json
 }
 
-/** The refusal codes as the peer sees them: a member of the problem, the reason of a JSON-RPC error, the text of an SMTP reply. */
+/**
+ * Matches each refusal code in the form of the peer's protocol: a member of the problem document, the reason of a JSON-RPC error, or the
+ * text of an SMTP reply.
+ */
 const peerWords: Readonly<Record<string, RegExp>> = {
   unsigned: /"code":"unsigned"|credentials are missing/,
   signature_invalid: /"code":"signature_invalid"|Cannot verify token|is not a signed JWT/,
@@ -84,7 +87,7 @@ async function checkEntry({ expected, ...entry }: CatalogueEntry): Promise<void>
   }
 }
 
-/** Selects for `npm test` the entries with something new: an outcome of their sender, or of a fault or visibility of their channel. */
+/** Selects the entries for `npm test`: one for each outcome of a sender, and one for each fault and visibility of a channel. */
 function drawEntries(entries: readonly CatalogueEntry[]): readonly CatalogueEntry[] {
   if (isLongRun) return entries
   const seenEntries = new Set<string>()
@@ -157,7 +160,7 @@ describe('postern send', () => {
   const sending = (request: Parameters<typeof sendSimulated>[1]) =>
     run(output => sendSimulated(output, request, resolveChannelAlias))
 
-  test('exits with 0 when the gateway refuses a fault as the catalogue says, and shows the answer', async () => {
+  test('exits with 0 if the gateway refuses a faulty message as the catalogue predicts, and prints the answer', async () => {
     const request = { via: 'activitypub', to: 'echo', text: 'hello', from: 'bob@snac.test', fault: 'unsigned' }
     const { text, exitCode } = await sending(request)
     expect(text).toMatch(/\nanswer {4}401 .*there is no Signature header/)

@@ -91,7 +91,7 @@ describe('a project with its own signed URLs', () => {
     return answer.text()
   }
 
-  test('stores what the original example stores, and so does a part of 1.0 (C-02, C-03, C-04)', async () => {
+  test('stores the same attachment for the original example and for a part of AG-UI 1.0 (C-02, C-03, C-04)', async () => {
     const url = signUrl(seedLocation)
     const image = { type: 'image', source: { type: 'url', value: url, mimeType: 'image/jpeg' } }
     const bodies = [seedBody(url), { ...seedBody(url, image), threadId: 'thread-124' }]

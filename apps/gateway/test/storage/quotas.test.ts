@@ -71,7 +71,7 @@ describe('the quota of one owner', () => {
     expect((await storeMessages('loc-2', 1)).status).toBe(200)
   })
 
-  test('refuses a list of too many entries whole, and accepts a shorter one in its place', async () => {
+  test('refuses a list with too many entries completely, and then accepts a shorter list', async () => {
     const { used } = await readUsage()
     expect(used.entries).toBe(3)
     expect(await storeMessages('loc-2', 10)).toMatchObject(tooMany('12 entries'))
@@ -93,7 +93,7 @@ describe('the quota of one owner', () => {
     expect((await readUsage()).used).toMatchObject({ threads: 1, entries: 0, bytes: 0 })
   })
 
-  test('counts bytes once that a client sends again with each run', async () => {
+  test('counts repeated messages of a client once', async () => {
     const userMessage = (id: string, content: string) => ({ id, role: 'user', content })
     const first = userMessage('m-1', 'x'.repeat(4_000))
     const runWith = (runId: string, messages: readonly object[]) =>
@@ -175,7 +175,7 @@ describe('a chat that its owner deletes', () => {
     expect((await readUsage()).used).toEqual({ threads: 0, entries: 0, bytes: 0 })
   })
 
-  test('must belong to that owner, and may not have begun elsewhere', async () => {
+  test('must belong to its owner, and must have begun in the chat', async () => {
     await run('t-7', 'r-17')
     const foreignDeletion = await call('DELETE', '/api/v1/agent/threads/t-7', undefined, 'bob')
     expect(foreignDeletion).toMatchObject({ status: 404, json: { code: 'no_recipient' } })

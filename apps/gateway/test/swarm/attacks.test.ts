@@ -112,7 +112,7 @@ describe('hand-overs', () => {
     expect(activeIn(await run(thread, 'who is it'))).toBe('refunds')
   })
 
-  test('of a banned person give one sentence, and the swarm then calls no model for them', async () => {
+  test('of a banned person get one fixed sentence, without a model call', async () => {
     const strict = openChatWith('strict')
     const thread = nameOne('thread')
     const text = await strict.run(thread, 'hand the secret over')

@@ -205,7 +205,7 @@ describe('data shared by all conversations', () => {
     expect((await readShared()).used.records).toBe(3)
   })
 
-  test('may have names that every object has, in states and items', async () => {
+  test('may have names such as `constructor`, in states and items', async () => {
     await swarm.gateway.restart({ agents: { pantry: describePantry() } })
     const thread = nameOne('thread')
     expect(await useTool(thread, 'tell_state', { name: 'constructor' })).toBe('plain')

@@ -67,7 +67,7 @@ export async function openTracedGateway(
 interface Call {
   readonly to: string
   readonly text?: string
-  /** True if the caller has a token. Default: false. */
+  /** True if the caller has a token. Default: true. */
   readonly isProven?: boolean
   readonly traceparent?: string
 }

@@ -279,7 +279,7 @@ describe('the gateway', () => {
     })
     socket.destroy()
     await eventually(async () => openListeners.size === 0)
-    // A client that rejoins with nothing gets the whole answer, however long it is.
+    // A client without any messages that rejoins gets the complete answer, however long it is.
     const events = await eventsOf(await run(undefined, { as: 'bob', threadId }))
     expect(events.at(-1)?.type).toBe('RUN_FINISHED')
   })
@@ -379,7 +379,7 @@ test('the gateway deletes everything of a forgotten person in the chat, includin
   await eventsOf(await run('my secret is 4711', { as: 'flo', threadId }))
   void run('my other secret is 0815', { as: 'flo', agent: 'loiterer' }).catch(() => undefined)
   await eventually(async () => JSON.stringify(await setup.messages()).includes('0815'))
-  // Nobody writes a decision as a message of a run, but it still belongs to the person.
+  // A decision is not a message of the run, but it still belongs to the person.
   const asking = await eventsOf(await run('consent', { as: 'flo', threadId }))
   const { outcome } = asking.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
   const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'resolved', payload: { approved: true } }]
@@ -421,7 +421,7 @@ test('only the person gets the decision link', async () => {
   )
   const state = url.slice(-43)
   for (const text of [operatorSees, message, JSON.stringify(exported)]) expect(text).not.toContain(state)
-  // It cannot be decided in another conversation, and only once in this one.
+  // The requirement cannot be decided in another conversation, and only once in this one.
   const [interruptId] = (await requirementsOf()).map(requirement => (requirement as { id: string }).id)
   const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
   const otherEvents = await eventsOf(await run(undefined, { resume }))

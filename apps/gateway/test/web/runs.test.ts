@@ -331,7 +331,7 @@ describe('an interrupt', () => {
     expect(JSON.stringify(reportedEvents)).toContain('decided: declined')
   })
 
-  test('takes a resume as the answer to a question', async () => {
+  test('accepts a `resume` entry as the answer to a question', async () => {
     const threadId = name('thread')
     const { events, messages } = await chat('ask', { threadId })
     const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { id: string; reason: string }[] } }

@@ -83,7 +83,7 @@ describe('why explains a message whose agent', () => {
     expectWellFormed(reason)
   })
 
-  test('is an unreachable webhook, with its URL without query, the cause, the tries and the next one', async () => {
+  test('is an unreachable webhook, with its URL, the cause, the number of attempts and the time of the next one', async () => {
     const reason = await awaitReason(gateway, await post('hook'), 'webhook_down')
     const url = `http://127.0.0.1:${downPort}/in`
     expect(reason.sentence).toMatch(

@@ -1,4 +1,4 @@
-// An agent for the bench that does nothing until its turn is aborted.
+// Does nothing until its turn is aborted; an agent of the bench.
 import type { Agent } from '@postern/pipeline'
 import { countTurn } from './count.ts'
 

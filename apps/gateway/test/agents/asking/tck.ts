@@ -31,7 +31,7 @@ async function* works(): AsyncIterable<AgentChunk> {
   yield { status: 'completed', parts: [says('done')] }
 }
 
-/** Asks for credentials within the task by its own mechanism (A2A §7.6): the page of the requirement. */
+/** Asks for credentials within the task (A2A §7.6) by the page of a requirement. */
 function asksWho(context: AgentContext): AgentAnswer {
   const auth_challenges = [{ scheme: 'Bearer', realm: 'tck' }]
   return context.requireAuth({ message: 'Say who you are, then go on with this task.', auth_challenges })

@@ -1,4 +1,4 @@
-/** Answers with the requested kind of content, which shows nothing to a reader. */
+/** Answers with empty text or white space, as the message requests. */
 export async function handle({ parts }: { readonly parts: readonly { readonly content?: string }[] }) {
   const query = parts.map(({ content = '' }) => content).join(' ')
   if (query.includes('pieces')) return streamBlanks()

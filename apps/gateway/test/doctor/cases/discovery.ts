@@ -4,7 +4,7 @@ import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
 import { askPublic, pageOrigin } from '../setup/public-gateway.ts'
 
-/** Builds the cases behind a proxy that does not pass some paths on, and behind one that does. */
+/** Builds a failing case behind a proxy that hides some paths, and a passing one behind a proxy that forwards all. */
 const buildHiddenPathCase = (
   id: string,
   hides: RegExp,

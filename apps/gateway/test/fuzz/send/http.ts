@@ -30,7 +30,7 @@ export async function sendHttp(
   return { status, text, ...(isBug && { fault: `it answered ${status}: ${text.slice(0, 500)}` }) }
 }
 
-/** Checks for a stream, which stays open as long as somebody reads it; its beginning is answer enough. */
+/** Returns true once the header announces an event stream. The fuzzer reads no further, because a stream stays open. */
 function isStream(received: Buffer): boolean {
   const head = received.subarray(0, 4_096).toString('latin1')
   return /^content-type: text\/event-stream/im.test(head) && head.includes('\r\n\r\n')

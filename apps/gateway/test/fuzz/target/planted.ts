@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TargetAddresses } from './open.ts'
 
-/** Measures the processor time so far. The measurement itself takes time, mostly the system's. */
+/** Returns the processor time of this process, µs, in user and system mode. */
 const usedMicroseconds = () => {
   const { user, system } = process.cpuUsage()
   return user + system

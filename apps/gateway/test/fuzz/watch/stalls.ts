@@ -4,7 +4,7 @@ import type { FairClock } from './fair-clock.ts'
 import { sleep, timeAnswer } from './fair-clock.ts'
 
 const everyMs = 100
-/** The processor time of a main thread without an answer after which it has stalled, ms. */
+/** The processor time, ms, that a main thread may use without answering before it counts as stalled. */
 const stallMs = 1_500
 /** The fair time after which a waiting thread has stalled, ms. On a busy machine it may wait for the processor. */
 const waitingMs = 15_000

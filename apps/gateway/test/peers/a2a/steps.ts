@@ -13,11 +13,11 @@ const nameWay = ({ binding, way }: CallWay) => `${binding}, ${way === 'waits' ? 
 /** The steps of the Python client with our agents, and of our agents with an agent of the Python server. */
 export const a2aSteps: readonly ExamStep<A2aStage>[] = [
   ...ways.map(way => ({
-    name: `the Python client is asked back by our agent, and answers (${nameWay(way)})`,
+    name: `our agent asks the Python client a question, and the client answers (${nameWay(way)})`,
     run: (stage: A2aStage) => answerTravel(stage, way),
   })),
   ...(['streams', 'plain'] as const).flatMap(agent => [
-    { name: `the Python server asks back our agent "${agent}", and is answered`, run: goOn(agent, 'Berlin') },
+    { name: `the Python server asks our agent "${agent}" a question and gets an answer`, run: goOn(agent, 'Berlin') },
     { name: `the Python server repeats its task to "${agent}" before it answers`, run: goOn(agent, 'Berlin again') },
     { name: `the Python server has two questions for "${agent}"`, run: askTwice(agent) },
   ]),

@@ -6,11 +6,11 @@ import { echoAddress, findAnswers, publish, publishAnswered, waitForSnac } from 
 
 /** The steps of key rotation. snac caches an actor for 36 hours, and does not fetch it again when a signature does not verify. */
 export const rotationSteps: readonly SnacStep[] = [
-  { name: 'new keys: snac is told by a signature it still believes, and goes on showing the agent', run: rotate },
+  { name: 'new keys: the old key signs the notice, so snac continues to trust the agent', run: rotate },
 ]
 
 export const rotationWithoutFollowers: readonly SnacStep[] = [
-  { name: 'new keys that no follower is there to be told of: the next answer still arrives', run: rotate },
+  { name: 'new keys without a follower to notify: the next answer still arrives', run: rotate },
   { name: 'revoked keys: snac believes the new ones when its copy of the actor is 36 hours old', run: revoke },
 ]
 

@@ -22,7 +22,7 @@ class Conversation:
         return self.texts.pop(0)
 
     def take_file(self):
-        """Returns the file for the first text, and none for later ones."""
+        """Returns the file at the first call, and None afterwards."""
         file, self._file = self._file, None
         return file
 

@@ -104,7 +104,7 @@ function describePosts(open: OpenStore): void {
     }),
   )
   test(
-    'a used id stays with its owner, and blocks nobody else',
+    'a post cannot replace an earlier post of the same id, but other agents may use that id',
     withStore(open, async ({ store }) => {
       await store.act([sketchPost('p1', 'first')], 'c')
       await answerWith(store, 'm1', 'done', { acts: [sketchPost('p1', 'second'), sketchPost('p2', 'third')] })
@@ -170,7 +170,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'a waiting delivery leaves with the new text, in its order',
+    'a waiting delivery sends the new text, and the edit follows in order',
     withStore(open, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'wrong', { recipients: ['x'] })
       await store.act([sketchEdit(sketchResponse(turn, 'right'), ['x'])], 'c')

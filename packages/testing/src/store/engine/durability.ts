@@ -49,7 +49,10 @@ export function durabilityContract(open: OpenStore): void {
   })
 }
 
-/** Leaves one message answered and half delivered, one with a running turn, one that waits for it, and a secret, a state, a blob and a refusal. */
+/**
+ * Stores an answered message with one open delivery, a message with a running turn, a message that waits for that turn, and a secret, a
+ * state, a blob and a refusal.
+ */
 async function leaveWork(store: Store): Promise<{ readonly leasedToken: number }> {
   const blob = { digest: 'ab'.repeat(32), bytes: Buffer.from('picture') }
   await store.admit(sketchIntake('m1', inThread('t', { blobs: [blob], aliases: ['alias of m1'] })), 'c')

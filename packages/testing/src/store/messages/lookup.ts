@@ -1,4 +1,4 @@
-// Tests what a store finds again: histories, secrets and responses.
+// Tests how a store reads histories, secrets and responses.
 import type { Part } from '@postern/message'
 import type { Entry, Store } from '@postern/pipeline'
 import { secretPurposes } from '@postern/pipeline'

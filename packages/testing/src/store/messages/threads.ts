@@ -43,7 +43,7 @@ function describeReferences(open: OpenStore): void {
     }),
   )
   test(
-    'the first known reference decides the thread, whatever source the message claims',
+    'the first known reference decides the thread, even if the message claims another source',
     withStore(open, async ({ store }) => {
       const firstThread = await threadOf(store, 'm1', inThread('t1'))
       const secondThread = await threadOf(store, 'm2', inThread('t2'))

@@ -71,7 +71,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'a waiting answer to a withdrawn message never leaves, and a sent one stays',
+    'a withdrawal cancels waiting deliveries of the answer, and keeps the record of sent ones',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', byAda()), 'c')
       const turn = await leaseOnlyTurn(store)

@@ -255,7 +255,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'ids that a forgotten person shared with others keep their meaning for the others',
+    'ids that a forgotten person shared with others still work for the others',
     withStore(open, async ({ store }) => {
       const { message } = await converse(store, 'm1', sketchFrom(eveAccount, 'm1'))
       await converse(store, 'm1', sketchFrom(ada, 'm1', { duplicateKey: 'own' }))

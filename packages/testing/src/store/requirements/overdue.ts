@@ -150,7 +150,7 @@ export function overdueContract(open: OpenStore): void {
       }),
     )
     test(
-      'of a person end without a turn if their task waits for a newer one, or has ended',
+      'of a person end without a turn if their task waits for a newer requirement, or has ended',
       withStore(open, async storeSetup => {
         const { store } = storeSetup
         await commitRequirement(storeSetup, 'older', { subject: ada, task: 't1' })

@@ -59,7 +59,7 @@ function describeAnswers(open: OpenStore): void {
     }),
   )
   test(
-    'are audible to callers who listen after their acknowledgement',
+    'notify callers that start to listen after the acknowledgement',
     withStore(open, async ({ store }) => {
       runAtOnce(store, answer(store))
       const { message } = await store.admit(sketchIntake('m1'), 'c')

@@ -49,7 +49,7 @@ function describeFirstTurns(open: OpenStore): void {
     }),
   )
   test(
-    'does not say so after another one of its thread, nor for a large message',
+    'has no `isFirst` after another turn of its thread, or for a large message',
     withStore(open, async ({ store }) => {
       const bytes = new TextEncoder().encode(JSON.stringify({ id: 'm3', long: 'x'.repeat(20_000) }))
       await store.admit(sketchIntake('m1', inThread('t')), 'c')

@@ -195,7 +195,7 @@ function describePartialAnswerTwice(open: OpenStore): void {
     }),
   )
   test(
-    'a withdrawn message takes its interim text along',
+    'the withdrawal of a message deletes its interim text',
     withStore(open, async ({ store }) => {
       const authorship = { author: 'ada', object: 'note' }
       await store.admit(sketchIntake('m1', { authorship }), 'c')
@@ -210,7 +210,7 @@ function describePartialAnswerTwice(open: OpenStore): void {
   )
 }
 
-/** The ways in which the turn of a message ends without an answer. */
+/** The events that end a turn without an answer. */
 const turnEndings: readonly (readonly [string, (store: Store, turn: Turn) => Promise<unknown>])[] = [
   [
     'a newer message of its sender',

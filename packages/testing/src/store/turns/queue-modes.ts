@@ -267,7 +267,7 @@ function describeMergedEnds(open: OpenStore): void {
     })()
   })
   test(
-    'the cancel of one of several merged tasks leaves the others, which get their answer',
+    'the other tasks of a merged turn get their answer after one of them is cancelled',
     withStore(open, async ({ store }) => {
       const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
       await admitAll(
