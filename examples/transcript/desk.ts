@@ -26,7 +26,7 @@ const bus = createSwarmBus({ log })
 /** Stands for a real one: says what fits the last words. */
 const model: SwarmModel = {
   async complete(messages, tools, hear) {
-    const last = messages.at(-1)
+    const lastMessage = messages.at(-1)
     const call = (name: string, args = {}) => {
       return {
         content: '',
@@ -34,9 +34,10 @@ const model: SwarmModel = {
       } as const
     }
     const canNavigate = tools.some(({ name }) => name === 'navigate_to_refunds')
-    if (canNavigate && last?.content.includes('money')) return call('navigate_to_refunds')
-    if (last?.role === 'user' && tools.some(({ name }) => name === 'note')) return call('note', { text: last.content })
-    const content = last?.role === 'tool' ? `Noted as number ${last.content}.` : 'How can I help?'
+    if (canNavigate && lastMessage?.content.includes('money')) return call('navigate_to_refunds')
+    if (lastMessage?.role === 'user' && tools.some(({ name }) => name === 'note'))
+      return call('note', { text: lastMessage.content })
+    const content = lastMessage?.role === 'tool' ? `Noted as number ${lastMessage.content}.` : 'How can I help?'
     hear?.(content)
     return { content }
   },

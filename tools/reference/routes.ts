@@ -106,8 +106,8 @@ interface DescribedOperations {
 /** Reads the OpenAPI document of the operator API from the gateway. */
 async function readOpenApi({ app }: Pick<Gateway, 'app'>): Promise<DescribedOperations> {
   const headers = { authorization: `Bearer ${secret}` }
-  const answer = await app.request('/operator/api/openapi.json', { headers })
-  return (await answer.json()) as DescribedOperations
+  const response = await app.request('/operator/api/openapi.json', { headers })
+  return (await response.json()) as DescribedOperations
 }
 
 /** Writes docs/reference/openapi.json. */

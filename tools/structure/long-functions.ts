@@ -34,14 +34,20 @@ function measureFunctions(text: string): readonly MeasuredFunction[] {
   const lines = text.split('\n')
   return lines.flatMap((line, index) => {
     if (!/[{([]$|=>$/.test(line)) return []
-    const first = findHeader(lines, index)
+    const firstLine = findHeader(lines, index)
     const header = lines
-      .slice(first, index + 1)
+      .slice(firstLine, index + 1)
       .map(part => part.trim())
       .join(' ')
     if (!isFunctionHeader(header)) return []
-    const last = findEnd(lines, index)
-    return [{ name: namePattern.exec(header)?.slice(1).find(Boolean) ?? '', line: first + 1, lines: last - first + 1 }]
+    const lastLine = findEnd(lines, index)
+    return [
+      {
+        name: namePattern.exec(header)?.slice(1).find(Boolean) ?? '',
+        line: firstLine + 1,
+        lines: lastLine - firstLine + 1,
+      },
+    ]
   })
 }
 

@@ -7,8 +7,8 @@ import { findChannelValues, findProtocolNames } from './protocol-names.ts'
 import { parseSourceFile } from './source-files.ts'
 import { findPrivateWords, findSubjectFaults, findTitleFaults, findVagueNames } from './wording.ts'
 
-const parse = (tree: Readonly<Record<string, string>>) =>
-  Object.entries(tree).map(([path, text]) => parseSourceFile(path, text))
+const parse = (config: Readonly<Record<string, string>>) =>
+  Object.entries(config).map(([path, text]) => parseSourceFile(path, text))
 
 describe('circles of imports', () => {
   test('come from any form of import, including types and re-exports', () => {

@@ -108,8 +108,8 @@ function createLoader(fetch: typeof globalThis.fetch): DocumentLoader {
   const preloaded = getDocumentLoader()
   return async url => {
     if (!new URL(url).host.endsWith('.test')) return preloaded(url)
-    const answer = await fetch(url, { headers: { accept: 'application/activity+json' } })
-    if (!answer.ok) throw new Error(`${url} answered ${answer.status}`)
-    return { contextUrl: null, documentUrl: url, document: await answer.json() }
+    const response = await fetch(url, { headers: { accept: 'application/activity+json' } })
+    if (!response.ok) throw new Error(`${url} answered ${response.status}`)
+    return { contextUrl: null, documentUrl: url, document: await response.json() }
   }
 }

@@ -1,32 +1,32 @@
 import { doesActorOwnKey, verifyObject, verifyRequest } from '@fedify/fedify'
 import { Create } from '@fedify/vocab'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { FedifyStage } from './fedify-stage.ts'
+import type { FedifySetup } from './fedify-stage.ts'
 import { fedifyAgent, openFedifyStage } from './fedify-stage.ts'
 
 // These tests let a Fedify bot that no longer supports draft-cavage check our agent's answers: the request, and the object by itself.
 
-let stage: FedifyStage
+let setup: FedifySetup
 let answer: Create
 let postedRequest: Request
 
 beforeAll(async () => {
-  stage = await openFedifyStage({ isModern: true })
-  const create = stage.composeCreate('<p>say something</p>')
-  await stage.sendAsBot(create)
-  answer = await stage.waitForAnswer(create)
-  postedRequest = stage.bot.requests.at(-1) as Request
+  setup = await openFedifyStage({ isModern: true })
+  const create = setup.composeCreate('<p>say something</p>')
+  await setup.sendAsBot(create)
+  answer = await setup.waitForAnswer(create)
+  postedRequest = setup.bot.requests.at(-1) as Request
 })
-afterAll(() => stage?.close())
+afterAll(() => setup?.close())
 
 const copyRequest = (request = postedRequest) => request.clone() as Request
-const loaders = () => ({ documentLoader: stage.bot.loader, contextLoader: stage.bot.loader })
+const loaders = () => ({ documentLoader: setup.bot.loader, contextLoader: setup.bot.loader })
 const readDocument = async () => (await copyRequest().json()) as Record<string, unknown> & { proof: object }
 
 test('the gateway repeats a refused request with an RFC 9421 signature and the same body', async () => {
-  const schemes = stage.bot.requests.map(({ headers }) => headers.has('signature-input'))
+  const schemes = setup.bot.requests.map(({ headers }) => headers.has('signature-input'))
   expect(schemes).toEqual([false, true])
-  const bodies = await Promise.all(stage.bot.requests.map(request => copyRequest(request).text()))
+  const bodies = await Promise.all(setup.bot.requests.map(request => copyRequest(request).text()))
   expect(new Set(bodies).size).toBe(1)
 })
 

@@ -20,7 +20,7 @@ export const fedifyAgent = new URL(`${fedifyOrigin}/agents/echo`)
 export const inbox = new URL(`${fedifyOrigin}/agents/echo/inbox`)
 export const keyId = new URL(`${botOrigin}/users/bot#main-key`)
 
-export interface FedifyStage {
+export interface FedifySetup {
   readonly simulation: Simulation
   readonly bot: FedifyBot
   readonly gateway: Gateway
@@ -42,7 +42,7 @@ export interface Audience {
   readonly cc: URL
 }
 
-export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<FedifyStage> {
+export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<FedifySetup> {
   const simulation = await openSimulation()
   // Fedify delivers with the global `fetch`.
   vi.stubGlobal('fetch', simulation.loopback.fetch)

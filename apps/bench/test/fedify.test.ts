@@ -1,27 +1,27 @@
 import { doesActorOwnKey, generateCryptoKeyPair, signObject, signRequest, verifyRequest } from '@fedify/fedify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { FedifyStage } from './fedify-stage.ts'
+import type { FedifySetup } from './fedify-stage.ts'
 import { fedifyAgent, keyId, openFedifyStage } from './fedify-stage.ts'
 
 // These tests run Fedify's own code against ours.
 
-let stage: FedifyStage
+let setup: FedifySetup
 
 beforeAll(async () => {
-  stage = await openFedifyStage()
+  setup = await openFedifyStage()
 })
-afterAll(() => stage?.close())
+afterAll(() => setup?.close())
 
 test.each(['draft-cavage-http-signatures-12', 'rfc9421'] as const)(
   'the gateway accepts a request signed by Fedify with %s',
   async spec => {
-    const create = stage.composeCreate('<p>hello</p>')
-    const signedRequest = await signRequest(await stage.describeRequest(create), stage.bot.keys.rsa.privateKey, keyId, {
+    const create = setup.composeCreate('<p>hello</p>')
+    const signedRequest = await signRequest(await setup.describeRequest(create), setup.bot.keys.rsa.privateKey, keyId, {
       spec,
     })
-    const answer = await fetch(signedRequest)
-    expect([answer.status, await answer.text()]).toEqual([202, ''])
-    expect((await stage.findRecord(create))?.message).toMatchObject({
+    const response = await fetch(signedRequest)
+    expect([response.status, await response.text()]).toEqual([202, ''])
+    expect((await setup.findRecord(create))?.message).toMatchObject({
       parts: [{ content: 'hello' }],
       sender: { address: '@bot@fedify.test', verified: true, key_id: keyId.href },
     })
@@ -31,22 +31,22 @@ test.each(['draft-cavage-http-signatures-12', 'rfc9421'] as const)(
 test.each(['draft-cavage-http-signatures-12', 'rfc9421'] as const)(
   'the gateway refuses a request signed with a foreign key by %s',
   async spec => {
-    const create = stage.composeCreate('<p>hello</p>')
+    const create = setup.composeCreate('<p>hello</p>')
     const stranger = await generateCryptoKeyPair('RSASSA-PKCS1-v1_5')
-    const signedRequest = await signRequest(await stage.describeRequest(create), stranger.privateKey, keyId, { spec })
+    const signedRequest = await signRequest(await setup.describeRequest(create), stranger.privateKey, keyId, { spec })
     expect((await fetch(signedRequest)).status).toBe(401)
-    expect(await stage.findRecord(create)).toBeUndefined()
+    expect(await setup.findRecord(create)).toBeUndefined()
   },
 )
 
 test('the gateway counts the object signature of a Fedify activity as a second piece of evidence (FEP-8b32)', async () => {
-  const create = stage.composeCreate('<p>hello</p>', { to: fedifyAgent, cc: stage.bot.actor })
-  const multikey = new URL(`${stage.bot.actor.href}#multikey-2`)
-  const proven = await signObject(create, stage.bot.keys.ed25519.privateKey, multikey, {
-    contextLoader: stage.bot.loader,
+  const create = setup.composeCreate('<p>hello</p>', { to: fedifyAgent, cc: setup.bot.actor })
+  const multikey = new URL(`${setup.bot.actor.href}#multikey-2`)
+  const proven = await signObject(create, setup.bot.keys.ed25519.privateKey, multikey, {
+    contextLoader: setup.bot.loader,
   })
-  await fetch(await signRequest(await stage.describeRequest(proven), stage.bot.keys.rsa.privateKey, keyId))
-  const record = await stage.findRecord(create)
+  await fetch(await signRequest(await setup.describeRequest(proven), setup.bot.keys.rsa.privateKey, keyId))
+  const record = await setup.findRecord(create)
   expect(record?.message.sender.identities?.map(({ method }) => method)).toEqual([
     'urn:mentionable:auth:ap-http-signature:v0.1',
     'urn:mentionable:auth:ap-object-integrity-proof:v0.1',
@@ -54,18 +54,18 @@ test('the gateway counts the object signature of a Fedify activity as a second p
 })
 
 test('the gateway verifies the object integrity proof of an activity that also has a Linked Data Signature', async () => {
-  const create = stage.composeCreate('<p>signed three times</p>', { to: fedifyAgent, cc: stage.bot.actor })
-  await stage.sendAsBot(create)
-  const record = await stage.findRecord(create)
+  const create = setup.composeCreate('<p>signed three times</p>', { to: fedifyAgent, cc: setup.bot.actor })
+  await setup.sendAsBot(create)
+  const record = await setup.findRecord(create)
   expect(record?.message.sender.identities).toHaveLength(2)
 })
 
 test('Fedify verifies our delivery with the key of our agent', async () => {
-  const create = stage.composeCreate('<p>say something</p>')
-  await fetch(await signRequest(await stage.describeRequest(create), stage.bot.keys.rsa.privateKey, keyId))
-  const answer = await stage.waitForAnswer(create)
-  const request = stage.bot.requests.at(-1) as Request
-  const loaders = { documentLoader: stage.bot.loader, contextLoader: stage.bot.loader }
+  const create = setup.composeCreate('<p>say something</p>')
+  await fetch(await signRequest(await setup.describeRequest(create), setup.bot.keys.rsa.privateKey, keyId))
+  const answer = await setup.waitForAnswer(create)
+  const request = setup.bot.requests.at(-1) as Request
+  const loaders = { documentLoader: setup.bot.loader, contextLoader: setup.bot.loader }
   const key = await verifyRequest(request.clone() as Request, loaders)
   expect(key?.id?.href).toBe(`${fedifyAgent.href}#main-key`)
   expect(key && (await doesActorOwnKey(answer, key, loaders))).toBe(true)
@@ -76,10 +76,10 @@ test('Fedify verifies our delivery with the key of our agent', async () => {
 })
 
 test('a Fedify bot that mentions the agent receives its reply', async () => {
-  const create = stage.composeCreate('<p>hello from a bot</p>')
-  await stage.sendAsBot(create)
-  const answer = await stage.waitForAnswer(create)
-  const note = await answer.getObject({ documentLoader: stage.bot.loader, contextLoader: stage.bot.loader })
+  const create = setup.composeCreate('<p>hello from a bot</p>')
+  await setup.sendAsBot(create)
+  const answer = await setup.waitForAnswer(create)
+  const note = await answer.getObject({ documentLoader: setup.bot.loader, contextLoader: setup.bot.loader })
   expect(note?.content?.toString()).toContain('hello from a bot')
   expect(note?.attributionId?.href).toBe(fedifyAgent.href)
 })

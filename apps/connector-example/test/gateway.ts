@@ -53,7 +53,7 @@ export async function openConnectorGateway(options: ChatOptions = {}): Promise<C
   const [gatewayPort, chatPort] = [await findFreePort(), await findFreePort()]
   const log = createLog({ level: 'silent', readable: false })
   const trust = { methods: [memberMethod], assurance: ['platform'], subject_prefixes: prefixes }
-  const tree = {
+  const gatewayConfig = {
     origin: 'https://agents.test',
     listen: { port: gatewayPort },
     data: join(directory, 'data'),
@@ -107,15 +107,15 @@ export async function openConnectorGateway(options: ChatOptions = {}): Promise<C
   let gateway: Gateway
 
   async function startGateway(): Promise<void> {
-    gateway = await openGateway(parseConfig(tree), { baseDir: import.meta.dirname, log, operatorToken })
+    gateway = await openGateway(parseConfig(gatewayConfig), { baseDir: import.meta.dirname, log, operatorToken })
     await gateway.start()
   }
 
   async function ask<Answer>(path: string): Promise<Answer> {
-    const answer = await fetch(`${gatewayUrl}/operator/api${path}`, {
+    const response = await fetch(`${gatewayUrl}/operator/api${path}`, {
       headers: { authorization: `Bearer ${operatorToken}` },
     })
-    return (await answer.json()) as Answer
+    return (await response.json()) as Answer
   }
 
   await startGateway()

@@ -40,7 +40,7 @@ async function callByHand(
   )
   const metadata = { mentionable: { ...vouched, mention_relay: { kind: 'inline' } } }
   const message = { messageId, role: 'ROLE_USER', parts: [{ text: 'hi' }], metadata }
-  const answer = await fetch(`${gatewayUrl}/agents/teller/a2a`, {
+  const response = await fetch(`${gatewayUrl}/agents/teller/a2a`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${issueToken(url, config, tokenKeys, Date.now())}`,
@@ -49,8 +49,8 @@ async function callByHand(
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   })
-  const text = await answer.text()
-  return /heard: [^"]*/.exec(text)?.[0] ?? `${answer.status} ${text}`
+  const text = await response.text()
+  return /heard: [^"]*/.exec(text)?.[0] ?? `${response.status} ${text}`
 }
 
 test('an agent still runs for a forged attestation, which proves nothing (MN-6.3)', async () => {

@@ -30,9 +30,9 @@ export interface Visitor {
 
 export async function createVisitor(url: string, name: string): Promise<Visitor> {
   const body = new URLSearchParams({ name })
-  const answer = await fetch(`${url}/login`, { method: 'POST', body, redirect: 'manual' })
-  if (answer.status !== 303) throw new Error(`login: ${answer.status} ${await answer.text()}`)
-  const [cookie = ''] = answer.headers.get('set-cookie')?.split(';') ?? []
+  const response = await fetch(`${url}/login`, { method: 'POST', body, redirect: 'manual' })
+  if (response.status !== 303) throw new Error(`login: ${response.status} ${await response.text()}`)
+  const [cookie = ''] = response.headers.get('set-cookie')?.split(';') ?? []
 
   const get = (path: string, headers = {}) => fetch(url + path, { headers: { cookie, ...headers }, redirect: 'manual' })
   const page = async (room = 'lobby') => (await get(`/rooms/${room}`)).text()

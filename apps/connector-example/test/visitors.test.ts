@@ -95,8 +95,11 @@ describe('a form', () => {
     const [ann, bob] = [await deps.logIn('Ann'), await deps.logIn('Bob')]
     const token = csrf === 'own' ? await ann.formToken() : csrf === 'other' ? await bob.formToken() : ''
     const countBefore = (await ann.entries()).length
-    const answer = await ann.post('/rooms/lobby/messages', { csrf: token, text: 'forged' }, headers)
-    expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('This form is not from here')])
+    const response = await ann.post('/rooms/lobby/messages', { csrf: token, text: 'forged' }, headers)
+    expect([response.status, await response.text()]).toEqual([
+      403,
+      expect.stringContaining('This form is not from here'),
+    ])
     expect((await ann.entries()).length).toBe(countBefore)
   })
 
@@ -108,8 +111,8 @@ describe('a form', () => {
       'base64url',
     )
     for (const cookie of ['', 'chat=x', 'chat=x.y.z', `chat=${other}.${signature}`, `chat=${value}.`]) {
-      const answer = await ann.post('/rooms/lobby/messages', fields, { cookie })
-      expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('Nobody knows you here')])
+      const response = await ann.post('/rooms/lobby/messages', fields, { cookie })
+      expect([response.status, await response.text()]).toEqual([401, expect.stringContaining('Nobody knows you here')])
     }
   })
 

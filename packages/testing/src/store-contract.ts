@@ -44,7 +44,7 @@ import { turnContract } from './store/turns/turns.ts'
 
 export type { OpenStore } from './store/setup/under-test.ts'
 
-const contracts: readonly ((open: OpenStore) => void)[] = [
+const contracts: readonly ((openStore: OpenStore) => void)[] = [
   intakeContract,
   handledKeyContract,
   recordContract,
@@ -91,8 +91,8 @@ const contracts: readonly ((open: OpenStore) => void)[] = [
  * Runs the tests that every store must pass: each sentence of the port, on a fresh store. `share` limits them to every `of`th part, beginning with
  * the `first`, for stores that take long to open.
  */
-export function storeContract(name: string, open: OpenStore, share = { first: 0, of: 1 }): void {
+export function storeContract(name: string, openStore: OpenStore, share = { first: 0, of: 1 }): void {
   describe(`${name} keeps the contract of a store`, () => {
-    for (const [index, contract] of contracts.entries()) if (index % share.of === share.first) contract(open)
+    for (const [index, contract] of contracts.entries()) if (index % share.of === share.first) contract(openStore)
   })
 }

@@ -32,7 +32,7 @@ describe.each([
   })
 
   test('answers in the chat', async () => {
-    const answer = await fetch(`${gateway.url}/api/v1/agent/runs`, {
+    const response = await fetch(`${gateway.url}/api/v1/agent/runs`, {
       method: 'POST',
       headers: { authorization: `Bearer ${gateway.token}`, 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -41,7 +41,7 @@ describe.each([
         messages: [{ id: 'm1', role: 'user', content: 'hello by chat' }],
       }),
     })
-    const events = await answer.text()
+    const events = await response.text()
     expect(events).toContain('hello by chat')
     expect(events).toContain('RUN_FINISHED')
   })

@@ -103,8 +103,8 @@ describe('the example copilotkit', () => {
 
   test('lets the page of the example call the gateway', async () => {
     const headers = { origin: 'http://localhost:5173', 'access-control-request-method': 'POST' }
-    const answer = await fetch(`${gateway.url}/api/v1/agents/help/runs`, { method: 'OPTIONS', headers })
-    expect(answer.headers.get('access-control-allow-origin')).toBe('http://localhost:5173')
+    const response = await fetch(`${gateway.url}/api/v1/agents/help/runs`, { method: 'OPTIONS', headers })
+    expect(response.headers.get('access-control-allow-origin')).toBe('http://localhost:5173')
   })
 })
 

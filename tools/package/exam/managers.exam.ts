@@ -76,14 +76,14 @@ test('the launcher of npm starts a gateway', async () => {
 })
 
 test.runIf(await isDebianRoot())('the shebang line of the program works with BusyBox’s env, as on Alpine', async () => {
-  const tree = join(directory, 'busybox')
+  const config = join(directory, 'busybox')
   const { archives } = await downloadPackages(join(directory, 'debian'), [['busybox-static']])
-  await unpackPackages(tree, [archives])
+  await unpackPackages(config, [archives])
   const program = join(folder, 'node_modules/postern/bin/postern.mjs')
   // The kernel passes everything after the interpreter as one argument.
   const [, interpreter = ''] =
     /^#!\/usr\/bin\/env (.+)$/m.exec(readFileSync(program, 'utf8').split('\n')[0] ?? '') ?? []
   const ownFolder = join(directory, 'alpine')
   mkdirSync(ownFolder)
-  expect(await startsGateway(join(tree, 'bin/busybox'), ['env', interpreter, program, 'start'], ownFolder)).toBe(true)
+  expect(await startsGateway(join(config, 'bin/busybox'), ['env', interpreter, program, 'start'], ownFolder)).toBe(true)
 })

@@ -20,9 +20,9 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   let sentCount = 0
   const realFetch = globalThis.fetch
   globalThis.fetch = async (...request) => {
-    const answer = await realFetch(...request)
+    const response = await realFetch(...request)
     sentCount++
-    return answer
+    return response
   }
   const federation = createFederation<void>({
     kv: new MemoryKvStore(),

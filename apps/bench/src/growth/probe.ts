@@ -65,11 +65,11 @@ async function measureLines(
   { cores, progress }: ProbeOptions,
 ): Promise<Costs> {
   using traffic = await openTraffic({ agent: answeringAgent, senders: 32 })
-  const tree = { network: { loopback: traffic.fediverse.loopback } }
+  const config = { network: { loopback: traffic.fediverse.loopback } }
   await using servers = new AsyncDisposableStack()
   const gateways: ServerProcess[] = []
   for (const data of directories) {
-    const ours = describeBenchGateway(tree, { data, counts: 'deliveries' })
+    const ours = describeBenchGateway(config, { data, counts: 'deliveries' })
     gateways.push(servers.use(await startServer({ ...ours, core: cores?.server })))
   }
   return await measureInterleaved(gateways, { title: 'growth', rounds, progress }, (gateway, round) =>

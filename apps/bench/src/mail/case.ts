@@ -75,17 +75,17 @@ export function formatIntake(octets: Uint8Array, envelope: IntakeQuery): Uint8Ar
 }
 
 function listContenders(dns: readonly string[], aim: Partial<Aim>): readonly Contender[] {
-  const tree = { email: { intake: { secret: benchIntakeSecret }, budgets: endlessBudgets }, network: { dns } }
+  const config = { email: { intake: { secret: benchIntakeSecret }, budgets: endlessBudgets }, network: { dns } }
   return [
     {
       name: 'Postern, to the stored message',
       note: 'DKIM, SPF, DMARC and ARC judged; MIME parsed in a worker; durable on disk with its turn, which nobody takes up',
-      ...describeBenchGateway(tree, { counts: 'messages' }),
+      ...describeBenchGateway(config, { counts: 'messages' }),
     },
     {
       name: 'Postern, and its turn',
       note: 'and a turn of a silent agent taken up and committed, which nobody else here does (information)',
-      ...describeBenchGateway(tree),
+      ...describeBenchGateway(config),
     },
     {
       name: 'mailauth + mailparser',

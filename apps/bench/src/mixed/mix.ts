@@ -21,7 +21,7 @@ type Make = () => Promise<Uint8Array>
 /** All senders of the mixed load, and their hosts. */
 export interface Mix extends AsyncDisposable {
   /** The configuration of the gateway, except for its data folder. */
-  readonly tree: object
+  readonly config: object
   /**
    * Makes a request for each channel in turn. Ten requests are four posts, three calls, two chat runs and one mail. Every second mail is
    * malformed.
@@ -42,7 +42,7 @@ export async function openMix(): Promise<Mix> {
   const mail = alternate([() => writeLetter(simulation.mail), oddMail])
   const requestMakers = [post, send, mail, chat, post, send, chat, post, follow, post]
   return {
-    tree: {
+    config: {
       origin: `https://${gatewayHost}`,
       dev: true,
       listen: { port: 0 },

@@ -36,8 +36,8 @@ export async function probeMixed({ quick, full, progress }: ProbeOptions): Promi
 
 type Tell = ProbeOptions['progress']
 
-async function loadByHalf({ tree, makeMixed: make }: Mix, seconds: number, progress: Tell): Promise<MemoryReading> {
-  await using gateway = await launchGateway(tree)
+async function loadByHalf({ config, makeMixed: make }: Mix, seconds: number, progress: Tell): Promise<MemoryReading> {
+  await using gateway = await launchGateway(config)
   const { perSecond } = await driveGateway({ port: gateway.port, seconds: warmUpSeconds, makeRequest: make })
   progress(`mixed: ${perSecond.toFixed(0)} requests a second are all it can carry`)
   return await watchDrive(
@@ -48,11 +48,11 @@ async function loadByHalf({ tree, makeMixed: make }: Mix, seconds: number, progr
 }
 
 async function floodWithMail(
-  { tree, makeOddMail: make }: Mix,
+  { config, makeOddMail: make }: Mix,
   seconds: number,
   progress: Tell,
 ): Promise<MemoryReading> {
-  await using gateway = await launchGateway(tree)
+  await using gateway = await launchGateway(config)
   return await watchDrive(gateway, { port: gateway.port, seconds, makeRequest: make }, progress)
 }
 

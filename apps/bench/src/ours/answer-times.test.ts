@@ -15,8 +15,8 @@ test('createAnswerTimer() measures only accepted posts, inside the server', asyn
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
   const post = async (path: string) => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST' })
-    await answer.arrayBuffer()
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST' })
+    await response.arrayBuffer()
   }
   const timer = createAnswerTimer()
   await post('/before')

@@ -10,8 +10,8 @@ import { openBenchGateway } from './open.ts'
  * Runs the gateway, on data of its own or on given data, which stay. It obeys two orders: `listeners` counts the listeners to messages, `times` reads
  * the times of accepted posts.
  */
-await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
-  const { gateway, close } = await openBenchGateway(tree, data)
+await serveMeasured<GatewaySetup>(async ({ tree: config, data, counts = 'turns' }) => {
+  const { gateway, close } = await openBenchGateway(config, data)
   const listeners = countListeners(gateway.store)
   const timer = createAnswerTimer()
   if (counts === 'messages') Object.assign(gateway.store, { leaseTurns: async () => [] })

@@ -41,9 +41,9 @@ export interface LaunchedGateway extends AsyncDisposable {
 }
 
 /** Starts a gateway and waits until it listens. @throws Error with its last output when it exits before that */
-export async function launchGateway(tree: object): Promise<LaunchedGateway> {
+export async function launchGateway(config: object): Promise<LaunchedGateway> {
   const { path: directory, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
-  writeFileSync(join(directory, 'postern.config.json'), JSON.stringify({ ...tree, data: directory }))
+  writeFileSync(join(directory, 'postern.config.json'), JSON.stringify({ ...config, data: directory }))
   const reportPath = join(directory, 'memory.json')
   const environment = {
     NODE_OPTIONS: `--import ${reportModule}`,
@@ -68,8 +68,8 @@ export async function launchGateway(tree: object): Promise<LaunchedGateway> {
     },
     async countHandled() {
       const headers = { authorization: `Bearer ${operatorToken}` }
-      const answer = await fetch(`http://127.0.0.1:${port}/operator/api/status`, { headers })
-      const { messages } = (await answer.json()) as { readonly messages: Readonly<Record<string, number>> }
+      const response = await fetch(`http://127.0.0.1:${port}/operator/api/status`, { headers })
+      const { messages } = (await response.json()) as { readonly messages: Readonly<Record<string, number>> }
       const { answered = 0, failed = 0, ignored = 0 } = messages
       return answered + failed + ignored
     },

@@ -24,7 +24,7 @@ export const unreachableLimits = {
 }
 
 /** Opens the gateway as `postern start` does, with its log at the production level, on the embedded store, with data in `directory`. */
-export function openMeasuredGateway(directory: string, tree?: GatewaySetup['tree']): Promise<Gateway> {
+export function openMeasuredGateway(directory: string, changes?: GatewaySetup['tree']): Promise<Gateway> {
   const config = parseConfig({
     origin: `https://${gatewayHost}`,
     listen: { port: 0 },
@@ -32,17 +32,17 @@ export function openMeasuredGateway(directory: string, tree?: GatewaySetup['tree
     agents: Object.fromEntries(agents.map(name => [name, { use: findAgentModule(name) }])),
     default_agent: 'silent',
     limits: unreachableLimits,
-    ...tree,
+    ...changes,
   })
   const log = createLog({ level: config.log.level, readable: false })
   return openGateway(config, { baseDir: directory, log, operatorToken: 'bench-operator-token' })
 }
 
 /** Opens the same gateway on data of its own, which it removes at the end, or on those in a directory, which stay. */
-export async function openBenchGateway(tree: GatewaySetup['tree'], data?: string) {
+export async function openBenchGateway(changes: GatewaySetup['tree'], data?: string) {
   const createDirectory = () => mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   const { path: directory, remove } = data === undefined ? createDirectory() : { path: data, remove() {} }
-  const gateway = await openMeasuredGateway(directory, tree)
+  const gateway = await openMeasuredGateway(directory, changes)
   const close = () => gateway.stop().then(remove)
   return { gateway, close }
 }
@@ -54,8 +54,9 @@ export function findAgentModule(name: string): string {
 /** The host of every agent in the bench. */
 export const gatewayHost = 'agents.test'
 
-/** The setup of our own gateway: `tree` is laid over the configuration that `ours/open.ts` starts from. */
+/** The setup of the measured gateway. */
 export interface GatewaySetup {
+  /** The changes of the default configuration. Earlier revisions of the bench, which this one can start, read them by this name. */
   readonly tree: Readonly<Record<string, unknown>>
   /** A directory with earlier data. Absent for a new one. */
   readonly data?: string | undefined
@@ -73,9 +74,9 @@ export function isOurs(contender: Contender): boolean {
 
 /** Describes the real gateway as a contender, with the case's additions to its configuration. */
 export function describeBenchGateway(
-  tree: GatewaySetup['tree'],
+  changes: GatewaySetup['tree'],
   extraSetup: Omit<GatewaySetup, 'tree'> = {},
 ): Pick<Contender, 'entry' | 'setup' | 'nodeFlags'> {
-  const setup: GatewaySetup = { ...extraSetup, tree }
+  const setup: GatewaySetup = { ...extraSetup, tree: changes }
   return { entry, setup, nodeFlags }
 }

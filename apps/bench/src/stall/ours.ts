@@ -9,13 +9,13 @@ import { serveMeasured } from '../servers/child.ts'
 
 /** Runs the gateway with a monitor that reports how long its event loop was blocked. */
 await serveMeasured<StallSetup>(async ({ dns }) => {
-  const tree = {
+  const config = {
     agents: Object.fromEntries(agents.map(name => [name, { use: findAgentModule('silent') }])),
     default_agent: agents[0],
     email: { intake: { secret: benchIntakeSecret }, answer_bcc: true },
     network: { dns },
   }
-  const { gateway, close } = await openBenchGateway(tree)
+  const { gateway, close } = await openBenchGateway(config)
   const [http] = await gateway.start()
   const watch = monitorEventLoopDelay({ resolution: 1 })
   return {

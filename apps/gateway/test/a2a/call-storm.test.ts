@@ -40,12 +40,12 @@ afterAll(async () => {
 
 async function say(text: string): Promise<string> {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] }
-  const answer = await fetch(`http://127.0.0.1:${port}/a2a`, {
+  const response = await fetch(`http://127.0.0.1:${port}/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   })
-  return (await answer.json()).result.task.artifacts?.[0].parts[0].text
+  return (await response.json()).result.task.artifacts?.[0].parts[0].text
 }
 
 test('agents that all wait for each other get their answers, because a waiting agent uses no slot', async () => {

@@ -57,12 +57,12 @@ async function exportThread<Message = Row>(id: string, format = 'store'): Promis
 
 async function importThread(id: string, format: string, messages: readonly unknown[]): Promise<unknown> {
   const query = new URLSearchParams({ format, thread: id })
-  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${query}`, {
+  const response = await fetch(`${gateway.url()}/operator/api/transcript?${query}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
     body: JSON.stringify({ messages }),
   })
-  return answer.json()
+  return response.json()
 }
 
 async function work(steps: readonly unknown[], to = 'manager') {

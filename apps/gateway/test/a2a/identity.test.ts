@@ -69,7 +69,7 @@ interface CallResult {
 
 /** Makes a real call over a socket. */
 async function say({ to = 'guard', sub = 'bob', messageId = randomUUID(), mentionable }: Call): Promise<CallResult> {
-  const answer = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
+  const response = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${await gateway.simulation.a2a.token({ sub })}`,
@@ -90,14 +90,14 @@ async function say({ to = 'guard', sub = 'bob', messageId = randomUUID(), mentio
       },
     }),
   })
-  const { result, error } = (await answer.json()) as {
+  const { result, error } = (await response.json()) as {
     readonly result?: {
       readonly task: { readonly artifacts: readonly { readonly parts: readonly { readonly text: string }[] }[] }
     }
     readonly error?: { readonly message: string }
   }
   const text = result?.task.artifacts.flatMap(({ parts }) => parts.map(part => part.text)).join('') ?? ''
-  return { status: answer.status, text, messageId, error: error?.message }
+  return { status: response.status, text, messageId, error: error?.message }
 }
 
 function credential(messageId: string, draft: Partial<CredentialDraft> = {}) {
@@ -201,7 +201,7 @@ async function sendBy(form: string, message: { readonly messageId: string; reado
     : { role: 'ROLE_USER', parts: [{ text: 'hi' }], ...message }
   const params = { message: requestBody, metadata: message.metadata }
   const rpc = { jsonrpc: '2.0', id: 1, method: isOld ? 'message/send' : 'SendMessage', params }
-  const answer = await fetch(`${gateway.url()}/agents/guard/a2a${isRest ? '/rest/message:send' : ''}`, {
+  const response = await fetch(`${gateway.url()}/agents/guard/a2a${isRest ? '/rest/message:send' : ''}`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'bob' })}`,
@@ -210,7 +210,7 @@ async function sendBy(form: string, message: { readonly messageId: string; reado
     },
     body: JSON.stringify(isRest ? params : rpc),
   })
-  expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('a member')])
+  expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('a member')])
 }
 
 /** Returns true if any file of the store, including the write-ahead log, contains this text. */
@@ -302,7 +302,7 @@ test('the agent cards name the supported identity extensions, and the response t
   for (const { capabilities } of [ownCard.a2a, a2a]) {
     expect(capabilities.extensions.map(({ uri }) => uri)).toEqual(expect.arrayContaining(extensionUris))
   }
-  const answer = await fetch(`${gateway.url()}/agents/guard/a2a`, {
+  const response = await fetch(`${gateway.url()}/agents/guard/a2a`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'bob' })}`,
@@ -312,7 +312,7 @@ test('the agent cards name the supported identity extensions, and the response t
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }),
   })
-  expect(answer.headers.get('a2a-extensions')).toBe(extensionUris[1])
+  expect(response.headers.get('a2a-extensions')).toBe(extensionUris[1])
 })
 
 interface Card {

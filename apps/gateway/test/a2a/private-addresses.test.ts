@@ -53,8 +53,8 @@ async function send({ url }: TestGateway, agent: string, configuration: object, 
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }, ...parts] }
   const call = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message, configuration } }
   const headers = { 'content-type': 'application/json', 'x-api-key': apiKey, 'a2a-version': '1.0' }
-  const answer = await fetch(`${url()}/agents/${agent}/a2a`, { method: 'POST', headers, body: JSON.stringify(call) })
-  return (await answer.json()) as { readonly result?: unknown; readonly error?: { readonly message: string } }
+  const response = await fetch(`${url()}/agents/${agent}/a2a`, { method: 'POST', headers, body: JSON.stringify(call) })
+  return (await response.json()) as { readonly result?: unknown; readonly error?: { readonly message: string } }
 }
 
 const push = () => ({ taskPushNotificationConfig: { url: `${origin}/admin/users/1/delete` } })

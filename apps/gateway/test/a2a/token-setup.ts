@@ -140,17 +140,17 @@ export async function callWith(
   { method, path, body }: TokenEndpoint,
   headers: Readonly<Record<string, string>>,
 ): Promise<TokenCallOutcome> {
-  const answer = await fetch(gateway.url() + path, {
+  const response = await fetch(gateway.url() + path, {
     method,
     headers: { 'a2a-version': '1.0', ...(body && { 'content-type': 'application/json' }), ...headers },
     ...(body && { body: body() }),
   })
-  const challenge = answer.headers.get('www-authenticate') ?? ''
+  const challenge = response.headers.get('www-authenticate') ?? ''
   return {
-    status: answer.status,
+    status: response.status,
     error: /error="([^"]*)"/.exec(challenge)?.[1],
-    nonce: answer.headers.get('dpop-nonce') ?? undefined,
+    nonce: response.headers.get('dpop-nonce') ?? undefined,
     scope: /scope="([^"]*)"/.exec(challenge)?.[1],
-    text: await answer.text(),
+    text: await response.text(),
   }
 }

@@ -62,12 +62,12 @@ afterAll(async () => {
 /** Sends a text to an agent at `a.test` with an API key, and returns the lines of the answer. */
 async function say(text: string, agent = 'relay', overrides: object = {}) {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...overrides }
-  const answer = await fetch(`http://127.0.0.1:${ports['a.test']}/agents/${agent}/a2a`, {
+  const response = await fetch(`http://127.0.0.1:${ports['a.test']}/agents/${agent}/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   })
-  const { result } = (await answer.json()) as {
+  const { result } = (await response.json()) as {
     result: { task: { artifacts: { parts: { text: string }[] }[] } }
   }
   return result.task.artifacts
@@ -99,12 +99,12 @@ test('the gateway refuses the fourth hop (A2A-C10)', async () => {
 test('the gateway refuses an incoming call at hop 4, even if the call claims a higher limit (A2A-C10)', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 4, max_hops: 9 } } }
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }], metadata }
-  const answer = await fetch(`http://127.0.0.1:${ports['a.test']}/a2a`, {
+  const response = await fetch(`http://127.0.0.1:${ports['a.test']}/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   })
-  expect([answer.status, ((await answer.json()) as { error: { message: string } }).error.message]).toEqual([
+  expect([response.status, ((await response.json()) as { error: { message: string } }).error.message]).toEqual([
     403,
     'Cannot take message: agent chain is longer than 3 hops',
   ])

@@ -106,13 +106,13 @@ afterAll(async () => {
 
 async function act(acts: readonly unknown[]): Promise<string> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${url}/operator/api/agents/echo/acts`, {
+  const response = await fetch(`${url}/operator/api/agents/echo/acts`, {
     method: 'POST',
     headers,
     body: JSON.stringify({ acts }),
   })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(text)
+  const text = await response.text()
+  if (!response.ok) throw new Error(text)
   return (JSON.parse(text) as { done: { id: string }[] }).done[0]?.id ?? ''
 }
 

@@ -22,9 +22,9 @@ afterAll(() => setup.close())
 /** Performs an act next to the running gateway, like `postern post`, `edit` and `delete-post`. */
 async function perform(act: Parameters<typeof performAction>[2], agent = 'echo'): Promise<string> {
   writeRunFile(setup.dataDir, { url: setup.url(), pid: process.pid, isSimulating: true })
-  const tree = describeTestConfig(setup.simulation, setup.dataDir)
+  const config = describeTestConfig(setup.simulation, setup.dataDir)
   const lines: string[] = []
-  const openClient = () => openOperatorClient({ tree, baseDir: setup.dataDir, missing: [], path: undefined })
+  const openClient = () => openOperatorClient({ tree: config, baseDir: setup.dataDir, missing: [], path: undefined })
   const output: ApiOutput = { openClient, json: false, print: text => lines.push(text) }
   await performAction(output, agent, act)
   return lines.join('\n')

@@ -20,8 +20,8 @@ const listAnswers = async () => (await gateway.deliveries()).filter(isAnswer)
 
 async function retry(id: string): Promise<void> {
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`${gateway.url()}/operator/api/deliveries/${id}/retry`, { method: 'POST', headers })
-  expect(answer.status).toBe(200)
+  const response = await fetch(`${gateway.url()}/operator/api/deliveries/${id}/retry`, { method: 'POST', headers })
+  expect(response.status).toBe(200)
 }
 
 test('the gateway sends nothing that waits for a removed agent, even on retry, and states the reason', async () => {

@@ -31,7 +31,7 @@ async function order(message: string): Promise<string> {
 /** Makes one call over A2A, and returns the whole answer. */
 async function callByA2a(method: string, params: object): Promise<string> {
   const { gateway } = people
-  const answer = await fetch(`${gateway.url()}/agents/desk/a2a`, {
+  const response = await fetch(`${gateway.url()}/agents/desk/a2a`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -40,7 +40,7 @@ async function callByA2a(method: string, params: object): Promise<string> {
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
-  return answer.text()
+  return response.text()
 }
 
 test('a later mail of an agent continues the thread and appears in its history', async () => {

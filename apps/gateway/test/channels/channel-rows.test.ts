@@ -41,8 +41,8 @@ describe('an agent’s own message that comes back (E-41)', () => {
     const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'say it' })
     const create = gateway.simulation.fediverse.received.findLast(({ activity }) => activity.type === 'Create')
     const stockBefore = await takeStock(id)
-    const answer = await postToInbox(create?.activity ?? {})
-    expect([answer.status, await answer.text()]).toEqual([202, ''])
+    const response = await postToInbox(create?.activity ?? {})
+    expect([response.status, await response.text()]).toEqual([202, ''])
     expect(await takeStock(id)).toEqual(stockBefore)
     // An id that only looks like one of the gateway's own is refused, and listed.
     const forgedActivity = { ...create?.activity, id: `${gatewayOrigin}/agents/echo/posts/${'0'.repeat(32)}/activity` }
@@ -93,13 +93,13 @@ describe('an external message that arrives twice (E-42)', () => {
 
 async function ask(method: string, path: string, body?: object) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${gateway.url()}${path}`, {
+  const response = await fetch(`${gateway.url()}${path}`, {
     method,
     headers,
     ...(body && { body: JSON.stringify(body) }),
   })
-  const text = await answer.text()
-  return { status: answer.status, text }
+  const text = await response.text()
+  return { status: response.status, text }
 }
 
 const names = ['a/b', 'a:b', 'a', '../a', 'a/../b', 'a%2Fb', 'web:["echo","a"]', 'ä\u0000b'] as const
@@ -145,12 +145,12 @@ test('an import names calls without results and results without calls (E-33)', a
     { ...common, role: 'assistant', content: '', tool_calls: [call('c2')] },
     { ...common, role: 'tool', content: 'lost', tool_call_id: 'c3' },
   ]
-  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${query}`, {
+  const response = await fetch(`${gateway.url()}/operator/api/transcript?${query}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
     body: JSON.stringify({ messages }),
   })
-  expect(await answer.json()).toMatchObject({
+  expect(await response.json()).toMatchObject({
     added: 4,
     findings: [
       { code: 'orphan_tool_call', message: 'a call without its result', index: 2 },

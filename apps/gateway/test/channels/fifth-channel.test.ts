@@ -77,8 +77,8 @@ describe('an invented fifth channel', () => {
     ['no seal', '', 'unsigned'],
     ['a seal of another secret', 'f'.repeat(64), 'signature_invalid'],
   ])('refuses %s, and shows it to the operator', async (_, seal, code) => {
-    const answer = await post({ id: `bad ${code}`, text: 'forged' }, seal)
-    expect([answer.status, await answer.json()]).toMatchObject([401, { code }])
+    const response = await post({ id: `bad ${code}`, text: 'forged' }, seal)
+    expect([response.status, await response.json()]).toMatchObject([401, { code }])
     const { items: refusals } = await gateway.ask<{ items: readonly object[] }>('/refusals')
     expect(refusals).toContainEqual(expect.objectContaining({ via: 'ticker', code }))
   })
@@ -93,14 +93,14 @@ describe('an invented fifth channel', () => {
   })
 
   test('validates its own section of the configuration', () => {
-    const tree = {
+    const config = {
       origin: 'https://agents.test',
       agents: { echo: { use: 'builtin:echo' } },
       ticker: { secret: 'short' },
     }
     const findFaults = (schema?: ReturnType<typeof createConfigSchema>): readonly string[] => {
       try {
-        parseConfig(tree, schema)
+        parseConfig(config, schema)
         return []
       } catch (error) {
         return (error as AggregateError).errors.map(fault => (fault as { key: string }).key)

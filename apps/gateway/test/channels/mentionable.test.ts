@@ -219,9 +219,9 @@ test('discovery documents are at the root of the domain, with https URLs only (M
     '/.well-known/agent-card.json',
     '/.well-known/mentionable-agents.json',
   ]) {
-    const answer = await fetch(`${gateway.url()}${path}`)
-    expect([path, answer.status]).toEqual([path, 200])
-    expect(await answer.text()).not.toMatch(/http:\/\/(?!webfinger\.net\/rel\/)/)
+    const response = await fetch(`${gateway.url()}${path}`)
+    expect([path, response.status]).toEqual([path, 200])
+    expect(await response.text()).not.toMatch(/http:\/\/(?!webfinger\.net\/rel\/)/)
   }
 })
 

@@ -24,12 +24,12 @@ test('turns in the history keep the proof with which they arrived', async () => 
   const send = async () => {
     const token = await gateway.simulation.a2a.token({ sub: 'carol' })
     const message = { messageId: randomUUID(), contextId, role: 'ROLE_USER', parts: [{ text: 'hello' }] }
-    const answer = await fetch(`${gateway.url()}/agents/desk/a2a`, {
+    const response = await fetch(`${gateway.url()}/agents/desk/a2a`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
     })
-    const { result } = (await answer.json()) as { result: { task: { artifacts: { parts: { text: string }[] }[] } } }
+    const { result } = (await response.json()) as { result: { task: { artifacts: { parts: { text: string }[] }[] } } }
     return JSON.parse(result.task.artifacts[0]?.parts[0]?.text ?? '') as Past
   }
   await send()

@@ -87,28 +87,28 @@ describe('the endpoint', () => {
 
   test('hides the operator API from everybody without the token', async () => {
     for (const authorization of ['', 'Bearer wrong', `Basic ${operatorToken}`, operatorToken]) {
-      const answer = await fetch(`${gateway.url()}/operator/api/messages`, { headers: { authorization } })
-      expect(answer.status).toBe(401)
-      expect(answer.headers.get('www-authenticate')).toContain('Bearer')
+      const response = await fetch(`${gateway.url()}/operator/api/messages`, { headers: { authorization } })
+      expect(response.status).toBe(401)
+      expect(response.headers.get('www-authenticate')).toContain('Bearer')
     }
   })
 
   test('the mail intake accepts mail only with the secret', async () => {
     for (const authorization of ['', 'Bearer wrong', `Bearer ${testIntakeSecret}x`]) {
-      const answer = await fetch(`${gateway.url()}/email/inbound?to=echo@agents.test`, {
+      const response = await fetch(`${gateway.url()}/email/inbound?to=echo@agents.test`, {
         method: 'POST',
         headers: { authorization, 'content-type': 'message/rfc822' },
         body: 'From: a@b.test\r\n\r\nhello',
       })
-      expect(answer.status).toBe(401)
+      expect(response.status).toBe(401)
     }
   })
 
   test('answers unknown paths with a problem document without details', async () => {
-    const answer = await fetch(`${gateway.url()}/nowhere`)
-    expect(answer.status).toBe(404)
-    expect(answer.headers.get('content-type')).toContain('application/problem+json')
-    expect(await answer.json()).toEqual({
+    const response = await fetch(`${gateway.url()}/nowhere`)
+    expect(response.status).toBe(404)
+    expect(response.headers.get('content-type')).toContain('application/problem+json')
+    expect(await response.json()).toEqual({
       title: 'Not Found',
       status: 404,
       detail: 'Nothing is here',

@@ -21,12 +21,12 @@ type Via = (typeof channels)[number]
 
 async function callA2a(parts: readonly object[]): Promise<void> {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts }
-  const answer = await fetch(`${web.gateway.url()}/agents/chat/a2a`, {
+  const response = await fetch(`${web.gateway.url()}/agents/chat/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   })
-  expect(await answer.text()).toContain('TASK_STATE_COMPLETED')
+  expect(await response.text()).toContain('TASK_STATE_COMPLETED')
 }
 
 async function say(via: Via, text: string): Promise<MessageRecord> {

@@ -75,8 +75,8 @@ test('a chat run reaches the agent as well-formed text, including member names',
   const state = { [`name ${half}`]: [half] }
   const context = [{ description: `on ${half}`, value: half }]
   const body = { threadId: uniqueName('thread'), runId: uniqueName('run'), messages, state, context }
-  const answer = await web.postRun(body)
-  expect(await answer.text()).toContain('heard')
+  const response = await web.postRun(body)
+  expect(await response.text()).toContain('heard')
   expect(await readPosted(text)).toContain('a \ufffd b')
 })
 
@@ -89,12 +89,12 @@ test('an agent gets a history of well-formed text', async () => {
 })
 
 async function callA2a(method: string, params: object): Promise<string> {
-  const answer = await fetch(`${web.gateway.url()}/agents/hook/a2a`, {
+  const response = await fetch(`${web.gateway.url()}/agents/hook/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
-  return answer.text()
+  return response.text()
 }
 
 test.each<[string, object]>([

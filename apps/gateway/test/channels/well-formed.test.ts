@@ -24,12 +24,12 @@ afterAll(() => web.close())
 
 async function callA2a(method: string, text: string): Promise<string> {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] }
-  const answer = await fetch(`${web.gateway.url()}/agents/halver/a2a`, {
+  const response = await fetch(`${web.gateway.url()}/agents/halver/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message } }),
   })
-  return answer.text()
+  return response.text()
 }
 
 test.each(['activitypub', 'email'] as const)('an answer by %s contains no lone surrogate', async via => {

@@ -87,14 +87,14 @@ export async function openPeopleChatGateway(overrides: Record<string, unknown> =
     call,
     chat,
     async threads(as: PersonName = 'ann', agent = 'desk'): Promise<readonly Thread[]> {
-      const answer = await call(`${base(agent)}/threads`, { as })
-      return ((await answer.json()) as { threads: readonly Thread[] }).threads
+      const response = await call(`${base(agent)}/threads`, { as })
+      return ((await response.json()) as { threads: readonly Thread[] }).threads
     },
     history: (threadId: string, as: PersonName = 'ann', agent = 'desk') =>
       call(`${base(agent)}/history?threadId=${encodeURIComponent(threadId)}`, { as }),
     async read(threadId: string, as: PersonName = 'ann', agent = 'desk'): Promise<readonly HistoryMessage[]> {
-      const answer = await this.history(threadId, as, agent)
-      return ((await answer.json()) as { messages: readonly HistoryMessage[] }).messages
+      const response = await this.history(threadId, as, agent)
+      return ((await response.json()) as { messages: readonly HistoryMessage[] }).messages
     },
     postRun(body: object, as: PersonName = 'ann', agent = 'desk') {
       return call(`${base(agent)}/runs`, {

@@ -20,8 +20,8 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 const listPage = async (query: string, agent: string) => {
-  const answer = await gateway.call(`/api/v1/agents/${agent}/threads?${query}`)
-  return (await answer.json()) as { threads: readonly Thread[]; next_before?: number }
+  const response = await gateway.call(`/api/v1/agents/${agent}/threads?${query}`)
+  return (await response.json()) as { threads: readonly Thread[]; next_before?: number }
 }
 
 test('the list of threads does not end at a thread without a message to the agent', async () => {

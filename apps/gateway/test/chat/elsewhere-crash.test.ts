@@ -41,9 +41,9 @@ function notes(): readonly string[] {
 }
 
 async function say(content: string, threadId: string, runId = `run-${content}`): Promise<number> {
-  const answer = await call('/runs', { threadId, runId, messages: [{ id: `msg-${runId}`, role: 'user', content }] })
-  await answer.text()
-  return answer.status
+  const response = await call('/runs', { threadId, runId, messages: [{ id: `msg-${runId}`, role: 'user', content }] })
+  await response.text()
+  return response.status
 }
 
 /** Links the account, and returns the thread that it began. */

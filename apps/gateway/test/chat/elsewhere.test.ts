@@ -161,8 +161,8 @@ describe('a thread that began on the fediverse', () => {
 test('the list of threads has each thread once, newest first, in pages', async () => {
   for (const text of ['one', 'two', 'three']) await gateway.chat(text, { agent: 'plain' })
   const list = async (query: string) => {
-    const answer = await gateway.call(`/api/v1/agents/plain/threads?${query}`)
-    return (await answer.json()) as { threads: readonly Thread[]; next_before?: number }
+    const response = await gateway.call(`/api/v1/agents/plain/threads?${query}`)
+    return (await response.json()) as { threads: readonly Thread[]; next_before?: number }
   }
   const first = await list('limit=2')
   expect(first.threads.map(({ beginning }) => beginning)).toEqual(['three', 'two'])

@@ -73,9 +73,9 @@ async function historyOf(threadId: string) {
 test('a client whose stream broke off rejoins by the id of the run, and gets each part of the history once', async () => {
   process.env.LINGER = '1'
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
-  const first = readOn(await web.postRun({ threadId, runId, messages: [user('linger')] }))
-  await first.waitFor('begun ')
-  await first.leave()
+  const firstMessage = readOn(await web.postRun({ threadId, runId, messages: [user('linger')] }))
+  await firstMessage.waitFor('begun ')
+  await firstMessage.leave()
   const secondReading = readOn(await rejoin(runId))
   await secondReading.waitFor('MESSAGES_SNAPSHOT')
   delete process.env.LINGER

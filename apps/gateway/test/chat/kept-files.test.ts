@@ -54,9 +54,9 @@ test('a posted picture has a bucket, path and type but no URL, and only its owne
   expect(JSON.stringify(metadata)).not.toMatch(/https?:|token/)
   const signed = (await (await sign(location)).json()) as { url: string }
   const path = new URL(signed.url)
-  const answer = await fetch(gateway.gateway.url() + path.pathname + path.search)
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png'])
-  expect(Buffer.from(await answer.arrayBuffer())).toEqual(png)
+  const response = await fetch(gateway.gateway.url() + path.pathname + path.search)
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png'])
+  expect(Buffer.from(await response.arrayBuffer())).toEqual(png)
 
   const refusal = await sign(location, 'bob')
   expect([refusal.status, ((await refusal.json()) as { detail: string }).detail]).toEqual([
@@ -105,8 +105,8 @@ test('the gateway deletes a stored file when the author deletes its post', async
   const { pathname, search } = new URL(url)
   await gateway.gateway.simulation.fediverse.send({ to: 'desk@agents.test', type: 'Delete', object: objectId })
   const removedResponse = await eventually(async () => {
-    const answer = await fetch(gateway.gateway.url() + pathname + search)
-    return answer.status === 404 && answer
+    const response = await fetch(gateway.gateway.url() + pathname + search)
+    return response.status === 404 && response
   })
   expect(((await removedResponse.json()) as { detail: string }).detail).toBe('Cannot read attachment: it is gone')
 })

@@ -114,18 +114,18 @@ test('a person with many unread runs can start no further run, because unread ru
   const remainingSockets = await Promise.all([0, 1].map(() => askAndWait('POST /api/v1/agent/runs', body())))
   try {
     const refusal = await eventually(async () => {
-      const answer = await open()
-      const text = await answer.text()
-      return answer.status === 429 && text
+      const response = await open()
+      const text = await response.text()
+      return response.status === 429 && text
     })
     expect(refusal).toContain('Cannot run: too many runs are open')
   } finally {
     for (const socket of remainingSockets) socket.destroy()
   }
   const secondText = await eventually(async () => {
-    const answer = await open()
-    const text = await answer.text()
-    return answer.status === 200 && text
+    const response = await open()
+    const text = await response.text()
+    return response.status === 200 && text
   })
   // A client that has just joined receives the whole of a long conversation.
   expect(secondText.length).toBeGreaterThan(12_000_000)

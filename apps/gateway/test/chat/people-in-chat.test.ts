@@ -113,8 +113,8 @@ test('the operator forgets a person by the key of their chats, and their links e
   await gateway.linkMailbox('ann3@alice.test')
   const headers = { authorization: `Bearer ${operatorToken}` }
   const body = JSON.stringify({ owner: 'web:["https://agents.test","ann"]' })
-  const answer = await fetch(`${gateway.gateway.url()}/operator/api/owners/forget`, { method: 'POST', headers, body })
-  expect(await answer.json()).toMatchObject({ links: 1 })
+  const response = await fetch(`${gateway.gateway.url()}/operator/api/owners/forget`, { method: 'POST', headers, body })
+  expect(await response.json()).toMatchObject({ links: 1 })
   expect((await gateway.write('linked', { from: 'ann3@alice.test' })).text).toContain('No other address is linked')
 })
 

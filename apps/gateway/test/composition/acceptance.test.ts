@@ -61,9 +61,9 @@ interface Transcript {
 async function exchange(query: Record<string, string>, body?: object): Promise<Transcript> {
   const headers = { authorization: `Bearer ${'x'.repeat(20)}` }
   const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
-  const answer = await fetch(`${gateways.url('a.test')}/operator/api/transcript?${new URLSearchParams(query)}`, init)
-  expect(answer.status).toBe(200)
-  return (await answer.json()) as Transcript
+  const response = await fetch(`${gateways.url('a.test')}/operator/api/transcript?${new URLSearchParams(query)}`, init)
+  expect(response.status).toBe(200)
+  return (await response.json()) as Transcript
 }
 
 async function waitForAnswer(text: string) {

@@ -36,14 +36,14 @@ test('a conversation of three agents crosses ActivityPub, A2A and email, and end
     '@three@c.test email hop 3 answered from_agent',
     '@three@c.test email hop 5 answered from_agent',
   ])
-  const last = (await gateways.records('b.test', 'two')).at(-1)
-  expect(last?.message.recipient_capabilities.agent_chain).toEqual({ hop: 5, max_hops: 5, is_final: true })
-  expect(last?.message.sender).toMatchObject({ verified: true, auth_method: 'email-dmarc' })
+  const lastRecord = (await gateways.records('b.test', 'two')).at(-1)
+  expect(lastRecord?.message.recipient_capabilities.agent_chain).toEqual({ hop: 5, max_hops: 5, is_final: true })
+  expect(lastRecord?.message.sender).toMatchObject({ verified: true, auth_method: 'email-dmarc' })
 })
 
 test('the dispatcher refuses a call on the final hop with an error that the agent can catch (MN-8.3)', async () => {
-  const last = (await gateways.records('b.test', 'two')).at(-1)
-  expect(last?.response?.parts).toMatchObject([
+  const lastRecord = (await gateways.records('b.test', 'two')).at(-1)
+  expect(lastRecord?.response?.parts).toMatchObject([
     {
       content:
         'two@b.test heard three@c.test by email at hop 5 of 5, forbidden: Cannot call agent: agent chain is longer than 5 hops',

@@ -142,12 +142,12 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
     url: host => `http://127.0.0.1:${ports[host]}`,
     async say(host, agent, text, overrides = {}) {
       const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...overrides }
-      const answer = await fetch(`http://127.0.0.1:${ports[host]}/agents/${agent}/a2a`, {
+      const response = await fetch(`http://127.0.0.1:${ports[host]}/agents/${agent}/a2a`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
       })
-      const { result } = (await answer.json()) as {
+      const { result } = (await response.json()) as {
         readonly result: { readonly task: { readonly artifacts?: { readonly parts: { text: string }[] }[] } }
       }
       return (result.task.artifacts ?? []).flatMap(({ parts }) => parts.map(part => part.text))

@@ -87,8 +87,10 @@ test('a listener of a streamed answer also receives the other local agents’ te
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'Ask @near@a.test.' }] }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': 'the-key-of-the-tests' }
-  const answer = await fetch(`${gateways.url('a.test')}/agents/stream/a2a`, { method: 'POST', headers, body })
-  const events = [...(await answer.text()).matchAll(/^data: ?(.*)$/gm)].map(([, data = '']) => JSON.parse(data).result)
+  const response = await fetch(`${gateways.url('a.test')}/agents/stream/a2a`, { method: 'POST', headers, body })
+  const events = [...(await response.text()).matchAll(/^data: ?(.*)$/gm)].map(
+    ([, data = '']) => JSON.parse(data).result,
+  )
   const pieces = events.flatMap(({ artifactUpdate }) => artifactUpdate?.artifact.parts ?? []).map(({ text }) => text)
   const fanout = ['@near@a.test:', 'near@a.test heard stream@a.test by a2a at hop 1 of 5']
   expect(pieces.filter(Boolean)).toEqual(['Let me ', 'ask around.', ...fanout])

@@ -36,10 +36,10 @@ test('local agents that mention each other on the fediverse wake with all proofs
 })
 
 async function askOperator<Answer>(host: string, path: string): Promise<Answer> {
-  const answer = await fetch(`${gateways.url(host)}/operator/api${path}`, {
+  const response = await fetch(`${gateways.url(host)}/operator/api${path}`, {
     headers: { authorization: `Bearer ${'x'.repeat(20)}` },
   })
-  return (await answer.json()) as Answer
+  return (await response.json()) as Answer
 }
 
 /** Has Alice write to the parrot of one gateway, which she asks to wake that of the other. */

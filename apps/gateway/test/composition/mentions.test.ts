@@ -128,12 +128,12 @@ test('local agents reach each other without configuration when the gateway canno
   })
   await gateway.start()
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'wake @two@unreachable.example' }] }
-  const answer = await fetch(`http://127.0.0.1:${port}/agents/one/a2a`, {
+  const response = await fetch(`http://127.0.0.1:${port}/agents/one/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': key },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   })
-  const reportedText = JSON.stringify(await answer.json())
+  const reportedText = JSON.stringify(await response.json())
   expect(reportedText).toContain('@two@unreachable.example:')
   expect(reportedText).toContain('**Verified:** yes')
   expect(reportedText).toContain('@one@unreachable.example')

@@ -73,19 +73,19 @@ const codeIn = (text: string) => /\b[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}\b/.exec(
 
 async function operate<Answer>(path: string, body?: object): Promise<Answer> {
   const headers = { authorization: `Bearer ${'x'.repeat(20)}` }
-  const answer = await fetch(url(`/operator/api${path}`), {
+  const response = await fetch(url(`/operator/api${path}`), {
     headers,
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
   })
-  expect(answer.status, path).toBe(200)
-  return (await answer.json()) as Answer
+  expect(response.status, path).toBe(200)
+  return (await response.json()) as Answer
 }
 
 async function askAsAnn<Answer>(path: string, method = 'GET', body?: object): Promise<Answer> {
   const headers = { authorization: `Bearer ${annsToken}` }
-  const answer = await fetch(url(path), { method, headers, ...(body && { body: JSON.stringify(body) }) })
-  expect(answer.status, path).toBe(200)
-  return (await answer.json()) as Answer
+  const response = await fetch(url(path), { method, headers, ...(body && { body: JSON.stringify(body) }) })
+  expect(response.status, path).toBe(200)
+  return (await response.json()) as Answer
 }
 
 const chat = <Answer>(path: string) => askAsAnn<Answer>(`/api/v1/agents/desk${path}`)

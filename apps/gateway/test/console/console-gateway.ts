@@ -32,7 +32,7 @@ const agents = fileURLToPath(new URL('../agents/console', import.meta.url))
 /** Opens a gateway in dev mode with its simulation, and a browser. */
 export async function openConsoleGateway(settings: Record<string, unknown> = {}): Promise<ConsoleGateway> {
   const data = mkdtempSync(join(tmpdir(), 'postern-console-'))
-  const tree = {
+  const config = {
     origin: 'https://agents.test',
     data,
     listen: { port: 0 },
@@ -44,7 +44,7 @@ export async function openConsoleGateway(settings: Record<string, unknown> = {})
     ...settings,
   }
   const log = createLog({ level: 'silent', readable: false })
-  const running = await openDev({ tree, baseDir: agents, missing: [], path: undefined }, { log })
+  const running = await openDev({ tree: config, baseDir: agents, missing: [], path: undefined }, { log })
   const url = running.listening[0]?.description ?? ''
   const browser = await openChromium()
   return {

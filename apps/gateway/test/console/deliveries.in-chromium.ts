@@ -31,8 +31,8 @@ interface ListedHost {
 
 async function findHost(host: string): Promise<ListedHost | undefined> {
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`${gateway.url}/operator/api/hosts`, { headers })
-  return ((await answer.json()) as { hosts: ListedHost[] }).hosts.find(each => each.host === host)
+  const response = await fetch(`${gateway.url}/operator/api/hosts`, { headers })
+  return ((await response.json()) as { hosts: ListedHost[] }).hosts.find(each => each.host === host)
 }
 
 test('the screen shows a rate-limiting host with its Retry-After time, and the deliveries that wait for it', async () => {

@@ -57,6 +57,6 @@ test('pages of any origin may load the chat element with its modules, and nothin
 })
 
 test('the URL without its final slash redirects to the page', async () => {
-  const answer = await read('/operator')
-  expect([answer.status, answer.headers.get('location')]).toEqual([308, '/operator/'])
+  const response = await read('/operator')
+  expect([response.status, response.headers.get('location')]).toEqual([308, '/operator/'])
 })

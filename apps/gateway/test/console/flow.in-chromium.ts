@@ -163,10 +163,10 @@ async function chat(text: string): Promise<void> {
     runId: 'run-of-flow',
     messages: [{ id: 'm1', role: 'user', content: text }],
   }
-  const answer = await fetch(`${gateway.url}/api/v1/agent/runs`, {
+  const response = await fetch(`${gateway.url}/api/v1/agent/runs`, {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.gateway.operatorToken}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  expect(await answer.text()).toContain('RUN_FINISHED')
+  expect(await response.text()).toContain('RUN_FINISHED')
 }

@@ -32,17 +32,17 @@ function fetchAsPage(
 }
 
 async function signIn(): Promise<string> {
-  const answer = await fetchAsPage('/operator/session', { body: { token: operatorToken } })
-  expect(answer.status).toBe(200)
-  return (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  const response = await fetchAsPage('/operator/session', { body: { token: operatorToken } })
+  expect(response.status).toBe(200)
+  return (response.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
 }
 
 const listStatus = async (cookie: string) =>
   (await fetch(`${gateway.url()}/operator/api/messages`, { headers: { cookie } })).status
 
 test('the operator token becomes a session cookie that scripts and other sites cannot use', async () => {
-  const answer = await fetchAsPage('/operator/session', { body: { token: operatorToken } })
-  const cookie = answer.headers.get('set-cookie') ?? ''
+  const response = await fetchAsPage('/operator/session', { body: { token: operatorToken } })
+  const cookie = response.headers.get('set-cookie') ?? ''
   expect(cookie).toMatch(/^postern_operator=[\w-]{43}; Max-Age=43200; Path=\/operator; HttpOnly; SameSite=Strict$/)
   expect(await listStatus(cookie.split(';')[0] ?? '')).toBe(200)
   expect(await listStatus('postern_operator=AAAA')).toBe(401)
@@ -51,14 +51,14 @@ test('the operator token becomes a session cookie that scripts and other sites c
 
 test('a browser never sends the cookie without TLS when the console uses https', async () => {
   const headers = { origin: 'https://agents.test' }
-  const answer = await fetchAsPage('/operator/session', { body: { token: operatorToken }, headers })
-  expect(answer.headers.get('set-cookie')).toContain('; Secure;')
+  const response = await fetchAsPage('/operator/session', { body: { token: operatorToken }, headers })
+  expect(response.headers.get('set-cookie')).toContain('; Secure;')
 })
 
 test('a cookie that somebody else chose never becomes a session', async () => {
   const chosenCookie = `postern_operator=${'A'.repeat(43)}`
-  const answer = await fetchAsPage('/operator/session', { body: { token: operatorToken }, cookie: chosenCookie })
-  const ownCookie = (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  const response = await fetchAsPage('/operator/session', { body: { token: operatorToken }, cookie: chosenCookie })
+  const ownCookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
   expect(ownCookie).not.toBe(chosenCookie)
   expect([await listStatus(ownCookie), await listStatus(chosenCookie)]).toEqual([200, 401])
   // Each sign-in has a session of its own, and ends no other session.
@@ -69,9 +69,9 @@ test('a cookie that somebody else chose never becomes a session', async () => {
 
 test('an open event stream ends after the sign-out', async () => {
   const cookie = await signIn()
-  const answer = await fetch(`${gateway.url()}/operator/api/events`, { headers: { cookie } })
-  expect(answer.status).toBe(200)
-  const text = answer.text()
+  const response = await fetch(`${gateway.url()}/operator/api/events`, { headers: { cookie } })
+  expect(response.status).toBe(200)
+  const text = response.text()
   expect((await fetchAsPage('/operator/session', { cookie, method: 'DELETE' })).ok).toBe(true)
   expect(await text).toContain('event: ready')
 })
@@ -109,14 +109,14 @@ const foreignRequests: readonly (readonly [string, Readonly<Record<string, strin
 
 test.each(foreignRequests)('a session cannot change anything by a request %s', async (_, headers) => {
   const cookie = await signIn()
-  const answer = await fetchAsPage('/operator/api/vacuum', { cookie, headers })
-  expect(answer.status).toBe(403)
+  const response = await fetchAsPage('/operator/api/vacuum', { cookie, headers })
+  expect(response.status).toBe(403)
   expect((await fetchAsPage('/operator/api/vacuum', { cookie })).status).toBe(200)
 })
 
 test.each(foreignRequests)('nobody can sign in by a request %s', async (_, headers) => {
-  const answer = await fetchAsPage('/operator/session', { body: { token: operatorToken }, headers })
-  expect([answer.status, answer.headers.get('set-cookie')]).toEqual([403, null])
+  const response = await fetchAsPage('/operator/session', { body: { token: operatorToken }, headers })
+  expect([response.status, response.headers.get('set-cookie')]).toEqual([403, null])
 })
 
 test('the gateway refuses a wrong token together with a valid session', async () => {

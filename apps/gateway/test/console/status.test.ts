@@ -12,8 +12,8 @@ afterAll(() => gateway.close())
 
 const post = async (path: string) => {
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`${gateway.url()}/operator/api${path}`, { method: 'POST', headers })
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+  const response = await fetch(`${gateway.url()}/operator/api${path}`, { method: 'POST', headers })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
 test('the status shows the running parts and the amount of waiting work', async () => {

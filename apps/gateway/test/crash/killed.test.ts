@@ -154,11 +154,11 @@ async function listStates(): Promise<readonly string[]> {
   const states: string[] = []
   for (let after = ''; ; ) {
     const path = `/operator/api/messages?limit=500${after}`
-    const answer = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${operatorToken}` } })
-    const { items } = (await answer.json()) as { items: { state: string; message: string }[] }
+    const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${operatorToken}` } })
+    const { items } = (await response.json()) as { items: { state: string; message: string }[] }
     states.push(...items.map(({ state }) => state))
-    const last = items.at(-1)
-    if (!last || items.length < 500) return states
-    after = `&after=${last.message}`
+    const lastItem = items.at(-1)
+    if (!lastItem || items.length < 500) return states
+    after = `&after=${lastItem.message}`
   }
 }

@@ -10,8 +10,8 @@ import { lockFile } from './locked-file.ts'
 test.concurrent('a gateway with a locked database file is alive, not ready, tells senders to retry, and recovers', async () => {
   const gateway = await openTestGateway()
   const probe = async (path: string, init?: RequestInit) => {
-    const answer = await fetch(`${gateway.url()}${path}`, init)
-    return { status: answer.status, retry: answer.headers.get('retry-after'), text: await answer.text() }
+    const response = await fetch(`${gateway.url()}${path}`, init)
+    return { status: response.status, retry: response.headers.get('retry-after'), text: await response.text() }
   }
   const send = async (messageId: string) =>
     probe('/a2a', {

@@ -25,11 +25,11 @@ test('a rejected promise that an agent does not await does not end other convers
   await gateway.start()
   onTestFinished(() => void gateway.kill())
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
-  const answer = await fetch(`http://127.0.0.1:${port}/a2a`, {
+  const response = await fetch(`http://127.0.0.1:${port}/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   })
-  expect(await answer.json()).toMatchObject({ result: { task: { status: { state: 'TASK_STATE_COMPLETED' } } } })
+  expect(await response.json()).toMatchObject({ result: { task: { status: { state: 'TASK_STATE_COMPLETED' } } } })
   expect(await gateway.stop()).toBe(0)
 })

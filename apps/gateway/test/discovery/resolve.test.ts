@@ -45,12 +45,13 @@ describe('postern resolve', () => {
     ['@@agents.test', 2],
   ])('prints the report of %s and exits with code %s', async (address, exitCode) => {
     writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
-    const tree = { data: gateway.dataDir, operator_token: operatorToken, email: { listen: { port: 0 } } }
+    const config = { data: gateway.dataDir, operator_token: operatorToken, email: { listen: { port: 0 } } }
     const lines: string[] = []
     const collectLine = (text: string) => void lines.push(text)
     vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
     try {
-      const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
+      const openClient = () =>
+        openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
       const output = {
         openClient,
         json: false,

@@ -42,12 +42,12 @@ test('the TypeScript client of the guide calls a dev gateway and gets data', asy
 
 test('the raw request of the guide gets the response that its page shows', async () => {
   const [url = '', body = ''] = readCurl(findBlock([page, 'curl https://agents.example']).code)
-  const answer = await fetch(url.replace('https://agents.example', gateway.url), {
+  const response = await fetch(url.replace('https://agents.example', gateway.url), {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': key },
     body,
   })
-  const { task } = await answer.json()
+  const { task } = await response.json()
   expect(task.artifacts[0].parts[1]).toEqual(JSON.parse(findBlock([page, '"filename"']).code))
 })
 

@@ -29,14 +29,14 @@ describe('the commands in the docs', () => {
   let url: string
 
   beforeAll(async () => {
-    const tree = {
+    const config = {
       operator_token: token,
       listen: { port: 0 },
       email: { listen: { port: 0, protocol: 'smtp' }, intake: { secret: token } },
       log: { level: 'silent' },
     }
     // The first steps send these messages, the chat, and one more: "#5" in the docs is the last of them.
-    dev = await runDev({ tree, missing: [], baseDir: folder, path: undefined })
+    dev = await runDev({ tree: config, missing: [], baseDir: folder, path: undefined })
     url = dev.listening[0]?.description ?? ''
   })
   afterAll(() => dev.stop())
@@ -114,8 +114,8 @@ describe('the commands in the docs', () => {
     const paths = [...codeOf('redirect').matchAll(/^location = (\S+) /gm)].map(([, path]) => path)
     expect(paths).toHaveLength(2)
     for (const path of paths) {
-      const answer = await fetch(`${url}${path}?resource=acct:echo@agents.test`)
-      expect([path, answer.status]).toEqual([path, 200])
+      const response = await fetch(`${url}${path}?resource=acct:echo@agents.test`)
+      expect([path, response.status]).toEqual([path, 200])
     }
   })
 })

@@ -93,10 +93,10 @@ test('manager.ts asks others in parallel, and the transcript contains their resu
 
 test.each(['', '/openai'])('examples%s/postern.config.json is a valid configuration', async folder => {
   const environment = { OPERATOR_TOKEN: 'x'.repeat(16), WEBHOOK_SECRET: 'shared' }
-  const { tree } = await readConfigFile({
+  const { tree: config } = await readConfigFile({
     path: `${examples}${folder}/postern.config.json`,
     environment,
     workingDir: examples,
   })
-  expect(Object.keys(parseConfig(tree).agents).length).toBeGreaterThan(0)
+  expect(Object.keys(parseConfig(config).agents).length).toBeGreaterThan(0)
 })

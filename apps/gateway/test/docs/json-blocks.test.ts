@@ -59,15 +59,15 @@ describe('configuration in the docs', () => {
   )
 })
 
-async function expectValid(tree: unknown): Promise<void> {
+async function expectValid(config: unknown): Promise<void> {
   const workingDir = createDocsFolder({
-    'postern.config.json': JSON.stringify(tree),
+    'postern.config.json': JSON.stringify(config),
     'prompt.md': 'You sell cakes.',
     'blocks.csv': 'spam.example\n',
     'pay-keys.json': JSON.stringify({ keys: [publicKey] }),
   })
   const secret = 's'.repeat(32)
-  const names = JSON.stringify(tree).matchAll(/"env":"(\w+)"/g)
+  const names = JSON.stringify(config).matchAll(/"env":"(\w+)"/g)
   const environment = Object.fromEntries([...names].map(([, name = '']) => [name, secret]))
   const file = await readConfigFile({ environment, workingDir })
   expect(file.missing).toEqual([])
@@ -113,7 +113,7 @@ describe('JSON on the wire in the docs', () => {
       const body = parseBlock(code.split('\n\n').slice(1).join('\n\n'))
       const { params } = body as { params: { message: { metadata: unknown } } }
       const message = { ...params.message, messageId: 'm-1', contextId: 'c-1', metadata: {} }
-      const answer = await fetch(`${gateway.url()}${path}`, {
+      const response = await fetch(`${gateway.url()}${path}`, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'ann' })}`,
@@ -122,8 +122,8 @@ describe('JSON on the wire in the docs', () => {
         },
         body: JSON.stringify({ ...body, params: { message } }),
       })
-      expect(answer.status).toBe(200)
-      expect(await answer.text()).toContain('what does it cost?')
+      expect(response.status).toBe(200)
+      expect(await response.text()).toContain('what does it cost?')
     } finally {
       await gateway.close()
     }

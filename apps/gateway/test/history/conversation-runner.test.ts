@@ -53,8 +53,8 @@ async function exportNewest(): Promise<readonly Exported[]> {
   const [newest] = await web.gateway.messages()
   const query = new URLSearchParams({ format: 'envelope', thread: newest?.id ?? '' })
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, { headers })
-  return ((await answer.json()) as { messages: readonly Exported[] }).messages
+  const response = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, { headers })
+  return ((await response.json()) as { messages: readonly Exported[] }).messages
 }
 
 const envelope = { schema: 'agents-api.message', version: 1, payload: {}, metadata: {} }
@@ -95,13 +95,13 @@ describe('a runner that uses envelopes', () => {
     })
     expect(JSON.stringify(answer?.metadata)).not.toContain('secret')
 
-    const first = requests.at(-1)
-    expect(first?.messages).toMatchObject(
+    const firstRequest = requests.at(-1)
+    expect(firstRequest?.messages).toMatchObject(
       [{ ...envelope, metadata: {}, type: 'text', role: 'user', content: 'Where is it?' }].map(
         ({ metadata: _, ...rest }) => rest,
       ),
     )
-    expect(first).toMatchObject({ mode: 'chat', tools: [], max_turns: 20, payload: { agent: 'chat' } })
+    expect(firstRequest).toMatchObject({ mode: 'chat', tools: [], max_turns: 20, payload: { agent: 'chat' } })
     const exported = await exportNewest()
     expect(exported.map(({ type, role }) => [type, role])).toEqual([
       ['text', 'user'],

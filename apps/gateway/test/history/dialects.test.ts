@@ -19,12 +19,12 @@ afterAll(() => gateway.close())
 
 async function call(method: string, path: string, body?: object, as: keyof typeof tokens = 'ann') {
   const headers = { authorization: `Bearer ${tokens[as]}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${gateway.url()}${path}`, {
+  const response = await fetch(`${gateway.url()}${path}`, {
     method,
     headers,
     ...(body && { body: JSON.stringify(body) }),
   })
-  return { status: answer.status, json: (await answer.json()) as Record<string, unknown> }
+  return { status: response.status, json: (await response.json()) as Record<string, unknown> }
 }
 
 test('the Python client runs the published example and its own tests over HTTP against a gateway (S-01…S-30)', async () => {
@@ -116,13 +116,13 @@ describe('a session of envelopes over HTTP', () => {
       content: '',
       metadata: { type: 'tool_call', tool_name: 'ls', parameters: [], turn: 1 },
     }
-    const first = await call('PUT', path, { messages: [{ role: 'user', content: 'hi' }, call1], model: 'm' })
-    expect(first.json.messages).toMatchObject([
+    const firstMessage = await call('PUT', path, { messages: [{ role: 'user', content: 'hi' }, call1], model: 'm' })
+    expect(firstMessage.json.messages).toMatchObject([
       { schema: 'agents-api.message', version: 1, type: 'text', role: 'user', content: 'hi' },
       { type: 'tool_call', payload: { tool_name: 'ls', turn: 1 } },
     ])
-    const second = await call('PUT', path, { messages: [{ role: 'user', content: 'only this' }] })
-    expect(second.json).toMatchObject({ title: 'First', model: 'm' })
+    const secondMessage = await call('PUT', path, { messages: [{ role: 'user', content: 'only this' }] })
+    expect(secondMessage.json).toMatchObject({ title: 'First', model: 'm' })
     expect((await call('GET', path)).json.messages).toMatchObject([{ content: 'only this' }])
     expect((await open()).session_id).not.toBe(session.session_id)
   })
@@ -138,9 +138,9 @@ describe('a session of envelopes over HTTP', () => {
       { code: 'version_missing', index: 1 },
       { code: 'schema_unknown', index: 2 },
     ]
-    const first = await call('PUT', path, { messages })
-    expect([first.status, first.json.findings]).toMatchObject([200, expectedFindings])
-    expect((await call('PUT', path, { messages })).json.findings).toEqual(first.json.findings)
+    const firstMessage = await call('PUT', path, { messages })
+    expect([firstMessage.status, firstMessage.json.findings]).toMatchObject([200, expectedFindings])
+    expect((await call('PUT', path, { messages })).json.findings).toEqual(firstMessage.json.findings)
     const messagesWithForeign = [
       ...messages,
       { schema: 'other', version: 1, type: 'text', role: 'user', content: 'one more' },

@@ -163,8 +163,11 @@ describe('a list with one invalid message', () => {
 
   test('that is not UTF-8 gets a refusal before any other check (E-23)', async () => {
     const bytes = Buffer.concat([Buffer.from('{"messages":[{"role":"user","content":"'), Buffer.from([0xff])])
-    const answer = await web.call(path, { method: 'PUT', body: Buffer.concat([bytes, Buffer.from('"}]}')]) })
-    expect([answer.status, await answer.json()]).toMatchObject([400, { detail: 'Cannot read body: not valid UTF-8' }])
+    const response = await web.call(path, { method: 'PUT', body: Buffer.concat([bytes, Buffer.from('"}]}')]) })
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { detail: 'Cannot read body: not valid UTF-8' },
+    ])
   })
 })
 
@@ -230,12 +233,12 @@ test('an import names the findings of envelopes with their positions (E-13, E-16
     thread: uniqueName('copy:thread'),
     format: 'envelope',
   })
-  const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, {
+  const response = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
     body: JSON.stringify({ messages }),
   })
-  expect(await answer.json()).toMatchObject({
+  expect(await response.json()).toMatchObject({
     added: 3,
     findings: [
       { code: 'version_missing', index: 1 },

@@ -26,16 +26,16 @@ interface Answer {
 async function ask(query: Record<string, string>, body?: object): Promise<{ status: number; json: Answer }> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
-  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
-  return { status: answer.status, json: (await answer.json()) as Answer }
+  const response = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
+  return { status: response.status, json: (await response.json()) as Answer }
 }
 
 async function chat(content: unknown, threadId: string, runId: string): Promise<string> {
   const messages = [{ id: `m-${runId}`, role: 'user', content }]
   const headers = { authorization: `Bearer ${token}` }
   const body = JSON.stringify({ threadId, runId, messages })
-  const answer = await fetch(`${gateway.url()}/api/v1/agent/runs`, { method: 'POST', headers, body })
-  return answer.text()
+  const response = await fetch(`${gateway.url()}/api/v1/agent/runs`, { method: 'POST', headers, body })
+  return response.text()
 }
 
 describe('a fediverse conversation', () => {
@@ -119,9 +119,9 @@ describe('a chat', () => {
     const { messages } = (await ask({ owner, thread, format })).json
     expect(messages.length).toBeGreaterThanOrEqual(4)
     const copyTarget = { owner, thread: `copy:${format}`, format }
-    const first = await ask(copyTarget, { messages })
-    expect(first.status).toBe(200)
-    expect(first.json.added).toBe(first.json.entries)
+    const firstMessage = await ask(copyTarget, { messages })
+    expect(firstMessage.status).toBe(200)
+    expect(firstMessage.json.added).toBe(firstMessage.json.entries)
     const copied = (await ask(copyTarget)).json.messages
     expect(copied.length).toBe(messages.length)
     expect((await ask(copyTarget, { messages: copied })).json.added).toBe(0)
@@ -134,8 +134,8 @@ describe('a chat', () => {
     expect((await ask({ owner, thread, format: 'store' }, { messages })).json).toMatchObject({ added: 1 })
     await chat('count', 'thread-moved', 'run-moved')
     const headers = { authorization: `Bearer ${token}` }
-    const answer = await fetch(`${gateway.url()}/api/v1/agent/history?threadId=thread-moved`, { headers })
-    const history = (await answer.json()) as { messages: readonly { content: string }[] }
+    const response = await fetch(`${gateway.url()}/api/v1/agent/history?threadId=thread-moved`, { headers })
+    const history = (await response.json()) as { messages: readonly { content: string }[] }
     expect(history.messages.map(({ content }) => content)).toEqual(['said elsewhere', 'count', expect.any(String)])
     expect((await ask({ owner, thread, format: 'jsonl' })).json.messages).toHaveLength(3)
   })
@@ -197,8 +197,8 @@ describe('a chat', () => {
       })
     // An owner that names nobody is refused, instead of a success that deletes nothing.
     expect((await forget('web:["ann"]')).status).toBe(400)
-    const answer = await forget(owner.replace(',', ', '))
-    expect(await answer.json()).toMatchObject({ owner, attachments: 1, threads: expect.any(Number) })
+    const response = await forget(owner.replace(',', ', '))
+    expect(await response.json()).toMatchObject({ owner, attachments: 1, threads: expect.any(Number) })
     expect((await fetch(local)).status).toBe(404)
     const history = await fetch(`${gateway.url()}/api/v1/agent/history?threadId=thread-last`, { headers })
     expect(history.status).toBe(404)

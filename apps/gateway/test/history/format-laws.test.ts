@@ -25,12 +25,12 @@ type Query = Readonly<Record<string, string>>
 async function exchange(query: Query, messages?: Messages) {
   const init = messages ? { method: 'POST', body: JSON.stringify({ messages }) } : {}
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, {
+  const response = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, {
     ...init,
     headers,
   })
-  const json = (await answer.json()) as { messages: Messages; entries: number; added: number; detail?: string }
-  expect({ status: answer.status, detail: json.detail }).toEqual({ status: 200, detail: undefined })
+  const json = (await response.json()) as { messages: Messages; entries: number; added: number; detail?: string }
+  expect({ status: response.status, detail: json.detail }).toEqual({ status: 200, detail: undefined })
   return json
 }
 

@@ -175,7 +175,7 @@ describe('a worker (S-33, S-22)', () => {
 
   test('sees everything since its own last task if it notes its tasks (S-22, S-23, S-24)', async () => {
     const note = (type: string, members: object) => ({ note: { type, ...members } })
-    const first = await work('hand', [
+    const firstBroadcast = await work('hand', [
       note('task', { content: 'an earlier task' }),
       note('global_observation', { content: 'an earlier broadcast', from_worker: 'worker-2' }),
       note('task', { content: 'count the boxes' }),
@@ -188,7 +188,7 @@ describe('a worker (S-33, S-22)', () => {
       note('observation', { content: 'private to worker-2', agent_key: 'worker-2' }),
       note('final', { content: 'all is done' }),
     ])
-    const { text } = await work('hand', [{ tell: 'history' }], first.thread)
+    const { text } = await work('hand', [{ tell: 'history' }], firstBroadcast.thread)
     const turns = historyIn(text)
     const spokenTurns = turns.map(([role, , parts]) => [
       role,

@@ -61,8 +61,8 @@ async function countEntries(): Promise<number> {
 }
 
 async function runImport(): Promise<{ entries: number; added: number }> {
-  const answer = await ask(`/operator/api/transcript?${query}`, operatorToken, { messages })
-  return (await answer.json()) as { entries: number; added: number }
+  const response = await ask(`/operator/api/transcript?${query}`, operatorToken, { messages })
+  return (await response.json()) as { entries: number; added: number }
 }
 
 test('a second import completes one that a kill interrupted, without duplicates', async () => {

@@ -23,12 +23,12 @@ async function importMessages(
   query: Record<string, string>,
   messages: Messages,
 ): Promise<{ entries: number; added: number }> {
-  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, {
+  const response = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
     body: JSON.stringify({ messages }),
   })
-  return (await answer.json()) as { entries: number; added: number }
+  return (await response.json()) as { entries: number; added: number }
 }
 
 /** Returns messages as the store has them, without the earlier words of the thread, which `show` adds. */

@@ -18,8 +18,8 @@ async function exchange(thread: string, format: string, messages?: readonly obje
   const query = new URLSearchParams({ owner, thread, format })
   const init = messages && { method: 'POST', body: JSON.stringify({ messages }) }
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, { ...init, headers })
-  return { status: answer.status, json: (await answer.json()) as JsonAnswer }
+  const response = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, { ...init, headers })
+  return { status: response.status, json: (await response.json()) as JsonAnswer }
 }
 
 /** Returns the messages unchanged, except for the members that name their entries. */

@@ -39,8 +39,8 @@ type Row = Readonly<Record<string, JsonAnswer>>
 async function askView(view: string, query: Record<string, string>, extraQuery = ''): Promise<JsonAnswer> {
   const path = `/operator/api/transcript/views/${view}?${new URLSearchParams(query)}${extraQuery}`
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`${web.gateway.url()}${path}`, { headers })
-  return { status: answer.status, ...((await answer.json()) as object) }
+  const response = await fetch(`${web.gateway.url()}${path}`, { headers })
+  return { status: response.status, ...((await response.json()) as object) }
 }
 
 async function readView(view: string, query: Record<string, string>, extraQuery = ''): Promise<readonly Row[]> {
@@ -162,8 +162,8 @@ describe('the views of a stored conversation', () => {
   })
 
   test('are only for operators', async () => {
-    const answer = await web.call(`/operator/api/transcript/views/global?thread=${await newestOf('manager')}`)
-    expect(answer.status).toBe(401)
+    const response = await web.call(`/operator/api/transcript/views/global?thread=${await newestOf('manager')}`)
+    expect(response.status).toBe(401)
   })
 })
 

@@ -120,8 +120,8 @@ async function sayInChat(person: 'ann' | 'mallory', text: string, threadName?: s
   const body = { threadId, runId: unique('run'), messages: [{ id, role: 'user', content: text }] }
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${tokenOf(person)}` }
   const url = `${gateway.url()}/api/v1/agent/runs`
-  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
-  await answer.text()
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  await response.text()
   const message = await eventually(async () => (await gateway.messages()).find(({ preview }) => preview === text))
   return { id: message.id, name: threadId }
 }

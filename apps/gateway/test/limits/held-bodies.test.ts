@@ -79,13 +79,13 @@ describe.each(Object.keys(endpoints))('%s', name => {
 
   test('limits the bodies of one network to its share of the budget', async () => {
     const client = nextNetwork()
-    const first = await beginRequest(lines(), { client, declared: 200_000, sent: 120_000 })
-    const second = await beginRequest(lines(), { client, declared: 200_000, sent: 120_000 })
+    const firstLine = await beginRequest(lines(), { client, declared: 200_000, sent: 120_000 })
+    const secondLine = await beginRequest(lines(), { client, declared: 200_000, sent: 120_000 })
     await expect
-      .poll(() => `${first.readResponse()}${second.readResponse()}`)
+      .poll(() => `${firstLine.readResponse()}${secondLine.readResponse()}`)
       .toContain('too many large ones are on their way')
     // A client that disconnects frees its share of the budget.
-    for (const { socket } of [first, second]) socket.destroy()
+    for (const { socket } of [firstLine, secondLine]) socket.destroy()
     await expect
       .poll(async () => {
         const small = await beginRequest(lines(), { client, declared: 60_000, sent: 60_000 })

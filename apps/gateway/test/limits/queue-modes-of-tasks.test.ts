@@ -53,8 +53,10 @@ async function stream(agent: string, text: string, contextId: string) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
   const authorization = `Bearer ${await gateway.simulation.a2a.token()}`
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization }
-  const answer = await fetch(`${gateway.url()}/agents/${agent}/a2a`, { method: 'POST', headers, body })
-  const events = [...(await answer.text()).matchAll(/^data: ?(.*)$/gm)].map(([, data = '']) => JSON.parse(data).result)
+  const response = await fetch(`${gateway.url()}/agents/${agent}/a2a`, { method: 'POST', headers, body })
+  const events = [...(await response.text()).matchAll(/^data: ?(.*)$/gm)].map(
+    ([, data = '']) => JSON.parse(data).result,
+  )
   const artifacts: Record<string, string> = {}
   for (const { artifact } of events.flatMap(({ artifactUpdate }) => artifactUpdate ?? [])) {
     const artifactText = artifact.parts.map((part: { readonly text: string }) => part.text).join('')
@@ -80,17 +82,17 @@ async function letAnswer<Result>(agent: string, reading: Promise<Result>): Promi
 
 /** Sends three messages, the last two while the first is answered, and resolves to the result of each. */
 async function sayThree<Result>(person: string, say: (text: string) => Promise<Result>): Promise<readonly Result[]> {
-  const firstRun = say(`${person} one`)
-  const first = await gateway.nextRun()
-  const two = say(`${person} two`)
+  const firstResult = say(`${person} one`)
+  const firstRun = await gateway.nextRun()
+  const secondResult = say(`${person} two`)
   await untilStored(`${person} two`)
-  const three = say(`${person} three`)
+  const thirdResult = say(`${person} three`)
   await untilStored(`${person} three`)
-  first.finish()
+  firstRun.finish()
   const merged = await gateway.nextRun()
   expect(merged.words).toBe(`${person} two + ${person} three`)
   merged.finish()
-  return Promise.all([firstRun, two, three])
+  return Promise.all([firstResult, secondResult, thirdResult])
 }
 
 test('"merge" makes A2A messages of one context one turn, and each of their tasks ends with its answer', async () => {
@@ -107,24 +109,24 @@ test('"merge" makes A2A messages of one context one turn, and each of their task
 test('""interrupt" cancels the older task of a context when a newer message arrives, and its waiting caller learns at once', async () => {
   const context = nameOne('context')
   const pendingResult = call('interrupt', 'bea one', context)
-  const first = await gateway.nextRun()
+  const firstRun = await gateway.nextRun()
   const secondResultPromise = call('interrupt', 'bea two', context)
   expect((await pendingResult).state).toBe('canceled')
-  expect(first.context.signal.reason).toMatchObject({ kind: 'interrupted' })
-  const second = await gateway.nextRun()
-  expect(second.words).toBe('bea two')
-  second.finish()
-  first.finish()
+  expect(firstRun.context.signal.reason).toMatchObject({ kind: 'interrupted' })
+  const secondRun = await gateway.nextRun()
+  expect(secondRun.words).toBe('bea two')
+  secondRun.finish()
+  firstRun.finish()
   expect(await secondResultPromise).toMatchObject({ state: 'completed', text: 'heard bea two' })
 })
 
 test('messages of another A2A context do not affect a turn', async () => {
   const pendingResult = call('interrupt', 'cis one', nameOne('context'))
-  const first = await gateway.nextRun()
+  const firstRun = await gateway.nextRun()
   const secondResultPromise = call('interrupt', 'cis two', nameOne('context'))
-  const second = await gateway.nextRun()
-  first.finish()
-  second.finish()
+  const secondRun = await gateway.nextRun()
+  firstRun.finish()
+  secondRun.finish()
   expect((await Promise.all([pendingResult, secondResultPromise])).map(({ text }) => text)).toEqual([
     'heard cis one',
     'heard cis two',
@@ -187,8 +189,8 @@ const endOf = (events: readonly BaseEvent[]) => {
 }
 
 async function readHistory(agent: string, threadId: string) {
-  const answer = await ask(`${agent}/history?threadId=${threadId}`)
-  const { messages } = (await answer.json()) as { messages: readonly Record<'id' | 'role' | 'content', string>[] }
+  const response = await ask(`${agent}/history?threadId=${threadId}`)
+  const { messages } = (await response.json()) as { messages: readonly Record<'id' | 'role' | 'content', string>[] }
   return messages
 }
 
@@ -221,7 +223,7 @@ test('"interrupt" cancels the older run of a chat at a newer one, and its text s
 test('"merge" keeps the other runs when a person cancels one, and the agent answers them again without it', async () => {
   const thread = nameOne('thread')
   const pendingEvents = run('merge', 'hal one', thread)
-  const first = await gateway.nextRun()
+  const firstRun = await gateway.nextRun()
   const runId = nameOne('run')
   const messages = [{ id: nameOne('msg'), role: 'user', content: 'hal two' }]
   const body = JSON.stringify({ protocolVersion: PROTOCOL_VERSION, threadId: thread, runId, messages })
@@ -229,7 +231,7 @@ test('"merge" keeps the other runs when a person cancels one, and the agent answ
   await untilStored('hal two')
   const three = run('merge', 'hal three', thread)
   await untilStored('hal three')
-  first.finish()
+  firstRun.finish()
   const merged = await gateway.nextRun()
   expect(await (await ask(`merge/runs/${runId}/cancel`, { method: 'POST', body: '{}' })).json()).toEqual({
     cancelled: true,

@@ -53,7 +53,7 @@ test('commands ignore an incomplete run file', () => {
 
 test('commands beside "dev" use dev mode even if "start" accepts the file, and their output names the file', async () => {
   const baseDir = mkdtempSync(join(tmpdir(), 'postern-dev-'))
-  const tree = {
+  const config = {
     origin: 'https://agents.example',
     operator_token: '0123456789abcdefghijklmn',
     data: 'data',
@@ -61,8 +61,8 @@ test('commands beside "dev" use dev mode even if "start" accepts the file, and t
     agents: { echo: { use: 'builtin:echo' } },
     log: { level: 'silent' },
   }
-  const file = { tree, baseDir, missing: [], path: join(baseDir, 'house.json') }
-  const running = await runDev({ ...file, tree: { ...tree, email: { listen: { port: 0 } } } })
+  const file = { tree: config, baseDir, missing: [], path: join(baseDir, 'house.json') }
+  const running = await runDev({ ...file, tree: { ...config, email: { listen: { port: 0 } } } })
   try {
     const lines: string[] = []
     const output = {

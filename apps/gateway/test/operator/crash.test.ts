@@ -31,8 +31,8 @@ async function linkMailbox(): Promise<void> {
 async function operate<Answer>(path: string, body?: object): Promise<{ status: number; body: Answer }> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
-  const answer = await fetch(`${setup.url}/operator/api${path}`, init)
-  return { status: answer.status, body: (await answer.json()) as Answer }
+  const response = await fetch(`${setup.url}/operator/api${path}`, init)
+  return { status: response.status, body: (await response.json()) as Answer }
 }
 
 test('a gateway that dies during an operator’s decision runs the call at most once, answers, and copies once (E-39)', {

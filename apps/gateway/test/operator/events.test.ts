@@ -27,8 +27,8 @@ async function follow(options: { query?: string; lastId?: string } = {}): Promis
 /** Writes the file by which commands find the running gateway. */
 function describeRunning() {
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
-  const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
-  return { tree, baseDir: gateway.dataDir, missing: [], path: undefined }
+  const config = describeTestConfig(gateway.simulation, gateway.dataDir)
+  return { tree: config, baseDir: gateway.dataDir, missing: [], path: undefined }
 }
 
 async function post(text: string, to = 'echo'): Promise<string> {

@@ -51,12 +51,12 @@ function forgeFileUrl(stolen: ReadonlyMap<string, string>, digest: string): stri
 const statusOf = async (url: string) => (await fetch(chat.local(url))).status
 
 async function rotate(body: object = {}) {
-  const answer = await fetch(`${chat.gateway.url()}/operator/api/keys/rotate`, {
+  const response = await fetch(`${chat.gateway.url()}/operator/api/keys/rotate`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
     body: JSON.stringify(body),
   })
-  return (await answer.json()) as { readonly secrets: readonly { readonly id: string }[] }
+  return (await response.json()) as { readonly secrets: readonly { readonly id: string }[] }
 }
 
 test('after keys rotate --revoke earlier URLs answer 403, forged ones too, and new ones work at once', async () => {

@@ -76,11 +76,11 @@ test('each operation answers calls with its declared parameters as documented, a
     // Operations of dev mode are not in the document.
     if (!operation && /[Ss]imulation/.test(call.id)) continue
     if (!operation) throw new Error(`there is no operation ${call.id}`)
-    const answer = await send(operation, call)
-    const { status } = answer
-    const fault = await findFault(operation, answer)
+    const response = await send(operation, call)
+    const { status } = response
+    const fault = await findFault(operation, response)
     if (fault !== undefined || status !== (call.status ?? 200)) faults.push({ id: call.id, status, fault })
-    else if (answer.ok) succeeded.add(call.id)
+    else if (response.ok) succeeded.add(call.id)
   }
   const neverSucceeded = operations.map(({ operationId }) => operationId).filter(id => !succeeded.has(id))
   expect({ faults, neverSucceeded }).toEqual({ faults: [], neverSucceeded: [] })

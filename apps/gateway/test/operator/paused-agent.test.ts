@@ -25,8 +25,11 @@ afterAll(() => web.close())
 
 async function setPaused(action: 'pause' | 'resume', agent = 'echo'): Promise<void> {
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`${web.gateway.url()}/operator/api/agents/${agent}/${action}`, { method: 'POST', headers })
-  expect(answer.status).toBe(200)
+  const response = await fetch(`${web.gateway.url()}/operator/api/agents/${agent}/${action}`, {
+    method: 'POST',
+    headers,
+  })
+  expect(response.status).toBe(200)
 }
 
 interface WireTask {

@@ -22,10 +22,10 @@ export async function openEvents(
 ): Promise<EventReader> {
   const closing = new AbortController()
   const headers = { authorization: `Bearer ${token}`, ...(lastId !== undefined && { 'last-event-id': lastId }) }
-  const answer = await fetch(`${url}/operator/api/events${query}`, { headers, signal: closing.signal })
-  if (!answer.ok || !answer.body) throw new Error(`events: ${answer.status} ${await answer.text()}`)
+  const response = await fetch(`${url}/operator/api/events${query}`, { headers, signal: closing.signal })
+  if (!response.ok || !response.body) throw new Error(`events: ${response.status} ${await response.text()}`)
   // The iterator is created at once, because a fetch cancels the body of an answer that nobody references or reads.
-  const events = readEvents(answer.body.values())
+  const events = readEvents(response.body.values())
   const seenEvents: OperatorEvent[] = []
   return {
     receivedEvents: seenEvents,

@@ -53,8 +53,8 @@ async function write(agent: string, order: string): Promise<string> {
 async function listAtTerminal(agent: string): Promise<string> {
   const { gateway } = setup.swarm
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
-  const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
-  const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
+  const config = describeTestConfig(gateway.simulation, gateway.dataDir)
+  const openClient = () => openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
   const lines: string[] = []
   await approvalViews.list({ openClient, json: false, print: text => void lines.push(text) }, { agent })
   return lines.join('\n')

@@ -74,6 +74,6 @@ test('a gateway proves itself only for its own address and a nonce of 32 bytes',
   if (!run) throw new Error('there is no run file')
   expect(await isProvenRun(run)).toBe(true)
   expect(await isProvenRun({ ...run, url: run.url.replace('127.0.0.1', 'localhost') })).toBe(false)
-  const answer = await fetch(`${run.url}/operator/proof?nonce=short`)
-  expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('32 bytes in base64url')])
+  const response = await fetch(`${run.url}/operator/proof?nonce=short`)
+  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('32 bytes in base64url')])
 })

@@ -32,12 +32,12 @@ export async function openCountedGateway(): Promise<CountedGateway> {
     async runChat(content) {
       runs += 1
       const messages = [{ id: `message-${runs}`, role: 'user', content }]
-      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/agent/runs`, {
+      const response = await fetch(`http://127.0.0.1:${port}/api/v1/agent/runs`, {
         method: 'POST',
         headers: { authorization: `Bearer ${chatToken}`, 'content-type': 'application/json' },
         body: JSON.stringify({ threadId: `thread-${runs}`, runId: `run-${runs}`, messages }),
       })
-      return answer.text()
+      return response.text()
     },
     async takeFunctions() {
       const answer = once(child, 'message')

@@ -74,8 +74,8 @@ function findPosition(lines: readonly string[], path: string): number {
   const [group, name] = path.split('/')
   const isBeside = (line: string) => posix.dirname(pathOf(line) ?? '') === folder
   const isNear = (line: string) => pathOf(line)?.startsWith(`${group}/${name}/`) === true
-  const last = [isBeside, isNear, (line: string) => pathOf(line) !== undefined]
+  const lastLine = [isBeside, isNear, (line: string) => pathOf(line) !== undefined]
     .map(matches => lines.findLastIndex(matches))
     .find(index => index >= 0)
-  return (last ?? lines.length - 1) + 1
+  return (lastLine ?? lines.length - 1) + 1
 }

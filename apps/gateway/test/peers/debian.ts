@@ -74,9 +74,10 @@ export async function downloadPackages(
 const unboxed = ['-o', 'APT::Sandbox::User=root'] as const
 
 /** Unpacks all packages in these folders into a tree. */
-export async function unpackPackages(tree: string, folders: readonly string[]): Promise<void> {
+export async function unpackPackages(packageRoot: string, folders: readonly string[]): Promise<void> {
   const files = folders.flatMap(folder => readdirSync(folder).map(name => join(folder, name)))
-  for (const file of files.filter(name => name.endsWith('.deb'))) await runCommand('dpkg-deb', ['-x', file, tree])
+  for (const file of files.filter(name => name.endsWith('.deb')))
+    await runCommand('dpkg-deb', ['-x', file, packageRoot])
 }
 
 const lockPath = join(tmpdir(), 'postern-apt.lock')

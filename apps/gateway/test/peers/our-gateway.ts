@@ -75,8 +75,8 @@ export async function startOurGateway(directory: string, { caPath, overrides }: 
     },
     refusals: async () => (await ask<{ items: readonly Refusal[] }>('/refusals?limit=100')).items,
     async followerCount() {
-      const answer = await probe('/agents/echo/followers')
-      return ((await answer.json()) as { totalItems: number }).totalItems
+      const response = await probe('/agents/echo/followers')
+      return ((await response.json()) as { totalItems: number }).totalItems
     },
     keys: async () => (await ask<{ keys: readonly PublishedKey[] }>('/keys')).keys,
     postern: (...args) => runCommand(process.execPath, [program, ...args, '--config', path]),
@@ -100,7 +100,7 @@ function probe(path: string): Promise<Response> {
 
 async function ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
-  const answer = await fetch(`http://127.0.0.1:${ports.gateway}/operator/api${path}`, { ...init, headers })
-  if (!answer.ok) throw new Error(`${path}: ${answer.status}`)
-  return (await answer.json()) as Answer
+  const response = await fetch(`http://127.0.0.1:${ports.gateway}/operator/api${path}`, { ...init, headers })
+  if (!response.ok) throw new Error(`${path}: ${response.status}`)
+  return (await response.json()) as Answer
 }

@@ -1,21 +1,21 @@
 /** Runs the steps of an exam; each is one action on a stage and its expected result. */
 export interface ExamStep<Stage> {
   readonly name: string
-  run(stage: Stage): Promise<void>
+  run(setup: Stage): Promise<void>
 }
 
 export const printLine = (line: string) => process.stdout.write(`${line}\n`)
 
 /** Runs every step, even after one that failed, and reports each result. Returns the number of failures. */
-export async function runSteps<Stage>(steps: readonly ExamStep<Stage>[], stage: Stage): Promise<number> {
+export async function runSteps<Stage>(steps: readonly ExamStep<Stage>[], setup: Stage): Promise<number> {
   let failures = 0
-  for (const step of steps) failures += (await isPassed(step, stage)) ? 0 : 1
+  for (const step of steps) failures += (await isPassed(step, setup)) ? 0 : 1
   return failures
 }
 
-async function isPassed<Stage>({ name, run }: ExamStep<Stage>, stage: Stage): Promise<boolean> {
+async function isPassed<Stage>({ name, run }: ExamStep<Stage>, setup: Stage): Promise<boolean> {
   const startedAt = performance.now()
-  const problem = await run(stage).then(
+  const problem = await run(setup).then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   )

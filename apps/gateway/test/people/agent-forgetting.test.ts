@@ -63,12 +63,12 @@ afterAll(async () => {
 })
 
 async function forget(address: string) {
-  const answer = await fetch(`${people.gateway.url()}/operator/api/people/forget`, {
+  const response = await fetch(`${people.gateway.url()}/operator/api/people/forget`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
     body: JSON.stringify({ address }),
   })
-  return (await answer.json()) as { readonly messages: number; readonly agents: readonly object[] }
+  return (await response.json()) as { readonly messages: number; readonly agents: readonly object[] }
 }
 
 const parseReport = <Read>({ text }: { readonly text: string }) =>

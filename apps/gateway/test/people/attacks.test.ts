@@ -18,12 +18,12 @@ beforeAll(async () => {
 afterAll(() => people.close())
 
 const post = async (path: string, body: unknown) => {
-  const answer = await fetch(`${people.gateway.url()}/operator/api${path}`, {
+  const response = await fetch(`${people.gateway.url()}/operator/api${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
     body: JSON.stringify(body),
   })
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
 describe('an unproven sender', () => {

@@ -49,12 +49,12 @@ async function compose({ simulation, url }: KilledGateway) {
     },
     chat: async () => {
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${chatToken}` }
-      const answer = await fetch(`${url}/api/v1/agents/held/runs`, {
+      const response = await fetch(`${url}/api/v1/agents/held/runs`, {
         method: 'POST',
         headers,
         body: JSON.stringify(body),
       })
-      return [answer.status, /RUN_FINISHED|RUN_ERROR|"code":"[a-z_]*"/.exec(await answer.text())?.[0]]
+      return [response.status, /RUN_FINISHED|RUN_ERROR|"code":"[a-z_]*"/.exec(await response.text())?.[0]]
     },
   }
 }
@@ -67,9 +67,9 @@ async function sendAll(senders: Awaited<ReturnType<typeof compose>>) {
 async function operate<Answer>(path: string, body?: object): Promise<Answer> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const init = body ? { method: 'POST', body: JSON.stringify(body) } : {}
-  const answer = await fetch(`${setup?.url}/operator/api${path}`, { ...init, headers })
-  expect(answer.ok, `${path} ${answer.status}`).toBe(true)
-  return (await answer.json()) as Answer
+  const response = await fetch(`${setup?.url}/operator/api${path}`, { ...init, headers })
+  expect(response.ok, `${path} ${response.status}`).toBe(true)
+  return (await response.json()) as Answer
 }
 
 const messages = async () => (await operate<{ readonly items: readonly MessageSummary[] }>('/messages?limit=50')).items

@@ -48,12 +48,12 @@ async function chat(text: string) {
 }
 
 async function operate(path: string, body: object): Promise<void> {
-  const answer = await fetch(`${people.gateway.url()}/operator/api${path}`, {
+  const response = await fetch(`${people.gateway.url()}/operator/api${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  expect(answer.status, await answer.text()).toBe(200)
+  expect(response.status, await response.text()).toBe(200)
 }
 
 const forget = (address: string) => operate('/people/forget', { address })

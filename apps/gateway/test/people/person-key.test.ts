@@ -94,11 +94,11 @@ test('an erasure by the operator also removes the link notices that the agent re
   const isTold = async () => JSON.stringify(await people.gateway.messages()).includes('urn:postern:link:desk')
   await eventually(isTold)
   const { address, via } = account
-  const answer = await fetch(`${people.gateway.url()}/operator/api/people/forget`, {
+  const response = await fetch(`${people.gateway.url()}/operator/api/people/forget`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
     body: JSON.stringify({ address, via }),
   })
-  expect(answer.status).toBe(200)
+  expect(response.status).toBe(200)
   expect(await isTold()).toBe(false)
 })

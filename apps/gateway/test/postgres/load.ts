@@ -27,9 +27,9 @@ async function listMessages(gateway: PairedGateway): Promise<readonly MessageSum
   for (;;) {
     const { items: messages } = await gateway.ask<{ items: MessageSummary[] }>(`/messages?limit=500${after}`)
     pages.push(...messages)
-    const last = messages.at(-1)
-    if (!last || messages.length < 500) return pages
-    after = `&after=${last.message}`
+    const lastMessage = messages.at(-1)
+    if (!lastMessage || messages.length < 500) return pages
+    after = `&after=${lastMessage.message}`
   }
 }
 

@@ -96,8 +96,8 @@ const answersTo = (objectId: string) =>
 
 async function setPaused(action: 'pause' | 'resume') {
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`${ingress.url}/operator/api/agents/held/${action}`, { method: 'POST', headers })
-  expect(answer.status, await answer.text()).toBe(200)
+  const response = await fetch(`${ingress.url}/operator/api/agents/held/${action}`, { method: 'POST', headers })
+  expect(response.status, await response.text()).toBe(200)
 }
 
 const isPausedAt = async ({ ask }: PairedGateway) => {
@@ -168,14 +168,14 @@ test('an answer to a question of the agent reaches it', async () => {
 
 test('an agent signs only with its new keys after its operator has revoked the old ones', async () => {
   const keyAt = async ({ url }: PairedGateway) => {
-    const answer = await fetch(`${url}/agents/held`, { headers: { accept: 'application/activity+json' } })
-    return ((await answer.json()) as { readonly publicKey: { readonly id: string } }).publicKey.id
+    const response = await fetch(`${url}/agents/held`, { headers: { accept: 'application/activity+json' } })
+    return ((await response.json()) as { readonly publicKey: { readonly id: string } }).publicKey.id
   }
   const former = await keyAt(worker)
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ agent: 'held', revoke: true })
-  const answer = await fetch(`${ingress.url}/operator/api/keys/rotate`, { method: 'POST', headers, body })
-  expect(answer.status, await answer.text()).toBe(200)
+  const response = await fetch(`${ingress.url}/operator/api/keys/rotate`, { method: 'POST', headers, body })
+  expect(response.status, await response.text()).toBe(200)
   expect(await keyAt(ingress)).not.toBe(former)
   await eventually(async () => (await keyAt(worker)) !== former, secondsMs)
   const { objectId } = await post('held', 'signed anew')

@@ -99,12 +99,12 @@ export async function openPair(
 
 function connect(url: string): Pick<PairedGateway, 'url' | 'send' | 'call' | 'ask' | 'probe' | 'follow'> {
   const call: PairedGateway['call'] = async (method, params) => {
-    const answer = await fetch(`${url}/a2a`, {
+    const response = await fetch(`${url}/a2a`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     })
-    return readAnswer(answer)
+    return readAnswer(response)
   }
   return {
     url,
@@ -116,11 +116,11 @@ function connect(url: string): Pick<PairedGateway, 'url' | 'send' | 'call' | 'as
     probe: async path => readAnswer(await fetch(`${url}${path}`, { signal: AbortSignal.timeout(10_000) })),
     follow: lastId => openEvents(url, { token: operatorToken, ...(lastId !== undefined && { lastId }) }),
     async ask(path) {
-      const answer = await fetch(`${url}/operator/api${path}`, {
+      const response = await fetch(`${url}/operator/api${path}`, {
         headers: { authorization: `Bearer ${operatorToken}` },
       })
-      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-      return answer.json()
+      if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+      return response.json()
     },
   }
 }

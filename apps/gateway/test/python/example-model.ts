@@ -87,8 +87,8 @@ const commonMembers = { model: 'example', created: 1_790_000_000 }
 
 const completionsApi: Api = {
   read({ messages = [] }) {
-    const last = messages.at(-1)
-    return { texts: listTexts(messages), result: last?.role === 'tool' ? textOf(last) : undefined }
+    const lastMessage = messages.at(-1)
+    return { texts: listTexts(messages), result: lastMessage?.role === 'tool' ? textOf(lastMessage) : undefined }
   },
   answer(reply) {
     const finish_reason = 'text' in reply ? 'stop' : 'tool_calls'

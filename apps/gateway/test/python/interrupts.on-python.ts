@@ -47,8 +47,8 @@ async function chat(agent: Graph, threadId: string, run: { text?: string; resume
   const { text, resume } = run
   const messages = text === undefined ? [] : [{ id: uniqueName('msg'), role: 'user', content: text }]
   const body = { protocolVersion: '1.0', threadId, runId: uniqueName('run'), messages, ...(resume && { resume }) }
-  const answer = await web.call(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) })
-  const events = await readEvents(answer)
+  const response = await web.call(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) })
+  const events = await readEvents(response)
   // LangGraph sends its whole state, which must not reach the chat.
   expect(events.map(({ type }) => type)).not.toContain('STATE_SNAPSHOT')
   const { outcome } = events.at(-1) as BaseEvent & { outcome?: { type: string; interrupts?: readonly Interrupt[] } }
@@ -71,12 +71,12 @@ async function call(agent: Graph, parts: readonly object[], taskId?: string) {
 
 async function callMethod(agent: Graph, method: string, params: object): Promise<JsonAnswer> {
   const token = await web.gateway.simulation.a2a.token({ sub: 'carol' })
-  const answer = await fetch(`${web.gateway.url()}/agents/${agent}/a2a`, {
+  const response = await fetch(`${web.gateway.url()}/agents/${agent}/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
-  return ((await answer.json()) as JsonAnswer).result
+  return ((await response.json()) as JsonAnswer).result
 }
 
 async function readNewestAnswer(): Promise<string> {

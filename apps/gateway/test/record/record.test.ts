@@ -178,15 +178,15 @@ describe('a refused or deferred message', () => {
 
   test('has a record in the chat too', async () => {
     const headers = { 'content-type': 'application/json', accept: 'text/event-stream' }
-    const answer = await fetch(`${gateway.url()}/api/v1/agents/echo/runs`, { method: 'POST', headers, body: '{}' })
+    const response = await fetch(`${gateway.url()}/api/v1/agents/echo/runs`, { method: 'POST', headers, body: '{}' })
     const [newest] = await listRefusals()
-    expect(newest).toMatchObject({ via: 'web', status: answer.status, agent: 'echo', from: '127.0.0.1' })
+    expect(newest).toMatchObject({ via: 'web', status: response.status, agent: 'echo', from: '127.0.0.1' })
   })
 
   test('has a record even if no channel handles it', async () => {
-    const answer = await fetch(`${gateway.url()}/api/v1/agents/echo/runs/none/cancel`, { method: 'POST' })
+    const response = await fetch(`${gateway.url()}/api/v1/agents/echo/runs/none/cancel`, { method: 'POST' })
     const [newest] = await listRefusals()
-    expect(newest).toMatchObject({ via: 'web', status: answer.status, endpoint: expect.stringContaining('/cancel') })
+    expect(newest).toMatchObject({ via: 'web', status: response.status, endpoint: expect.stringContaining('/cancel') })
   })
 })
 

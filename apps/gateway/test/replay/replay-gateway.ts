@@ -40,6 +40,6 @@ export async function post<Json>(
 ): Promise<ReplayAnswer<Json>> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const init = { method: 'POST', headers, body: JSON.stringify(body) }
-  const answer = await fetch(`${url()}/operator/api${path}`, init)
-  return { status: answer.status, json: (await answer.json()) as ReplayAnswer<Json>['json'] }
+  const response = await fetch(`${url()}/operator/api${path}`, init)
+  return { status: response.status, json: (await response.json()) as ReplayAnswer<Json>['json'] }
 }

@@ -267,10 +267,14 @@ test('a reader with access to traces sees the actions with their agents (S-34)',
   await run(chat, 'I want my money back')
   const read = async (query: string) => {
     const headers = { authorization: `Bearer ${annsToken}` }
-    const answer = await fetch(`${swarm.gateway.url()}/api/v1/agents/desk/history?threadId=${chat.threadId}${query}`, {
-      headers,
-    })
-    return ((await answer.json()) as { messages: readonly { role: string; name?: string; content: string }[] }).messages
+    const response = await fetch(
+      `${swarm.gateway.url()}/api/v1/agents/desk/history?threadId=${chat.threadId}${query}`,
+      {
+        headers,
+      },
+    )
+    return ((await response.json()) as { messages: readonly { role: string; name?: string; content: string }[] })
+      .messages
   }
   expect((await read('')).map(({ role, name: who }) => [role, who])).toEqual([
     ['user', undefined],

@@ -50,10 +50,10 @@ test('a person consents to a mail on its page, and the agent continues by mail (
     409,
     expect.stringContaining('decided already'),
   ])
-  const second = gateway.simulation.mail.received.find(({ text }) =>
+  const secondMail = gateway.simulation.mail.received.find(({ text }) =>
     text?.includes('decided: consent_required granted'),
   )
-  expect(second?.inReplyTo).toBe(mail.messageId.replace(/[<>]/g, ''))
+  expect(secondMail?.inReplyTo).toBe(mail.messageId.replace(/[<>]/g, ''))
 })
 
 test('a request for the link decides nothing, with any method', async () => {
@@ -123,10 +123,10 @@ test('a link goes only to the person who asked, and not to those in copy', async
 test('a made-up requirement is unknown, whatever its form', async () => {
   const texts = await Promise.all(
     ['f'.repeat(43), 'short', 'a%2Fb', 'f'.repeat(4_000)].map(async state => {
-      const answer = await fetch(`${gateway.url()}/actions/${state}`)
-      expect(answer.status).toBe(404)
+      const response = await fetch(`${gateway.url()}/actions/${state}`)
+      expect(response.status).toBe(404)
       expect((await decide(gateway, `/actions/${state}`, 'grant')).status).toBe(404)
-      return answer.text()
+      return response.text()
     }),
   )
   expect(new Set(texts).size).toBe(1)

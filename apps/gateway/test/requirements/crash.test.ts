@@ -28,8 +28,8 @@ interface MessagePage {
 
 async function listMessages(): Promise<MessagePage['items']> {
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`${url}/operator/api/messages?limit=500`, { headers })
-  return ((await answer.json()) as MessagePage).items
+  const response = await fetch(`${url}/operator/api/messages?limit=500`, { headers })
+  return ((await response.json()) as MessagePage).items
 }
 
 const answersTo = (objectId: string) =>

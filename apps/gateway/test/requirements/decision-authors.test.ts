@@ -44,12 +44,12 @@ test.each(tillAgents)(
       expect([format, deciders]).toEqual([format, [expect.objectContaining({ method: 'operator', subject: 'eve' })]])
       expect(JSON.stringify(messages.find(decidedBy))).toContain('An operator agreed')
       const query = new URLSearchParams({ format, thread: `urn:postern:resolution:${waiting.id}` })
-      const answer = await fetch(`${gateway().url()}/operator/api/transcript?${query}`, {
+      const response = await fetch(`${gateway().url()}/operator/api/transcript?${query}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
         body: JSON.stringify({ messages }),
       })
-      expect(answer.status).toBe(200)
+      expect(response.status).toBe(200)
       expect(await exportAs(format, waiting)).toEqual(messages)
     }
   },
@@ -64,8 +64,8 @@ test('a chat distinguishes an operator’s decision from its owner’s text, wit
   await runChat(operators)
   await runChat(operators, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
   const path = `/api/v1/agents/shop/history?threadId=${chat.threadId}`
-  const answer = await fetch(gateway().url() + path, { headers: { authorization: `Bearer ${annsToken}` } })
-  const { messages } = (await answer.json()) as { messages: readonly { content: string; metadata: Row }[] }
+  const response = await fetch(gateway().url() + path, { headers: { authorization: `Bearer ${annsToken}` } })
+  const { messages } = (await response.json()) as { messages: readonly { content: string; metadata: Row }[] }
   const decided = messages.filter(({ metadata }) => metadata.decided_by)
   expect(decided).toMatchObject([
     {

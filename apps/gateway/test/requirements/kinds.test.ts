@@ -121,8 +121,8 @@ test('the operator grants access from the terminal, and cannot consent for other
   const response = await askShop(gateway, 'login please')
   const id = String(policyOf(response).requirement)
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
-  const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
-  const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
+  const config = describeTestConfig(gateway.simulation, gateway.dataDir)
+  const openClient = () => openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
   const lines: string[] = []
   const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
   await requirementViews.list(output, { state: 'open' })
@@ -155,12 +155,12 @@ test('in dev mode a click pays, with a receipt like any other', async () => {
 test('a stream shows a requirement only once a person can decide it', async () => {
   const authorization = `Bearer ${await gateway.simulation.a2a.token({ sub: 'carol' })}`
   const message = { messageId: 'streamed', role: 'ROLE_USER', parts: [{ text: 'consent please' }] }
-  const answer = await fetch(`${gateway.url()}/agents/shop/a2a`, {
+  const response = await fetch(`${gateway.url()}/agents/shop/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } }),
   })
-  const events = (await answer.text()).split('\n').filter(line => line.startsWith('data:'))
+  const events = (await response.text()).split('\n').filter(line => line.startsWith('data:'))
   const linkEvents = events.filter(event => event.includes('/actions/'))
   expect(linkEvents).toHaveLength(1)
   expect(linkEvents[0]).toContain('TASK_STATE_INPUT_REQUIRED')

@@ -49,12 +49,12 @@ afterAll(async () => {
 
 async function call(text: string, credential: Readonly<Record<string, string>>): Promise<string> {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] }
-  const answer = await fetch(`${swarm.gateway.url()}/agents/shop/a2a`, {
+  const response = await fetch(`${swarm.gateway.url()}/agents/shop/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', ...credential },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   })
-  const { result, error } = (await answer.json()) as {
+  const { result, error } = (await response.json()) as {
     result?: { task: { status: { state: string } } }
     error?: { message: string }
   }

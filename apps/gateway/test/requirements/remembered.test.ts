@@ -108,9 +108,9 @@ async function openTill({ agent, token = annsToken }: ChatPlan) {
 type ShownApproval = Pick<ListedDecision, 'id' | 'tool' | 'policy' | 'scope' | 'address'>
 
 async function ask(token: string, url: string, method = 'GET') {
-  const answer = await fetch(url, { method, headers: { authorization: `Bearer ${token}` } })
-  const body = (await answer.json()) as { readonly approvals?: readonly ShownApproval[]; readonly detail?: string }
-  return { status: answer.status, ...body }
+  const response = await fetch(url, { method, headers: { authorization: `Bearer ${token}` } })
+  const body = (await response.json()) as { readonly approvals?: readonly ShownApproval[]; readonly detail?: string }
+  return { status: response.status, ...body }
 }
 
 const listOwn = async (agent: string, token = annsToken) =>
@@ -354,8 +354,8 @@ test('an operator’s decision counts for later calls of the same tool, but not 
   const decide = async (body: object) => {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const url = `${swarm.gateway.url()}/operator/api/requirements/${interrupt?.id}`
-    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
-    return [answer.status, ((await answer.json()) as { detail?: string }).detail]
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+    return [response.status, ((await response.json()) as { detail?: string }).detail]
   }
   const changedDecision = { outcome: 'granted', remember: 'always', arguments: { order: 'o9' } }
   expect(await decide(changedDecision)).toEqual([
@@ -432,12 +432,12 @@ test('an operator cannot store a permanent decision for a person', async () => {
   const id = outcome.interrupts?.[0]?.id
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ outcome: 'declined', remember: 'always' })
-  const answer = await fetch(`${swarm.gateway.url()}/operator/api/requirements/${id}`, {
+  const response = await fetch(`${swarm.gateway.url()}/operator/api/requirements/${id}`, {
     method: 'POST',
     headers,
     body,
   })
-  expect([answer.status, ((await answer.json()) as { detail: string }).detail]).toEqual([
+  expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([
     403,
     'Cannot decide: only whoever is asked says what is to be remembered',
   ])

@@ -62,9 +62,9 @@ async function rerunAnswered(id: string): Promise<MessageRecord> {
 /** Reruns the decided turn with the command, and returns its output. */
 async function printRerun(id: string): Promise<string> {
   const lines: string[] = []
-  const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
+  const config = describeTestConfig(gateway.simulation, gateway.dataDir)
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
-  const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
+  const openClient = () => openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
   await requirementViews.rerun({ openClient, json: false, print: text => void lines.push(text) }, { id })
   return lines.join()
 }

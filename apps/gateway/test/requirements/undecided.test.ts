@@ -64,8 +64,8 @@ test('a person on the fediverse hears nothing about an expired question', async 
   findActionPath(String((activity.object as { readonly content?: string }).content))
   const listedRequirement = await eventually(async () => {
     const headers = { authorization: `Bearer ${operatorToken}` }
-    const answer = await fetch(`${gateway.url()}/operator/api/requirements?state=expired`, { headers })
-    const { items } = (await answer.json()) as { readonly items: readonly RequirementRow[] }
+    const response = await fetch(`${gateway.url()}/operator/api/requirements?state=expired`, { headers })
+    const { items } = (await response.json()) as { readonly items: readonly RequirementRow[] }
     return items.find(({ via, resolved_at }) => via === 'activitypub' && resolved_at !== undefined)
   })
   expect(listedRequirement).toMatchObject({ resolver: { method: 'timeout' } })

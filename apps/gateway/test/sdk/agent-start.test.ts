@@ -46,8 +46,8 @@ test('doctor and /readyz report an agent that fails to start, until it has start
     return findings.filter(finding => 'id' in finding && finding.id === 'agents.start')
   }
   const isReady = async () => {
-    const answer = await fetch(`${gateway.url()}/readyz`)
-    return [answer.status, await answer.json()]
+    const response = await fetch(`${gateway.url()}/readyz`)
+    return [response.status, await response.json()]
   }
   const message = expect.stringMatching(/^start\(\) of "\w+" has failed .*: the database is away$/)
   await vi.waitFor(async () =>

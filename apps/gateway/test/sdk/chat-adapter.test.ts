@@ -119,12 +119,12 @@ describe('a bot of Chat SDK', () => {
   test('reads a file from the gateway, and not from the peer’s URL', async () => {
     const parts = [{ text: 'read' }, { raw: 'aGk=', filename: 'a.txt' }, { url: 'https://127.0.0.1:9/' }]
     const message = { messageId: 'read-1', role: 'ROLE_USER', parts }
-    const answer = await fetch(`${gateway.url}/agents/bot/a2a/rest/message:send`, {
+    const response = await fetch(`${gateway.url}/agents/bot/a2a/rest/message:send`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
       body: JSON.stringify({ message }),
     })
-    expect(await answer.text()).toContain('hi https://127.0.0.1:9/')
+    expect(await response.text()).toContain('hi https://127.0.0.1:9/')
   })
 
   test('writes to a person later, besides any answer', async () => {

@@ -61,12 +61,12 @@ function findGateway(): { readonly url: string; readonly token: string } {
 
 async function ask(to = 'desk', via = 'a2a'): Promise<string | undefined> {
   const { url, token } = findGateway()
-  const answer = await fetch(`${url}/operator/api/simulation/send`, {
+  const response = await fetch(`${url}/operator/api/simulation/send`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}` },
     body: JSON.stringify({ via, to, text: 'hello' }),
   })
-  return ((await answer.json()) as { reply?: { text: string } }).reply?.text
+  return ((await response.json()) as { reply?: { text: string } }).reply?.text
 }
 
 /** Starts a run of the chat, whose events arrive as they happen. */

@@ -10,11 +10,11 @@ const app = new Hono().route('/', createSchemaRoutes())
 const read = async (name: string) => (await app.request(`/schemas/${name}`)).json()
 
 test.each(['config.json', 'message.json', 'response.json'])('the gateway serves %s as in the package', async name => {
-  const answer = await app.request(`/schemas/${name}`)
-  expect(answer.status).toBe(200)
-  expect(answer.headers.get('content-type')).toBe('application/schema+json')
+  const response = await app.request(`/schemas/${name}`)
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('application/schema+json')
   const file = readFileSync(join(import.meta.dirname, '../../schemas', name), 'utf8')
-  expect(await answer.json()).toEqual(JSON.parse(file))
+  expect(await response.json()).toEqual(JSON.parse(file))
 })
 
 test.each(['nothing.json', 'toString', '__proto__', '..%2fpackage.json'])(

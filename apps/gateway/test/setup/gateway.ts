@@ -75,8 +75,8 @@ async function openGatewayIn(
 ): Promise<TestGateway> {
   const schema = createConfigSchema(modules)
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-'))
-  let tree = describeTestConfig(simulation, dataDir, override(simulation))
-  let config = parseConfig(tree, schema)
+  let configFile = describeTestConfig(simulation, dataDir, override(simulation))
+  let config = parseConfig(configFile, schema)
   const log = createLog({ level: config.log.level, readable: false })
   let gateway: Gateway
   let url = ''
@@ -102,9 +102,11 @@ async function openGatewayIn(
   }
 
   async function ask<Answer>(path: string): Promise<Answer> {
-    const answer = await fetch(`${url}/operator/api${path}`, { headers: { authorization: `Bearer ${operatorToken}` } })
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-    return (await answer.json()) as Answer
+    const response = await fetch(`${url}/operator/api${path}`, {
+      headers: { authorization: `Bearer ${operatorToken}` },
+    })
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as Answer
   }
 
   await start()
@@ -119,8 +121,8 @@ async function openGatewayIn(
     deliveries: async () => (await ask<{ items: DeliveryRecord[] }>('/deliveries?limit=500')).items,
     async restart(changes = {}) {
       await gateway.stop()
-      tree = { ...tree, ...changes }
-      config = parseConfig(tree, schema)
+      configFile = { ...configFile, ...changes }
+      config = parseConfig(configFile, schema)
       await start()
     },
     async close() {

@@ -136,8 +136,8 @@ export async function openOperatorGateway({
     async decide(id, body) {
       const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
       const init = { method: 'POST', headers, body: JSON.stringify(body) }
-      const answer = await fetch(`${swarm.gateway.url()}/operator/api/requirements/${id}`, init)
-      return { status: answer.status, body: (await answer.json()) as WaitingRequirement & { detail?: string } }
+      const response = await fetch(`${swarm.gateway.url()}/operator/api/requirements/${id}`, init)
+      return { status: response.status, body: (await response.json()) as WaitingRequirement & { detail?: string } }
     },
     answersTo(objectId) {
       return swarm.gateway.simulation.fediverse.received.flatMap(({ activity: { object } }) => {

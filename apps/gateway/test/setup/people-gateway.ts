@@ -64,8 +64,8 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
           const note = activity.object as { content?: string; to?: string[] } | undefined
           return verified && note?.to?.includes(to) && codeOf(toText(note.content ?? ''))
         })
-        const last = activities.at(-1)?.activity.object as { content: string } | undefined
-        return activities.length >= count && last && codeOf(toText(last.content))
+        const lastActivity = activities.at(-1)?.activity.object as { content: string } | undefined
+        return activities.length >= count && lastActivity && codeOf(toText(lastActivity.content))
       }),
     codesTo: (to: string) =>
       gateway.simulation.mail.received.filter(({ envelope, text }) => envelope.to.includes(to) && codeOf(text ?? ''))

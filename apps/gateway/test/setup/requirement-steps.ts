@@ -79,15 +79,15 @@ export async function callShop(
   sub: string | null = 'carol',
 ): Promise<RpcAnswer> {
   const authorization = sub === null ? {} : { authorization: `Bearer ${await gateway.simulation.a2a.token({ sub })}` }
-  const answer = await fetch(`${gateway.url()}/agents/shop/a2a`, {
+  const response = await fetch(`${gateway.url()}/agents/shop/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', ...authorization },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
-  const { result, error } = (await answer.json()) as RpcBody
+  const { result, error } = (await response.json()) as RpcBody
   const task = result && ('task' in result ? result.task : (result as AnsweredTask))
   const violations = error?.data?.flatMap(({ fieldViolations = [] }) => fieldViolations) ?? []
-  return { status: answer.status, task, ...(error && { error: { message: error.message, violations } }) }
+  return { status: response.status, task, ...(error && { error: { message: error.message, violations } }) }
 }
 
 interface RpcBody {

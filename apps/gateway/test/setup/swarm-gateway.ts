@@ -94,9 +94,9 @@ export async function openSwarmGateway(script: Script, overrides: Record<string,
     async operate<Answer>(path: string, body?: unknown) {
       const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
       const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) }
-      const answer = await fetch(`${gateway.url()}/operator/api${path}`, init)
-      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-      return (await answer.json()) as Answer
+      const response = await fetch(`${gateway.url()}/operator/api${path}`, init)
+      if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+      return (await response.json()) as Answer
     },
     async close() {
       await gateway.close()

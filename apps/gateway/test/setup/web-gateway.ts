@@ -84,8 +84,8 @@ export async function openWebGateway(web: object = {}, overrides: Overrides = {}
     gateway,
     call,
     async ask(method, path, body, as = 'ann') {
-      const answer = await call(path, { as, method, ...(body !== undefined && { body: JSON.stringify(body) }) })
-      return { status: answer.status, json: await answer.json() }
+      const response = await call(path, { as, method, ...(body !== undefined && { body: JSON.stringify(body) }) })
+      return { status: response.status, json: await response.json() }
     },
     postRun,
     async say(
@@ -96,17 +96,17 @@ export async function openWebGateway(web: object = {}, overrides: Overrides = {}
       return readEvents(await postRun({ threadId, runId, messages, ...more }))
     },
     async readHistory(threadId, query = '') {
-      const answer = await call(`/api/v1/agent/history?threadId=${encodeURIComponent(threadId)}${query}`)
-      expect(answer.status).toBe(200)
-      return ((await answer.json()) as { messages: readonly HistoryRow[] }).messages
+      const response = await call(`/api/v1/agent/history?threadId=${encodeURIComponent(threadId)}${query}`)
+      expect(response.status).toBe(200)
+      return ((await response.json()) as { messages: readonly HistoryRow[] }).messages
     },
     async upload(bytes, { fileName = 'img.jpg', threadId = uniqueName('thread') } = {}) {
       const form = new FormData()
       form.set('file', new File([new Uint8Array(bytes)], fileName))
       form.set('threadId', threadId)
-      const answer = await call('/api/v1/agent/attachments', { method: 'POST', body: form })
-      expect(answer.status).toBe(200)
-      return (await answer.json()) as UploadedFile
+      const response = await call('/api/v1/agent/attachments', { method: 'POST', body: form })
+      expect(response.status).toBe(200)
+      return (await response.json()) as UploadedFile
     },
     local: url => url.replace(gatewayOrigin, gateway.url()),
     close: () => gateway.close(),

@@ -43,8 +43,8 @@ interface SendResult {
 async function ask<Answer>(path: string, body?: object): Promise<{ status: number; json: Answer }> {
   const headers = { authorization: `Bearer ${dev.gateway.operatorToken}` }
   const init = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) }
-  const answer = await fetch(`${url}/operator/api${path}`, init)
-  return { status: answer.status, json: (await answer.json()) as Answer }
+  const response = await fetch(`${url}/operator/api${path}`, init)
+  return { status: response.status, json: (await response.json()) as Answer }
 }
 
 const send = async (entry: Partial<CatalogueEntry>, text = 'hello there') => {

@@ -19,8 +19,8 @@ interface Called {
 /** Fetches the first file of a message, as an agent on this machine does, and reports the origin and content. */
 async function readFirstFile({ parts }: Called): Promise<string> {
   const url = parts.flatMap(({ bytes_ref }) => bytes_ref?.url ?? [])[0] ?? ''
-  const answer = await fetch(url)
-  return `${new URL(url).origin} ${answer.status} ${await answer.text()}`
+  const response = await fetch(url)
+  return `${new URL(url).origin} ${response.status} ${await response.text()}`
 }
 
 beforeAll(async () => {

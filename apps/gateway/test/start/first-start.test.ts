@@ -60,10 +60,10 @@ test('each command reads the .env of its folder, which does not override the env
   const { printed } = await startDev(folder)
   const [, port] = /http:\/\/127\.0\.0\.1:(\d+)/.exec(printed()) ?? []
   expect(Number(port)).toBeGreaterThan(1)
-  const answer = await fetch(`http://127.0.0.1:${port}/operator/api/messages`, {
+  const response = await fetch(`http://127.0.0.1:${port}/operator/api/messages`, {
     headers: { authorization: 'Bearer a-token-of-sixteen-characters' },
   })
-  expect(answer.status).toBe(200)
+  expect(response.status).toBe(200)
   expect(await run(folder, 'messages')).not.toContain('TOKEN_OF_THE_FILE')
 })
 

@@ -50,20 +50,20 @@ async function openGateway(overrides: object = {}): Promise<BackupGateway> {
     configure: changes => writeFileSync(path, JSON.stringify({ ...config, ...changes })),
     postern: (...args) => tryCommand(process.execPath, [program, '--config', path, ...args]),
     async ask(route) {
-      const answer = await fetch(`${url}${route}`, { headers: { authorization: `Bearer ${operatorToken}` } })
-      return (await answer.json()) as Record<string, unknown>
+      const response = await fetch(`${url}${route}`, { headers: { authorization: `Bearer ${operatorToken}` } })
+      return (await response.json()) as Record<string, unknown>
     },
     async sendFile(id, bytes) {
       const parts = [
         { text: id },
         { raw: Buffer.from(bytes).toString('base64'), mediaType: 'text/plain', filename: id },
       ]
-      const answer = await fetch(`${url}/agents/echo/a2a/rest/message:send`, {
+      const response = await fetch(`${url}/agents/echo/a2a/rest/message:send`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
         body: JSON.stringify({ message: { messageId: id, role: 'ROLE_USER', parts } }),
       })
-      return `${answer.status} ${await answer.text()}`
+      return `${response.status} ${await response.text()}`
     },
   }
 }

@@ -86,9 +86,9 @@ describe('a project with its own signed URLs', () => {
   })
 
   const post = async (body: object) => {
-    const answer = await web.postRun(body)
-    expect(answer.status).toBe(200)
-    return answer.text()
+    const response = await web.postRun(body)
+    expect(response.status).toBe(200)
+    return response.text()
   }
 
   test('stores the same attachment for the original example and for a part of AG-UI 1.0 (C-02, C-03, C-04)', async () => {
@@ -173,9 +173,9 @@ describe('a project with its own signed URLs', () => {
   test('hides a person’s file from others with the same URL (C-07)', async () => {
     const url = signUrl(seedLocation)
     const threadId = uniqueName('thread')
-    const answer = await web.postRun({ ...seedBody(url), threadId }, {}, 'bob')
-    expect(answer.status).toBe(200)
-    expect(await answer.text()).toContain('RUN_FINISHED')
+    const response = await web.postRun({ ...seedBody(url), threadId }, {}, 'bob')
+    expect(response.status).toBe(200)
+    expect(await response.text()).toContain('RUN_FINISHED')
     const [newest] = await web.gateway.messages()
     const { message } = await web.gateway.show(`#${newest?.message}`)
     expect(message.parts).toEqual([
@@ -228,8 +228,8 @@ test('a second request deletes a file that failed because the bucket was unreach
   const forgetOwner = async () => {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ owner: `web:${JSON.stringify([gatewayOrigin, 'ann'])}` })
-    const answer = await fetch(`${web.gateway.url()}/operator/api/owners/forget`, { method: 'POST', headers, body })
-    return { status: answer.status, json: (await answer.json()) as object }
+    const response = await fetch(`${web.gateway.url()}/operator/api/owners/forget`, { method: 'POST', headers, body })
+    return { status: response.status, json: (await response.json()) as object }
   }
   const ways: readonly ((attachment: Awaited<ReturnType<typeof showFile>>) => Promise<{ status: number }>)[] = [
     ({ threadId }) => web.ask('DELETE', `/api/v1/agent/threads/${threadId}`),

@@ -19,8 +19,8 @@ test('POST /prune lists expired data, deletes it at the next call, and keeps mes
   }
   async function prune(dry_run: boolean): Promise<Readonly<Record<string, unknown>>> {
     const body = JSON.stringify({ dry_run })
-    const answer = await fetch(`${gateway.url()}/operator/api/prune`, { method: 'POST', headers, body })
-    return (await answer.json()) as Readonly<Record<string, unknown>>
+    const response = await fetch(`${gateway.url()}/operator/api/prune`, { method: 'POST', headers, body })
+    return (await response.json()) as Readonly<Record<string, unknown>>
   }
   await eventually(async () => (await prune(true)).unproven === 1)
   const planned = await prune(true)

@@ -24,14 +24,14 @@ type Person = keyof typeof tokens
 
 async function call(method: string, path: string, body?: object, as: Person = 'ann') {
   const headers = { authorization: `Bearer ${tokens[as]}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${gateway.url()}${path}`, {
+  const response = await fetch(`${gateway.url()}${path}`, {
     method,
     headers,
     ...(body && { body: JSON.stringify(body) }),
   })
-  const text = await answer.text()
-  const isJson = answer.headers.get('content-type')?.includes('json')
-  return { status: answer.status, json: (isJson ? JSON.parse(text) : {}) as Record<string, unknown> }
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json')
+  return { status: response.status, json: (isJson ? JSON.parse(text) : {}) as Record<string, unknown> }
 }
 
 const run = (threadId: string, runId: string, content = 'hello') =>
@@ -143,8 +143,8 @@ describe('a chat that its owner deletes', () => {
     form.set('file', new File([text], 'a.txt'))
     form.set('threadId', threadId)
     const headers = { authorization: `Bearer ${tokens.ann}` }
-    const answer = await fetch(`${gateway.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
-    return ((await answer.json()) as { url: string }).url
+    const response = await fetch(`${gateway.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
+    return ((await response.json()) as { url: string }).url
   }
   const isThere = async (url: string) => (await fetch(url.replace(gatewayOrigin, gateway.url()))).status === 200
   const runWithFile = (url: string, threadId: string, runId: string) =>

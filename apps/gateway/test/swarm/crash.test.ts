@@ -91,8 +91,8 @@ test('a question to a human stays the same at the next try of its turn, and an a
   const operate = async (path: string, body?: object) => {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
-    const answer = await fetch(`${setup.url}/operator/api/questions${path}`, init)
-    return { status: answer.status, body: (await answer.json()) as { items?: readonly { id: string }[] } }
+    const response = await fetch(`${setup.url}/operator/api/questions${path}`, init)
+    return { status: response.status, body: (await response.json()) as { items?: readonly { id: string }[] } }
   }
   const query = await mention('May I speak to somebody?', 'https://mastodon.test/contexts/killed-human')
   const id = await eventually(async () => (await operate('')).body.items?.[0]?.id)

@@ -67,11 +67,11 @@ async function write(from: string, tool: string, args: object): Promise<string> 
 }
 
 const ask = async <Answer>(path: string, method = 'GET') => {
-  const answer = await fetch(`${swarm.gateway.url()}${path}`, {
+  const response = await fetch(`${swarm.gateway.url()}${path}`, {
     method,
     headers: { authorization: `Bearer ${annsToken}` },
   })
-  return (await answer.json()) as Answer
+  return (await response.json()) as Answer
 }
 interface Usage {
   readonly used: { readonly threads: number; readonly entries: number; readonly bytes: number }
@@ -119,8 +119,8 @@ describe('a conversation', () => {
     const { used } = await ask<Usage>('/v1/usage')
     const web = { ...describeWeb(), limits: { bytes_per_owner: used.bytes } }
     await swarm.gateway.restart({ web })
-    const answer = await begin(nameOne('thread'), 'tell_all|{"name":"notes"}')
-    expect([answer.status, await answer.json()]).toMatchObject([413, { code: 'too_large' }])
+    const response = await begin(nameOne('thread'), 'tell_all|{"name":"notes"}')
+    expect([response.status, await response.json()]).toMatchObject([413, { code: 'too_large' }])
     await swarm.gateway.restart({ web: describeWeb() })
   })
 })
@@ -153,9 +153,10 @@ describe('data shared by all conversations', () => {
   test('appears at a terminal too', async () => {
     const { gateway } = swarm
     writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
-    const tree = { ...describeTestConfig(gateway.simulation, gateway.dataDir), operator_token: operatorToken }
+    const config = { ...describeTestConfig(gateway.simulation, gateway.dataDir), operator_token: operatorToken }
     const lines: string[] = []
-    const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
+    const openClient = () =>
+      openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
     const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
     await printSwarmUsage(output, { agent: 'pantry' })
     expect(lines.join('\n')).toMatch(/records +2 +6\n.*bytes +\d+ +4096/)

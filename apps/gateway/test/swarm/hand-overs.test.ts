@@ -136,8 +136,13 @@ test('the operator sees and answers a question to a human, and the answer reache
 
 test('the human can also see and answer the question at a terminal (W-26)', async () => {
   writeRunFile(swarm.gateway.dataDir, { url: swarm.gateway.url(), pid: process.pid, isSimulating: false })
-  const tree = { data: swarm.gateway.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
-  const openClient = () => openOperatorClient({ tree, baseDir: swarm.gateway.dataDir, missing: [], path: undefined })
+  const config = {
+    data: swarm.gateway.dataDir,
+    operator_token: operatorToken,
+    agents: { echo: { use: 'builtin:echo' } },
+  }
+  const openClient = () =>
+    openOperatorClient({ tree: config, baseDir: swarm.gateway.dataDir, missing: [], path: undefined })
   const lines: string[] = []
   const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
   const pendingNote = mention('Is somebody there at all?')

@@ -189,8 +189,8 @@ test('a picture that a tool adds to the answer leaves as a file by mail, A2A and
   const authorization = `Bearer ${await a2a.token({ sub: 'carol' })}`
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
-  const answer = await fetch(`${swarm.gateway.url()}/agents/desk/a2a`, { method: 'POST', headers, body })
-  expect(await answer.text()).toMatch(
+  const response = await fetch(`${swarm.gateway.url()}/agents/desk/a2a`, { method: 'POST', headers, body })
+  expect(await response.text()).toMatch(
     /"filename":"basket\.png"[^}]*"mediaType":"image\/png"|"mediaType":"image\/png"[^}]*"filename":"basket\.png"/,
   )
 

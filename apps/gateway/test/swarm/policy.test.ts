@@ -97,8 +97,8 @@ test('the approver does not see a forbidden result, which the operator’s expor
   const threadId = nameOne('thread')
   const [, interruptId = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(await run(threadId, 'refund apple')) ?? []
   const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
-  const answer = await post('runs', { threadId, runId: nameOne('run'), messages: [], resume })
-  const text = await answer.text()
+  const response = await post('runs', { threadId, runId: nameOne('run'), messages: [], resume })
+  const text = await response.text()
   expect(text).toContain('That was it.')
   expect(text).not.toContain('refunded')
   const [newest] = await swarm.gateway.messages()

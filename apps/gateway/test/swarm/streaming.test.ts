@@ -74,9 +74,9 @@ const wordsOf = (text: string) =>
 
 test('a chat receives a member’s text while its model still writes, under its name (W-31)', async () => {
   const [threadId, runId] = [nameOne('thread'), nameOne('run')]
-  const answer = await chat.begin(threadId, 'something endless', runId)
+  const response = await chat.begin(threadId, 'something endless', runId)
   // A space is sent together with the word after it.
-  const reportedText = await readUntil(answer, text => wordsOf(text).join('') === long.trimEnd())
+  const reportedText = await readUntil(response, text => wordsOf(text).join('') === long.trimEnd())
   expect(wordsOf(reportedText).join('')).toBe(long.trimEnd())
   expect(wordsOf(reportedText).length).toBeGreaterThan(5)
   expect(reportedText).toMatch(/"type":"TEXT_MESSAGE_START"[^\n]*"name":"triage"/)
@@ -98,8 +98,10 @@ test('an A2A caller receives a member’s text in chunks, once', async () => {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
   const authorization = `Bearer ${await swarm.gateway.simulation.a2a.token({ sub: 'carol' })}`
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization }
-  const answer = await fetch(`${swarm.gateway.url()}/agents/desk/a2a`, { method: 'POST', headers, body })
-  const events = [...(await answer.text()).matchAll(/^data: ?(.*)$/gm)].map(([, data = '']) => JSON.parse(data).result)
+  const response = await fetch(`${swarm.gateway.url()}/agents/desk/a2a`, { method: 'POST', headers, body })
+  const events = [...(await response.text()).matchAll(/^data: ?(.*)$/gm)].map(
+    ([, data = '']) => JSON.parse(data).result,
+  )
   const pieces = events.flatMap(({ artifactUpdate }) => artifactUpdate?.artifact.parts ?? []).map(({ text }) => text)
   expect(pieces.length).toBeGreaterThan(5)
   expect(pieces.join('')).toBe(long)
@@ -137,7 +139,7 @@ test.each([
   const attachments = [{ filename: 'cup.png', contentType: 'image/png', content: Buffer.from(picture, 'base64') }]
   const receipt = await mail.deliver({ to: `${agent}@agents.test`, text: 'What is it?', attachments })
   expect((await mail.awaitReply(receipt.mail.messageId, 30_000)).text).toContain('triage heard')
-  const last = swarm.model.requests.at(-1)?.body.messages.at(-1)?.content
-  expect(JSON.stringify(last)).toContain('cup.png')
-  expect(JSON.stringify(last).includes(`data:image/png;base64,${picture}`)).toBe(isSeen)
+  const lastMessage = swarm.model.requests.at(-1)?.body.messages.at(-1)?.content
+  expect(JSON.stringify(lastMessage)).toContain('cup.png')
+  expect(JSON.stringify(lastMessage).includes(`data:image/png;base64,${picture}`)).toBe(isSeen)
 })

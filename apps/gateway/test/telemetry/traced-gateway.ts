@@ -76,7 +76,7 @@ export async function callTraced(
   { gateway }: TracedGateway,
   { to, text = 'xyzzy', isProven = true, traceparent }: Call,
 ): Promise<number> {
-  const answer = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
+  const response = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -91,8 +91,8 @@ export async function callTraced(
       params: { message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] } },
     }),
   })
-  await answer.text()
-  return answer.status
+  await response.text()
+  return response.status
 }
 
 /** Ends the gateway, which then sends its remaining spans. Returns all spans. */

@@ -175,8 +175,8 @@ describe('the files', () => {
   test('of one person have a common limit, and the person can delete them', async () => {
     const storedFiles: { bucket: string; path: string }[] = []
     for (let i = 0; i < 4; i++) {
-      const answer = await upload(Buffer.from(`file ${i}`), { as: 'dora' })
-      storedFiles.push((await answer.json()) as { bucket: string; path: string })
+      const response = await upload(Buffer.from(`file ${i}`), { as: 'dora' })
+      storedFiles.push((await response.json()) as { bucket: string; path: string })
     }
     const [status, code, detail] = await refusalOf(upload(Buffer.from('one more'), { as: 'dora' }))
     expect([status, code]).toEqual([413, 'too_large'])
@@ -204,12 +204,12 @@ describe('the files', () => {
       'GIF89a/*<script>*/',
     ]
     for (const text of hostileContents) {
-      const answer = await upload(Buffer.from(text), {
+      const response = await upload(Buffer.from(text), {
         as: 'cem',
         fileName: 'a"\r\nset-cookie: x=y;.html',
         type: 'text/html',
       })
-      const { url, path } = (await answer.json()) as { url: string; path: string }
+      const { url, path } = (await response.json()) as { url: string; path: string }
       expect(path).toMatch(/^[\w./-]+$/)
       const read = await fetch(local(url))
       expect(read.headers.get('content-type')).toMatch(/^(application\/octet-stream|image\/gif)$/)
@@ -384,14 +384,14 @@ test('the gateway deletes everything of a forgotten person in the chat, includin
   const { outcome } = asking.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
   const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'resolved', payload: { approved: true } }]
   expect(wordsOf(await eventsOf(await run(undefined, { as: 'flo', threadId, resume })))).toBe('decided: granted')
-  const answer = await fetch(`${setup.url()}/operator/api/owners/forget`, {
+  const response = await fetch(`${setup.url()}/operator/api/owners/forget`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
     body: JSON.stringify({ owner: `web:${JSON.stringify([gatewayOrigin, 'flo'])}` }),
   })
-  expect(answer.status).toBe(200)
+  expect(response.status).toBe(200)
   expect((await history(threadId, { as: 'flo' })).status).toBe(404)
-  expect(await answer.json()).toMatchObject({ runs: 4, threads: 2 })
+  expect(await response.json()).toMatchObject({ runs: 4, threads: 2 })
   const remainingSummaries = (await setup.messages()).filter(({ sender }) => sender === '@flo@web.agents.test')
   expect(remainingSummaries).toEqual([])
   expect(JSON.stringify(await setup.ask('/requirements'))).not.toContain('@flo@')

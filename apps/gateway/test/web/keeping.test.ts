@@ -13,12 +13,12 @@ afterAll(() => web.close())
 
 async function callOverA2a(method: string, params: object): Promise<{ readonly tasks?: readonly unknown[] }> {
   const token = await web.gateway.simulation.a2a.token({ sub: 'carol' })
-  const answer = await fetch(`${web.gateway.url()}/agents/chat/a2a`, {
+  const response = await fetch(`${web.gateway.url()}/agents/chat/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
-  return ((await answer.json()) as { result: { tasks?: readonly unknown[] } }).result
+  return ((await response.json()) as { result: { tasks?: readonly unknown[] } }).result
 }
 
 const countTasks = async () => (await callOverA2a('ListTasks', {})).tasks?.length

@@ -134,9 +134,9 @@ describe('the gateway refuses before a stream begins:', () => {
       'Cannot run: resume.0.status is not as it must be',
     ],
   ])('%s', async (_, body, headers, status, detail) => {
-    const answer = await web.postRun(body, headers)
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/problem+json'])
-    expect(await answer.json()).toMatchObject({ detail })
+    const response = await web.postRun(body, headers)
+    expect([response.status, response.headers.get('content-type')]).toEqual([status, 'application/problem+json'])
+    expect(await response.json()).toMatchObject({ detail })
   })
 
   test.each(['text/html', 'application/vnd.ag-ui.event+proto'])('a client that only accepts %s', async accept => {
@@ -145,8 +145,8 @@ describe('the gateway refuses before a stream begins:', () => {
 
   test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])('a request by %s, which starts nothing', async method => {
     const messagesBefore = await web.gateway.messages()
-    const answer = await web.call('/api/v1/agent/runs', { method })
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
+    const response = await web.call('/api/v1/agent/runs', { method })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
     expect(await web.gateway.messages()).toEqual(messagesBefore)
   })
 })

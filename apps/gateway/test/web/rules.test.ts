@@ -161,8 +161,8 @@ test('a signed URL works until it expires, and an expired one is not an attachme
     const { url, bucket, path, expires_at } = await brief.upload(jpeg)
     expect((await fetch(brief.local(url))).status).toBe(200)
     const expiredResponse = await eventually(async () => {
-      const answer = await fetch(brief.local(url))
-      return answer.status !== 200 && answer
+      const response = await fetch(brief.local(url))
+      return response.status !== 200 && response
     })
     expect(expiredResponse.status).toBe(403)
     expect(await expiredResponse.json()).toMatchObject({
@@ -191,13 +191,13 @@ describe('streams', () => {
       const events = await web.say(word, { threadId, runId })
       const endedAt = Date.now()
       expect(events[0]).toMatchObject({ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' })
-      const last = events.at(-1)
-      if (word === 'boom') expect(last).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
-      else expect(last).toMatchObject({ type: 'RUN_FINISHED', threadId, runId })
+      const lastEvent = events.at(-1)
+      if (word === 'boom') expect(lastEvent).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
+      else expect(lastEvent).toMatchObject({ type: 'RUN_FINISHED', threadId, runId })
       expect(events.every(({ timestamp }) => Number.isInteger(timestamp))).toBe(true)
       const rows = await web.readHistory(threadId)
       for (const { timestamp } of rows) expect(new Date(timestamp).toISOString()).toBe(timestamp)
-      const [first, end] = [events[0]?.timestamp ?? 0, last?.timestamp ?? 0]
+      const [first, end] = [events[0]?.timestamp ?? 0, lastEvent?.timestamp ?? 0]
       expect(Date.parse(rows[0]?.timestamp ?? '')).toBeLessThanOrEqual(first)
       expect(Date.parse(rows.at(-1)?.timestamp ?? '')).toBeLessThanOrEqual(end)
       // Both times come from the same clock, in the same unit.

@@ -111,12 +111,12 @@ describe('a stage that an agent names (C-19)', () => {
     for (const format of exchangeFormats) {
       const query = new URLSearchParams({ ...conversation, format })
       const { messages } = await web.gateway.ask<{ messages: readonly object[] }>(`/transcript?${query}`)
-      const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, {
+      const response = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${operatorToken}` },
         body: JSON.stringify({ messages }),
       })
-      expect([format, answer.status, await answer.json()]).toMatchObject([format, 200, { added: 0 }])
+      expect([format, response.status, await response.json()]).toMatchObject([format, 200, { added: 0 }])
     }
     expect(await web.readHistory(threadId, '&include=trace')).toEqual(historyBefore)
   })

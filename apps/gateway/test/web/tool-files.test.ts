@@ -77,8 +77,8 @@ test('a picture from the client’s own tool is a file for the agent, unless onl
     const first = await web.say('yours', { threadId, tools })
     expect(first.at(-1)).toMatchObject({ outcome: { type: 'success', pendingToolCallIds: ['call-2'] } })
     const messages = [{ id: uniqueName('msg'), role: 'tool', toolCallId: 'call-2', content }]
-    const answer = await web.postRun({ threadId, runId: uniqueName('run'), messages, tools })
-    expect(await answer.text()).toContain('RUN_FINISHED')
+    const response = await web.postRun({ threadId, runId: uniqueName('run'), messages, tools })
+    expect(await response.text()).toContain('RUN_FINISHED')
     const text = (await web.readHistory(threadId)).at(-1)?.content ?? ''
     expect([JSON.parse(text)]).toMatchObject([expected])
   }

@@ -144,9 +144,9 @@ describe('the usage of an answer', () => {
   async function ask(query: Record<string, string>, body?: object): Promise<JsonAnswer> {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
-    const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
-    expect(answer.status).toBe(200)
-    return answer.json()
+    const response = await fetch(`${web.gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
+    expect(response.status).toBe(200)
+    return response.json()
   }
   const owner = `web:${JSON.stringify([gatewayOrigin, 'ann'])}`
 

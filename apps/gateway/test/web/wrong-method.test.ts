@@ -22,9 +22,9 @@ test.each([
   ['PUT', '/v1/usage', 'GET, HEAD'],
   ['PATCH', '/v1/store/here', 'DELETE'],
 ])('%s %s answers 405 and names the allowed methods: %s', async (method, path, allow) => {
-  const answer = await web.call(path, { method })
-  expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow])
-  expect(await answer.json()).toEqual({
+  const response = await web.call(path, { method })
+  expect([response.status, response.headers.get('allow')]).toEqual([405, allow])
+  expect(await response.json()).toEqual({
     title: 'Method Not Allowed',
     status: 405,
     code: 'unsupported',
@@ -34,8 +34,8 @@ test.each([
 
 test('a page that may call can read the 405 answer and its preflight', async () => {
   const headers = { origin: 'https://chat.example' }
-  const answer = await web.call('/api/v1/agent/runs', { headers })
-  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([405, 'https://chat.example'])
+  const response = await web.call('/api/v1/agent/runs', { headers })
+  expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([405, 'https://chat.example'])
   expect((await web.call('/api/v1/agent/runs', { method: 'OPTIONS', headers })).status).toBe(204)
   expect((await web.call('/api/v1/agent/threads', { method: 'HEAD' })).status).toBe(200)
 })
@@ -44,16 +44,16 @@ test.each(['/api/v1/agent/nothing', '/v1/nothing', '/v1/sessions/a/b/c', '/stora
   '%s answers 404',
   async path => {
     for (const method of ['GET', 'POST']) {
-      const answer = await web.call(path, { method })
-      expect([answer.status, answer.headers.get('allow')]).toEqual([404, null])
+      const response = await web.call(path, { method })
+      expect([response.status, response.headers.get('allow')]).toEqual([404, null])
     }
   },
 )
 
 test('the allowed method still works', async () => {
   const messages = [{ id: uniqueName('msg'), role: 'user', content: 'hello' }]
-  const answer = await web.postRun({ threadId: uniqueName('thread'), runId: uniqueName('run'), messages })
-  const text = await answer.text()
+  const response = await web.postRun({ threadId: uniqueName('thread'), runId: uniqueName('run'), messages })
+  const text = await response.text()
   const events = parseEvents(text)
   await judgeStream(text, events)
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })

@@ -126,11 +126,11 @@ describe('why', () => {
     ['too long', 'x'.repeat(2_049)],
     ['empty', ' '],
   ])('refuses what is %s', async (_, query) => {
-    const answer = await fetch(`${gateway.url()}/operator/api/why/${encodeURIComponent(query)}`, {
+    const response = await fetch(`${gateway.url()}/operator/api/why/${encodeURIComponent(query)}`, {
       headers: { authorization: `Bearer ${operatorToken}` },
     })
-    expect(answer.status).toBe(400)
-    expect(await answer.json()).toMatchObject({
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({
       detail: 'Cannot explain: give an id, a number or an address of at most 2048 characters',
     })
   })

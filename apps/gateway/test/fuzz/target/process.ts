@@ -3,8 +3,13 @@ import { readFileSync } from 'node:fs'
 import { runProduction } from '../../../src/running/run.ts'
 import type { TargetAddresses } from './open.ts'
 
-const tree = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'))
-const { gateway, listening } = await runProduction({ tree, missing: [], baseDir: import.meta.dirname, path: undefined })
+const config = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'))
+const { gateway, listening } = await runProduction({
+  tree: config,
+  missing: [],
+  baseDir: import.meta.dirname,
+  path: undefined,
+})
 const portOf = (start: string) => listening.find(({ description }) => description.startsWith(start))?.port
 const addresses: TargetAddresses = {
   http: portOf('http') ?? 0,

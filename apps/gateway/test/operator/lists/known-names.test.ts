@@ -19,8 +19,8 @@ afterAll(() => web.close())
 
 async function ask(path: string) {
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`${gateway.url()}/operator/api${path}`, { headers })
-  return { status: answer.status, json: (await answer.json()) as { detail?: string; items?: readonly object[] } }
+  const response = await fetch(`${gateway.url()}/operator/api${path}`, { headers })
+  return { status: response.status, json: (await response.json()) as { detail?: string; items?: readonly object[] } }
 }
 
 const lists = ['/messages', '/conversations', '/deliveries', '/requirements', '/relations', '/suppressions', '/events']

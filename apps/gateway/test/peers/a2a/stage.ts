@@ -4,7 +4,7 @@ import { ourOrigin } from '../names.ts'
 import type { OurGateway } from '../our-gateway.ts'
 import { runCommand } from '../run-command.ts'
 
-export interface A2aStage {
+export interface A2aSetup {
   readonly gateway: OurGateway
   /** Calls one of our agents with the Python client, by `binding`, and sends it one text after the other. */
   call(agent: string, way: CallWay, ...texts: readonly string[]): Promise<PythonConversation>
@@ -32,7 +32,7 @@ export const callerKey = 'key-of-the-python-caller'
 
 const caller = fileURLToPath(new URL('./call_agent.py', import.meta.url))
 
-export function createCall(python: string, certPath: string): A2aStage['call'] {
+export function createCall(python: string, certPath: string): A2aSetup['call'] {
   return async (agent, { binding, way }, ...texts) => {
     const card = `/agents/${agent}/.well-known/agent-card.json`
     const args = [`SSL_CERT_FILE=${certPath}`, python, caller, ourOrigin, card, binding, way, callerKey, ...texts]

@@ -1,7 +1,7 @@
 // Lists the steps of the exam with the official A2A SDK.
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import type { ExamStep } from '../run-steps.ts'
-import type { A2aStage, CallWay } from './stage.ts'
+import type { A2aSetup, CallWay } from './stage.ts'
 
 const ways: readonly CallWay[] = (['JSONRPC', 'HTTP+JSON'] as const).flatMap(binding => [
   { binding, way: 'waits' as const },
@@ -11,10 +11,10 @@ const ways: readonly CallWay[] = (['JSONRPC', 'HTTP+JSON'] as const).flatMap(bin
 const nameWay = ({ binding, way }: CallWay) => `${binding}, ${way === 'waits' ? 'in one answer' : 'by a stream'}`
 
 /** The steps of the Python client with our agents, and of our agents with an agent of the Python server. */
-export const a2aSteps: readonly ExamStep<A2aStage>[] = [
+export const a2aSteps: readonly ExamStep<A2aSetup>[] = [
   ...ways.map(way => ({
     name: `our agent asks the Python client a question, and the client answers (${nameWay(way)})`,
-    run: (stage: A2aStage) => answerTravel(stage, way),
+    run: (setup: A2aSetup) => answerTravel(setup, way),
   })),
   ...(['streams', 'plain'] as const).flatMap(agent => [
     { name: `the Python server asks our agent "${agent}" a question and gets an answer`, run: goOn(agent, 'Berlin') },
@@ -24,7 +24,7 @@ export const a2aSteps: readonly ExamStep<A2aStage>[] = [
   { name: 'nothing was refused', run: checkRefusals },
 ]
 
-async function answerTravel({ call }: A2aStage, way: CallWay): Promise<void> {
+async function answerTravel({ call }: A2aSetup, way: CallWay): Promise<void> {
   const { name, said } = await call('travel', way, 'A ticket, please', 'Rome')
   deepStrictEqual(name, 'Reisebüro 旅')
   const [question, answer] = said
@@ -36,7 +36,7 @@ async function answerTravel({ call }: A2aStage, way: CallWay): Promise<void> {
 const byStream = { binding: 'JSONRPC', way: 'streams' } as const
 
 function goOn(agent: string, text: string) {
-  return async ({ call }: A2aStage) => {
+  return async ({ call }: A2aSetup) => {
     const { said } = await call(agent, byStream, 'How will it be?', text)
     const [question, answer] = said
     deepStrictEqual([question?.state, question?.message], ['TASK_STATE_INPUT_REQUIRED', 'Which city?'])
@@ -45,7 +45,7 @@ function goOn(agent: string, text: string) {
 }
 
 function askTwice(agent: string) {
-  return async ({ call }: A2aStage) => {
+  return async ({ call }: A2aSetup) => {
     const { said } = await call(agent, byStream, 'How will it be?', 'Rome again', 'on Sunday')
     deepStrictEqual(
       said.map(({ message, artifacts }) => message || artifacts.join('')),
@@ -54,7 +54,7 @@ function askTwice(agent: string) {
   }
 }
 
-async function checkRefusals({ gateway }: A2aStage): Promise<void> {
+async function checkRefusals({ gateway }: A2aSetup): Promise<void> {
   const refusals = await gateway.refusals()
   ok(refusals.length === 0, JSON.stringify(refusals))
 }

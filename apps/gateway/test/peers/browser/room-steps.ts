@@ -4,7 +4,7 @@ import type { BrowserContext, Locator, Page } from 'playwright-core'
 import type { ExamStep } from '../run-steps.ts'
 import type { ChatRoom } from './chat-room.ts'
 
-interface RoomStage {
+interface RoomSetup {
   readonly room: ChatRoom
   /** The browsers of Ann, of Bob, and of Cy, whose browser runs no script. */
   readonly browsers: { readonly ann: BrowserContext; readonly bob: BrowserContext; readonly cy: BrowserContext }
@@ -16,7 +16,7 @@ interface RoomStage {
 }
 
 /** The steps of people who share a room in browsers of their own, together with an agent. */
-export const roomSteps: readonly ExamStep<RoomStage>[] = [
+export const roomSteps: readonly ExamStep<RoomSetup>[] = [
   { name: 'two people come into one room', run: comeIn },
   { name: 'one asks an agent, and the other sees question and answer as they come', run: ask },
   { name: 'what strangers write is text, and runs nowhere', run: attack },
@@ -26,7 +26,7 @@ export const roomSteps: readonly ExamStep<RoomStage>[] = [
   { name: 'without script one can come in, write, read and decide', run: useNoScript },
 ]
 
-async function open({ room, problems, requested }: RoomStage, browser: BrowserContext, name: string): Promise<Page> {
+async function open({ room, problems, requested }: RoomSetup, browser: BrowserContext, name: string): Promise<Page> {
   const page = await browser.newPage()
   page.on('console', message => problems.push(message.text()))
   page.on('pageerror', error => problems.push(error.message))
@@ -42,13 +42,13 @@ async function open({ room, problems, requested }: RoomStage, browser: BrowserCo
   return page
 }
 
-async function comeIn(stage: RoomStage): Promise<void> {
-  const { ann, bob } = stage.browsers
-  stage.pages = { ann: await open(stage, ann, 'Ann'), bob: await open(stage, bob, 'Bob') }
-  match((await stage.pages.bob.textContent('body')) ?? '', /Here: Ann Bob/)
+async function comeIn(setup: RoomSetup): Promise<void> {
+  const { ann, bob } = setup.browsers
+  setup.pages = { ann: await open(setup, ann, 'Ann'), bob: await open(setup, bob, 'Bob') }
+  match((await setup.pages.bob.textContent('body')) ?? '', /Here: Ann Bob/)
 }
 
-function pagesOf({ pages }: RoomStage) {
+function pagesOf({ pages }: RoomSetup) {
   if (!pages) throw new Error('nobody has come in')
   return pages
 }
@@ -60,8 +60,8 @@ async function write(page: Page, text: string): Promise<void> {
 
 const entryWith = (page: Page, text: string): Locator => page.locator('li', { hasText: text })
 
-async function ask(stage: RoomStage): Promise<void> {
-  const { ann, bob } = pagesOf(stage)
+async function ask(setup: RoomSetup): Promise<void> {
+  const { ann, bob } = pagesOf(setup)
   await write(ann, '@clerk what is there?')
   const answer = 'What can I do for you: order, pay, secret?'
   for (const page of [ann, bob]) {
@@ -72,8 +72,8 @@ async function ask(stage: RoomStage): Promise<void> {
   deepStrictEqual(await ann.getByLabel('Message').inputValue(), '')
 }
 
-async function attack(stage: RoomStage): Promise<void> {
-  const { ann, bob } = pagesOf(stage)
+async function attack(setup: RoomSetup): Promise<void> {
+  const { ann, bob } = pagesOf(setup)
   const text = '@echo <img src=x onerror="alert(1)"><script>alert(2)</script>'
   await write(bob, text)
   for (const page of [ann, bob]) {
@@ -82,8 +82,8 @@ async function attack(stage: RoomStage): Promise<void> {
   }
 }
 
-async function requirement(stage: RoomStage): Promise<void> {
-  const { ann, bob } = pagesOf(stage)
+async function requirement(setup: RoomSetup): Promise<void> {
+  const { ann, bob } = pagesOf(setup)
   await write(ann, '@clerk order please')
   await entryWith(bob, 'Asked of Ann.').waitFor()
   deepStrictEqual(await bob.locator('li button').count(), 0)
@@ -91,8 +91,8 @@ async function requirement(stage: RoomStage): Promise<void> {
   deepStrictEqual(await ann.locator('li button').allTextContents(), ['Yes, do', 'No'])
 }
 
-async function agree(stage: RoomStage): Promise<void> {
-  const { ann, bob } = pagesOf(stage)
+async function agree(setup: RoomSetup): Promise<void> {
+  const { ann, bob } = pagesOf(setup)
   await ann.getByRole('button', { name: 'Yes, do' }).click()
   for (const page of [ann, bob]) {
     await entryWith(page, 'Then it is done.').waitFor()
@@ -101,10 +101,10 @@ async function agree(stage: RoomStage): Promise<void> {
   }
 }
 
-async function keepRules({ problems, requested, room, ...stage }: RoomStage): Promise<void> {
+async function keepRules({ problems, requested, room, ...setup }: RoomSetup): Promise<void> {
   deepStrictEqual(problems, [])
   deepStrictEqual([...requested], [room.url])
-  const { ann } = pagesOf({ problems, requested, room, ...stage })
+  const { ann } = pagesOf({ problems, requested, room, ...setup })
   const isRun = await ann.evaluate(() => {
     const script = document.createElement('script')
     script.textContent = 'globalThis.isRun = true'
@@ -114,8 +114,8 @@ async function keepRules({ problems, requested, room, ...stage }: RoomStage): Pr
   deepStrictEqual(isRun, false)
 }
 
-async function useNoScript(stage: RoomStage): Promise<void> {
-  const page = await open(stage, stage.browsers.cy, 'Cy')
+async function useNoScript(setup: RoomSetup): Promise<void> {
+  const page = await open(setup, setup.browsers.cy, 'Cy')
   await write(page, '@clerk order, without haste')
   await lookUntil(page, page.getByRole('button', { name: 'No', exact: true }))
   await page.getByRole('button', { name: 'No', exact: true }).click()

@@ -7,7 +7,7 @@ import { ourOrigin } from '../names.ts'
 import type { OurGateway } from '../our-gateway.ts'
 import type { ExamStep } from '../run-steps.ts'
 
-interface BrowserStage {
+interface BrowserSetup {
   readonly simulation: Simulation
   readonly gateway: OurGateway
   /** The browsers: `scripted` runs scripts, and `plain` does not. */
@@ -17,7 +17,7 @@ interface BrowserStage {
 }
 
 /** The steps of a person who is asked for consent by mail, in a browser that runs no scripts. */
-export const browserSteps: readonly ExamStep<BrowserStage>[] = [
+export const browserSteps: readonly ExamStep<BrowserSetup>[] = [
   { name: 'a mail asks for consent, with a link', run: askByMail },
   { name: 'the link is opened twice, and decides nothing', run: openLinkTwice },
   { name: 'the page shows who asks what of whom, and words are words', run: read },
@@ -27,30 +27,30 @@ export const browserSteps: readonly ExamStep<BrowserStage>[] = [
   { name: 'the link shows what was decided, and offers nothing more', run: lookAgain },
 ]
 
-async function askByMail(stage: BrowserStage): Promise<void> {
-  const { mail } = await stage.simulation.mail.deliver({ to: 'shop@agents.test', text: 'consent please' })
-  const { html = '' } = await stage.simulation.mail.awaitReply(mail.messageId, 20_000)
+async function askByMail(setup: BrowserSetup): Promise<void> {
+  const { mail } = await setup.simulation.mail.deliver({ to: 'shop@agents.test', text: 'consent please' })
+  const { html = '' } = await setup.simulation.mail.awaitReply(mail.messageId, 20_000)
   const [, link = ''] = /<a href="([^"]+)">Yes, hand it on<\/a>/.exec(html) ?? []
   ok(link.startsWith(`${ourOrigin}/actions/`), `no link in ${html}`)
-  stage.link = link
+  setup.link = link
 }
 
-async function openLink({ browsers, link }: BrowserStage): Promise<Page> {
+async function openLink({ browsers, link }: BrowserSetup): Promise<Page> {
   const page = await browsers.plain.newPage()
   const answer = await page.goto(link)
   deepStrictEqual(answer?.status(), 200)
   return page
 }
 
-const countMessages = async ({ gateway }: BrowserStage) => (await gateway.messages()).length
+const countMessages = async ({ gateway }: BrowserSetup) => (await gateway.messages()).length
 
-async function openLinkTwice(stage: BrowserStage): Promise<void> {
-  for (let time = 0; time < 2; time += 1) await (await openLink(stage)).close()
-  deepStrictEqual(await countMessages(stage), 1)
+async function openLinkTwice(setup: BrowserSetup): Promise<void> {
+  for (let time = 0; time < 2; time += 1) await (await openLink(setup)).close()
+  deepStrictEqual(await countMessages(setup), 1)
 }
 
-async function read(stage: BrowserStage): Promise<void> {
-  const page = await openLink(stage)
+async function read(setup: BrowserSetup): Promise<void> {
+  const page = await openLink(setup)
   deepStrictEqual(await page.title(), 'Your order')
   match((await page.textContent('blockquote')) ?? '', /May I hand your order on to the <baker>\?/)
   const text = (await page.textContent('body')) ?? ''
@@ -63,7 +63,7 @@ async function read(stage: BrowserStage): Promise<void> {
   await page.close()
 }
 
-async function frame({ browsers, link }: BrowserStage): Promise<void> {
+async function frame({ browsers, link }: BrowserSetup): Promise<void> {
   const page = await browsers.scripted.newPage()
   await page.goto(`${ourOrigin}/healthz`)
   await page.setContent(`<iframe src="${link}"></iframe>`)
@@ -76,7 +76,7 @@ async function frame({ browsers, link }: BrowserStage): Promise<void> {
   await page.close()
 }
 
-async function listenForViolations({ browsers, link }: BrowserStage): Promise<void> {
+async function listenForViolations({ browsers, link }: BrowserSetup): Promise<void> {
   const page = await browsers.scripted.newPage()
   const problems: string[] = []
   page.on('console', message => problems.push(message.text()))
@@ -96,23 +96,23 @@ async function listenForViolations({ browsers, link }: BrowserStage): Promise<vo
   await page.close()
 }
 
-async function agree(stage: BrowserStage): Promise<void> {
-  const page = await openLink(stage)
+async function agree(setup: BrowserSetup): Promise<void> {
+  const page = await openLink(setup)
   await page.getByRole('button', { name: 'Yes, hand it on' }).click()
   await page.waitForLoadState()
   deepStrictEqual(await page.title(), 'Agreed')
   await waitUntil('the agent has gone on', () =>
-    stage.simulation.mail.received.find(({ text }) =>
+    setup.simulation.mail.received.find(({ text }) =>
       text?.includes('decided: consent_required granted by link, my state, 7'),
     ),
   )
   await page.close()
 }
 
-async function lookAgain(stage: BrowserStage): Promise<void> {
-  const page = await openLink(stage)
+async function lookAgain(setup: BrowserSetup): Promise<void> {
+  const page = await openLink(setup)
   deepStrictEqual(await page.title(), 'Agreed')
   deepStrictEqual(await page.locator('button').count(), 0)
-  deepStrictEqual(await countMessages(stage), 2)
+  deepStrictEqual(await countMessages(setup), 2)
   await page.close()
 }

@@ -7,11 +7,11 @@ import { tryCommand } from '../run-command.ts'
 export async function findServers(directory: string): Promise<string> {
   if (!(await isDebianRoot())) throw new CannotRun('only root on Debian can fetch and run Caddy and nginx')
   const { archives } = await downloadPackages(directory, [['caddy'], ['nginx-light']])
-  const tree = join(directory, 'tree')
-  await unpackPackages(tree, [archives])
+  const packageRoot = join(directory, 'tree')
+  await unpackPackages(packageRoot, [archives])
   for (const program of ['usr/bin/caddy version', 'usr/sbin/nginx -v']) {
-    const { status, text } = await tryCommand('sh', ['-c', join(tree, program)])
+    const { status, text } = await tryCommand('sh', ['-c', join(packageRoot, program)])
     if (status !== 0) throw new CannotRun(`${program} failed: ${text.trim().split('\n').at(-1)}`)
   }
-  return tree
+  return packageRoot
 }

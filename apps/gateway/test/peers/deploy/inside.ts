@@ -7,7 +7,7 @@ import { printLine, runSteps } from '../run-steps.ts'
 import { startCaddy, startNginx } from './proxies.ts'
 import { intakeSecret, proxyCallerKey, proxySteps } from './steps.ts'
 
-const [tree = '', directory = '.'] = process.argv.slice(2)
+const [packageRoot = '', directory = '.'] = process.argv.slice(2)
 
 /** Runs the same steps through each proxy, with one gateway behind them. `PEERS_LOGS=1` prints the logs even on success. */
 async function runExam(): Promise<boolean> {
@@ -21,7 +21,7 @@ async function runExam(): Promise<boolean> {
   const gateway = await startOurGateway(directory, { caPath: network.certPath, overrides })
   let failures = 0
   for (const start of [startCaddy, startNginx]) {
-    const proxy = await start({ tree, directory, network })
+    const proxy = await start({ packageRoot, directory, network })
     printLine(`behind ${proxy.name}:`)
     const failed = await runSteps(proxySteps, { gateway })
     await proxy.stop()

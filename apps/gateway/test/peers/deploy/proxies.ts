@@ -18,7 +18,7 @@ export interface Proxy {
 
 interface ProxyFolders {
   /** The folder that the programs are unpacked into. */
-  readonly tree: string
+  readonly packageRoot: string
   readonly directory: string
   readonly network: PrivateNetwork
 }
@@ -26,7 +26,7 @@ interface ProxyFolders {
 const resolveDeployPath = (path: string) => fileURLToPath(new URL(`../../../../../deploy/${path}`, import.meta.url))
 
 /** Starts Caddy with an authority of its own instead of one of the Internet; everything else is as deployed. */
-export function startCaddy({ tree, directory }: ProxyFolders): Promise<Proxy> {
+export function startCaddy({ packageRoot, directory }: ProxyFolders): Promise<Proxy> {
   const folder = join(directory, 'caddy')
   mkdirSync(folder)
   const path = join(folder, 'Caddyfile')
@@ -36,12 +36,12 @@ export function startCaddy({ tree, directory }: ProxyFolders): Promise<Proxy> {
   )
   const env = { POSTERN_DOMAIN: ourHost, POSTERN_UPSTREAM: `127.0.0.1:${ports.gateway}` }
   const homes = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
-  const command = [join(tree, 'usr/bin/caddy'), 'run', '--config', path, '--adapter', 'caddyfile']
+  const command = [join(packageRoot, 'usr/bin/caddy'), 'run', '--config', path, '--adapter', 'caddyfile']
   return startProxy('Caddy', command, { ...env, ...homes })
 }
 
 /** Starts nginx with the certificate of this network and our name; everything else is as deployed. */
-export function startNginx({ tree, directory, network }: ProxyFolders): Promise<Proxy> {
+export function startNginx({ packageRoot, directory, network }: ProxyFolders): Promise<Proxy> {
   const folder = join(directory, 'nginx')
   mkdirSync(folder)
   const server = readFileSync(resolveDeployPath('nginx/postern.conf'), 'utf8')
@@ -55,7 +55,7 @@ export function startNginx({ tree, directory, network }: ProxyFolders): Promise<
   const main = ['daemon off;', 'user root;', `pid ${folder}/pid;`, 'error_log stderr notice;', 'events {}']
   const path = join(folder, 'nginx.conf')
   writeFileSync(path, `${main.join('\n')}\nhttp {\n${http}\n}\n`)
-  return startProxy('nginx', [join(tree, 'usr/sbin/nginx'), '-c', path, '-p', folder], {})
+  return startProxy('nginx', [join(packageRoot, 'usr/sbin/nginx'), '-c', path, '-p', folder], {})
 }
 
 /** Resolves to true once the proxy answers over TLS, because Caddy makes its certificate after it has begun to listen. */

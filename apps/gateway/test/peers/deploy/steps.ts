@@ -4,14 +4,14 @@ import type { OurGateway } from '../our-gateway.ts'
 import type { ExamStep } from '../run-steps.ts'
 import { ask } from './client.ts'
 
-interface ProxyStage {
+interface ProxySetup {
   readonly gateway: OurGateway
 }
 
 export const proxyCallerKey = 'key-of-the-caller-by-a-proxy'
 
 /** The steps that every proxy in front of the gateway must pass. */
-export const proxySteps: readonly ExamStep<ProxyStage>[] = [
+export const proxySteps: readonly ExamStep<ProxySetup>[] = [
   { name: 'the whole host is passed on: WebFinger, agent cards, actors', run: passOn },
   { name: 'metrics and the operator are kept in, however their paths are written', run: keepIn },
   { name: 'the gateway knows the address of a client, and believes none that a client claims', run: knowClient },
@@ -59,7 +59,7 @@ async function keepIn(): Promise<void> {
   }
 }
 
-async function knowClient({ gateway }: ProxyStage): Promise<void> {
+async function knowClient({ gateway }: ProxySetup): Promise<void> {
   const client = '127.0.0.77'
   const headers = {
     'content-type': 'application/activity+json',
@@ -101,7 +101,7 @@ async function passLarge(): Promise<void> {
 export const intakeSecret = 'intake-secret-of-the-proxy-exam'
 
 async function redirect(): Promise<void> {
-  const answer = await fetch('http://127.0.0.1/agents/echo', { redirect: 'manual', headers: { host: 'agents.test' } })
-  ok([301, 308].includes(answer.status), `answered ${answer.status}`)
-  match(answer.headers.get('location') ?? '', /^https:/)
+  const response = await fetch('http://127.0.0.1/agents/echo', { redirect: 'manual', headers: { host: 'agents.test' } })
+  ok([301, 308].includes(response.status), `answered ${response.status}`)
+  match(response.headers.get('location') ?? '', /^https:/)
 }

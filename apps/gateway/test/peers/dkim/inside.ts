@@ -11,7 +11,7 @@ import { judgeByOpenDkim } from './open-dkim.ts'
 
 // The mails are the vectors of the RFCs, mail that others signed, and random mail with random damage.
 
-const [, , tree = '.', directory = '.'] = process.argv
+const [, , packageRoot = '.', directory = '.'] = process.argv
 const writeScript = fileURLToPath(new URL('../../../../../packages/email/test/dkim/write-corpus.ts', import.meta.url))
 const judgeScript = fileURLToPath(new URL('./judge-corpus.py', import.meta.url))
 
@@ -22,7 +22,7 @@ async function writeCorpus(): Promise<readonly CorpusMail[]> {
 }
 
 async function judgeByDkimpy(): Promise<readonly (readonly boolean[])[]> {
-  const { libraries, python } = describePrograms(tree)
+  const { libraries, python } = describePrograms(packageRoot)
   const library = [`LD_LIBRARY_PATH=${libraries}`, `PYTHONPATH=${python.path}`]
   const corpus = join(directory, 'corpus/corpus.json')
   return JSON.parse(await readOutput('env', [...library, python.program, '-W', 'ignore', judgeScript, corpus]))
@@ -61,7 +61,7 @@ const corpus = await writeCorpus()
 const goodSignatures = corpus.flatMap(({ isGood }) => isGood).filter(Boolean)
 printLine(`${corpus.length} mails, ${goodSignatures.length} good signatures`)
 const byOpenDkim: (readonly boolean[])[] = []
-for (const mail of corpus) byOpenDkim.push(await judgeByOpenDkim(tree, directory, mail))
+for (const mail of corpus) byOpenDkim.push(await judgeByOpenDkim(packageRoot, directory, mail))
 const unexplained =
   compare('dkimpy', corpus, await judgeByDkimpy(), dkimpyDifferences) +
   compare('OpenDKIM', corpus, byOpenDkim, openDkimDifferences)

@@ -7,10 +7,10 @@ import type { FedifyExam } from './stage.ts'
 import { findAgent, newId } from './stage.ts'
 
 /** Delivers a note to the shared inbox with a proof of its own (FEP-8b32) and no HTTP signature. */
-export async function deliverByProof(stage: FedifyExam, content: string): Promise<Note> {
-  const { context, actor } = stage.fedify
-  const agent = await findAgent(stage)
-  const id = newId(stage, 'notes')
+export async function deliverByProof(setup: FedifyExam, content: string): Promise<Note> {
+  const { context, actor } = setup.fedify
+  const agent = await findAgent(setup)
+  const id = newId(setup, 'notes')
   const tags = [new Mention({ href: agent.id, name: `@echo@${ourHost}` })]
   const note = new Note({ id, attribution: actor, content: `<p>@echo ${content}</p>`, tags, to: agent.id })
   const published = Temporal.Now.instant()

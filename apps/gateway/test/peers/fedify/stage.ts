@@ -28,8 +28,8 @@ export async function findAgent({ fedify }: FedifyExam): Promise<Actor> {
 }
 
 /** Delivers an activity to the agent's inbox. Fedify throws at every status except 2xx. */
-export async function deliver(stage: FedifyExam, activity: Activity): Promise<void> {
-  await stage.fedify.context.sendActivity({ identifier: ann }, await findAgent(stage), activity)
+export async function deliver(setup: FedifyExam, activity: Activity): Promise<void> {
+  await setup.fedify.context.sendActivity({ identifier: ann }, await findAgent(setup), activity)
 }
 
 /** Returns an id for a new object of ann's. */
@@ -42,13 +42,13 @@ interface NoteOptions {
 
 /** Makes ann mention the agent in a note, which those who may read it can fetch. */
 export async function mentionAgent(
-  stage: FedifyExam,
+  setup: FedifyExam,
   content: string,
   { replyTo = null, isPrivate = false }: NoteOptions = {},
 ): Promise<Note> {
-  const { fedify } = stage
-  const agent = await findAgent(stage)
-  const id = newId(stage, 'notes')
+  const { fedify } = setup
+  const agent = await findAgent(setup)
+  const id = newId(setup, 'notes')
   const audience = isPrivate ? { to: agent.id } : { to: PUBLIC_COLLECTION, cc: agent.id }
   const note = new Note({
     id,
@@ -60,7 +60,7 @@ export async function mentionAgent(
     ...audience,
   })
   fedify.notes.set(id.pathname.split('/').at(-1) ?? '', note)
-  await deliver(stage, new Create({ id: new URL('#create', id), actor: fedify.actor, object: note, ...audience }))
+  await deliver(setup, new Create({ id: new URL('#create', id), actor: fedify.actor, object: note, ...audience }))
   return note
 }
 
@@ -75,8 +75,8 @@ export function findAnswerBelow({ fedify }: FedifyExam, { id }: Note): Promise<N
   })
 }
 
-export async function mentionAnswered(stage: FedifyExam, content: string, options?: NoteOptions): Promise<Note> {
-  return findAnswerBelow(stage, await mentionAgent(stage, content, options))
+export async function mentionAnswered(setup: FedifyExam, content: string, options?: NoteOptions): Promise<Note> {
+  return findAnswerBelow(setup, await mentionAgent(setup, content, options))
 }
 
 /** Finds the latest activity of a kind. */

@@ -38,30 +38,30 @@ export const fedifySteps: readonly FedifyStep[] = [
   { name: 'RFC 9421 counted at every delivery of Fedify, and nothing was refused', run: checkDeliveries },
 ]
 
-async function find(stage: FedifyExam): Promise<void> {
-  const agent = await findAgent(stage)
-  deepStrictEqual([agent.id?.href, agent.preferredUsername], [stage.gateway.actor, 'echo'])
+async function find(setup: FedifyExam): Promise<void> {
+  const agent = await findAgent(setup)
+  deepStrictEqual([agent.id?.href, agent.preferredUsername], [setup.gateway.actor, 'echo'])
 }
 
-async function follow(stage: FedifyExam): Promise<void> {
-  const { fedify, gateway } = stage
+async function follow(setup: FedifyExam): Promise<void> {
+  const { fedify, gateway } = setup
   const object = new URL(gateway.actor)
-  const id = newId(stage, 'follows')
-  await deliver(stage, new Follow({ id, actor: fedify.actor, object }))
-  const accept = await findReceived(stage, Accept)
+  const id = newId(setup, 'follows')
+  await deliver(setup, new Follow({ id, actor: fedify.actor, object }))
+  const accept = await findReceived(setup, Accept)
   deepStrictEqual([accept.actorId?.href, accept.objectId?.href], [gateway.actor, id.href])
   deepStrictEqual(await gateway.followerCount(), 1)
 }
 
-async function converse(stage: FedifyExam): Promise<void> {
-  const { fedify, gateway } = stage
-  const note = await mentionAgent(stage, 'hello from Fedify')
-  const answer = await findAnswerBelow(stage, note)
+async function converse(setup: FedifyExam): Promise<void> {
+  const { fedify, gateway } = setup
+  const note = await mentionAgent(setup, 'hello from Fedify')
+  const answer = await findAnswerBelow(setup, note)
   match(String(answer.content), /hello from Fedify/)
   deepStrictEqual(answer.attributionId?.href, gateway.actor)
-  const { message } = await findRecord(stage, note.id)
+  const { message } = await findRecord(setup, note.id)
   deepStrictEqual([message.sender.address, message.sender.verified], [`@ann@${fedifyHost}`, true])
-  const create = await findReceived(stage, Create)
+  const create = await findReceived(setup, Create)
   const { contextLoader, documentLoader } = fedify.context
   const isProven = await verifyObject(Create, await create.toJsonLd({ contextLoader }), {
     contextLoader,
@@ -70,20 +70,20 @@ async function converse(stage: FedifyExam): Promise<void> {
   ok(isProven, 'the object proof of the activity is good')
 }
 
-async function goOn(stage: FedifyExam): Promise<void> {
-  const { id: replyTo } = await mentionAnswered(stage, 'first')
-  const note = await mentionAgent(stage, 'second', { replyTo })
-  await findAnswerBelow(stage, note)
-  const { message } = await findRecord(stage, note.id)
+async function goOn(setup: FedifyExam): Promise<void> {
+  const { id: replyTo } = await mentionAnswered(setup, 'first')
+  const note = await mentionAgent(setup, 'second', { replyTo })
+  await findAnswerBelow(setup, note)
+  const { message } = await findRecord(setup, note.id)
   deepStrictEqual(
     message.history?.map(({ role }) => role),
     ['user', 'assistant'],
   )
 }
 
-async function converseInPrivate(stage: FedifyExam): Promise<void> {
-  const { fedify, gateway } = stage
-  const answer = await mentionAnswered(stage, 'between us', { isPrivate: true })
+async function converseInPrivate(setup: FedifyExam): Promise<void> {
+  const { fedify, gateway } = setup
+  const answer = await mentionAnswered(setup, 'between us', { isPrivate: true })
   deepStrictEqual(
     [...answer.toIds, ...answer.ccIds].map(({ href }) => href),
     [fedify.actor.href],
@@ -94,92 +94,92 @@ async function converseInPrivate(stage: FedifyExam): Promise<void> {
   deepStrictEqual(await gateway.fetchAsStranger(answer.id?.href ?? ''), 404)
 }
 
-async function joinLate(stage: FedifyExam): Promise<void> {
-  const { fedify } = stage
-  const id = newId(stage, 'notes')
+async function joinLate(setup: FedifyExam): Promise<void> {
+  const { fedify } = setup
+  const id = newId(setup, 'notes')
   const content = 'which bread is the best?'
   fedify.notes.set(
     id.pathname.split('/').at(-1) ?? '',
     new Note({ id, attribution: fedify.actor, content, to: PUBLIC_COLLECTION }),
   )
-  const note = await mentionAgent(stage, 'and you?', { replyTo: id })
-  await findAnswerBelow(stage, note)
-  const { message } = await findRecord(stage, note.id)
+  const note = await mentionAgent(setup, 'and you?', { replyTo: id })
+  await findAnswerBelow(setup, note)
+  const { message } = await findRecord(setup, note.id)
   match(JSON.stringify(message.history), /which bread is the best\?/)
   const idFetch = fedify.fetches.find(({ path }) => path === id.pathname)
   deepStrictEqual(idFetch?.signer, `${ourOrigin}/actor`)
 }
 
-async function editAndDelete(stage: FedifyExam): Promise<void> {
-  const { fedify, gateway } = stage
-  const note = await mentionAgent(stage, 'a word')
-  await findAnswerBelow(stage, note)
+async function editAndDelete(setup: FedifyExam): Promise<void> {
+  const { fedify, gateway } = setup
+  const note = await mentionAgent(setup, 'a word')
+  await findAnswerBelow(setup, note)
   const editedNote = note.clone({ content: '<p>@echo another word</p>', updated: Temporal.Now.instant() })
-  await deliver(stage, new Update({ id: newId(stage, 'updates'), actor: fedify.actor, object: editedNote }))
-  await waitForKind(stage, 'edit')
-  await deliver(stage, new Delete({ id: newId(stage, 'deletes'), actor: fedify.actor, object: note.id }))
-  await waitForKind(stage, 'delete')
+  await deliver(setup, new Update({ id: newId(setup, 'updates'), actor: fedify.actor, object: editedNote }))
+  await waitForKind(setup, 'edit')
+  await deliver(setup, new Delete({ id: newId(setup, 'deletes'), actor: fedify.actor, object: note.id }))
+  await waitForKind(setup, 'delete')
   const texts = JSON.stringify((await gateway.messages()).map(({ message }) => message.parts))
   deepStrictEqual([texts.includes('a word'), texts.includes('another word')], [false, false])
 }
 
-async function react(stage: FedifyExam): Promise<void> {
-  const { fedify } = stage
-  const { id: object } = await mentionAnswered(stage, 'say something nice')
-  const acts = [Like, Announce].map(kind => new kind({ id: newId(stage, kind.name), actor: fedify.actor, object }))
-  for (const act of acts) await deliver(stage, act)
-  await waitForKind(stage, 'reaction', 2)
+async function react(setup: FedifyExam): Promise<void> {
+  const { fedify } = setup
+  const { id: object } = await mentionAnswered(setup, 'say something nice')
+  const acts = [Like, Announce].map(kind => new kind({ id: newId(setup, kind.name), actor: fedify.actor, object }))
+  for (const act of acts) await deliver(setup, act)
+  await waitForKind(setup, 'reaction', 2)
   for (const act of acts) {
-    await deliver(stage, new Undo({ id: newId(stage, 'undos'), actor: fedify.actor, object: act }))
+    await deliver(setup, new Undo({ id: newId(setup, 'undos'), actor: fedify.actor, object: act }))
   }
-  await waitForKind(stage, 'reaction', 4)
+  await waitForKind(setup, 'reaction', 4)
 }
 
-async function act(stage: FedifyExam): Promise<void> {
-  const { gateway } = stage
+async function act(setup: FedifyExam): Promise<void> {
+  const { gateway } = setup
   await gateway.postern('post', 'echo', 'good **morning**')
   const create = await waitUntil('the post has come', async () => {
-    const activity = await findReceived(stage, Create)
-    const object = await activity.getObject(stage.fedify.context)
+    const activity = await findReceived(setup, Create)
+    const object = await activity.getObject(setup.fedify.context)
     return String(object?.content).includes('good <strong>morning</strong>') ? activity : undefined
   })
   const name = create.objectId?.pathname.split('/').at(-1) ?? ''
   await gateway.postern('edit', 'echo', name, 'good evening')
-  const update = await findReceived(stage, Update)
-  match(String((await update.getObject(stage.fedify.context))?.content), /good evening/)
+  const update = await findReceived(setup, Update)
+  match(String((await update.getObject(setup.fedify.context))?.content), /good evening/)
   await gateway.postern('delete-post', 'echo', name)
-  await findReceived(stage, Delete)
-  const note = await mentionAgent(stage, 'a fine day')
-  await findAnswerBelow(stage, note)
-  const { message } = await findRecord(stage, note.id)
+  await findReceived(setup, Delete)
+  const note = await mentionAgent(setup, 'a fine day')
+  await findAnswerBelow(setup, note)
+  const { message } = await findRecord(setup, note.id)
   await gateway.act(['like', 'boost'].map(kind => ({ act: kind, message: message.id })))
-  deepStrictEqual((await findReceived(stage, Like)).objectId?.href, note.id?.href)
-  deepStrictEqual((await findReceived(stage, Announce)).objectId?.href, note.id?.href)
+  deepStrictEqual((await findReceived(setup, Like)).objectId?.href, note.id?.href)
+  deepStrictEqual((await findReceived(setup, Announce)).objectId?.href, note.id?.href)
 }
 
-async function proveByObject(stage: FedifyExam): Promise<void> {
-  const note = await deliverByProof(stage, 'without a signature of the request')
-  await findAnswerBelow(stage, note)
-  const { message } = await findRecord(stage, note.id)
+async function proveByObject(setup: FedifyExam): Promise<void> {
+  const note = await deliverByProof(setup, 'without a signature of the request')
+  await findAnswerBelow(setup, note)
+  const { message } = await findRecord(setup, note.id)
   deepStrictEqual([message.sender.address, message.sender.verified], [`@ann@${fedifyHost}`, true])
 }
 
-async function rotate(stage: FedifyExam): Promise<void> {
-  await stage.gateway.postern('keys', 'rotate', 'echo')
-  await mentionAnswered(stage, 'is that you?')
-  await joinLate(stage)
+async function rotate(setup: FedifyExam): Promise<void> {
+  await setup.gateway.postern('keys', 'rotate', 'echo')
+  await mentionAnswered(setup, 'is that you?')
+  await joinLate(setup)
 }
 
-async function revoke(stage: FedifyExam): Promise<void> {
-  await stage.gateway.postern('keys', 'rotate', 'echo', '--revoke')
-  await mentionAnswered(stage, 'and now?')
-  await joinLate(stage)
+async function revoke(setup: FedifyExam): Promise<void> {
+  await setup.gateway.postern('keys', 'rotate', 'echo', '--revoke')
+  await mentionAnswered(setup, 'and now?')
+  await joinLate(setup)
 }
 
-async function unfollow(stage: FedifyExam): Promise<void> {
-  const { fedify, gateway } = stage
-  const object = new Follow({ id: newId(stage, 'follows'), actor: fedify.actor, object: new URL(gateway.actor) })
-  await deliver(stage, new Undo({ id: newId(stage, 'undos'), actor: fedify.actor, object }))
+async function unfollow(setup: FedifyExam): Promise<void> {
+  const { fedify, gateway } = setup
+  const object = new Follow({ id: newId(setup, 'follows'), actor: fedify.actor, object: new URL(gateway.actor) })
+  await deliver(setup, new Undo({ id: newId(setup, 'undos'), actor: fedify.actor, object }))
   await waitUntil('nobody follows', async () => (await gateway.followerCount()) === 0 || undefined)
 }
 

@@ -3,7 +3,7 @@ import { deepStrictEqual, match, ok } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import { ourOrigin, snacHost } from '../names.ts'
 import type { SnacDocument } from './snac.ts'
-import type { SnacStage, SnacStep } from './stage.ts'
+import type { SnacSetup, SnacStep } from './stage.ts'
 import {
   echoAddress,
   findAnswers,
@@ -23,10 +23,10 @@ export const conversationSteps: readonly SnacStep[] = [
   { name: 'a long answer is a thread in her timeline', run: askForMuch },
 ]
 
-async function mention(stage: SnacStage): Promise<void> {
-  const { post, answer } = await publishAnswered(stage, 'note', `${echoAddress} hello from another gateway`)
+async function mention(setup: SnacSetup): Promise<void> {
+  const { post, answer } = await publishAnswered(setup, 'note', `${echoAddress} hello from another gateway`)
   match(String(answer.content), /hello from another gateway/)
-  const message = await readDeliveredMessage(stage, post)
+  const message = await readDeliveredMessage(setup, post)
   deepStrictEqual(message.message.sender.address, '@alice@snac.test')
   deepStrictEqual(message.message.sender.verified, true)
   deepStrictEqual(
@@ -35,12 +35,12 @@ async function mention(stage: SnacStage): Promise<void> {
   )
 }
 
-async function goOn(stage: SnacStage): Promise<void> {
-  const [answer] = findAnswers(stage)
+async function goOn(setup: SnacSetup): Promise<void> {
+  const [answer] = findAnswers(setup)
   ok(answer)
-  const post = await replyTo(stage, answer, `${echoAddress} and again`)
-  await findAnswerTo(stage, post)
-  const { message } = await readDeliveredMessage(stage, post)
+  const post = await replyTo(setup, answer, `${echoAddress} and again`)
+  await findAnswerTo(setup, post)
+  const { message } = await readDeliveredMessage(setup, post)
   deepStrictEqual(
     message.history?.map(({ role }) => role),
     ['user', 'assistant'],
@@ -48,25 +48,25 @@ async function goOn(stage: SnacStage): Promise<void> {
 }
 
 /** Checks a private mention: the answer is shown to alice, whose server signs its request, and to nobody else. */
-async function mentionInPrivate(stage: SnacStage): Promise<void> {
-  const { answer } = await publishAnswered(stage, 'note_mention', `${echoAddress} between us`)
-  deepStrictEqual([answer.to, answer.cc].flat(), [stage.snac.actor])
-  match(await stage.snac.run('request', 'alice', answer.id), /between us/)
-  deepStrictEqual(await stage.gateway.fetchAsStranger(answer.id), 404)
+async function mentionInPrivate(setup: SnacSetup): Promise<void> {
+  const { answer } = await publishAnswered(setup, 'note_mention', `${echoAddress} between us`)
+  deepStrictEqual([answer.to, answer.cc].flat(), [setup.snac.actor])
+  match(await setup.snac.run('request', 'alice', answer.id), /between us/)
+  deepStrictEqual(await setup.gateway.fetchAsStranger(answer.id), 404)
 }
 
-async function joinLate(stage: SnacStage): Promise<void> {
-  const first = await publish(stage, 'note', 'which bread is the best?')
-  const second = await replyTo(stage, first, 'rye, says my neighbour')
-  const third = await replyTo(stage, second, `${echoAddress} and you?`)
-  await findAnswerTo(stage, third)
-  const { message } = await readDeliveredMessage(stage, third)
+async function joinLate(setup: SnacSetup): Promise<void> {
+  const first = await publish(setup, 'note', 'which bread is the best?')
+  const second = await replyTo(setup, first, 'rye, says my neighbour')
+  const third = await replyTo(setup, second, `${echoAddress} and you?`)
+  await findAnswerTo(setup, third)
+  const { message } = await readDeliveredMessage(setup, third)
   match(JSON.stringify(message.history), /which bread is the best\?.*rye, says my neighbour/)
-  for (const { id } of [first, second]) checkSignedFetch(stage, id)
+  for (const { id } of [first, second]) checkSignedFetch(setup, id)
 }
 
 /** Checks a signed fetch: snac does not make one, but others do, and it must be accepted. */
-function checkSignedFetch({ seen }: SnacStage, id: string): void {
+function checkSignedFetch({ seen }: SnacSetup, id: string): void {
   const { pathname } = new URL(id)
   const request = seen.find(({ host, method, target }) => host === snacHost && method === 'GET' && target === pathname)
   const signature = request?.headers.find(([name]) => name.toLowerCase() === 'signature')?.[1]
@@ -74,12 +74,12 @@ function checkSignedFetch({ seen }: SnacStage, id: string): void {
   deepStrictEqual(request?.answer.status, 200)
 }
 
-async function askForMuch(stage: SnacStage): Promise<void> {
+async function askForMuch(setup: SnacSetup): Promise<void> {
   const paragraph = (name: string) => `${name}: ${'much is to be said about that. '.repeat(9)}`
   const names = ['alpha', 'beta', 'gamma', 'delta']
-  const post = await publish(stage, 'note', `${echoAddress} ${names.map(paragraph).join('\n\n')}`)
+  const post = await publish(setup, 'note', `${echoAddress} ${names.map(paragraph).join('\n\n')}`)
   const thread = await waitUntil('all pieces are in the timeline', () => {
-    const pieces = walkDown(stage, post)
+    const pieces = walkDown(setup, post)
     return pieces.some(({ content }) => String(content).includes('delta:')) ? pieces : undefined
   })
   ok(thread.length > 1, 'the answer has several posts')
@@ -88,7 +88,7 @@ async function askForMuch(stage: SnacStage): Promise<void> {
 }
 
 /** Returns the posts of the agent below a post, each one a reply to the one before it. */
-function walkDown(stage: SnacStage, { id }: SnacDocument): readonly SnacDocument[] {
-  const next = findAnswers(stage).find(({ inReplyTo }) => inReplyTo === id)
-  return next ? [next, ...walkDown(stage, next)] : []
+function walkDown(setup: SnacSetup, { id }: SnacDocument): readonly SnacDocument[] {
+  const next = findAnswers(setup).find(({ inReplyTo }) => inReplyTo === id)
+  return next ? [next, ...walkDown(setup, next)] : []
 }

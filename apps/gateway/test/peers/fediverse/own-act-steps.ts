@@ -2,7 +2,7 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import type { SnacDocument } from './snac.ts'
-import type { SnacStage, SnacStep } from './stage.ts'
+import type { SnacSetup, SnacStep } from './stage.ts'
 import { findAnswers, ownPosts, readDeliveredMessage } from './stage.ts'
 
 /** The steps in which the agent acts without being asked. */
@@ -14,60 +14,60 @@ export const ownActSteps: readonly SnacStep[] = [
   { name: 'the agent takes both back', run: stopAdmiring },
 ]
 
-async function post(stage: SnacStage): Promise<void> {
-  await stage.gateway.postern('post', 'echo', 'good morning, **everybody**')
-  const document = await waitUntil('the post is in the timeline', () => findOwnPost(stage))
+async function post(setup: SnacSetup): Promise<void> {
+  await setup.gateway.postern('post', 'echo', 'good morning, **everybody**')
+  const document = await waitUntil('the post is in the timeline', () => findOwnPost(setup))
   ok(String(document.content).includes('good morning, <strong>everybody</strong>'))
 }
 
-async function reword(stage: SnacStage): Promise<void> {
-  await stage.gateway.postern('edit', 'echo', nameOwnPost(stage), 'good evening, everybody')
-  const hasNewWords = () => String(findOwnPost(stage)?.content).includes('good evening') || undefined
+async function reword(setup: SnacSetup): Promise<void> {
+  await setup.gateway.postern('edit', 'echo', nameOwnPost(setup), 'good evening, everybody')
+  const hasNewWords = () => String(findOwnPost(setup)?.content).includes('good evening') || undefined
   await waitUntil('snac has the new words', hasNewWords)
 }
 
-async function retract(stage: SnacStage): Promise<void> {
-  await stage.gateway.postern('delete-post', 'echo', nameOwnPost(stage))
-  await waitUntil('the post has left the timeline', () => findOwnPost(stage) === undefined || undefined)
-  const storedDocuments = stage.snac.documents().filter(({ content }) => String(content).includes('good evening'))
+async function retract(setup: SnacSetup): Promise<void> {
+  await setup.gateway.postern('delete-post', 'echo', nameOwnPost(setup))
+  await waitUntil('the post has left the timeline', () => findOwnPost(setup) === undefined || undefined)
+  const storedDocuments = setup.snac.documents().filter(({ content }) => String(content).includes('good evening'))
   deepStrictEqual(storedDocuments, [])
 }
 
-async function admire(stage: SnacStage): Promise<void> {
-  await doBoth(stage, ['like', 'boost'])
-  await waitUntil('snac counts both', () => hasReactions(stage, ['like', 'boost']) || undefined)
+async function admire(setup: SnacSetup): Promise<void> {
+  await doBoth(setup, ['like', 'boost'])
+  await waitUntil('snac counts both', () => hasReactions(setup, ['like', 'boost']) || undefined)
 }
 
-async function stopAdmiring(stage: SnacStage): Promise<void> {
-  await doBoth(stage, ['unlike', 'unboost'])
+async function stopAdmiring(setup: SnacSetup): Promise<void> {
+  await doBoth(setup, ['unlike', 'unboost'])
   // snac logs that the boost was undone, but continues to show it, and this is intended.
-  await waitUntil('snac counts the boost alone', () => hasReactions(stage, ['boost']) || undefined)
-  const unboosted = `Unboost for ${firstMention(stage).id}`
-  await waitUntil('snac has heard of both', () => stage.snac.log().includes(unboosted) || undefined)
+  await waitUntil('snac counts the boost alone', () => hasReactions(setup, ['boost']) || undefined)
+  const unboosted = `Unboost for ${firstMention(setup).id}`
+  await waitUntil('snac has heard of both', () => setup.snac.log().includes(unboosted) || undefined)
 }
 
 /** Finds the agent's only post that is not a reply. */
-function findOwnPost(stage: SnacStage): SnacDocument | undefined {
-  return findAnswers(stage).find(({ inReplyTo }) => !inReplyTo)
+function findOwnPost(setup: SnacSetup): SnacDocument | undefined {
+  return findAnswers(setup).find(({ inReplyTo }) => !inReplyTo)
 }
 
 /** Returns the id by which operator commands name that post. */
-function nameOwnPost(stage: SnacStage): string {
-  return findOwnPost(stage)?.id.split('/').at(-1) ?? ''
+function nameOwnPost(setup: SnacSetup): string {
+  return findOwnPost(setup)?.id.split('/').at(-1) ?? ''
 }
 
-async function doBoth(stage: SnacStage, acts: readonly string[]): Promise<void> {
-  const { message } = await readDeliveredMessage(stage, firstMention(stage))
-  await stage.gateway.act(acts.map(act => ({ act, message: message.id })))
+async function doBoth(setup: SnacSetup, acts: readonly string[]): Promise<void> {
+  const { message } = await readDeliveredMessage(setup, firstMention(setup))
+  await setup.gateway.act(acts.map(act => ({ act, message: message.id })))
 }
 
-function hasReactions(stage: SnacStage, wanted: readonly string[]): boolean {
-  const reactions = stage.snac.reactionsOf(firstMention(stage).id, stage.gateway.actor)
+function hasReactions(setup: SnacSetup, wanted: readonly string[]): boolean {
+  const reactions = setup.snac.reactionsOf(firstMention(setup).id, setup.gateway.actor)
   return JSON.stringify(reactions) === JSON.stringify(wanted)
 }
 
-function firstMention(stage: SnacStage): SnacDocument {
-  const [first] = ownPosts(stage)
+function firstMention(setup: SnacSetup): SnacDocument {
+  const [first] = ownPosts(setup)
   ok(first)
   return first
 }

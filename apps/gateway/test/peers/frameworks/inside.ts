@@ -10,7 +10,7 @@ import { openPrivateNetwork } from '../private-network.ts'
 import { printLine, runSteps } from '../run-steps.ts'
 import { openTlsFront } from '../tls-front.ts'
 import { openClient } from './client.ts'
-import type { FrameworkName, FrameworkStage, FrameworkStep } from './stage.ts'
+import type { FrameworkName, FrameworkSetup, FrameworkStep } from './stage.ts'
 import { frameworks } from './stage.ts'
 import { listFrameworkSteps, listOpenFrameworkSteps } from './steps.ts'
 import { openExamIssuer } from './token-issuer.ts'
@@ -55,7 +55,7 @@ async function runExam(): Promise<boolean> {
 }
 
 /** Starts the frameworks whose environments exist. */
-async function openClients({ certPath }: PrivateNetwork): Promise<FrameworkStage['clients']> {
+async function openClients({ certPath }: PrivateNetwork): Promise<FrameworkSetup['clients']> {
   const names = Object.keys(frameworks) as FrameworkName[]
   const open = async (name: FrameworkName) => {
     const { environment, script } = frameworks[name]

@@ -6,14 +6,14 @@ import type { FrameworkAnswer, FrameworkClient, FrameworkRequest } from './clien
 import type { EnvironmentName } from './find-frameworks.ts'
 
 /** The frameworks and one gateway. */
-export interface FrameworkStage {
+export interface FrameworkSetup {
   readonly gateway: OurGateway
   readonly clients: ReadonlyMap<FrameworkName, FrameworkClient>
   /** The header fields of each credential that the gateway accepts. */
   readonly credentials: Readonly<Record<ExamCredential, FrameworkRequest['headers']>>
 }
 
-export type FrameworkStep = ExamStep<FrameworkStage>
+export type FrameworkStep = ExamStep<FrameworkSetup>
 
 type ExamCredential = 'key' | 'token' | 'wrong' | 'none'
 
@@ -70,7 +70,7 @@ export interface FrameworkCaller {
 
 /** Sends texts to an agent as one conversation. A streaming caller uses a key if it can; others use a token. */
 export function sayAll(
-  { clients, credentials }: FrameworkStage,
+  { clients, credentials }: FrameworkSetup,
   { name, streams }: FrameworkCaller,
   { agent, credential, ...rest }: CallPlan,
 ): Promise<FrameworkAnswer> {

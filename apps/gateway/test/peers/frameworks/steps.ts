@@ -1,15 +1,15 @@
 // Lists the steps of the exam with foreign frameworks.
 import { deepStrictEqual, match } from 'node:assert/strict'
-import type { FrameworkCaller, FrameworkName, FrameworkStage, FrameworkStep } from './stage.ts'
+import type { FrameworkCaller, FrameworkName, FrameworkSetup, FrameworkStep } from './stage.ts'
 import { frameworks, sayAll } from './stage.ts'
 
 /** A check of one caller. */
-type Check = (stage: FrameworkStage, caller: FrameworkCaller) => Promise<void>
+type Check = (setup: FrameworkSetup, caller: FrameworkCaller) => Promise<void>
 
 function stepsOf(title: string, check: Check, callers: readonly FrameworkCaller[]): readonly FrameworkStep[] {
   return callers.map(caller => ({
     name: `${title} (${caller.name}, ${caller.streams ? 'by a stream' : 'in one answer'})`,
-    run: stage => check(stage, caller),
+    run: setup => check(setup, caller),
   }))
 }
 
@@ -40,8 +40,8 @@ export function listOpenFrameworkSteps(names: readonly FrameworkName[]): readonl
   ]
 }
 
-async function goOn(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { card, answers } = await sayAll(stage, caller, { agent: 'teller', texts: ['hello', 'and again'] })
+async function goOn(setup: FrameworkSetup, caller: FrameworkCaller): Promise<void> {
+  const { card, answers } = await sayAll(setup, caller, { agent: 'teller', texts: ['hello', 'and again'] })
   // A streaming CrewAI reads the context from the history of a task, which a streamed answer does not have.
   const earlierRoles = caller.name === 'CrewAI' && caller.streams ? '' : 'user assistant'
   deepStrictEqual(card, 'Teller')
@@ -51,8 +51,8 @@ async function goOn(stage: FrameworkStage, caller: FrameworkCaller): Promise<voi
   ])
 }
 
-async function answerQuestion(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { card, answers } = await sayAll(stage, caller, {
+async function answerQuestion(setup: FrameworkSetup, caller: FrameworkCaller): Promise<void> {
+  const { card, answers } = await sayAll(setup, caller, {
     agent: 'travel',
     texts: ['A ticket, please', 'Rome'],
   })
@@ -65,8 +65,8 @@ async function answerQuestion(stage: FrameworkStage, caller: FrameworkCaller): P
   ])
 }
 
-async function hearFailure(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { answers } = await sayAll(stage, caller, { agent: 'teller', texts: ['fail'] })
+async function hearFailure(setup: FrameworkSetup, caller: FrameworkCaller): Promise<void> {
+  const { answers } = await sayAll(setup, caller, { agent: 'teller', texts: ['fail'] })
   deepStrictEqual(
     answers.map(({ state }) => state),
     ['failed'],
@@ -76,23 +76,23 @@ async function hearFailure(stage: FrameworkStage, caller: FrameworkCaller): Prom
   match(answers[0]?.text ?? '', isSilent ? /^$/ : /^Sorry, this could not be answered\. Reference: \w+$/)
 }
 
-async function hearCutCharacter(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { answers } = await sayAll(stage, caller, { agent: 'teller', texts: ['cut'] })
+async function hearCutCharacter(setup: FrameworkSetup, caller: FrameworkCaller): Promise<void> {
+  const { answers } = await sayAll(setup, caller, { agent: 'teller', texts: ['cut'] })
   deepStrictEqual(answers, [answeredReply('A balloon 🎈 rises.')])
 }
 
-async function sendFile(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
+async function sendFile(setup: FrameworkSetup, caller: FrameworkCaller): Promise<void> {
   const file = { name: 'note.txt', mime: 'text/plain', data: 'aGk=' }
-  const { answers } = await sayAll(stage, caller, { agent: 'teller', texts: ['look'], file })
+  const { answers } = await sayAll(setup, caller, { agent: 'teller', texts: ['look'], file })
   deepStrictEqual(answers, [answeredReply('Before: ; now: look; a file text/plain')])
 }
 
-async function hearFile(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { answers } = await sayAll(stage, caller, { agent: 'teller', texts: ['file'] })
+async function hearFile(setup: FrameworkSetup, caller: FrameworkCaller): Promise<void> {
+  const { answers } = await sayAll(setup, caller, { agent: 'teller', texts: ['file'] })
   deepStrictEqual(answers, [answeredReply('Here it is.', frameworks[caller.name].showsFiles ? ['text/plain'] : [])])
 }
 
-async function checkCallers({ gateway }: FrameworkStage): Promise<void> {
+async function checkCallers({ gateway }: FrameworkSetup): Promise<void> {
   const senders = (await gateway.messages()).map(({ message }) => message.sender)
   deepStrictEqual(
     senders.filter(({ verified }) => !verified),
@@ -103,9 +103,9 @@ async function checkCallers({ gateway }: FrameworkStage): Promise<void> {
   deepStrictEqual(await gateway.refusals(), [])
 }
 
-async function hearRefusal(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
+async function hearRefusal(setup: FrameworkSetup, caller: FrameworkCaller): Promise<void> {
   const plan = { agent: 'teller', texts: ['hello'], credential: 'wrong' } as const
-  const { answers } = await sayAll(stage, caller, plan)
+  const { answers } = await sayAll(setup, caller, plan)
   deepStrictEqual(
     answers.filter(({ state }) => !['failed', 'error'].includes(state)),
     [],
@@ -113,17 +113,17 @@ async function hearRefusal(stage: FrameworkStage, caller: FrameworkCaller): Prom
   match(answers[0]?.text ?? '', /401/)
 }
 
-async function callAsNobody(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
+async function callAsNobody(setup: FrameworkSetup, caller: FrameworkCaller): Promise<void> {
   const plan = { agent: 'teller', texts: ['hello'], credential: 'none' } as const
-  const { answers } = await sayAll(stage, caller, plan)
+  const { answers } = await sayAll(setup, caller, plan)
   deepStrictEqual(answers, [answeredReply('Before: ; now: hello')])
 }
 
-async function callWithKey(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
+async function callWithKey(setup: FrameworkSetup, caller: FrameworkCaller): Promise<void> {
   const plan = { agent: 'teller', texts: ['hello'], credential: 'key' } as const
-  const { answers } = await sayAll(stage, caller, plan)
+  const { answers } = await sayAll(setup, caller, plan)
   deepStrictEqual(answers, [answeredReply('Before: ; now: hello')])
-  const [latest] = (await stage.gateway.messages()).map(({ message }) => message.sender)
+  const [latest] = (await setup.gateway.messages()).map(({ message }) => message.sender)
   match(latest?.address ?? '', /^@frameworks\S*@agents\.test$/)
 }
 

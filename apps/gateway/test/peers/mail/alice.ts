@@ -35,7 +35,7 @@ export interface Alice {
   mailbox(): readonly Received[]
 }
 
-export function openAlice(tree: string, dkimpy: Dkimpy): Alice {
+export function openAlice(packageRoot: string, dkimpy: Dkimpy): Alice {
   let writtenCount = 0
   const mailbox = () => readFolder(join(users.alice.home, 'Maildir/new'))
   return {
@@ -43,7 +43,7 @@ export function openAlice(tree: string, dkimpy: Dkimpy): Alice {
       writtenCount += 1
       const id = `letter-${writtenCount}.${process.pid}@${peopleHost}`
       const mail = compose(letter, id)
-      await sendBySwaks(tree, letter, letter.isUnsigned ? mail : await dkimpy.sign(mail))
+      await sendBySwaks(packageRoot, letter, letter.isUnsigned ? mail : await dkimpy.sign(mail))
       return id
     },
     findAnswer: id =>
@@ -69,12 +69,19 @@ function compose({ from = alice, to, subject, text, answers }: DirectMessage, id
   ].join('\n')
 }
 
-async function sendBySwaks(tree: string, { from = alice, to }: DirectMessage, mail: string): Promise<void> {
+async function sendBySwaks(packageRoot: string, { from = alice, to }: DirectMessage, mail: string): Promise<void> {
   const path = join(stagePath, 'letter.eml')
   writeFileSync(path, mail)
-  const swaks = ['perl', join(tree, 'usr/bin/swaks'), '--server', `127.0.0.1:${mailPorts.server}`, '--helo', peopleHost]
+  const swaks = [
+    'perl',
+    join(packageRoot, 'usr/bin/swaks'),
+    '--server',
+    `127.0.0.1:${mailPorts.server}`,
+    '--helo',
+    peopleHost,
+  ]
   const parameters = ['--timeout', '10', '--from', from, '--to', to, '--data', `@${path}`]
-  await runCommand('env', [`PERL5LIB=${describePrograms(tree).perl}`, ...swaks, ...parameters])
+  await runCommand('env', [`PERL5LIB=${describePrograms(packageRoot).perl}`, ...swaks, ...parameters])
 }
 
 function readFolder(folder: string): readonly Received[] {

@@ -20,8 +20,8 @@ const selector = 'people'
 const judgeScript = fileURLToPath(new URL('./judge-signatures.py', import.meta.url))
 
 /** Opens dkimpy, which looks up keys at the DNS server at `dnsAddress`. */
-export function openDkimpy(tree: string, dnsAddress: string): Dkimpy {
-  const { libraries, python } = describePrograms(tree)
+export function openDkimpy(packageRoot: string, dnsAddress: string): Dkimpy {
+  const { libraries, python } = describePrograms(packageRoot)
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
   const keyPath = join(stagePath, 'people.pem')
   writeFileSync(keyPath, privateKey.export({ type: 'pkcs1', format: 'pem' }))

@@ -68,10 +68,10 @@ begin retry
 * * F,1h,1m
 `
 
-export function startExim(tree: string): Promise<MailServer> {
+export function startExim(packageRoot: string): Promise<MailServer> {
   const { uid, gid } = users['Debian-exim']
   const path = join(folder, 'exim.conf')
-  const program = join(tree, 'usr/sbin/exim4')
+  const program = join(packageRoot, 'usr/sbin/exim4')
   mkdirSync(folder, { recursive: true })
   chownSync(folder, uid, gid)
   chownSync(users.alice.home, uid, gid)
@@ -81,7 +81,7 @@ export function startExim(tree: string): Promise<MailServer> {
   return startMailServer({
     name: 'Exim',
     command: [program, '-C', path, '-bdf', '-q10s'],
-    env: { LD_LIBRARY_PATH: describePrograms(tree).libraries },
+    env: { LD_LIBRARY_PATH: describePrograms(packageRoot).libraries },
     logPath: join(folder, 'mainlog'),
   })
 }

@@ -23,23 +23,27 @@ export async function findMailPrograms(directory: string): Promise<string> {
   const { apt, archives } = await downloadPackages(directory, packages)
   // Packages that are already installed were left out.
   await apt(['download', ...packages.flat()])
-  const tree = join(directory, 'tree')
-  await unpackPackages(tree, [archives, directory])
-  await checkPrograms(tree)
-  return tree
+  const packageRoot = join(directory, 'tree')
+  await unpackPackages(packageRoot, [archives, directory])
+  await checkPrograms(packageRoot)
+  return packageRoot
 }
 
 /** Checks that each program starts, which it does only if it finds everything it needs. @throws CannotRun */
-async function checkPrograms(tree: string): Promise<void> {
-  const { python, perl, libraries } = describePrograms(tree)
+async function checkPrograms(packageRoot: string): Promise<void> {
+  const { python, perl, libraries } = describePrograms(packageRoot)
   const env = [`LD_LIBRARY_PATH=${libraries}`, `PERL5LIB=${perl}`, `PYTHONPATH=${python.path}`]
   const checks = [
-    [join(tree, 'usr/sbin/postconf'), '-d', 'mail_version'],
+    [join(packageRoot, 'usr/sbin/postconf'), '-d', 'mail_version'],
     // Without their users, these programs do not print their versions.
-    ['sh', '-c', `! ldd ${join(tree, 'usr/sbin/exim4')} ${join(tree, 'usr/sbin/smtpd')} | grep 'not found'`],
-    ['perl', join(tree, 'usr/bin/swaks'), '--version'],
+    [
+      'sh',
+      '-c',
+      `! ldd ${join(packageRoot, 'usr/sbin/exim4')} ${join(packageRoot, 'usr/sbin/smtpd')} | grep 'not found'`,
+    ],
+    ['perl', join(packageRoot, 'usr/bin/swaks'), '--version'],
     [python.program, '-c', 'import dkim, dns.resolver, nacl.signing'],
-    [join(tree, 'usr/sbin/opendkim'), '-V'],
+    [join(packageRoot, 'usr/sbin/opendkim'), '-V'],
   ]
   for (const check of checks) {
     const { status, text } = await tryCommand('env', [...env, ...check])
@@ -48,13 +52,13 @@ async function checkPrograms(tree: string): Promise<void> {
 }
 
 /** Returns the paths at which unpacked programs find their libraries and modules. */
-export function describePrograms(tree: string) {
-  const below = (...folders: readonly string[]) => folders.map(folder => join(tree, folder))
+export function describePrograms(packageRoot: string) {
+  const below = (...folders: readonly string[]) => folders.map(folder => join(packageRoot, folder))
   const machine = (folder: string) =>
-    existsSync(join(tree, folder))
-      ? readdirSync(join(tree, folder))
+    existsSync(join(packageRoot, folder))
+      ? readdirSync(join(packageRoot, folder))
           .filter(name => name.endsWith('-linux-gnu'))
-          .map(name => join(tree, folder, name))
+          .map(name => join(packageRoot, folder, name))
       : []
   const libraries = [...machine('usr/lib'), ...machine('lib'), ...below('usr/lib', 'usr/lib/postfix')].join(':')
   const [unpacked = ''] = below('usr/bin/python3')

@@ -18,7 +18,7 @@ import { startDeployedPostfix, startPostfix } from './postfix.ts'
 import { filterSteps, mailSteps } from './steps.ts'
 
 const [, directory = '.'] = process.argv.slice(2)
-const tree = join(stagePath, 'tree')
+const packageRoot = join(stagePath, 'tree')
 
 /** Runs the same steps with each server, each time with a new gateway. `PEERS_LOGS=1` shows all logs even on success. */
 async function runMailExam(): Promise<boolean> {
@@ -27,7 +27,7 @@ async function runMailExam(): Promise<boolean> {
   let failures = 0
   for (const start of [startPostfix, startDeployedPostfix, startExim, startOpenSmtpd]) {
     rmSync(join(users.alice.home, 'Maildir'), { recursive: true, force: true })
-    failures += await runWith(await start(tree), dns)
+    failures += await runWith(await start(packageRoot), dns)
   }
   await close()
   return failures === 0
@@ -38,9 +38,9 @@ async function runWith(server: MailServer, dns: SimDns): Promise<number> {
   const folder = join(stagePath, `gateway-${server.name.replaceAll(' ', '-')}`)
   mkdirSync(folder)
   const gateway = await startOurGateway(folder, { overrides: describeMail(dns.address, server) })
-  const dkimpy = openDkimpy(tree, dns.address)
+  const dkimpy = openDkimpy(packageRoot, dns.address)
   const keys = await gateway.keys()
-  const opendkim = openOpenDkim(tree, keys)
+  const opendkim = openOpenDkim(packageRoot, keys)
   for (const key of keys) if (key.dns) dns.set(key.dns.name, { TXT: [key.dns.value] })
   dns.set(dkimpy.record.name, { TXT: [dkimpy.record.value] })
   for (const { name, value } of server.records ?? []) dns.set(name, { TXT: [value] })
@@ -48,7 +48,7 @@ async function runWith(server: MailServer, dns: SimDns): Promise<number> {
   dns.set(peopleHost, { A: ['127.0.0.1'], MX: [{ priority: 10, exchange: mailHost }] })
   dns.set(ourHost, { A: ['127.0.0.1'], MX: [{ priority: 10, exchange: mailHost }] })
   const steps = server.records ? [...mailSteps, ...filterSteps] : mailSteps
-  const failures = await runSteps(steps, { gateway, dkimpy, opendkim, alice: openAlice(tree, dkimpy) })
+  const failures = await runSteps(steps, { gateway, dkimpy, opendkim, alice: openAlice(packageRoot, dkimpy) })
   await gateway.stop()
   await server.stop()
   if (failures > 0 || process.env.PEERS_LOGS) {

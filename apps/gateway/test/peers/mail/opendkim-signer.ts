@@ -22,7 +22,7 @@ const [keyPath, keysPath, signersPath, configPath] = ['key.pem', 'keys', 'signer
 ) as [string, string, string, string]
 
 /** Starts a signer for bea alone, because alice's mail is signed before it reaches a server. */
-export async function startOpenDkimSigner(tree: string): Promise<OpenDkimSigner> {
+export async function startOpenDkimSigner(packageRoot: string): Promise<OpenDkimSigner> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
   mkdirSync(folder, { recursive: true })
   writeFileSync(keyPath, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 })
@@ -35,8 +35,8 @@ export async function startOpenDkimSigner(tree: string): Promise<OpenDkimSigner>
       ...[`KeyTable ${keysPath}`, `SigningTable refile:${signersPath}`, ''],
     ].join('\n'),
   )
-  const env = { ...process.env, LD_LIBRARY_PATH: describePrograms(tree).libraries }
-  const child = spawn(join(tree, 'usr/sbin/opendkim'), ['-f', '-x', configPath], { env, stdio: 'inherit' })
+  const env = { ...process.env, LD_LIBRARY_PATH: describePrograms(packageRoot).libraries }
+  const child = spawn(join(packageRoot, 'usr/sbin/opendkim'), ['-f', '-x', configPath], { env, stdio: 'inherit' })
   const exit = once(child, 'exit')
   await waitUntil('OpenDKIM listens', () => {
     if (child.exitCode !== null) throw new Error('OpenDKIM ended')

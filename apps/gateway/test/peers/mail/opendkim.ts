@@ -17,12 +17,12 @@ const keysPath = join(stagePath, 'opendkim.keys')
 const mailPath = join(stagePath, 'opendkim.eml')
 
 /** Opens the filter. Its resolver knows only the public DNS, so it gets the published records directly. */
-export function openOpenDkim(tree: string, keys: readonly PublishedKey[]): OpenDkim {
+export function openOpenDkim(packageRoot: string, keys: readonly PublishedKey[]): OpenDkim {
   const records = keys.flatMap(({ dns }) => (dns ? [`${dns.name} ${dns.value}\n`] : []))
   writeFileSync(keysPath, records.join(''))
   writeFileSync(configPath, `Mode v\nSyslog no\nTestPublicKeys ${keysPath}\n`)
-  const library = `LD_LIBRARY_PATH=${describePrograms(tree).libraries}`
-  const command = [library, join(tree, 'usr/sbin/opendkim'), '-x', configPath, '-vv', '-t', mailPath]
+  const library = `LD_LIBRARY_PATH=${describePrograms(packageRoot).libraries}`
+  const command = [library, join(packageRoot, 'usr/sbin/opendkim'), '-x', configPath, '-vv', '-t', mailPath]
   return {
     async judge(mail) {
       writeFileSync(mailPath, mail, 'latin1')

@@ -23,17 +23,17 @@ match from any for domain "${ourHost}" action "agents"
 /** Paths that are built into OpenSMTPD. A folder of the stage covers each of them, in this namespace only. */
 const coveredPaths = { spool: '/var/spool', lib: '/var/lib', run: '/run' } as const
 
-export async function startOpenSmtpd(tree: string): Promise<MailServer> {
+export async function startOpenSmtpd(packageRoot: string): Promise<MailServer> {
   const path = join(folder, 'smtpd.conf')
   for (const [name, target] of Object.entries(coveredPaths)) await cover(target, join(folder, name))
-  await runCommand('mount', ['--bind', join(tree, 'usr/libexec'), '/usr/libexec'])
+  await runCommand('mount', ['--bind', join(packageRoot, 'usr/libexec'), '/usr/libexec'])
   createFolders()
   writeFileSync(path, configuration)
   chmodSync(path, 0o600)
   return startMailServer({
     name: 'OpenSMTPD',
-    command: [join(tree, 'usr/sbin/smtpd'), '-d', '-f', path],
-    env: { LD_LIBRARY_PATH: describePrograms(tree).libraries },
+    command: [join(packageRoot, 'usr/sbin/smtpd'), '-d', '-f', path],
+    env: { LD_LIBRARY_PATH: describePrograms(packageRoot).libraries },
     logPath: join(folder, 'log'),
   })
 }

@@ -11,16 +11,16 @@ import { startOpenDkimSigner } from './opendkim-signer.ts'
 const deployed = new URL('../../../../../deploy/postfix/main.cf', import.meta.url)
 
 /** Starts Postfix, set up as docs/explanation/mail/receiving.md says, from `tree`. */
-export const startPostfix = (tree: string): Promise<MailServer> =>
-  runPostfix(tree, { name: 'Postfix', settings: { virtual_transport: `lmtp:inet:127.0.0.1:${mailPorts.ours}` } })
+export const startPostfix = (packageRoot: string): Promise<MailServer> =>
+  runPostfix(packageRoot, { name: 'Postfix', settings: { virtual_transport: `lmtp:inet:127.0.0.1:${mailPorts.ours}` } })
 
 /** Starts Postfix, set up as deploy/postfix is, with the names of this network. Mail goes to our socket in the file system. */
-export function startDeployedPostfix(tree: string): Promise<MailServer> {
+export function startDeployedPostfix(packageRoot: string): Promise<MailServer> {
   const folder = join(stagePath, 'lmtp')
   makeFolder(folder, 0o2750, 0, users.postfix.gid)
   const socketPath = join(folder, 'socket')
   const settings = { ...readSettings(readFileSync(deployed, 'utf8')), virtual_transport: `lmtp:unix:${socketPath}` }
-  return runPostfix(tree, { name: 'Postfix by a socket', settings, socketPath })
+  return runPostfix(packageRoot, { name: 'Postfix by a socket', settings, socketPath })
 }
 
 function readSettings(text: string): Readonly<Record<string, string>> {
@@ -34,19 +34,19 @@ interface PostfixPlan {
   readonly socketPath?: string
 }
 
-async function runPostfix(tree: string, { name, settings, socketPath }: PostfixPlan): Promise<MailServer> {
+async function runPostfix(packageRoot: string, { name, settings, socketPath }: PostfixPlan): Promise<MailServer> {
   const folder = join(stagePath, name.replaceAll(' ', '-'))
-  const { libraries } = describePrograms(tree)
+  const { libraries } = describePrograms(packageRoot)
   makeFolders(folder)
   const logPath = join(folder, 'log')
-  writeFileSync(join(folder, 'main.cf'), describeMain(tree, libraries, { folder, settings }))
+  writeFileSync(join(folder, 'main.cf'), describeMain(packageRoot, libraries, { folder, settings }))
   // The exit code is EX_NOUSER of sysexits.h.
   writeFileSync(join(users.gone.home, '.forward'), '"|exit 67"\n')
   writeFileSync(join(folder, 'master.cf'), services.map(describeService).join('\n'))
-  const filter = await startOpenDkimSigner(tree)
+  const filter = await startOpenDkimSigner(packageRoot)
   const server = await startMailServer({
     name,
-    command: [join(tree, 'usr/lib/postfix/sbin/master'), '-c', folder],
+    command: [join(packageRoot, 'usr/lib/postfix/sbin/master'), '-c', folder],
     env: { LD_LIBRARY_PATH: libraries },
     logPath,
   })
@@ -66,7 +66,7 @@ interface PostfixSetup {
   readonly settings: Readonly<Record<string, string>>
 }
 
-function describeMain(tree: string, libraries: string, { folder, settings }: PostfixSetup): string {
+function describeMain(packageRoot: string, libraries: string, { folder, settings }: PostfixSetup): string {
   const parameters = {
     compatibility_level: '3.6',
     lmtp_send_xforward_command: 'yes',
@@ -76,9 +76,9 @@ function describeMain(tree: string, libraries: string, { folder, settings }: Pos
     ...settings,
     queue_directory: join(folder, 'queue'),
     data_directory: join(folder, 'data'),
-    daemon_directory: join(tree, 'usr/lib/postfix/sbin'),
-    command_directory: join(tree, 'usr/sbin'),
-    shlib_directory: join(tree, 'usr/lib/postfix'),
+    daemon_directory: join(packageRoot, 'usr/lib/postfix/sbin'),
+    command_directory: join(packageRoot, 'usr/sbin'),
+    shlib_directory: join(packageRoot, 'usr/lib/postfix'),
     import_environment: `LD_LIBRARY_PATH=${libraries} MAIL_CONFIG TZ`,
     maillog_file: join(folder, 'log'),
     maillog_file_prefixes: stagePath,

@@ -22,15 +22,15 @@ async function unpackServer(directory: string): Promise<string> {
   await runCommand('mkdir', ['-p', join(archives, 'partial')])
   const aptOptions = ['-o', 'APT::Sandbox::User=root', '-o', `Dir::Cache::archives=${archives}`]
   await apt([...aptOptions, 'install', '-y', '--no-install-recommends', '--download-only', 'postgresql'])
-  const tree = join(directory, 'tree')
+  const packageRoot = join(directory, 'tree')
   for (const name of readdirSync(archives).filter(fileName => fileName.endsWith('.deb'))) {
-    await runCommand('dpkg-deb', ['-x', join(archives, name), tree])
+    await runCommand('dpkg-deb', ['-x', join(archives, name), packageRoot])
   }
   // The server runs as another user than this process.
   await runCommand('chmod', ['-R', 'a+rX', directory])
-  const libraries = ['usr/lib', 'lib'].flatMap(folder => listMachineFolders(join(tree, folder)))
+  const libraries = ['usr/lib', 'lib'].flatMap(folder => listMachineFolders(join(packageRoot, folder)))
   process.env.LD_LIBRARY_PATH = libraries.join(':')
-  const programs = findPostgres(tree)
+  const programs = findPostgres(packageRoot)
   if (!programs) throw new CannotRun('the package postgresql holds no server')
   return programs
 }

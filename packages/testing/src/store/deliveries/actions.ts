@@ -25,19 +25,19 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function actContract(open: OpenStore): void {
+export function actContract(openStore: OpenStore): void {
   describe('actions', () => {
-    describePosts(open)
-    describePostThreads(open)
-    describeEdits(open)
-    describeDeletions(open)
+    describePosts(openStore)
+    describePostThreads(openStore)
+    describeEdits(openStore)
+    describeDeletions(openStore)
   })
 }
 
-function describePosts(open: OpenStore): void {
+function describePosts(openStore: OpenStore): void {
   test(
     'a post commits with the answer of its turn, and goes to its recipients',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await answerWith(store, 'm1', 'done', {
         recipients: ['x'],
         acts: [sketchPost('p1', 'news', { recipients: ['y', 'z'] })],
@@ -61,7 +61,7 @@ function describePosts(open: OpenStore): void {
   )
   test(
     'the store keeps no post of a turn that lost its lease',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const lostTurn = await leaseOnlyTurn(store)
       advance(leaseMs)
@@ -77,7 +77,7 @@ function describePosts(open: OpenStore): void {
   )
   test(
     'the store shows a synthetic message and its answer to the operator, and to no agent',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.act([sketchPost('p1', 'news', { isListed: true, recipients: ['y'] })], 'c of p1')
       expect(await leaseTurns(store)).toEqual([])
       const [summary] = await store.listMessages({ limit: 9 })
@@ -94,7 +94,7 @@ function describePosts(open: OpenStore): void {
   )
   test(
     'act() does all or nothing',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const invalidReaction = sketchReaction(99_999, 'x')
       await expect(store.act([sketchPost('p1', 'news'), invalidReaction], 'c')).rejects.toThrow('99999')
       expect(await store.findResponse('p1')).toBeUndefined()
@@ -105,7 +105,7 @@ function describePosts(open: OpenStore): void {
   )
   test(
     'a post cannot replace an earlier post of the same id, but other agents may use that id',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.act([sketchPost('p1', 'first')], 'c')
       await answerWith(store, 'm1', 'done', { acts: [sketchPost('p1', 'second'), sketchPost('p2', 'third')] })
       await store.act([sketchPost('p2', 'of another agent', { agent: 'help' })], 'c')
@@ -118,10 +118,10 @@ function describePosts(open: OpenStore): void {
   )
 }
 
-function describePostThreads(open: OpenStore): void {
+function describePostThreads(openStore: OpenStore): void {
   test(
     'a reply to any known id of a post joins its thread, after the post',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], isListed: true })], 'c')
       const references = ['unknown', 'https://agents.test/p1']
       await store.admit(sketchIntake('reply', inThread('elsewhere', { thread: { references } })), 'c')
@@ -140,7 +140,7 @@ function describePostThreads(open: OpenStore): void {
   )
   test(
     'a post for a few has its own scope, which no message of another scope joins',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], scope: 'post:p1' })], 'c')
       const thread = { references: ['https://agents.test/p1'], scope: 'public' }
       await store.admit(sketchIntake('reply', inThread('elsewhere', { thread })), 'c')
@@ -149,10 +149,10 @@ function describePostThreads(open: OpenStore): void {
   )
 }
 
-function describeEdits(open: OpenStore): void {
+function describeEdits(openStore: OpenStore): void {
   test(
     'an edit replaces the text of an answer, which keeps its id and position',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       const turn = await answerWith(store, 'm1', 'wrong', { isListed: true, rendering: { pieces: 2 } })
       await answerWith(store, 'm2', 'later')
       const firstResponse = await store.findResponse('answer to m1')
@@ -171,7 +171,7 @@ function describeEdits(open: OpenStore): void {
   )
   test(
     'a waiting delivery sends the new text, and the edit follows in order',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'wrong', { recipients: ['x'] })
       await store.act([sketchEdit(sketchResponse(turn, 'right'), ['x'])], 'c')
       const create = await leaseOnlyDelivery(store)
@@ -182,7 +182,7 @@ function describeEdits(open: OpenStore): void {
   )
   test(
     'an edit of an unknown answer does nothing',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'words')
       const unknown = { ...sketchResponse(turn, 'new'), id: 'unknown' }
       await store.act([sketchEdit(unknown, ['x']), sketchDeletion('unknown', ['x'])], 'c')
@@ -192,10 +192,10 @@ function describeEdits(open: OpenStore): void {
   )
 }
 
-function describeDeletions(open: OpenStore): void {
+function describeDeletions(openStore: OpenStore): void {
   test(
     'a withdrawn post keeps its id, loses its content, and disappears from lists and histories',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       const turn = await answerWith(store, 'm1', 'regrets', { isListed: true })
       await answerWith(store, 'm2', 'stays', { isListed: true })
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
@@ -214,7 +214,7 @@ function describeDeletions(open: OpenStore): void {
   )
   test(
     'open deliveries of a withdrawn post end, under any worker, and the deletion follows in order',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x', 'y'] })
       const [leasedDelivery] = await leaseDeliveries(store, 1)
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
@@ -228,7 +228,7 @@ function describeDeletions(open: OpenStore): void {
   )
   test(
     'the operator cannot retry those deliveries, but can retry the deletion',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x'] })
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
       const [deadDelivery] = await store.listDeliveries({ limit: 9, state: 'dead' })
@@ -243,7 +243,7 @@ function describeDeletions(open: OpenStore): void {
   )
   test(
     'a withdrawal also removes the content from the records of deliveries',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x', 'y'] })
       const [first, second] = await leaseDeliveries(store)
       if (!first || !second) throw new Error('expected two deliveries')
@@ -268,7 +268,7 @@ function describeDeletions(open: OpenStore): void {
   )
   test(
     'a withdrawal is final: an agent can neither repeat it nor edit the post',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const turn = await answerWith(store, 'm1', 'regrets', { isListed: true })
       const answer = sketchResponse(turn, 'again')
       const acts = [

@@ -12,10 +12,10 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function bounceContract(open: OpenStore): void {
+export function bounceContract(openStore: OpenStore): void {
   describe('bounces and budgets', () => {
-    describeBounces(open)
-    describeBudgets(open)
+    describeBounces(openStore)
+    describeBudgets(openStore)
   })
 }
 
@@ -37,10 +37,10 @@ function bounce(delivery: string, members: Partial<Bounce> = {}): Bounce {
   return { kind: 'bounced', delivery, error: 'no such mailbox', ...members }
 }
 
-function describeBounces(open: OpenStore): void {
+function describeBounces(openStore: OpenStore): void {
   test(
     'a sent delivery that bounces becomes dead, with the reason',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const id = await sendOne(store)
       await applyEffect(store, 'b', bounce(id))
       const [record] = await store.listDeliveries({ limit: 1 })
@@ -51,7 +51,7 @@ function describeBounces(open: OpenStore): void {
   )
   test(
     'a delivery with a temporary bounce repeats later, a limited number of times',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const id = await sendOne(store)
       const retry = { at: now() + 1_000, attempts: 2 }
       await applyEffect(store, 'b1', bounce(id, { retry }))
@@ -67,7 +67,7 @@ function describeBounces(open: OpenStore): void {
   )
   test(
     'a bounced delivery keeps its time when the one before it ends',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const answer = async (name: string) => {
         await store.admit(sketchIntake(name, inThread('t')), 'c')
         const turn = await leaseOnlyTurn(store)
@@ -87,7 +87,7 @@ function describeBounces(open: OpenStore): void {
   )
   test(
     'a bounce suppresses its address for that agent, even after a delivery or a complaint',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const id = await sendOne(store)
       await applyEffect(store, 'b1', bounce(id, { isDelivered: true, suppresses: true, error: 'complained of' }))
       expect((await store.listDeliveries({ limit: 1 }))[0]).toMatchObject({
@@ -101,7 +101,7 @@ function describeBounces(open: OpenStore): void {
   )
   test(
     'a bounce that leaves the mailbox usable does not suppress the address',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const id = await sendOne(store)
       await applyEffect(store, 'b1', bounce(id, { error: 'mailbox full' }))
       const key = { via: 'a2a', agent: 'echo', relation: 'suppressed', peer: 'ada' } as const
@@ -110,7 +110,7 @@ function describeBounces(open: OpenStore): void {
   )
   test(
     'a bounce does not change an unsent, foreign or unknown delivery',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const id = await sendOne(store)
       await applyEffect(store, 'b1', bounce(id), 'help')
       await applyEffect(store, 'b2', bounce('nonsense'))
@@ -123,7 +123,7 @@ function describeBounces(open: OpenStore): void {
   )
 }
 
-function describeBudgets(open: OpenStore): void {
+function describeBudgets(openStore: OpenStore): void {
   const budget = (key: string, members: Partial<TurnBudget> = {}): TurnBudget => ({
     key,
     turns: 2,
@@ -138,7 +138,7 @@ function describeBudgets(open: OpenStore): void {
   }
   test(
     'all threads with one budget key share one budget, until its time is over',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       for (const id of ['m1', 'm2']) expect(await admit(store, id, [budget('ada')])).toBe('received')
       expect(await admit(store, 'm3', [budget('ada')])).toBe('ignored over ada')
       expect(await admit(store, 'm4', [budget('bob')])).toBe('received')
@@ -149,7 +149,7 @@ function describeBudgets(open: OpenStore): void {
   )
   test(
     'the time of a budget begins with its first message, and later ones do not prolong it',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       expect(await admit(store, 'm1', [budget('ada')])).toBe('received')
       advance(600)
       expect(await admit(store, 'm2', [budget('ada')])).toBe('received')
@@ -162,7 +162,7 @@ function describeBudgets(open: OpenStore): void {
   )
   test(
     'an exhausted budget does not reduce others',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const emptyBudget = budget('none', { turns: 0 })
       expect(await admit(store, 'm1', [budget('ada', { turns: 1 }), emptyBudget])).toBe('ignored over none')
       expect(await admit(store, 'm2', [budget('ada', { turns: 1 })])).toBe('received')
@@ -171,7 +171,7 @@ function describeBudgets(open: OpenStore): void {
   )
   test(
     'a message of a task neither uses nor needs a budget',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const admitAndFind = async (id: string) => {
         const task = { owner: 'ada', id, context: id }
         await store.admit(sketchIntake(id, inThread(id, { task, budgets: [budget('ada')] })), 'c')
@@ -187,7 +187,7 @@ function describeBudgets(open: OpenStore): void {
   )
   test(
     'each thread has its own thread budget, which a duplicate does not use',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const budgets = [budget('same', { isPerThread: true })]
       expect(await admit(store, 'm1', budgets, 't')).toBe('received')
       await store.admit(sketchIntake('m1', inThread('t', { budgets })), 'c')

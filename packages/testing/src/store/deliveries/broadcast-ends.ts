@@ -23,18 +23,18 @@ import {
   toFollowers,
 } from './broadcast-steps.ts'
 
-export function broadcastEndContract(open: OpenStore): void {
+export function broadcastEndContract(openStore: OpenStore): void {
   describe('ends and ranks of broadcasts', () => {
-    describeEndings(open)
-    describeRanks(open)
-    describeBroadcastDurability(open)
+    describeEndings(openStore)
+    describeRanks(openStore)
+    describeBroadcastDurability(openStore)
   })
 }
 
-function describeEndings(open: OpenStore): void {
+function describeEndings(openStore: OpenStore): void {
   test(
     'a withdrawal ends a post’s running broadcast, and broadcasts the deletion instead',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
@@ -55,7 +55,7 @@ function describeEndings(open: OpenStore): void {
   )
   test(
     'the broadcast of an edit starts after that of its post, with any workers',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await addFollowers(store, 'ada')
       await broadcast(store)
       const post = await store.findResponse('p1')
@@ -79,7 +79,7 @@ function describeEndings(open: OpenStore): void {
   )
   test(
     'the store broadcasts no post that its author has withdrawn',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       const authorship = { author: 'carl', object: 'note' }
       const { message } = await store.admit(sketchIntake('m1', { authorship }), 'c')
@@ -97,10 +97,10 @@ function describeEndings(open: OpenStore): void {
   )
 }
 
-function describeRanks(open: OpenStore): void {
+function describeRanks(openStore: OpenStore): void {
   test(
     'workers lease answers and broadcast deliveries separately',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
@@ -113,7 +113,7 @@ function describeRanks(open: OpenStore): void {
   )
   test(
     'workers also skip a busy host in broadcast deliveries',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await addFollowers(store, 'https://one.test/inbox', 'https://two.test/inbox')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
@@ -130,10 +130,10 @@ function describeRanks(open: OpenStore): void {
   )
 }
 
-function describeBroadcastDurability(open: OpenStore): void {
+function describeBroadcastDurability(openStore: OpenStore): void {
   test(
     'a broadcast continues after a crash, with all actions of the agent',
-    withStore(open, async ({ store: first, advance, reopen }) => {
+    withStore(openStore, async ({ store: first, advance, reopen }) => {
       if (!reopen) return
       await addFollowers(first, 'ada', 'bob')
       await broadcast(first)

@@ -12,17 +12,17 @@ import {
   leaseOnlyBroadcast,
 } from './broadcast-steps.ts'
 
-export function broadcastContract(open: OpenStore): void {
+export function broadcastContract(openStore: OpenStore): void {
   describe('broadcasts', () => {
-    describeExpansion(open)
-    describeBroadcastFencing(open)
+    describeExpansion(openStore)
+    describeBroadcastFencing(openStore)
   })
 }
 
-function describeExpansion(open: OpenStore): void {
+function describeExpansion(openStore: OpenStore): void {
   test(
     'a worker leases a complete broadcast, and turns it into deliveries page by page',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
@@ -51,7 +51,7 @@ function describeExpansion(open: OpenStore): void {
   )
   test(
     'a broadcast does not reach a later follower, and ends at once without recipients',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await broadcast(store, 'unheard')
       await addFollowers(store, 'ada')
       await broadcast(store, 'heard')
@@ -67,7 +67,7 @@ function describeExpansion(open: OpenStore): void {
   )
   test(
     'one destination gets one delivery per broadcast, in any number of pages',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
@@ -85,7 +85,7 @@ function describeExpansion(open: OpenStore): void {
   )
   test(
     'a delivery to one peer does not replace those to its inbox or to other peers',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await broadcast(store)
       const [sharedInbox, ownInbox] = [toDeliveryPlan('shared inbox'), toDeliveryPlan('own inbox')]
       const forOne = [{ ...sharedInbox, peer: 'eve' }, ...['eve', 'ada'].map(peer => ({ ...ownInbox, peer }))]
@@ -98,7 +98,7 @@ function describeExpansion(open: OpenStore): void {
   )
   test(
     'a page with a delivery to a whole inbox adds none for a single peer there',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await broadcast(store)
       const sharedInbox = toDeliveryPlan('shared inbox')
       const leasedBroadcast = await leaseOnlyBroadcast(store)
@@ -109,7 +109,7 @@ function describeExpansion(open: OpenStore): void {
   )
   test(
     'a peer that has blocked the agent gets no broadcast',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       const block = { kind: 'relate', relation: 'blocked_by', peer: 'ada', target: null } as const
       await store.admit(sketchIntake('block', { disposition: 'keep', effects: [block] }), 'c')
@@ -121,30 +121,30 @@ function describeExpansion(open: OpenStore): void {
   )
 }
 
-function describeBroadcastFencing(open: OpenStore): void {
+function describeBroadcastFencing(openStore: OpenStore): void {
   test(
     'one worker leases a broadcast at a time, and the next one continues it',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
-      const first = await leaseOnlyBroadcast(store)
-      const after = await expansionPage(store, first, first.after, 1)
+      const firstBroadcast = await leaseOnlyBroadcast(store)
+      const after = await expansionPage(store, firstBroadcast, firstBroadcast.after, 1)
       expect(await leaseBroadcasts(store, 'another')).toEqual([])
       advance(60_000)
       const [second] = await leaseBroadcasts(store, 'another')
-      expect(second).toMatchObject({ id: first.id, after, lastPeer: first.lastPeer })
+      expect(second).toMatchObject({ id: firstBroadcast.id, after, lastPeer: firstBroadcast.lastPeer })
       if (!second) return
       const ahead = await expansionPage(store, second, second.after, 1)
       // The first worker returns with the page that the second one has done already, and with the next page.
-      await expansionPage(store, first, after, 1)
-      await expansionPage(store, first, ahead, 2)
+      await expansionPage(store, firstBroadcast, after, 1)
+      await expansionPage(store, firstBroadcast, ahead, 2)
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob', 'eve'])
       expect((await store.count()).deliveries.queued).toBe(3)
     }),
   )
   test(
     'a broadcast never goes back, and its end counts for all workers',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
@@ -165,7 +165,7 @@ function describeBroadcastFencing(open: OpenStore): void {
   )
   test(
     'nextDue() includes broadcasts and their deliveries, and waiting workers get a notification',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await addFollowers(store, 'ada')
       let noticeCount = 0
       store.listen('work', () => {

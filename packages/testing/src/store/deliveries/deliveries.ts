@@ -18,14 +18,14 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function deliveryContract(open: OpenStore): void {
+export function deliveryContract(openStore: OpenStore): void {
   describe('deliveries', () => {
-    describeSending(open)
-    describePostponing(open)
-    describeQueueModes(open)
-    describeGroups(open)
-    describeDeliveryFencing(open)
-    describeOperatorControl(open)
+    describeSending(openStore)
+    describePostponing(openStore)
+    describeQueueModes(openStore)
+    describeGroups(openStore)
+    describeDeliveryFencing(openStore)
+    describeOperatorControl(openStore)
   })
 }
 
@@ -38,10 +38,10 @@ async function answerTo(store: Store, id: string, thread: string, recipients: re
 
 const sentOutcome = { state: 'sent', wire: { type: 'Create' } } as const
 
-function describeSending(open: OpenStore): void {
+function describeSending(openStore: OpenStore): void {
   test(
     'a delivery has the message and the whole answer, and its worker settles it with the sent document',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const delivery = await leaseOnlyDelivery(store)
       expect(delivery).toMatchObject({ attempt: 1, queuedAt: now(), via: 'a2a', agent: 'echo', to: 'x' })
@@ -70,7 +70,7 @@ function describeSending(open: OpenStore): void {
   )
   test(
     'the commit marks a pulled delivery as sent, without delaying others',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       const pulled = { ...toDeliveryPlan('x'), isPulled: true }
@@ -81,10 +81,10 @@ function describeSending(open: OpenStore): void {
   )
   test(
     'a postponed delivery returns at its time with its error',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
-      const first = await leaseOnlyDelivery(store)
-      await store.settle(first, {
+      const firstDelivery = await leaseOnlyDelivery(store)
+      await store.settle(firstDelivery, {
         state: 'later',
         dueAt: now() + 2_000,
         reason: 'unavailable',
@@ -97,10 +97,10 @@ function describeSending(open: OpenStore): void {
       expect(await store.nextDue()).toBe(now() + 2_000)
       expect(await leaseDeliveries(store)).toEqual([])
       advance(2_000)
-      const second = await leaseOnlyDelivery(store)
-      expect(second).toMatchObject({ id: first.id, attempt: 2, queuedAt: first.queuedAt })
-      expect([first.firstAttemptAt, second.firstAttemptAt]).toEqual([undefined, now() - 2_000])
-      await store.settle(second, { state: 'dead', reason: 'refused', error: 'HTTP 410' })
+      const secondDelivery = await leaseOnlyDelivery(store)
+      expect(secondDelivery).toMatchObject({ id: firstDelivery.id, attempt: 2, queuedAt: firstDelivery.queuedAt })
+      expect([firstDelivery.firstAttemptAt, secondDelivery.firstAttemptAt]).toEqual([undefined, now() - 2_000])
+      await store.settle(secondDelivery, { state: 'dead', reason: 'refused', error: 'HTTP 410' })
       const dead = { state: 'dead', attempts: 2, last_error: 'HTTP 410', wire: { try: 1 } }
       expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toMatchObject([dead])
       expect(await store.nextDue()).toBeUndefined()
@@ -108,7 +108,7 @@ function describeSending(open: OpenStore): void {
   )
   test(
     'a late delivery still shows its delay’s reason after its arrival',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       await store.settle(await leaseOnlyDelivery(store), {
         state: 'later',
@@ -125,10 +125,10 @@ function describeSending(open: OpenStore): void {
   )
 }
 
-function describePostponing(open: OpenStore): void {
+function describePostponing(openStore: OpenStore): void {
   test(
     'a postponed delivery without a try gets its attempt back',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'hello', ['x']))
@@ -155,10 +155,10 @@ function describePostponing(open: OpenStore): void {
   )
 }
 
-function describeQueueModes(open: OpenStore): void {
+function describeQueueModes(openStore: OpenStore): void {
   test(
     'deliveries to one destination in one thread run one after another, while others continue',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x', 'y'])
       await answerTo(store, 'm2', 't', ['x'])
       await answerTo(store, 'm3', 'u', ['x'])
@@ -180,22 +180,22 @@ function describeQueueModes(open: OpenStore): void {
   )
   test(
     'a dead delivery does not block its destination, and handshakes keep the same order',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const handshake = { disposition: 'keep' as const, deliveries: [toDeliveryPlan('x')] }
       await store.admit(sketchIntake('follow', inThread('t', handshake)), 'c')
       await answerTo(store, 'm1', 't', ['x'])
-      const first = await leaseOnlyDelivery(store)
-      expect(recipientsOf([first])).toEqual(['handshake → x'])
-      await store.settle(first, { state: 'dead', reason: 'refused', error: 'gone' })
+      const firstDelivery = await leaseOnlyDelivery(store)
+      expect(recipientsOf([firstDelivery])).toEqual(['handshake → x'])
+      await store.settle(firstDelivery, { state: 'dead', reason: 'refused', error: 'gone' })
       expect(recipientsOf(await leaseDeliveries(store))).toEqual(['m1 → x'])
     }),
   )
 }
 
-function describeGroups(open: OpenStore): void {
+function describeGroups(openStore: OpenStore): void {
   test(
     'all mail is one group with its own share, and ports of one machine are one host',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const mailboxes = [1, 2, 3, 4, 5].map(at => `ann@host${at}.test`)
       const ports = [1, 2, 3, 4].map(at => `https://push.test:${at}/inbox`)
       for (const [index, to] of [...mailboxes, ...ports, 'https://peer.test/inbox'].entries())
@@ -211,10 +211,10 @@ function describeGroups(open: OpenStore): void {
   )
 }
 
-function describeDeliveryFencing(open: OpenStore): void {
+function describeDeliveryFencing(openStore: OpenStore): void {
   test(
     'another worker takes up a delivery after its lease, and the first one cannot settle it',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const lost = await leaseOnlyDelivery(store)
       advance(leaseMs - 1)
@@ -233,7 +233,7 @@ function describeDeliveryFencing(open: OpenStore): void {
   )
   test(
     'a worker that returned a delivery cannot renew its lease, and the due time stays',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const leasedDelivery = await leaseOnlyDelivery(store)
       await store.settle(leasedDelivery, { state: 'later', dueAt: now() + 1_000, reason: 'unavailable', error: 'busy' })
@@ -244,36 +244,36 @@ function describeDeliveryFencing(open: OpenStore): void {
   )
 }
 
-function describeOperatorControl(open: OpenStore): void {
+function describeOperatorControl(openStore: OpenStore): void {
   test(
     'retryDelivery() tries a dead delivery at once, keeps its attempts and restarts its time limit',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
-      const first = await leaseOnlyDelivery(store)
-      await store.settle(first, { state: 'dead', reason: 'refused', error: 'gone' })
+      const firstDelivery = await leaseOnlyDelivery(store)
+      await store.settle(firstDelivery, { state: 'dead', reason: 'refused', error: 'gone' })
       advance(1_000)
-      expect(await store.retryDelivery(first.id)).toBe(true)
+      expect(await store.retryDelivery(firstDelivery.id)).toBe(true)
       expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toEqual([])
-      const second = await leaseOnlyDelivery(store)
-      expect(second).toMatchObject({ id: first.id, attempt: 2, queuedAt: now() })
-      expect(second.firstAttemptAt).toBeUndefined()
-      await store.settle(second, sentOutcome)
-      expect(await store.retryDelivery(first.id)).toBe(false)
+      const secondDelivery = await leaseOnlyDelivery(store)
+      expect(secondDelivery).toMatchObject({ id: firstDelivery.id, attempt: 2, queuedAt: now() })
+      expect(secondDelivery.firstAttemptAt).toBeUndefined()
+      await store.settle(secondDelivery, sentOutcome)
+      expect(await store.retryDelivery(firstDelivery.id)).toBe(false)
       expect(await store.retryDelivery('no such delivery')).toBe(false)
     }),
   )
   test(
     'retryDelivery() hurries a waiting destination and keeps its order',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await answerTo(store, 'm1', 't', ['x'])
       await answerTo(store, 'm2', 't', ['x'])
-      const first = await leaseOnlyDelivery(store)
-      await store.settle(first, { state: 'later', dueAt: now() + 60_000, reason: 'unavailable', error: 'busy' })
+      const firstDelivery = await leaseOnlyDelivery(store)
+      await store.settle(firstDelivery, { state: 'later', dueAt: now() + 60_000, reason: 'unavailable', error: 'busy' })
       const [second] = await store.listDeliveries({ limit: 1, state: 'queued' })
       expect(await store.retryDelivery(second?.id ?? '')).toBe(true)
       const secondLease = await leaseOnlyDelivery(store)
-      expect(secondLease.id).toBe(first.id)
-      expect(await store.retryDelivery(first.id)).toBe(true)
+      expect(secondLease.id).toBe(firstDelivery.id)
+      expect(await store.retryDelivery(firstDelivery.id)).toBe(true)
       expect(await leaseDeliveries(store), 'what is being tried stays with who tries it').toEqual([])
       await store.settle(secondLease, sentOutcome)
       expect(recipientsOf(await leaseDeliveries(store))).toEqual(['m2 → x'])
@@ -281,38 +281,38 @@ function describeOperatorControl(open: OpenStore): void {
   )
   test(
     'a retried delivery waits for the running one to the same destination',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await answerTo(store, 'm1', 't', ['x'])
       await answerTo(store, 'm2', 't', ['x'])
-      const first = await leaseOnlyDelivery(store)
-      await store.settle(first, { state: 'dead', reason: 'refused', error: 'gone' })
-      const second = await leaseOnlyDelivery(store)
-      await store.retryDelivery(first.id)
+      const firstDelivery = await leaseOnlyDelivery(store)
+      await store.settle(firstDelivery, { state: 'dead', reason: 'refused', error: 'gone' })
+      const secondDelivery = await leaseOnlyDelivery(store)
+      await store.retryDelivery(firstDelivery.id)
       expect(await leaseDeliveries(store)).toEqual([])
-      await store.settle(second, sentOutcome)
+      await store.settle(secondDelivery, sentOutcome)
       expect(recipientsOf(await leaseDeliveries(store))).toEqual(['m1 → x'])
     }),
   )
   test(
     'dropDelivery() ends an open delivery, under any worker, and the next one to its destination continues',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await answerTo(store, 'm1', 't', ['x'])
       await answerTo(store, 'm2', 't', ['x'])
-      const first = await leaseOnlyDelivery(store)
-      expect(await store.dropDelivery(first.id)).toBe(true)
-      expect(await store.dropDelivery(first.id)).toBe(false)
+      const firstDelivery = await leaseOnlyDelivery(store)
+      expect(await store.dropDelivery(firstDelivery.id)).toBe(true)
+      expect(await store.dropDelivery(firstDelivery.id)).toBe(false)
       expect(await store.dropDelivery('no such delivery')).toBe(false)
-      await expect(store.settle(first, sentOutcome)).rejects.toThrow(LeaseLost)
-      const dropped = { id: first.id, last_error: 'dropped by the operator' }
+      await expect(store.settle(firstDelivery, sentOutcome)).rejects.toThrow(LeaseLost)
+      const dropped = { id: firstDelivery.id, last_error: 'dropped by the operator' }
       expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toMatchObject([dropped])
-      const second = await leaseOnlyDelivery(store)
-      await store.settle(second, sentOutcome)
-      expect(await store.dropDelivery(second.id)).toBe(false)
+      const secondDelivery = await leaseOnlyDelivery(store)
+      await store.settle(secondDelivery, sentOutcome)
+      expect(await store.dropDelivery(secondDelivery.id)).toBe(false)
     }),
   )
   test(
     'dismissDelivery() hides a dead letter and keeps its record, and the operator can still retry it',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const leasedDelivery = await leaseOnlyDelivery(store)
       const { id } = leasedDelivery

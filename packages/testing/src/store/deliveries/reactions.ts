@@ -4,14 +4,14 @@ import { answerWith, sketchReaction } from '../setup/action-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import { leaseDeliveries, leaseOnlyDelivery, sketchIntake, withStore } from '../setup/under-test.ts'
 
-export function reactionContract(open: OpenStore): void {
-  describe('reactions', () => describeReactions(open))
+export function reactionContract(openStore: OpenStore): void {
+  describe('reactions', () => describeReactions(openStore))
 }
 
-function describeReactions(open: OpenStore): void {
+function describeReactions(openStore: OpenStore): void {
   test(
     'a reaction is a delivery for its message, without a response',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'thanks')
       await store.act([sketchReaction(turn.message, 'x')], 'c of the act')
       const delivery = await leaseOnlyDelivery(store)
@@ -22,7 +22,7 @@ function describeReactions(open: OpenStore): void {
   )
   test(
     'an agent cannot react to a message that its author has withdrawn',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const authorship = { author: 'ada', object: 'note' }
       const { message } = await store.admit(sketchIntake('m1', { authorship }), 'c')
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
@@ -32,16 +32,19 @@ function describeReactions(open: OpenStore): void {
   )
   test(
     'findMessageTo() returns the newest message with that id only to that agent, until its withdrawal',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const sketchScope = (scope: string) => ({
         thread: { scope },
         duplicateKey: scope,
         authorship: { author: 'ada', object: scope },
       })
       await store.admit(sketchIntake('m1', sketchScope('first')), 'c')
-      const second = await store.admit(sketchIntake('m1', { ...sketchScope('second'), target: { second: true } }), 'c')
+      const secondAdmission = await store.admit(
+        sketchIntake('m1', { ...sketchScope('second'), target: { second: true } }),
+        'c',
+      )
       await store.admit(sketchIntake('m1', { ...sketchScope('third'), agent: 'help' }), 'c')
-      const message = { message: second.message, via: 'a2a', target: { second: true } }
+      const message = { message: secondAdmission.message, via: 'a2a', target: { second: true } }
       expect(await store.findMessageTo('echo', 'm1')).toEqual(message)
       expect(await store.findMessageTo('nobody', 'm1')).toBeUndefined()
       expect(await store.findMessageTo('echo', 'm2')).toBeUndefined()

@@ -14,13 +14,13 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function relationContract(open: OpenStore): void {
+export function relationContract(openStore: OpenStore): void {
   describe('relations', () => {
-    describeRelating(open)
-    describeDecisions(open)
-    describeBlocks(open)
-    describeReopening(open)
-    describeListed(open)
+    describeRelating(openStore)
+    describeDecisions(openStore)
+    describeBlocks(openStore)
+    describeReopening(openStore)
+    describeListed(openStore)
   })
 }
 
@@ -42,10 +42,10 @@ async function followersOf(store: Store, agent = 'echo'): Promise<readonly strin
   return relations.map(({ peer }) => peer)
 }
 
-function describeRelating(open: OpenStore): void {
+function describeRelating(openStore: OpenStore): void {
   test(
     'a message relates a peer to its own agent, with its target',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
       const key = { via: 'a2a', agent: 'echo', relation: 'follower', peer: ada } as const
       const relation = await store.findRelation(key)
@@ -59,7 +59,7 @@ function describeRelating(open: OpenStore): void {
   )
   test(
     'a second relation of one peer replaces the target of the first',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const since = now()
       await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
       advance(10)
@@ -71,7 +71,7 @@ function describeRelating(open: OpenStore): void {
   )
   test(
     'unrelating removes only that relation, and nothing for an unrelated peer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', effecting(relate(ada), relate(ada, 'pending'), relate('bob'))), 'c')
       const leaving: RelationEffect = { kind: 'unrelate', relation: 'follower', peer: ada }
       await store.admit(sketchIntake('m2', effecting(leaving)), 'c')
@@ -82,7 +82,7 @@ function describeRelating(open: OpenStore): void {
   )
   test(
     'a duplicate changes nothing',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
       await store.admit(sketchIntake('m2', effecting({ kind: 'unrelate', relation: 'follower', peer: ada })), 'c')
       expect(await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')).toMatchObject({ outcome: 'duplicate' })
@@ -91,7 +91,7 @@ function describeRelating(open: OpenStore): void {
   )
   test(
     'listRelations() gives the oldest first, page by page',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const peers = ['zoe', 'ada', 'bob']
       await store.admit(sketchIntake('m1', effecting(...peers.map(peer => relate(peer)))), 'c')
       const filter = { via: 'a2a', agent: 'echo', relation: 'follower', limit: 2 } as const
@@ -103,7 +103,7 @@ function describeRelating(open: OpenStore): void {
   )
   test(
     'listPeerRelations() lists one peer’s relations with all agents, also those stored under a digest',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const related = { ...effecting(relate(ada), relate('zoe')), agent: 'help' }
       await store.admit(sketchIntake('m1', effecting(relate(ada, 'blocked_by'))), 'c')
       await store.forgetPerson({ addresses: [{ via: 'a2a', address: '@ada@peer.test', subject: ada }] })
@@ -118,10 +118,10 @@ function describeRelating(open: OpenStore): void {
   )
 }
 
-function describeDecisions(open: OpenStore): void {
+function describeDecisions(openStore: OpenStore): void {
   test(
     'the operator’s decision about a stored message takes effect for its agent, with deliveries',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', effecting(relate(ada, 'pending'))), 'c')
       const effects = [{ kind: 'unrelate', relation: 'pending', peer: ada } as const, relate(ada)]
       await store.decide(message, { effects, deliveries: [toDeliveryPlan('x')] })
@@ -142,11 +142,11 @@ function toAda(to: string) {
   return { ...toDeliveryPlan(to), peer: ada }
 }
 
-function describeBlocks(open: OpenStore): void {
+function describeBlocks(openStore: OpenStore): void {
   const block = effecting(relate(ada, 'blocked_by'))
   test(
     'the store flags a blocking peer’s messages and starts no turn for them, until the block ends',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('block', block), 'c')
       await store.admit(sketchIntake('m1', fromAda('m1')), 'c')
       expect(await leaseTurns(store)).toEqual([])
@@ -159,7 +159,7 @@ function describeBlocks(open: OpenStore): void {
   )
   test(
     'the store does not change a message without a turn, even from a blocking peer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('block', block), 'c')
       await store.admit(sketchIntake('m1', fromAda('m1', { disposition: 'keep', flags: ['read'] })), 'c')
       expect(await store.findMessage('m1')).toMatchObject({ state: 'ignored', flags: ['read'] })
@@ -167,7 +167,7 @@ function describeBlocks(open: OpenStore): void {
   )
   test(
     'a block ends only the open turns for that peer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', fromAda('m1')), 'c')
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -179,14 +179,20 @@ function describeBlocks(open: OpenStore): void {
   )
   test(
     'a peer that blocks the agent gets nothing more, including waiting deliveries',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
-      const first = await leaseOnlyTurn(store)
-      await store.commit(first, { ...sketchAnswer(first, 'hello'), deliveries: [toAda('x'), toDeliveryPlan('y')] })
+      const firstTurn = await leaseOnlyTurn(store)
+      await store.commit(firstTurn, {
+        ...sketchAnswer(firstTurn, 'hello'),
+        deliveries: [toAda('x'), toDeliveryPlan('y')],
+      })
       await store.admit(sketchIntake('block', block), 'c')
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
-      const second = await leaseOnlyTurn(store)
-      await store.commit(second, { ...sketchAnswer(second, 'again'), deliveries: [toAda('x'), toDeliveryPlan('z')] })
+      const secondTurn = await leaseOnlyTurn(store)
+      await store.commit(secondTurn, {
+        ...sketchAnswer(secondTurn, 'again'),
+        deliveries: [toAda('x'), toDeliveryPlan('z')],
+      })
       expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['y', 'z'])
       const dead = await store.listDeliveries({ limit: 9, state: 'dead' })
       expect(dead.map(({ to, last_error }) => [to, last_error])).toEqual([
@@ -198,39 +204,39 @@ function describeBlocks(open: OpenStore): void {
   )
   test(
     'a block covers one agent, and others still reach that peer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
-      const first = await leaseOnlyTurn(store)
-      await store.commit(first, { ...sketchAnswer(first, 'hello'), deliveries: [toAda('x')] })
+      const firstTurn = await leaseOnlyTurn(store)
+      await store.commit(firstTurn, { ...sketchAnswer(firstTurn, 'hello'), deliveries: [toAda('x')] })
       await store.admit(sketchIntake('m2', fromAda('m2')), 'c')
       await store.admit(sketchIntake('block', { ...block, agent: 'help' }), 'c')
       await store.admit(sketchIntake('m3', fromAda('m3')), 'c')
       expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['x'])
-      const second = await leaseOnlyTurn(store)
-      await store.commit(second, sayNothing())
-      expect([second.content.id, (await leaseOnlyTurn(store)).content.id]).toEqual(['m2', 'm3'])
+      const secondTurn = await leaseOnlyTurn(store)
+      await store.commit(secondTurn, sayNothing())
+      expect([secondTurn.content.id, (await leaseOnlyTurn(store)).content.id]).toEqual(['m2', 'm3'])
     }),
   )
 }
 
-function describeReopening(open: OpenStore): void {
+function describeReopening(openStore: OpenStore): void {
   test(
     'a peer may repeat an undone activity under its old id',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const authorship = { author: ada, object: 'follow 1' }
       const follow = sketchIntake('follow 1', { ...effecting(relate(ada)), authorship })
-      const first = await store.admit(follow, 'c')
+      const firstAdmission = await store.admit(follow, 'c')
       const undo = effecting({ kind: 'unrelate', relation: 'follower', peer: ada }, { kind: 'reopen', ...authorship })
       await store.admit(sketchIntake('undo 1', undo), 'c')
       const secondAdmission = await store.admit(follow, 'c')
       expect(secondAdmission.outcome).toBe('accepted')
-      expect(secondAdmission.message).not.toBe(first.message)
+      expect(secondAdmission.message).not.toBe(firstAdmission.message)
       expect(await followersOf(store)).toEqual([ada])
     }),
   )
   test(
     'nobody else can reopen an undone activity',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const follow = sketchIntake('follow 1', { authorship: { author: ada, object: 'follow 1' } })
       await store.admit(follow, 'c')
       const forgedFollow = effecting({ kind: 'reopen', author: 'mallory', object: 'follow 1' })
@@ -240,10 +246,10 @@ function describeReopening(open: OpenStore): void {
   )
 }
 
-function describeListed(open: OpenStore): void {
+function describeListed(openStore: OpenStore): void {
   test(
     'the store counts public posts, and can list them alone',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const listedFlags = [true, false, true]
       for (const [index, isListed] of listedFlags.entries()) {
         await store.admit(sketchIntake(`m${index}`), 'c')

@@ -5,17 +5,17 @@ import { answerWith, sketchDeletion, sketchPost } from '../setup/action-sketches
 import type { OpenStore } from '../setup/under-test.ts'
 import { leaseDeliveries, leaseMs, leaseOnlyDelivery, withStore } from '../setup/under-test.ts'
 
-export function withdrawnDeliveryContract(open: OpenStore): void {
+export function withdrawnDeliveryContract(openStore: OpenStore): void {
   describe('withdrawn deliveries in flight', () => {
-    describeOrder(open)
-    describeOperators(open)
+    describeOrder(openStore)
+    describeOperators(openStore)
   })
 }
 
-function describeOrder(open: OpenStore): void {
+function describeOrder(openStore: OpenStore): void {
   test(
     'a deletion leaves after the running try of its post',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.act([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
       const delivery = await leaseOnlyDelivery(store)
       await store.act([sketchDeletion('p1', ['x'])], 'c')
@@ -36,7 +36,7 @@ function describeOrder(open: OpenStore): void {
   )
   test(
     'a deletion leaves after the lease of an abandoned try expires, renewed or not',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await store.act([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
       const delivery = await leaseOnlyDelivery(store)
       await store.act([sketchDeletion('p1', ['x'])], 'c')
@@ -55,7 +55,7 @@ function describeOrder(open: OpenStore): void {
   )
   test(
     'an answer to a withdrawn question delays the next one to its destination until its try has ended',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const authorship = { author: 'ada', object: 'note' }
       const turn = await answerWith(store, 'm1', 'first', { recipients: ['x'], intake: { authorship } })
       const delivery = await leaseOnlyDelivery(store)
@@ -68,10 +68,10 @@ function describeOrder(open: OpenStore): void {
   )
 }
 
-function describeOperators(open: OpenStore): void {
+function describeOperators(openStore: OpenStore): void {
   test(
     'an operator who drops and retries a running delivery leaves it to its worker',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await answerWith(store, 'm1', 'words', { recipients: ['x'] })
       const delivery = await leaseOnlyDelivery(store)
       expect(await store.dropDelivery(delivery.id)).toBe(true)
@@ -83,7 +83,7 @@ function describeOperators(open: OpenStore): void {
   )
   test(
     'an operator cannot retry a withdrawn post, during its try or later',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x'] })
       const delivery = await leaseOnlyDelivery(store)
       advance(1)

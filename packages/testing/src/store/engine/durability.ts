@@ -14,11 +14,11 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function durabilityContract(open: OpenStore): void {
+export function durabilityContract(openStore: OpenStore): void {
   describe('durability', () => {
     test(
       'keeps acknowledged messages after a crash, and another worker takes up running turns',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         if (!storeSetup.reopen) return
         const unfinishedWork = await leaveWork(storeSetup.store)
         const store = await storeSetup.reopen()
@@ -31,13 +31,13 @@ export function durabilityContract(open: OpenStore): void {
       }),
     )
     test('allows a second close(), and a closed store accepts nothing', async () => {
-      const { store } = await open()
+      const { store } = await openStore()
       await store.close()
       await store.close()
       await expect(store.admit(sketchIntake('m1'), 'c')).rejects.toThrow('closed')
     })
     test('lets running calls finish at close()', async () => {
-      const { store, reopen }: StoreUnderTest = await open()
+      const { store, reopen }: StoreUnderTest = await openStore()
       const admitted = store.admit(sketchIntake('m1'), 'c')
       await store.close()
       expect(await admitted).toMatchObject({ outcome: 'accepted' })

@@ -37,19 +37,19 @@ const cases: readonly (readonly [what: string, filter: Omit<MessagePage, 'limit'
   ['a wildcard of databases, which is a letter', { sender: '%' }, []],
 ]
 
-export function listFilterContract(open: OpenStore): void {
+export function listFilterContract(openStore: OpenStore): void {
   describe('filtered lists', () => {
     test.each(cases)('listMessages() finds messages by %s', (_what, filter, ids) =>
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         await admitAll(store, sketchFour())
         const messages = await store.listMessages({ limit: 9, ...filter })
         expect(messages.map(({ id }) => id)).toEqual(ids)
       })(),
     )
-    describeWindows(open)
+    describeWindows(openStore)
     test(
       'listDeliveries() finds deliveries by agent, channel, text and time',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         await store.admit(sketchIntake('m1'), 'c')
         const turn = await leaseOnlyTurn(store)
         await store.commit(turn, sketchAnswer(turn, 'hello', ['https://a.test/inbox', 'https://b.test/inbox']))
@@ -64,7 +64,7 @@ export function listFilterContract(open: OpenStore): void {
     )
     test(
       'listRefusals() finds refusals by agent, channel, code, sender, text and time',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const refusal = {
           via: 'email',
           from: '192.0.2.1',
@@ -88,10 +88,10 @@ export function listFilterContract(open: OpenStore): void {
   })
 }
 
-function describeWindows(open: OpenStore): void {
+function describeWindows(openStore: OpenStore): void {
   test(
     'findListWindow() returns the numeric bounds of a period, and whether an older page follows',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const hours = Array.from({ length: 20 }, (_, hour) => `2026-01-01T${String(hour).padStart(2, '0')}:00:00.000Z`)
       const numbers = await admitAll(
         store,

@@ -12,14 +12,14 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function noticeContract(open: OpenStore): void {
+export function noticeContract(openStore: OpenStore): void {
   describe('notifications', () => {
-    describeListening(open)
-    describeHints(open)
+    describeListening(openStore)
+    describeHints(openStore)
 
     test(
       'of a turn’s end contain its task as findTask() returns it, without further reads',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const key = { owner: 'ada', id: 'task 1' }
         const { message } = await store.admit(sketchIntake('m1', { task: { ...key, context: 'ctx' } }), 'c')
         const notices: { readonly kind: string; readonly task?: SettledTask }[] = []
@@ -35,10 +35,10 @@ export function noticeContract(open: OpenStore): void {
   })
 }
 
-function describeListening(open: OpenStore): void {
+function describeListening(openStore: OpenStore): void {
   test(
     'notify() reaches listeners of the topic until they stop',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const notices: unknown[] = []
       const stop = store.listen('message:1', payload => notices.push(payload))
       const stopOther = store.listen('message:1', payload => notices.push(payload))
@@ -54,7 +54,7 @@ function describeListening(open: OpenStore): void {
   )
   test(
     'a listener that throws harms neither the notifier nor others',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       let noticeCount = 0
       store.listen('work', () => {
         throw new Error('broken listener')
@@ -69,10 +69,10 @@ function describeListening(open: OpenStore): void {
   )
 }
 
-function describeHints(open: OpenStore): void {
+function describeHints(openStore: OpenStore): void {
   test(
     'every call that makes work ready sends a work notification',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       let hints = 0
       store.listen('work', () => {
         hints += 1
@@ -100,14 +100,16 @@ function describeHints(open: OpenStore): void {
         }),
       )
       advance(5)
-      const second = await leaseOnlyDelivery(store)
-      await isHinted(store.settle(second, { state: 'dead', reason: 'refused', error: 'gone' }))
-      await isHinted(store.dropDelivery((await leaseOnlyDelivery(store)).id).then(() => store.retryDelivery(second.id)))
+      const secondDelivery = await leaseOnlyDelivery(store)
+      await isHinted(store.settle(secondDelivery, { state: 'dead', reason: 'refused', error: 'gone' }))
+      await isHinted(
+        store.dropDelivery((await leaseOnlyDelivery(store)).id).then(() => store.retryDelivery(secondDelivery.id)),
+      )
     }),
   )
   test(
     'a committed turn notifies its message once readers can see it',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       const settlement = new Promise(resolve => {

@@ -14,19 +14,19 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function operatorContract(open: OpenStore): void {
+export function operatorContract(openStore: OpenStore): void {
   describe('the operator', () => {
-    describeMessages(open)
-    describeDeliveryPages(open)
-    describeCounts(open)
-    describeFigures(open)
+    describeMessages(openStore)
+    describeDeliveryPages(openStore)
+    describeCounts(openStore)
+    describeFigures(openStore)
   })
 }
 
-function describeMessages(open: OpenStore): void {
+function describeMessages(openStore: OpenStore): void {
   test(
     'listMessages() lists the newest first, in pages',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const numbers = await admitAll(
         store,
         ['m1', 'm2', 'm3'].map(id => sketchIntake(id)),
@@ -52,7 +52,7 @@ function describeMessages(open: OpenStore): void {
   )
   test(
     'listMessages() returns the status and time of an answer, and listConversations() both ends of each conversation',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const [first, second, third] = await admitAll(store, [
         sketchIntake('m1', inThread('talk')),
         sketchIntake('m2', inThread('talk')),
@@ -87,7 +87,7 @@ function describeMessages(open: OpenStore): void {
   )
   test(
     'findMessage() lists a turn’s calls with their messages, and its stages with their times',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const [caller = 0] = await admitAll(store, [sketchIntake('m1')])
       const turn = await leaseOnlyTurn(store)
       const receivedAt = '2026-01-01T00:00:02.000Z'
@@ -117,7 +117,7 @@ function describeMessages(open: OpenStore): void {
   )
   test(
     'a preview is one short line',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const content = `  two\n\n lines ${'and much more '.repeat(100)}`
       await store.admit(
         sketchIntake('m1', { message: { parts: [{ kind: 'text', mime: 'text/plain', content }] } }),
@@ -130,22 +130,26 @@ function describeMessages(open: OpenStore): void {
   )
   test(
     'findMessage() returns the first of several messages with one id, and any by its number',
-    withStore(open, async ({ store }) => {
-      const first = await store.admit(sketchIntake('m1'), 'c1')
+    withStore(openStore, async ({ store }) => {
+      const firstAdmission = await store.admit(sketchIntake('m1'), 'c1')
       const laterIntake = { ...sketchIntake('m1'), duplicateKey: 'another key' }
-      const second = await store.admit(
+      const secondAdmission = await store.admit(
         { ...laterIntake, message: { ...laterIntake.message, received_via: 'email' } },
         'c2',
       )
       const record = await store.findMessage('m1')
-      expect(record).toMatchObject({ number: first.message, correlation_id: 'c1', namesakes: [second.message] })
-      expect(await store.findMessage(`#${second.message}`)).toMatchObject({ correlation_id: 'c2' })
+      expect(record).toMatchObject({
+        number: firstAdmission.message,
+        correlation_id: 'c1',
+        namesakes: [secondAdmission.message],
+      })
+      expect(await store.findMessage(`#${secondAdmission.message}`)).toMatchObject({ correlation_id: 'c2' })
       expect(await store.findMessage('#999')).toBeUndefined()
     }),
   )
   test(
     'findMessage() returns the complete record',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const first = sketchIntake('m1', inThread('t', { flags: ['odd'] }))
       await store.admit(first, 'c1')
       const turn = await leaseOnlyTurn(store)
@@ -165,10 +169,10 @@ function describeMessages(open: OpenStore): void {
   )
 }
 
-function describeDeliveryPages(open: OpenStore): void {
+function describeDeliveryPages(openStore: OpenStore): void {
   test(
     'listDeliveries() lists the newest first, in pages, with delivery ids as cursors',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'hello', ['a', 'b', 'c', 'd']))
@@ -184,10 +188,10 @@ function describeDeliveryPages(open: OpenStore): void {
   )
 }
 
-function describeCounts(open: OpenStore): void {
+function describeCounts(openStore: OpenStore): void {
   test(
     'count() agrees with each step',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       const counts = async () => {
         const { messages, deliveries } = await store.count()
         return [Object.values(messages), Object.values(deliveries)].map(values => values.join(' '))
@@ -223,10 +227,10 @@ function describeCounts(open: OpenStore): void {
   )
 }
 
-function describeFigures(open: OpenStore): void {
+function describeFigures(openStore: OpenStore): void {
   test(
     'listWaitingHosts() counts open deliveries by host, or by the domain of a mailbox, with the next due time',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       const inboxes = ['https://busy.test/a', 'https://busy.test/b', 'https://quick.test/c']
@@ -250,7 +254,7 @@ function describeFigures(open: OpenStore): void {
   )
   test(
     'listTimings() returns arrival times and durations, newest first, none from before',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const cameAt = (id: string, via: 'a2a' | 'email', receivedAt: number) =>
         sketchIntake(id, inThread(id, { message: { received_via: via, received_at: isoTime(receivedAt) } }))
       await store.admit(cameAt('old', 'a2a', now() - 10_000), 'c')
@@ -259,10 +263,10 @@ function describeFigures(open: OpenStore): void {
       const since = isoTime(now())
       const startedAt = now()
       const turns = await leaseTurns(store)
-      const first = turns.find(({ content }) => content.id === 'm1')
-      if (!first) throw new Error('expected a turn')
+      const firstTurn = turns.find(({ content }) => content.id === 'm1')
+      if (!firstTurn) throw new Error('expected a turn')
       advance(70)
-      await store.commit(first, sayNothing())
+      await store.commit(firstTurn, sayNothing())
       const timings = [
         { channel: 'email', at: startedAt + 1 },
         { channel: 'a2a', at: startedAt, tookMs: 70 },

@@ -16,12 +16,12 @@ import {
 } from '../setup/under-test.ts'
 
 /** Tests the record of a message: its trace, its attempts and its refusals. */
-export function recordContract(open: OpenStore): void {
+export function recordContract(openStore: OpenStore): void {
   describe('the record', () => {
-    describeWayIn(open)
-    describeTurns(open)
-    describeDeliveries(open)
-    describeForgetting(open)
+    describeWayIn(openStore)
+    describeTurns(openStore)
+    describeDeliveries(openStore)
+    describeForgetting(openStore)
   })
 }
 
@@ -37,17 +37,17 @@ function sketchAttempt(attempt: number, members: Partial<TurnAttempt> = {}): Tur
 const traceOf = async (store: Store, id: string) => (await store.findMessage(id))?.trace
 const attemptsOf = async (store: Store, id: string) => (await store.findMessage(id))?.turn?.attempts
 
-function describeWayIn(open: OpenStore): void {
+function describeWayIn(openStore: OpenStore): void {
   test(
     'the record keeps the trace of a message, with the time of its admission',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await store.admit(sketchIntake('m1', { trace, proofKeys: [key] }), 'c')
       expect(await traceOf(store, 'm1')).toEqual({ ...trace, admitted_at: now() })
     }),
   )
   test(
     'the record keeps a key once, in its own form, for any number of messages',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, { trace, proofKeys: [key] }), 'c')
       expect(await store.findProofKey('d1')).toEqual(key)
       const sharedKey = { digest: 'd2', kind: 'dkim', material: 'v=DKIM1; p=' } as const
@@ -58,23 +58,23 @@ function describeWayIn(open: OpenStore): void {
   )
 }
 
-function describeTurns(open: OpenStore): void {
+function describeTurns(openStore: OpenStore): void {
   test(
     'the record keeps each attempt at a turn, including released ones',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
-      const first = await leaseOnlyTurn(store)
-      await store.release(first, { dueAt: now(), error: 'away', attempt: sketchAttempt(1, { next_at: now() }) })
-      const second = await leaseOnlyTurn(store)
+      const firstTurn = await leaseOnlyTurn(store)
+      await store.release(firstTurn, { dueAt: now(), error: 'away', attempt: sketchAttempt(1, { next_at: now() }) })
+      const secondTurn = await leaseOnlyTurn(store)
       const attempt = sketchAttempt(2, { outcome: 'answered', given: { history: [1], digest: 'x' } })
-      await store.commit(second, sketchAnswer(second, 'hi', [], { attempt }))
+      await store.commit(secondTurn, sketchAnswer(secondTurn, 'hi', [], { attempt }))
       expect(await attemptsOf(store, 'm1')).toEqual([sketchAttempt(1, { next_at: now() }), attempt])
       expect((await store.findMessage('m1'))?.turn).toMatchObject({ is_leased: false, ended_at: now() })
     }),
   )
   test(
     'the record of an endlessly repeated turn stays small and keeps the newest attempt',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const error = { name: 'Error', message: 'x'.repeat(1_000) }
       for (let count = 1; count <= 40; count += 1) {
@@ -88,7 +88,7 @@ function describeTurns(open: OpenStore): void {
   )
   test(
     'the record notes an interrupted attempt, unless the author has withdrawn the message',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', { authorship: ann }), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.noteAttempt(turn, sketchAttempt(1, { outcome: 'edited' }))
@@ -101,7 +101,7 @@ function describeTurns(open: OpenStore): void {
   )
   test(
     'readTurn() returns a turn as a worker gets it, without a lease',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1'), 'c')
       expect(await store.readTurn(message)).toMatchObject({ message, attempt: 1, content: { id: 'm1' } })
       expect(await leaseTurns(store)).toHaveLength(1)
@@ -110,7 +110,7 @@ function describeTurns(open: OpenStore): void {
   )
   test(
     'the record shows the current state of the entries in an agent’s input',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       const { message: keptMessage } = await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const { message: removedMessage } = await store.admit(
         sketchIntake('m2', { ...inThread('t'), authorship: ann }),
@@ -125,7 +125,7 @@ function describeTurns(open: OpenStore): void {
   )
 }
 
-function describeDeliveries(open: OpenStore): void {
+function describeDeliveries(openStore: OpenStore): void {
   const answerOnce = async (store: Store) => {
     await store.admit(sketchIntake('m1', { authorship: ann }), 'c')
     const turn = await leaseOnlyTurn(store)
@@ -133,19 +133,19 @@ function describeDeliveries(open: OpenStore): void {
   }
   test(
     'each delivery attempt is a row, unlike a postponement',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await answerOnce(store)
       const attempt = { at: now(), ms: 12, status: 503, reply_line: '503 Service Unavailable' }
       const retryOutcome = { state: 'later', dueAt: now(), reason: 'unavailable', error: 'away' } as const
       await store.settle(await leaseOnlyDelivery(store), { ...retryOutcome, attempt })
       await store.settle(await leaseOnlyDelivery(store), { ...retryOutcome, uncounted: true })
-      const last = await leaseOnlyDelivery(store)
-      await store.settle(last, { state: 'sent', attempt: { at: now(), ms: 3, status: 202 } })
+      const lastDelivery = await leaseOnlyDelivery(store)
+      await store.settle(lastDelivery, { state: 'sent', attempt: { at: now(), ms: 3, status: 202 } })
       const log = [
         { attempt: 1, ...attempt, outcome: 'later', error: 'away', next_at: now() },
         { attempt: 2, at: now(), ms: 3, status: 202, outcome: 'sent' },
       ]
-      expect((await store.findDelivery(last.id))?.attempt_log).toEqual(log)
+      expect((await store.findDelivery(lastDelivery.id))?.attempt_log).toEqual(log)
       expect((await store.listDeliveries({ limit: 9 }))[0]?.attempt_log).toEqual(log)
       expect((await store.findMessage('m1'))?.deliveries[0]?.attempt_log).toEqual(log)
       expect(await store.findDelivery('999')).toBeUndefined()
@@ -154,7 +154,7 @@ function describeDeliveries(open: OpenStore): void {
   )
   test(
     'the record of an endlessly retried delivery keeps the newest attempts, and truncates long answers',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await answerOnce(store)
       for (let count = 0; count < 60; count += 1) {
         const attempt = { at: now(), ms: 1, reply_line: '\ud800'.repeat(5_000) }
@@ -186,10 +186,10 @@ const refusal: Refusal = {
   peer_id: 'm1',
 }
 
-function describeForgetting(open: OpenStore): void {
+function describeForgetting(openStore: OpenStore): void {
   test(
     'a refusal has its endpoint, content and claimed sender, at a bounded length',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       store.refuse(refusal)
       store.refuse({ ...refusal, peer_id: 'x'.repeat(100_000), claimed_sender: 'y'.repeat(100_000) })
       const [long, short] = await store.listRefusals({ limit: 9 })
@@ -199,7 +199,7 @@ function describeForgetting(open: OpenStore): void {
   )
   test(
     'forgetting a person removes only their keys and refusals in their name',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const bob = { ...key, digest: 'd2', owner: 'https://a.test/bob' }
       await store.admit(sketchIntake('m1', { authorship: ann, trace, proofKeys: [key, bob] }), 'c')
       store.refuse(refusal)
@@ -217,7 +217,7 @@ function describeForgetting(open: OpenStore): void {
   )
   test(
     'the attempts of a delivery disappear with its rows',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await store.admit(sketchIntake('m1', { authorship: { ...ann, author: 'https://a.test/ann' } }), 'c')
       const turn = await leaseOnlyTurn(store)
       const peer = 'https://a.test/ann'

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import { withStore } from '../setup/under-test.ts'
 
-export function singleUseContract(open: OpenStore): void {
+export function singleUseContract(openStore: OpenStore): void {
   describe('a single-use key', () => {
     test(
       'works once, separately from other keys',
-      withStore(open, async ({ store, now }) => {
+      withStore(openStore, async ({ store, now }) => {
         expect(await store.consumeOnce('dpop a', now() + 1_000)).toBe(true)
         expect(await store.consumeOnce('dpop a', now() + 1_000)).toBe(false)
         expect(await store.consumeOnce('dpop b', now() + 1_000)).toBe(true)
@@ -16,7 +16,7 @@ export function singleUseContract(open: OpenStore): void {
 
     test(
       'works for one of many simultaneous callers',
-      withStore(open, async ({ store, now }) => {
+      withStore(openStore, async ({ store, now }) => {
         const results = await Promise.all(Array.from({ length: 20 }, () => store.consumeOnce('dpop a', now() + 1_000)))
         expect(results.filter(isFirst => isFirst)).toHaveLength(1)
       }),
@@ -24,7 +24,7 @@ export function singleUseContract(open: OpenStore): void {
 
     test(
       'works again only after its time, which a later use does not extend',
-      withStore(open, async ({ store, now, advance }) => {
+      withStore(openStore, async ({ store, now, advance }) => {
         const until = now() + 1_000
         await store.consumeOnce('dpop a', until)
         advance(1_000)
@@ -36,7 +36,7 @@ export function singleUseContract(open: OpenStore): void {
 
     test(
       'stays used after a crash',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         await storeSetup.store.consumeOnce('dpop a', storeSetup.now() + 1_000)
         const next = await storeSetup.reopen?.()
         if (!next) return

@@ -14,26 +14,29 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function whyContract(open: OpenStore): void {
+export function whyContract(openStore: OpenStore): void {
   describe('why', () => {
-    describeSubjects(open)
-    describeRecords(open)
-    describeRefusals(open)
-    describeSetups(open)
-    describeRuns(open)
+    describeSubjects(openStore)
+    describeRecords(openStore)
+    describeRefusals(openStore)
+    describeSetups(openStore)
+    describeRuns(openStore)
   })
 }
 
 const byId = (...ids: readonly string[]) => ({ ids })
 
-function describeSubjects(open: OpenStore): void {
+function describeSubjects(openStore: OpenStore): void {
   test(
     'findWhySubject() prefers ids to numbers and numbers to addresses, and finds unindexed values',
-    withStore(open, async ({ store }) => {
-      const first = await store.admit(sketchIntake('2', { aliases: ['alias of 2'] }), 'c-one')
+    withStore(openStore, async ({ store }) => {
+      const firstAdmission = await store.admit(sketchIntake('2', { aliases: ['alias of 2'] }), 'c-one')
       const authorship = { author: 'https://peer.test/ada', object: 'https://peer.test/posts/1' }
-      const second = await store.admit(sketchIntake('m2', { authorship, aliases: [authorship.object] }), 'c-two')
-      expect([first.message, second.message]).toEqual([1, 2])
+      const secondAdmission = await store.admit(
+        sketchIntake('m2', { authorship, aliases: [authorship.object] }),
+        'c-two',
+      )
+      expect([firstAdmission.message, secondAdmission.message]).toEqual([1, 2])
       const find = async (query: Parameters<typeof store.findWhySubject>[0]) => {
         const subject = await store.findWhySubject(query)
         return subject && [subject.by, ...subject.messages]
@@ -50,7 +53,7 @@ function describeSubjects(open: OpenStore): void {
   )
   test(
     'findWhySubject() finds a message by its answer, its deliveries and its task',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const task = { owner: 'ada', id: 'task-1', context: 'thread of m1' }
       const { message } = await store.admit(sketchIntake('m1', { task }), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -64,10 +67,10 @@ function describeSubjects(open: OpenStore): void {
   )
 }
 
-function describeRecords(open: OpenStore): void {
+function describeRecords(openStore: OpenStore): void {
   test(
     'listWhyRecords() distinguishes a running turn from a waiting one, in the requested order',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       const trace = { received_at: 5, sent_at: 3, steps: [] }
       const { message: m1 } = await store.admit(sketchIntake('m1', inThread('t', { flags: ['odd'], trace })), 'c1')
       const { message: m2 } = await store.admit(sketchIntake('m2', inThread('t')), 'c2')
@@ -95,7 +98,7 @@ function describeRecords(open: OpenStore): void {
   )
   test(
     'listWhyRecords() returns the answer, each delivery, and a turn that waits for its next try',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c1')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'hello', ['x', 'y']))
@@ -119,7 +122,7 @@ function describeRecords(open: OpenStore): void {
   )
   test(
     'listWhyRecords() returns requirements, also expired ones',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store, advance } = storeSetup
       await admitRequirement(storeSetup, 'r1')
       const statusOf = async () => (await store.listWhyRecords([1]))[0]?.requirements.map(({ status }) => status)
@@ -130,10 +133,10 @@ function describeRecords(open: OpenStore): void {
   )
 }
 
-function describeRefusals(open: OpenStore): void {
+function describeRefusals(openStore: OpenStore): void {
   test(
     'listWhyRefusals() finds refusals by id, claimed sender and agent, newest first',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const refuse = (reason: string, claims: Partial<Refusal>) =>
         store.refuse({ at: '2026-01-01T00:00:00.000Z', via: 'email', from: 'x', code: 'expired', reason, ...claims })
       refuse('by id', { peer_id: 'm1', agent: 'echo' })
@@ -152,10 +155,10 @@ function describeRefusals(open: OpenStore): void {
 
 const setup: RunSetup = { mode: 'production', origin: 'https://one.test', agents: ['desk'], issuers: [] }
 
-function describeSetups(open: OpenStore): void {
+function describeSetups(openStore: OpenStore): void {
   test(
     'a store refuses a gateway of another mode or origin, unless that gateway adopts it',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       expect(await store.beginGatewayRun('one', setup)).toBeUndefined()
       await store.noteGatewayRun('one', 'ends')
       const [otherOrigin, simulated] = [
@@ -175,7 +178,7 @@ function describeSetups(open: OpenStore): void {
   )
   test(
     'the data of a simulation continues under another origin',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const simulated = { ...setup, mode: 'simulation' as const }
       expect(await store.beginGatewayRun('one', simulated)).toBeUndefined()
       await store.noteGatewayRun('one', 'ends')
@@ -184,10 +187,10 @@ function describeSetups(open: OpenStore): void {
   )
 }
 
-function describeRuns(open: OpenStore): void {
+function describeRuns(openStore: OpenStore): void {
   test(
     'a time without a running gateway counts as downtime for messages of that time',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const start = now()
       await store.beginGatewayRun('one', setup)
       const { message } = await store.admit(sketchIntake('m1'), 'c')

@@ -16,12 +16,12 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function backgroundContract(open: OpenStore): void {
+export function backgroundContract(openStore: OpenStore): void {
   describe('background', () => {
-    describeOrder(open)
-    describeKnown(open)
-    describeNames(open)
-    describeTakenBack(open)
+    describeOrder(openStore)
+    describeKnown(openStore)
+    describeNames(openStore)
+    describeTakenBack(openStore)
   })
 }
 
@@ -55,10 +55,10 @@ async function leaseNew(store: Store, id: string, source = 't'): Promise<Turn> {
   return leaseOnlyTurn(store)
 }
 
-function describeOrder(open: OpenStore): void {
+function describeOrder(openStore: OpenStore): void {
   test(
     'the background stands before the message, in the given order, complete',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.addBackground(
         turn,
@@ -73,22 +73,22 @@ function describeOrder(open: OpenStore): void {
   )
   test(
     'the background stands after earlier messages and answers, and before waiting messages',
-    withStore(open, async ({ store }) => {
-      const first = await leaseNew(store, 'm1')
+    withStore(openStore, async ({ store }) => {
+      const firstTurn = await leaseNew(store, 'm1')
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
       const { message: third } = await store.admit(sketchIntake('m3', inThread('t')), 'c')
-      await store.commit(first, sketchAnswer(first, 'hello'))
-      const second = await leaseOnlyTurn(store)
-      await store.addBackground(second, [sketchBackground('p1'), sketchBackground('p2')])
+      await store.commit(firstTurn, sketchAnswer(firstTurn, 'hello'))
+      const secondTurn = await leaseOnlyTurn(store)
+      await store.addBackground(secondTurn, [sketchBackground('p1'), sketchBackground('p2')])
       const idsBefore = ['m1', 'answer to m1', 'p1', 'p2']
-      expect(await recallIds(store, second)).toEqual(idsBefore)
-      expect(await recallIds(store, { thread: second.thread, message: third })).toEqual([...idsBefore, 'm2'])
-      expect(await recallIds(store, first)).toEqual([])
+      expect(await recallIds(store, secondTurn)).toEqual(idsBefore)
+      expect(await recallIds(store, { thread: secondTurn.thread, message: third })).toEqual([...idsBefore, 'm2'])
+      expect(await recallIds(store, firstTurn)).toEqual([])
     }),
   )
   test(
     'both ends of a long thread include the background in this order',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       const ids = Array.from({ length: 30 }, (_, index) => `p${index}`)
       await store.addBackground(
@@ -102,14 +102,14 @@ function describeOrder(open: OpenStore): void {
   )
 }
 
-function describeKnown(open: OpenStore): void {
+function describeKnown(openStore: OpenStore): void {
   test(
     'the store skips known background by any id, in messages and answers',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t', { aliases: ['object of m1'] })), 'c')
-      const first = await leaseOnlyTurn(store)
-      await store.addBackground(first, [sketchBackground('p1')])
-      await store.commit(first, sketchAnswer(first, 'hello', [], { aliases: ['object of the answer'] }))
+      const firstTurn = await leaseOnlyTurn(store)
+      await store.addBackground(firstTurn, [sketchBackground('p1')])
+      await store.commit(firstTurn, sketchAnswer(firstTurn, 'hello', [], { aliases: ['object of the answer'] }))
       const turn = await leaseNew(store, 'm2')
       const ids = ['p1', 'm1', 'object of m1', 'object of the answer', 'm2']
       for (const id of ids) expect(await store.knows(turn, id), id).toBe(true)
@@ -123,10 +123,10 @@ function describeKnown(open: OpenStore): void {
   )
   test(
     'a post of another thread is new in this one',
-    withStore(open, async ({ store }) => {
-      const first = await leaseNew(store, 'm1', 't')
-      await store.addBackground(first, [sketchBackground('p1')])
-      await store.commit(first, sayNothing())
+    withStore(openStore, async ({ store }) => {
+      const firstTurn = await leaseNew(store, 'm1', 't')
+      await store.addBackground(firstTurn, [sketchBackground('p1')])
+      await store.commit(firstTurn, sayNothing())
       const turn = await leaseNew(store, 'm2', 'u')
       expect(await store.knows(turn, 'p1')).toBe(false)
       expect(await store.knows(turn, 'm1')).toBe(false)
@@ -137,7 +137,7 @@ function describeKnown(open: OpenStore): void {
   )
   test(
     'the background survives a crash once, and a repeated turn may bring it again',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       if (!storeSetup.reopen) return
       const turn = await leaseNew(storeSetup.store, 'm1')
       await storeSetup.store.addBackground(turn, [sketchBackground('p1'), sketchBackground('p2', { isQuoted: true })])
@@ -157,7 +157,7 @@ function describeKnown(open: OpenStore): void {
   )
   test(
     'a turn without a lease, or after its end, adds no background, so that the recorded input stays',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       const lostTurn = await leaseNew(store, 'm1')
       advance(leaseMs)
       const turn = await leaseOnlyTurn(store)
@@ -169,12 +169,12 @@ function describeKnown(open: OpenStore): void {
   )
 }
 
-function describeNames(open: OpenStore): void {
+function describeNames(openStore: OpenStore): void {
   const replyTo = (id: string, agent = 'echo') =>
     sketchIntake(`reply to ${id}`, { agent, ...inThread('elsewhere', { thread: { references: [id] } }) })
   test(
     'a later reply to a background post joins its thread, unlike a reply to a mere quotation',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.addBackground(turn, [sketchBackground('p1'), sketchBackground('q1', { isQuoted: true })])
       await store.commit(turn, sayNothing())
@@ -186,44 +186,44 @@ function describeNames(open: OpenStore): void {
   )
   test(
     'the background takes no name from another thread, and gives none to another agent',
-    withStore(open, async ({ store }) => {
-      const first = await leaseNew(store, 'm1', 't')
-      await store.commit(first, sayNothing())
-      const second = await leaseNew(store, 'm2', 'u')
-      await store.addBackground(second, [sketchBackground('m1'), sketchBackground('p1')])
-      await store.commit(second, sayNothing())
+    withStore(openStore, async ({ store }) => {
+      const firstTurn = await leaseNew(store, 'm1', 't')
+      await store.commit(firstTurn, sayNothing())
+      const secondTurn = await leaseNew(store, 'm2', 'u')
+      await store.addBackground(secondTurn, [sketchBackground('m1'), sketchBackground('p1')])
+      await store.commit(secondTurn, sayNothing())
       await store.admit(replyTo('m1'), 'c')
-      expect((await leaseOnlyTurn(store)).thread).toBe(first.thread)
+      expect((await leaseOnlyTurn(store)).thread).toBe(firstTurn.thread)
       await store.admit(replyTo('p1', 'help'), 'c')
-      expect((await leaseOnlyTurn(store)).thread).not.toBe(second.thread)
+      expect((await leaseOnlyTurn(store)).thread).not.toBe(secondTurn.thread)
     }),
   )
 }
 
-function describeTakenBack(open: OpenStore): void {
+function describeTakenBack(openStore: OpenStore): void {
   const forget = (store: Store, author = bob, object = 'p1') =>
     store.withdraw('a2a', [{ kind: 'forget', author, object }])
   test(
     'a withdrawal by its author removes a background post from every thread permanently',
-    withStore(open, async ({ store, advance }) => {
-      const first = await leaseNew(store, 'm1', 't')
-      await store.addBackground(first, [sketchBackground('p1'), sketchBackground('p2')])
-      const second = await leaseNew(store, 'm2', 'u')
-      await store.addBackground(second, [sketchBackground('p1', { isQuoted: true })])
+    withStore(openStore, async ({ store, advance }) => {
+      const firstTurn = await leaseNew(store, 'm1', 't')
+      await store.addBackground(firstTurn, [sketchBackground('p1'), sketchBackground('p2')])
+      const secondTurn = await leaseNew(store, 'm2', 'u')
+      await store.addBackground(secondTurn, [sketchBackground('p1', { isQuoted: true })])
       await forget(store, 'mallory')
-      expect(await recallIds(store, first)).toEqual(['p1', 'p2'])
+      expect(await recallIds(store, firstTurn)).toEqual(['p1', 'p2'])
       await forget(store)
       advance(withdrawalMemoryMs)
       const late = await store.leaseTurns({ holder: 'worker', limit: 9, leaseMs })
       for (const turn of late) await store.addBackground(turn, [sketchBackground('p1')])
       expect(late).toHaveLength(2)
-      expect(await recallIds(store, first)).toEqual(['p2'])
-      expect(await recallIds(store, second)).toEqual([])
+      expect(await recallIds(store, firstTurn)).toEqual(['p2'])
+      expect(await recallIds(store, secondTurn)).toEqual([])
     }),
   )
   test(
     'the store skips a background post whose withdrawal came first',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await forget(store)
       const turn = await leaseNew(store, 'm1')
       await store.addBackground(turn, [sketchBackground('p1'), sketchBackground('p2')])
@@ -232,7 +232,7 @@ function describeTakenBack(open: OpenStore): void {
   )
   test(
     'a deleted author leaves no background posts, and others’ posts stay',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       const entries = Array.from({ length: 450 }, (_, index) => sketchBackground(`p${index}`))
       await store.addBackground(turn, [...entries, sketchBackground('other', { principal: 'https://peer.test/eve' })])

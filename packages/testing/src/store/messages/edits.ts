@@ -18,11 +18,11 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function editContract(open: OpenStore): void {
+export function editContract(openStore: OpenStore): void {
   describe('edits and deletes of unanswered messages', () => {
-    describeEdits(open)
-    describeMergedEdits(open)
-    describeDeletes(open)
+    describeEdits(openStore)
+    describeMergedEdits(openStore)
+    describeDeletes(openStore)
   })
 }
 
@@ -54,10 +54,10 @@ function forget(store: Store, object = 'note'): Promise<void> {
   return store.withdraw('a2a', [{ kind: 'forget', ...note(object) }])
 }
 
-function describeEdits(open: OpenStore): void {
+function describeEdits(openStore: OpenStore): void {
   test(
     'an edit of a waiting message gives its agent the newest text once, without another turn',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(byAda('m1', { flags: ['odd'] }), 'c')
       const edit = editOf('e1', 'better', { target: { answerTo: 'e1' }, flags: ['hidden_text'] })
       expect(await store.admit(edit, 'c')).toMatchObject({ outcome: 'accepted' })
@@ -78,7 +78,7 @@ function describeEdits(open: OpenStore): void {
   )
   test(
     'an edit of a running message interrupts its run, and the turn repeats with the new text',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(byAda('m1'), 'c')
       const staleTurn = await leaseOnlyTurn(store)
       const notices: unknown[] = []
@@ -97,7 +97,7 @@ function describeEdits(open: OpenStore): void {
   )
   test(
     'an edit of an answered message is a separate message, whose text may change again',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'done'))
@@ -112,7 +112,7 @@ function describeEdits(open: OpenStore): void {
   )
   test(
     'an edit removes the former text from the conversation, the records and the visible bytes',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const [oldBlob, newBlob] = [blobOf('old'), blobOf('fresh')]
       const first = byAda('m1', { blobs: [oldBlob], message: { parts: [fileOf(oldBlob)] } })
       const { message } = await store.admit(first, 'c')
@@ -144,7 +144,7 @@ function describeEdits(open: OpenStore): void {
   )
   test(
     'a message keeps its first bytes for replays if its edit precedes its answer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(byAda('m1'), 'c')
       await store.admit(editOf('e1', 'better'), 'c')
       expect((await leaseOnlyTurn(store)).content.raw).toMatchObject({ id: 'e1' })
@@ -156,7 +156,7 @@ function describeEdits(open: OpenStore): void {
   )
   test(
     'nobody can edit another author’s text, and an edit that the agent does not get changes nothing',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       await store.admit({ ...editOf('forged', 'evil'), authorship: { author: 'mallory', object: 'note' } }, 'c')
       await store.admit(editOf('kept', 'to everybody', { disposition: 'keep' }), 'c')
@@ -167,7 +167,7 @@ function describeEdits(open: OpenStore): void {
   )
   test(
     'a flood of edits interrupts a limited number of runs, and the last edit follows the answer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       const runs: Turn[] = []
       for (let at = 0; at < 50; at += 1) {
@@ -178,8 +178,8 @@ function describeEdits(open: OpenStore): void {
         ['words of m1'],
         ...Array.from({ length: maxAborts }, (_, index) => [`words ${index}`]),
       ])
-      const last = runs.at(-1)
-      if (last) await store.commit(last, sketchAnswer(last, 'at last'))
+      const lastRun = runs.at(-1)
+      if (lastRun) await store.commit(lastRun, sketchAnswer(lastRun, 'at last'))
       const edit = await leaseOnlyTurn(store)
       expect([edit.content.kind, words(edit)]).toEqual(['edit', ['words 49']])
       await store.commit(edit, sayNothing())
@@ -188,7 +188,7 @@ function describeEdits(open: OpenStore): void {
   )
   test(
     'the store deletes bytes that only the old text named',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const [oldBlob, newBlob] = [blobOf('old'), blobOf('new')]
       await store.admit(byAda('m1', { blobs: [oldBlob], message: { parts: [fileOf(oldBlob)] } }), 'c')
       await store.admit(editOf('e1', '', { blobs: [newBlob], message: { parts: [fileOf(newBlob)] } }), 'c')
@@ -202,7 +202,7 @@ function describeEdits(open: OpenStore): void {
   )
   test(
     'files of an answer to the old text stay',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const [oldBlob, picture] = [blobOf('old'), blobOf('picture')]
       await store.admit(byAda('m1', { blobs: [oldBlob], message: { parts: [fileOf(oldBlob)] } }), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -222,10 +222,10 @@ async function mergeThree(store: Store): Promise<Turn> {
   return leaseOnlyTurn(store)
 }
 
-function describeMergedEdits(open: OpenStore): void {
+function describeMergedEdits(openStore: OpenStore): void {
   test(
     'an edit of one message in a merged turn brings all its messages again',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const staleTurn = await mergeThree(store)
       await store.admit(editOf('e1', 'better', { queueMode: lane }, 'm1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -242,7 +242,7 @@ function describeMergedEdits(open: OpenStore): void {
   ])(
     'a message %s of a merged turn gets a separate answer when an edit narrows its audience',
     async (_where, object, answered) => {
-      await withStore(open, async ({ store }) => {
+      await withStore(openStore, async ({ store }) => {
         await mergeThree(store)
         await store.admit(editOf('e2', 'secret', { queueMode: lane, audience: 'direct' }, object), 'c')
         const textsByTurn: (readonly string[])[] = []
@@ -262,7 +262,7 @@ function describeMergedEdits(open: OpenStore): void {
   ])(
     'after a withdrawal of the %s message of a merged turn, the others get their answer',
     async (_which, object, remainingWords) => {
-      await withStore(open, async ({ store }) => {
+      await withStore(openStore, async ({ store }) => {
         const staleTurn = await mergeThree(store)
         await forget(store, object)
         const turn = await leaseOnlyTurn(store)
@@ -276,10 +276,10 @@ function describeMergedEdits(open: OpenStore): void {
   )
 }
 
-function describeDeletes(open: OpenStore): void {
+function describeDeletes(openStore: OpenStore): void {
   test(
     'an agent never gets a waiting message or its edits after its withdrawal',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       await store.admit(editOf('e1', 'better'), 'c')
       await store.admit(byAda('m2', {}, 'other'), 'c')

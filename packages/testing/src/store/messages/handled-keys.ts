@@ -7,17 +7,17 @@ import { inThread, leaseTurns, sketchIntake, withStore } from '../setup/under-te
 
 const weekMs = 7 * 24 * 3_600_000
 
-export function handledKeyContract(open: OpenStore): void {
+export function handledKeyContract(openStore: OpenStore): void {
   describe('repeated forgotten messages', () => {
-    describePeople(open)
-    describeTasks(open)
+    describePeople(openStore)
+    describeTasks(openStore)
   })
 }
 
-function describePeople(open: OpenStore): void {
+function describePeople(openStore: OpenStore): void {
   test(
     'get no second answer while their channel may repeat them',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       advance(weekMs)
@@ -31,7 +31,7 @@ function describePeople(open: OpenStore): void {
   )
   test(
     'have keys that count only for their agent and channel',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const sketch = sketchFrom(ada, 'm1')
       await converse(store, 'm1', sketch)
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
@@ -42,7 +42,7 @@ function describePeople(open: OpenStore): void {
   )
   test(
     'stay known when the store reopens',
-    withStore(open, async ({ store, reopen }) => {
+    withStore(openStore, async ({ store, reopen }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       const otherStore = await reopen?.()
@@ -53,10 +53,10 @@ function describePeople(open: OpenStore): void {
   )
 }
 
-function describeTasks(open: OpenStore): void {
+function describeTasks(openStore: OpenStore): void {
   test(
     'get no second answer after their task expired, and the task does not return',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const intake = sketchIntake(
         'm1',
         inThread('ctx', { task: { ...adasTask, context: 'ctx' }, thread: { scope: 'ada' } }),

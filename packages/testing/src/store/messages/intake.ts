@@ -12,14 +12,14 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function intakeContract(open: OpenStore): void {
+export function intakeContract(openStore: OpenStore): void {
   describe('intake', () => {
-    describeDuplicates(open)
-    describeRaw(open)
-    describeDispositions(open)
+    describeDuplicates(openStore)
+    describeRaw(openStore)
+    describeDispositions(openStore)
     test(
       'refuse() never throws, and lists its records newest first in pages',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const refusals = (['malformed', 'expired', 'forbidden'] as const).map(code => ({
           at: '2026-01-01T00:00:00.000Z',
           via: 'email' as const,
@@ -41,7 +41,7 @@ export function intakeContract(open: OpenStore): void {
     )
     test(
       'refuse() stays bounded when flooded, and still counts',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const refusal = {
           at: 'now',
           via: 'a2a' as const,
@@ -57,14 +57,14 @@ export function intakeContract(open: OpenStore): void {
   })
 }
 
-function describeDuplicates(open: OpenStore): void {
+function describeDuplicates(openStore: OpenStore): void {
   test(
     'admit() accepts a message once and repeats its first answer',
-    withStore(open, async ({ store }) => {
-      const first = await store.admit(sketchIntake('m1'), 'c1')
-      expect(first).toMatchObject({ outcome: 'accepted', message: expect.any(Number) })
+    withStore(openStore, async ({ store }) => {
+      const firstAdmission = await store.admit(sketchIntake('m1'), 'c1')
+      expect(firstAdmission).toMatchObject({ outcome: 'accepted', message: expect.any(Number) })
       const secondAdmission = await store.admit(sketchIntake('m1'), 'c2')
-      expect(secondAdmission).toMatchObject({ outcome: 'duplicate', message: first.message })
+      expect(secondAdmission).toMatchObject({ outcome: 'duplicate', message: firstAdmission.message })
       await store.admit(sketchIntake('m1'), 'c3')
       expect(await leaseTurns(store)).toHaveLength(1)
       expect(await store.findMessage('m1')).toMatchObject({ duplicates: 2, correlation_id: 'c1' })
@@ -72,7 +72,7 @@ function describeDuplicates(open: OpenStore): void {
   )
   test(
     'admit() accepts exactly one of many simultaneous copies',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const admitted = await Promise.all(Array.from({ length: 40 }, () => store.admit(sketchIntake('m1'), 'c')))
       expect(admitted.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(1)
       expect(new Set(admitted.map(({ message }) => message)).size).toBe(1)
@@ -81,7 +81,7 @@ function describeDuplicates(open: OpenStore): void {
   )
   test(
     'a duplicate key counts within one channel and one agent',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const otherIntakes = [{}, { agent: 'help' }, { message: { received_via: 'email' as const } }]
       const admitted = await Promise.all(
         otherIntakes.map(otherFields => store.admit(sketchIntake('m1', otherFields), 'c')),
@@ -91,7 +91,7 @@ function describeDuplicates(open: OpenStore): void {
   )
   test(
     'the same key with another fingerprint is a conflict without effect',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', { fingerprint: 'a' }), 'c')
       expect(await store.admit(sketchIntake('m1', { fingerprint: 'a' }), 'c')).toMatchObject({ outcome: 'duplicate' })
       const otherIntake = sketchIntake('m2', {
@@ -118,9 +118,9 @@ const rawForms: readonly (readonly [string, Intake['raw'], unknown])[] = [
   ['a large text', { bytes: Buffer.alloc(200_000, 'x'), form: 'text' }, 'x'.repeat(200_000)],
 ]
 
-function describeRaw(open: OpenStore): void {
+function describeRaw(openStore: OpenStore): void {
   test.each(rawForms)('the raw message returns as it arrived: %s', (_, raw, expected) =>
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', { raw }), 'c')
       const { content } = await leaseOnlyTurn(store)
       expect(Object.keys(content)).toContain('raw')
@@ -131,7 +131,7 @@ function describeRaw(open: OpenStore): void {
   )
   test(
     'the store keeps blobs once by their digest',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const blob = { digest: 'ab'.repeat(32), bytes: Buffer.from('picture'), mime: 'image/png' }
       const [one, two] = ['m1', 'm2'].map(id => sketchIntake(id, { blobs: [blob] }))
       await admitAll(store, [one as Intake, two as Intake])
@@ -143,10 +143,10 @@ function describeRaw(open: OpenStore): void {
   )
 }
 
-function describeDispositions(open: OpenStore): void {
+function describeDispositions(openStore: OpenStore): void {
   test(
     'only the operator sees a message without an agent',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const keptIntake = sketchIntake('m1', {
         disposition: 'keep',
         flags: ['dmarc-quarantine'],
@@ -167,7 +167,7 @@ function describeDispositions(open: OpenStore): void {
   )
   test(
     'handshakes leave with the acceptance, without a response, also for a message without a turn',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const handshake = { disposition: 'keep' as const, deliveries: [toDeliveryPlan('https://peer.test/inbox')] }
       await store.admit(sketchIntake('follow', handshake), 'c1')
       const [delivery] = await leaseDeliveries(store)

@@ -18,10 +18,10 @@ function sketchReply(id: string, { key, author = '', scope }: AgentConversation,
   return { ...post, synthetic }
 }
 
-export function knownConversationContract(open: OpenStore): void {
+export function knownConversationContract(openStore: OpenStore): void {
   test(
     'a reply joins its conversation, disappears with its person, and does not restore a forgotten one',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const inThread = (source: string) =>
         sketchFrom(ada, 'm1', { message: { thread_source: source }, duplicateKey: source })
       await converse(store, 'm1', inThread('t1'))
@@ -41,7 +41,7 @@ export function knownConversationContract(open: OpenStore): void {
   )
   test(
     'findConversation() finds the last message with a turn by the agent’s id',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1', { message: { thread_source: 't' } }))
       await store.admit(sketchIntake('m2', sketchFrom(ada, 'm2', { message: { thread_source: 't' } })), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -59,7 +59,7 @@ export function knownConversationContract(open: OpenStore): void {
   )
   test(
     'findLastMessageTime() finds a person’s last message only in conversations of one principal',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const at = (time: string) => ({ message: { received_at: `2026-01-0${time}T00:00:00.000Z` } })
       await converse(store, 'm1', sketchFrom(adasMail, 'm1', at('1')))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2', at('2')))

@@ -6,14 +6,14 @@ import { describe, expect, test } from 'vitest'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, sketchResponse, withStore } from '../setup/under-test.ts'
 
-export function lookupContract(open: OpenStore): void {
+export function lookupContract(openStore: OpenStore): void {
   describe('queries of the history and of secrets', () => {
-    describeHistory(open)
-    describeConversationOrder(open)
-    describeSecrets(open)
-    describeSecretRings(open)
-    describeResponses(open)
-    describeResponseContext(open)
+    describeHistory(openStore)
+    describeConversationOrder(openStore)
+    describeSecrets(openStore)
+    describeSecretRings(openStore)
+    describeResponses(openStore)
+    describeResponseContext(openStore)
   })
 }
 
@@ -35,10 +35,10 @@ function listNativeIds(entries: readonly Entry[]): readonly (string | undefined)
   return entries.map(({ nativeId }) => nativeId?.replace('answer to m', 'a'))
 }
 
-function describeHistory(open: OpenStore): void {
+function describeHistory(openStore: OpenStore): void {
   test(
     'readHistory() returns both ends of a thread without repeats, oldest first',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { thread, numbers } = await talk(store, 4)
       const read = async (head: number, tail: number, before = (numbers[3] ?? 0) + 1_000) =>
         listNativeIds(await store.readHistory({ thread, before, head, tail }))
@@ -53,7 +53,7 @@ function describeHistory(open: OpenStore): void {
   )
   test(
     'an entry has speaker, text, time and id',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { thread, numbers } = await talk(store, 2)
       const [question, answer] = await store.readHistory({ thread, before: numbers[1] ?? 0, head: 9, tail: 9 })
       expect(question).toMatchObject({
@@ -74,7 +74,7 @@ function describeHistory(open: OpenStore): void {
   )
   test(
     'the history of a public thread has a marker for an answer to a few people, without its text',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const scopes = ['public', 'a.test'] as const
       const recalledTexts: string[] = []
       for (const scope of scopes) {
@@ -91,7 +91,7 @@ function describeHistory(open: OpenStore): void {
   )
   test(
     'a failed answer counts as given, and a waiting message belongs to the next one’s history',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, { response: sketchResponse(turn, 'sorry', 'failed'), deliveries: [], error: 'broke' })
@@ -103,19 +103,19 @@ function describeHistory(open: OpenStore): void {
   )
 }
 
-function describeConversationOrder(open: OpenStore): void {
+function describeConversationOrder(openStore: OpenStore): void {
   test(
     'an answer follows its message, even if the next message was already waiting',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t')), 'c')
-      const first = await leaseOnlyTurn(store)
-      await store.commit(first, sketchAnswer(first, 'one'))
-      const second = await leaseOnlyTurn(store)
-      const query = { thread: second.thread, head: 1, tail: 9 }
-      expect(listNativeIds(await store.readHistory({ ...query, before: second.message }))).toEqual(['m1', 'a1'])
-      await store.commit(second, sketchAnswer(second, 'two'))
-      const third = await leaseOnlyTurn(store)
-      expect(listNativeIds(await store.readHistory({ ...query, before: third.message }))).toEqual([
+      const firstTurn = await leaseOnlyTurn(store)
+      await store.commit(firstTurn, sketchAnswer(firstTurn, 'one'))
+      const secondTurn = await leaseOnlyTurn(store)
+      const query = { thread: secondTurn.thread, head: 1, tail: 9 }
+      expect(listNativeIds(await store.readHistory({ ...query, before: secondTurn.message }))).toEqual(['m1', 'a1'])
+      await store.commit(secondTurn, sketchAnswer(secondTurn, 'two'))
+      const thirdTurn = await leaseOnlyTurn(store)
+      expect(listNativeIds(await store.readHistory({ ...query, before: thirdTurn.message }))).toEqual([
         'm1',
         'a1',
         'm2',
@@ -125,10 +125,10 @@ function describeConversationOrder(open: OpenStore): void {
   )
 }
 
-function describeSecrets(open: OpenStore): void {
+function describeSecrets(openStore: OpenStore): void {
   test(
     'secret() creates a value once for all simultaneous callers',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       let secretCount = 0
       const makeSecret = async () => `secret ${++secretCount}`
       const secrets = await Promise.all(Array.from({ length: 10 }, () => store.secret('key', makeSecret)))
@@ -140,14 +140,14 @@ function describeSecrets(open: OpenStore): void {
   )
   test(
     'secret() stores nothing if creation fails, and works at the next call',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await expect(store.secret('key', () => Promise.reject(new Error('no entropy')))).rejects.toThrow('no entropy')
       expect(await store.secret('key', async () => 'second try')).toBe('second try')
     }),
   )
   test(
     'hasSecret() tells which secrets exist without creating any',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.secret('key', async () => 'made')
       expect([await store.hasSecret('key'), await store.hasSecret('other key')]).toEqual([true, false])
       expect(await store.secret('other key', async () => 'made later')).toBe('made later')
@@ -155,11 +155,11 @@ function describeSecrets(open: OpenStore): void {
   )
 }
 
-function describeSecretRings(open: OpenStore): void {
+function describeSecretRings(openStore: OpenStore): void {
   const weekMs = 7 * 86_400_000
   test(
     'rotateSecrets() puts a new key first for every purpose, and the previous one counts for a week',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       const [files, mail] = await Promise.all([
         store.openSecret('attachments'),
         store.openSecret('email-address-tokens'),
@@ -179,7 +179,7 @@ function describeSecretRings(open: OpenStore): void {
   )
   test(
     'rotateSecrets() with isRevoking keeps no previous key, and simultaneous rotations all count',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const ring = await store.openSecret('people')
       await store.rotateSecrets()
       const keysBefore = ring.list()
@@ -191,7 +191,7 @@ function describeSecretRings(open: OpenStore): void {
   )
   test(
     'openSecret() keeps an earlier release’s secret for a purpose until the next rotation',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.secret('web-storage', async () => 'of an earlier release')
       const ring = await store.openSecret('web-storage')
       expect(ring.list()).toEqual(['of an earlier release'])
@@ -206,10 +206,10 @@ function describeSecretRings(open: OpenStore): void {
   )
 }
 
-function describeResponses(open: OpenStore): void {
+function describeResponses(openStore: OpenStore): void {
   test(
     'findResponse() returns our response with its question',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await talk(store, 1)
       const response = await store.findResponse('answer to m1')
       expect(response).toMatchObject({
@@ -228,7 +228,7 @@ function describeResponses(open: OpenStore): void {
   )
   test(
     'listResponses() returns one agent’s responses on a channel, newest first, in pages',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await talk(store, 3)
       const first = await store.listResponses({ agent: 'echo', via: 'a2a', limit: 2 })
       expect(first.map(({ message }) => message.id)).toEqual(['m3', 'm2'])
@@ -258,19 +258,19 @@ async function converse(store: Store): Promise<void> {
   const turn = await leaseOnlyTurn(store)
   await store.commit(turn, sketchAnswer(turn, 'first', [], { aliases: ['answer to m1'], isListed: true }))
   await store.admit(sketchIntake('m2', sketchAuthored('o2', reply)), 'c')
-  const second = await leaseOnlyTurn(store)
-  await store.commit(second, sketchAnswer(second, 'second', [], { isListed: true }))
+  const secondTurn = await leaseOnlyTurn(store)
+  await store.commit(secondTurn, sketchAnswer(secondTurn, 'second', [], { isListed: true }))
   await store.admit(sketchIntake('m3', sketchAuthored('o3', reply)), 'c')
-  const third = await leaseOnlyTurn(store)
-  await store.commit(third, sketchAnswer(third, 'third'))
+  const thirdTurn = await leaseOnlyTurn(store)
+  await store.commit(thirdTurn, sketchAnswer(thirdTurn, 'third'))
 }
 
 const context = { names: ['answer to m1'], limit: 9 }
 
-function describeResponseContext(open: OpenStore): void {
+function describeResponseContext(openStore: OpenStore): void {
   test(
     'readResponseContext() returns a response’s question, and its replies with their public answers',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await converse(store)
       await store.admit(sketchIntake('m4', sketchAuthored('o4', { in_reply_to: 'answer to m2' })), 'c')
       const responseContext = await store.readResponseContext('answer to m1', context)
@@ -286,7 +286,7 @@ function describeResponseContext(open: OpenStore): void {
   )
   test(
     'readResponseContext() returns the latest edited text, and nothing withdrawn or held back',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await converse(store)
       const parts: Part[] = [{ kind: 'text', mime: 'text/plain', content: 'reworded' }]
       const edit = { kind: 'edit', in_reply_to: 'o2', parts } as const

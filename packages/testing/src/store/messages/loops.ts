@@ -26,11 +26,11 @@ async function admit(
 const other = (n: number) =>
   text(['one', 'two', 'three'].map(word => `${word}${String.fromCharCode(97 + n)}`).join(' '))
 
-export function loopContract(open: OpenStore): void {
+export function loopContract(openStore: OpenStore): void {
   describe('loops', () => {
     test(
       'the store holds back an agent that repeats itself for the fourth time in a thread',
-      withStore(open, async ({ store, now }) => {
+      withStore(openStore, async ({ store, now }) => {
         const rule = createLoopRule(defaultLoopLimits)
         const received_at = new Date(now()).toISOString()
         const admitText = (id: string, thread: string, words: string) =>
@@ -50,7 +50,7 @@ export function loopContract(open: OpenStore): void {
     )
     test(
       'the store holds back agents after many turns without a person, until one writes or days pass',
-      withStore(open, async ({ store, advance, now }) => {
+      withStore(openStore, async ({ store, advance, now }) => {
         const rule = createLoopRule({ ...defaultLoopLimits, turnsWithoutPerson: 3 })
         let count = 0
         const admitSketch = (sketch: IntakeSketch = {}) => {
@@ -70,7 +70,7 @@ export function loopContract(open: OpenStore): void {
     )
     test(
       'all agents together have a limited number of turns per thread and hour',
-      withStore(open, async ({ store, advance }) => {
+      withStore(openStore, async ({ store, advance }) => {
         const rule = createLoopRule({ ...defaultLoopLimits, agentTurns: 2 })
         let count = 0
         const admitFrom = (address: string) => {
@@ -88,7 +88,7 @@ export function loopContract(open: OpenStore): void {
     )
     test(
       'the store counts a message that an endpoint keeps because its chain is too long',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         await store.admit(sketchIntake('m1', { disposition: 'keep', flags: ['from_agent', 'hop_limit'] }), 'c')
         expect((await store.count()).stopped).toEqual({ loop_guard: 0, hop_limit: 1 })
         const [summary] = await store.listMessages({ limit: 1 })

@@ -9,11 +9,11 @@ const post = 'https://peer.test/notes/1'
 const key = `GET */* ${post}`
 const shown: Pick<Lookup, 'owner' | 'object'> = { owner: ada, object: post }
 
-export function pastLookupContract(open: OpenStore): void {
+export function pastLookupContract(openStore: OpenStore): void {
   describe('recorded fetches', () => {
-    describeTimes(open)
-    describeWithdrawals(open)
-    describeForgotten(open)
+    describeTimes(openStore)
+    describeWithdrawals(openStore)
+    describeForgotten(openStore)
   })
 }
 
@@ -27,10 +27,10 @@ function forgetPost(store: Store, author = ada): Promise<void> {
   return store.withdraw('activitypub', [{ kind: 'forget', author, object: post }])
 }
 
-function describeTimes(open: OpenStore): void {
+function describeTimes(openStore: OpenStore): void {
   test(
     'a replay finds each fetched answer from its time until the next one',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       note(store)
       note(store, { at: 2_000, answer: { says: 'other words' } })
       expect(await store.findLookup(key, 999)).toBeUndefined()
@@ -40,7 +40,7 @@ function describeTimes(open: OpenStore): void {
   )
   test(
     'several simultaneous callers find the new answer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       note(store)
       const targets = await Promise.all([find(store), find(store), find(store)])
       expect(targets).toEqual([1, 2, 3].map(() => ({ says: 'words' })))
@@ -48,10 +48,10 @@ function describeTimes(open: OpenStore): void {
   )
 }
 
-function describeWithdrawals(open: OpenStore): void {
+function describeWithdrawals(openStore: OpenStore): void {
   test(
     'only the author’s withdrawal of a post removes fetched answers with it',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       note(store, shown)
       note(store, { key: 'activity', ...shown })
       note(store, { key: 'further', owner: ada, object: 'https://peer.test/notes/2' })
@@ -67,7 +67,7 @@ function describeWithdrawals(open: OpenStore): void {
   )
   test(
     'the store drops an answer that arrives during or after its post’s withdrawal',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       note(store, shown)
       await forgetPost(store)
       expect(await find(store)).toBeUndefined()
@@ -77,10 +77,10 @@ function describeWithdrawals(open: OpenStore): void {
   )
 }
 
-function describeForgotten(open: OpenStore): void {
+function describeForgotten(openStore: OpenStore): void {
   test(
     'forgetting a person removes their fetched answers, also running ones, but not later ones',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const addresses = [{ via: 'activitypub', address: '@ada@peer.test', subject: ada }]
       note(store, shown)
       note(store, { key: 'bob', owner: 'https://peer.test/bob' })
@@ -95,7 +95,7 @@ function describeForgotten(open: OpenStore): void {
   )
   test(
     'the store deletes fetched answers of a deleted actor',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       note(store, shown)
       await find(store)
       await store.withdraw('activitypub', [{ kind: 'forget_peer', peer: ada }])

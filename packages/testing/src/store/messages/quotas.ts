@@ -12,18 +12,18 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function quotaContract(open: OpenStore): void {
+export function quotaContract(openStore: OpenStore): void {
   describe('quotas of threads', () => {
-    describeQuotas(open)
-    describeRapidQuotas(open)
-    describeSharedQuotas(open)
+    describeQuotas(openStore)
+    describeRapidQuotas(openStore)
+    describeSharedQuotas(openStore)
   })
 }
 
-function describeQuotas(open: OpenStore): void {
+function describeQuotas(openStore: OpenStore): void {
   test(
     'the store keeps and flags messages beyond a thread’s quota, until its period ends',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       const quota = { turns: 2, withinMs: 1_000 }
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', { quota })), 'c')
       await store.admit(sketchIntake('other', inThread('u', { quota })), 'c')
@@ -42,7 +42,7 @@ function describeQuotas(open: OpenStore): void {
   )
   test(
     'a clock that goes back a day leaves no quota or budget exhausted',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       const quota = { turns: 1, withinMs: 60_000 }
       const budgets = [{ key: 'k', turns: 1, withinMs: 60_000, flag: 'spent' }]
       const admit = async (id: string, sketch: IntakeSketch) => {
@@ -81,12 +81,12 @@ async function flagsOf(store: Store, ids: readonly string[]): Promise<readonly u
   return records.map(record => [record?.state, ...(record?.flags ?? [])].join(' '))
 }
 
-function describeRapidQuotas(open: OpenStore): void {
+function describeRapidQuotas(openStore: OpenStore): void {
   const quota = { turns: 2, withinMs: 60_000, automatedReplyMs: 3_000 }
   const rapidSketch = { quota, disposition: 'answer' } as const
   test(
     'only messages right after an answer count for the rapid quota',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await converse(store, 'first', 't')
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', rapidSketch)), 'c')
       advance(3_001)
@@ -98,7 +98,7 @@ function describeRapidQuotas(open: OpenStore): void {
   )
   test(
     'many messages before the first answer, or later after the last one, are not rapid',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await converse(store, 'answered', 'u')
       advance(3_001)
       const ids = (name: string) => [0, 1, 2, 3, 4].map(count => `${name} ${count}`)
@@ -110,7 +110,7 @@ function describeRapidQuotas(open: OpenStore): void {
   )
   test(
     'a message after a silent turn is not rapid',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('unanswered', inThread('t')), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', rapidSketch)), 'c')
@@ -119,7 +119,7 @@ function describeRapidQuotas(open: OpenStore): void {
   )
   test(
     'rapid senders regain their quota with time',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await converse(store, 'first', 't')
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', rapidSketch)), 'c')
       advance(60_000)
@@ -137,11 +137,11 @@ function fromSender(address: string, sketch: IntakeSketch): IntakeSketch {
   return { ...sketch, message: { ...sketch.message, sender } }
 }
 
-function describeSharedQuotas(open: OpenStore): void {
+function describeSharedQuotas(openStore: OpenStore): void {
   const quota = { turns: 2, withinMs: 60_000 }
   test(
     'all speakers share a thread’s quota, but each has a separate rapid quota',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const authors = ['@ada@peer.test', '@bob@peer.test', '@cid@peer.test']
       for (const [index, author] of authors.entries())
         await store.admit(sketchIntake(`shared ${index}`, fromSender(author, inThread('t', { quota }))), 'c')
@@ -151,8 +151,8 @@ function describeSharedQuotas(open: OpenStore): void {
         'ignored loop_guard',
       ])
       await store.admit(sketchIntake('first', inThread('u')), 'c')
-      const first = (await leaseTurns(store)).find(({ content }) => content.id === 'first')
-      if (first) await store.commit(first, sketchAnswer(first, 'yes'))
+      const firstTurn = (await leaseTurns(store)).find(({ content }) => content.id === 'first')
+      if (firstTurn) await store.commit(firstTurn, sketchAnswer(firstTurn, 'yes'))
       const rapidSketch = { quota: { ...quota, automatedReplyMs: 3_000 }, disposition: 'answer' } as const
       for (const [index, author] of authors.entries())
         await store.admit(sketchIntake(`swift ${index}`, fromSender(author, inThread('u', rapidSketch))), 'c')
@@ -161,7 +161,7 @@ function describeSharedQuotas(open: OpenStore): void {
   )
   test(
     'a quota of zero admits nothing, and a message at the last moment of the rapid time is rapid',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await store.admit(sketchIntake('none', inThread('t', { quota: { turns: 0, withinMs: 1_000 } })), 'c')
       expect(await flagsOf(store, ['none'])).toEqual(['ignored loop_guard'])
       await converse(store, 'first', 'u')

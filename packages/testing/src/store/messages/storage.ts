@@ -38,11 +38,11 @@ function sketchMail(id: string, blobs: readonly Blob[], storage = ada): Intake {
 const forget = (store: Store, object: string, author = ada.sender) =>
   store.withdraw('a2a', [{ kind: 'forget', author, object }])
 
-export function storageContract(open: OpenStore): void {
+export function storageContract(openStore: OpenStore): void {
   describe('the stored bytes of a sender', () => {
     test(
       'have a limit per sender, and a duplicate of a stored message still passes',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const most = { ...ada, maxBytes: 25_000 }
         for (const id of ['m1', 'm2']) await store.admit(sketchLarge(id, most), 'c')
         const rejection = store.admit(sketchLarge('m3', most), 'c')
@@ -55,7 +55,7 @@ export function storageContract(open: OpenStore): void {
     )
     test(
       'include no withdrawn message',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const most = { ...ada, maxBytes: 15_000 }
         await store.admit(sketchLarge('m1', most), 'c')
         await expect(store.admit(sketchLarge('m2', most), 'c')).rejects.toThrow(senderRefusal)
@@ -65,7 +65,7 @@ export function storageContract(open: OpenStore): void {
     )
     test(
       'admit as many of simultaneous messages as one after another',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const most = { ...ada, maxBytes: 75_000 }
         const ids = Array.from({ length: 40 }, (_, index) => `m${index + 10}`)
         const ends = await Promise.allSettled(ids.map(id => store.admit(sketchLarge(id, most), 'c')))
@@ -74,7 +74,7 @@ export function storageContract(open: OpenStore): void {
     )
     test(
       'have a common limit for all unproven senders, which proven ones do not use',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const storageOf = (sender: string) => ({ ...eve, sender, maxUnprovenBytes: 45_000 })
         for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchLarge(id, storageOf(`eve ${id}`)), 'c')
         await expect(store.admit(sketchLarge('m5', storageOf('another')), 'c')).rejects.toThrow(unprovenRefusal)
@@ -84,7 +84,7 @@ export function storageContract(open: OpenStore): void {
     )
     test(
       'do not include messages of the gateway itself',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const { storage: _, ...own } = sketchLarge('m1', eve)
         await store.admit(own, 'c')
         const most = { ...eve, maxBytes: 15_000, maxUnprovenBytes: 15_000 }
@@ -92,18 +92,18 @@ export function storageContract(open: OpenStore): void {
       }),
     )
   })
-  describeParts(open)
+  describeParts(openStore)
 }
 
 /** Returns a quota that fits the raw bytes and the text of a message, with some slack. */
 const quotaFor = ({ raw, message }: Intake, spareBytes = 2_000) =>
   raw.bytes.byteLength + JSON.stringify(message).length + spareBytes
 
-function describeParts(open: OpenStore): void {
+function describeParts(openStore: OpenStore): void {
   describe('an attachment in raw bytes', () => {
     test(
       'needs no second copy, and reads back byte for byte',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const blobs = [makeBlob(1), makeBlob(2, 99_998), makeBlob(3, 8_193)]
         const mail = sketchMail('m1', blobs)
         await store.admit({ ...mail, storage: { ...ada, maxBytes: quotaFor(mail) } }, 'c')
@@ -118,7 +118,7 @@ function describeParts(open: OpenStore): void {
     )
     test(
       'has its own copy if the raw bytes only seem to contain it',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const blob = makeBlob(4)
         const { raw, ...mail } = sketchMail('m1', [blob])
         const bytes = Buffer.from(raw.bytes)
@@ -129,7 +129,7 @@ function describeParts(open: OpenStore): void {
     )
     test(
       'disappears with its withdrawn message, and another message’s attachment stays',
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         const [shared, own] = [makeBlob(5), makeBlob(6)]
         await store.admit(sketchMail('m1', [shared, own]), 'c')
         await store.admit(sketchMail('m2', [shared]), 'c')

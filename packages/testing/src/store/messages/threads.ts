@@ -5,11 +5,11 @@ import { sketchPost } from '../setup/action-sketches.ts'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseOnlyTurn, sayNothing, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
-export function threadContract(open: OpenStore): void {
+export function threadContract(openStore: OpenStore): void {
   describe('threads', () => {
-    describeReferences(open)
-    describeScopes(open)
-    describeIds(open)
+    describeReferences(openStore)
+    describeScopes(openStore)
+    describeIds(openStore)
   })
 }
 
@@ -32,19 +32,19 @@ function referring(references: readonly string[]): IntakeSketch {
   return inThread('another thread', { thread: { references } })
 }
 
-function describeReferences(open: OpenStore): void {
+function describeReferences(openStore: OpenStore): void {
   test(
     'messages of one source share a thread, and others do not',
-    withStore(open, async ({ store }) => {
-      const first = await threadOf(store, 'm1', inThread('t1'))
-      expect(first.source).toBe('t1')
-      expect(await threadOf(store, 'm2', inThread('t1'))).toEqual(first)
-      expect((await threadOf(store, 'm3', inThread('t2'))).thread).not.toBe(first.thread)
+    withStore(openStore, async ({ store }) => {
+      const firstThread = await threadOf(store, 'm1', inThread('t1'))
+      expect(firstThread.source).toBe('t1')
+      expect(await threadOf(store, 'm2', inThread('t1'))).toEqual(firstThread)
+      expect((await threadOf(store, 'm3', inThread('t2'))).thread).not.toBe(firstThread.thread)
     }),
   )
   test(
     'the first known reference decides the thread, even if the message claims another source',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const firstThread = await threadOf(store, 'm1', inThread('t1'))
       const secondThread = await threadOf(store, 'm2', inThread('t2'))
       expect(await threadOf(store, 'm3', referring(['unknown', 'm2', 'm1']))).toEqual(secondThread)
@@ -55,7 +55,7 @@ function describeReferences(open: OpenStore): void {
   )
   test(
     'the store finds a thread by its key, its messages’ aliases, and our answers’ ids',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t1', { aliases: ['object of m1'] })), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'hello', [], { aliases: ['<answer@agents.test>'] }))
@@ -69,54 +69,54 @@ function describeReferences(open: OpenStore): void {
   )
   test(
     'the store compares a source only with sources, not with message ids',
-    withStore(open, async ({ store }) => {
-      const first = await threadOf(store, '1', inThread('a'))
+    withStore(openStore, async ({ store }) => {
+      const firstThread = await threadOf(store, '1', inThread('a'))
       expect(await threadOf(store, '2', inThread('1'))).toMatchObject({
-        thread: expect.not.toBeOneOf([first.thread]),
+        thread: expect.not.toBeOneOf([firstThread.thread]),
         source: '1',
       })
     }),
   )
   test(
     'a message cannot take over another thread’s name',
-    withStore(open, async ({ store }) => {
-      const first = await threadOf(store, 'm1', inThread('t1'))
+    withStore(openStore, async ({ store }) => {
+      const firstThread = await threadOf(store, 'm1', inThread('t1'))
       await threadOf(store, 'm2', inThread('t2', { aliases: ['m1', 't1'] }))
-      expect(await threadOf(store, 'm3', referring(['m1']))).toEqual(first)
+      expect(await threadOf(store, 'm3', referring(['m1']))).toEqual(firstThread)
     }),
   )
 }
 
-function describeScopes(open: OpenStore): void {
+function describeScopes(openStore: OpenStore): void {
   const elsewhere: readonly (readonly [string, IntakeSketch])[] = [
     ['scopes', { thread: { scope: 'private to ada', references: ['m1'] } }],
     ['agents', { agent: 'help', thread: { references: ['m1'] } }],
     ['channels', { message: { received_via: 'email' }, thread: { references: ['m1'] } }],
   ]
   test.each(elsewhere)('threads of different %s never meet, by source or by reference', (_, sketch) =>
-    withStore(open, async ({ store }) => {
-      const first = await threadOf(store, 'm1', inThread('t1'))
+    withStore(openStore, async ({ store }) => {
+      const firstThread = await threadOf(store, 'm1', inThread('t1'))
       const otherThread = await threadOf(store, 'm2', inThread('t1', sketch))
-      expect(otherThread.thread).not.toBe(first.thread)
-      expect(otherThread.id).not.toBe(first.id)
-      expect(await threadOf(store, 'm3', inThread('t1'))).toEqual(first)
+      expect(otherThread.thread).not.toBe(firstThread.thread)
+      expect(otherThread.id).not.toBe(firstThread.id)
+      expect(await threadOf(store, 'm3', inThread('t1'))).toEqual(firstThread)
     })(),
   )
 }
 
-function describeIds(open: OpenStore): void {
+function describeIds(openStore: OpenStore): void {
   test(
     'a thread has one random id for all its messages, independent of names',
-    withStore(open, async ({ store }) => {
-      const first = await threadOf(store, 'm1', inThread('t1'))
-      expect(first.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-      expect(await threadOf(store, 'm2', referring(['m1']))).toEqual(first)
-      for (const id of ['m1', 'm2']) expect((await store.findMessage(id))?.message.thread_id, id).toBe(first.id)
+    withStore(openStore, async ({ store }) => {
+      const firstThread = await threadOf(store, 'm1', inThread('t1'))
+      expect(firstThread.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+      expect(await threadOf(store, 'm2', referring(['m1']))).toEqual(firstThread)
+      for (const id of ['m1', 'm2']) expect((await store.findMessage(id))?.message.thread_id, id).toBe(firstThread.id)
     }),
   )
   test(
     'an agent’s response and post have the thread id of its messages',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t1')), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'hello'))
@@ -128,12 +128,12 @@ function describeIds(open: OpenStore): void {
   )
   test(
     'a thread that begins again under a deleted name has another id',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const ownThread = inThread('t1', { thread: { scope: 'ada' }, authorship: { author: 'ada', object: 'o1' } })
-      const first = await threadOf(store, 'm1', ownThread)
+      const firstThread = await threadOf(store, 'm1', ownThread)
       await store.forgetPerson({ addresses: [{ via: 'a2a', address: '@ada@peer.test', subject: 'ada' }] })
       const next = await threadOf(store, 'm2', inThread('t1', { thread: { scope: 'ada' } }))
-      expect(next.id).not.toBe(first.id)
+      expect(next.id).not.toBe(firstThread.id)
     }),
   )
 }

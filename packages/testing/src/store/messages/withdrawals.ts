@@ -16,13 +16,13 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function withdrawalContract(open: OpenStore): void {
+export function withdrawalContract(openStore: OpenStore): void {
   describe('withdrawals', () => {
-    describeForgetting(open)
-    describeBytes(open)
-    describeLateMessages(open)
-    describePeers(open)
-    describeAuthored(open)
+    describeForgetting(openStore)
+    describeBytes(openStore)
+    describeLateMessages(openStore)
+    describePeers(openStore)
+    describeAuthored(openStore)
   })
 }
 
@@ -37,10 +37,10 @@ function forget(store: Store, authorship: Authorship = note): Promise<void> {
   return store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
 }
 
-function describeForgetting(open: OpenStore): void {
+function describeForgetting(openStore: OpenStore): void {
   test(
     'a withdrawn message keeps its ids without content, and its duplicate still counts as one',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', byAda()), 'c')
       await forget(store)
       const record = await store.findMessage('m1')
@@ -54,7 +54,7 @@ function describeForgetting(open: OpenStore): void {
   )
   test(
     'the store cancels a withdrawn message’s open turn under any worker, and its thread continues',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -72,7 +72,7 @@ function describeForgetting(open: OpenStore): void {
   )
   test(
     'a withdrawal cancels waiting deliveries of the answer, and keeps the record of sent ones',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', byAda()), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'hello', ['x', 'y']))
@@ -89,7 +89,7 @@ function describeForgetting(open: OpenStore): void {
   )
   test(
     'every agent loses a withdrawn message with its edits, but no other author’s message of that name',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', byAda()), 'c')
       await store.admit(sketchIntake('edit', byAda({ message: { kind: 'edit' } })), 'c')
       await store.admit(sketchIntake('m1 to help', byAda({ agent: 'help' })), 'c')
@@ -101,7 +101,7 @@ function describeForgetting(open: OpenStore): void {
   )
   test(
     'a withdrawal by somebody else, or for another channel, has no effect',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', byAda()), 'c')
       await forget(store, { ...note, author: 'mallory' })
       await store.withdraw('activitypub', [{ kind: 'forget', ...note }])
@@ -110,7 +110,7 @@ function describeForgetting(open: OpenStore): void {
   )
   test(
     'histories show only text, without events',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       await store.admit(sketchIntake('like', { message: { thread_source: 't', kind: 'reaction' } }), 'c')
       await store.admit(sketchIntake('edit', { message: { thread_source: 't', kind: 'edit' } }), 'c')
@@ -122,14 +122,14 @@ function describeForgetting(open: OpenStore): void {
   )
 }
 
-function describeBytes(open: OpenStore): void {
+function describeBytes(openStore: OpenStore): void {
   const blobOf = (text: string) => {
     const bytes = new TextEncoder().encode(text)
     return { digest: createHash('sha256').update(bytes).digest('hex'), bytes, mime: 'text/plain' }
   }
   test(
     'bytes disappear with the last message that needs them',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const [sharedBlob, ownBlob] = [blobOf('shared'), blobOf('own')]
       await store.admit(sketchIntake('m1', byAda({ blobs: [sharedBlob, ownBlob] })), 'c')
       await store.admit(sketchIntake('m2', byAda({ blobs: [sharedBlob] }, 'second')), 'c')
@@ -142,7 +142,7 @@ function describeBytes(open: OpenStore): void {
   )
   test(
     'large raw bytes disappear too',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const bytes = new TextEncoder().encode(JSON.stringify('x'.repeat(200_000)))
       const raw = { bytes, form: 'json' } as const
       await store.admit(sketchIntake('m1', byAda({ raw })), 'c')
@@ -155,11 +155,11 @@ function describeBytes(open: OpenStore): void {
   )
 }
 
-function describeLateMessages(open: OpenStore): void {
+function describeLateMessages(openStore: OpenStore): void {
   test.each(['answer', 'keep'] as const)(
     'a message to %s that arrives after its withdrawal leaves only its ids, without a turn',
     disposition =>
-      withStore(open, async ({ store }) => {
+      withStore(openStore, async ({ store }) => {
         await forget(store)
         const lateIntake = sketchIntake('m1', byAda({ disposition, deliveries: [toDeliveryPlan('x')] }))
         expect(await store.admit(lateIntake, 'c')).toMatchObject({ outcome: 'accepted' })
@@ -172,7 +172,7 @@ function describeLateMessages(open: OpenStore): void {
   )
   test(
     'a withdrawal waits 48 hours, only for its own author’s message',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await forget(store)
       await store.admit(sketchIntake('other', { authorship: { ...note, author: 'bob' } }), 'c')
       expect(await store.findMessage('other')).toMatchObject({ state: 'received' })
@@ -186,10 +186,10 @@ function describeLateMessages(open: OpenStore): void {
   )
 }
 
-function describePeers(open: OpenStore): void {
+function describePeers(openStore: OpenStore): void {
   test(
     'a deleted peer leaves no messages, relations or waiting deliveries',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const relate = { kind: 'relate', relation: 'follower', peer: ada, target: null } as const
       await store.admit(sketchIntake('m1', byAda({ effects: [relate] })), 'c')
       await store.admit(sketchIntake('m2', byAda({ agent: 'help', effects: [relate] }, 'second')), 'c')
@@ -220,7 +220,7 @@ function describePeers(open: OpenStore): void {
   )
   test(
     'the end of a peer’s relations removes its follows in both directions, but not its text and block',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const relations = ['follower', 'pending', 'following', 'blocked_by'] as const
       for (const peer of [ada, 'https://peer.test/bob']) {
         const effects = relations.map(relation => ({ kind: 'relate', relation, peer, target: null }) as const)
@@ -238,7 +238,7 @@ function describePeers(open: OpenStore): void {
   )
   test(
     'the store withdraws all messages of a deleted peer, in any number',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const ids = Array.from({ length: 450 }, (_, index) => `m${index}`)
       await Promise.all(ids.map(id => store.admit(sketchIntake(id, byAda({}, id)), 'c')))
       await store.withdraw('a2a', [{ kind: 'forget_peer', peer: ada }])
@@ -248,10 +248,10 @@ function describePeers(open: OpenStore): void {
   )
 }
 
-function describeAuthored(open: OpenStore): void {
+function describeAuthored(openStore: OpenStore): void {
   test(
     'findAuthored() returns the messages that the author may change, for each agent, until their withdrawal',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
       await store.admit(
         sketchIntake('m1 to help', byAda({ agent: 'help', message: { kind: 'edit' }, disposition: 'keep' })),

@@ -24,11 +24,11 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function describeForgetting(open: OpenStore): void {
+export function describeForgetting(openStore: OpenStore): void {
   const bytes = new TextEncoder().encode('a picture')
   test(
     'forgetPerson() removes the text of all linked addresses at one agent, and nobody else’s',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       const blobs = [{ digest: 'd1', bytes }]
       await converse(store, 'm1', sketchFrom(ada, 'm1', { blobs }))
@@ -52,7 +52,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'forgetPerson() by the operator covers all agents',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail, 'help')
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2', { agent: 'help' }))
@@ -66,7 +66,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'forgetPerson() by the operator ends links from either end',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail, 'help')
       expect(await store.forgetPerson({ addresses: [adasMail] })).toMatchObject({ links: 1 })
       expect(await store.listLinks({ limit: 9 })).toEqual([])
@@ -74,7 +74,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'an earlier owner of the account cannot end the present owner’s link',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       await converse(store, 'm1', sketchFrom(adasMail, 'm1'))
       const formerIdentity = { ...ada, subject: 'https://social.test/former-ada' }
@@ -87,7 +87,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'totals stay correct, and waiting work continues',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const inOne = { message: { thread_source: 't' }, thread: { scope: 'public' } }
       await converse(store, 'm0', sketchFrom(eveAccount, 'm0', inOne))
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1', inOne)), 'c')
@@ -102,7 +102,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'a task that keeps a message and loses its last answer shows no answer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const task = { owner: 'ada', id: 'task', context: 't' }
       const admit = async (id: string) => {
         const { message } = await store.admit(sketchIntake(id, sketchFrom(ada, id, { task })), 'c')
@@ -125,7 +125,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'the message that asks for it still gets an answer, and the store reuses no numbers',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       const { message } = await store.admit(sketchIntake('m2', sketchFrom(ada, 'm2')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -142,7 +142,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'the present owner of the account keeps their own messages',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom({ ...ada, subject: 'https://social.test/2' }, 'm2'))
       expect(await store.forgetPerson({ agent: 'echo', addresses: [ada] })).toMatchObject({ messages: 1 })
@@ -151,7 +151,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'a forgotten person may write again as if for the first time',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       const { thread } = await converse(store, 'm2', sketchFrom(ada, 'm1'))
@@ -164,7 +164,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'a forgotten person’s codes are void, and their blocks of agents stay',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const request = sketchRequest(ada, adasMail)
       await store.requestLink(request)
       const peer = ada.subject
@@ -206,7 +206,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'a running delivery can neither settle nor repeat, and no other delivery gets its id',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const inbox = 'https://social.test/inbox'
       const send = async (id: string, sketch: IntakeSketch) => {
         await store.admit(sketchIntake(id, sketch), 'c')
@@ -227,7 +227,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'background in a forgotten person’s conversation disappears, also without a later message',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
       const turn = await leaseOnlyTurn(store)
       const parts = [{ kind: 'text', mime: 'text/plain', content: 'said before' } as const]
@@ -241,7 +241,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'the agent’s memory of the conversation does not stay with the message that asks for it',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const inOne = { message: { thread_source: 't' } }
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1', inOne)), 'c')
       const firstTurn = await leaseOnlyTurn(store)
@@ -256,7 +256,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'ids that a forgotten person shared with others still work for the others',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await converse(store, 'm1', sketchFrom(eveAccount, 'm1'))
       await converse(store, 'm1', sketchFrom(ada, 'm1', { duplicateKey: 'own' }))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
@@ -265,7 +265,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'a delivery to a forgotten person and others goes only to the others',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       const { answer, ...post } = sketchPost('p1', 'hear, hear')
       const deliveries = [ada, eveAccount].map(({ subject: peer }) => ({
@@ -287,7 +287,7 @@ export function describeForgetting(open: OpenStore): void {
   )
   test(
     'a delivery of an earlier withdrawal delays no other delivery',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const inbox = 'https://social.test/inbox'
       const inOne = { message: { thread_source: 't' }, thread: { scope: 'public' } }
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1', inOne)), 'c')

@@ -31,10 +31,10 @@ const toOther = { to: 'other@mail.test', author: eveAccount.subject }
 const listWaiting = async (store: Store) =>
   (await leaseDeliveries(store)).map(({ response }) => response?.id).toSorted()
 
-export function describeLinkEnding(open: OpenStore): void {
+export function describeLinkEnding(openStore: OpenStore): void {
   test(
     'an address whose link ends loses waiting copies, also of answers to other accounts',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       await store.act(
         [
@@ -52,7 +52,7 @@ export function describeLinkEnding(open: OpenStore): void {
   )
   test(
     'an account whose link ends loses the copies of its answers, and other accounts keep theirs',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       await store.act(
         [
@@ -69,7 +69,7 @@ export function describeLinkEnding(open: OpenStore): void {
   )
   test(
     'a sent copy stays on record when its link ends',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       await store.act([sketchLetter('copy', toAda)], 'c')
       await store.settle(await leaseOnlyDelivery(store), { state: 'sent' })

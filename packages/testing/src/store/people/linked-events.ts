@@ -34,10 +34,10 @@ const readFounder = async (store: Store, identity: typeof ada) =>
 const listAddresses = (persons: readonly Person[]) =>
   persons.map(({ founder, addresses }) => [founder.address, addresses.map(({ address }) => address)])
 
-export function describeLinkedEvents(open: OpenStore): void {
+export function describeLinkedEvents(openStore: OpenStore): void {
   test(
     'a person keeps the asker’s key, in any order of addresses',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, eveAccount, adasMail)
       expect(await readFounder(store, adasMail)).toBe(eveAccount.address)
       await link(store, eveAccount, account('aaa'))
@@ -50,7 +50,7 @@ export function describeLinkedEvents(open: OpenStore): void {
   )
   test(
     'a link and its end queue messages with the persons before and after',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { changes, events } = collectChanges()
       const request = sketchRequest(ada, adasMail)
       await store.requestLink(request)
@@ -75,7 +75,7 @@ export function describeLinkedEvents(open: OpenStore): void {
   )
   test(
     'a repeated link, a wrong code and an unlink by strangers queue nothing',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { changes, events } = collectChanges()
       const request = sketchRequest(ada, adasMail)
       await store.requestLink(request)

@@ -36,10 +36,10 @@ const recall = async (store: Store, thread: number, reader?: string) =>
     ({ parts }) => (parts[0]?.kind === 'text' ? parts[0].content : ''),
   )
 
-export function describeOwnThreads(open: OpenStore): void {
+export function describeOwnThreads(openStore: OpenStore): void {
   test(
     'a person’s threads are private in any channel, and include those they began with others, newest first',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
       await converse(store, 'm3', sketchFrom(eveAccount, 'm3'))
@@ -57,7 +57,7 @@ export function describeOwnThreads(open: OpenStore): void {
   )
   test(
     'a reply to forgotten chat text does not join its former conversation',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', inChat('m2', thread))
       expect(await store.forgetPerson({ agent: 'echo', addresses: [chat] })).toMatchObject({ messages: 1 })
@@ -68,7 +68,7 @@ export function describeOwnThreads(open: OpenStore): void {
   )
   test(
     'nobody finds another person’s thread by its number',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1'))
       expect(await store.findOwnThread(ownThreads, thread)).toMatchObject({
         id: thread,
@@ -90,7 +90,7 @@ export function describeOwnThreads(open: OpenStore): void {
   )
   test(
     'chat messages belong to the joined conversation, and its channel delivers their answers',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1', { target: { peer: 1 } }))
       await store.admit(sketchIntake('c1', inChat('c1', thread)), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -112,7 +112,7 @@ export function describeOwnThreads(open: OpenStore): void {
   )
   test(
     'histories show chat text only to its author, and others get a placeholder',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       for (const sketch of [inPublic, sketchFrom]) {
         const first = `m ${sketch.name}`
         const { thread } = await converse(store, first, sketch(ada, first))
@@ -132,7 +132,7 @@ export function describeOwnThreads(open: OpenStore): void {
   )
   test(
     'a message for a new task opens it once, and the store refuses the next one',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const task = { owner: chat.subject, id: 'run-1', context: 't', isNew: true } as const
       await store.admit(sketchIntake('m1', sketchFrom(chat, 'm1', { task })), 'c')
       await expect(store.admit(sketchIntake('m2', sketchFrom(chat, 'm2', { task })), 'c')).rejects.toMatchObject({
@@ -143,7 +143,7 @@ export function describeOwnThreads(open: OpenStore): void {
   )
   test(
     'a forgotten person has begun no threads',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { thread } = await converse(store, 'm1', inPublic(ada, 'm1'))
       await converse(store, 'm2', inPublic(account('bea'), 'm2', { thread: { references: ['m1'] } }))
       await converse(store, 'c1', inChat('c1', thread))

@@ -21,25 +21,25 @@ import { describeLinkedEvents } from './linked-events.ts'
 import { describeOwnThreads } from './own-threads.ts'
 import { describeSharing } from './sharing.ts'
 import { describeSpoken } from './spoken.ts'
-export function peopleContract(open: OpenStore): void {
+export function peopleContract(openStore: OpenStore): void {
   describe('people', () => {
-    describeCodes(open)
-    describeCeiling(open)
-    describeLinks(open)
-    describeLinkEnding(open)
-    describeLinkedEvents(open)
-    describeSharing(open)
-    describeForgetting(open)
-    describeSpoken(open)
-    describeOwnThreads(open)
+    describeCodes(openStore)
+    describeCeiling(openStore)
+    describeLinks(openStore)
+    describeLinkEnding(openStore)
+    describeLinkedEvents(openStore)
+    describeSharing(openStore)
+    describeForgetting(openStore)
+    describeSpoken(openStore)
+    describeOwnThreads(openStore)
   })
 }
 
-function describeCodes(open: OpenStore): void {
+function describeCodes(openStore: OpenStore): void {
   const attempt = (name: string, run: (storeSetup: StoreUnderTest, request: LinkRequest) => Promise<void>) =>
     test(
       name,
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const request = sketchRequest(ada, adasMail)
         expect(await storeSetup.store.requestLink(request)).toEqual({ outcome: 'sent', notice: request.notice })
         await run(storeSetup, request)
@@ -113,7 +113,7 @@ function describeCodes(open: OpenStore): void {
 
   test(
     'one address gets at most three codes a day, for any person and agent',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       const victim = mailbox('victim')
       const ask = (name: string, agent: string) => store.requestLink(sketchRequest(account(name), victim, { agent }))
       for (const [name, agent] of [
@@ -131,7 +131,7 @@ function describeCodes(open: OpenStore): void {
   )
   test(
     'one person can request five codes an hour, and their host a hundred a day',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       const ask = (asker: PersonIdentity, n: number) => store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
       for (let n = 0; n < 5; n += 1) expect(await ask(eveAccount, n)).toMatchObject({ outcome: 'sent' })
       expect(await ask(eveAccount, 5)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
@@ -144,7 +144,7 @@ function describeCodes(open: OpenStore): void {
   )
   test(
     'a person who says "forget me" keeps their code count, which the operator’s erasure ends',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const ask = (n: number) => store.requestLink(sketchRequest(eveAccount, mailbox(`m${n}`)))
       for (let n = 0; n < 5; n += 1) expect(await ask(n)).toMatchObject({ outcome: 'sent' })
       const forget = (except?: number) => store.forgetPerson({ agent: 'echo', addresses: [eveAccount], except })
@@ -158,10 +158,10 @@ function describeCodes(open: OpenStore): void {
   )
 }
 
-function describeCeiling(open: OpenStore): void {
+function describeCeiling(openStore: OpenStore): void {
   test(
     'five hundred codes leave per day in all, for any number of servers',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       const ask = (n: number) => {
         const asker = { via: 'activitypub', address: `@a@s${n}.test`, subject: `https://s${n}.test/a` } as const
         return store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
@@ -175,10 +175,10 @@ function describeCeiling(open: OpenStore): void {
   )
 }
 
-function describeLinks(open: OpenStore): void {
+function describeLinks(openStore: OpenStore): void {
   test(
     'linked addresses are one person for that agent, whichever address writes',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       const both = ['activitypub @ada@social.test', 'email @ada@mail.test']
       expect(await addressesOf(store, ada)).toEqual(both)
@@ -189,7 +189,7 @@ function describeLinks(open: OpenStore): void {
   )
   test(
     'a new owner of a linked address is not that person',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       const successor = { ...ada, subject: 'https://social.test/another-ada' }
       expect(await addressesOf(store, successor)).toEqual([])
@@ -199,7 +199,7 @@ function describeLinks(open: OpenStore): void {
   )
   test(
     'a new owner of an account who links a mailbox does not get the former owner’s addresses',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       const successor = { ...ada, subject: 'https://social.test/another-ada' }
       await link(store, successor, mailbox('eve'))
@@ -212,7 +212,7 @@ function describeLinks(open: OpenStore): void {
   )
   test(
     'a new owner whom somebody else links does not get the former owner’s addresses',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       await link(store, eveAccount, { ...ada, subject: 'https://social.test/another-ada' })
       expect(await addressesOf(store, eveAccount)).toEqual([
@@ -224,7 +224,7 @@ function describeLinks(open: OpenStore): void {
   )
   test(
     'an unused address belongs to the first person who writes from it',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { subject: _, ...unknown } = account('late')
       await link(store, adasMail, unknown)
       expect(await addressesOf(store, account('late'))).toHaveLength(2)
@@ -233,7 +233,7 @@ function describeLinks(open: OpenStore): void {
   )
   test(
     'a chain of links splits when its middle disappears',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const [middle, end] = [adasMail, mailbox('third')]
       await link(store, ada, middle)
       await link(store, middle, end)
@@ -247,7 +247,7 @@ function describeLinks(open: OpenStore): void {
   )
   test(
     'a person has at most eight addresses, added at either end',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       for (let n = 1; n < linkLimits.maxAddresses; n += 1) {
         await link(store, ada, mailbox(`a${n}`))
         advance(3_600_000)
@@ -263,7 +263,7 @@ function describeLinks(open: OpenStore): void {
   )
   test(
     'the store lists links in pages',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       await link(store, eveAccount, mailbox('eve'), 'help')
       const [first] = await store.listLinks({ limit: 1 })

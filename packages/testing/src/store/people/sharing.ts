@@ -17,10 +17,10 @@ import {
 import type { OpenStore } from '../setup/under-test.ts'
 import { leaseOnlyTurn, leaseTurns, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
-export function describeSharing(open: OpenStore): void {
+export function describeSharing(openStore: OpenStore): void {
   test(
     'the conversations of a person form one history in order of time, each with its channel',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
       await converse(store, 'm3', sketchFrom(eveAccount, 'm3'))
@@ -41,7 +41,7 @@ export function describeSharing(open: OpenStore): void {
   )
   test(
     'case does not matter in a mailbox, but does in an account',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await converse(store, 'm1', sketchFrom({ ...adasMail, subject: 'mailto:Ada@mail.test' }, 'm1'))
       await converse(store, 'm2', sketchFrom({ ...ada, subject: 'https://social.test/Ada' }, 'm2'))
       expect(await listPersonTexts(store, 1_000_000, ada, adasMail)).toEqual([
@@ -52,7 +52,7 @@ export function describeSharing(open: OpenStore): void {
   )
   test(
     'the history omits the gateway’s own text, and the commands that it answers',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, { ...sketchAnswer(turn, 'a code'), isGatewayReply: true })
@@ -62,7 +62,7 @@ export function describeSharing(open: OpenStore): void {
   )
   test(
     'the history includes the present conversation, for any number of newer messages elsewhere',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { thread, message } = await converse(store, 'old', sketchFrom(ada, 'old'))
       const newer = Array.from({ length: 200 }, (_, n) => sketchIntake(`m${n}`, sketchFrom(adasMail, `m${n}`)))
       await Promise.all(newer.map(intake => store.admit(intake, 'c')))
@@ -76,7 +76,7 @@ export function describeSharing(open: OpenStore): void {
   )
   test(
     'a reader gets both ends without duplicates',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       for (let n = 0; n < 9; n += 1) await converse(store, `m${n}`, sketchFrom(n % 2 ? ada : adasMail, `m${n}`))
       const texts = await listPersonTexts(store, 1_000_000, ada, adasMail)
       expect(texts.slice(0, 3)).toEqual(['email words of m0', 'email answer to m0', 'email words of m4'])
@@ -86,7 +86,7 @@ export function describeSharing(open: OpenStore): void {
   )
   test(
     'the store writes a person’s state with the answer, keeps it when links grow, and deletes it with them',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       const storeState = async (id: string, state: string) => {
         await store.admit(sketchIntake(id, sketchFrom(ada, id)), 'c')
@@ -106,7 +106,7 @@ export function describeSharing(open: OpenStore): void {
   )
   test(
     'the store refuses an answer that computed the person’s state from an outdated one',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       const person = (await store.findPerson('echo', ada))?.id ?? 'nobody'
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
@@ -128,7 +128,7 @@ export function describeSharing(open: OpenStore): void {
   )
   test(
     'the asker’s state survives when two people join',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const putState = async (id: string, identity: PersonIdentity) => {
         await store.admit(sketchIntake(id, sketchFrom(identity, id)), 'c')
         const turn = await leaseOnlyTurn(store)
@@ -149,7 +149,7 @@ export function describeSharing(open: OpenStore): void {
   )
   test(
     'an asker without a state gets the other person’s state',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, eveAccount, mailbox('eve'))
       await store.admit(sketchIntake('m1', sketchFrom(eveAccount, 'm1')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -163,7 +163,7 @@ export function describeSharing(open: OpenStore): void {
   )
   test(
     'the store drops a late state if the person’s link ends before',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
       const person = (await store.findPerson('echo', ada))?.id ?? ''
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')

@@ -5,10 +5,10 @@ import { ada, adasMail, converse, eveAccount, link, sketchFrom } from '../setup/
 import type { OpenStore } from '../setup/under-test.ts'
 import { withStore } from '../setup/under-test.ts'
 
-export function describeSpoken(open: OpenStore): void {
+export function describeSpoken(openStore: OpenStore): void {
   test(
     'findPersonMessages() lists messages from all linked addresses, with conversations of the person alone',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
       await converse(
@@ -43,7 +43,7 @@ export function describeSpoken(open: OpenStore): void {
   )
   test(
     'findPersonMessages() omits another account that now has the address',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const now = { ...ada, subject: 'https://social.test/users/2' }
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(now, 'm2', { message: { thread_source: 'of another' } }))

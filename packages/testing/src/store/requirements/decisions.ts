@@ -23,17 +23,17 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function decisionContract(open: OpenStore): void {
+export function decisionContract(openStore: OpenStore): void {
   describe('decisions of requirements', () => {
-    describeDecisions(open)
-    describeBroughtDecisions(open)
+    describeDecisions(openStore)
+    describeBroughtDecisions(openStore)
   })
 }
 
-function describeDecisions(open: OpenStore): void {
+function describeDecisions(openStore: OpenStore): void {
   test(
     'resolveRequirement() resolves a requirement and queues a turn of its sender, in its thread and channel',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       const asked = await admitRequirement(storeSetup, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
       const resolution = await store.resolveRequirement(sketchDecision('d1'), 'c2')
@@ -71,32 +71,32 @@ function describeDecisions(open: OpenStore): void {
   )
   test(
     'rerunDecision() queues only a failed turn of a decision again',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitRequirement(storeSetup, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
       expect(await store.rerunDecision('d1', 'c')).toEqual({ outcome: 'refused', reason: 'undecided' })
       expect(await store.rerunDecision('unknown', 'c')).toEqual({ outcome: 'refused', reason: 'undecided' })
       await store.resolveRequirement(sketchDecision('d1', { args: { amount: 3 } }), 'c2')
       expect(await store.rerunDecision('d1', 'c')).toEqual({ outcome: 'refused', reason: 'running' })
-      const first = await leaseOnlyTurn(store)
-      const failedAnswer = sketchResponse(first, 'sorry', 'failed')
-      await store.commit(first, { response: failedAnswer, deliveries: [], error: 'the model is away' })
+      const firstTurn = await leaseOnlyTurn(store)
+      const failedAnswer = sketchResponse(firstTurn, 'sorry', 'failed')
+      await store.commit(firstTurn, { response: failedAnswer, deliveries: [], error: 'the model is away' })
       const reruns = await Promise.all([store.rerunDecision('d1', 'c3'), store.rerunDecision('d1', 'c3')])
       expect(reruns.map(({ outcome }) => outcome).toSorted()).toEqual(['admitted', 'refused'])
       const secondLease = await leaseOnlyTurn(store)
       expect(secondLease.content).toMatchObject({
-        sender: first.content.sender,
-        parts: first.content.parts,
+        sender: firstTurn.content.sender,
+        parts: firstTurn.content.parts,
         policy_resolution: { requirement: 'd1', outcome: 'granted', args: { amount: 3 } },
       })
-      expect(secondLease.content.id).not.toBe(first.content.id)
+      expect(secondLease.content.id).not.toBe(firstTurn.content.id)
       await store.commit(secondLease, sketchAnswer(secondLease, 'thank you', ['inbox a']))
       expect(await store.rerunDecision('d1', 'c4')).toEqual({ outcome: 'refused', reason: 'done' })
     }),
   )
   test(
     'the decision of an agent or a list does not count as a person’s',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const flags = ['from_agent', 'by_list', 'bulk']
       await admitRequirement(storeSetup, 'd1', fromAda(inThread('talk', { flags })))
       await storeSetup.store.resolveRequirement(sketchDecision('d1'), 'c2')
@@ -106,7 +106,7 @@ function describeDecisions(open: OpenStore): void {
   )
   test(
     'exactly one of many simultaneous decisions counts (MN-7.2)',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitRequirement(storeSetup, 'd1')
       const outcomes = ['granted', 'declined', 'granted', 'declined'] as const
@@ -124,7 +124,7 @@ function describeDecisions(open: OpenStore): void {
   )
   test(
     'the store refuses a decision of an unknown, expired, resolved or different requirement without effect',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitRequirement(storeSetup, 'd1')
       const reasonOf = async (decision: RequirementDecision) => {
@@ -143,7 +143,7 @@ function describeDecisions(open: OpenStore): void {
   )
   test(
     'a receipt pays only one requirement',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       const receipt = { key: 'pay.test 1', provider: 'pay.test', reference: '1' }
       await admitRequirement(storeSetup, 'd1')
@@ -157,7 +157,7 @@ function describeDecisions(open: OpenStore): void {
     }),
   )
   test('a decision survives a crash, with its turn', async () => {
-    const storeSetup = await open()
+    const storeSetup = await openStore()
     await admitRequirement(storeSetup, 'd1')
     await storeSetup.store.resolveRequirement(sketchDecision('d1'), 'c')
     const reopened = await storeSetup.reopen?.()
@@ -169,7 +169,7 @@ function describeDecisions(open: OpenStore): void {
   })
 }
 
-function describeBroughtDecisions(open: OpenStore): void {
+function describeBroughtDecisions(openStore: OpenStore): void {
   const inTask = (sketch: IntakeSketch = {}) => fromAda({ ...ofTask(adasTask), ...sketch })
   const refusal = (description: string) => ({
     code: 'forbidden',
@@ -178,7 +178,7 @@ function describeBroughtDecisions(open: OpenStore): void {
   })
   test(
     'a message with a decision resolves the requirement at its admission, and is a duplicate the next time',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitRequirement(storeSetup, 'd1', inTask())
       const intake = sketchIntake('yes', inTask({ resolution: sketchDecision('d1') }))
@@ -209,7 +209,7 @@ function describeBroughtDecisions(open: OpenStore): void {
     ],
     ['of nothing that was required', inTask({ resolution: sketchDecision('d9') }), 'is not known'],
   ])('the store refuses a decision %s without storing it, and the requirement stays open', (_, sketch, description) =>
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitRequirement(storeSetup, 'd1', inTask())
       const intake = sketchIntake('no', { resolution: sketchDecision('d1'), ...sketch })
@@ -222,7 +222,7 @@ function describeBroughtDecisions(open: OpenStore): void {
   )
   test(
     'an unproven sender cannot decide, not even a requirement of the same name',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       const { message } = inTask()
       const sender = { ...adaSketch.message?.sender, verified: false } as never
@@ -235,7 +235,7 @@ function describeBroughtDecisions(open: OpenStore): void {
   )
   test(
     'the store refuses a decision in another task of the context, unless it opens a task there',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitRequirement(storeSetup, 'd1', inTask())
       const otherTask = fromAda(ofTask({ owner: 'ada', id: 'task 2' }))

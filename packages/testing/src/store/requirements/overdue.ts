@@ -49,11 +49,11 @@ async function commitRequirement(
   })
 }
 
-export function overdueContract(open: OpenStore): void {
+export function overdueContract(openStore: OpenStore): void {
   describe('overdue requirements', () => {
     test(
       'appear after their deadline, the longest waiting first, without decided ones',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         for (const id of ['d1', 'd2', 'd3']) {
           await commitRequirement(storeSetup, id)
           storeSetup.advance(1)
@@ -69,7 +69,7 @@ export function overdueContract(open: OpenStore): void {
     )
     test(
       'end their waiting tasks when newer ones of the conversation replace them',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const tasks = Array.from({ length: maxOpenRequirements + 2 }, (_, index) => `t${index}`)
         for (const task of tasks)
           await commitRequirement(storeSetup, `of ${task}`, { subject: ada, task, context: 'one' })
@@ -81,7 +81,7 @@ export function overdueContract(open: OpenStore): void {
     )
     test(
       'end once, with a turn in their thread, and then accept no decision',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const { store } = storeSetup
         await commitRequirement(storeSetup, 'd1')
         expect(await store.endOverdue('d1', 'early')).toBeUndefined()
@@ -115,7 +115,7 @@ export function overdueContract(open: OpenStore): void {
     )
     test(
       'end without a turn if nobody needs it',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         await commitRequirement(storeSetup, 'd1')
         storeSetup.advance(hourMs)
         expect(await storeSetup.store.endOverdue('d1')).toBeUndefined()
@@ -126,7 +126,7 @@ export function overdueContract(open: OpenStore): void {
     )
     test(
       'of a person end with a turn if their task waits for them, and without one elsewhere',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const { store } = storeSetup
         await commitRequirement(storeSetup, 'alone', { subject: ada })
         await commitRequirement(storeSetup, 'waiting', { subject: ada, task: 't1' })
@@ -151,7 +151,7 @@ export function overdueContract(open: OpenStore): void {
     )
     test(
       'of a person end without a turn if their task waits for a newer requirement, or has ended',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const { store } = storeSetup
         await commitRequirement(storeSetup, 'older', { subject: ada, task: 't1' })
         await commitRequirement(storeSetup, 'newer', { subject: ada, task: 't1', lastsMs: 2 * hourMs })

@@ -58,11 +58,11 @@ async function decide({ store, now }: StoreUnderTest, sketch: Sketch, remember?:
 const listAll = (store: Store) => store.listRemembered({ agent: 'echo', limit: 100 })
 const ofPerson = (name: string) => [personKeyOf('a2a', `@${name}@peer.test`)]
 
-export function rememberedContract(open: OpenStore): void {
+export function rememberedContract(openStore: OpenStore): void {
   describe('remembered decisions', () => {
     test(
       'exist only if the decision asks for it and takes effect (E-39)',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const { store, now } = storeSetup
         await decide(storeSetup, { id: 'd1' })
         expect(await listAll(store)).toEqual([])
@@ -97,7 +97,7 @@ export function rememberedContract(open: OpenStore): void {
     )
     test(
       'no longer count for the earlier requirement after a later decision replaced them',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const first = await decide(storeSetup, { id: 'd1' }, 'always')
         const second = await decide(storeSetup, { id: 'd2' }, 'always')
         const findOf = ({ resolved }: typeof first) => {
@@ -110,7 +110,7 @@ export function rememberedContract(open: OpenStore): void {
     )
     test(
       'are the latest on a tool, separately for each scope, person and approver',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const { store } = storeSetup
         await decide(storeSetup, { id: 'd1' }, 'always')
         await decide(storeSetup, { id: 'd2' }, 'always', 'declined')
@@ -131,7 +131,7 @@ export function rememberedContract(open: OpenStore): void {
     )
     test(
       'end when they expire or their own agent revokes them',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const { store, advance } = storeSetup
         await decide(storeSetup, { id: 'd1' }, 'always')
         const { resolved } = await decide(storeSetup, { id: 'd2', tool: 'burn' }, 'always')
@@ -151,7 +151,7 @@ export function rememberedContract(open: OpenStore): void {
     )
     test(
       `are at most ${maxRememberedDecisions} per person, and the oldest expires`,
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const { store } = storeSetup
         await decide(storeSetup, { id: 'bobs', who: 'bob' }, 'always')
         for (let n = 0; n <= maxRememberedDecisions; n += 1)
@@ -163,7 +163,7 @@ export function rememberedContract(open: OpenStore): void {
     )
     test(
       'for one conversation end with it, and permanent ones stay',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const { store, now, advance } = storeSetup
         await decide(storeSetup, { id: 'd1', thread: 'one', task: 't1' }, 'conversation')
         await decide(storeSetup, { id: 'd2', thread: 'two', task: 't2' }, 'always')
@@ -175,7 +175,7 @@ export function rememberedContract(open: OpenStore): void {
     )
     test(
       'end when the store forgets their person',
-      withStore(open, async storeSetup => {
+      withStore(openStore, async storeSetup => {
         const { store } = storeSetup
         await decide(storeSetup, { id: 'd1' }, 'always')
         await decide(storeSetup, { id: 'd2' }, 'conversation')

@@ -14,17 +14,17 @@ import { adasTask, ofTask } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, sketchResponse, withStore } from '../setup/under-test.ts'
 
-export function requirementContract(open: OpenStore): void {
+export function requirementContract(openStore: OpenStore): void {
   describe('requirements', () => {
-    describeLife(open)
-    describeEnds(open)
+    describeLife(openStore)
+    describeEnds(openStore)
   })
 }
 
-function describeLife(open: OpenStore): void {
+function describeLife(openStore: OpenStore): void {
   test(
     'a requirement appears together with its answer',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1', fromAda(inThread('talk'))), 'c')
       const turn = await leaseOnlyTurn(store)
       const requirements = [sketchRequirement(turn, 'd1', now())]
@@ -53,7 +53,7 @@ function describeLife(open: OpenStore): void {
   )
   test(
     'the store lists requirements newest first, by page and by status',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       for (const id of ['d1', 'd2', 'd3']) await admitRequirement(storeSetup, id)
       await storeSetup.store.resolveRequirement(sketchDecision('d2', { outcome: 'declined' }), 'c')
       const idsFor = async (filter: Partial<Parameters<Store['listRequirements']>[0]>) =>
@@ -69,7 +69,7 @@ function describeLife(open: OpenStore): void {
   )
   test(
     'the oldest of too many requirements in one thread expire',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       for (let count = 0; count <= maxOpenRequirements; count += 1) await admitRequirement(storeSetup, `d${count}`)
       await admitRequirement(storeSetup, 'elsewhere', inThread('another'))
       expect(await storeSetup.store.findRequirement({ id: 'd0' })).toMatchObject({ status: 'expired' })
@@ -81,7 +81,7 @@ function describeLife(open: OpenStore): void {
   )
   test(
     'the store deletes expired requirements when it gets a new one',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       await admitRequirement(storeSetup, 'old')
       storeSetup.advance(32 * 24 * requirementMs)
       expect(await storeSetup.store.findRequirement({ id: 'old' })).toMatchObject({ status: 'expired' })
@@ -91,10 +91,10 @@ function describeLife(open: OpenStore): void {
   )
 }
 
-function describeEnds(open: OpenStore): void {
+function describeEnds(openStore: OpenStore): void {
   test(
     'a decision continues its requirement’s task, and no ended task',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitRequirement(storeSetup, 'd1', ofTask(adasTask))
       await store.resolveRequirement(sketchDecision('d1'), 'c')
@@ -115,7 +115,7 @@ function describeEnds(open: OpenStore): void {
   )
   test(
     'a requirement ends when the agent withdraws its answer',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       const turn = await admitRequirement(storeSetup, 'd1')
       const response = `answer to ${turn.content.id}`
@@ -126,7 +126,7 @@ function describeEnds(open: OpenStore): void {
   )
   test(
     'an answer that the agent withdraws early requires nothing',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await store.admit(sketchIntake('asked d1'), 'c')
       const turn = await leaseOnlyTurn(store)
       const response = sketchResponse(turn, 'one moment', 'working')
@@ -139,7 +139,7 @@ function describeEnds(open: OpenStore): void {
   )
   test(
     'a requirement disappears with its message, by a withdrawal or an erasure',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       const authorship = { author: 'ada', object: 'post 1' }
       await admitRequirement(storeSetup, 'd1', inThread('talk', { authorship }))

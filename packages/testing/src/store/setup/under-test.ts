@@ -15,9 +15,12 @@ export interface StoreUnderTest {
 export type OpenStore = () => Promise<StoreUnderTest>
 
 /** Runs a test on a fresh store that is closed afterwards. */
-export function withStore(open: OpenStore, run: (storeSetup: StoreUnderTest) => Promise<void>): () => Promise<void> {
+export function withStore(
+  openStore: OpenStore,
+  run: (storeSetup: StoreUnderTest) => Promise<void>,
+): () => Promise<void> {
   return async () => {
-    const storeSetup = await open()
+    const storeSetup = await openStore()
     try {
       await run(storeSetup)
     } finally {

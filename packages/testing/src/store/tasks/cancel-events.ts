@@ -34,10 +34,10 @@ async function admitCancel({ store }: StoreUnderTest): Promise<void> {
   await answerTask(store, 'which one?', 'input_required')
 }
 
-export function describeCancelEvents(open: OpenStore): void {
+export function describeCancelEvents(openStore: OpenStore): void {
   test(
     'an agent that has asked learns once of the canceled task, and its answer does not change it',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitCancel(storeSetup)
       await store.watchTask(adasTask, watch('a'))
@@ -64,7 +64,7 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'an agent that has learned of a canceled task learns nothing more',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       await admitCancel(storeSetup)
       expect(await cancel(storeSetup)).toBe(true)
       expect(await cancel(storeSetup)).toBe(false)
@@ -74,7 +74,7 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'an agent without an open question does not learn of a canceled task',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       expect(await cancel(storeSetup)).toBe(true)
@@ -89,7 +89,7 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'an agent learns of a canceled task whose answer was pending, and that turn no longer counts',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitCancel(storeSetup)
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
@@ -101,7 +101,7 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'exactly one of a cancel and a decision reaches the agent',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       for (let round = 0; round < 4; round += 1) {
         const key = { owner: 'ada', id: `task ${round}` }
@@ -122,7 +122,7 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'an agent learns of a canceled task after a restart',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       await admitCancel(storeSetup)
       await cancel(storeSetup)
       const store = await storeSetup.reopen?.()
@@ -133,7 +133,7 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'expireTasks() removes the agent’s record of a cancel with the task, after its turn has ended',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store, now, advance } = storeSetup
       const inOwn = { ...ofTask(adasTask), thread: { scope: 'ada' } }
       await store.admit(sketchIntake('m1', inOwn), 'c')
@@ -157,7 +157,7 @@ export function describeCancelEvents(open: OpenStore): void {
   )
   test(
     'expireTasks() keeps the thread in which an agent learns of a canceled task',
-    withStore(open, async storeSetup => {
+    withStore(openStore, async storeSetup => {
       const { store, now, advance } = storeSetup
       await store.admit(sketchIntake('m1', { ...ofTask(adasTask, 'elsewhere'), thread: { scope: 'ada' } }), 'c')
       await answerTask(store, 'which one?', 'input_required')

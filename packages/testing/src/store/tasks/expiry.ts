@@ -5,7 +5,7 @@ import { adasTask, answerTask, watch } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseDeliveries, leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
-export function describeExpiry(open: OpenStore): void {
+export function describeExpiry(openStore: OpenStore): void {
   const limit = 100
   const admit = (store: Store, id: string, key: TaskKey, context = `ctx of ${id}`) =>
     store.admit(sketchIntake(id, inThread(context, { task: { ...key, context }, thread: { scope: key.owner } })), 'c')
@@ -20,7 +20,7 @@ export function describeExpiry(open: OpenStore): void {
 
   test(
     'expireTasks() removes the tasks that ended before a time, with all their text',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const countsBefore = await store.count()
       const blobs = [{ digest: 'b1', bytes: new Uint8Array([1]), mime: 'text/plain' }]
       const sketch = { ...inThread('ctx', { task: { ...adasTask, context: 'ctx', watch: watch('a') } }), blobs }
@@ -50,7 +50,7 @@ export function describeExpiry(open: OpenStore): void {
   )
   test(
     'expireTasks() keeps chats of people of any age',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const chat = { owner: 'web:["https://login.test","ada"]', id: 'run 1' }
       for (const [id, key] of Object.entries({ m1: chat, m2: task('old'), m3: task('newest') }))
         await asks(store, id, key)
@@ -62,7 +62,7 @@ export function describeExpiry(open: OpenStore): void {
   )
   test(
     'expireTasks() leaves open tasks, pending notifications, and the number of the newest entry',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await admit(store, 'm1', task('open'))
       const key = { ...task('told'), context: 'told', watch: watch('a') }
       const turn = await leaseOnlyTurn(store)
@@ -81,7 +81,7 @@ export function describeExpiry(open: OpenStore): void {
   )
   test(
     'expireTasks() removes abandoned questions, and a new task can begin afterwards',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await admit(store, 'm1', adasTask)
       await answerTask(store, 'which one?', 'input_required')
       await asks(store, 'm2', task('task 2'))
@@ -94,7 +94,7 @@ export function describeExpiry(open: OpenStore): void {
   )
   test(
     'expireTasks() lets a conversation continue without its older tasks',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await asks(store, 'm1', task('task 1'), 'ctx')
       advance(1_000)
       await asks(store, 'm2', task('task 2'), 'ctx')
@@ -107,7 +107,7 @@ export function describeExpiry(open: OpenStore): void {
   )
   test(
     'expireTasks() works in batches, several for a task of many messages',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await admitMany(120, index => admit(store, `long ${index}`, task('long'), 'long'))
       await store.cancelTask(task('long'))
       advance(1)
@@ -126,7 +126,7 @@ export function describeExpiry(open: OpenStore): void {
   )
   test(
     'a task that expireTasks() has partly removed shows no answer any more',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await admit(store, 'long', task('long'), 'long')
       await answerTask(store, 'answer', 'input_required')
       await admitMany(50, index => admit(store, `long ${index}`, task('long'), 'long'))
@@ -142,7 +142,7 @@ export function describeExpiry(open: OpenStore): void {
   )
   test(
     'expireTasks() of an owner keeps the newest',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await asks(store, 'm0', { owner: 'bob', id: 'task 0' })
       for (let index = 1; index <= 5; index += 1) {
         advance(1_000)
@@ -156,7 +156,7 @@ export function describeExpiry(open: OpenStore): void {
   )
   test(
     'expireTasks() leaves an owner at most the given bytes, attachments included, and removes the oldest tasks first',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const large = async (index: number, owner = 'ada') => {
         advance(1_000)
         const key = { owner, id: `task ${index}`, context: `ctx ${index}` }
@@ -182,7 +182,7 @@ export function describeExpiry(open: OpenStore): void {
   )
   test(
     'expireTasks() counts the answers too, and removes no open task',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1', inThread('ctx', { task: { ...adasTask, context: 'ctx' } })), 'c')
       await answerTask(store, 'x'.repeat(50_000))
       advance(1_000)

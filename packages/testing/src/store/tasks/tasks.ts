@@ -18,24 +18,24 @@ import { describeCancelEvents } from './cancel-events.ts'
 import { describeExpiry } from './expiry.ts'
 import { describeMost, describeWatches } from './watches.ts'
 
-export function taskContract(open: OpenStore): void {
+export function taskContract(openStore: OpenStore): void {
   describe('tasks', () => {
-    describeLife(open)
-    describeSteps(open)
-    describeOwners(open)
-    describeCancel(open)
-    describeCancelEvents(open)
-    describeList(open)
-    describeWatches(open)
-    describeMost(open)
-    describeExpiry(open)
+    describeLife(openStore)
+    describeSteps(openStore)
+    describeOwners(openStore)
+    describeCancel(openStore)
+    describeCancelEvents(openStore)
+    describeList(openStore)
+    describeWatches(openStore)
+    describeMost(openStore)
+    describeExpiry(openStore)
   })
 }
 
-function describeLife(open: OpenStore): void {
+function describeLife(openStore: OpenStore): void {
   test(
     'a task goes from submitted to working, and then to the state of its answer, with all messages',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const admitted = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       expect(admitted.task).toEqual(adasTask)
       expect(await store.findTask(adasTask)).toMatchObject({
@@ -65,7 +65,7 @@ function describeLife(open: OpenStore): void {
   )
   test(
     'an agent without an answer completes its task',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', response: undefined })
@@ -73,19 +73,19 @@ function describeLife(open: OpenStore): void {
   )
   test(
     'an ended task accepts no messages, but still knows its own',
-    withStore(open, async ({ store }) => {
-      const first = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+    withStore(openStore, async ({ store }) => {
+      const firstAdmission = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await answerTask(store, 'done')
       const refusal = { code: 'unsupported', message: 'Cannot continue task: it has ended' }
       await expect(store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')).rejects.toMatchObject(refusal)
       expect(await store.findMessage('m2')).toBeUndefined()
       const secondAdmission = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
-      expect(secondAdmission).toEqual({ outcome: 'duplicate', message: first.message, task: adasTask })
+      expect(secondAdmission).toEqual({ outcome: 'duplicate', message: firstAdmission.message, task: adasTask })
     }),
   )
   test(
     'a task ends with the last of its turns',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
       await answerTask(store, 'first')
@@ -96,7 +96,7 @@ function describeLife(open: OpenStore): void {
   )
   test(
     'a message can reopen an ended task, but not a canceled one',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { task, ...sketch } = ofTask(adasTask)
       const reopen = (id: string) =>
         store.admit(sketchIntake(id, { ...sketch, ...(task && { task: { ...task, reopens: true } }) }), 'c')
@@ -111,7 +111,7 @@ function describeLife(open: OpenStore): void {
   )
   test(
     'a turn without an answer keeps its task’s earlier answer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, ofTask(adasTask)), 'c')
       await answerTask(store, 'first')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
@@ -120,20 +120,23 @@ function describeLife(open: OpenStore): void {
   )
 }
 
-function describeSteps(open: OpenStore): void {
+function describeSteps(openStore: OpenStore): void {
   test(
     'a working task stays so while any turn runs',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const states: unknown[] = []
       const noteState = async () => void states.push((await store.findTask(adasTask))?.state)
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
-      const first = await leaseOnlyTurn(store)
+      const firstTurn = await leaseOnlyTurn(store)
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
       await noteState()
       await store.admit(sketchIntake('m3', ofTask(adasTask, 'another thread')), 'c')
       const [parallelTurn] = await leaseTurns(store)
       await noteState()
-      await store.commit(first, { response: sketchResponse(first, 'which one?', 'input_required'), deliveries: [] })
+      await store.commit(firstTurn, {
+        response: sketchResponse(firstTurn, 'which one?', 'input_required'),
+        deliveries: [],
+      })
       await noteState()
       expect(states).toEqual(['working', 'working', 'working'])
       if (parallelTurn) await store.commit(parallelTurn, sketchAnswer(parallelTurn, 'done'))
@@ -143,10 +146,10 @@ function describeSteps(open: OpenStore): void {
   )
 }
 
-function describeOwners(open: OpenStore): void {
+function describeOwners(openStore: OpenStore): void {
   test(
     "another owner's task does not exist",
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const theirs = { owner: 'bob', id: adasTask.id }
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       expect(await store.findTask(theirs)).toBeUndefined()
@@ -160,10 +163,10 @@ function describeOwners(open: OpenStore): void {
   )
 }
 
-function describeCancel(open: OpenStore): void {
+function describeCancel(openStore: OpenStore): void {
   test(
     'cancelTask() ends an open task once, the store refuses a later commit, and its thread continues',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
       await store.admit(sketchIntake('m3', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
@@ -181,7 +184,7 @@ function describeCancel(open: OpenStore): void {
   )
   test(
     'cancelTask() of a waiting turn leaves the earlier turn with its worker',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -193,7 +196,7 @@ function describeCancel(open: OpenStore): void {
   )
   test(
     'exactly one of cancelTask() and commit() wins',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       for (let round = 0; round < 10; round++) {
         const key = { owner: 'ada', id: `task ${round}` }
         await store.admit(sketchIntake(`m${round}`, ofTask(key, `ctx ${round}`)), 'c')
@@ -213,7 +216,7 @@ function describeCancel(open: OpenStore): void {
   )
   test(
     'cancelTask() ends a task that waits for input, but no ended task',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await answerTask(store, 'which one?', 'input_required')
       expect(await store.cancelTask(adasTask)).toBe(true)
@@ -226,10 +229,10 @@ function describeCancel(open: OpenStore): void {
   )
 }
 
-function describeList(open: OpenStore): void {
+function describeList(openStore: OpenStore): void {
   test(
     'listTasks() filters, counts and pages, newest first',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const startedAt = now()
       for (const [index, context] of ['red', 'blue', 'red', 'red'].entries()) {
         advance(1_000)
@@ -247,8 +250,11 @@ function describeList(open: OpenStore): void {
       expect(await idsFor({ updatedSince: startedAt + 3_000 })).toEqual(['32', 2])
       expect(await idsFor({ agent: 'help' })).toEqual(['', 0])
       const { tasks } = await store.listTasks({ owner: 'ada', limit: 2 })
-      const last = tasks.at(-1)
-      expect(await idsFor({ after: { updatedAt: last?.updatedAt ?? 0, id: last?.id ?? '' } })).toEqual(['10', 4])
+      const lastTask = tasks.at(-1)
+      expect(await idsFor({ after: { updatedAt: lastTask?.updatedAt ?? 0, id: lastTask?.id ?? '' } })).toEqual([
+        '10',
+        4,
+      ])
       advance(1_000)
       await store.cancelTask({ owner: 'ada', id: 'task 0' })
       expect(await idsFor({})).toEqual(['0321', 4])
@@ -258,17 +264,17 @@ function describeList(open: OpenStore): void {
   )
   test(
     'listTasks() pages through tasks updated in the same instant without losing one',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const keys = Array.from({ length: 5 }, (_, index) => ({ owner: 'ada', id: `task ${index}` }))
       await Promise.all(keys.map(key => store.admit(sketchIntake(key.id, ofTask(key, key.id)), 'c')))
       const taskIds: string[] = []
       let after: TaskFilter['after']
       for (;;) {
         const { tasks } = await store.listTasks({ owner: 'ada', limit: 2, after })
-        const last = tasks.at(-1)
-        if (!last) break
+        const lastTask = tasks.at(-1)
+        if (!lastTask) break
         taskIds.push(...tasks.map(({ id }) => id))
-        after = { updatedAt: last.updatedAt, id: last.id }
+        after = { updatedAt: lastTask.updatedAt, id: lastTask.id }
       }
       expect(taskIds.toSorted()).toEqual(keys.map(({ id }) => id))
     }),

@@ -5,10 +5,10 @@ import { adasTask, answerTask, ofTask, watch } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseDeliveries, sketchIntake, withStore } from '../setup/under-test.ts'
 
-export function describeWatches(open: OpenStore): void {
+export function describeWatches(openStore: OpenStore): void {
   test(
     'a watcher of a task learns in order when a turn ends and when somebody cancels it',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       const task = { ...adasTask, context: 'ctx', watch: watch('a') }
       await store.admit(sketchIntake('m1', inThread('ctx', { task })), 'c')
       expect(await store.watchTask(adasTask, watch('b'))).toBe('watching')
@@ -17,12 +17,12 @@ export function describeWatches(open: OpenStore): void {
       const listTargets = async () =>
         (await leaseDeliveries(store)).map(({ to, target, response }) => [to, target, response?.id])
       const taskState = (id: string, state: string) => ({ watch: id, ...adasTask, context: 'ctx', state, at: now() })
-      const first = await leaseDeliveries(store)
-      expect(first.map(({ to, target, response }) => [to, target, response?.id])).toEqual([
+      const firstDelivery = await leaseDeliveries(store)
+      expect(firstDelivery.map(({ to, target, response }) => [to, target, response?.id])).toEqual([
         ['https://hook.test/#a', taskState('a', 'input_required'), 'answer to m1'],
         ['https://hook.test/#b', taskState('b', 'input_required'), 'answer to m1'],
       ])
-      for (const delivery of first) await store.settle(delivery, { state: 'sent' })
+      for (const delivery of firstDelivery) await store.settle(delivery, { state: 'sent' })
       expect(await listTargets()).toEqual([
         ['https://hook.test/#a', taskState('a', 'canceled'), undefined],
         ['https://hook.test/#b', taskState('b', 'canceled'), undefined],
@@ -31,7 +31,7 @@ export function describeWatches(open: OpenStore): void {
   )
   test(
     'URLs of one caller have one share for any number of hosts, separately from other callers',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const keys = ['ann', 'bob'].map(owner => ({ owner, id: `of ${owner}` }))
       for (const { owner, id } of keys) {
         await store.admit(sketchIntake(`m ${owner}`, ofTask({ owner, id })), 'c')
@@ -63,7 +63,7 @@ export function describeWatches(open: OpenStore): void {
   )
   test(
     'a new watch replaces the one with the same id, and an ended watch gets nothing more',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await store.watchTask(adasTask, watch('a'))
       await store.watchTask(adasTask, { ...watch('a'), target: { secret: 'new' } })
@@ -77,7 +77,7 @@ export function describeWatches(open: OpenStore): void {
   )
   test(
     'at most ten watch a task, and nobody can watch another owner’s',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       const outcomes: string[] = []
       for (let index = 0; index < 12; index += 1) outcomes.push(await store.watchTask(adasTask, watch(String(index))))
@@ -92,10 +92,10 @@ export function describeWatches(open: OpenStore): void {
   )
 }
 
-export function describeMost(open: OpenStore): void {
+export function describeMost(openStore: OpenStore): void {
   test(
     'an owner has a limited number of open tasks, and an ended one frees its slot',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const task = (id: string, owner = 'ada') => ({ owner, id, context: id, maxOpenTasks: 2 })
       const admit = (id: string, taskOptions: ReturnType<typeof task>) =>
         store.admit(sketchIntake(id, inThread(taskOptions.context, { task: taskOptions })), 'c')
@@ -111,7 +111,7 @@ export function describeMost(open: OpenStore): void {
   )
   test(
     'each of many callers under one owner has a limit of open tasks, within the owner’s limit',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const task = (id: string, name: string) => ({
         owner: 'anybody',
         id,

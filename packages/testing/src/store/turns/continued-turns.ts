@@ -6,12 +6,12 @@ import { adasTask, ofTask } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseTurns, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
-export function continuedTurnContract(open: OpenStore): void {
+export function continuedTurnContract(openStore: OpenStore): void {
   describe('turns that start within their messages’ transactions', () => {
-    describeAnswers(open)
-    describeLateAnswers(open)
-    describeFailures(open)
-    describeRefusals(open)
+    describeAnswers(openStore)
+    describeLateAnswers(openStore)
+    describeFailures(openStore)
+    describeRefusals(openStore)
   })
 }
 
@@ -43,10 +43,10 @@ const answer = (store: Store) => async (turn: Turn) => {
   await store.commit(turn, sketchAnswer(turn, 'at once', ['peer']))
 }
 
-function describeAnswers(open: OpenStore): void {
+function describeAnswers(openStore: OpenStore): void {
   test(
     'commit an immediate answer and its deliveries with the message',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const begunTurns = runAtOnce(store, answer(store))
       const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       expect(begunTurns.map(turn => [turn.message, turn.token])).toEqual([[message, 1]])
@@ -60,7 +60,7 @@ function describeAnswers(open: OpenStore): void {
   )
   test(
     'notify callers that start to listen after the acknowledgement',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       runAtOnce(store, answer(store))
       const { message } = await store.admit(sketchIntake('m1'), 'c')
       const settled = Promise.withResolvers<unknown>()
@@ -70,7 +70,7 @@ function describeAnswers(open: OpenStore): void {
   )
   test(
     'answer each of several messages of one transaction, and no duplicate among them',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const begunTurns = runAtOnce(store, turn => store.commit(turn, sketchAnswer(turn, `to ${turn.content.id}`)))
       const ids = ['m1', 'm2', 'm1', 'm3', 'm1']
       const admitted = await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
@@ -91,10 +91,10 @@ function describeAnswers(open: OpenStore): void {
   )
 }
 
-function describeLateAnswers(open: OpenStore): void {
+function describeLateAnswers(openStore: OpenStore): void {
   test(
     'commit the lease of a slow agent’s turn with the message, and the answer follows',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const begunTurns = runAtOnce(store, () => undefined)
       const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       expect((await store.count()).messages).toMatchObject({ working: 1 })
@@ -109,7 +109,7 @@ function describeLateAnswers(open: OpenStore): void {
   )
   test(
     'hold back an answer between the transaction and the disk sync',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const committed: Promise<void>[] = []
       runAtOnce(store, turn =>
         setImmediate(() => committed.push(store.commit(turn, sketchAnswer(turn, 'soon'))) && undefined),
@@ -123,7 +123,7 @@ function describeLateAnswers(open: OpenStore): void {
   )
   test(
     'start when the message is durable if their sender follows them',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const begunTurns = runAtOnce(store, () => undefined)
       await store.admit(sketchIntake('m1', { isFollowed: true }), 'c')
       expect(begunTurns.map(({ stored }) => stored)).toEqual([undefined])
@@ -131,10 +131,10 @@ function describeLateAnswers(open: OpenStore): void {
   )
 }
 
-function describeFailures(open: OpenStore): void {
+function describeFailures(openStore: OpenStore): void {
   test(
     'start again without harm to other messages if the store refuses an answer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const ends: Promise<unknown>[] = []
       const begunTurns = runAtOnce(store, turn => {
         const isBroken = turn.content.id === 'm2' && turn.stored !== undefined
@@ -154,7 +154,7 @@ function describeFailures(open: OpenStore): void {
   )
   test(
     'keep only the message if the store refuses its answer, and the turn starts again',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const lost: unknown[] = []
       const begunTurns = runAtOnce(store, turn => {
         const broken = sketchAnswer(turn, 'broken', [undefined as never])
@@ -171,10 +171,10 @@ function describeFailures(open: OpenStore): void {
   )
 }
 
-function describeRefusals(open: OpenStore): void {
+function describeRefusals(openStore: OpenStore): void {
   test(
     'do not start for a message that the store refuses, keeps or blocks, or that follows another one',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const begunTurns = runAtOnce(store, () => undefined)
       const budget = { key: 'ada', turns: 1, withinMs: 60_000, flag: 'loop_guard' }
       await store.admit(sketchIntake('m1', { ...inThread('t'), budgets: [budget] }), 'c')
@@ -193,7 +193,7 @@ function describeRefusals(open: OpenStore): void {
   )
   test(
     'use up a budget in one transaction before their agents run',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const begunTurns = runAtOnce(store, answer(store))
       const budgets = [{ key: 'ada', turns: 2, withinMs: 60_000, flag: 'loop_guard' }]
       await Promise.all(['m1', 'm2', 'm3', 'm4'].map(id => store.admit(sketchIntake(id, { budgets }), 'c')))

@@ -5,9 +5,9 @@ import { adasTask, ofTask } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseOnlyTurn, leaseTurns, sayNothing, sketchIntake, withStore } from '../setup/under-test.ts'
 
-export function firstTurnContract(open: OpenStore): void {
+export function firstTurnContract(openStore: OpenStore): void {
   describe('the first turn of a thread', () => {
-    describeFirstTurns(open)
+    describeFirstTurns(openStore)
   })
 }
 
@@ -22,10 +22,10 @@ async function readStoredContent(store: Store, { message }: Turn) {
   return storedTurn && contentOf(storedTurn)
 }
 
-function describeFirstTurns(open: OpenStore): void {
+function describeFirstTurns(openStore: OpenStore): void {
   test(
     'says that it is the first, and carries the exact stored content',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const parts = [{ kind: 'text', mime: 'text/plain', content: 'Grüße\u2028"' } as const]
       await store.admit(sketchIntake('m1', { flags: ['odd'], message: { parts } }), 'c1')
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c2')
@@ -37,7 +37,7 @@ function describeFirstTurns(open: OpenStore): void {
   )
   test(
     'stays unchanged for a retry, whatever an agent does to its message',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       const content = await readStoredContent(store, turn)
@@ -50,7 +50,7 @@ function describeFirstTurns(open: OpenStore): void {
   )
   test(
     'has no `isFirst` after another turn of its thread, or for a large message',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const bytes = new TextEncoder().encode(JSON.stringify({ id: 'm3', long: 'x'.repeat(20_000) }))
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
@@ -64,7 +64,7 @@ function describeFirstTurns(open: OpenStore): void {
   )
   test(
     'carries its own message, also if it is too large for the store’s cache',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const ids = Array.from({ length: 300 }, (_, index) => `m${index}`)
       await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
       const turns = await leaseTurns(store, 300)

@@ -19,17 +19,17 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function interruptContract(open: OpenStore): void {
+export function interruptContract(openStore: OpenStore): void {
   describe('interrupts and shares', () => {
-    describeInterrupting(open)
-    describeShares(open)
+    describeInterrupting(openStore)
+    describeShares(openStore)
   })
 }
 
-function describeInterrupting(open: OpenStore): void {
+function describeInterrupting(openStore: OpenStore): void {
   test(
     'a newer message of the sender ends the running turn, whose text stays in the history without an answer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const { message } = await store.admit(sketchQueued('m1', interruptMode), 'c')
       const interruptedTurn = await leaseOnlyTurn(store)
       const notices: unknown[] = []
@@ -55,7 +55,7 @@ function describeInterrupting(open: OpenStore): void {
   )
   test(
     'nobody can end another sender’s turn, nor one without a proven sender',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const forgedIntake: IntakeSketch = {
         message: { sender: { ...provenAda, auth_method: 'none', verified: false, identities: [] } },
       }
@@ -69,7 +69,7 @@ function describeInterrupting(open: OpenStore): void {
   )
   test(
     'a flood interrupts a limited number of runs, and leaves the newest message waiting',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const runs: Turn[] = []
       for (let index = 0; index < 50; index += 1) {
         await store.admit(sketchQueued(`m${index}`, interruptMode), 'c')
@@ -88,7 +88,7 @@ function describeInterrupting(open: OpenStore): void {
   )
   test(
     'a message interrupts the turn before it in a task, which continues with the newer one',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const task = { owner: 'ada', id: 'one', context: 't' }
       await store.admit(sketchQueued('m1', interruptMode, { task }), 'c')
       const firstTurn = await leaseOnlyTurn(store)
@@ -102,7 +102,7 @@ function describeInterrupting(open: OpenStore): void {
   )
   test(
     'a message with a new task cancels its sender’s other tasks in the conversation',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
       const [first, second, third] = keys
       await store.admit(sketchQueued('m1', interruptMode, { task: first }), 'c')
@@ -117,15 +117,15 @@ function describeInterrupting(open: OpenStore): void {
         { message_id: 'm1', to: 'https://peer.test/push' },
       ])
       await expect(store.commit(running, sayNothing())).rejects.toThrow(LeaseLost)
-      const last = await leaseOnlyTurn(store)
-      expect(last.content.id).toBe('m3')
-      await store.commit(last, sketchAnswer(last, 'three'))
+      const lastTurn = await leaseOnlyTurn(store)
+      expect(lastTurn.content.id).toBe('m3')
+      await store.commit(lastTurn, sketchAnswer(lastTurn, 'three'))
       expect(await Promise.all(keys.map(stateOf))).toEqual(['canceled', 'canceled', 'completed'])
     }),
   )
   test(
     'a message interrupts no task of another owner, and a task with another open turn continues',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const ownTask = { owner: 'ada', id: 'own', context: 't' }
       await store.admit(sketchQueued('m1', interruptMode, { task: { ...ownTask, owner: 'bob' } }), 'c')
       await store.admit(sketchQueued('m2', undefined, { task: ownTask }), 'c')
@@ -143,7 +143,7 @@ function describeInterrupting(open: OpenStore): void {
   )
 }
 
-function describeShares(open: OpenStore): void {
+function describeShares(openStore: OpenStore): void {
   const request = {
     limit: 9,
     leaseMs,
@@ -151,7 +151,7 @@ function describeShares(open: OpenStore): void {
   }
   test(
     'an agent with a concurrency limit never has more running turns, for all workers together',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await admitAll(
         store,
         ['m1', 'm2', 'm3', 'm4'].map(id => sketchIntake(id)),
@@ -167,7 +167,7 @@ function describeShares(open: OpenStore): void {
   )
   test(
     'a turn that waits for another agent does not count towards the limit',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await admitAll(
         store,
         ['m1', 'm2', 'm3', 'm4'].map(id => sketchIntake(id)),

@@ -18,12 +18,12 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function noteContract(open: OpenStore): void {
+export function noteContract(openStore: OpenStore): void {
   describe('notes of a turn', () => {
-    describeKeeping(open)
-    describeRetrying(open)
-    describeNotRecalled(open)
-    describeGoing(open)
+    describeKeeping(openStore)
+    describeRetrying(openStore)
+    describeNotRecalled(openStore)
+    describeGoing(openStore)
   })
 }
 
@@ -48,10 +48,10 @@ async function textsOf(store: Store, turn: Pick<Turn, 'thread'>): Promise<readon
   return (await listNotes(store, turn)).map(({ body }) => body.content)
 }
 
-function describeKeeping(open: OpenStore): void {
+function describeKeeping(openStore: OpenStore): void {
   test(
     'the store keeps notes in order, before the answer that comes with some of them (S-31)',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.note(turn, [sketchNote('call 1', 'one')])
       await store.note(turn, [sketchNote('note 1', 'two'), sketchNote('note 2', 'three')])
@@ -65,7 +65,7 @@ function describeKeeping(open: OpenStore): void {
   )
   test(
     'readNotes() returns the newest notes of turns before a message',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const messages: number[] = []
       for (const id of ['m1', 'm2', 'm3']) {
         const turn = await leaseNew(store, id)
@@ -83,7 +83,7 @@ function describeKeeping(open: OpenStore): void {
   )
   test(
     'a worker that has lost the turn stores no notes',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       const lost = await leaseNew(store, 'm1')
       advance(leaseMs + 1)
       const held = await leaseOnlyTurn(store)
@@ -96,14 +96,18 @@ function describeKeeping(open: OpenStore): void {
   )
 }
 
-function describeRetrying(open: OpenStore): void {
+function describeRetrying(openStore: OpenStore): void {
   test(
     'a repeated turn has each of its notes once, in its latest form',
-    withStore(open, async ({ store, now }) => {
-      const first = await leaseNew(store, 'm1')
-      await store.note(first, [sketchNote('note 1', 'one'), sketchNote('call 1', 'asked'), sketchNote('note 2', 'old')])
-      await store.note(first, [sketchNote('note 3', 'of the first try alone')])
-      await store.release(first, { dueAt: now() })
+    withStore(openStore, async ({ store, now }) => {
+      const firstTurn = await leaseNew(store, 'm1')
+      await store.note(firstTurn, [
+        sketchNote('note 1', 'one'),
+        sketchNote('call 1', 'asked'),
+        sketchNote('note 2', 'old'),
+      ])
+      await store.note(firstTurn, [sketchNote('note 3', 'of the first try alone')])
+      await store.release(firstTurn, { dueAt: now() })
       const secondTurn = await leaseOnlyTurn(store)
       await store.note(secondTurn, [
         sketchNote('note 1', 'one'),
@@ -116,7 +120,7 @@ function describeRetrying(open: OpenStore): void {
   )
   test(
     'a note that changes its kind moves behind the notes in between',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.note(turn, [sketchNote('note 1', 'planned'), sketchNote('note 2', 'meanwhile')])
       await store.note(turn, [sketchNote('note 1', 'found', { kind: 'synthesis', scope: 'global' })])
@@ -128,10 +132,10 @@ function describeRetrying(open: OpenStore): void {
   )
 }
 
-function describeNotRecalled(open: OpenStore): void {
+function describeNotRecalled(openStore: OpenStore): void {
   test(
     'no history, task or list of messages shows notes (S-34)',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const sketch = inThread('t', { task: { ...adasTask, context: 't' }, thread: { scope: adasTask.owner } })
       await store.admit(sketchIntake('m1', sketch), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -149,7 +153,7 @@ function describeNotRecalled(open: OpenStore): void {
   )
   test(
     'notes for an answer to a few do not appear in a public thread',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const answerAs = async (id: string, visibility?: 'direct') => {
         const turn = await leaseNew(store, id)
         const response = { ...sketchResponse(turn, 'x'), ...(visibility && { visibility }) }
@@ -163,7 +167,7 @@ function describeNotRecalled(open: OpenStore): void {
   )
 }
 
-function describeGoing(open: OpenStore): void {
+function describeGoing(openStore: OpenStore): void {
   const noteAndAnswer = async (store: Store, id: string): Promise<Turn> => {
     const turn = await leaseNew(store, id)
     await store.note(turn, [sketchNote('note 1', `early of ${id}`)])
@@ -172,7 +176,7 @@ function describeGoing(open: OpenStore): void {
   }
   test(
     'notes disappear with the withdrawal of their message, and with its answer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const author = 'https://peer.test/ada'
       const authorship = { author, object: 'https://peer.test/notes/1' }
       await store.admit(sketchIntake('m1', inThread('t', { authorship })), 'c')
@@ -189,17 +193,17 @@ function describeGoing(open: OpenStore): void {
   )
   test(
     'notes disappear with each of the messages of a common answer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const admit = (id: string) => {
         const authorship = { author: 'https://peer.test/ada', object: `https://peer.test/notes/${id}` }
         const message = { sender: sketchProvenSender('ada') }
         return store.admit(sketchIntake(id, inThread('t', { authorship, queueMode: { mode: 'merge' }, message })), 'c')
       }
       await admit('m1')
-      const first = await leaseOnlyTurn(store)
+      const firstTurn = await leaseOnlyTurn(store)
       await admit('m2')
       await admit('m3')
-      await store.commit(first, sketchAnswer(first, 'done'))
+      await store.commit(firstTurn, sketchAnswer(firstTurn, 'done'))
       const both = await leaseOnlyTurn(store)
       expect(both.merged).toHaveLength(1)
       await store.commit(both, sketchAnswer(both, 'done', [], { notes: [sketchNote('note 1', 'of both')] }))
@@ -211,7 +215,7 @@ function describeGoing(open: OpenStore): void {
   )
   test(
     'notes disappear with the person whose message caused them',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await noteAndAnswer(store, 'm1')
       await store.forgetPerson({ addresses: [{ via: 'a2a', address: '@ada@peer.test' }] })
       expect(await textsOf(store, turn)).toEqual([])
@@ -219,7 +223,7 @@ function describeGoing(open: OpenStore): void {
   )
   test(
     'notes disappear with their task, and free their quota',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const ask = async (id: string, text: string) => {
         const task = { owner: adasTask.owner, id, context: 't' }
         await store.admit(sketchIntake(id, inThread('t', { task, thread: { scope: adasTask.owner } })), 'c')
@@ -241,7 +245,7 @@ function describeGoing(open: OpenStore): void {
     }),
   )
   test('durable notes outlive the process, even of an unfinished turn', async () => {
-    const { store, reopen } = await open()
+    const { store, reopen } = await openStore()
     const turn = await leaseNew(store, 'm1')
     await store.note(turn, [sketchNote('call 1', 'asked')])
     if (!reopen) return store.close()

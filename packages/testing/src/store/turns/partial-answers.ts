@@ -21,14 +21,14 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function partialAnswerContract(open: OpenStore): void {
+export function partialAnswerContract(openStore: OpenStore): void {
   describe('interim text', () => {
-    describePartialAnswer(open)
-    describePartialAnswerTwice(open)
-    describeWithdrawal(open)
+    describePartialAnswer(openStore)
+    describePartialAnswerTwice(openStore)
+    describeWithdrawal(openStore)
   })
   describe('files of answers', () => {
-    describeFiles(open)
+    describeFiles(openStore)
   })
 }
 
@@ -45,11 +45,11 @@ function withFiles(response: NormalizedResponse, ...blobs: readonly Blob[]): Nor
   return { ...response, parts: blobs.map(toFile) }
 }
 
-function describeFiles(open: OpenStore): void {
+function describeFiles(openStore: OpenStore): void {
   const [pictureBlob, otherBlob, messageBlob] = [toBlob('picture'), toBlob('other'), toBlob('theirs')]
   test(
     'bytes of an answer stay while a message or an answer names them',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', { blobs: [messageBlob], message: { parts: [toFile(messageBlob)] } }), 'c')
       const turn = await leaseOnlyTurn(store)
       const partialAnswer = withFiles(sketchResponse(turn, ''), pictureBlob)
@@ -69,7 +69,7 @@ function describeFiles(open: OpenStore): void {
   )
   test(
     'bytes of an answer disappear with the answered message',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const authorship = { author: 'ada', object: 'note' }
       await store.admit(sketchIntake('m1', { authorship }), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -89,10 +89,10 @@ function partialText(turn: Turn, text: string, recipients: readonly string[] = [
   return { ...sketchAnswer(turn, text, recipients, overrides), response }
 }
 
-function describePartialAnswer(open: OpenStore): void {
+function describePartialAnswer(openStore: OpenStore): void {
   test(
     'the final answer replaces its turn’s interim text in one response',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
       expect(await store.findAnswer(turn.message)).toBeUndefined()
@@ -107,8 +107,8 @@ function describePartialAnswer(open: OpenStore): void {
       })
       expect(await store.findMessage('m1')).toMatchObject({ state: 'working' })
       expect(await leaseTurns(store), 'the turn goes on').toEqual([])
-      const first = await leaseOnlyDelivery(store)
-      expect(first.response?.parts).toMatchObject([{ content: 'looking' }])
+      const firstDelivery = await leaseOnlyDelivery(store)
+      expect(firstDelivery.response?.parts).toMatchObject([{ content: 'looking' }])
       await store.say(turn, { ...partialText(turn, 'still looking', ['x']), isRevision: true })
       await store.commit(turn, sketchAnswer(turn, 'found', ['x'], { isRevision: true }))
       expect(await store.listResponses({ ...ofEcho, limit: 9 })).toMatchObject([
@@ -120,13 +120,13 @@ function describePartialAnswer(open: OpenStore): void {
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'found'])
       expect(await store.countListed(ofEcho)).toBe(1)
       expect(await store.findMessage('m1')).toMatchObject({ state: 'answered', deliveries: [{}, {}, {}] })
-      await store.settle(first, { state: 'sent' })
+      await store.settle(firstDelivery, { state: 'sent' })
       expect((await leaseOnlyDelivery(store)).response?.parts).toMatchObject([{ content: 'found' }])
     }),
   )
   test(
     'a reply to interim text joins its thread',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.say(turn, partialText(turn, 'looking', [], { aliases: ['alias'] }))
@@ -137,7 +137,7 @@ function describePartialAnswer(open: OpenStore): void {
   )
   test(
     'a final answer that revises unknown text leaves in full',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'found', { isRevision: true, recipients: ['x'] })
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'found'])
       expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [{ content: 'found' }] } })
@@ -146,7 +146,7 @@ function describePartialAnswer(open: OpenStore): void {
   )
   test(
     'an agent without a final answer keeps its partial answer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.say(turn, partialText(turn, 'looking'))
@@ -156,10 +156,10 @@ function describePartialAnswer(open: OpenStore): void {
   )
 }
 
-function describePartialAnswerTwice(open: OpenStore): void {
+function describePartialAnswerTwice(openStore: OpenStore): void {
   test(
     'the next worker of a turn finds and revises its interim text, and the first one can add none',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const lostTurn = await leaseOnlyTurn(store)
       await store.say(lostTurn, partialText(lostTurn, 'looking'))
@@ -181,7 +181,7 @@ function describePartialAnswerTwice(open: OpenStore): void {
   )
   test(
     'interim text that the agent withdraws during the turn stays withdrawn',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.say(turn, partialText(turn, 'looking', ['x']))
@@ -196,7 +196,7 @@ function describePartialAnswerTwice(open: OpenStore): void {
   )
   test(
     'the withdrawal of a message deletes its interim text',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const authorship = { author: 'ada', object: 'note' }
       await store.admit(sketchIntake('m1', { authorship }), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -247,11 +247,11 @@ async function expectWithdrawn(store: Store, { thread }: Turn): Promise<void> {
   expect(await wordsIn(store, thread)).not.toContain('still looking')
 }
 
-function describeWithdrawal(open: OpenStore): void {
+function describeWithdrawal(openStore: OpenStore): void {
   test.each(turnEndings)(
     '%s that ends a turn withdraws its interim text, in the same transaction',
     async (_who, end) => {
-      await withStore(open, async ({ store }) => {
+      await withStore(openStore, async ({ store }) => {
         const turn = await beginWithInterimText(store)
         await end(store, turn)
         await expectWithdrawn(store, turn)
@@ -261,7 +261,7 @@ function describeWithdrawal(open: OpenStore): void {
   test.each(turnEndings)(
     '%s that ends a turn withdraws its interim text, also while nobody runs it',
     async (_who, end) => {
-      await withStore(open, async ({ store, now }) => {
+      await withStore(openStore, async ({ store, now }) => {
         const turn = await beginWithInterimText(store)
         await store.release(turn, { dueAt: now() + 60_000, error: 'busy' })
         await end(store, turn)
@@ -272,7 +272,7 @@ function describeWithdrawal(open: OpenStore): void {
   test.each(turnEndings)(
     '%s that ends a turn retracts interim text without a planned withdrawal',
     async (_who, end) => {
-      await withStore(open, async ({ store }) => {
+      await withStore(openStore, async ({ store }) => {
         await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1) }), 'c')
         const turn = await leaseOnlyTurn(store)
         await store.say(turn, partialText(turn, 'looking', ['x']))
@@ -285,7 +285,7 @@ function describeWithdrawal(open: OpenStore): void {
   )
   test(
     'the cancel of a task withdraws its turn’s interim text',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const task = { owner: 'ada', id: 'one', context: 't' }
       const turn = await beginWithInterimText(store, { task })
       await store.cancelTask(task)
@@ -294,7 +294,7 @@ function describeWithdrawal(open: OpenStore): void {
   )
   test(
     'a turn that ends without a response withdraws its interim text',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await beginWithInterimText(store)
       await store.commit(turn, { ...sayNothing(), isRevision: true })
       await expectWithdrawn(store, turn)
@@ -302,7 +302,7 @@ function describeWithdrawal(open: OpenStore): void {
   )
   test(
     'an answer that replaces interim text stays, whatever message follows',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const turn = await beginWithInterimText(store)
       await store.commit(turn, sketchAnswer(turn, 'found', [], { isRevision: true }))
       expect((await store.findResponse('answer to m1'))?.response).not.toHaveProperty('withdrawal')

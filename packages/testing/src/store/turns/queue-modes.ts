@@ -15,20 +15,20 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function queueModeContract(open: OpenStore): void {
+export function queueModeContract(openStore: OpenStore): void {
   describe('queue modes', () => {
-    describeMerging(open)
-    describeMergeBounds(open)
-    describeMergedEnds(open)
+    describeMerging(openStore)
+    describeMergeBounds(openStore)
+    describeMergedEnds(openStore)
   })
 }
 
-function describeMerging(open: OpenStore): void {
+function describeMerging(openStore: OpenStore): void {
   test(
     'messages of one sender during a turn become one turn with one answer to the last of them',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchQueued('m1', mergeMode), 'c')
-      const first = await leaseOnlyTurn(store)
+      const firstTurn = await leaseOnlyTurn(store)
       const [m2, m3, m4] = await admitAll(
         store,
         ['m2', 'm3', 'm4'].map(id => sketchQueued(id, mergeMode, { flags: [`flag of ${id}`] })),
@@ -38,7 +38,7 @@ function describeMerging(open: OpenStore): void {
       for (const number of [m2, m3, m4]) {
         store.listen(`message:${number}`, notice => notices.push(`${number} ${(notice as { kind: string }).kind}`))
       }
-      await store.commit(first, sketchAnswer(first, 'one'))
+      await store.commit(firstTurn, sketchAnswer(firstTurn, 'one'))
       const turn = await leaseOnlyTurn(store)
       expect(turn).toMatchObject({ message: m4, merged: [m2, m3], attempt: 1, crashes: 0, target: { answerTo: 'm4' } })
       expect(turn.content).toMatchObject({
@@ -70,7 +70,7 @@ function describeMerging(open: OpenStore): void {
   )
   test(
     'merged messages appear once in the history, followed by one answer',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await admitAll(
         store,
         ['m1', 'm2'].map(id => sketchQueued(id, mergeMode)),
@@ -88,7 +88,7 @@ function describeMerging(open: OpenStore): void {
   )
   test(
     'a message waits for others until its window ends',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const patient = { mode: 'merge', windowMs: 2_000 } as const
       await store.admit(sketchQueued('m1', patient), 'c')
       expect(await leaseTurns(store)).toEqual([])
@@ -108,7 +108,7 @@ function describeMerging(open: OpenStore): void {
   )
 }
 
-function describeMergeBounds(open: OpenStore): void {
+function describeMergeBounds(openStore: OpenStore): void {
   const otherSketches: readonly (readonly [string, IntakeSketch])[] = [
     ['somebody else', { message: { sender: sketchProvenSender('bob') } }],
     [
@@ -145,7 +145,7 @@ function describeMergeBounds(open: OpenStore): void {
     ['the same, for an agent that takes each in its order', { queueMode: undefined }],
   ]
   test.each(otherSketches)('the store answers %s separately, in order', async (_who, sketch) => {
-    await withStore(open, async ({ store }) => {
+    await withStore(openStore, async ({ store }) => {
       await admitAll(store, [
         sketchQueued('m1', mergeMode),
         sketchQueued('m2', mergeMode),
@@ -163,7 +163,7 @@ function describeMergeBounds(open: OpenStore): void {
   })
   test(
     'a turn answers a limited number of messages and bytes, and the rest is the next turn',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const ids = Array.from({ length: mergeBounds.messages + 3 }, (_, index) => `m${index}`)
       await admitAll(
         store,
@@ -186,10 +186,10 @@ function describeMergeBounds(open: OpenStore): void {
   )
 }
 
-function describeMergedEnds(open: OpenStore): void {
+function describeMergedEnds(openStore: OpenStore): void {
   test(
     'a dead worker’s merged turn repeats whole, without additions or second answers',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await admitAll(
         store,
         ['m1', 'm2'].map(id => sketchQueued(id, mergeMode)),
@@ -207,7 +207,7 @@ function describeMergedEnds(open: OpenStore): void {
   )
   test(
     'a released merged turn waits as a whole',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await admitAll(
         store,
         ['m1', 'm2'].map(id => sketchQueued(id, mergeMode)),
@@ -222,7 +222,7 @@ function describeMergedEnds(open: OpenStore): void {
   )
   test(
     'messages with separate tasks are one turn, whose answer ends each task for its watchers',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
       await admitAll(
         store,
@@ -252,7 +252,7 @@ function describeMergedEnds(open: OpenStore): void {
     ['failed', 'failed'],
     ['rejected', 'rejected'],
   ] as const)('after an answer of status %s the tasks of earlier messages are %s', async (status, state) => {
-    await withStore(open, async ({ store }) => {
+    await withStore(openStore, async ({ store }) => {
       const [first, last] = ['one', 'two'].map(id => ({ owner: 'ada', id, context: 't' }))
       if (!first || !last) throw new Error('expected two tasks')
       await admitAll(
@@ -268,7 +268,7 @@ function describeMergedEnds(open: OpenStore): void {
   })
   test(
     'the other tasks of a merged turn get their answer after one of them is cancelled',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
       await admitAll(
         store,
@@ -293,7 +293,7 @@ function describeMergedEnds(open: OpenStore): void {
   )
   test(
     'the store merges messages of one task, and a cancel ends all of them',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const task = { owner: 'ada', id: 'task', context: 't' }
       await admitAll(
         store,

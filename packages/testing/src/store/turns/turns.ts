@@ -16,21 +16,21 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-export function turnContract(open: OpenStore): void {
+export function turnContract(openStore: OpenStore): void {
   describe('turns', () => {
-    describeLeases(open)
-    describeOrder(open)
-    describeFencing(open)
-    describeBusyAgents(open)
-    describeRelease(open)
-    describeStates(open)
+    describeLeases(openStore)
+    describeOrder(openStore)
+    describeFencing(openStore)
+    describeBusyAgents(openStore)
+    describeRelease(openStore)
+    describeStates(openStore)
   })
 }
 
-function describeLeases(open: OpenStore): void {
+function describeLeases(openStore: OpenStore): void {
   test(
     'a leased turn has all data that a worker needs',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const intake = sketchIntake('m1', { flags: ['odd'], message: { in_reply_to: 'm0', kind: 'edit' } })
       const { message } = await store.admit(intake, 'c1')
       const turn = await leaseOnlyTurn(store)
@@ -49,7 +49,7 @@ function describeLeases(open: OpenStore): void {
   )
   test(
     'workers lease turns oldest first, at most the requested number, each once',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await admitAll(
         store,
         ['m1', 'm2', 'm3', 'm4', 'm5'].map(id => sketchIntake(id)),
@@ -62,7 +62,7 @@ function describeLeases(open: OpenStore): void {
   )
   test(
     'nextDue() returns the time at which the next turn is ready',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       expect(await store.nextDue()).toBeUndefined()
       await admitAll(store, [sketchIntake('m1', inThread('t')), sketchIntake('m2', inThread('t'))])
       expect(await store.nextDue()).toBe(now())
@@ -79,10 +79,10 @@ function describeLeases(open: OpenStore): void {
   )
 }
 
-function describeOrder(open: OpenStore): void {
+function describeOrder(openStore: OpenStore): void {
   test(
     'a turn knows the time of its first try, without tries that a shutdown interrupted',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await admitAll(store, [sketchIntake('m1', inThread('t'))])
       const firstAttemptAt: (number | undefined)[] = []
       for (const uncounted of [true, undefined, undefined, undefined]) {
@@ -97,7 +97,7 @@ function describeOrder(open: OpenStore): void {
   )
   test(
     'turns of one thread run one after another while other threads continue',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       const intakes = ['a1', 'a2', 'a3'].map(id => sketchIntake(id, inThread('a')))
       await admitAll(store, [...intakes, sketchIntake('b1', inThread('b'))])
       const [a1, b1] = await leaseTurns(store)
@@ -119,10 +119,10 @@ function describeOrder(open: OpenStore): void {
   )
 }
 
-function describeFencing(open: OpenStore): void {
+function describeFencing(openStore: OpenStore): void {
   test(
     'another worker takes over a turn after its lease expires, and the first one can no longer change it',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const lostTurn = await leaseOnlyTurn(store)
       advance(leaseMs - 1)
@@ -144,7 +144,7 @@ function describeFencing(open: OpenStore): void {
   )
   test(
     'a worker that returned a turn can neither renew nor return it again',
-    withStore(open, async ({ store, now, advance }) => {
+    withStore(openStore, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.release(turn, { dueAt: now() + 1_000, error: 'busy' })
@@ -157,7 +157,7 @@ function describeFencing(open: OpenStore): void {
   )
   test(
     'a turn commits once, in any number of tries',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       const tries = Array.from({ length: 5 }, () => store.commit(turn, sketchAnswer(turn, 'hello', ['x'])))
@@ -169,7 +169,7 @@ function describeFencing(open: OpenStore): void {
   )
   test(
     'renew() makes a lease last from now',
-    withStore(open, async ({ store, advance }) => {
+    withStore(openStore, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       advance(leaseMs - 1)
@@ -181,10 +181,10 @@ function describeFencing(open: OpenStore): void {
   )
 }
 
-function describeBusyAgents(open: OpenStore): void {
+function describeBusyAgents(openStore: OpenStore): void {
   test(
     'leaseTurns() skips turns of busy agents and takes later ones',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const { message } = await store.admit({ ...sketchIntake('m2'), agent: 'help' }, 'c')
       const request = { holder: 'w', limit: 9, leaseMs }
@@ -201,7 +201,7 @@ function describeBusyAgents(open: OpenStore): void {
   )
   test(
     'leaseTurns() takes at most each agent’s share, for any number of due turns',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchIntake(id), 'c')
       await store.admit({ ...sketchIntake('m5'), agent: 'help' }, 'c')
       const shares = { maxPerGroup: 2, usedByGroup: new Map([['echo', 1]]) }
@@ -211,27 +211,27 @@ function describeBusyAgents(open: OpenStore): void {
   )
 }
 
-function describeRelease(open: OpenStore): void {
+function describeRelease(openStore: OpenStore): void {
   test(
     'a released turn repeats at its time, and an attempt that a shutdown released does not count',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
-      const first = await leaseOnlyTurn(store)
-      await store.release(first, { dueAt: now(), error: 'the agent is busy' })
+      const firstTurn = await leaseOnlyTurn(store)
+      await store.release(firstTurn, { dueAt: now(), error: 'the agent is busy' })
       expect(await store.findMessage('m1')).toMatchObject({ state: 'received', error: 'the agent is busy' })
-      const second = await leaseOnlyTurn(store)
-      expect(second.attempt).toBe(2)
-      await store.release(second, { dueAt: now(), uncounted: true })
+      const secondTurn = await leaseOnlyTurn(store)
+      expect(secondTurn.attempt).toBe(2)
+      await store.release(secondTurn, { dueAt: now(), uncounted: true })
       expect(await store.findMessage('m1')).toMatchObject({ state: 'received', error: 'the agent is busy' })
-      const third = await leaseOnlyTurn(store)
-      expect(third.attempt).toBe(2)
-      await expect(store.commit(second, sayNothing())).rejects.toThrow(LeaseLost)
-      await store.commit(third, sayNothing())
+      const thirdTurn = await leaseOnlyTurn(store)
+      expect(thirdTurn.attempt).toBe(2)
+      await expect(store.commit(secondTurn, sayNothing())).rejects.toThrow(LeaseLost)
+      await store.commit(thirdTurn, sayNothing())
     }),
   )
   test(
     'the store counts a first try that ended silently and later isolated tries, until a worker releases one in order',
-    withStore(open, async ({ store, advance, now }) => {
+    withStore(openStore, async ({ store, advance, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       for (const crashes of [0, 1, 1]) {
         expect(await leaseOnlyTurn(store)).toMatchObject({ crashes })
@@ -240,16 +240,16 @@ function describeRelease(open: OpenStore): void {
       const alone = await leaseOnlyTurn(store)
       await store.noteAlone(alone)
       advance(leaseMs)
-      const last = await leaseOnlyTurn(store)
-      expect(last).toMatchObject({ crashes: 2, attempt: 5 })
+      const lastTurn = await leaseOnlyTurn(store)
+      expect(lastTurn).toMatchObject({ crashes: 2, attempt: 5 })
       await expect(store.noteAlone(alone)).rejects.toThrow(LeaseLost)
-      await store.release(last, { dueAt: now() })
+      await store.release(lastTurn, { dueAt: now() })
       expect(await leaseOnlyTurn(store)).toMatchObject({ crashes: 0, attempt: 6 })
     }),
   )
   test(
     'a worker that released a turn cannot commit it',
-    withStore(open, async ({ store, now }) => {
+    withStore(openStore, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.release(turn, { dueAt: now() })
@@ -258,10 +258,10 @@ function describeRelease(open: OpenStore): void {
   )
 }
 
-function describeStates(open: OpenStore): void {
+function describeStates(openStore: OpenStore): void {
   test(
     'a message goes from received to working, and then to answered, failed or ignored',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       const stateOf = async (id: string) => (await store.findMessage(id))?.state
       await admitAll(
         store,
@@ -286,7 +286,7 @@ function describeStates(open: OpenStore): void {
   )
   test(
     'the store writes an agent’s state with its answer, per thread, and keeps it after a silent turn',
-    withStore(open, async ({ store }) => {
+    withStore(openStore, async ({ store }) => {
       await admitAll(store, [sketchIntake('m1', inThread('t')), sketchIntake('m2', inThread('t')), sketchIntake('m3')])
       const [one, other] = await leaseTurns(store)
       if (!one || !other) throw new Error('expected two turns')
