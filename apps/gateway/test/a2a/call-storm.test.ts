@@ -38,7 +38,7 @@ afterAll(async () => {
   rmSync(data, { recursive: true })
 })
 
-async function say(text: string): Promise<string> {
+async function sendMessage(text: string): Promise<string> {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] }
   const response = await fetch(`http://127.0.0.1:${port}/a2a`, {
     method: 'POST',
@@ -50,7 +50,7 @@ async function say(text: string): Promise<string> {
 
 test('agents that all wait for each other get their answers, because a waiting agent uses no slot', async () => {
   // Two agents wait for each message: fewer in total than the 128 calls that an agent may have open, whatever their order.
-  const storm = Array.from({ length: 60 }, () => say('@relay@a.test @relay@a.test'))
+  const storm = Array.from({ length: 60 }, () => sendMessage('@relay@a.test @relay@a.test'))
   const answers = await Promise.all(storm)
   expect(answers.filter(answer => answer.split('\n').length !== 3)).toEqual([])
 }, 60_000)

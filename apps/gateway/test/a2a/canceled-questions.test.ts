@@ -49,7 +49,7 @@ async function openClient(agent: string, transport?: 'JSONRPC' | 'HTTP+JSON') {
 }
 
 /** Sends the agent a text that makes it ask a question. */
-async function ask(agent: string, text = 'refund', transport?: 'JSONRPC' | 'HTTP+JSON') {
+async function sendMessage(agent: string, text = 'refund', transport?: 'JSONRPC' | 'HTTP+JSON') {
   const client = await openClient(agent, transport)
   const contextId = uniqueName('context')
   const task = await client.sendMessage(describeSendRequest(text, { contextId }))
@@ -67,7 +67,7 @@ async function ask(agent: string, text = 'refund', transport?: 'JSONRPC' | 'HTTP
 /** Returns the message that informed the agent of the canceled task, once its turn has ended. */
 const findTold = (task: string) =>
   eventually(async () => {
-    const record = await gateway.show(`urn:postern:cancel:${task}`).catch(() => undefined)
+    const record = await gateway.readMessage(`urn:postern:cancel:${task}`).catch(() => undefined)
     return record?.state !== 'received' && record?.state !== 'working' && record
   })
 
@@ -78,7 +78,7 @@ test.each([
 ] as const)(
   'an AG-UI server learns that its caller canceled the task of its question (%s, %s)',
   async (text, transport) => {
-    const task = await ask('clerk', text, transport)
+    const task = await sendMessage('clerk', text, transport)
     const canceled = await task.cancel()
     expect(canceled.status?.state).toBe(canceledState)
     await expect.poll(() => server.runs.length).toBe(2)
@@ -101,7 +101,7 @@ test.each([
 )
 
 test('the server learns once of a caller who cancels three times', async () => {
-  const task = await ask('clerk')
+  const task = await sendMessage('clerk')
   const ends = await Promise.allSettled([task.cancel(), task.cancel(), task.cancel()])
   expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   await expect(task.cancel()).rejects.toMatchObject({ name: 'TaskNotCancelableError' })
@@ -110,7 +110,7 @@ test('the server learns once of a caller who cancels three times', async () => {
 })
 
 test('the server gets either the answer or the cancel when both come at the same time', async () => {
-  const task = await ask('clerk')
+  const task = await sendMessage('clerk')
   const [answer, canceled] = await Promise.allSettled([task.say('Yes, please.'), task.cancel()])
   const state = (await task.get()).status?.state
   if (canceled.status === 'fulfilled') {
@@ -124,7 +124,7 @@ test('the server gets either the answer or the cancel when both come at the same
 })
 
 test('an unreachable server learns of the canceled task later, also after a restart of the gateway', async () => {
-  const task = await ask('clerk')
+  const task = await sendMessage('clerk')
   isAway = true
   expect((await task.cancel()).status?.state).toBe(canceledState)
   await expect.poll(() => server.runs.length).toBeGreaterThan(1)
@@ -135,7 +135,7 @@ test('an unreachable server learns of the canceled task later, also after a rest
 })
 
 test('a replay repeats the cancel, and `why` explains it', async () => {
-  const task = await ask('module', 'question')
+  const task = await sendMessage('module', 'question')
   await task.cancel()
   const record = await findTold(task.id)
   expect(record.response?.parts).toMatchObject([{ content: `closed: ${record.message.in_reply_to}` }])
@@ -149,7 +149,7 @@ test('a replay repeats the cancel, and `why` explains it', async () => {
 
 test.each(['deaf', 'listener'])('an agent that does not receive the kind `cancel` gets no call (%s)', async agent => {
   const countBefore = (await gateway.messages()).length
-  const task = await ask(agent)
+  const task = await sendMessage(agent)
   expect((await task.cancel()).status?.state).toBe(canceledState)
   expect((await gateway.messages()).length).toBe(countBefore + 1)
 })

@@ -29,7 +29,7 @@ afterAll(async () => {
 const writeHeldTexts = (...args: readonly string[]) => writeFileSync(join(directory, 'held'), args.join('\n'))
 const listStartedMessages = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', flag: 'a+' }).split('\n')
 
-async function ask<Answer>(path: string): Promise<Answer> {
+async function requestOperator<Answer>(path: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${operatorToken}` }
   return (await (await fetch(`${setup.url}/operator/api${path}`, { headers })).json()) as Answer
 }
@@ -41,10 +41,10 @@ interface Row {
 }
 
 async function rowsOf(text: string): Promise<readonly Row[]> {
-  const { items: messages } = await ask<{ items: MessageSummary[] }>('/messages?limit=500')
+  const { items: messages } = await requestOperator<{ items: MessageSummary[] }>('/messages?limit=500')
   const message = messages.find(({ agent, preview }) => agent === 'manager' && preview.includes(text))
   const query = new URLSearchParams({ format: 'store', thread: `#${message?.message}` })
-  return (await ask<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
+  return (await requestOperator<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
 }
 
 async function restart(): Promise<void> {

@@ -52,7 +52,7 @@ interface Row {
 
 async function exportThread<Message = Row>(id: string, format = 'store'): Promise<readonly Message[]> {
   const query = new URLSearchParams({ format, thread: id })
-  return (await gateway.ask<{ messages: readonly Message[] }>(`/transcript?${query}`)).messages
+  return (await gateway.requestOperator<{ messages: readonly Message[] }>(`/transcript?${query}`)).messages
 }
 
 async function importThread(id: string, format: string, messages: readonly unknown[]): Promise<unknown> {
@@ -193,7 +193,7 @@ describe('a call from one agent to another (S-31)', () => {
 })
 
 describe('the notes of a webhook', () => {
-  const post = (reply: object) => gateway.simulation.send({ via: 'a2a', to: 'hook', text: JSON.stringify(reply) })
+  const sendReply = (reply: object) => gateway.simulation.send({ via: 'a2a', to: 'hook', text: JSON.stringify(reply) })
 
   test('stay in the thread, with or without an answer', async () => {
     const notes = [
@@ -201,21 +201,21 @@ describe('the notes of a webhook', () => {
       { type: 'observation', content: [1, { two: 2 }] },
       { type: 'final', content: 'counted' },
     ]
-    const { id } = await post({ text: 'three', notes })
+    const { id } = await sendReply({ text: 'three', notes })
     const turn_id = expect.stringMatching(/^store-\d+$/)
     const storedNotes = notes.map(note => ({ ...note, agent_key: 'hook', turn_id }))
     expect((await exportThread(id)).slice(1)).toMatchObject([
       ...storedNotes,
       { type: 'assistant_message', content: 'three' },
     ])
-    const silent = await post({ notes })
+    const silent = await sendReply({ notes })
     expect((await exportThread(silent.id)).slice(1)).toMatchObject(storedNotes)
   })
 
   test('fail its turn if they are invalid, and the operator sees which member is wrong', async () => {
-    const { id, reply } = await post({ text: 'three', notes: [{ type: 'action', tool: 'count' }] })
+    const { id, reply } = await sendReply({ text: 'three', notes: [{ type: 'action', tool: 'count' }] })
     expect(reply?.text).toMatch(/^Sorry, this could not be answered\./)
-    expect((await gateway.show(id)).error).toBe(
+    expect((await gateway.readMessage(id)).error).toBe(
       'Cannot read message: args: missing, a message of type action requires it',
     )
     expect(typesOf(await exportThread(id))).toEqual(['user_message', 'assistant_message'])

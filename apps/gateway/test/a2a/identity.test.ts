@@ -68,7 +68,7 @@ interface CallResult {
 }
 
 /** Makes a real call over a socket. */
-async function say({ to = 'guard', sub = 'bob', messageId = randomUUID(), mentionable }: Call): Promise<CallResult> {
+async function sendMessage({ to = 'guard', sub = 'bob', messageId = randomUUID(), mentionable }: Call): Promise<CallResult> {
   const response = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
     method: 'POST',
     headers: {
@@ -121,9 +121,9 @@ const proofsOf = ({ proofs }: MessageRecord) => proofs.map(({ kind, verdict, cod
 
 describe('an identity attestation in a call', () => {
   test('gives the agent the identity, listed after that of the caller (MN-6.1, MN-2.1)', async () => {
-    const { text, messageId } = await say(vouch(randomUUID()))
+    const { text, messageId } = await sendMessage(vouch(randomUUID()))
     expect(text).toBe(`a member; none; ${caller()}; slack:T123/U456 by ${did} (signed-attestation)`)
-    const record = await gateway.show(messageId)
+    const record = await gateway.readMessage(messageId)
     expect(proofsOf(record)).toEqual([
       ['jwt', 'pass', undefined],
       ['verifiable-credential', 'pass', undefined],
@@ -132,9 +132,9 @@ describe('an identity attestation in a call', () => {
   })
 
   test('has no effect if it names another agent, and the operator sees why', async () => {
-    const { status, text, messageId } = await say(vouch(randomUUID(), { domain: '@club@agents.test' }))
+    const { status, text, messageId } = await sendMessage(vouch(randomUUID(), { domain: '@club@agents.test' }))
     expect([status, text]).toEqual([200, `a stranger; none; ${caller()}`])
-    const record = await gateway.show(messageId)
+    const record = await gateway.readMessage(messageId)
     expect(proofsOf(record)).toEqual([
       ['jwt', 'pass', undefined],
       ['verifiable-credential', 'fail', 'wrong-domain'],
@@ -145,24 +145,24 @@ describe('an identity attestation in a call', () => {
   test('may be signed, and counts only once, also after a restart (MN-6.2)', async () => {
     const mentionable = { identity_evidence: [attestation()] }
     const member = `a member; none; ${caller()}; slack:T123/U456 by ${host} (signed-attestation)`
-    expect((await say({ mentionable })).text).toBe(member)
-    const { text, messageId } = await say({ mentionable })
+    expect((await sendMessage({ mentionable })).text).toBe(member)
+    const { text, messageId } = await sendMessage({ mentionable })
     expect(text).toBe(`a stranger; none; ${caller()}`)
-    expect(proofsOf(await gateway.show(messageId))[1]).toEqual(['identity-evidence', 'fail', 'replayed'])
+    expect(proofsOf(await gateway.readMessage(messageId))[1]).toEqual(['identity-evidence', 'fail', 'replayed'])
     await gateway.restart()
-    expect((await say({ mentionable })).text).toBe(`a stranger; none; ${caller()}`)
+    expect((await sendMessage({ mentionable })).text).toBe(`a stranger; none; ${caller()}`)
   })
 
   test('may come again with a repeated message, which gets the first answer again', async () => {
-    const call = vouch(randomUUID())
-    const first = await say(call)
-    expect((await say(call)).text).toBe(first.text)
+    const signedCall = vouch(randomUUID())
+    const first = await sendMessage(signedCall)
+    expect((await sendMessage(signedCall)).text).toBe(first.text)
     const toClub = { to: 'club', ...vouch(randomUUID(), { domain: '@club@agents.test' }) }
-    const [firstResult, secondResult] = [await say(toClub), await say(toClub)]
+    const [firstResult, secondResult] = [await sendMessage(toClub), await sendMessage(toClub)]
     expect([firstResult.status, secondResult.status, secondResult.text]).toEqual([200, 200, firstResult.text])
-    expect((await say({ ...toClub, sub: 'mallory' })).status).toBe(403)
-    expect((await say({ ...call, mentionable: { verifiable_credentials: [] } })).text).toBe(first.text)
-    expect((await gateway.show(first.messageId)).duplicates).toBe(2)
+    expect((await sendMessage({ ...toClub, sub: 'mallory' })).status).toBe(403)
+    expect((await sendMessage({ ...signedCall, mentionable: { verifiable_credentials: [] } })).text).toBe(first.text)
+    expect((await gateway.readMessage(first.messageId)).duplicates).toBe(2)
   })
 
   test.each(['1.0', '0.3', 'HTTP+JSON'])('counts by %s, and the store does not keep it', async form => {
@@ -175,7 +175,7 @@ describe('an identity attestation in a call', () => {
     const metadata = { mentionable: { ...carriers, kept: 'this stays' } }
     await sendBy(form, { messageId, metadata })
     const record = await eventually(async () => {
-      const record = await gateway.show(messageId)
+      const record = await gateway.readMessage(messageId)
       return record.state === 'answered' && record
     })
     expect(record.message.sender.identities).toHaveLength(3)
@@ -222,28 +222,28 @@ function isStored(text: string): boolean {
 
 describe('the allow and deny lists', () => {
   test('refuse an A2A caller outside the list, and the operator sees it', async () => {
-    const { status, error, messageId } = await say({ to: 'club' })
+    const { status, error, messageId } = await sendMessage({ to: 'club' })
     expect([status, error]).toEqual([403, 'Cannot take message: its sender may not speak to this agent'])
-    const { items: refusals } = await gateway.ask<{ items: { code: string; reason: string }[] }>('/refusals?limit=5')
+    const { items: refusals } = await gateway.requestOperator<{ items: { code: string; reason: string }[] }>('/refusals?limit=5')
     expect(refusals[0]).toMatchObject({ code: 'forbidden', reason: error })
     expect((await gateway.messages()).some(({ id }) => id === messageId)).toBe(false)
   })
 
   test('admit an A2A caller with an identity of the one trusted issuer, unless a rule denies them (MN-6.3)', async () => {
     const domain = '@club@agents.test'
-    expect((await say({ to: 'club', ...vouch(randomUUID(), { domain }) })).text).toContain('a member')
+    expect((await sendMessage({ to: 'club', ...vouch(randomUUID(), { domain }) })).text).toContain('a member')
     const banned = vouch(randomUUID(), { domain, subject: 'slack:T123/BANNED' })
-    expect((await say({ to: 'club', ...banned })).status).toBe(403)
+    expect((await sendMessage({ to: 'club', ...banned })).status).toBe(403)
     const attested = { mentionable: { identity_evidence: [attestation({ audience: domain })] } }
-    expect((await say({ to: 'club', ...attested })).status).toBe(403)
+    expect((await sendMessage({ to: 'club', ...attested })).status).toBe(403)
   })
 
   test('also deny callers who act on behalf of a denied person (MN-8.4)', async () => {
     const draft = { domain: '@club@agents.test', subject: 'slack:T123/BOT', assurance: 'delegated' }
     const forMember = vouch(randomUUID(), { ...draft, onBehalfOf: ['slack:T123/U456'] })
-    expect((await say({ to: 'club', ...forMember })).text).toContain('a member')
+    expect((await sendMessage({ to: 'club', ...forMember })).text).toContain('a member')
     const forBanned = vouch(randomUUID(), { ...draft, onBehalfOf: ['slack:T123/U456', 'slack:T123/BANNED'] })
-    expect((await say({ to: 'club', ...forBanned })).status).toBe(403)
+    expect((await sendMessage({ to: 'club', ...forBanned })).status).toBe(403)
   })
 
   test.each(['activitypub', 'email'] as const)(
@@ -251,7 +251,7 @@ describe('the allow and deny lists', () => {
     async via => {
       for (const to of ['club', 'blocking']) {
         const { id } = await gateway.simulation.send({ via, to, text: `let me in, ${to}`, timeoutMs: 50 })
-        const record = await eventually(() => gateway.show(id).catch(() => undefined))
+        const record = await eventually(() => gateway.readMessage(id).catch(() => undefined))
         expect([record.state, record.flags, record.response]).toEqual(['ignored', ['not_allowed'], null])
         expect(record.deliveries).toEqual([])
       }
@@ -266,14 +266,14 @@ describe('the allow and deny lists', () => {
       subject: 'slack:T123/U456',
     }
     const mentionable = { profile, sender: { profile, identities: [attestation()] }, identities: [attestation()] }
-    expect((await say({ to: 'club', mentionable })).status).toBe(403)
-    expect((await say({ mentionable })).text).toBe(`a stranger; none; ${caller()}`)
+    expect((await sendMessage({ to: 'club', mentionable })).status).toBe(403)
+    expect((await sendMessage({ mentionable })).text).toBe(`a stranger; none; ${caller()}`)
   })
 })
 
 describe('mention_relay (MN-8.1)', () => {
   test('counts for a caller that the operator names as a connector (MN-1.1)', async () => {
-    const { text } = await say({ sub: 'slack-connector', mentionable: { mention_relay: { kind: 'inline' } } })
+    const { text } = await sendMessage({ sub: 'slack-connector', mentionable: { mention_relay: { kind: 'inline' } } })
     expect(text).toMatch(/^a stranger; inline; slack-connector by /)
   })
 
@@ -282,23 +282,23 @@ describe('mention_relay (MN-8.1)', () => {
     ['a connector, with a kind that nobody knows', 'slack-connector', { kind: 'telepathy' }],
     ['a connector, with no object', 'slack-connector', 'inline'],
   ])('does not count when it comes from %s', async (_, sub, mention_relay) => {
-    expect((await say({ sub, mentionable: { mention_relay } })).text).toMatch(/^a stranger; none; /)
+    expect((await sendMessage({ sub, mentionable: { mention_relay } })).text).toMatch(/^a stranger; none; /)
   })
 
   test('does not count for a caller who only forwards a connector’s evidence (MN-11)', async () => {
     const messageId = randomUUID()
     const { mentionable } = vouch(messageId)
-    const { text } = await say({ messageId, mentionable: { ...mentionable, mention_relay: { kind: 'inline' } } })
+    const { text } = await sendMessage({ messageId, mentionable: { ...mentionable, mention_relay: { kind: 'inline' } } })
     expect(text).toMatch(/^a member; none; /)
   })
 })
 
 test('the agent cards name the supported identity extensions, and the response to a call names those in use', async () => {
   const extensionUris = ['v0.1', 'v0.2'].map(version => `https://mentionable.dev/ns/identity/${version}`)
-  const read = async (path: string) =>
+  const readText = async (path: string) =>
     (await (await fetch(gateway.url() + path)).json()) as Card & { readonly a2a: Card }
-  const ownCard = await read('/.well-known/agent-card/guard')
-  const a2a = await read('/agents/guard/.well-known/agent-card.json')
+  const ownCard = await readText('/.well-known/agent-card/guard')
+  const a2a = await readText('/agents/guard/.well-known/agent-card.json')
   for (const { capabilities } of [ownCard.a2a, a2a]) {
     expect(capabilities.extensions.map(({ uri }) => uri)).toEqual(expect.arrayContaining(extensionUris))
   }

@@ -14,7 +14,7 @@ interface WireTask {
   readonly history?: readonly { readonly role: string }[]
 }
 
-async function call(method: string, params: object): Promise<WireTask> {
+async function callA2a(method: string, params: object): Promise<WireTask> {
   const headers = {
     'content-type': 'application/json',
     'a2a-version': '1.0',
@@ -29,9 +29,9 @@ async function call(method: string, params: object): Promise<WireTask> {
 // Some callers, such as CrewAI 1.15.30, go on in a conversation only if a poll has shown them its first task.
 test('a caller that asks for an immediate return gets an open task and can poll the answer, even from a fast agent', async () => {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }] }
-  const { id, status } = await call('SendMessage', { message, configuration: { returnImmediately: true } })
+  const { id, status } = await callA2a('SendMessage', { message, configuration: { returnImmediately: true } })
   expect(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']).toContain(status.state)
-  await eventually(async () => (await call('GetTask', { id })).status.state === 'TASK_STATE_COMPLETED')
-  const { history } = await call('GetTask', { id, historyLength: 10 })
+  await eventually(async () => (await callA2a('GetTask', { id })).status.state === 'TASK_STATE_COMPLETED')
+  const { history } = await callA2a('GetTask', { id, historyLength: 10 })
   expect(history?.map(({ role }) => role)).toContain('ROLE_USER')
 })

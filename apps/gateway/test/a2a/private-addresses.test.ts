@@ -49,24 +49,24 @@ async function open(network: (ownUrl: string) => Readonly<Record<string, unknown
   return gateway
 }
 
-async function send({ url }: TestGateway, agent: string, configuration: object, parts: readonly object[] = []) {
+async function sendMessage({ url }: TestGateway, agent: string, configuration: object, parts: readonly object[] = []) {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }, ...parts] }
-  const call = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message, configuration } }
+  const rpcRequest = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message, configuration } }
   const headers = { 'content-type': 'application/json', 'x-api-key': apiKey, 'a2a-version': '1.0' }
-  const response = await fetch(`${url()}/agents/${agent}/a2a`, { method: 'POST', headers, body: JSON.stringify(call) })
+  const response = await fetch(`${url()}/agents/${agent}/a2a`, { method: 'POST', headers, body: JSON.stringify(rpcRequest) })
   return (await response.json()) as { readonly result?: unknown; readonly error?: { readonly message: string } }
 }
 
 const push = () => ({ taskPushNotificationConfig: { url: `${origin}/admin/users/1/delete` } })
 
 test('a caller cannot name a push receiver at an address that allow_private opened for the operator', async () => {
-  const answer = await send(await open(ownUrl => ({ allow_private: [ownUrl] })), 'echo', push())
+  const answer = await sendMessage(await open(ownUrl => ({ allow_private: [ownUrl] })), 'echo', push())
   expect(answer.error?.message).toContain('is not an address notifications are sent to')
   expect(queries).toEqual([])
 })
 
 test('a caller may name a push receiver at an address of allow_private_push', async () => {
-  const answer = await send(await open(ownUrl => ({ allow_private_push: [ownUrl] })), 'echo', push())
+  const answer = await sendMessage(await open(ownUrl => ({ allow_private_push: [ownUrl] })), 'echo', push())
   expect(answer.error).toBeUndefined()
   await waitUntil('the push has come', () => queries.includes('POST /admin/users/1/delete'))
 })
@@ -75,22 +75,22 @@ test('an agent cannot read a peer’s file at an address that allow_private open
   const secure = origin.replace('http:', 'https:')
   const openedGateway = await open(() => ({ allow_private: [secure], allow_private_push: [secure] }))
   const file = { url: `${secure}/file.png`, mediaType: 'image/png', filename: 'file.png' }
-  const answer = await send(openedGateway, 'reader', {}, [file])
+  const answer = await sendMessage(openedGateway, 'reader', {}, [file])
   expect(JSON.stringify(answer)).toContain('Cannot fetch: port is not 443')
   expect(connections).toBe(0)
 })
 
 test('the gateway reaches a configured agent at an address that allow_private opened', async () => {
-  await send(await open(ownUrl => ({ allow_private: [ownUrl] })), 'front', {})
+  await sendMessage(await open(ownUrl => ({ allow_private: [ownUrl] })), 'front', {})
   expect(queries).toContain('GET /card')
 })
 
 describe('a peer of the configuration cannot name an address that allow_private opened for another use:', () => {
   /** Opens a peer at an address that allow_private opens too, which answers these paths. */
-  async function openPeer(answers: (own: string) => Readonly<Record<string, object>>) {
-    let own = ''
+  async function openPeer(answers: (peerOrigin: string) => Readonly<Record<string, object>>) {
+    let peerOrigin = ''
     const peer = createServer((request, response) => {
-      const answer = answers(own)[request.url ?? '']
+      const answer = answers(peerOrigin)[request.url ?? '']
       if (request.url === '/file') response.writeHead(302, { location: `${origin}/secret` }).end()
       else if (answer) response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
       else response.writeHead(404).end()
@@ -98,38 +98,38 @@ describe('a peer of the configuration cannot name an address that allow_private 
     onTestFinished(() => void peer.close())
     await once(peer, 'listening')
     const { port } = peer.address() as AddressInfo
-    own = `http://127.0.0.1:${port}`
-    return { own, port }
+    peerOrigin = `http://127.0.0.1:${port}`
+    return { peerOrigin: peerOrigin, port }
   }
 
-  async function ask(agent: object, opened: readonly string[], hosts: Readonly<Record<string, number>> = {}) {
+  async function resolveAgent(agent: object, opened: readonly string[], hosts: Readonly<Record<string, number>> = {}) {
     gateway = await openTestGateway(({ network: { dns, loopback } }) => ({
       network: { dns, loopback: { ...loopback, ...hosts }, allow_private: opened },
       a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
       agents: { front: agent },
     }))
-    return JSON.stringify(await send(gateway, 'front', {}))
+    return JSON.stringify(await sendMessage(gateway, 'front', {}))
   }
 
-  const cardOf = (own: string, members: object = {}) => ({
+  const cardOf = (peerOrigin: string, members: object = {}) => ({
     name: 'peer',
-    supportedInterfaces: [{ url: `${own}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    supportedInterfaces: [{ url: `${peerOrigin}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
     ...members,
   })
 
   test('the token endpoint of its card', async () => {
     const flows = { clientCredentials: { tokenUrl: `${origin}/admin/users/1/delete`, scopes: {} } }
     const securitySchemes = { o: { oauth2SecurityScheme: { flows } } }
-    const { own } = await openPeer(own => ({
+    const { peerOrigin: peerOrigin } = await openPeer(own => ({
       '/card': cardOf(own, { securitySchemes, securityRequirements: [{ schemes: { o: {} } }] }),
     }))
     const oauth2 = { client_id: 'client', client_secret: 'the-secret-of-the-client' }
-    await ask({ use: 'a2a', card: `${own}/card`, oauth2 }, [own, origin])
+    await resolveAgent({ use: 'a2a', card: `${peerOrigin}/card`, oauth2 }, [peerOrigin, origin])
     expect(connections).toBe(0)
   })
 
   test('the token endpoint of its card at its own origin stays open', async () => {
-    const { own } = await openPeer(own => {
+    const { peerOrigin: peerOrigin } = await openPeer(own => {
       const flows = { clientCredentials: { tokenUrl: `${own}/token`, scopes: {} } }
       const members = { securitySchemes: { o: { oauth2SecurityScheme: { flows } } } }
       const message = { messageId: randomUUID(), role: 'ROLE_AGENT', parts: [{ text: 'it has answered' }] }
@@ -140,7 +140,7 @@ describe('a peer of the configuration cannot name an address that allow_private 
       }
     })
     const oauth2 = { client_id: 'client', client_secret: 'the-secret-of-the-client' }
-    expect(await ask({ use: 'a2a', card: `${own}/card`, oauth2 }, [own])).toContain('it has answered')
+    expect(await resolveAgent({ use: 'a2a', card: `${peerOrigin}/card`, oauth2 }, [peerOrigin])).toContain('it has answered')
   })
 
   test('the card that its WebFinger names', async () => {
@@ -149,16 +149,16 @@ describe('a peer of the configuration cannot name an address that allow_private 
     const subject = 'acct:bot@webfinger.test'
     const path = `/.well-known/webfinger?resource=${encodeURIComponent(subject)}`
     const { port } = await openPeer(() => ({ [path]: { subject, links: [link] } }))
-    await ask({ use: 'a2a', address: '@bot@webfinger.test' }, [secure], { 'webfinger.test': port })
+    await resolveAgent({ use: 'a2a', address: '@bot@webfinger.test' }, [secure], { 'webfinger.test': port })
     expect(connections).toBe(0)
   })
 
   test('the target of a redirect from its file', async () => {
-    const { own } = await openPeer(own => ({
+    const { peerOrigin: peerOrigin } = await openPeer(own => ({
       '/hook': { parts: [{ kind: 'file', bytes_ref: { kind: 'url', url: `${own}/file` } }] },
     }))
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-    await ask({ use: 'webhook', url: `${own}/hook`, secret }, [own, origin])
+    await resolveAgent({ use: 'webhook', url: `${peerOrigin}/hook`, secret }, [peerOrigin, origin])
     expect(connections).toBe(0)
   })
 })

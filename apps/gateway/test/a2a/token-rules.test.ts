@@ -130,18 +130,18 @@ describe('when the A2A issuers have their own nonces and scopes', () => {
 
   test.each(endpoints)('$name asks for a proof with the nonce that it issued', async endpoint => {
     const token = mintFor('ann', { claims: boundClaims })
-    const send = (nonce?: string) =>
+    const callWithNonce = (nonce?: string) =>
       callWith(tokens, endpoint, { authorization: `DPoP ${token}`, dpop: prove(token, endpoint, owner, { nonce }) })
-    const { nonce, ...first } = await send()
-    expect([first, await send(nonce)]).toMatchObject([{ status: 401, error: 'use_dpop_nonce' }, { status: 200 }])
+    const { nonce, ...first } = await callWithNonce()
+    expect([first, await callWithNonce(nonce)]).toMatchObject([{ status: 401, error: 'use_dpop_nonce' }, { status: 200 }])
   })
 
   test.each(endpoints.filter(({ path }) => !path.endsWith('/runs')))(
     '$name accepts the configured names of scopes',
     async endpoint => {
-      const ask = (scope: string) => callWith(tokens, endpoint, bearer({ claims: { scope } })(endpoint))
-      expect(await ask('read')).toMatchObject({ status: 200 })
-      expect(await ask('a2a:task.cancel')).toMatchObject({ status: 403, scope: 'read' })
+      const callWithScope = (scope: string) => callWith(tokens, endpoint, bearer({ claims: { scope } })(endpoint))
+      expect(await callWithScope('read')).toMatchObject({ status: 200 })
+      expect(await callWithScope('a2a:task.cancel')).toMatchObject({ status: 403, scope: 'read' })
     },
   )
 })

@@ -17,7 +17,7 @@ const directories: string[] = []
 const ports: Record<string, number> = {}
 
 /** Returns the configuration of a gateway that accepts tokens for its own audience, signed with the other one's published keys. */
-function describeGateway(host: (typeof hosts)[number], other: string) {
+function describeGateway(host: (typeof hosts)[number], otherHost: string) {
   const data = mkdtempSync(join(tmpdir(), 'postern-pair-'))
   directories.push(data)
   return parseConfig({
@@ -33,22 +33,22 @@ function describeGateway(host: (typeof hosts)[number], other: string) {
     a2a: {
       auth: {
         issuers: [
-          { issuer: `https://${other}`, jwks: `https://${other}/.well-known/jwks.json`, audience: `https://${host}` },
+          { issuer: `https://${otherHost}`, jwks: `https://${otherHost}/.well-known/jwks.json`, audience: `https://${host}` },
         ],
         api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }],
       },
       limits: { max_hops: 3 },
     },
     // Loopback leads only to the other gateway, so that neither gateway can reach itself over the network.
-    network: { loopback: { [other]: ports[other] ?? 0 } },
+    network: { loopback: { [otherHost]: ports[otherHost] ?? 0 } },
     log: { level: 'silent' },
   })
 }
 
 beforeAll(async () => {
   for (const host of hosts) ports[host] = await findFreePort()
-  for (const [host, other] of [hosts, hosts.toReversed() as unknown as typeof hosts]) {
-    const config = describeGateway(host, other)
+  for (const [host, otherHost] of [hosts, hosts.toReversed() as unknown as typeof hosts]) {
+    const config = describeGateway(host, otherHost)
     const gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken: 'x'.repeat(20) })
     await gateway.start()
     gateways.push(gateway)
@@ -60,7 +60,7 @@ afterAll(async () => {
 })
 
 /** Sends a text to an agent at `a.test` with an API key, and returns the lines of the answer. */
-async function say(text: string, agent = 'relay', overrides: object = {}) {
+async function sendMessage(text: string, agent = 'relay', overrides: object = {}) {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...overrides }
   const response = await fetch(`http://127.0.0.1:${ports['a.test']}/agents/${agent}/a2a`, {
     method: 'POST',
@@ -86,11 +86,11 @@ const firstHops = [
 ]
 
 test('agents of two gateways call each other over three hops, with signed cards and tokens of their gateways', async () => {
-  expect(await say('@relay@b.test @relay@a.test @relay@b.test')).toEqual(firstHops)
+  expect(await sendMessage('@relay@b.test @relay@a.test @relay@b.test')).toEqual(firstHops)
 })
 
 test('the gateway refuses the fourth hop (A2A-C10)', async () => {
-  expect(await say('@relay@b.test @relay@a.test @relay@b.test @relay@a.test')).toEqual([
+  expect(await sendMessage('@relay@b.test @relay@a.test @relay@b.test @relay@a.test')).toEqual([
     ...firstHops,
     'Rejection: Cannot call agent: agent chain is longer than 3 hops',
   ])
@@ -111,7 +111,7 @@ test('the gateway refuses an incoming call at hop 4, even if the call claims a h
 })
 
 test('the caller’s thread has the delegation to a worker on another host and its result, in one turn (S-31)', async () => {
-  await say('@relay@b.test end')
+  await sendMessage('@relay@b.test end')
   const operate = async (path: string) => {
     const headers = { authorization: `Bearer ${'x'.repeat(20)}` }
     return (await fetch(`http://127.0.0.1:${ports['a.test']}/operator/api${path}`, { headers })).json()
@@ -130,12 +130,12 @@ test('the caller’s thread has the delegation to a worker on another host and i
 })
 
 test('agents of one gateway call each other with the same rules', async () => {
-  expect(await say('@relay@a.test')).toEqual([
+  expect(await sendMessage('@relay@a.test')).toEqual([
     firstHops[0],
     'signed @relay@a.test heard @relay@a.test by a2a-jwt at hop 1',
   ])
 })
 
 test('an agent on another host can answer here under a name of ours', async () => {
-  expect(await say('end', 'front')).toEqual(['@relay@b.test heard @front@a.test by a2a-jwt at hop 1'])
+  expect(await sendMessage('end', 'front')).toEqual(['@relay@b.test heard @front@a.test by a2a-jwt at hop 1'])
 })

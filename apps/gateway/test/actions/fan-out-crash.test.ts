@@ -25,13 +25,13 @@ let url: string
 let directory: string
 
 /** The activities that each inbox received, in order. */
-const received = new Map<string, string[]>()
+const receivedTexts = new Map<string, string[]>()
 const server = createServer(async (request, response) => {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const inbox = `https://${request.headers.host}${request.url}`
   const { id } = JSON.parse(Buffer.concat(chunks).toString() || '{}')
-  received.set(inbox, [...(received.get(inbox) ?? []), id])
+  receivedTexts.set(inbox, [...(receivedTexts.get(inbox) ?? []), id])
   response.writeHead(202).end()
 })
 
@@ -104,7 +104,7 @@ afterAll(async () => {
   server.close()
 })
 
-async function act(acts: readonly unknown[]): Promise<string> {
+async function performActions(acts: readonly unknown[]): Promise<string> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const response = await fetch(`${url}/operator/api/agents/echo/acts`, {
     method: 'POST',
@@ -118,7 +118,7 @@ async function act(acts: readonly unknown[]): Promise<string> {
 
 /** Counts the inboxes that received an activity whose id contains `part`. */
 function countReached(part: string): number {
-  return [...received.values()].filter(ids => ids.some(id => id.includes(part))).length
+  return [...receivedTexts.values()].filter(ids => ids.some(id => id.includes(part))).length
 }
 
 /** The number of deliveries that may be in flight at once, or be answered and not recorded yet. */
@@ -127,7 +127,7 @@ const maxInFlight = 128
 test('after a kill, a broadcast still reaches all thousand followers and repeats only deliveries in flight', {
   timeout: 180_000,
 }, async () => {
-  const post = await act([{ act: 'post', parts: [{ kind: 'text', mime: 'text/plain', content: 'to all' }] }])
+  const postId = await performActions([{ act: 'post', parts: [{ kind: 'text', mime: 'text/plain', content: 'to all' }] }])
   const kills = isLongRun ? [50, 300, 650] : [300]
   for (const reached of kills) {
     await vi.waitFor(() => expect(countReached('/activity')).toBeGreaterThan(reached), { timeout: 60_000, interval: 5 })
@@ -135,13 +135,13 @@ test('after a kill, a broadcast still reaches all thousand followers and repeats
     await gateway.start()
   }
   // The edit comes early enough that the post is still being delivered.
-  await act([{ act: 'edit', response: post, parts: [{ kind: 'text', mime: 'text/plain', content: 'to all of you' }] }])
+  await performActions([{ act: 'edit', response: postId, parts: [{ kind: 'text', mime: 'text/plain', content: 'to all of you' }] }])
   await vi.waitFor(() => expect(countReached('/updates/')).toBe(followers), { timeout: 60_000, interval: 50 })
-  expect(received.size).toBe(followers)
-  const copies = [...received.values()].map(ids => ids.filter(id => id.endsWith('/activity')).length)
+  expect(receivedTexts.size).toBe(followers)
+  const copies = [...receivedTexts.values()].map(ids => ids.filter(id => id.endsWith('/activity')).length)
   expect(Math.min(...copies)).toBe(1)
   expect(copies.filter(count => count > 1).length).toBeLessThanOrEqual(kills.length * maxInFlight)
   const isInOrder = (ids: readonly string[]) =>
     ids.findLastIndex(id => id.endsWith('/activity')) < ids.findIndex(id => id.includes('/updates/'))
-  expect([...received.values()].every(isInOrder)).toBe(true)
+  expect([...receivedTexts.values()].every(isInOrder)).toBe(true)
 })

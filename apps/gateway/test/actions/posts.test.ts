@@ -43,21 +43,21 @@ test('the followers of the agent receive its post, then the edit, then the delet
   const output = await perform({ act: 'post', parts: says('We are *open* again.') })
   const [, id = ''] = /^post: ([0-9a-f]{32})$/.exec(output) ?? []
   const createdActivity = await awaitActivity('Create', 'open')
-  const post = `${gatewayOrigin}/agents/echo/posts/${id}`
+  const postId = `${gatewayOrigin}/agents/echo/posts/${id}`
   expect(createdActivity).toMatchObject({
     host: 'mastodon.test',
     verified: true,
     activity: { actor: `${gatewayOrigin}/agents/echo` },
   })
-  expect(createdActivity.activity.object).toMatchObject({ id: post, content: '<p>We are <em>open</em> again.</p>' })
-  expect(await setup.show(`post:${id}`)).toMatchObject({ state: 'answered', response: { id }, flags: ['post'] })
+  expect(createdActivity.activity.object).toMatchObject({ id: postId, content: '<p>We are <em>open</em> again.</p>' })
+  expect(await setup.readMessage(`post:${id}`)).toMatchObject({ state: 'answered', response: { id }, flags: ['post'] })
 
   expect(await perform({ act: 'edit', response: id, parts: says('We are closed.') })).toBe('edit: done')
   const updated = await awaitActivity('Update', 'closed')
-  expect(updated).toMatchObject({ verified: true, activity: { object: { id: post, updated: expect.any(String) } } })
+  expect(updated).toMatchObject({ verified: true, activity: { object: { id: postId, updated: expect.any(String) } } })
 
   expect(await perform({ act: 'delete', response: id })).toBe('delete: done')
-  const deleted = await awaitActivity('Delete', post)
+  const deleted = await awaitActivity('Delete', postId)
   expect(deleted.verified).toBe(true)
   const headers = { accept: 'application/activity+json' }
   expect((await fetch(`${setup.url()}/agents/echo/posts/${id}`, { headers })).status).toBe(410)

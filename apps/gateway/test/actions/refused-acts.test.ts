@@ -22,17 +22,17 @@ interface ActionRequest {
 }
 
 /** Has an agent act. Returns its reply, and the operator's record of the act. */
-async function act({ agent, ...asked }: ActionRequest): Promise<{ readonly given: string; readonly facts: string }> {
+async function performAct({ agent, ...action }: ActionRequest): Promise<{ readonly answerText: string; readonly facts: string }> {
   const id = uniqueName('msg')
-  const messages = [{ id, role: 'user', content: JSON.stringify(asked) }]
+  const messages = [{ id, role: 'user', content: JSON.stringify(action) }]
   const body = { threadId: uniqueName('thread'), runId: uniqueName('run'), protocolVersion: '1.0', messages }
-  const run = await web.call(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) })
-  const events = (await run.text())
+  const runResponse = await web.requestAs(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) })
+  const events = (await runResponse.text())
     .split('\n\n')
     .flatMap(line => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
   const { explanations } = await askWhy(web.gateway, id)
   const [first] = explanations
-  return { given: findEvent(events, 'TEXT_MESSAGE_CONTENT')?.delta ?? '', facts: first ? factsOf(first) : '' }
+  return { answerText: findEvent(events, 'TEXT_MESSAGE_CONTENT')?.delta ?? '', facts: first ? factsOf(first) : '' }
 }
 
 const bob = { via: 'email', mentions: ['@bob@elsewhere.example'], subject: 'News' }
@@ -53,25 +53,25 @@ const refusals: readonly (readonly [act: string, args: readonly unknown[], code:
 
 describe.each(['actor', 'alone'])('an action of the agent "%s" that is not possible', agent => {
   test.each(refusals)('gets a refusal with a reason that why also shows: %s %j', async (name, args, code, pattern) => {
-    const { given, facts } = await act({ agent, act: name, args })
-    expect(JSON.parse(given)).toMatchObject({ refused: true, code, message: expect.stringMatching(pattern) })
-    expect(facts).toContain(JSON.parse(given).message)
+    const { answerText, facts } = await performAct({ agent, act: name, args })
+    expect(JSON.parse(answerText)).toMatchObject({ refused: true, code, message: expect.stringMatching(pattern) })
+    expect(facts).toContain(JSON.parse(answerText).message)
     expect(facts).toMatch(/an act of the agent was refused \((post|edit|delete|like), /)
   })
 
   test('names the channel if it has no reactions', async () => {
-    const { given, facts } = await act({ agent, act: 'react', args: ['like'] })
-    expect(JSON.parse(given)).toMatchObject({ refused: true, message: expect.stringMatching(/^Cannot like by web: /) })
+    const { answerText, facts } = await performAct({ agent, act: 'react', args: ['like'] })
+    expect(JSON.parse(answerText)).toMatchObject({ refused: true, message: expect.stringMatching(/^Cannot like by web: /) })
     expect(facts).toContain('Cannot like by web')
   })
 })
 
 test('an agent that acts outside a turn gets the same refusals, and the operator can list them', async () => {
   for (const [name, args, code, words] of refusals) {
-    const { given } = await act({ agent: 'unasked', act: name, args })
-    const { refused: isRefused, message, ...refusal } = JSON.parse(given)
+    const { answerText } = await performAct({ agent: 'unasked', act: name, args })
+    const { refused: isRefused, message, ...refusal } = JSON.parse(answerText)
     expect([isRefused, refusal.code, message]).toEqual([true, code, expect.stringMatching(words)])
-    const { items } = await web.gateway.ask<{ items: readonly { reason: string }[] }>('/refusals?agent=unasked')
+    const { items } = await web.gateway.requestOperator<{ items: readonly { reason: string }[] }>('/refusals?agent=unasked')
     expect(items.map(({ reason }) => reason)).toContain(message)
   }
   const { explanations } = await askWhy(web.gateway, '@unasked@agents.test')
@@ -81,8 +81,8 @@ test('an agent that acts outside a turn gets the same refusals, and the operator
 
 test('a mail to several people goes only to allowed addresses, and why names the others', async () => {
   const mentions = ['@bob@elsewhere.example', '@ann@alice.test']
-  const { given, facts } = await act({ agent: 'actor', act: 'post', args: ['Hello all', { via: 'email', mentions }] })
-  expect(JSON.parse(given)).toMatch(/^[0-9a-f]{32}$/)
+  const { answerText, facts } = await performAct({ agent: 'actor', act: 'post', args: ['Hello all', { via: 'email', mentions }] })
+  expect(JSON.parse(answerText)).toMatch(/^[0-9a-f]{32}$/)
   expect(facts).toContain('"@bob@elsewhere.example"')
   await eventually(async () => web.gateway.simulation.mail.received.some(({ text }) => text?.includes('Hello all')))
 })

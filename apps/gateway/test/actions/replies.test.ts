@@ -24,7 +24,7 @@ const threadOf = ({ text }: { readonly text: string }) => /thread[=":]+([\w-]+)/
 
 /** Has somebody else ask the agent for it by mail. */
 async function order(message: string): Promise<string> {
-  const { text } = await people.write(message, { from: 'eve@alice.test' })
+  const { text } = await people.askByMail(message, { from: 'eve@alice.test' })
   return text.replace(/\s+/g, ' ')
 }
 
@@ -44,7 +44,7 @@ async function callByA2a(method: string, params: object): Promise<string> {
 }
 
 test('a later mail of an agent continues the thread and appears in its history', async () => {
-  const question = await people.write('is my bicycle ready?')
+  const question = await people.askByMail('is my bicycle ready?')
   expect(await order(`tell ${threadOf(question)} It is ready now.`)).toMatch(/given=[0-9a-f]{32}/)
   const mail = await eventually(async () =>
     people.gateway.simulation.mail.received.find(({ text }) => text?.includes('It is ready now.')),
@@ -52,7 +52,7 @@ test('a later mail of an agent continues the thread and appears in its history',
   expect(mail.envelope.to).toEqual(['alice@alice.test'])
   expect(mail.headers.get('in-reply-to')).toEqual([`<${question.id}>`])
   expect(mail.headers.get('subject')).toEqual(['Re: hello'])
-  const next = await people.write('thank you', { inReplyTo: mail.messageId })
+  const next = await people.askByMail('thank you', { inReplyTo: mail.messageId })
   expect(threadOf(next)).toBe(threadOf(question))
   expect(next.text.replace(/\s+/g, ' ')).toContain('last=')
   expect(next.text.replace(/\s+/g, ' ')).toContain('It is ready now.')
@@ -95,7 +95,7 @@ test('an A2A caller without push notifications gets no later message, and the re
 })
 
 test('a later post of an agent replies to the last post of its conversation', async () => {
-  const secondQuestion = await people.dm('and my other one?')
+  const secondQuestion = await people.askByPost('and my other one?')
   const reply = await order(`tell ${threadOf(secondQuestion)} That one, too.`)
   expect(reply).toMatch(/given=[0-9a-f]{32}/)
   const note = await eventually(async () =>
@@ -114,7 +114,7 @@ test('a later message of an agent appears in the history of a chat', async () =>
 })
 
 test('a mail conversation continued in the chat shows a later message in both, once', async () => {
-  const thirdQuestion = await people.write('is my trailer ready?', { from: 'hal@alice.test' })
+  const thirdQuestion = await people.askByMail('is my trailer ready?', { from: 'hal@alice.test' })
   await people.linkMailbox('hal@alice.test')
   const threadId = (await people.threads()).find(({ via }) => via === 'email')?.threadId ?? ''
   await people.chat('it is urgent', { threadId })
@@ -128,18 +128,18 @@ test('a mail conversation continued in the chat shows a later message in both, o
 })
 
 test('an agent cannot write in conversations of another agent or an unproven sender, nor in unknown ones', async () => {
-  const otherAgentMail = await people.write('hello', { to: 'other' })
+  const otherAgentMail = await people.askByMail('hello', { to: 'other' })
   for (const thread of [threadOf(otherAgentMail), '0b22717b-b192-44b6-a9a7-114ad5fbaac9']) {
     expect(await order(`tell ${thread} Nothing.`)).toContain('given=no_recipient')
   }
-  const unproven = await people.write('hello', { from: 'fay@nodmarc.test', sign: false })
+  const unproven = await people.askByMail('hello', { from: 'fay@nodmarc.test', sign: false })
   const refusal = await order(`tell ${threadOf(unproven)} Nothing.`)
   expect(refusal).toMatch(/given=forbidden email\.write_to/)
   expect(JSON.stringify(people.gateway.simulation.mail.received.map(({ text }) => text))).not.toContain('Nothing.')
 })
 
 test('an agent may begin a mail to correspondents, but not to strangers', async () => {
-  await people.write('hello', { from: 'gus@alice.test' })
+  await people.askByMail('hello', { from: 'gus@alice.test' })
   expect(await order('mail gus@alice.test Spring sale')).toMatch(/given=[0-9a-f]{32}/)
   await eventually(async () =>
     people.gateway.simulation.mail.received.find(

@@ -22,8 +22,8 @@ async function sendErrand(): Promise<void> {
   expect((await gateway.simulation.mail.sendSmtp(mail)).code).toBe(250)
 }
 
-const findNews = (number: number) =>
-  eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(`News ${number}.`)))
+const findNews = (issue: number) =>
+  eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(`News ${issue}.`)))
 
 test('one click in an unsolicited mail permanently ends such mails to its recipient', async () => {
   await sendErrand()

@@ -18,15 +18,15 @@ type Entries = readonly { readonly kind: string }[]
 
 async function readThread(id: string): Promise<Entries> {
   const query = new URLSearchParams({ thread: id, format: 'jsonl' })
-  return (await gateway.ask<{ messages: Entries }>(`/transcript?${query}`)).messages
+  return (await gateway.requestOperator<{ messages: Entries }>(`/transcript?${query}`)).messages
 }
 
 /** Counts the messages, the deliveries and the refusals so far, and the entries of a conversation. */
 async function takeStock(id: string) {
   const [messages, deliveries] = [await gateway.messages(), await gateway.deliveries()]
-  const handled = messages.filter(({ state }) => state !== 'ignored').map(message => message.id)
-  const { items: refusals } = await gateway.ask<{ items: readonly object[] }>('/refusals')
-  return { handled, deliveries: deliveries.length, refused: refusals.length, entries: (await readThread(id)).length }
+  const handledIds = messages.filter(({ state }) => state !== 'ignored').map(message => message.id)
+  const { items: refusals } = await gateway.requestOperator<{ items: readonly object[] }>('/refusals')
+  return { handledIds: handledIds, deliveries: deliveries.length, refused: refusals.length, entries: (await readThread(id)).length }
 }
 
 async function postToInbox(activity: object): Promise<Response> {
@@ -72,12 +72,12 @@ describe('an agent’s own message that comes back (E-41)', () => {
 describe('an external message that arrives twice (E-42)', () => {
   test('through the fediverse takes effect once and gets one answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'once' })
-    const { message } = await gateway.show(id)
+    const { message } = await gateway.readMessage(id)
     const stockBefore = await takeStock(id)
     const secondResponse = await postToInbox(message.raw as object)
     expect([secondResponse.status, await secondResponse.text()]).toEqual([202, ''])
     expect(await takeStock(id)).toEqual(stockBefore)
-    expect((await gateway.show(id)).duplicates).toBe(1)
+    expect((await gateway.readMessage(id)).duplicates).toBe(1)
   })
 
   test('by mail takes effect once and gets one answer', async () => {
@@ -86,12 +86,12 @@ describe('an external message that arrives twice (E-42)', () => {
     const stockBefore = await takeStock(mail.messageId)
     expect((await gateway.simulation.mail.sendSmtp(mail)).code).toBe(250)
     expect(await takeStock(mail.messageId)).toEqual(stockBefore)
-    expect((await gateway.show(mail.messageId)).duplicates).toBe(1)
+    expect((await gateway.readMessage(mail.messageId)).duplicates).toBe(1)
     expect(gateway.simulation.mail.countArrivals(mail.messageId)).toBe(0)
   })
 })
 
-async function ask(method: string, path: string, body?: object) {
+async function requestJson(method: string, path: string, body?: object) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const response = await fetch(`${gateway.url()}${path}`, {
     method,
@@ -108,41 +108,41 @@ test('each location has its own messages, even if its name has odd characters (S
   const path = (name: string) => `/v1/store/${encodeURIComponent(name)}`
   for (const name of names) {
     const messages = [{ type: 'user_message', content: `in ${name}` }]
-    expect((await ask('POST', `${path(name)}/messages`, { messages })).status).toBe(200)
+    expect((await requestJson('POST', `${path(name)}/messages`, { messages })).status).toBe(200)
   }
   for (const name of names) {
-    const { text } = await ask('GET', `${path(name)}/conversation`)
+    const { text } = await requestJson('GET', `${path(name)}/conversation`)
     expect(JSON.parse(text)).toMatchObject({ messages: [{ content: `in ${name}` }] })
   }
-  expect((await ask('DELETE', path('a/b'))).status).toBe(200)
-  expect(JSON.parse((await ask('GET', `${path('a/b')}/conversation`)).text)).toEqual({ messages: [] })
-  expect((await ask('GET', `${path('a%2Fb')}/conversation`)).text).toContain('in a%2Fb')
+  expect((await requestJson('DELETE', path('a/b'))).status).toBe(200)
+  expect(JSON.parse((await requestJson('GET', `${path('a/b')}/conversation`)).text)).toEqual({ messages: [] })
+  expect((await requestJson('GET', `${path('a%2Fb')}/conversation`)).text).toContain('in a%2Fb')
 })
 
 test('a thread whose name has path characters stays in its own location (W-32)', async () => {
   const threads = names.filter(name => !name.includes('\u0000'))
   for (const [index, threadId] of threads.entries()) {
     const messages = [{ id: `m${index}`, role: 'user', content: `said in ${threadId}` }]
-    const run = await ask('POST', '/api/v1/agent/runs', { threadId, runId: `run-${index}`, messages })
-    expect(run.text).toContain('RUN_FINISHED')
+    const runResponse = await requestJson('POST', '/api/v1/agent/runs', { threadId, runId: `run-${index}`, messages })
+    expect(runResponse.text).toContain('RUN_FINISHED')
   }
   for (const threadId of threads) {
-    const { text } = await ask('GET', `/api/v1/agent/history?${new URLSearchParams({ threadId })}`)
+    const { text } = await requestJson('GET', `/api/v1/agent/history?${new URLSearchParams({ threadId })}`)
     const { messages } = JSON.parse(text) as { messages: readonly { content: string }[] }
     expect(messages.map(({ content }) => content)).toEqual([`said in ${threadId}`, expect.any(String)])
   }
-  expect((await ask('DELETE', `/api/v1/agent/threads/${encodeURIComponent('../a')}`)).status).toBe(200)
-  expect((await ask('GET', '/api/v1/agent/history?threadId=a')).status).toBe(200)
+  expect((await requestJson('DELETE', `/api/v1/agent/threads/${encodeURIComponent('../a')}`)).status).toBe(200)
+  expect((await requestJson('GET', '/api/v1/agent/history?threadId=a')).status).toBe(200)
 })
 
 test('an import names calls without results and results without calls (E-33)', async () => {
   const query = new URLSearchParams({ owner, thread: 'copy:halves', format: 'swarm' })
-  const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: {} } })
+  const toolCall = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: {} } })
   const common = { agentName: 'desk', mode: 'tool' }
   const messages = [
-    { ...common, role: 'assistant', content: '', tool_calls: [call('c1')] },
+    { ...common, role: 'assistant', content: '', tool_calls: [toolCall('c1')] },
     { ...common, role: 'tool', content: 'found', tool_call_id: 'c1' },
-    { ...common, role: 'assistant', content: '', tool_calls: [call('c2')] },
+    { ...common, role: 'assistant', content: '', tool_calls: [toolCall('c2')] },
     { ...common, role: 'tool', content: 'lost', tool_call_id: 'c3' },
   ]
   const response = await fetch(`${gateway.url()}/operator/api/transcript?${query}`, {
@@ -157,6 +157,6 @@ test('an import names calls without results and results without calls (E-33)', a
       { code: 'orphan_tool_result', message: 'a result without its call', index: 3 },
     ],
   })
-  const stored = await gateway.ask<{ messages: readonly object[] }>(`/transcript?${query}`)
-  expect(stored.messages).toHaveLength(4)
+  const transcript = await gateway.requestOperator<{ messages: readonly object[] }>(`/transcript?${query}`)
+  expect(transcript.messages).toHaveLength(4)
 })

@@ -124,7 +124,7 @@ async function openDeliverySetup(
     }),
   }
   const retry = { initialDelayMs: 50, maxDelayMs: 1_000, giveUpAfterMs }
-  const sending = { store, system, retry, breaker: createBreaker(system), channels: [channel as Channel] }
+  const sendDeps = { store, system, retry, breaker: createBreaker(system), channels: [channel as Channel] }
 
   return {
     store,
@@ -149,7 +149,7 @@ async function openDeliverySetup(
     },
     work() {
       const options = { holder: 'test', ...slots }
-      const worker: Worker = startWorker({ ...sending, findAgent: () => undefined } as never, sending, system, options)
+      const worker: Worker = startWorker({ ...sendDeps, findAgent: () => undefined } as never, sendDeps, system, options)
       openResources.push({ close: () => worker.stop(500) })
     },
   }

@@ -38,7 +38,7 @@ test.each(['activitypub', 'a2a', 'email'] as const)(
 
 test('an answer in the chat keeps its text and links to a file on another host', async () => {
   const threadId = 'far-files'
-  await web.say('The plans, please.', { threadId })
+  await web.runChat('The plans, please.', { threadId })
   const rows = await web.readHistory(threadId)
   expectWhole(rows.filter(({ role }) => role === 'assistant'))
 })

@@ -34,7 +34,7 @@ afterAll(async () => {
   peer.close()
 })
 
-function post(slip: object, signature?: string, agent = 'echo'): Promise<Response> {
+function postSlip(slip: object, signature?: string, agent = 'echo'): Promise<Response> {
   const body = JSON.stringify({ from: '@ann@desk.test', reply: 'https://desk.test/slips', ...slip })
   const ownSignature = createHmac('sha256', secret).update(body).digest('hex')
   return fetch(`${gateway.url()}/ticker/${agent}`, {
@@ -46,12 +46,12 @@ function post(slip: object, signature?: string, agent = 'echo'): Promise<Respons
 
 describe('an invented fifth channel', () => {
   test('verifies a message, stores it, passes it to the agent, and delivers the answer', async () => {
-    expect((await post({ id: 's1', text: 'what is up?' })).status).toBe(202)
+    expect((await postSlip({ id: 's1', text: 'what is up?' })).status).toBe(202)
     await eventually(async () => texts.length > 0)
     expect(JSON.parse(texts[0] ?? '')).toEqual({ text: expect.stringContaining('what is up?') })
     const [summary] = (await gateway.messages()).filter(({ id }) => id === 's1')
     expect(summary).toMatchObject({ via: 'ticker', agent: 'echo', state: 'answered' })
-    const { message } = await gateway.show('s1')
+    const { message } = await gateway.readMessage('s1')
     expect(message).toMatchObject({
       received_via: 'ticker',
       sender: {
@@ -66,9 +66,9 @@ describe('an invented fifth channel', () => {
 
   test('gives a repeated message the same answer', async () => {
     const countBefore = texts.length
-    for (const _ of [1, 2]) expect((await post({ id: 's2', text: 'once' })).status).toBe(202)
+    for (const _ of [1, 2]) expect((await postSlip({ id: 's2', text: 'once' })).status).toBe(202)
     await eventually(async () => texts.length > countBefore)
-    await post({ id: 's3', text: 'and then' })
+    await postSlip({ id: 's3', text: 'and then' })
     await eventually(async () => texts.length > countBefore + 1)
     expect(texts.slice(countBefore)).toHaveLength(2)
   })
@@ -77,19 +77,19 @@ describe('an invented fifth channel', () => {
     ['no seal', '', 'unsigned'],
     ['a seal of another secret', 'f'.repeat(64), 'signature_invalid'],
   ])('refuses %s, and shows it to the operator', async (_, seal, code) => {
-    const response = await post({ id: `bad ${code}`, text: 'forged' }, seal)
+    const response = await postSlip({ id: `bad ${code}`, text: 'forged' }, seal)
     expect([response.status, await response.json()]).toMatchObject([401, { code }])
-    const { items: refusals } = await gateway.ask<{ items: readonly object[] }>('/refusals')
+    const { items: refusals } = await gateway.requestOperator<{ items: readonly object[] }>('/refusals')
     expect(refusals).toContainEqual(expect.objectContaining({ via: 'ticker', code }))
   })
 
   test('appears in the card of an agent, in the directory and on the page', async () => {
-    const read = async (path: string) => (await fetch(gateway.url() + path)).text()
-    expect(JSON.parse(await read('/.well-known/agent-card/echo'))).toMatchObject({
+    const readText = async (path: string) => (await fetch(gateway.url() + path)).text()
+    expect(JSON.parse(await readText('/.well-known/agent-card/echo'))).toMatchObject({
       mentionable: { supported_inbound: ['activitypub', 'a2a', 'email', 'ticker'] },
     })
-    expect(await read('/.well-known/mentionable-agents.json')).toContain('"ticker"')
-    expect(await read('/agents/echo')).toContain('By ticker: <code>/ticker/echo</code>')
+    expect(await readText('/.well-known/mentionable-agents.json')).toContain('"ticker"')
+    expect(await readText('/agents/echo')).toContain('By ticker: <code>/ticker/echo</code>')
   })
 
   test('validates its own section of the configuration', () => {

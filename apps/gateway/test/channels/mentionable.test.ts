@@ -59,12 +59,12 @@ const endpoints: Readonly<Record<'activitypub' | 'a2a' | 'email', Endpoint>> = {
   },
   a2a: {
     async first() {
-      void call({ messageId: 'first', contextId: 'mentionable' })
+      void callA2a({ messageId: 'first', contextId: 'mentionable' })
       return { id: 'first', thread: 'mentionable' }
     },
     async reply() {
       const metadata = { mentionable: { in_reply_to: 'first' } }
-      void call({ messageId: 'reply', contextId: 'mentionable', metadata })
+      void callA2a({ messageId: 'reply', contextId: 'mentionable', metadata })
       return { id: 'reply', thread: 'mentionable', inReplyTo: 'first' }
     },
   },
@@ -91,7 +91,7 @@ const endpoints: Readonly<Record<'activitypub' | 'a2a' | 'email', Endpoint>> = {
   },
 }
 
-function call(message: { messageId: string; contextId: string; metadata?: Record<string, unknown> }) {
+function callA2a(message: { messageId: string; contextId: string; metadata?: Record<string, unknown> }) {
   return gateway.simulation.a2a.deliver({
     url: `${gatewayOrigin}/agents/desk/a2a`,
     text: message.messageId,
@@ -124,7 +124,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('a message b
   beforeAll(async () => {
     firstMessage = await endpoints[via].first()
     first = await readNext()
-    await eventually(async () => (await gateway.show(first.id)).state === 'answered')
+    await eventually(async () => (await gateway.readMessage(first.id)).state === 'answered')
     answer = await endpoints[via].reply()
     reply = await readNext()
   })
@@ -172,10 +172,10 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('a message b
     expect(reply.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
   test('has a history of turns with their own sender, parts, role and time, oldest first (MN-5, MN-2.3)', () => {
-    const [asked, answered] = reply.history ?? []
-    expect(asked).toMatchObject({ id: firstMessage.id, role: 'user', sender: { address: first.sender.address } })
-    expect(answered).toMatchObject({ role: 'assistant', sender: { address: '@desk@agents.test' } })
-    expect(asked?.parts[0]).toMatchObject({ kind: 'text', content: expect.stringContaining('first') })
+    const [question, answerMessage] = reply.history ?? []
+    expect(question).toMatchObject({ id: firstMessage.id, role: 'user', sender: { address: first.sender.address } })
+    expect(answerMessage).toMatchObject({ role: 'assistant', sender: { address: '@desk@agents.test' } })
+    expect(question?.parts[0]).toMatchObject({ kind: 'text', content: expect.stringContaining('first') })
     const times = (reply.history ?? []).map(({ timestamp }) => timestamp)
     for (const time of times) expect(time).toMatch(/Z$/)
     expect(times).toEqual(times.toSorted())
@@ -185,9 +185,9 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('a message b
 test('the gateway shortens the history by the agent’s policy before it calls the agent (MN-5, MN-2.4)', async () => {
   const messages: NormalizedMessage[] = []
   for (const text of ['one', 'two', 'three']) {
-    void call({ messageId: `trim ${text}`, contextId: 'trim' })
+    void callA2a({ messageId: `trim ${text}`, contextId: 'trim' })
     messages.push(await readNext())
-    await eventually(async () => (await gateway.show(`trim ${text}`)).state === 'answered')
+    await eventually(async () => (await gateway.readMessage(`trim ${text}`)).state === 'answered')
   }
   expect(messages.map(({ history = [] }) => history.length)).toEqual([0, 2, 2])
   expect(messages[2]?.history?.map(({ id, role }) => (role === 'user' ? id : role))).toEqual(['trim two', 'assistant'])
@@ -208,7 +208,7 @@ test('a streamed tool call appears under one id, when it begins and ends, while 
   expect(toolCalls.map(({ type }) => type)).toEqual(['tool-call', 'tool-result'])
   expect(new Set(toolCalls.map(({ toolCallId }) => toolCallId)).size).toBe(1)
   expect(text).not.toBe('')
-  void call({ messageId: 'calling search(...)', contextId: 'words' })
+  void callA2a({ messageId: 'calling search(...)', contextId: 'words' })
   expect((await readNext()).parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'calling search(...)' }])
 })
 

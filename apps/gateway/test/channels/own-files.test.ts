@@ -48,7 +48,7 @@ test.each<['activitypub' | 'a2a' | 'email', (raw: string) => unknown]>([
 
 test('people receive a link to a file in the chat, which the gateway serves', async () => {
   const threadId = 'own-files'
-  await web.say('The plans, please.', { threadId })
+  await web.runChat('The plans, please.', { threadId })
   const row = (await web.readHistory(threadId)).find(({ role }) => role === 'assistant')
   const [, link = ''] = /\[plans\.pdf\]\((https:[^)]*)\)/.exec(row?.content ?? '') ?? []
   expect(await fetchLocal(link)).toEqual(bytes)

@@ -21,7 +21,7 @@ interface Past {
 
 test('turns in the history keep the proof with which they arrived', async () => {
   const contextId = randomUUID()
-  const send = async () => {
+  const sendAgain = async () => {
     const token = await gateway.simulation.a2a.token({ sub: 'carol' })
     const message = { messageId: randomUUID(), contextId, role: 'ROLE_USER', parts: [{ text: 'hello' }] }
     const response = await fetch(`${gateway.url()}/agents/desk/a2a`, {
@@ -32,8 +32,8 @@ test('turns in the history keep the proof with which they arrived', async () => 
     const { result } = (await response.json()) as { result: { task: { artifacts: { parts: { text: string }[] }[] } } }
     return JSON.parse(result.task.artifacts[0]?.parts[0]?.text ?? '') as Past
   }
-  await send()
-  const { turns } = await send()
+  await sendAgain()
+  const { turns } = await sendAgain()
   expect(turns[0]).toMatchObject({
     role: 'user',
     sender: {

@@ -58,7 +58,7 @@ describe('the table of answers, over real sockets', () => {
     const countBefore = (await gateway.messages()).length
     expect(await sendFaulty(via, fault)).toBe(answer)
     expect(await gateway.messages()).toHaveLength(countBefore)
-    const listRefusals = async () => (await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')).items
+    const listRefusals = async () => (await gateway.requestOperator<{ items: Refusal[] }>('/refusals?limit=500')).items
     // The record of a refused mail may be written after the answer.
     await expect.poll(async () => (await listRefusals())[0]).toMatchObject({ via, code })
     expect(JSON.stringify(await listRefusals())).not.toContain(secretWords)

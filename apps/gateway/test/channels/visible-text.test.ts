@@ -29,16 +29,16 @@ async function callA2a(parts: readonly object[]): Promise<void> {
   expect(await response.text()).toContain('TASK_STATE_COMPLETED')
 }
 
-async function say(via: Via, text: string): Promise<MessageRecord> {
-  if (via === 'web') await web.say(text)
+async function sendText(via: Via, text: string): Promise<MessageRecord> {
+  if (via === 'web') await web.runChat(text)
   else if (via === 'a2a') await callA2a([{ text }])
   else await web.gateway.simulation.send({ via, to: 'chat', text })
   return newest(via)
 }
 
 async function newest(via: string): Promise<MessageRecord> {
-  const [summary] = (await web.gateway.messages()).filter(each => each.via === via)
-  return web.gateway.show(`#${summary?.message}`)
+  const [summary] = (await web.gateway.messages()).filter(message => message.via === via)
+  return web.gateway.readMessage(`#${summary?.message}`)
 }
 
 const textOf = ({ message: { parts } }: MessageRecord) => (parts[0]?.kind === 'text' ? parts[0].content : undefined)
@@ -50,7 +50,7 @@ describe.each(channels)('a message by %s', via => {
     ['a direction override', 'Look \u202egpj here', 'Look gpj here'],
     ['a run of musical controls', `Hello 𝄞${'\u{1d173}'.repeat(9)} there.`, `Hello 𝄞${'\u{1d173}'.repeat(2)} there.`],
   ])('loses %s and gets the flag', async (_, text, visible) => {
-    const record = await say(via, text)
+    const record = await sendText(via, text)
     expect(textOf(record)).toBe(visible)
     expect(record.flags).toContain('invisible_characters')
   })
@@ -60,7 +60,7 @@ describe.each(channels)('a message by %s', via => {
     ['an Arabic letter mark before a number', 'الرقم \u061c12-34 هنا.'],
     ['the joiners of Persian and of a family', 'می\u200cخواهم 👨\u200d👩\u200d👧'],
   ])('keeps %s and gets no flag', async (_, text) => {
-    const record = await say(via, text)
+    const record = await sendText(via, text)
     expect(textOf(record)).toBe(text)
     expect(record.flags).not.toContain('invisible_characters')
   })

@@ -15,13 +15,13 @@ const half = '\ud83d'
 let web: WebGateway
 let server: Server
 /** The bodies that were posted to the agent and the model, newest last. */
-const posted: string[] = []
+const receivedBodies: string[] = []
 
 beforeAll(async () => {
   server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
-    posted.push(Buffer.concat(chunks).toString())
+    receivedBodies.push(Buffer.concat(chunks).toString())
     const isModel = request.url === '/v1/chat/completions'
     const reply = isModel ? { choices: [{ message: { role: 'assistant', content: 'heard' } }] } : { text: 'heard' }
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
@@ -50,8 +50,8 @@ afterAll(async () => {
 
 /** Returns the newest body that was posted to the agent or model, and expects no half of a surrogate pair in it. */
 async function readPosted(text: string): Promise<string> {
-  await expect.poll(() => posted.at(-1)).toContain(text)
-  const body = posted.at(-1) ?? ''
+  await expect.poll(() => receivedBodies.at(-1)).toContain(text)
+  const body = receivedBodies.at(-1) ?? ''
   expect(body).not.toMatch(halves)
   return body
 }
@@ -83,8 +83,8 @@ test('a chat run reaches the agent as well-formed text, including member names',
 test('an agent gets a history of well-formed text', async () => {
   const threadId = uniqueName('thread')
   const text = uniqueName('earlier')
-  await web.say(`${text} ${half}`, { threadId })
-  await web.say('and now', { threadId })
+  await web.runChat(`${text} ${half}`, { threadId })
+  await web.runChat('and now', { threadId })
   expect(await readPosted('and now')).toContain(`${text} \ufffd`)
 })
 
@@ -117,9 +117,9 @@ test.each<[string, object]>([
 test.each([{ messageId: half }, { messageId: randomUUID(), contextId: half }])(
   'the gateway makes an A2A id well-formed text: %o',
   async ids => {
-    const countBefore = posted.length
+    const countBefore = receivedBodies.length
     const answer = await callA2a('SendMessage', { message: { role: 'ROLE_USER', parts: [{ text: 'x' }], ...ids } })
     expect(JSON.parse(answer).error.code).toBe(-32602)
-    expect(posted).toHaveLength(countBefore)
+    expect(receivedBodies).toHaveLength(countBefore)
   },
 )

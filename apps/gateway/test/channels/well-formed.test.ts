@@ -44,7 +44,7 @@ test('an A2A task, its stream and its record contain no lone surrogate', async (
   const stream = await callA2a('SendStreamingMessage', 'whole')
   expect(task + stream).not.toMatch(escapedSurrogate)
   const [newest] = (await web.gateway.messages()).filter(({ via }) => via === 'a2a')
-  expect(JSON.stringify(await web.gateway.show(`#${newest?.message}`))).not.toMatch(escapedSurrogate)
+  expect(JSON.stringify(await web.gateway.readMessage(`#${newest?.message}`))).not.toMatch(escapedSurrogate)
 })
 
 test('an emoji split between two chunks of a stream is whole in A2A and in the chat', async () => {

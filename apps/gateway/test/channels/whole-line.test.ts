@@ -50,7 +50,7 @@ const expectations: readonly Expectation[] = [
 
 async function showSettled(id: string): Promise<MessageRecord> {
   return eventually(async () => {
-    const record = await gateway.show(id)
+    const record = await gateway.readMessage(id)
     return record.deliveries.length > 0 && record.deliveries.every(({ state }) => state === 'sent') && record
   })
 }
@@ -120,7 +120,7 @@ describe.each(expectations)('a message by $via', ({ via, sender, method, evidenc
 
   test('survives a restart', async () => {
     await gateway.restart()
-    expect((await gateway.show(first.id)).response?.id).toBe(record.response?.id)
+    expect((await gateway.readMessage(first.id)).response?.id).toBe(record.response?.id)
   })
 })
 

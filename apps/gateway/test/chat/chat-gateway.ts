@@ -50,7 +50,7 @@ export async function openPeopleChatGateway(overrides: Record<string, unknown> =
   const web = { enabled: true, auth: { tokens, issuers } }
   const people = await openPeopleGateway({ default_agent: 'desk', web, ...overrides })
 
-  function call(
+  function requestAs(
     path: string,
     { as = 'ann' as PersonName, ...init }: RequestInit & { as?: PersonName } = {},
   ): Promise<Response> {
@@ -84,20 +84,20 @@ export async function openPeopleChatGateway(overrides: Record<string, unknown> =
 
   return {
     ...people,
-    call,
+    requestAs: requestAs,
     chat,
     async threads(as: PersonName = 'ann', agent = 'desk'): Promise<readonly Thread[]> {
-      const response = await call(`${base(agent)}/threads`, { as })
+      const response = await requestAs(`${base(agent)}/threads`, { as })
       return ((await response.json()) as { threads: readonly Thread[] }).threads
     },
     history: (threadId: string, as: PersonName = 'ann', agent = 'desk') =>
-      call(`${base(agent)}/history?threadId=${encodeURIComponent(threadId)}`, { as }),
+      requestAs(`${base(agent)}/history?threadId=${encodeURIComponent(threadId)}`, { as }),
     async read(threadId: string, as: PersonName = 'ann', agent = 'desk'): Promise<readonly HistoryMessage[]> {
       const response = await this.history(threadId, as, agent)
       return ((await response.json()) as { messages: readonly HistoryMessage[] }).messages
     },
     postRun(body: object, as: PersonName = 'ann', agent = 'desk') {
-      return call(`${base(agent)}/runs`, {
+      return requestAs(`${base(agent)}/runs`, {
         as,
         method: 'POST',
         body: JSON.stringify({ protocolVersion: PROTOCOL_VERSION, ...body }),

@@ -18,18 +18,18 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-async function run(agent: string, body: object): Promise<readonly BaseEvent[]> {
+async function runChat(agent: string, body: object): Promise<readonly BaseEvent[]> {
   const init = { method: 'POST', body: JSON.stringify({ protocolVersion: '1.0', runId: uniqueName('run'), ...body }) }
-  return readEvents(await web.call(`/api/v1/agents/${agent}/runs`, init))
+  return readEvents(await web.requestAs(`/api/v1/agents/${agent}/runs`, init))
 }
 
 /** Makes the agent ask a question, and answers it with `entry` in `resume`. */
 async function answer(agent: string, content: string, entry: object) {
   const threadId = uniqueName('thread')
-  const events = await run(agent, { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })
+  const events = await runChat(agent, { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })
   const { outcome } = events.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
   const [{ id } = { id: '' }] = outcome.interrupts
-  return { id, events: await run(agent, { threadId, messages: [], resume: [{ interruptId: id, ...entry }] }) }
+  return { id, events: await runChat(agent, { threadId, messages: [], resume: [{ interruptId: id, ...entry }] }) }
 }
 
 test('a question that a person cancels goes back to its agent, which may answer', async () => {
@@ -37,7 +37,7 @@ test('a question that a person cancels goes back to its agent, which may answer'
   expect(JSON.stringify(events)).toContain(`closed: ${id}`)
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
   const [newest] = await web.gateway.messages()
-  const { message } = await web.gateway.show(newest?.id ?? '')
+  const { message } = await web.gateway.readMessage(newest?.id ?? '')
   expect(message).toMatchObject({ kind: 'cancel', in_reply_to: id, parts: [] })
   const reports = await replayAll(web.gateway)
   expect(reports.filter(({ outcome }) => outcome !== 'same')).toEqual([])
@@ -47,23 +47,23 @@ test('a question that a person cancels goes back to its agent, which may answer'
 test('an agent gets only the cancellation, without text that the same run sends', async () => {
   const threadId = uniqueName('thread')
   const userMessage = (content: string) => [{ id: uniqueName('msg'), role: 'user', content }]
-  const askedEvents = await run('curious', { threadId, messages: userMessage('ask') })
+  const askedEvents = await runChat('curious', { threadId, messages: userMessage('ask') })
   const { outcome } = askedEvents.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
   const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'cancelled' }]
-  const events = JSON.stringify(await run('curious', { threadId, messages: userMessage('something else'), resume }))
+  const events = JSON.stringify(await runChat('curious', { threadId, messages: userMessage('something else'), resume }))
   expect(events).toContain(`closed: ${outcome.interrupts[0]?.id}`)
   expect(events).toContain('what was said beside a decision was left out')
 })
 
 test('an agent learns once of a question that several runs close at the same time', async () => {
   const threadId = uniqueName('thread')
-  const askedEvents = await run('curious', {
+  const askedEvents = await runChat('curious', {
     threadId,
     messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }],
   })
   const { outcome } = askedEvents.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
   const [{ id } = { id: '' }] = outcome.interrupts
-  const close = () => run('curious', { threadId, messages: [], resume: [{ interruptId: id, status: 'cancelled' }] })
+  const close = () => runChat('curious', { threadId, messages: [], resume: [{ interruptId: id, status: 'cancelled' }] })
   const closings = await Promise.all([close(), close(), close()])
   expect(closings.map(events => events.at(-1)?.type)).toEqual(['RUN_FINISHED', 'RUN_FINISHED', 'RUN_FINISHED'])
   expect(closings.filter(events => JSON.stringify(events).includes(`closed: ${id}`))).toHaveLength(1)
@@ -71,10 +71,10 @@ test('an agent learns once of a question that several runs close at the same tim
 
 test('a person can close a question again if the gateway stopped before the agent learned of it', async () => {
   const threadId = uniqueName('thread')
-  const events = await run('curious', { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }] })
+  const events = await runChat('curious', { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }] })
   const { outcome } = events.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
   const [{ id } = { id: '' }] = outcome.interrupts
-  const close = () => run('curious', { threadId, messages: [], resume: [{ interruptId: id, status: 'cancelled' }] })
+  const close = () => runChat('curious', { threadId, messages: [], resume: [{ interruptId: id, status: 'cancelled' }] })
   const { store } = web.gateway.gateway()
   const admit = vi.spyOn(store, 'admit').mockRejectedValueOnce(new Unavailable('the store breaks off'))
   await close().catch(() => undefined)

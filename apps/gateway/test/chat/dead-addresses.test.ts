@@ -37,7 +37,7 @@ describe('a dead URL of a file in a chat', () => {
   test.each(['dead.test', 'silent.test'])(
     'fails within seconds, and the agent learns that there is no file: %s',
     async host => {
-      const events = await web.say([{ type: 'text', text: 'look' }, image(host)])
+      const events = await web.runChat([{ type: 'text', text: 'look' }, image(host)])
       expect(findEvent(events, 'TEXT_MESSAGE_CONTENT').delta).toBe(
         'Undeliverable: Cannot fetch attachment: its host does not answer',
       )
@@ -45,7 +45,7 @@ describe('a dead URL of a file in a chat', () => {
   )
 
   test('fails the turn of an agent that does not expect it, without retries for days', async () => {
-    const events = await web.say([{ type: 'text', text: 'careless' }, image('dead.test')])
+    const events = await web.runChat([{ type: 'text', text: 'careless' }, image('dead.test')])
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
   })
 })

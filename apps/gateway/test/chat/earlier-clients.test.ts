@@ -16,9 +16,9 @@ const agents = {
   manager: foreman,
   one: foreman,
 }
-const ask = { ask: '@one@agents.test', say: 'count the apples', broadcast: true }
+const workerStep = { ask: '@one@agents.test', say: 'count the apples', broadcast: true }
 const plan = { note: { type: 'strategic_plan', content: { phases: ['count'] } } }
-const delegating = JSON.stringify([ask, plan])
+const delegating = JSON.stringify([workerStep, plan])
 const failing = JSON.stringify([{ ask: '@nobody@agents.test', say: 'anybody?' }])
 
 /** The agent, the text that it gets, and the end of the run. */
@@ -71,10 +71,10 @@ const textOf = (events: readonly BaseEvent[]) =>
   events.map(event => ('delta' in event && event.type === 'TEXT_MESSAGE_CONTENT' ? event.delta : '')).join('')
 
 describe.each(['0.0.36', '0.0.47', '0.0.59', '1.0.0'])('the AG-UI client %s', version => {
-  test.each(runs)('follows a run of %s with the client "%s" to its end', async (agent, text, end) => {
+  test.each(runs)('follows a run of %s with the client "%s" to its end', async (agent, text, endType) => {
     const current = await runClient(await openClient('1.0.0', agent), text)
     const events = await runClient(await openClient(version, agent), text)
-    expect(events.at(-1)?.type).toBe(end)
+    expect(events.at(-1)?.type).toBe(endType)
     expect(textOf(events)).toContain(
       textOf(current)
         .replace(/\[[^\]]*\]\(\S*\)|https?:\S*|Reference: \w+/g, '')
@@ -104,7 +104,7 @@ test('clients of 0.0.x receive newer events as custom events of the same names',
 test.each(['0.0.36', '0.0.59'])('a cancelled run does not look successful to the client %s', async version => {
   const [runId, client] = [uniqueName('run'), await openClient(version, 'chat')]
   const running = runClient(client, 'wait', { runId })
-  const cancel = () => web.call(`/api/v1/agents/chat/runs/${runId}/cancel`, { method: 'POST' })
+  const cancel = () => web.requestAs(`/api/v1/agents/chat/runs/${runId}/cancel`, { method: 'POST' })
   await vi.waitFor(async () => expect((await cancel()).status).toBe(200))
   expect((await running).at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'cancelled' })
 })

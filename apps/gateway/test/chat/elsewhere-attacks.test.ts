@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 const listPage = async (query: string, agent: string) => {
-  const response = await gateway.call(`/api/v1/agents/${agent}/threads?${query}`)
+  const response = await gateway.requestAs(`/api/v1/agents/${agent}/threads?${query}`)
   return (await response.json()) as { threads: readonly Thread[]; next_before?: number }
 }
 
@@ -41,14 +41,14 @@ describe('an account that changes its owner (C-30)', () => {
   const account = 'alice@mastodon.test'
 
   test('gives the agent nothing of the first owner’s chat', async () => {
-    const { thread } = await gateway.dm('my order is late')
+    const { thread } = await gateway.askByPost('my order is late')
     await gateway.linkAccount(account)
     const ownThread = (await gateway.threads()).find(({ via }) => via === 'activitypub')
     await gateway.chat('my secret is durian', { threadId: ownThread?.threadId ?? '' })
-    const linkedAnswer = await gateway.dm('and now?', { inReplyTo: thread })
+    const linkedAnswer = await gateway.askByPost('and now?', { inReplyTo: thread })
     expect(readConfided(linkedAnswer.text).past.join()).toContain('durian')
-    await gateway.dm('unlink @ann@web.agents.test')
-    const unlinkedAnswer = await gateway.dm('and after that?', { inReplyTo: thread })
+    await gateway.askByPost('unlink @ann@web.agents.test')
+    const unlinkedAnswer = await gateway.askByPost('and after that?', { inReplyTo: thread })
     expect(readConfided(unlinkedAnswer.text).past.join()).toContain('my order is late')
     expect(unlinkedAnswer.text).not.toContain('durian')
     await gateway.linkAccount(account, { as: 'bob' })
@@ -62,20 +62,20 @@ test.each(['desk', 'quiet'])(
   'a waiting run of a person gets no history after their link ends: %s (C-30)',
   async agent => {
     const from = 'bob@mastodon.test'
-    await gateway.dm('the safe is behind the picture', { from, to: agent })
+    await gateway.askByPost('the safe is behind the picture', { from, to: agent })
     await gateway.linkAccount(from, { agent })
     const ownThread = (await gateway.threads('ann', agent)).find(({ via }) => via === 'activitypub')
     const threadId = ownThread?.threadId ?? ''
-    const ask = (content: string) =>
+    const runChat = (content: string) =>
       gateway.postRun(
         { threadId, runId: uniqueName('run'), messages: [{ id: uniqueName('msg'), role: 'user', content }] },
         'ann',
         agent,
       )
-    const heldResponse = await ask('hold')
-    const waiting = await ask('where is the safe?')
+    const heldResponse = await runChat('hold')
+    const waiting = await runChat('where is the safe?')
     expect([heldResponse.status, waiting.status]).toEqual([200, 200])
-    const { text } = await gateway.dm('unlink @ann@web.agents.test', { from, to: agent })
+    const { text } = await gateway.askByPost('unlink @ann@web.agents.test', { from, to: agent })
     expect(text).toContain('is not linked with this address any more')
     await gateway.chat('go', { as: 'bob', agent })
     // The turn got its history when it began.
@@ -84,8 +84,8 @@ test.each(['desk', 'quiet'])(
   },
 )
 
-async function readAnswer(run: Response): Promise<string> {
-  const events = (await run.text()).split('\n\n').filter(line => line.startsWith('data: '))
+async function readAnswer(response: Response): Promise<string> {
+  const events = (await response.text()).split('\n\n').filter(line => line.startsWith('data: '))
   const runEvents = events.map(line => JSON.parse(line.slice(6)) as { readonly type: string; readonly delta?: string })
   return runEvents.flatMap(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? [delta] : [])).join('')
 }

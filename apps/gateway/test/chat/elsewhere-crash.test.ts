@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-const call = (path: string, body?: object) =>
+const requestAgent = (path: string, body?: object) =>
   fetch(`${setup.url}/api/v1/agent${path}`, {
     headers: { authorization: `Bearer ${token}` },
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
@@ -40,8 +40,8 @@ function notes(): readonly string[] {
   return [...new Map(notesToAlice).values()]
 }
 
-async function say(content: string, threadId: string, runId = `run-${content}`): Promise<number> {
-  const response = await call('/runs', { threadId, runId, messages: [{ id: `msg-${runId}`, role: 'user', content }] })
+async function runChat(content: string, threadId: string, runId = `run-${content}`): Promise<number> {
+  const response = await requestAgent('/runs', { threadId, runId, messages: [{ id: `msg-${runId}`, role: 'user', content }] })
   await response.text()
   return response.status
 }
@@ -54,16 +54,16 @@ async function openThread(): Promise<string> {
     visibility: 'direct',
   })
   await setup.simulation.fediverse.awaitReply(objectId, 30_000)
-  await say('link acct:alice@mastodon.test', 'commands', 'link')
+  await runChat('link acct:alice@mastodon.test', 'commands', 'link')
   const code = await eventually(async () => /\b[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}\b/.exec(notes().join())?.[0], 30_000)
-  await say(`confirm ${code}`, 'commands', 'confirm')
-  const { threads } = (await (await call('/threads')).json()) as { threads: readonly { threadId: string }[] }
+  await runChat(`confirm ${code}`, 'commands', 'confirm')
+  const { threads } = (await (await requestAgent('/threads')).json()) as { threads: readonly { threadId: string }[] }
   return threads.find(({ threadId }) => threadId.startsWith('activitypub:'))?.threadId ?? ''
 }
 
 /** Repeats a message until the gateway accepts it; 409 means that it already has. */
 async function insist(content: string, threadId: string): Promise<void> {
-  await eventually(async () => [200, 409].includes(await say(content, threadId).catch(() => 0)), 30_000)
+  await eventually(async () => [200, 409].includes(await runChat(content, threadId).catch(() => 0)), 30_000)
 }
 
 test('a chat message gets exactly one answer and one fediverse delivery after kill -9 (C-30)', {
@@ -72,7 +72,7 @@ test('a chat message gets exactly one answer and one fediverse delivery after ki
   const threadId = await openThread()
   const texts = delays.map((_, round) => `word${round}word`)
   for (const [round, word] of texts.entries()) {
-    const pendingAnswer = say(word, threadId).catch(() => undefined)
+    const pendingAnswer = runChat(word, threadId).catch(() => undefined)
     // The delays range from before the request is read to after the answer was sent.
     await new Promise(resolve => setTimeout(resolve, delays[round]))
     await setup.gateway.kill()
@@ -81,7 +81,7 @@ test('a chat message gets exactly one answer and one fediverse delivery after ki
     await insist(word, threadId)
   }
   for (const word of texts) await eventually(async () => notes().some(note => note.includes(word)), 30_000)
-  const history = (await (await call(`/history?threadId=${threadId}`)).json()) as {
+  const history = (await (await requestAgent(`/history?threadId=${threadId}`)).json()) as {
     messages: readonly { role: string; content: string }[]
   }
   for (const word of texts) {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   gateway = await openPeopleChatGateway({
     agents: { desk: { use: '../agents/asking/decider.ts', people: { link: true }, queue: 'merge' } },
   })
-  await gateway.dm('hello there')
+  await gateway.askByPost('hello there')
   await gateway.linkAccount('alice@mastodon.test')
   threadId = (await gateway.threads()).find(({ via }) => via === 'activitypub')?.threadId ?? ''
 })
@@ -58,14 +58,14 @@ test('a person cancels a run of a fediverse thread in the chat, and the gateway 
   const runId = uniqueName('run')
   const running = await gateway.postRun({ threadId, runId, messages: [], resume })
   await eventually(async () => (await gateway.gateway.messages()).some(({ state }) => state === 'working'))
-  const cancelled = await gateway.call(`/api/v1/agents/desk/runs/${runId}/cancel`, { method: 'POST' })
+  const cancelled = await gateway.requestAs(`/api/v1/agents/desk/runs/${runId}/cancel`, { method: 'POST' })
   expect(await cancelled.json()).toEqual({ cancelled: true })
   expect(await running.text()).toContain('"cancelled"')
   expect(countNotes('decided: granted')).toBe(1)
 })
 
 test('simultaneous messages by both channels each get an answer, in order (C-30)', async () => {
-  const [fromThere, fromHere] = await Promise.all([gateway.dm('from there'), gateway.chat('from here', { threadId })])
+  const [fromThere, fromHere] = await Promise.all([gateway.askByPost('from there'), gateway.chat('from here', { threadId })])
   expect(fromThere.text).toContain('heard: from there')
   expect(fromHere.text).toBe('heard: from here')
 })

@@ -34,7 +34,7 @@ describe('a thread that began on the fediverse', () => {
   let threadId = ''
 
   test('is in nobody’s chat before its owner links the account (C-30)', async () => {
-    await gateway.dm('my order is late')
+    await gateway.askByPost('my order is late')
     expect(await gateway.threads()).toEqual([])
     const { text } = await gateway.linkAccount('alice@mastodon.test')
     expect(text).toContain('Done: @alice@mastodon.test is linked with this address.')
@@ -118,7 +118,7 @@ describe('a thread that began on the fediverse', () => {
   })
 
   test('leaves the chat when the link ends, and returns with a new link (C-30)', async () => {
-    await gateway.dm('unlink @ann@web.agents.test')
+    await gateway.askByPost('unlink @ann@web.agents.test')
     expect((await gateway.threads()).filter(({ via }) => via === 'activitypub')).toEqual([])
     expect((await gateway.history(threadId)).status).toBe(404)
     const body = {
@@ -133,35 +133,35 @@ describe('a thread that began on the fediverse', () => {
   })
 
   test('has pages, and nobody can delete it from the chat', async () => {
-    const page = await gateway.call(`/api/v1/agent/history?threadId=${threadId}&limit=2`)
+    const page = await gateway.requestAs(`/api/v1/agent/history?threadId=${threadId}&limit=2`)
     const { messages, next_before_seq } = (await page.json()) as {
       messages: readonly HistoryMessage[]
       next_before_seq: number
     }
     expect(messages.map(({ seq }) => seq)).toEqual([next_before_seq, next_before_seq + 1])
-    const olderPage = await gateway.call(
+    const olderPage = await gateway.requestAs(
       `/api/v1/agent/history?threadId=${threadId}&before_seq=${next_before_seq}&limit=1`,
     )
     expect(await olderPage.json()).toMatchObject({ messages: [{ seq: next_before_seq - 1 }] })
-    const deleted = await gateway.call(`/api/v1/agent/threads/${threadId}`, { method: 'DELETE' })
+    const deleted = await gateway.requestAs(`/api/v1/agent/threads/${threadId}`, { method: 'DELETE' })
     expect([deleted.status, await deleted.json()]).toMatchObject([403, { code: 'forbidden' }])
     expect(await gateway.read(threadId)).not.toEqual([])
   })
 
   test('shows a later owner of the account only its fediverse messages, not an earlier owner’s chat (C-30)', async () => {
-    await gateway.dm('unlink @ann@web.agents.test')
+    await gateway.askByPost('unlink @ann@web.agents.test')
     await gateway.linkAccount('alice@mastodon.test', { as: 'bob' })
     const contents = (await gateway.read(threadId, 'bob')).map(({ content }) => content).join('\n')
     expect(contents).toContain('my order is late')
     expect(contents).not.toContain('is it on its way?')
-    await gateway.dm('unlink @bob@web.agents.test')
+    await gateway.askByPost('unlink @bob@web.agents.test')
   })
 })
 
 test('the list of threads has each thread once, newest first, in pages', async () => {
   for (const text of ['one', 'two', 'three']) await gateway.chat(text, { agent: 'plain' })
   const list = async (query: string) => {
-    const response = await gateway.call(`/api/v1/agents/plain/threads?${query}`)
+    const response = await gateway.requestAs(`/api/v1/agents/plain/threads?${query}`)
     return (await response.json()) as { threads: readonly Thread[]; next_before?: number }
   }
   const first = await list('limit=2')
@@ -171,7 +171,7 @@ test('the list of threads has each thread once, newest first, in pages', async (
     ['one'],
     undefined,
   ])
-  const invalidPage = await gateway.call('/api/v1/agents/plain/threads?before=-1')
+  const invalidPage = await gateway.requestAs('/api/v1/agents/plain/threads?before=-1')
   expect([invalidPage.status, await invalidPage.json()]).toMatchObject([400, { code: 'malformed' }])
   expect((await fetch(`${gateway.gateway.url()}/api/v1/agent/threads`)).status).toBe(401)
 })
@@ -183,8 +183,8 @@ describe('a public thread', () => {
 
   test('belongs to the person who began it, without messages of others or answers to them (C-30)', async () => {
     await gateway.linkAccount(bob, { as: 'bob' })
-    const first = await gateway.dm('who knows the way?', { from: bob, visibility: 'public' })
-    await gateway.dm('I do, says a stranger', {
+    const first = await gateway.askByPost('who knows the way?', { from: bob, visibility: 'public' })
+    await gateway.askByPost('I do, says a stranger', {
       from: 'alice@snac.test',
       visibility: 'public',
       inReplyTo: first.thread,
@@ -208,7 +208,7 @@ describe('a public thread', () => {
     expect(note.tag.map(({ href }) => href)).toEqual([actor])
     const secondAnswer = await gateway.chat('what did I say?', { threadId, as: 'bob' })
     expect(readConfided(secondAnswer.text).past.join()).toContain('my secret is durian')
-    const otherQuestion = await gateway.dm('and what else?', {
+    const otherQuestion = await gateway.askByPost('and what else?', {
       from: 'alice@snac.test',
       visibility: 'public',
       inReplyTo: note.inReplyTo,
@@ -231,14 +231,14 @@ describe('a thread that began as mail', () => {
 
   test('continues in the chat, and sends the answer as a mail in the same thread (C-30)', async () => {
     await gateway.linkMailbox(from)
-    const first = await gateway.write('the invoice is wrong', { from })
+    const first = await gateway.askByMail('the invoice is wrong', { from })
     const { text } = await gateway.chat('by 7 euros', await threadOf('the invoice is wrong'))
     expect(readConfided(text).past).toContain('email: the invoice is wrong')
     const [, mail] = await eventually(async () => answersTo(first.id).length === 2 && answersTo(first.id))
     expect(mail?.envelope.to).toEqual([from])
     expect(mail?.headers.get('subject')).toEqual(['Re: hello'])
     expect(mail?.text).not.toContain('by 7 euros')
-    const laterMail = await gateway.write('and by mail again', { from, inReplyTo: mail?.messageId })
+    const laterMail = await gateway.askByMail('and by mail again', { from, inReplyTo: mail?.messageId })
     expect(readConfided(laterMail.text).past.join()).toContain('by 7 euros')
   })
 
@@ -266,14 +266,14 @@ describe('an A2A conversation', () => {
     const { a2a, send } = gateway.gateway.simulation
     await send({ via: 'a2a', to: 'desk', text: 'called by a program', from: 'dora' })
     const token = await a2a.token({ sub: 'dora', audience: 'chat' })
-    const ask = (path: string, init: RequestInit = {}) =>
+    const requestChat = (path: string, init: RequestInit = {}) =>
       fetch(`${gateway.gateway.url()}/api/v1/agent${path}`, { ...init, headers: { authorization: `Bearer ${token}` } })
-    const { threads } = (await (await ask('/threads')).json()) as {
+    const { threads } = (await (await requestChat('/threads')).json()) as {
       threads: readonly { threadId: string; via: string }[]
     }
     expect(threads).toMatchObject([{ via: 'a2a', beginning: 'called by a program' }])
     const threadId = threads[0]?.threadId ?? ''
-    const { messages } = (await (await ask(`/history?threadId=${threadId}`)).json()) as { messages: readonly object[] }
+    const { messages } = (await (await requestChat(`/history?threadId=${threadId}`)).json()) as { messages: readonly object[] }
     expect(messages).toMatchObject([
       { seq: 1, role: 'user', metadata: { via: 'a2a' } },
       { seq: 2, role: 'assistant', metadata: { via: 'a2a' } },
@@ -283,7 +283,7 @@ describe('an A2A conversation', () => {
       runId: uniqueName('run'),
       messages: [{ id: uniqueName('msg'), role: 'user', content: 'go on' }],
     }
-    const refusal = await ask('/runs', { method: 'POST', body: JSON.stringify(body) })
+    const refusal = await requestChat('/runs', { method: 'POST', body: JSON.stringify(body) })
     expect(await refusal.json()).toMatchObject({
       code: 'unsupported',
       detail: 'Cannot run: this conversation goes on only where it began (a2a)',

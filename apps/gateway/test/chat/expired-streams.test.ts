@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-async function ask(path: string, lifetimeSeconds: number, body?: object): Promise<Response> {
+async function requestAgent(path: string, lifetimeSeconds: number, body?: object): Promise<Response> {
   const token = await gateway.simulation.a2a.token({ sub: 'ann', audience: 'chat', lifetimeSeconds })
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'text/event-stream' }
   const requestInit = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
@@ -28,13 +28,13 @@ test('the streams of a run and a conversation end when the token expires, and re
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const messages = [{ id: 'm1', role: 'user', content: 'hello' }]
   const nothing = { tools: [], context: [], state: {}, forwardedProps: {} }
-  const run = await ask('runs', 3, { protocolVersion: PROTOCOL_VERSION, threadId, runId, messages, ...nothing })
-  const thread = await ask(`threads/${threadId}/events`, 3)
-  expect([run.status, thread.status]).toEqual([200, 200])
-  const texts = await Promise.all([run.text(), thread.text()])
+  const runResponse = await requestAgent('runs', 3, { protocolVersion: PROTOCOL_VERSION, threadId, runId, messages, ...nothing })
+  const thread = await requestAgent(`threads/${threadId}/events`, 3)
+  expect([runResponse.status, thread.status]).toEqual([200, 200])
+  const texts = await Promise.all([runResponse.text(), thread.text()])
   expect(texts[0]).toContain('RUN_STARTED')
   for (const text of texts) expect(text).not.toMatch(/RUN_FINISHED|RUN_ERROR/)
-  const secondResponse = await ask(`runs/${runId}/events`, 60)
+  const secondResponse = await requestAgent(`runs/${runId}/events`, 60)
   expect(secondResponse.status).toBe(200)
   await secondResponse.body?.cancel()
 })

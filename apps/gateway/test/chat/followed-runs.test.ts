@@ -64,7 +64,7 @@ function textsOf(events: readonly BaseEvent[]): ReadonlyMap<string, string> {
 }
 
 const rejoin = (runId: string, init: RequestInit & { as?: 'bob' } = {}) =>
-  web.call(`/api/v1/agent/runs/${encodeURIComponent(runId)}/events`, init)
+  web.requestAs(`/api/v1/agent/runs/${encodeURIComponent(runId)}/events`, init)
 
 async function historyOf(threadId: string) {
   return new Map((await web.readHistory(threadId)).map(({ id, content }) => [id, content]))
@@ -89,21 +89,21 @@ test('a client whose stream broke off rejoins by the id of the run, and gets eac
 test('the gateway replays an ended run from the history, and sends nothing to a client that has read everything', async () => {
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const text = await (await web.postRun({ threadId, runId, messages: [user('count')] })).text()
-  const [, end = ''] = /^id: (\S+)$/m.exec(text) ?? []
+  const [, lastEventId = ''] = /^id: (\S+)$/m.exec(text) ?? []
   const events = await readEvents(await rejoin(runId, { headers: { 'last-event-id': 'somewhere' } }))
   expect(textsOf(events)).toEqual(await historyOf(threadId))
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
   expect(typesOf(events)).not.toContain('TEXT_MESSAGE_START')
-  expect((await rejoin(runId, { headers: { 'last-event-id': end } })).status).toBe(204)
+  expect((await rejoin(runId, { headers: { 'last-event-id': lastEventId } })).status).toBe(204)
 })
 
 test('a client that rejoins an ended run learns whether it failed or its owner cancelled it', async () => {
   const runs = [uniqueName('run'), uniqueName('run')] as const
-  await web.say('boom', { runId: runs[0] })
+  await web.runChat('boom', { runId: runs[0] })
   expect((await readEvents(await rejoin(runs[0]))).at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
   process.env.LINGER = '1'
   const running = await web.postRun({ threadId: uniqueName('thread'), runId: runs[1], messages: [user('linger')] })
-  await web.ask('POST', `/api/v1/agent/runs/${runs[1]}/cancel`)
+  await web.requestJson('POST', `/api/v1/agent/runs/${runs[1]}/cancel`)
   delete process.env.LINGER
   await running.text()
   const cancelled = await readEvents(await rejoin(runs[1]))
@@ -112,8 +112,8 @@ test('a client that rejoins an ended run learns whether it failed or its owner c
 
 test('the gateway shows a run or a conversation only to its owner, and only under its own agent', async () => {
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
-  await web.say('count', { threadId, runId })
-  const statusOf = async (path: string, as: 'ann' | 'bob' = 'ann') => (await web.call(path, { as })).status
+  await web.runChat('count', { threadId, runId })
+  const statusOf = async (path: string, as: 'ann' | 'bob' = 'ann') => (await web.requestAs(path, { as })).status
   expect(await statusOf(`/api/v1/agent/runs/${runId}/events`, 'bob')).toBe(404)
   expect(await statusOf(`/api/v1/agents/other/runs/${runId}/events`)).toBe(404)
   expect(await statusOf(`/api/v1/agent/runs/no-such-run/events`)).toBe(404)
@@ -125,8 +125,8 @@ test('the gateway shows a run or a conversation only to its owner, and only unde
 
 test('another tab shows the person’s messages and each answer as it arrives, run after run', async () => {
   const threadId = uniqueName('thread')
-  await web.say('count', { threadId })
-  const tab = readOn(await web.call(`/api/v1/agent/threads/${threadId}/events`))
+  await web.runChat('count', { threadId })
+  const tab = readOn(await web.requestAs(`/api/v1/agent/threads/${threadId}/events`))
   await tab.waitFor('RUN_FINISHED')
   expect(textsOf(parseEvents(tab.text()))).toEqual(await historyOf(threadId))
   process.env.LINGER = '1'
@@ -137,7 +137,7 @@ test('another tab shows the person’s messages and each answer as it arrives, r
   expect(tab.text().indexOf('"linger"')).toBeLessThan(tab.text().indexOf('begun '))
   delete process.env.LINGER
   await running.text()
-  await web.say('count', { threadId })
+  await web.runChat('count', { threadId })
   await tab.waitFor(/(RUN_FINISHED.*){3}/s)
   expect(textsOf(parseEvents(tab.text()))).toEqual(await historyOf(threadId))
   await tab.leave()
@@ -147,7 +147,7 @@ test('a tab that opens during a run follows it to its end', async () => {
   process.env.LINGER = '1'
   const threadId = uniqueName('thread')
   const running = await web.postRun({ threadId, runId: uniqueName('run'), messages: [user('linger')] })
-  const tab = readOn(await web.call(`/api/v1/agent/threads/${threadId}/events`))
+  const tab = readOn(await web.requestAs(`/api/v1/agent/threads/${threadId}/events`))
   await tab.waitFor('MESSAGES_SNAPSHOT')
   delete process.env.LINGER
   await running.text()
@@ -158,10 +158,10 @@ test('a tab that opens during a run follows it to its end', async () => {
 
 test('a stopping gateway ends the streams of conversations at once', async () => {
   const otherGateway = await openWebGateway()
-  await otherGateway.say('count', { threadId: 'open' })
-  const tab = await otherGateway.call('/api/v1/agent/threads/open/events')
-  const closed = otherGateway.close()
+  await otherGateway.runChat('count', { threadId: 'open' })
+  const tab = await otherGateway.requestAs('/api/v1/agent/threads/open/events')
+  const closing = otherGateway.close()
   // The gateway ends the stream itself: `text()` would fail on a stream that the shutdown cuts off.
   expect(await tab.text()).toContain('RUN_FINISHED')
-  await closed
+  await closing
 })

@@ -22,7 +22,7 @@ function openClient(threadId = uniqueName('thread')): HttpAgent {
   return new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
 }
 
-async function ask(client: HttpAgent, content: string): Promise<readonly BaseEvent[]> {
+async function runChat(client: HttpAgent, content: string): Promise<readonly BaseEvent[]> {
   const events: BaseEvent[] = []
   client.addMessage({ id: uniqueName('msg'), role: 'user', content })
   await withoutWarnings(() =>
@@ -60,15 +60,15 @@ describe('the id of a message', () => {
     'is the same in the stream and in the history, also after tool calls (%s)',
     async word => {
       const client = openClient()
-      await ask(client, 'noon')
-      await ask(client, word)
+      await runChat(client, 'noon')
+      await runChat(client, word)
       expect(shownTo(client)).toEqual(await shownLater(client))
     },
   )
 
   test('is the same for a tool call and its result', async () => {
     const client = openClient()
-    const events = await ask(client, 'between')
+    const events = await runChat(client, 'between')
     const { messageId } = findEvent(events, 'TOOL_CALL_RESULT')
     const trace = await web.readHistory(client.threadId, '&include=trace')
     expect(trace.find(({ role }) => role === 'tool')?.id).toBe(messageId)
@@ -77,23 +77,23 @@ describe('the id of a message', () => {
 
   test('belongs to one message even if an agent repeats the ids of its calls', async () => {
     const threadId = uniqueName('thread')
-    await ask(openClient(threadId), 'between')
-    await ask(openClient(threadId), 'between')
+    await runChat(openClient(threadId), 'between')
+    await runChat(openClient(threadId), 'between')
     const ids = (await web.readHistory(threadId, '&include=trace')).map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
   })
 
   test.each([...formatNames, 'jsonl'])('stays the same when an export moves the chat by %s', async format => {
     const client = openClient()
-    for (const word of ['between', 'noon', 'whole']) await ask(client, word)
+    for (const word of ['between', 'noon', 'whole']) await runChat(client, word)
     const { messages } = await exchange(nameOf(client.threadId), format)
     const moved = uniqueName('thread')
     expect(await exchange(nameOf(moved), format, messages)).toMatchObject({ added: 14 })
-    const [before, after] = await Promise.all(
+    const [earlierRows, laterRows] = await Promise.all(
       [client.threadId, moved].map(threadId => web.readHistory(threadId, '&include=trace')),
     )
-    expect(before).toHaveLength(14)
-    expect(after?.map(({ id, content }) => [id, content])).toEqual(before?.map(({ id, content }) => [id, content]))
+    expect(earlierRows).toHaveLength(14)
+    expect(laterRows?.map(({ id, content }) => [id, content])).toEqual(earlierRows?.map(({ id, content }) => [id, content]))
   })
 })
 
@@ -101,7 +101,7 @@ test.each(['noon', 'between'])(
   'the text after a tool call has its latency and the stream’s id in its metadata (C-19): %s',
   async word => {
     const client = openClient()
-    const events = await ask(client, word)
+    const events = await runChat(client, word)
     const answer = (await web.readHistory(client.threadId)).at(-1)
     expect(answer?.metadata).toEqual({
       run_id: expect.any(String),
@@ -115,7 +115,7 @@ test.each(['noon', 'between'])(
 describe('the messages of the history', () => {
   test('replace the messages of an interrupted attempt', async () => {
     const client = openClient()
-    const events = await ask(client, 'again')
+    const events = await runChat(client, 'again')
     expect(JSON.stringify(events)).toContain('Half of ')
     expect(shownTo(client).at(-1)?.content).toBe('It is noon.')
     expect(JSON.stringify(client.messages)).not.toContain('Half of ')
@@ -132,7 +132,7 @@ describe('the messages of the history', () => {
       { runId },
       {
         onEvent({ event }) {
-          if ((event as JsonAnswer).delta === 'noon.') void web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+          if ((event as JsonAnswer).delta === 'noon.') void web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`)
         },
       },
     )
@@ -143,7 +143,7 @@ describe('the messages of the history', () => {
 
   test('match the client’s messages when the turn fails', async () => {
     const client = openClient()
-    const events = await ask(client, 'fail')
+    const events = await runChat(client, 'fail')
     expect(events.at(-1)?.type).toBe('RUN_ERROR')
     expect(shownTo(client).map(({ content }) => content)).toEqual(['fail', 'Look', expect.stringContaining('Sorry')])
     expect(shownTo(client)).toEqual(await shownLater(client))
@@ -151,16 +151,16 @@ describe('the messages of the history', () => {
 
   test('keep earlier tool calls of the client when its stream ends with them', async () => {
     const client = openClient()
-    await ask(client, 'between')
+    await runChat(client, 'between')
     const idsBefore = idsOf(client.messages)
-    await ask(client, 'fail')
+    await runChat(client, 'fail')
     expect(idsOf(client.messages)).toEqual(expect.arrayContaining(idsBefore))
   })
 })
 
 test('a client can close a question after a tool call, and no run waits for it any more', async () => {
   const client = openClient()
-  const { outcome } = findEvent(await ask(client, 'question'), 'RUN_FINISHED')
+  const { outcome } = findEvent(await runChat(client, 'question'), 'RUN_FINISHED')
   const interruptId = outcome.interrupts[0]?.id
   const resume = [{ interruptId, status: 'cancelled' }]
   const closingResponse = await web.postRun({

@@ -15,27 +15,27 @@ let web: WebGateway
 
 beforeAll(async () => {
   web = await openWebGateway({ origins: [page], trace: true, limits: { runs_per_owner: 2 } })
-  for (let count = 0; count < 3; count++) await web.say('word '.repeat(600_000), { threadId })
+  for (let count = 0; count < 3; count++) await web.runChat('word '.repeat(600_000), { threadId })
 })
 afterAll(() => web.close())
 
 test('a page of a configured origin may read files by their signed URLs, and the Retry-After header', async () => {
   const { url } = await web.upload(jpeg)
-  const read = (origin: string) => fetch(web.local(url), { headers: { origin } })
-  const ownResponse = await read(page)
+  const fetchPage = (origin: string) => fetch(web.local(url), { headers: { origin } })
+  const ownResponse = await fetchPage(page)
   expect([ownResponse.status, ownResponse.headers.get('access-control-allow-origin')]).toEqual([200, page])
-  expect((await read('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
-  const response = await web.call('/v1/usage', { headers: { origin: page } })
+  expect((await fetchPage('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
+  const response = await web.requestAs('/v1/usage', { headers: { origin: page } })
   expect(response.headers.get('access-control-expose-headers')).toBe('retry-after, www-authenticate, dpop-nonce')
 })
 
 test('a caller without a credential learns which kind to send', async () => {
-  const ask = (headers: Record<string, string>) => fetch(web.local('https://agents.test/v1/usage'), { headers })
-  const [withoutToken, withWrongToken] = [await ask({}), await ask({ authorization: 'Bearer wrong' })]
+  const requestUsage = (headers: Record<string, string>) => fetch(web.local('https://agents.test/v1/usage'), { headers })
+  const [withoutToken, withWrongToken] = [await requestUsage({}), await requestUsage({ authorization: 'Bearer wrong' })]
   expect([withoutToken.status, withoutToken.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="postern"'])
   const invalid = 'Bearer realm="postern", error="invalid_token"'
   expect([withWrongToken.status, withWrongToken.headers.get('www-authenticate')]).toEqual([401, invalid])
-  expect((await web.call('/v1/usage')).headers.get('www-authenticate')).toBeNull()
+  expect((await web.requestAs('/v1/usage')).headers.get('www-authenticate')).toBeNull()
 })
 
 test('a page may send custom headers', async () => {
@@ -48,18 +48,18 @@ test('a page may send custom headers', async () => {
 
 test('a history with actions has pages without gaps', async () => {
   const threadId = uniqueName('thread')
-  for (let count = 0; count < 3; count++) await web.say('tool', { threadId })
+  for (let count = 0; count < 3; count++) await web.runChat('tool', { threadId })
   const rows = await web.readHistory(threadId, '&include=trace')
   expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, index) => index + 1))
-  const read: (typeof rows)[number][] = []
+  const loadedRows: (typeof rows)[number][] = []
   let beforeSeq: number | undefined
   do {
     const from = beforeSeq === undefined ? '' : `&before_seq=${beforeSeq}`
-    const { json } = await web.ask('GET', `/api/v1/agent/history?threadId=${threadId}&include=trace&limit=5${from}`)
-    read.unshift(...json.messages)
+    const { json } = await web.requestJson('GET', `/api/v1/agent/history?threadId=${threadId}&include=trace&limit=5${from}`)
+    loadedRows.unshift(...json.messages)
     beforeSeq = json.next_before_seq
   } while (beforeSeq !== undefined)
-  expect(read).toEqual(rows)
+  expect(loadedRows).toEqual(rows)
   const laterRows = await web.readHistory(threadId, `&include=trace&after_seq=${rows[4]?.seq}`)
   expect(laterRows).toEqual(rows.slice(5))
 })
@@ -67,7 +67,7 @@ test('a history with actions has pages without gaps', async () => {
 test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https://ann:secret@x.test/a'])(
   'the history omits a URL that nobody may follow (%s), and tells the page',
   async value => {
-    const events = await web.say([{ type: 'image', source: { type: 'url', value } }])
+    const events = await web.runChat([{ type: 'image', source: { type: 'url', value } }])
     const warning = 'an address that is no plain http or https URL was left out'
     expect(findEvent(events, 'CUSTOM')).toMatchObject({ name: 'warning', value: warning })
   },
@@ -90,16 +90,16 @@ async function askOnly(head: string, body = ''): Promise<Socket> {
 
 test('a person who leaves many answers unread has to wait, while others do not', async () => {
   const path = `/api/v1/agent/history?threadId=${threadId}`
-  const download = await web.call(path)
+  const download = await web.requestAs(path)
   expect((await download.text()).length).toBeGreaterThan(12_000_000)
   const remainingSockets = await Promise.all(Array.from({ length: 8 }, () => askAndWait(`GET ${path}`)))
   try {
     let isAnswered = false
-    const waiting = web.call('/v1/usage').then(answer => {
+    const waiting = web.requestAs('/v1/usage').then(answer => {
       isAnswered = true
       return answer
     })
-    expect((await web.call('/v1/usage', { as: 'bob' })).status).toBe(200)
+    expect((await web.requestAs('/v1/usage', { as: 'bob' })).status).toBe(200)
     expect(isAnswered).toBe(false)
     remainingSockets[0]?.destroy()
     expect((await waiting).status).toBe(200)
@@ -140,7 +140,7 @@ test('unread files of one network are limited, and further ones wait', async () 
   try {
     const next = await askOnly(`GET ${pathname}${search}`)
     remainingSockets.push(next)
-    expect((await web.call('/v1/usage')).status).toBe(200)
+    expect((await web.requestAs('/v1/usage')).status).toBe(200)
     expect(next.readableLength).toBe(0)
     const responseStart = once(next, 'readable')
     remainingSockets[0]?.destroy()

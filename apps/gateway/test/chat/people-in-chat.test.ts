@@ -41,19 +41,19 @@ describe('a person who chats', () => {
   })
 
   test('is the same person by mail after the link, with their chat messages', async () => {
-    const answer = readConfided((await gateway.write('from my mailbox', { from: 'ann@alice.test' })).text)
+    const answer = readConfided((await gateway.askByMail('from my mailbox', { from: 'ann@alice.test' })).text)
     expect(answer.past).toContain('web: hello')
     expect(answer.knows).toEqual(['email @ann@alice.test', 'web @ann@web.agents.test'])
   })
 
   test('cannot link from a mailbox, since mail cannot reach a chat', async () => {
-    const { text } = await gateway.write('link @bob@web.agents.test', { from: 'eve@alice.test' })
+    const { text } = await gateway.askByMail('link @bob@web.agents.test', { from: 'eve@alice.test' })
     expect(text).toContain('Nothing can be sent to a chat. Ask there')
   })
 
   test('can remove the link by mail, with the address that "linked" shows', async () => {
-    expect((await gateway.write('linked', { from: 'ann@alice.test' })).text).toContain('@ann@web.agents.test')
-    const { text } = await gateway.write('unlink @ann@web.agents.test', { from: 'ann@alice.test' })
+    expect((await gateway.askByMail('linked', { from: 'ann@alice.test' })).text).toContain('@ann@web.agents.test')
+    const { text } = await gateway.askByMail('unlink @ann@web.agents.test', { from: 'ann@alice.test' })
     expect(text).toContain('Done: @ann@web.agents.test is not linked with this address any more.')
     expect((await gateway.chat('linked')).text).toBe('No other address is linked with this one.')
   })
@@ -77,10 +77,10 @@ describe('"forget me" in a chat', () => {
     const mailbox = { from: 'bob@alice.test' }
     await gateway.linkMailbox('bob@alice.test', { as: 'bob' })
     const { client } = await gateway.chat('keep this in mind', { as: 'bob' })
-    await gateway.write('and this', mailbox)
+    await gateway.askByMail('and this', mailbox)
     const otherChat = await gateway.chat('for another agent', { as: 'bob', agent: 'plain' })
     const upload = await uploadAs('bob')
-    const session = await gateway.call('/v1/sessions', { as: 'bob', method: 'POST', body: '{"title":"notes"}' })
+    const session = await gateway.requestAs('/v1/sessions', { as: 'bob', method: 'POST', body: '{"title":"notes"}' })
     expect([upload.status, session.status]).toEqual([200, 200])
     expect((await gateway.threads('bob')).map(({ via }) => via)).toContain('email')
 
@@ -89,11 +89,11 @@ describe('"forget me" in a chat', () => {
     expect(await gateway.threads('bob')).toEqual([])
     expect(await gateway.read(last.client.threadId, 'bob')).toHaveLength(2)
     expect((await gateway.history(client.threadId, 'bob')).status).toBe(404)
-    expect(await (await gateway.call('/v1/sessions', { as: 'bob' })).json()).toMatchObject({ sessions: [] })
+    expect(await (await gateway.requestAs('/v1/sessions', { as: 'bob' })).json()).toMatchObject({ sessions: [] })
     const { bucket, path } = (await upload.json()) as { bucket: string; path: string }
     const query = new URLSearchParams({ bucket, path })
-    expect((await gateway.call(`/api/v1/agent/attachments/signed-url?${query}`, { as: 'bob' })).status).toBe(404)
-    expect(readConfided((await gateway.write('who am I?', mailbox)).text)).toEqual({ past: [], kept: [], knows: [] })
+    expect((await gateway.requestAs(`/api/v1/agent/attachments/signed-url?${query}`, { as: 'bob' })).status).toBe(404)
+    expect(readConfided((await gateway.askByMail('who am I?', mailbox)).text)).toEqual({ past: [], kept: [], knows: [] })
     const remainingSenders = (await gateway.gateway.messages()).map(({ sender }) => sender)
     expect(remainingSenders.filter(sender => sender.includes('bob@alice.test'))).toHaveLength(1)
     expect(remainingSenders.filter(sender => sender === '@bob@web.agents.test')).toHaveLength(2)
@@ -103,7 +103,7 @@ describe('"forget me" in a chat', () => {
   test('by mail deletes the chats of the same person', async () => {
     await gateway.linkMailbox('ann2@alice.test')
     const { client } = await gateway.chat('a secret in a chat')
-    await gateway.write('forget me', { from: 'ann2@alice.test' })
+    await gateway.askByMail('forget me', { from: 'ann2@alice.test' })
     expect((await gateway.history(client.threadId)).status).toBe(404)
     await eventually(async () => (await gateway.threads()).length === 0)
   })
@@ -115,7 +115,7 @@ test('the operator forgets a person by the key of their chats, and their links e
   const body = JSON.stringify({ owner: 'web:["https://agents.test","ann"]' })
   const response = await fetch(`${gateway.gateway.url()}/operator/api/owners/forget`, { method: 'POST', headers, body })
   expect(await response.json()).toMatchObject({ links: 1 })
-  expect((await gateway.write('linked', { from: 'ann3@alice.test' })).text).toContain('No other address is linked')
+  expect((await gateway.askByMail('linked', { from: 'ann3@alice.test' })).text).toContain('No other address is linked')
 })
 
 function uploadAs(as: 'bob'): Promise<Response> {

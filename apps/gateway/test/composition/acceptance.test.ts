@@ -21,11 +21,11 @@ beforeAll(async () => {
   process.env.TILL = tillFile
   model = await openModelServer(({ body }) => {
     const { role, content } = body.messages.at(-1) ?? {}
-    const last = String(content)
+    const lastText = String(content)
     if (/^I am triage\./m.test(String(body.messages[0]?.content))) return call('navigate_to_refunds', {})
     if (role === 'tool') return replyWith('The money is on its way')
-    if (last.includes('please')) return call('refund', { order: '17' })
-    return last.includes('stock') ? call('navigate_to_stock', {}) : replyWith('Which order is it?')
+    if (lastText.includes('please')) return call('refund', { order: '17' })
+    return lastText.includes('stock') ? call('navigate_to_stock', {}) : replyWith('Which order is it?')
   })
   const agentConfig = {
     use: 'swarm',

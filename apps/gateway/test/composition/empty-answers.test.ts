@@ -61,7 +61,7 @@ test('the gateway sends no mail for a blank answer', async () => {
 })
 
 test.each(['blanks', 'pieces'])('a chat run with an empty answer ends without a message: %s', async label => {
-  const events = await web.say(label, { id: `id-of-${label}` })
+  const events = await web.runChat(label, { id: `id-of-${label}` })
   expect(typesOf(events).filter(type => type.startsWith('TEXT_'))).toEqual([])
   expect(typesOf(events).at(-1)).toBe('RUN_FINISHED')
   await expectEmptyAnswer(`id-of-${label}`)

@@ -26,10 +26,10 @@ export interface GatewayPlan {
 export interface Gateways {
   readonly simulation: Simulation
   /** Sends a text to an agent over A2A with an API key. Returns the texts of the answer's parts. */
-  say(host: string, agent: string, text: string, overrides?: object): Promise<readonly string[]>
+  askAgent(host: string, agent: string, text: string, overrides?: object): Promise<readonly string[]>
   /** Returns everything that an agent of a gateway received or was protected from, oldest first: sender, state and flags. */
   records(host: string, agent: string): Promise<readonly MessageRecord[]>
-  at(host: string): Gateway
+  gatewayOf(host: string): Gateway
   url(host: string): string
   /** Returns true if mail waits to be carried to a gateway. */
   isMailUnderWay(): boolean
@@ -57,14 +57,14 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
   function describe(host: string, { agents, limits, email, activitypub, web }: GatewayPlan) {
     const data = mkdtempSync(join(tmpdir(), 'postern-composition-'))
     directories.push(data)
-    const otherHosts = hosts.filter(other => other !== host)
-    const trust = (other: string) => ({
-      issuer: `https://${other}`,
-      jwks: `https://${other}/.well-known/jwks.json`,
+    const otherHosts = hosts.filter(otherHost => otherHost !== host)
+    const trust = (otherHost: string) => ({
+      issuer: `https://${otherHost}`,
+      jwks: `https://${otherHost}/.well-known/jwks.json`,
       audience: `https://${host}`,
     })
     // No gateway can reach itself over the network.
-    const loopback = Object.fromEntries(otherHosts.map(other => [other, ports[other]]))
+    const loopback = Object.fromEntries(otherHosts.map(otherHost => [otherHost, ports[otherHost]]))
     return parseConfig({
       origin: `https://${host}`,
       listen: { port: ports[host] },
@@ -137,10 +137,10 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
   }
   return {
     simulation,
-    at: gatewayAt,
+    gatewayOf: gatewayAt,
     isMailUnderWay: () => acceptedCount < simulation.mail.received.length,
     url: host => `http://127.0.0.1:${ports[host]}`,
-    async say(host, agent, text, overrides = {}) {
+    async askAgent(host, agent, text, overrides = {}) {
       const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...overrides }
       const response = await fetch(`http://127.0.0.1:${ports[host]}/agents/${agent}/a2a`, {
         method: 'POST',
@@ -180,16 +180,16 @@ export function describeRecords(records: readonly MessageRecord[]): readonly str
 /** Waits until nothing is in progress: no turn, no delivery and no mail. */
 export async function settle(gateways: Gateways, hosts: readonly string[]): Promise<void> {
   const picture = async () => {
-    const counts = await Promise.all(hosts.map(host => gateways.at(host).store.count()))
+    const counts = await Promise.all(hosts.map(host => gateways.gatewayOf(host).store.count()))
     const isBusy = counts.some(
       ({ messages, deliveries }) => messages.received + messages.working + deliveries.queued + deliveries.later > 0,
     )
     return JSON.stringify([isBusy || gateways.isMailUnderWay(), counts])
   }
-  for (let same = 0, before = ''; same < 12; ) {
+  for (let samePolls = 0, previousCounts = ''; samePolls < 12; ) {
     await new Promise(resolve => setTimeout(resolve, 50))
     const now = await picture()
-    same = now === before && !now.startsWith('[true') ? same + 1 : 0
-    before = now
+    samePolls = now === previousCounts && !now.startsWith('[true') ? samePolls + 1 : 0
+    previousCounts = now
   }
 }

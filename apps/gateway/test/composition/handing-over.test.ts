@@ -19,16 +19,16 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-async function post(text: string, to = '@front@agents.test') {
+async function postAndRead(text: string, to = '@front@agents.test') {
   const { objectId } = await gateway.simulation.fediverse.deliver({ to, text })
   return eventually(async () => {
-    const record = await gateway.show(`${objectId}/activity`).catch(() => undefined)
+    const record = await gateway.readMessage(`${objectId}/activity`).catch(() => undefined)
     return record && record.state !== 'received' && record.state !== 'working' && record
   })
 }
 
 test('the called agent learns its caller and the proofs of the sender', async () => {
-  const { number, response } = await post('my order, please')
+  const { number, response } = await postAndRead('my order, please')
   expect(JSON.parse(plainTextOf(response?.parts ?? []).replace(/^@\S+ /, ''))).toEqual({
     ...{ sender: '@front@agents.test', by: 'front', message: number },
     ...{ for: '@alice@mastodon.test', verified: true, proofs: 1 },
@@ -36,34 +36,34 @@ test('the called agent learns its caller and the proofs of the sender', async ()
 })
 
 test('an agent at the end of several calls learns the person with whom they began', async () => {
-  const { response } = await post('my order, please', '@lobby@agents.test')
+  const { response } = await postAndRead('my order, please', '@lobby@agents.test')
   expect(JSON.parse(plainTextOf(response?.parts ?? []).replace(/^@\S+ /, ''))).toMatchObject({
     ...{ sender: '@front@agents.test', by: 'front', for: '@alice@mastodon.test', verified: true, proofs: 1 },
   })
 })
 
 test('the record of a call links both messages, without a copy of the sender', async () => {
-  const { number, correlation_id } = await post('my bill, please')
-  const { items } = await gateway.ask<{ items: { message: number; agent: string }[] }>('/messages?agent=desk')
-  const [called] = items
-  const caller = await gateway.show(`#${number}`)
+  const { number, correlation_id } = await postAndRead('my bill, please')
+  const { items } = await gateway.requestOperator<{ items: { message: number; agent: string }[] }>('/messages?agent=desk')
+  const [call] = items
+  const caller = await gateway.readMessage(`#${number}`)
   expect(caller.steps).toMatchObject([
     { kind: 'stage', name: 'handing over', ms: expect.any(Number) },
     { kind: 'note' },
-    { kind: 'call', name: '@desk@agents.test', message: called?.message, ms: expect.any(Number) },
+    { kind: 'call', name: '@desk@agents.test', message: call?.message, ms: expect.any(Number) },
   ])
-  expect(formatRecord(caller)).toMatch(new RegExp(`  call @desk@agents\\.test .* #${called?.message}\n`))
-  const record = await gateway.show(`#${called?.message}`)
+  expect(formatRecord(caller)).toMatch(new RegExp(`  call @desk@agents\\.test .* #${call?.message}\n`))
+  const record = await gateway.readMessage(`#${call?.message}`)
   expect(record.message.called_by).toEqual({ agent: 'front', message: number, correlation_id, on_behalf: true })
   expect(JSON.stringify(record.message)).not.toContain('alice')
   expect(formatRecord(record)).toContain(`called by front in #${number}, on behalf of its sender`)
   const [{ evidence } = { evidence: [] }] = (await askWhy(gateway, `#${number}`)).explanations
   const facts = evidence.map(({ fact }) => fact).join('\n')
-  expect(facts).toMatch(new RegExp(`the agent called @desk@agents\\.test \\(#${called?.message}\\), \\d+ ms`))
+  expect(facts).toMatch(new RegExp(`the agent called @desk@agents\\.test \\(#${call?.message}\\), \\d+ ms`))
   expect(facts).toContain('the agent was in the stage "handing over"')
 })
 
 test('an agent can only hand over the message of its own turn', async () => {
-  const { state, error } = await post('please cheat')
+  const { state, error } = await postAndRead('please cheat')
   expect([state, error]).toEqual(['failed', 'Cannot call agent: "onBehalfOf" takes the message of the turn alone'])
 })

@@ -26,7 +26,7 @@ afterAll(() => gateways.close())
 const streamedAt = (person: string, hop: number) => `${person} heard host@a.test by a2a at hop ${hop} of 5`
 
 test('over A2A the gateway calls each mentioned agent, local or remote, and its joint answer names unreachable ones (MN-8.1 none)', async () => {
-  const parts = await gateways.say(
+  const parts = await gateways.askAgent(
     'a.test',
     'host',
     'What do @near@a.test and @down@a.test and @far@b.test and @gone@nowhere.test think?',
@@ -48,7 +48,7 @@ test('over A2A the gateway calls each mentioned agent, local or remote, and its 
 })
 
 test('the joint answer reports a slow agent as unreachable without waiting for it (MN-8.1 none)', async () => {
-  expect(await gateways.say('a.test', 'host', 'And @stuck@a.test or @near@a.test?')).toEqual([
+  expect(await gateways.askAgent('a.test', 'host', 'And @stuck@a.test or @near@a.test?')).toEqual([
     'Let me ask around.',
     '@stuck@a.test was not reachable.',
     '@near@a.test:',
@@ -58,7 +58,7 @@ test('the joint answer reports a slow agent as unreachable without waiting for i
 
 test('the joint answer on the final hop says that it asked nobody (MN-8.3)', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 5, max_hops: 9 } } }
-  expect(await gateways.say('a.test', 'host', 'Ask @near@a.test.', { metadata })).toEqual([
+  expect(await gateways.askAgent('a.test', 'host', 'Ask @near@a.test.', { metadata })).toEqual([
     'Let me ask around.',
     '@near@a.test was not asked: this was the final hop of the chain.',
   ])
@@ -66,13 +66,13 @@ test('the joint answer on the final hop says that it asked nobody (MN-8.3)', asy
 
 test('the gateway refuses a chain that is too long (MN-8.3)', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 6, max_hops: 9 } } }
-  await expect(gateways.say('a.test', 'near', 'Hello', { metadata })).rejects.toThrow()
+  await expect(gateways.askAgent('a.test', 'near', 'Hello', { metadata })).rejects.toThrow()
   expect(await gateways.records('a.test', 'near')).toHaveLength(2)
 })
 
 test('joint answers of conveners that mention each other stop at the hop limit', async () => {
   const text = 'Ask @host@b.test and @third@a.test and @host@a.test.'
-  const parts = await gateways.say('a.test', 'host', text)
+  const parts = await gateways.askAgent('a.test', 'host', text)
   expect(parts[0]).toBe('Let me ask around.')
   expect(parts.join('\n')).toContain('was not asked: this was the final hop of the chain.')
   const turns = [
@@ -96,8 +96,8 @@ test('a listener of a streamed answer also receives the other local agents’ te
   expect(pieces.filter(Boolean)).toEqual(['Let me ', 'ask around.', ...fanout])
   const { taskId, status } = events.at(-1).statusUpdate
   expect(status).toEqual({ state: 'TASK_STATE_COMPLETED', timestamp: expect.any(String) })
-  const read = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'GetTask', params: { id: taskId } })
-  const task = await fetch(`${gateways.url('a.test')}/agents/stream/a2a`, { method: 'POST', headers, body: read })
+  const getTaskBody = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'GetTask', params: { id: taskId } })
+  const task = await fetch(`${gateways.url('a.test')}/agents/stream/a2a`, { method: 'POST', headers, body: getTaskBody })
   const { artifacts } = (await task.json()).result
   expect(artifacts[0].parts.map(({ text }: { text: string }) => text)).toEqual(['Let me ask around.', ...fanout])
 })

@@ -8,7 +8,7 @@ let gateways: Gateways
 afterEach(() => gateways.close())
 
 async function countStopped(host: string): Promise<number> {
-  return (await gateways.at(host).store.count()).stopped.loop_guard
+  return (await gateways.gatewayOf(host).store.count()).stopped.loop_guard
 }
 
 test('local agents that mention each other on the fediverse wake with all proofs, and stop within the budget (MN-8.1 addressing)', async () => {
@@ -17,22 +17,22 @@ test('local agents that mention each other on the fediverse wake with all proofs
   const result = await gateways.simulation.send(wake)
   expect(result.status).toBe('answered')
   await settle(gateways, ['a.test'])
-  const [one, two] = [await gateways.records('a.test', 'one'), await gateways.records('a.test', 'two')]
-  expect(two[0]).toMatchObject({
+  const [recordsOfOne, recordsOfTwo] = [await gateways.records('a.test', 'one'), await gateways.records('a.test', 'two')]
+  expect(recordsOfTwo[0]).toMatchObject({
     state: 'answered',
     flags: ['from_agent'],
     message: { sender: { address: '@one@a.test', verified: true, auth_method: 'ap-http-signature' } },
   })
-  const turns = [...one, ...two].filter(({ state }) => state === 'answered')
+  const turns = [...recordsOfOne, ...recordsOfTwo].filter(({ state }) => state === 'answered')
   expect(turns.length).toBeGreaterThan(4)
   expect(turns.length).toBeLessThanOrEqual(11)
   expect(await countStopped('a.test')).toBe(1)
-  const stopped = [...one, ...two].filter(({ flags }) => flags.includes('loop_guard'))
+  const stopped = [...recordsOfOne, ...recordsOfTwo].filter(({ flags }) => flags.includes('loop_guard'))
   expect(stopped.map(({ state }) => state)).toEqual(['ignored'])
   const { items: messages } = await askOperator<{ items: { flags: string[] }[] }>('a.test', '/messages?limit=50')
   expect(messages.filter(({ flags }) => flags.includes('loop_guard'))).toHaveLength(1)
   // No message was lost in the network, where neither gateway can reach itself.
-  expect((await gateways.at('a.test').store.count()).deliveries).toMatchObject({ dead: 0, later: 0 })
+  expect((await gateways.gatewayOf('a.test').store.count()).deliveries).toMatchObject({ dead: 0, later: 0 })
 })
 
 async function askOperator<Answer>(host: string, path: string): Promise<Answer> {
@@ -106,7 +106,7 @@ test('two agents with different texts stop at the hourly limit of turns (EM-64)'
 test('the hop limit ends a circle of agents that call each other', async () => {
   gateways = await openGateways({ 'a.test': { agents: { relay: { use: '../agents/calling/relay.ts' } } } })
   const circle = Array(9).fill('@relay@a.test').join(' ')
-  const lines = (await gateways.say('a.test', 'relay', circle)).join('\n').split('\n')
+  const lines = (await gateways.askAgent('a.test', 'relay', circle)).join('\n').split('\n')
   expect(lines).toHaveLength(7)
   expect(lines.at(-1)).toBe('Rejection: Cannot call agent: agent chain is longer than 5 hops')
 })
@@ -128,7 +128,7 @@ async function openCallers(calls_per_message?: number): Promise<void> {
 
 test('one message causes a bounded number of calls, and the operator sees the first refusal', async () => {
   await openCallers()
-  const [answerText = ''] = await gateways.say('a.test', 'one', '130 @echo@a.test')
+  const [answerText = ''] = await gateways.askAgent('a.test', 'one', '130 @echo@a.test')
   expect(answerText).toMatch(/^30 refused Cannot call agent: message #\d+ has caused 100 calls/)
   expect(await gateways.records('a.test', ends)).toHaveLength(100)
   const [record] = await gateways.records('a.test', 'one')
@@ -149,18 +149,18 @@ test('one message causes a bounded number of calls, and the operator sees the fi
 test('calls by called agents count for the same message, so they cannot multiply', async () => {
   await openCallers(10)
   // The text causes four calls of "two", each of which would make four more.
-  await gateways.say('a.test', 'one', '4 @two@a.test 4 @echo@a.test')
-  const [two, echo] = [await gateways.records('a.test', 'two'), await gateways.records('a.test', ends)]
-  expect(two.length + echo.length).toBe(10)
+  await gateways.askAgent('a.test', 'one', '4 @two@a.test 4 @echo@a.test')
+  const [recordsOfTwo, recordsOfEcho] = [await gateways.records('a.test', 'two'), await gateways.records('a.test', ends)]
+  expect(recordsOfTwo.length + recordsOfEcho.length).toBe(10)
   const [first] = await gateways.records('a.test', 'one')
-  expect(new Set(two.map(({ message }) => message.called_by?.message))).toEqual(new Set([first?.number]))
-  expect(new Set(echo.map(({ message }) => message.called_by?.first_message))).toEqual(new Set([first?.number]))
+  expect(new Set(recordsOfTwo.map(({ message }) => message.called_by?.message))).toEqual(new Set([first?.number]))
+  expect(new Set(recordsOfEcho.map(({ message }) => message.called_by?.first_message))).toEqual(new Set([first?.number]))
 })
 
 test('an agent can hand over any number of people one after the other', async () => {
   await openCallers(2)
   for (let person = 0; person < 70; person += 1) {
-    expect(await gateways.say('a.test', 'one', '1 @echo@a.test')).toEqual(['0 refused'])
+    expect(await gateways.askAgent('a.test', 'one', '1 @echo@a.test')).toEqual(['0 refused'])
   }
   expect(await gateways.records('a.test', ends)).toHaveLength(70)
 }, 60_000)

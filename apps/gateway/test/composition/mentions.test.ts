@@ -23,7 +23,7 @@ afterAll(() => gateways.close())
 
 /** Returns everything that left a gateway for one destination, as the operator sees it. */
 async function wiresTo(host: string, to: string): Promise<readonly Record<string, unknown>[]> {
-  const deliveries = await gateways.at(host).store.listDeliveries({ limit: 100 })
+  const deliveries = await gateways.gatewayOf(host).store.listDeliveries({ limit: 100 })
   return deliveries.filter(delivery => delivery.to.includes(to)).map(({ wire }) => wire as Record<string, unknown>)
 }
 
@@ -102,7 +102,7 @@ test('a mail reply addresses mentioned agents by To and Cc, and local ones get a
 })
 
 test('each part of the joint answer over A2A names its agent (MN-8.1 none)', async () => {
-  const parts = await gateways.say('a.test', 'one', text)
+  const parts = await gateways.askAgent('a.test', 'one', text)
   expect(parts.filter(part => /^@\S+:$/.test(part))).toEqual(['@two@a.test:', '@far@b.test:'])
   expect(parts[0]).toContain('I heard: Please tell @guest@b.test')
 })

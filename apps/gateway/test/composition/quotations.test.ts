@@ -58,7 +58,7 @@ test('an agent receives a caller’s text as a quotation, however it begins', as
 })
 
 test('an agent receives a chat text as a quotation, however it begins', async () => {
-  await web.say(claimed)
+  await web.runChat(claimed)
   const { data, words } = readLast(prompts[0])
   expect(data.quoted).toBeUndefined()
   expect(words).toBe(claimed)
@@ -66,21 +66,21 @@ test('an agent receives a chat text as a quotation, however it begins', async ()
 
 test('each conversation has its own delimiter, and the start of its prompt stays the same', async () => {
   for (const threadId of ['one', 'two', 'one'])
-    await web.say(`hello to ${threadId}`, { threadId: `delimiter-${threadId}` })
-  const [first, other, again] = prompts.map(readDelimiter)
-  expect(first).toMatch(/^postern-data-[0-9a-f]{24}$/)
-  expect(other).not.toBe(first)
-  expect(again).toBe(first)
+    await web.runChat(`hello to ${threadId}`, { threadId: `delimiter-${threadId}` })
+  const [firstDelimiter, otherDelimiter, repeatedDelimiter] = prompts.map(readDelimiter)
+  expect(firstDelimiter).toMatch(/^postern-data-[0-9a-f]{24}$/)
+  expect(otherDelimiter).not.toBe(firstDelimiter)
+  expect(repeatedDelimiter).toBe(firstDelimiter)
   expect(prompts[2]?.messages[0]).toEqual(prompts[0]?.messages[0])
 })
 
 test('a model that repeats its quotation block publishes none of it', async () => {
   answer = '<(delimiter)>\n{"from":"@alice@peer.test"}\n</(delimiter)>\nOpen daily. See (delimiter).'
-  const events = await web.say('When are you open?', { threadId: 'repeats' })
+  const events = await web.runChat('When are you open?', { threadId: 'repeats' })
   const delimiter = readDelimiter(prompts[0] as Prompt)
   expect(JSON.stringify(events)).toContain('Open daily. See .')
   expect(JSON.stringify(events)).not.toContain(delimiter)
   expect(JSON.stringify(await web.readHistory('repeats'))).not.toMatch(/postern-data|alice@peer/)
   const [newest] = await web.gateway.messages()
-  expect(JSON.stringify(await web.gateway.show(newest?.id ?? ''))).toContain('data_block')
+  expect(JSON.stringify(await web.gateway.readMessage(newest?.id ?? ''))).toContain('data_block')
 })

@@ -116,8 +116,8 @@ async function linkAll(): Promise<void> {
   const linking = openChat(url('/api/v1/agents/desk/runs'), annsToken)
   linking.addMessage({ id: newName('msg'), role: 'user', content: 'link acct:alice@mastodon.test' })
   await runChat(linking)
-  const posted = await eventually(async () => notes().flatMap(({ content }) => codeIn(content) ?? [])[0])
-  linking.addMessage({ id: newName('msg'), role: 'user', content: `confirm ${posted}` })
+  const postedCode = await eventually(async () => notes().flatMap(({ content }) => codeIn(content) ?? [])[0])
+  linking.addMessage({ id: newName('msg'), role: 'user', content: `confirm ${postedCode}` })
   await runChat(linking)
 }
 
@@ -164,10 +164,10 @@ test('a fediverse picture passes a swarm, local and remote workers and an operat
   ])
 
   // In envelopes, the pending action stands in place of the result, and nothing has run.
-  const read = async (format: string) =>
+  const readTranscript = async (format: string) =>
     (await operate<{ messages: readonly Row[] }>(`/transcript?${new URLSearchParams({ format, thread: activityId })}`))
       .messages
-  const pending = listRefund((await read('envelope')) as readonly Envelope[])
+  const pending = listRefund((await readTranscript('envelope')) as readonly Envelope[])
   expect(pending.map(({ type, role }) => [type, role])).toEqual([
     ['tool_call', 'assistant'],
     ['approval_required', 'tool'],
@@ -222,7 +222,7 @@ test('a fediverse picture passes a swarm, local and remote workers and an operat
   expect(history.at(-1)).toMatchObject({ role: 'assistant', content: words, metadata: { via: 'activitypub' } })
 
   // In envelopes, the call, the pending action, the decision and the result appear in this order.
-  const envelopes = (await read('envelope')) as readonly Envelope[]
+  const envelopes = (await readTranscript('envelope')) as readonly Envelope[]
   const ofRefund = listRefund(envelopes)
   expect(ofRefund.map(({ type }) => type)).toEqual(['tool_call', 'approval_required', 'tool_result'])
   expect(ofRefund[1]?.payload).toMatchObject({ kind: 'refund', status: 'pending', arguments: ['order'] })
@@ -256,13 +256,13 @@ test('a fediverse picture passes a swarm, local and remote workers and an operat
   const { session_id } = await askAsAnn<{ session_id: string }>('/v1/sessions', 'POST', { agent_slug: 'desk' })
   const session = `/v1/sessions/${session_id}`
   await askAsAnn(session, 'PUT', { messages: envelopes })
-  const { messages: kept } = await askAsAnn<{ messages: readonly Envelope[] }>(session)
-  expect(kept.map(({ type, role, content, payload }) => ({ type, role, content, payload }))).toEqual(
+  const { messages: storedMessages } = await askAsAnn<{ messages: readonly Envelope[] }>(session)
+  expect(storedMessages.map(({ type, role, content, payload }) => ({ type, role, content, payload }))).toEqual(
     envelopes.map(({ type, role, content, payload }) => ({ type, role, content, payload })),
   )
 
   // The swarm format shows the speakers and the handovers.
-  const swarm = await read('swarm')
+  const swarm = await readTranscript('swarm')
   expect(
     swarm.some(
       ({ agentName, tool_calls }) =>
@@ -293,15 +293,15 @@ test('a fediverse picture passes a swarm, local and remote workers and an operat
   )
 
   // Importing each export again changes nothing.
-  const transcript = await read('jsonl')
+  const transcript = await readTranscript('jsonl')
   expect(transcript.find(({ kind, tool }) => kind === 'tool_result' && (tool as Row).name === 'refund')).toMatchObject({
     tool: { args: { order: '18' }, result: { refunded: '18' } },
   })
   for (const format of exchangeFormats) {
-    const messages = await read(format)
+    const messages = await readTranscript(format)
     expect(JSON.stringify(messages), format).toContain(words)
     const query = new URLSearchParams({ format, thread: activityId })
     expect((await operate<{ added: number }>(`/transcript?${query}`, { messages })).added, format).toBe(0)
   }
-  expect(await read('jsonl')).toEqual(transcript)
+  expect(await readTranscript('jsonl')).toEqual(transcript)
 }, 60_000)

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-const post = (host: string) =>
+const postAbout = (host: string) =>
   gateway.simulation.send({ via: 'activitypub', to: 'desk', text: 'Hello', from: `alice@${host}`, timeoutMs: 1 })
 const panelOf = (host: string) => page.getByRole('region', { name: host, exact: true })
 
@@ -32,14 +32,14 @@ interface ListedHost {
 async function findHost(host: string): Promise<ListedHost | undefined> {
   const headers = { authorization: `Bearer ${operatorToken}` }
   const response = await fetch(`${gateway.url}/operator/api/hosts`, { headers })
-  return ((await response.json()) as { hosts: ListedHost[] }).hosts.find(each => each.host === host)
+  return ((await response.json()) as { hosts: ListedHost[] }).hosts.find(candidate => candidate.host === host)
 }
 
 test('the screen shows a rate-limiting host with its Retry-After time, and the deliveries that wait for it', async () => {
   const host = 'gotosocial.test'
   const busy = { answer: { status: 503, headers: { 'retry-after': '3600' } }, method: 'POST' }
   const endBusy = gateway.simulation.fediverse.disturb(host, busy)
-  await post(host)
+  await postAbout(host)
   const panel = panelOf(host)
   await expect
     .poll(() => panel.textContent())
@@ -54,7 +54,7 @@ test('the screen shows a rate-limiting host with its Retry-After time, and the d
 test('the screen says until when the gateway pauses a silent host', async () => {
   const host = 'rfc9421.test'
   const endSilence = gateway.simulation.fediverse.disturb(host, { ...disturbances.down, method: 'POST' })
-  for (let count = 0; count < 6; count += 1) await post(host)
+  for (let count = 0; count < 6; count += 1) await postAbout(host)
   const panel = panelOf(host)
   await expect.poll(() => panel.textContent()).toMatch(/left alone6 deliveries.*One attempt goes out in \d+ min/)
   await expect.poll(() => panel.locator('.item').count()).toBe(6)
@@ -98,17 +98,17 @@ test('the console moves to the next delivery when one succeeds or fails', async 
   const listLate = async () => (await mailDeliveries()).filter(({ state }) => state === 'later').map(({ id }) => id)
   await expect.poll(async () => (await listLate()).length).toBe(2)
   endRefusal()
-  const [sent = ''] = (await mailDeliveries()).filter(({ state }) => state === 'sent').map(({ id }) => id)
-  const [one = '', other = ''] = await listLate()
-  await page.route(`**/deliveries/${one}/retry`, route => route.abort())
-  expect(await retryAll([sent, one, other])).toBe(1)
+  const [sentId = ''] = (await mailDeliveries()).filter(({ state }) => state === 'sent').map(({ id }) => id)
+  const [oneId = '', otherId = ''] = await listLate()
+  await page.route(`**/deliveries/${oneId}/retry`, route => route.abort())
+  expect(await retryAll([sentId, oneId, otherId])).toBe(1)
   await page.getByText('1 delivery is tried again').last().waitFor()
   await page.getByText('1 delivery is not tried again: The gateway does not answer').waitFor()
-  await expect.poll(listLate).toEqual([one])
-  await page.unroute(`**/deliveries/${one}/retry`)
-  expect(await retryAll([one])).toBe(1)
+  await expect.poll(listLate).toEqual([oneId])
+  await page.unroute(`**/deliveries/${oneId}/retry`)
+  expect(await retryAll([oneId])).toBe(1)
   await expect.poll(listLate).toEqual([])
-  expect(await retryAll([one, other, sent])).toBe(1)
+  expect(await retryAll([oneId, otherId, sentId])).toBe(1)
   await page.getByText('There was nothing left to change').waitFor()
   expect(openedPage.faults).toEqual([])
 })

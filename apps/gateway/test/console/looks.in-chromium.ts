@@ -118,20 +118,20 @@ async function scrollThrough(count: number): Promise<Scrolling> {
     const frames: number[] = []
     const countRows = () => Number(element.querySelector('li')?.getAttribute('aria-setsize'))
     const isAtEnd = () => element.scrollTop + element.clientHeight >= element.scrollHeight - 40
-    const end = performance.now() + 150_000
+    const deadline = performance.now() + 150_000
     let rendered = 0
-    let last = performance.now()
-    while (last < end) {
+    let previousAt = performance.now()
+    while (previousAt < deadline) {
       if (!isAtEnd()) element.scrollTop += 400
       else if (countRows() >= count && frames.length >= 200) break
       else if (countRows() >= count) element.scrollTop = 0
       await new Promise(requestAnimationFrame)
       const now = performance.now()
-      frames.push(now - last)
-      last = now
+      frames.push(now - previousAt)
+      previousAt = now
       rendered = Math.max(rendered, element.querySelectorAll('li').length)
     }
-    frames.sort((one, other) => one - other)
+    frames.sort((left, right) => left - right)
     return { rendered, rows: countRows(), quickMs: frames[Math.floor(frames.length / 4)] ?? 0 }
   }, count)
   await page.context().close()

@@ -11,9 +11,9 @@ import { findChromium } from '../peers/browser/find-chromium.ts'
 import { CannotRun } from '../peers/debian.ts'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
-const [first, ...rest] = process.argv.slice(2)
-const arePictures = first === '--screenshots'
-const parameters = arePictures ? ['pictures', ...rest] : process.argv.slice(2)
+const [firstArgument, ...otherArguments] = process.argv.slice(2)
+const arePictures = firstArgument === '--screenshots'
+const parameters = arePictures ? ['pictures', ...otherArguments] : process.argv.slice(2)
 
 const directory = mkdtempSync(join(tmpdir(), 'postern-console-'))
 try {

@@ -91,8 +91,8 @@ test('a wide screen shows the four forms side by side', async () => {
 async function runShell(command: string): Promise<{ readonly words: readonly string[]; readonly input: Buffer }> {
   const curl = 'curl() { printf "%s\\0" "$@"; printf "\\0"; case "$*" in *"@-"*|*"--upload-file -"*) cat;; esac; }'
   const { stdout } = await promisify(execFile)('sh', ['-c', `${curl}; ${command}`], { encoding: 'buffer' })
-  const end = stdout.indexOf('\0\0')
-  return { words: stdout.subarray(0, end).toString().split('\0'), input: stdout.subarray(end + 2) }
+  const headEnd = stdout.indexOf('\0\0')
+  return { words: stdout.subarray(0, headEnd).toString().split('\0'), input: stdout.subarray(headEnd + 2) }
 }
 
 async function copyCurl(text: string): Promise<string> {

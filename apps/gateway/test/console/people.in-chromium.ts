@@ -81,7 +81,7 @@ test('the operator forgets an A2A caller, and the page reports the number of del
 })
 
 test('the operator forgets a person whose messages are beyond the first page', async () => {
-  await people.write('a mail from before', { from: 'carol@alice.test' })
+  await people.askByMail('a mail from before', { from: 'carol@alice.test' })
   const { store } = people.gateway.gateway()
   const sender = { address: '@carol@alice.test.example', auth_method: 'none', verified: false } as const
   for (let index = 0; index < 210; index += 1)
@@ -98,7 +98,7 @@ test('the screen says when there is nothing to forget', async () => {
 
 test('the operator exports and forgets the linked addresses of a person together', async () => {
   await people.linkMail()
-  await people.write('by mail')
+  await people.askByMail('by mail')
   const alice = '@alice@mastodon.test'
   const { addresses, links, records } = await exportPerson(alice)
   expect(addresses.toSorted()).toEqual(['@alice@alice.test', alice])

@@ -10,21 +10,21 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-const post = async (path: string) => {
+const postStatus = async (path: string) => {
   const headers = { authorization: `Bearer ${operatorToken}` }
   const response = await fetch(`${gateway.url()}/operator/api${path}`, { method: 'POST', headers })
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
 test('the status shows the running parts and the amount of waiting work', async () => {
-  const status = await gateway.ask<Record<string, unknown>>('/status')
+  const status = await gateway.requestOperator<Record<string, unknown>>('/status')
   expect(status).toMatchObject({ domain: 'agents.test', store: 'SQLite', dev: true, agents: 2, waiting: 0 })
   expect(status.uptime_ms).toBeGreaterThanOrEqual(0)
 })
 
 test('messages to a paused agent wait until it resumes, while those to others do not', async () => {
   const { fediverse } = gateway.simulation
-  expect(await post('/agents/echo/pause')).toEqual({ status: 200, body: { agent: 'echo', is_paused: true } })
+  expect(await postStatus('/agents/echo/pause')).toEqual({ status: 200, body: { agent: 'echo', is_paused: true } })
   const pausedReceipt = await fediverse.deliver({ to: '@echo@agents.test', text: 'while you are away' })
   const otherReceipt = await fediverse.deliver({ to: '@other@agents.test', text: 'are you there?' })
   await fediverse.awaitReply(otherReceipt.objectId, 30_000)
@@ -34,15 +34,15 @@ test('messages to a paused agent wait until it resumes, while those to others do
     ['echo', 'received'],
   ])
   await gateway.restart()
-  const { agents } = await gateway.ask<{ agents: { name: string; is_paused: boolean }[] }>('/agents')
+  const { agents } = await gateway.requestOperator<{ agents: { name: string; is_paused: boolean }[] }>('/agents')
   expect(agents.map(({ name, is_paused }) => [name, is_paused])).toEqual([
     ['echo', true],
     ['other', false],
   ])
-  expect(await post('/agents/echo/resume')).toEqual({ status: 200, body: { agent: 'echo', is_paused: false } })
+  expect(await postStatus('/agents/echo/resume')).toEqual({ status: 200, body: { agent: 'echo', is_paused: false } })
   await fediverse.awaitReply(pausedReceipt.objectId, 30_000)
 })
 
 test('the operator cannot pause an unknown agent', async () => {
-  expect(await post('/agents/nobody/pause')).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+  expect(await postStatus('/agents/nobody/pause')).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
 })

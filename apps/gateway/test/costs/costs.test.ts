@@ -33,8 +33,8 @@ describe('a cost ceiling', () => {
   }
 
   test('reports a path above it, one far below it, and one without a measurement', () => {
-    const figures = { activitypub: 10.1, a2a: 8.4, email: Number.NaN, web: 10, delivery: 8.6 }
-    expect(findCostFaults(ceiling, figures)).toEqual([
+    const measuredCosts = { activitypub: 10.1, a2a: 8.4, email: Number.NaN, web: 10, delivery: 8.6 }
+    expect(findCostFaults(ceiling, measuredCosts)).toEqual([
       'activitypub, alone: 10.10 statements a message, and the ceiling is 10. Make it cheaper, or say why it costs more.',
       'a2a, alone: 8.40 statements a message, far below the ceiling 10. Lower the ceiling in ceilings.ts.',
       'email, alone: NaN statements a message, and the ceiling is 10. Make it cheaper, or say why it costs more.',

@@ -56,15 +56,15 @@ export async function openCountedProcess(postgres?: PostgresStore): Promise<Coun
     port,
     async readCounts() {
       const arrivals = simulation.fediverse.received.length
-      return { ...(await ask(child, 'read')), rounds: postgres?.wire.readRounds() ?? 0, arrivals }
+      return { ...(await requestCounts(child, 'read')), rounds: postgres?.wire.readRounds() ?? 0, arrivals }
     },
-    emptyLog: async () => void (await ask(child, 'empty')),
+    emptyLog: async () => void (await requestCounts(child, 'empty')),
     readBytes: () => sumSizes(directory),
     close,
   }
 }
 
-async function ask(child: ChildProcess, request: 'read' | 'empty'): Promise<CountsAnswer> {
+async function requestCounts(child: ChildProcess, request: 'read' | 'empty'): Promise<CountsAnswer> {
   const answer = once(child, 'message')
   child.send(request)
   const [counts] = (await answer) as [CountsAnswer]

@@ -37,9 +37,9 @@ function countStatement(sql: string): void {
 function watchStatements(): void {
   const texts = new WeakMap<object, string>()
   const { prepare, exec } = DatabaseSync.prototype
-  DatabaseSync.prototype.prepare = function (sql, ...more) {
+  DatabaseSync.prototype.prepare = function (sql, ...otherArguments) {
     databases.add(this)
-    const statement = prepare.call(this, sql, ...more)
+    const statement = prepare.call(this, sql, ...otherArguments)
     texts.set(statement, sql)
     return statement
   }
@@ -48,10 +48,10 @@ function watchStatements(): void {
     exec.call(this, sql)
   }
   for (const name of ['run', 'get', 'all', 'iterate'] as const) {
-    const run = StatementSync.prototype[name] as Run
+    const originalRun = StatementSync.prototype[name] as Run
     const counted: Run = function (...values) {
       countStatement(texts.get(this) ?? '')
-      return run.call(this, ...values)
+      return originalRun.call(this, ...values)
     }
     Object.assign(StatementSync.prototype, { [name]: counted })
   }

@@ -22,16 +22,16 @@ export async function openCountingProxy(to: number): Promise<CountingProxy> {
       isAnswered = false
     })
     serverSocket.on('data', () => (isAnswered = true))
-    for (const [from, other] of [
+    for (const [source, target] of [
       [clientSocket, serverSocket],
       [serverSocket, clientSocket],
     ] as const) {
-      sockets.add(from)
-      from.pipe(other)
-      from.on('error', () => other.destroy())
-      from.on('close', () => {
-        sockets.delete(from)
-        other.destroy()
+      sockets.add(source)
+      source.pipe(target)
+      source.on('error', () => target.destroy())
+      source.on('close', () => {
+        sockets.delete(source)
+        target.destroy()
       })
     }
   }).listen(0, '127.0.0.1')

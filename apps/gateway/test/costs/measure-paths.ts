@@ -21,14 +21,14 @@ type TrafficName = (typeof traffic)[number]['name']
 export async function measurePathCosts(gateway: CountedProcess): Promise<Readonly<Record<Company, PathCosts>>> {
   const measure = async (company: Company): Promise<PathCosts> => {
     const costs = new Map<TrafficName, MessageCost>()
-    for (const { name, ...each } of traffic) costs.set(name, await measureCost(gateway, { ...each, company }))
+    for (const { name, ...messages } of traffic) costs.set(name, await measureCost(gateway, { ...messages, company }))
     return nameCosts(Object.fromEntries(costs) as Record<TrafficName, MessageCost>)
   }
   return { alone: await measure('alone'), together: await measure('together') }
 }
 
-function nameCosts({ answered, ...costs }: Readonly<Record<TrafficName, MessageCost>>): PathCosts {
-  return { ...costs, delivery: subtract(answered, costs.activitypub) }
+function nameCosts({ answered: answeredCosts, ...costs }: Readonly<Record<TrafficName, MessageCost>>): PathCosts {
+  return { ...costs, delivery: subtract(answeredCosts, costs.activitypub) }
 }
 
 function subtract(cost: MessageCost, otherCost: MessageCost): MessageCost {

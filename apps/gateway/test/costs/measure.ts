@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Company, CostKind } from './ceilings.ts'
 import type { CountedProcess, ProcessCounts } from './counted-process.ts'
 import type { CostEndpoint, PreparedRequest } from './requests.ts'
-import { prepareRequest } from './requests.ts'
+import { requestPreparers } from './requests.ts'
 
 /** The costs of one message. */
 export type MessageCost = Readonly<Record<CostKind, number>>
@@ -85,7 +85,7 @@ async function sendWave(gateway: CountedProcess, { endpoint, agent, company }: T
   const { size } = waves[company]
   const { turns, arrivals } = await gateway.readCounts()
   const prepared = await prepareWave(gateway, endpoint, agent, size)
-  await Promise.all(prepared.map(each => send(gateway.port, sockets, each)))
+  await Promise.all(prepared.map(request => sendRequest(gateway.port, sockets, request)))
   const isPosting = endpoint === 'activitypub' && agent === 'brief'
   await untilSettled(gateway, { turns: turns + size, arrivals: arrivals + (isPosting ? size : 0) })
 }
@@ -96,11 +96,11 @@ function prepareWave(
   agent: string,
   size: number,
 ): Promise<readonly PreparedRequest[]> {
-  return Promise.all(Array.from({ length: size }, () => prepareRequest[endpoint](simulation, agent, serial++)))
+  return Promise.all(Array.from({ length: size }, () => requestPreparers[endpoint](simulation, agent, serial++)))
 }
 
 /** Sends one prepared request. @throws Error when it is refused */
-async function send(port: number, agent: Agent, prepared: PreparedRequest): Promise<void> {
+async function sendRequest(port: number, agent: Agent, prepared: PreparedRequest): Promise<void> {
   const answer = await exchange(port, agent, prepared)
   const answerText = await text(answer)
   const status = answer.statusCode ?? 0

@@ -23,7 +23,7 @@ export const deathSteps: readonly DeathStep[] = [
 export function openDeathFiles(directory: string) {
   const [step, runs] = [join(directory, 'step'), join(directory, 'runs')]
   return {
-    dieAt: (at: DeathStep) => writeFileSync(step, at),
+    dieAt: (deathStep: DeathStep) => writeFileSync(step, deathStep),
     /** Lists the messages of all runs so far, and forgets them. */
     readAndClearRuns(): readonly string[] {
       const names = existsSync(runs) ? readFileSync(runs, 'utf8').trim().split('\n') : []
@@ -68,6 +68,6 @@ async function killAt(
 ): Promise<void> {
   files.dieAt(step)
   await expect(gateway.send({ id, text: 'hello' })).rejects.toThrow()
-  await gateway.ended()
+  await gateway.waitForExit()
   await gateway.start()
 }

@@ -152,13 +152,13 @@ test('a gateway that dies at random moments loses no acknowledged message and an
 
 async function listStates(): Promise<readonly string[]> {
   const states: string[] = []
-  for (let after = ''; ; ) {
-    const path = `/operator/api/messages?limit=500${after}`
+  for (let cursor = ''; ; ) {
+    const path = `/operator/api/messages?limit=500${cursor}`
     const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${operatorToken}` } })
     const { items } = (await response.json()) as { items: { state: string; message: string }[] }
     states.push(...items.map(({ state }) => state))
     const lastItem = items.at(-1)
     if (!lastItem || items.length < 500) return states
-    after = `&after=${lastItem.message}`
+    cursor = `&after=${lastItem.message}`
   }
 }

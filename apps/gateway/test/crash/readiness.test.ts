@@ -9,12 +9,12 @@ import { lockFile } from './locked-file.ts'
 
 test.concurrent('a gateway with a locked database file is alive, not ready, tells senders to retry, and recovers', async () => {
   const gateway = await openTestGateway()
-  const probe = async (path: string, init?: RequestInit) => {
+  const fetchStatus = async (path: string, init?: RequestInit) => {
     const response = await fetch(`${gateway.url()}${path}`, init)
     return { status: response.status, retry: response.headers.get('retry-after'), text: await response.text() }
   }
-  const send = async (messageId: string) =>
-    probe('/a2a', {
+  const sendMessage = async (messageId: string) =>
+    fetchStatus('/a2a', {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -29,18 +29,18 @@ test.concurrent('a gateway with a locked database file is alive, not ready, tell
       }),
     })
   // With its issuer's keys in memory, a token needs no request to a system that is blocked along with the file.
-  expect(await send('m0')).toMatchObject({ status: 200 })
+  expect(await sendMessage('m0')).toMatchObject({ status: 200 })
   const otherDatabase = new DatabaseSync(join(gateway.dataDir, 'postern.db'))
   otherDatabase.exec('BEGIN IMMEDIATE')
-  expect(await probe('/readyz')).toEqual({ status: 503, retry: '5', text: '{"status":"not ready"}' })
-  expect(await probe('/healthz')).toMatchObject({ status: 200 })
-  const refusal = await send('m1')
+  expect(await fetchStatus('/readyz')).toEqual({ status: 503, retry: '5', text: '{"status":"not ready"}' })
+  expect(await fetchStatus('/healthz')).toMatchObject({ status: 200 })
+  const refusal = await sendMessage('m1')
   expect(refusal).toMatchObject({ status: 503, retry: '5' })
   expect(refusal.text).toContain('Cannot store: the database does not take writes now')
   otherDatabase.exec('ROLLBACK')
   otherDatabase.close()
-  expect(await probe('/readyz')).toMatchObject({ status: 200 })
-  expect(await send('m1')).toMatchObject({ status: 200 })
+  expect(await fetchStatus('/readyz')).toMatchObject({ status: 200 })
+  expect(await sendMessage('m1')).toMatchObject({ status: 200 })
   await gateway.close()
 }, 60_000)
 
@@ -58,8 +58,8 @@ test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
       Object.fromEntries(
         await Promise.all(Object.entries(endpoints).map(async ([via, send]) => [via, await send(text)])),
       )
-    const accepted = { activitypub: 202, a2a: 200, email: 250 }
-    expect(await sendAll('before')).toEqual(accepted)
+    const acceptedStatuses = { activitypub: 202, a2a: 200, email: 250 }
+    expect(await sendAll('before')).toEqual(acceptedStatuses)
     const unlock = await lockFile(join(gateway.dataDir, 'postern.db'), mode)
     const rejectedSends = sendAll('meanwhile')
     const waits: number[] = []
@@ -76,7 +76,7 @@ test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
     expect(await rejectedSends).toEqual({ activitypub: 503, a2a: 503, email: 451 })
     await unlock()
     await eventually(async () => (await fetch(`${gateway.url()}/readyz`)).status === 200)
-    expect(await sendAll('after')).toEqual(accepted)
+    expect(await sendAll('after')).toEqual(acceptedStatuses)
     await gateway.close()
   },
   120_000,

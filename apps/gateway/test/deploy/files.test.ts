@@ -49,14 +49,14 @@ describe('the images', () => {
   )
 
   test('the gateway runs as a user who owns only its data, with the Node version of the repository', () => {
-    const last = listStages(readInstructions(join(deploy, 'Containerfile'))).at(-1) ?? []
-    const find = (name: string) => last.filter(instruction => instruction.name === name).map(({ words }) => words)
-    expect(find('USER')).toEqual(['10001:10002'])
-    expect(find('FROM')[0]).toContain(`node:${readFileSync(join(root, '.nvmrc'), 'utf8').trim()}-`)
-    expect(last.findIndex(instruction => instruction.name === 'USER')).toBeGreaterThan(
-      last.findLastIndex(instruction => instruction.name === 'RUN'),
+    const finalStage = listStages(readInstructions(join(deploy, 'Containerfile'))).at(-1) ?? []
+    const findInstructions = (name: string) => finalStage.filter(instruction => instruction.name === name).map(({ words }) => words)
+    expect(findInstructions('USER')).toEqual(['10001:10002'])
+    expect(findInstructions('FROM')[0]).toContain(`node:${readFileSync(join(root, '.nvmrc'), 'utf8').trim()}-`)
+    expect(finalStage.findIndex(instruction => instruction.name === 'USER')).toBeGreaterThan(
+      finalStage.findLastIndex(instruction => instruction.name === 'RUN'),
     )
-    expect(find('COPY').filter(text => text.includes('--chown'))).toEqual([])
+    expect(findInstructions('COPY').filter(text => text.includes('--chown'))).toEqual([])
   })
 
   test('an image contains the sources, without tests, secrets, data or installed packages', () => {

@@ -28,7 +28,7 @@ interface Stage {
   readonly directory: string
   image?: PlainImage
   /** The folder of a project written as a user would; absent before that step. */
-  written?: string
+  projectFolder?: string
 }
 
 const steps: readonly ExamStep<Stage>[] = [
@@ -206,13 +206,13 @@ async function startUnit(stage: Stage): Promise<void> {
   const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
   const env = { PATH, POSTERN_DATA: data, POSTERN_LISTEN_PORT: String(await findFreePort()), OPERATOR_TOKEN: token }
   await startAndStop({ file, args, cwd, env })
-  stage.written = project
+  stage.projectFolder = project
 }
 
 /** Starts the agents that the compose file mounts, without packages of their own. */
 async function startMounted(stage: Stage): Promise<void> {
-  const { image, written } = requireEarlier(stage)
-  cpSync(join(written, 'agents'), join(image.project, 'agents'), { recursive: true })
+  const { image, projectFolder: projectFolder } = requireEarlier(stage)
+  cpSync(join(projectFolder, 'agents'), join(image.project, 'agents'), { recursive: true })
   const path = join(image.project, 'agents/desk.ts')
   writeFileSync(path, readFileSync(path, 'utf8').replace(/.*\bms\b.*\n/g, ''))
   writeFileSync(join(image.project, 'postern.config.json'), describeConfig('./agents/desk.ts'))
@@ -221,17 +221,17 @@ async function startMounted(stage: Stage): Promise<void> {
 
 /** Starts the image of a project, which is based on that of the gateway. */
 async function startProjectImage(stage: Stage): Promise<void> {
-  const { image, written } = requireEarlier(stage)
+  const { image, projectFolder: projectFolder } = requireEarlier(stage)
   rmSync(image.project, { recursive: true })
   mkdirSync(image.project)
-  for (const name of ['Containerfile', '.dockerignore']) cpSync(join(deploy, 'project', name), join(written, name))
-  await runInstructions(readInstructions(join(written, 'Containerfile')), { source: written, folder: image.project })
+  for (const name of ['Containerfile', '.dockerignore']) cpSync(join(deploy, 'project', name), join(projectFolder, name))
+  await runInstructions(readInstructions(join(projectFolder, 'Containerfile')), { source: projectFolder, folder: image.project })
   await startImage(image, stage)
 }
 
-function requireEarlier({ image, written }: Stage): { readonly image: PlainImage; readonly written: string } {
-  if (!image || written === undefined) throw new Error('an earlier step has failed')
-  return { image, written }
+function requireEarlier({ image, projectFolder }: Stage): { readonly image: PlainImage; readonly projectFolder: string } {
+  if (!image || projectFolder === undefined) throw new Error('an earlier step has failed')
+  return { image, projectFolder: projectFolder }
 }
 
 const readVariables = (text: string) =>

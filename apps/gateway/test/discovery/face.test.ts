@@ -28,10 +28,10 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-const ask = (address: string, accept: string) => gateway.simulation.loopback.request(address, { headers: { accept } })
+const requestAs = (address: string, accept: string) => gateway.simulation.loopback.request(address, { headers: { accept } })
 
 test('other servers can load the actor’s picture', async () => {
-  const answer = await ask(`${gatewayOrigin}/agents/echo`, 'application/activity+json')
+  const answer = await requestAs(`${gatewayOrigin}/agents/echo`, 'application/activity+json')
   const actor = JSON.parse(answer.body.toString())
   expect(actor).toMatchObject({ discoverable: true, indexable: false, attachment: [{ name: 'Source' }] })
   expect(actor.icon.mediaType).toBe('image/png')
@@ -44,7 +44,7 @@ test('other servers can load the actor’s picture', async () => {
 })
 
 test('the page shows people the same profile', async () => {
-  const page = (await ask(`${gatewayOrigin}/agents/echo`, 'text/html')).body.toString()
+  const page = (await requestAs(`${gatewayOrigin}/agents/echo`, 'text/html')).body.toString()
   expect(page).toMatch(/<img src="https:\/\/agents\.test\/agents\/echo\/icon\/[0-9a-f]{16}\.png"/)
   expect(page).toContain('<a href="https://example.com/code" rel="me nofollow noopener">')
 })
@@ -53,24 +53,24 @@ test('a browser that opens a post of the agent sees it, and the agent’s page l
   const text = 'Is the library open?'
   await gateway.simulation.send({ via: 'activitypub', to: 'echo', text })
   const outbox = JSON.parse(
-    (await ask(`${gatewayOrigin}/agents/echo/outbox?page=true`, 'application/activity+json')).body.toString(),
+    (await requestAs(`${gatewayOrigin}/agents/echo/outbox?page=true`, 'application/activity+json')).body.toString(),
   )
-  const post = String(outbox.orderedItems[0].object.id)
-  const response = await ask(post, 'text/html,application/xhtml+xml,*/*;q=0.8')
+  const postId = String(outbox.orderedItems[0].object.id)
+  const response = await requestAs(postId, 'text/html,application/xhtml+xml,*/*;q=0.8')
   expect({ status: response.status, type: response.headers.get('content-type') }).toEqual({
     status: 200,
     type: 'text/html; charset=UTF-8',
   })
   expect(response.body.toString()).toContain(`<p>${text}</p>`)
-  const page = await ask(`${gatewayOrigin}/agents/echo`, 'text/html')
-  expect(page.body.toString()).toContain(`<a rel="nofollow noopener noreferrer" href="${post}">`)
+  const page = await requestAs(`${gatewayOrigin}/agents/echo`, 'text/html')
+  expect(page.body.toString()).toContain(`<a rel="nofollow noopener noreferrer" href="${postId}">`)
   expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'none'; /)
-  const feed = await ask(`${gatewayOrigin}/agents/echo/feed.atom`, '*/*')
-  expect(feed.body.toString()).toContain(`<id>${post}</id>`)
+  const feed = await requestAs(`${gatewayOrigin}/agents/echo/feed.atom`, '*/*')
+  expect(feed.body.toString()).toContain(`<id>${postId}</id>`)
 })
 
 test('the gateway refuses a domain that the list suspends, but not one that the list only limits', async () => {
-  const send = (from: string) => gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello', from })
-  expect(await send('mallory@evil.test')).toMatchObject({ status: 'refused', refusal: { answer: 403 } })
-  expect(await send('alice@snac.test')).toMatchObject({ status: 'answered' })
+  const sendHello = (from: string) => gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello', from })
+  expect(await sendHello('mallory@evil.test')).toMatchObject({ status: 'refused', refusal: { answer: 403 } })
+  expect(await sendHello('alice@snac.test')).toMatchObject({ status: 'answered' })
 })

@@ -14,8 +14,8 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-const resolve = (address: string) => gateway.ask<ResolvedAddress>(`/resolve?address=${encodeURIComponent(address)}`)
-const ask = (path: string, accept = 'application/json') =>
+const resolve = (address: string) => gateway.requestOperator<ResolvedAddress>(`/resolve?address=${encodeURIComponent(address)}`)
+const requestPath = (path: string, accept = 'application/json') =>
   gateway.simulation.loopback.request(`${gatewayOrigin}${path}`, { headers: { accept } })
 
 describe('postern resolve', () => {
@@ -88,21 +88,21 @@ describe('postern resolve', () => {
   })
 
   test('fails without an address', async () => {
-    await expect(gateway.ask('/resolve')).rejects.toThrow('400')
+    await expect(gateway.requestOperator('/resolve')).rejects.toThrow('400')
   })
 })
 
 describe('the published documents', () => {
   test('contain only the relations that the request names (MN-1.3, RFC 7033 §4.3)', async () => {
-    const answer = await ask('/.well-known/webfinger?resource=acct:echo@agents.test&rel=self&rel=mailto')
+    const answer = await requestPath('/.well-known/webfinger?resource=acct:echo@agents.test&rel=self&rel=mailto')
     const { links } = JSON.parse(answer.body.toString())
     expect(links.map(({ rel }: { rel: string }) => rel)).toEqual(['self', 'mailto'])
     expect(answer.headers.get('content-type')).toBe('application/jrd+json')
   })
 
   test('list exactly the enabled extensions in the card (MN-1.4, MN-1.6, MN-7.1)', async () => {
-    const card = JSON.parse((await ask('/.well-known/agent-card/Echo')).body.toString())
-    const a2aCard = JSON.parse((await ask('/agents/echo/.well-known/agent-card.json')).body.toString())
+    const card = JSON.parse((await requestPath('/.well-known/agent-card/Echo')).body.toString())
+    const a2aCard = JSON.parse((await requestPath('/agents/echo/.well-known/agent-card.json')).body.toString())
     const uris = (list: readonly { uri: string }[]) => list.map(({ uri }) => uri)
     const isOurs = (uri: string) => mentionableExtensions.some(extension => extension.uri === uri)
     expect(card.a2a.capabilities.extensions).toEqual(listGatewayExtensions({ identity: { trusted_issuers: [] } }))
@@ -122,9 +122,9 @@ describe('the published documents', () => {
   ])(
     'list in the page of %s the contact points %j, and the host’s page is the default agent’s (MN-1.5)',
     async (agent, names) => {
-      const page = (await ask(`/agents/${agent}`, 'text/html')).body.toString()
+      const page = (await requestPath(`/agents/${agent}`, 'text/html')).body.toString()
       const data = JSON.parse(/<script type="application\/ld\+json">(.*)<\/script>/.exec(page)?.[1] ?? '')
-      const directory = JSON.parse((await ask('/.well-known/mentionable-agents.json')).body.toString())
+      const directory = JSON.parse((await requestPath('/.well-known/mentionable-agents.json')).body.toString())
       expect(data.contactPoint.map(({ email }: { email: string }) => email.split('@')[0])).toEqual(names)
       expect(directory).toMatchObject({ '@type': 'Organization', url: gatewayOrigin })
       expect(directory.contactPoint[0]).toEqual({
@@ -149,15 +149,15 @@ test('the page of a gateway with very many agents lists a hundred, and the direc
   const names = Array.from({ length: 150 }, (_, index) => `agent${index}`)
   const agents = Object.fromEntries(names.map(name => [name, { use: 'builtin:echo' }]))
   const large = await openTestGateway(() => ({ agents, default_agent: 'agent0' }))
-  const read = async (path: string, accept: string) => {
+  const readBody = async (path: string, accept: string) => {
     const { body } = await large.simulation.loopback.request(`${gatewayOrigin}${path}`, { headers: { accept } })
     return body.toString()
   }
   try {
-    const page = await read('/agents/agent0', 'text/html')
-    const listed = JSON.parse(/<script type="application\/ld\+json">(.*)<\/script>/.exec(page)?.[1] ?? '')
-    const directory = JSON.parse(await read('/.well-known/mentionable-agents.json', 'application/json'))
-    expect([listed.contactPoint.length, directory.contactPoint.length]).toEqual([100, 150])
+    const page = await readBody('/agents/agent0', 'text/html')
+    const linkedData = JSON.parse(/<script type="application\/ld\+json">(.*)<\/script>/.exec(page)?.[1] ?? '')
+    const directory = JSON.parse(await readBody('/.well-known/mentionable-agents.json', 'application/json'))
+    expect([linkedData.contactPoint.length, directory.contactPoint.length]).toEqual([100, 150])
   } finally {
     await large.close()
   }

@@ -22,7 +22,7 @@ test.each([`@echo@${handleHost}`, '@echo@agents.test'])(
     const result = await gateway.simulation.send({ via: 'activitypub', to: address, text: `hello ${address}` })
     expect(result).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('hello') } })
     expect(result.reply?.raw).toMatchObject({ actor: `${gatewayOrigin}/agents/echo` })
-    const { message } = await gateway.show(result.id)
+    const { message } = await gateway.readMessage(result.id)
     expect(message.recipient).toBe(`@echo@${handleHost}`)
   },
 )
@@ -79,7 +79,7 @@ test('a server that looks up the account of a signed request gets an answer, and
     from,
   })
   expect(result).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('who reads me?') } })
-  expect((await gateway.show(result.id)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
+  expect((await gateway.readMessage(result.id)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
 })
 
 test('host-meta leads to WebFinger', async () => {
@@ -91,7 +91,7 @@ test('host-meta leads to WebFinger', async () => {
 test('the agent receives a message that mentions it by the host of its actor, without that host’s name', async () => {
   const text = '@echo@agents.test: which one are you?'
   const result = await gateway.simulation.send({ via: 'activitypub', to: `@echo@${handleHost}`, text })
-  const { message } = await gateway.show(result.id)
+  const { message } = await gateway.readMessage(result.id)
   expect(message.parts).toMatchObject([{ content: 'which one are you?' }])
 })
 
@@ -99,7 +99,7 @@ test('the agent sends and receives mail at the domain of the handles', async () 
   const result = await gateway.simulation.send({ via: 'email', to: 'echo', text: 'hello by mail' })
   expect(result.status).toBe('answered')
   const record = await eventually(async () => {
-    const shownRecord = await gateway.show(result.id)
+    const shownRecord = await gateway.readMessage(result.id)
     return shownRecord.response !== null && shownRecord
   })
   expect(record.message.recipient).toBe(`@echo@${handleHost}`)

@@ -90,7 +90,7 @@ export function listUntested(blocks: readonly CodeBlock[] = readCodeBlocks()): r
   ]
   return blocks
     .filter(block => !isCheckedByLanguage(block))
-    .filter(({ page, code }) => !names.some(([of, mark]) => of === page && code.includes(mark)))
+    .filter(({ page, code }) => !names.some(([blockPage, mark]) => blockPage === page && code.includes(mark)))
 }
 
 /** Returns the JSON blocks of the pages for users that no list names: parts of a configuration, from its top level. */
@@ -99,5 +99,5 @@ export function listGuideConfigs(): readonly CodeBlock[] {
   return readCodeBlocks()
     .filter(isCheckedByLanguage)
     .filter(({ language }) => language.startsWith('json'))
-    .filter(({ page, code }) => !documentedBlocks.some(([of, mark]) => of === page && code.includes(mark)))
+    .filter(({ page, code }) => !documentedBlocks.some(([blockPage, mark]) => blockPage === page && code.includes(mark)))
 }

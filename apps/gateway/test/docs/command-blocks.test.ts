@@ -79,9 +79,9 @@ describe('the commands in the docs', () => {
   })
 
   it('stream an answer of the chat, export its conversation and import one by message', async () => {
-    const send = 'npx postern send --via activitypub --to echo "hello"\n'
+    const sendCommand = 'npx postern send --via activitypub --to echo "hello"\n'
     const [first = '', second = '', third = ''] = codeOf('export').trim().split('\n')
-    expect(await runBlock(`${codeOf('chat')}\n${send}`)).toContain('"type":"RUN_FINISHED"')
+    expect(await runBlock(`${codeOf('chat')}\n${sendCommand}`)).toContain('"type":"RUN_FINISHED"')
     await runBlock(`${first}\n${second}\n`)
     const owner = third
       .replace('https://id.example', 'https://agents.test')

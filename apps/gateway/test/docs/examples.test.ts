@@ -34,7 +34,7 @@ describe.skipIf(!canRun)('operator.sh', () => {
 
   test('lets an agent post', async () => {
     const id = (await run('post', 'echo', 'Closed "today".')).trim()
-    expect(await gateway.show(`post:${id}`)).toMatchObject({
+    expect(await gateway.readMessage(`post:${id}`)).toMatchObject({
       response: { parts: [{ content: 'Closed "today".' }] },
     })
   })
@@ -72,7 +72,7 @@ test('manager.ts asks others in parallel, and the transcript contains their resu
     const { reply } = await gateway.simulation.send({ via: 'a2a', to: 'manager', text: 'count to three' })
     expect(reply?.text).toMatch(/^typescript: Hello\. This is message 1[\s\S]*\n\npython: was not to be reached$/)
     const thread = (await gateway.messages()).find(({ agent }) => agent === 'manager')
-    const { messages } = await gateway.ask<{ messages: readonly { type: string }[] }>(
+    const { messages } = await gateway.requestOperator<{ messages: readonly { type: string }[] }>(
       `/transcript/views/team?agent_key=manager&thread=${encodeURIComponent(`#${thread?.message}`)}`,
     )
     expect(messages.map(({ type }) => type)).toEqual([

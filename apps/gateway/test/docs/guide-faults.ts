@@ -8,7 +8,7 @@ import { findTypeFaults } from './type-faults.ts'
 /** The code blocks of the guides, except those for other programs. */
 export const guideBlocks: readonly CodeBlock[] = readCodeBlocks()
   .filter(isCheckedByLanguage)
-  .filter(({ page, code }) => !foreignBlocks.some(([of, mark]) => of === page && code.includes(mark)))
+  .filter(({ page, code }) => !foreignBlocks.some(([blockPage, mark]) => blockPage === page && code.includes(mark)))
 
 export const locateBlock = ({ page, line }: CodeBlock) => `${page}:${line}`
 

@@ -67,8 +67,8 @@ function listCalls(block: CodeBlock): readonly Call[] {
 
 /** Drops pipes, redirections and whatever else the shell handles. */
 function cutAtShell(texts: readonly string[]): readonly string[] {
-  const end = texts.findIndex(word => /^(\||>|<(?!\w+>)|&&|;)/.test(word))
-  return end === -1 ? texts : texts.slice(0, end)
+  const operatorIndex = texts.findIndex(word => /^(\||>|<(?!\w+>)|&&|;)/.test(word))
+  return operatorIndex === -1 ? texts : texts.slice(0, operatorIndex)
 }
 
 function findCommandFaults(texts: readonly string[]): readonly string[] {
@@ -92,9 +92,9 @@ function findCommandFaults(texts: readonly string[]): readonly string[] {
 function descend(command: Command, texts: readonly string[]): readonly [Command, readonly string[]] {
   // The global option `--config <file>` may come before the command.
   const skipped = texts[0] === '--config' ? 2 : 0
-  const [name, ...rest] = texts.slice(skipped)
-  const inner = command.commands.find(each => each.name() === name)
-  if (inner) return descend(inner, rest)
+  const [name, ...otherTexts] = texts.slice(skipped)
+  const inner = command.commands.find(subcommand => subcommand.name() === name)
+  if (inner) return descend(inner, otherTexts)
   const standard = defaultOf(command)
   return standard === command ? [command, texts] : [standard, texts]
 }
@@ -102,5 +102,5 @@ function descend(command: Command, texts: readonly string[]): readonly [Command,
 /** Returns the default subcommand of a command: `requirements` alone means `requirements list`. */
 function defaultOf(command: Command): Command {
   const name = (command as { readonly _defaultCommandName?: string | null })._defaultCommandName
-  return command.commands.find(each => each.name() === name) ?? command
+  return command.commands.find(subcommand => subcommand.name() === name) ?? command
 }

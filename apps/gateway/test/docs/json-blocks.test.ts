@@ -95,7 +95,7 @@ describe('JSON on the wire in the docs', () => {
     const gateway = await openTestGateway()
     try {
       await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello' })
-      const { message } = await gateway.show('1')
+      const { message } = await gateway.readMessage('1')
       const example = parseBlock(findBlock(['docs/guides/webhook.md', '"recipient_capabilities"']).code)
       expect(
         listStrange(example, { ...message, history: [{ role: '', sender: message.sender }, { role: '' }] }),

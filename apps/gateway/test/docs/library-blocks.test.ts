@@ -79,12 +79,12 @@ describe('libraries in the docs', () => {
   it('verify a genuine webhook in Python, and reject a changed one', async () => {
     const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
     const { headers, body } = await catchWebhook(secret)
-    const check = `${codeOf('webhook')}
+    const checkScript = `${codeOf('webhook')}
 import json, sys
 given = json.load(sys.stdin)
 body = given["body"].encode()
 print(is_genuine("${secret}", given["headers"], body), is_genuine("${secret}", given["headers"], body + b" "))`
-    const python = run('python3', ['-c', check])
+    const python = run('python3', ['-c', checkScript])
     python.child.stdin?.end(JSON.stringify({ headers, body }))
     expect((await python).stdout).toBe('True False\n')
   })
@@ -96,15 +96,15 @@ print(is_genuine("${secret}", given["headers"], body), is_genuine("${secret}", g
         'worker.mjs': codeOf('worker').replaceAll('https://agents.example', gateway.url()),
       })
       const { default: worker } = (await import(pathToFileURL(`${folder}/worker.mjs`).href)) as { default: MailWorker }
-      const send = async (to: string) => {
+      const sendMessage = async (to: string) => {
         const raw = `From: ann@nodmarc.test\r\nTo: ${to}\r\nSubject: hi\r\nMessage-ID: <${to}>\r\n\r\nhello\r\n`
         const refusals: string[] = []
         const mail = { from: 'ann@nodmarc.test', to, raw, setReject: (reason: string) => void refusals.push(reason) }
         await worker.email(mail, { SECRET: testIntakeSecret })
         return refusals
       }
-      expect(await send('echo@agents.test')).toEqual([])
-      expect(await send('nobody@agents.test')).toEqual(['not accepted'])
+      expect(await sendMessage('echo@agents.test')).toEqual([])
+      expect(await sendMessage('nobody@agents.test')).toEqual(['not accepted'])
       expect(await eventually(async () => (await gateway.messages()).length > 0)).toBe(true)
     } finally {
       await gateway.close()

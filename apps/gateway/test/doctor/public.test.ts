@@ -11,7 +11,7 @@ afterAll(closePublic)
 
 test('the checks leave no rehearsal among the refusals, where a stranger’s pretended rehearsal appears', async () => {
   const { test: gateway } = await openPublic()
-  const listRefusals = async () => (await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')).items
+  const listRefusals = async () => (await gateway.requestOperator<{ items: Refusal[] }>('/refusals?limit=500')).items
   expectContent(await askPublic('channels.inbox'), 'refused the same call with a forged proof')
   expect(await listRefusals()).toEqual([])
   const claim = `refused.${Date.now() + 20_000}.${'a'.repeat(16)}.${'b'.repeat(43)}`

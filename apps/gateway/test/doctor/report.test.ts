@@ -24,8 +24,8 @@ const plain = { columns: 80, hasColour: false }
 
 test('each finding has its id, group, subject, verdict and message in the operator API, and a fault has its fix', async () => {
   const gateway = await openShared()
-  const { findings, counts, ...rest } = await gateway.ask<DoctorReport>('/doctor')
-  expect(rest).toMatchObject({ gateway: 'running', checked_at: expect.stringMatching(/^\d{4}-.*Z$/) })
+  const { findings, counts, ...otherMembers } = await gateway.requestOperator<DoctorReport>('/doctor')
+  expect(otherMembers).toMatchObject({ gateway: 'running', checked_at: expect.stringMatching(/^\d{4}-.*Z$/) })
   expect(new Set(findings.map(({ group }) => group))).toEqual(new Set(checkGroups))
   for (const { id, group, verdict, message, fix } of findings) {
     expect(id.startsWith(`${group}.`)).toBe(true)
@@ -40,7 +40,7 @@ test('the checks send no message to an agent or a peer', async () => {
   const { simulation } = gateway
   const count = () => [simulation.fediverse.received.length, simulation.mail.received.length]
   const countBefore = count()
-  await gateway.ask<DoctorReport>('/doctor')
+  await gateway.requestOperator<DoctorReport>('/doctor')
   expect(await gateway.messages()).toEqual([])
   expect(await gateway.deliveries()).toEqual([])
   expect(count()).toEqual(countBefore)
@@ -48,10 +48,10 @@ test('the checks send no message to an agent or a peer', async () => {
 
 test('doctor runs only the named groups, and refuses an unknown group with a list of all', async () => {
   const gateway = await openShared()
-  const { findings } = await gateway.ask<DoctorReport>('/doctor?only=tls,work')
+  const { findings } = await gateway.requestOperator<DoctorReport>('/doctor?only=tls,work')
   expect(new Set(findings.map(({ group }) => group))).toEqual(new Set(['tls', 'work']))
-  await expect(gateway.ask('/doctor?only=nothing')).rejects.toThrow('the groups are machine, configuration')
-  await expect(gateway.ask('/doctor?group=tls')).rejects.toThrow('400')
+  await expect(gateway.requestOperator('/doctor?only=nothing')).rejects.toThrow('the groups are machine, configuration')
+  await expect(gateway.requestOperator('/doctor?group=tls')).rejects.toThrow('400')
   const refusal = await fetch(`${gateway.url()}/operator/api/doctor`)
   expect(refusal.status).toBe(401)
 })
@@ -63,12 +63,12 @@ test('without a gateway doctor skips the checks that need one with a reason, and
     'work',
   ])
   expect(gateway).toBe('unopened')
-  const of = (id: string) => findings.filter(each => each.id === id)
-  expect(of('work.dead_letters')).toMatchObject([
+  const findingsOf = (id: string) => findings.filter(finding => finding.id === id)
+  expect(findingsOf('work.dead_letters')).toMatchObject([
     { verdict: 'skipped', message: expect.stringContaining('gateway.opens') },
   ])
-  expect(of('network.origin')).toMatchObject([{ verdict: 'skipped', message: 'no gateway is running' }])
-  expect(of('machine.node')).toMatchObject([{ verdict: 'ok' }])
+  expect(findingsOf('network.origin')).toMatchObject([{ verdict: 'skipped', message: 'no gateway is running' }])
+  expect(findingsOf('machine.node')).toMatchObject([{ verdict: 'ok' }])
 })
 
 test('the report names an unreachable public address only once', async () => {

@@ -5,7 +5,7 @@ export interface FuzzOptions {
   readonly seed: number
   readonly seconds: number
   /** A part of an endpoint's name; undefined for all endpoints. */
-  readonly only: string | undefined
+  readonly endpointFilter: string | undefined
   /** A file of cases to send again; undefined for new cases. */
   readonly repeat: string | undefined
 }
@@ -30,5 +30,5 @@ export function parseFuzzOptions(argv: readonly string[]): FuzzOptions {
   const seconds = Number(values.seconds)
   if (!Number.isInteger(seed)) throw new TypeError('--seed must be a whole number')
   if (!(seconds > 0)) throw new TypeError('--seconds must be a number above 0')
-  return { seed, seconds, only: values.only, repeat: values.repeat }
+  return { seed, seconds, endpointFilter: values.only, repeat: values.repeat }
 }

@@ -20,7 +20,7 @@ import { createFuzzFindings } from './watch/findings.ts'
 import { watchStalls } from './watch/stalls.ts'
 
 export interface FuzzReport {
-  readonly sent: number
+  readonly sentCount: number
   readonly endpoints: number
   /** The number of answers with each status. */
   readonly statuses: ReadonlyMap<string, number>
@@ -39,18 +39,18 @@ const patienceMs = 20_000
 /** Sends odd requests for a while, or only the given cases, and watches the server. */
 export async function runFuzz(
   { target, credentials }: FuzzGateway,
-  { seed, seconds, only = '' }: Pick<FuzzOptions, 'seed' | 'seconds' | 'only'>,
+  { seed, seconds, endpointFilter = '' }: Pick<FuzzOptions, 'seed' | 'seconds' | 'endpointFilter'>,
   repeated?: readonly FuzzCase[],
 ): Promise<FuzzReport> {
   const seeds = readSeeds()
-  const endpoints = listEndpoints(target, seeds).filter(({ name }) => name.includes(only))
-  if (endpoints.length === 0) throw new TypeError(`no endpoint has "${only}" in its name`)
+  const endpoints = listEndpoints(target, seeds).filter(({ name }) => name.includes(endpointFilter))
+  if (endpoints.length === 0) throw new TypeError(`no endpoint has "${endpointFilter}" in its name`)
   const ids = createKnownIds()
   const findings = createFuzzFindings()
   const clock = await openFairClock()
   const runAbort = new AbortController()
   const statuses = new Map<string, number>()
-  const end = Date.now() + seconds * 1000
+  const deadline = Date.now() + seconds * 1000
   let sentCount = 0
   target.onTrouble(text => findings.add(text))
   const watching = watchStalls(
@@ -64,7 +64,7 @@ export async function runFuzz(
     if (target.hasEnded()) return undefined
     const index = sentCount++
     if (repeated) return repeated[index]
-    if (Date.now() > end) return undefined
+    if (Date.now() > deadline) return undefined
     const random = createRandom(seed, index)
     return makeCase(random.pick(weigh(endpoints)), random, { seeds, ids: ids.list, now: Date.now() })
   }
@@ -77,7 +77,7 @@ export async function runFuzz(
       statuses.set(kind, (statuses.get(kind) ?? 0) + 1)
       if (answer.fault && !target.hasEnded()) findings.add(answer.fault, fuzzCase)
       ids.learn(answer.text)
-      findings.end(fuzzCase)
+      findings.endCase(fuzzCase)
     }
   }
 
@@ -88,7 +88,7 @@ export async function runFuzz(
   runAbort.abort()
   await watching
   clock.close()
-  return { sent: sentCount, endpoints: endpoints.length, statuses, findings: findings.list }
+  return { sentCount: sentCount, endpoints: endpoints.length, statuses, findings: findings.list }
 }
 
 /** Repeats each endpoint by its weight, so that mail and endpoints with more seeds are drawn more often. */
@@ -106,7 +106,7 @@ async function answerTo(fuzzCase: FuzzCase, gateway: FuzzGateway & { readonly cl
     if (!settled.signal.aborted) late.abort()
   })
   try {
-    return await send(fuzzCase, gateway, late.signal)
+    return await sendCase(fuzzCase, gateway, late.signal)
   } catch (error) {
     return { status: undefined, text: '', fault: late.signal.aborted ? 'it never answered' : String(error) }
   } finally {
@@ -114,7 +114,7 @@ async function answerTo(fuzzCase: FuzzCase, gateway: FuzzGateway & { readonly cl
   }
 }
 
-async function send(
+async function sendCase(
   fuzzCase: FuzzCase,
   { target, credentials }: FuzzGateway,
   signal: AbortSignal,

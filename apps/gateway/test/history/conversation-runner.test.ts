@@ -85,7 +85,7 @@ describe('a runner that uses envelopes', () => {
       tool_execution_results: [{ tool_name: 'look', parameters: { at: 'secret' }, result: { seen: 1 }, turn_count: 1 }],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
     })
-    const events = await web.say('Where is it?', { threadId })
+    const events = await web.runChat('Where is it?', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
     const [user, answer] = await web.readHistory(threadId)
     expect([user?.content, answer?.content]).toEqual(['Where is it?', 'It is there.'])
@@ -113,7 +113,7 @@ describe('a runner that uses envelopes', () => {
       expect(Object.keys(entry)).toEqual(expect.arrayContaining(['schema', 'version', 'payload', 'metadata']))
 
     answerWith = () => ({ messages: [textEnvelope('Still there.')] })
-    await web.say('And now?', { threadId })
+    await web.runChat('And now?', { threadId })
     expect(requests.at(-1)?.messages.map(({ role, content }) => [role, content])).toEqual([
       ['user', 'Where is it?'],
       ['assistant', 'It is there.'],
@@ -128,12 +128,12 @@ describe('a runner that uses envelopes', () => {
       messages: [...messages, { ...envelope, type: 'input_required', content: 'Which colour?' }],
       completed: false,
     })
-    const events = await web.say('Paint it', { threadId })
+    const events = await web.runChat('Paint it', { threadId })
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'interrupt', interrupts: [{ message: 'Which colour?' }] } })
     answerWith = ({ messages }) => ({
       messages: [...messages, textEnvelope(`Painted ${String(messages.at(-1)?.content)}.`)],
     })
-    await web.say('red', { threadId })
+    await web.runChat('red', { threadId })
     expect((await web.readHistory(threadId)).at(-1)?.content).toBe('Painted red.')
   })
 
@@ -161,7 +161,7 @@ describe('a runner that uses envelopes', () => {
     async (_, result, reason) => {
       const threadId = uniqueName('thread')
       answerWith = () => result
-      const events = await web.say('Hello?', { threadId })
+      const events = await web.runChat('Hello?', { threadId })
       expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR' })
       expect(JSON.stringify(events)).not.toMatch(/leaked|broken|memory/)
       const history = await web.readHistory(threadId)
@@ -175,11 +175,11 @@ describe('a runner that uses envelopes', () => {
       expect(JSON.stringify(exported)).not.toMatch(/leaked|broken|memory/)
       // The operator learns the reason.
       const [newest] = await web.gateway.messages()
-      expect(JSON.stringify(await web.gateway.show(newest?.id ?? ''))).toContain(reason)
+      expect(JSON.stringify(await web.gateway.readMessage(newest?.id ?? ''))).toContain(reason)
 
       // The next request to the runner contains nothing of the failed turn.
       answerWith = ({ messages }) => ({ messages: [...messages, textEnvelope('Here.')] })
-      await web.say('Once more', { threadId })
+      await web.runChat('Once more', { threadId })
       expect(JSON.stringify(requests.at(-1))).not.toMatch(/leaked|broken|memory/)
       expect((await web.readHistory(threadId)).at(-1)?.content).toBe('Here.')
     },
@@ -206,10 +206,10 @@ describe('a session in the format of a model provider', () => {
   }
 
   async function project(messages: readonly unknown[], query = '') {
-    const { json } = await web.ask('POST', '/v1/sessions', { context: uniqueName('context') })
+    const { json } = await web.requestJson('POST', '/v1/sessions', { context: uniqueName('context') })
     const path = `/v1/sessions/${json.session_id}`
-    await web.ask('PUT', path, { messages })
-    return { path, ...(await web.ask('GET', `${path}/provider${query}`)).json }
+    await web.requestJson('PUT', path, { messages })
+    return { path, ...(await web.requestJson('GET', `${path}/provider${query}`)).json }
   }
 
   test.each([
@@ -240,8 +240,8 @@ describe('a session in the format of a model provider', () => {
 
   test('gives a stored answer the same form again (E-27)', async () => {
     const { path, messages } = await project([callRow, resultRow, { role: 'user', content: ['a', 'b'] }])
-    await web.ask('PUT', path, { messages: (await web.ask('GET', path)).json.messages })
-    expect((await web.ask('GET', `${path}/provider`)).json.messages).toEqual(messages)
+    await web.requestJson('PUT', path, { messages: (await web.requestJson('GET', path)).json.messages })
+    expect((await web.requestJson('GET', `${path}/provider`)).json.messages).toEqual(messages)
   })
 
   test('merges neighbours of one role if the provider refuses them, without changing the stored list (E-32)', async () => {
@@ -252,7 +252,7 @@ describe('a session in the format of a model provider', () => {
     )
     expect(messages.map(({ role }: { role: string }) => role)).toEqual(['user', 'assistant', 'tool'])
     expect(messages[1].metadata.parts).toMatchObject([{ type: 'text', content: 'Let me look.' }, { type: 'tool_call' }])
-    expect((await web.ask('GET', path)).json.messages).toHaveLength(4)
+    expect((await web.requestJson('GET', path)).json.messages).toHaveLength(4)
   })
 
   test('omits single calls and results and names them, without changing the stored list (E-33)', async () => {
@@ -263,12 +263,12 @@ describe('a session in the format of a model provider', () => {
       { code: 'orphan_tool_call', index: 1, tool_name: 'look' },
       { code: 'orphan_tool_result', index: 2, tool_name: 'other' },
     ])
-    expect((await web.ask('GET', path)).json.messages).toHaveLength(3)
+    expect((await web.requestJson('GET', path)).json.messages).toHaveLength(3)
   })
 
   test('is hidden from everybody else (E-37)', async () => {
     const { path } = await project([{ role: 'user', content: 'hi' }])
-    expect((await web.ask('GET', `${path}/provider`, undefined, 'bob')).status).toBe(404)
-    expect((await web.ask('GET', '/v1/sessions/none/provider')).status).toBe(404)
+    expect((await web.requestJson('GET', `${path}/provider`, undefined, 'bob')).status).toBe(404)
+    expect((await web.requestJson('GET', '/v1/sessions/none/provider')).status).toBe(404)
   })
 })

@@ -48,12 +48,12 @@ test('the history of an agent shows edited text in place of the former text', as
   }))
   expect(asked.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
   expect(JSON.stringify(asked)).toContain('My code is gone')
-  expect(JSON.stringify([asked, await gateway.messages(), await gateway.show(first)])).not.toContain('1234')
+  expect(JSON.stringify([asked, await gateway.messages(), await gateway.readMessage(first)])).not.toContain('1234')
   expect((await replayOne(gateway, first)).json.normalized).toEqual([])
 })
 
 test('the history of an agent shows no deleted text', async () => {
   const { first, asked } = await changeMessage(({ id }) => ({ type: 'Delete', object: { id, type: 'Tombstone' } }))
   expect(asked.map(({ role }) => role)).toContain('user')
-  expect(JSON.stringify([asked, await gateway.show(first)])).not.toContain('1234')
+  expect(JSON.stringify([asked, await gateway.readMessage(first)])).not.toContain('1234')
 })

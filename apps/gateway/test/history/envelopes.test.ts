@@ -15,16 +15,16 @@ beforeAll(async () => {
 afterAll(() => web.close())
 
 async function openSession(): Promise<string> {
-  const { json } = await web.ask('POST', '/v1/sessions', { context: uniqueName('context') })
+  const { json } = await web.requestJson('POST', '/v1/sessions', { context: uniqueName('context') })
   return `/v1/sessions/${json.session_id}`
 }
 
-const putMessages = (messages: readonly unknown[], sessionPath = path) => web.ask('PUT', sessionPath, { messages })
+const putMessages = (messages: readonly unknown[], sessionPath = path) => web.requestJson('PUT', sessionPath, { messages })
 
 async function store(row: object): Promise<JsonAnswer> {
   const { status } = await putMessages([row])
   expect(status).toBe(200)
-  const { json } = await web.ask('GET', path)
+  const { json } = await web.requestJson('GET', path)
   return json.messages[0]
 }
 
@@ -157,13 +157,13 @@ describe('a list with one invalid message', () => {
     await putMessages([{ role: 'user', content: 'kept' }])
     const answer = await putMessages([{ role: 'user', content: 'new' }, row])
     expect([answer.status, answer.json.code, answer.json.detail]).toEqual([400, 'malformed', `${prefix} ${reason}`])
-    const { json } = await web.ask('GET', path)
+    const { json } = await web.requestJson('GET', path)
     expect(json.messages.map(({ content }: { content: string }) => content)).toEqual(['kept'])
   })
 
   test('that is not UTF-8 gets a refusal before any other check (E-23)', async () => {
     const bytes = Buffer.concat([Buffer.from('{"messages":[{"role":"user","content":"'), Buffer.from([0xff])])
-    const response = await web.call(path, { method: 'PUT', body: Buffer.concat([bytes, Buffer.from('"}]}')]) })
+    const response = await web.requestAs(path, { method: 'PUT', body: Buffer.concat([bytes, Buffer.from('"}]}')]) })
     expect([response.status, await response.json()]).toMatchObject([
       400,
       { detail: 'Cannot read body: not valid UTF-8' },
@@ -175,7 +175,7 @@ describe('a session', () => {
   test('stores and shows envelopes for any mix of rows and envelopes (E-28, E-30)', async () => {
     const mix = [callRow, { ...form, type: 'text', role: 'user', content: 'x' }, { role: 'user', content: 'y' }]
     await putMessages(mix)
-    const { json } = await web.ask('GET', path)
+    const { json } = await web.requestJson('GET', path)
     const shapes = json.messages.map((message: object) => Object.keys(message).sort())
     const members = ['content', 'metadata', 'payload', 'role', 'schema', 'type', 'version']
     expect(shapes).toEqual([members, members, members])
@@ -184,39 +184,39 @@ describe('a session', () => {
   test('keeps an unanswered call and a result without a call (E-33)', async () => {
     const orphans = [callRow, { content: 'x', metadata: { type: 'tool_result', tool_name: 'other' } }]
     await putMessages(orphans)
-    const { json } = await web.ask('GET', path)
+    const { json } = await web.requestJson('GET', path)
     expect(json.messages.map(({ type }: { type: string }) => type)).toEqual(['tool_call', 'tool_result'])
   })
 
   test('begins once for two simultaneous first messages, and per context (E-34)', async () => {
     const context = uniqueName('context')
-    const open = () => web.ask('POST', '/v1/sessions', { context })
+    const open = () => web.requestJson('POST', '/v1/sessions', { context })
     const sessions = await Promise.all([open(), open(), open()])
     const [first] = sessions
     expect(new Set(sessions.map(({ json }) => json.session_id)).size).toBe(1)
-    const pending = await web.ask('GET', `/v1/sessions/pending?context=${context}`)
+    const pending = await web.requestJson('GET', `/v1/sessions/pending?context=${context}`)
     expect(pending.json.session_id).toBe(first?.json.session_id)
-    expect((await web.ask('GET', '/v1/sessions/pending?context=none')).status).toBe(404)
-    expect((await web.ask('GET', `/v1/sessions/pending?context=${context}`, undefined, 'bob')).status).toBe(404)
+    expect((await web.requestJson('GET', '/v1/sessions/pending?context=none')).status).toBe(404)
+    expect((await web.requestJson('GET', `/v1/sessions/pending?context=${context}`, undefined, 'bob')).status).toBe(404)
   })
 
   test('gets a new list in one step, so that a reader sees the old or the new one (E-36)', async () => {
     const sessionPath = await openSession()
     const lists = ['a', 'b'].map(word => Array.from({ length: 40 }, () => ({ role: 'user', content: word })))
     await putMessages(lists[0] ?? [], sessionPath)
-    const sessionBefore = (await web.ask('GET', sessionPath)).json
+    const sessionBefore = (await web.requestJson('GET', sessionPath)).json
     const writing = Promise.all([
       putMessages(lists[1] ?? [], sessionPath),
       putMessages(lists[0] ?? [], sessionPath),
       putMessages(lists[1] ?? [], sessionPath),
     ])
-    const response = await Promise.all(Array.from({ length: 12 }, () => web.ask('GET', sessionPath)))
+    const response = await Promise.all(Array.from({ length: 12 }, () => web.requestJson('GET', sessionPath)))
     await writing
     for (const { json } of response) {
       expect(new Set(json.messages.map(({ content }: { content: string }) => content)).size).toBe(1)
       expect(json.messages).toHaveLength(40)
     }
-    const sessionAfter = (await web.ask('GET', sessionPath)).json
+    const sessionAfter = (await web.requestJson('GET', sessionPath)).json
     expect(Date.parse(sessionAfter.updated_at)).toBeGreaterThanOrEqual(Date.parse(sessionBefore.updated_at))
     expect(sessionAfter).toMatchObject({ title: sessionBefore.title, created_at: sessionBefore.created_at })
   })

@@ -204,6 +204,6 @@ describe('a chat', () => {
     expect(history.status).toBe(404)
     const listedSummaries = await gateway.messages()
     expect(listedSummaries.some(({ sender }) => sender === '@ann@web.agents.test')).toBe(false)
-    expect((await gateway.show(mail.id)).state).toBe('answered')
+    expect((await gateway.readMessage(mail.id)).state).toBe('answered')
   })
 })

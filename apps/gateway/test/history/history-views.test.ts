@@ -78,7 +78,7 @@ async function work(to: string, steps: readonly unknown[], thread?: string) {
 
 const typesOf = async (id: string) => {
   const query = new URLSearchParams({ format: 'store', thread: id })
-  const { messages } = await gateway.ask<{ messages: readonly { type: string }[] }>(`/transcript?${query}`)
+  const { messages } = await gateway.requestOperator<{ messages: readonly { type: string }[] }>(`/transcript?${query}`)
   return messages.map(({ type }) => type)
 }
 
@@ -112,7 +112,7 @@ describe('the manager of a phase (S-32, S-21)', () => {
     await work('chief', [{ ask: planner, say: 'phase zero', phase: 0 }])
     const [{ id = '', message = 0 } = {}] = (await gateway.messages()).filter(({ agent }) => agent === 'planner')
     const query = new URLSearchParams({ format: 'store', thread: id })
-    const { messages } = await gateway.ask<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
+    const { messages } = await gateway.requestOperator<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
     const notes = messages.filter(({ type }) =>
       ['delegation', 'observation', 'global_observation', 'synthesis'].includes(String(type)),
     )

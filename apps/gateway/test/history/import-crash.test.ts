@@ -68,7 +68,7 @@ async function runImport(): Promise<{ entries: number; added: number }> {
 test('a second import completes one that a kill interrupted, without duplicates', async () => {
   writeFileSync(order, '')
   await expect(runImport()).rejects.toThrow()
-  await setup.gateway.ended()
+  await setup.gateway.waitForExit()
   await setup.gateway.start()
   const remainingEntries = await countEntries()
   expect(remainingEntries).toBeGreaterThan(0)

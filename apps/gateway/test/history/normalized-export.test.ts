@@ -16,7 +16,7 @@ type Messages = readonly Record<string, unknown>[]
 
 async function exportThread(thread: string, format: string, owner?: string): Promise<Messages> {
   const query = new URLSearchParams({ thread, format, ...(owner !== undefined && { owner }) })
-  return (await gateway.ask<{ messages: Messages }>(`/transcript?${query}`)).messages
+  return (await gateway.requestOperator<{ messages: Messages }>(`/transcript?${query}`)).messages
 }
 
 async function importMessages(
@@ -33,7 +33,7 @@ async function importMessages(
 
 /** Returns messages as the store has them, without the earlier words of the thread, which `show` adds. */
 async function showHandled(ids: readonly string[]): Promise<readonly object[]> {
-  const records = await Promise.all(ids.map(id => gateway.show(id)))
+  const records = await Promise.all(ids.map(id => gateway.readMessage(id)))
   return records.flatMap(({ message: { history: _, ...message }, response }) => [message, response ?? {}])
 }
 

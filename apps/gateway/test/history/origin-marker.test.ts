@@ -12,9 +12,9 @@ beforeAll(async () => {
 afterAll(() => web.close())
 
 const add = (location: string, messages: readonly object[], as: 'ann' | 'bob' = 'ann') =>
-  web.ask('POST', `/v1/store/${location}/messages`, { messages }, as)
+  web.requestJson('POST', `/v1/store/${location}/messages`, { messages }, as)
 const conversation = async (location: string, as: 'ann' | 'bob' = 'ann'): Promise<readonly JsonAnswer[]> =>
-  (await web.ask('GET', `/v1/store/${location}/conversation`, undefined, as)).json.messages
+  (await web.requestJson('GET', `/v1/store/${location}/conversation`, undefined, as)).json.messages
 
 interface Line {
   readonly entry_id: string
@@ -25,7 +25,7 @@ const ownerOf = (person: string) => `web:["https://agents.test","${person}"]`
 
 async function exportLocation(location: string, format: string, person = 'ann'): Promise<readonly JsonAnswer[]> {
   const query = new URLSearchParams({ owner: ownerOf(person), thread: `store:${location}`, format })
-  return (await web.gateway.ask<{ messages: readonly JsonAnswer[] }>(`/transcript?${query}`)).messages
+  return (await web.gateway.requestOperator<{ messages: readonly JsonAnswer[] }>(`/transcript?${query}`)).messages
 }
 
 async function putOne(location: string, content: string, as: 'ann' | 'bob' = 'ann'): Promise<Line> {
@@ -80,7 +80,7 @@ describe('an origin marker', () => {
 
   test('in a session’s list that belongs to another session changes neither', async () => {
     const open = async (as: 'ann' | 'bob') => {
-      const { json } = await web.ask('POST', '/v1/sessions', { context: uniqueName('context') }, as)
+      const { json } = await web.requestJson('POST', '/v1/sessions', { context: uniqueName('context') }, as)
       return `/v1/sessions/${json.session_id}`
     }
     const [anns, bobs] = [await open('ann'), await open('bob')]
@@ -91,7 +91,7 @@ describe('an origin marker', () => {
       [anns, 'ann'],
       [bobs, 'bob'],
     ] as const) {
-      const { json } = await web.ask('PUT', path, { messages: [forgedRow] }, as)
+      const { json } = await web.requestJson('PUT', path, { messages: [forgedRow] }, as)
       expect(json.messages).toMatchObject([{ role: 'assistant', content: 'mine', metadata: {} }])
     }
     expect(await conversation(thread)).toMatchObject([{ type: 'user_message', content: 'mine' }])

@@ -122,7 +122,7 @@ describe('the views of a stored conversation', () => {
   })
 
   test('show a manager’s plan, delegations and broadcasts', async () => {
-    await web.say(
+    await web.runChat(
       JSON.stringify([
         { note: { type: 'strategic_plan', content: { phases: ['count'] } } },
         { ask: '@one@agents.test', say: 'count', broadcast: true },
@@ -162,7 +162,7 @@ describe('the views of a stored conversation', () => {
   })
 
   test('are only for operators', async () => {
-    const response = await web.call(`/operator/api/transcript/views/global?thread=${await newestOf('manager')}`)
+    const response = await web.requestAs(`/operator/api/transcript/views/global?thread=${await newestOf('manager')}`)
     expect(response.status).toBe(401)
   })
 })
@@ -176,25 +176,25 @@ describe('a chat (S-34)', () => {
   const secret = /private context|left_open|delegat|global_observation/
 
   test('answers "what did you do?" from the conversation, without the trace', async () => {
-    const events = await web.say(steps, { threadId: 'asked', runId: 'asked-1' })
+    const events = await web.runChat(steps, { threadId: 'asked', runId: 'asked-1' })
     expect(JSON.stringify(events.filter(({ type }) => type !== 'TEXT_MESSAGE_CONTENT'))).not.toMatch(secret)
     const history = await web.readHistory('asked')
     expect(history.map(({ role, seq }) => [role, seq])).toEqual([
       ['user', 1],
       ['assistant', 2],
     ])
-    const next = await web.say('what did you do?', { threadId: 'asked', runId: 'asked-2' })
+    const next = await web.runChat('what did you do?', { threadId: 'asked', runId: 'asked-2' })
     const snapshot = findEvent(next, 'MESSAGES_SNAPSHOT')
     expect(snapshot.messages.map(({ role }: Row) => role).slice(0, 2)).toEqual(['user', 'assistant'])
     expect(JSON.stringify(snapshot.messages.slice(1))).not.toMatch(secret)
-    const refusal = await web.ask('GET', '/api/v1/agent/history?threadId=asked&include=trace')
+    const refusal = await web.requestJson('GET', '/api/v1/agent/history?threadId=asked&include=trace')
     expect([refusal.status, refusal.json.detail]).toEqual([403, 'Cannot read history: traces are for operators'])
   })
 
   test('accepts no result for a call that an agent only noted', async () => {
-    await web.say(steps, { threadId: 'left', runId: 'left-1' })
+    await web.runChat(steps, { threadId: 'left', runId: 'left-1' })
     const thread = await newestOf('manager')
-    const entries = await web.gateway.ask<{ messages: readonly Row[] }>(
+    const entries = await web.gateway.requestOperator<{ messages: readonly Row[] }>(
       `/transcript?${new URLSearchParams({ format: 'jsonl', thread })}`,
     )
     const [openCall] = entries.messages.filter(({ kind }) => kind === 'tool_call')
@@ -203,7 +203,7 @@ describe('a chat (S-34)', () => {
     const messages = [{ id: 'm2', role: 'user', content: 'go on' }, toolMessage]
     const body = { threadId: 'left', runId: 'left-2', messages }
     await (await web.postRun(body)).text()
-    const { message } = await web.gateway.show(await newestOf('manager'))
+    const { message } = await web.gateway.readMessage(await newestOf('manager'))
     expect(message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'go on' }])
   })
 })
@@ -215,7 +215,7 @@ test('a reader with access to traces sees in the history which agent ran, and it
     { agents: { manager: foreman, one: foreman }, default_agent: 'manager' },
   )
   try {
-    await tracedWeb.say(JSON.stringify([{ ask: '@one@agents.test', say: 'count' }]), { threadId: 'traced' })
+    await tracedWeb.runChat(JSON.stringify([{ ask: '@one@agents.test', say: 'count' }]), { threadId: 'traced' })
     const rows = await tracedWeb.readHistory('traced', '&include=trace')
     expect(rows.map(({ role, content }) => [role, content]).slice(1, 3)).toEqual([
       ['assistant', JSON.stringify({ name: 'delegate', args: { worker: '@one@agents.test', task: 'count' } })],

@@ -38,7 +38,7 @@ type ThreadReport = Pick<NormalizedMessage, 'thread_id' | 'thread_source' | 'in_
 /** Returns the conversation of a message, and the agent's memory of it after the message. */
 async function readThreadReport(id: string): Promise<ThreadReport> {
   const record = await eventually(async () => {
-    const shownRecord = await gateway.show(id)
+    const shownRecord = await gateway.readMessage(id)
     return shownRecord.state === 'answered' && shownRecord
   })
   const { thread_id, thread_source, in_reply_to } = record.message

@@ -23,6 +23,6 @@ test('a limit stops a burst from one instance by any number of people, and not o
   expect(statuses).toEqual([202, 202, 202, 202, 429, 429, 429, 429])
   expect(await post('alice@gotosocial.test', 'from elsewhere')).toBe(202)
   expect(await gateway.messages()).toHaveLength(5)
-  const { items: refusals } = await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')
+  const { items: refusals } = await gateway.requestOperator<{ items: Refusal[] }>('/refusals?limit=500')
   expect(refusals.map(({ via, code }) => [via, code])).toEqual(Array(4).fill(['activitypub', 'rate_limited']))
 })

@@ -34,7 +34,7 @@ test('an idle agent gets a slot at once, however many others hang in theirs', as
     ),
   )
   await Promise.all(crowd)
-  const countWorking = async () => (await gateway.ask<{ messages: { working: number } }>('/status')).messages.working
+  const countWorking = async () => (await gateway.requestOperator<{ messages: { working: number } }>('/status')).messages.working
   await eventually(async () => (await countWorking()) === 160)
   const { reply } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'is anybody there?' })
   expect(reply?.text).toContain('is anybody there?')

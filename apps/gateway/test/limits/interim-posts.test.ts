@@ -28,7 +28,7 @@ const awaitDeletion = (post: string) =>
 async function readThread(): Promise<string> {
   const [newest] = await gateway.messages()
   const query = new URLSearchParams({ thread: newest?.id ?? '', format: 'store' })
-  const { messages } = await gateway.ask<{ messages: readonly object[] }>(`/transcript?${query}`)
+  const { messages } = await gateway.requestOperator<{ messages: readonly object[] }>(`/transcript?${query}`)
   return JSON.stringify(messages)
 }
 

@@ -31,7 +31,7 @@ test('doctor reports forwarded requests of a private peer that the operator does
   const gateway = await openLimited({ trusted_proxies: ['10.0.0.1'] })
   await postAs(gateway, '198.51.100.66')
   await postAs(gateway, '198.51.100.67')
-  const { findings } = await gateway.ask<DoctorReport>('/doctor?only=gateway')
+  const { findings } = await gateway.requestOperator<DoctorReport>('/doctor?only=gateway')
   expect(findings.filter(({ id }) => id === 'gateway.proxies')).toMatchObject([
     {
       verdict: 'warning',

@@ -38,7 +38,7 @@ async function abortOf({ context: { signal } }: SlowRun): Promise<unknown> {
 
 async function untilRecorded(id: string, state: string) {
   return eventually(async () => {
-    const record = await gateway.show(id)
+    const record = await gateway.readMessage(id)
     return record.state === state && record
   })
 }
@@ -115,7 +115,7 @@ test('"interrupt" stops the turn at a newer message, which starts at once and ge
   firstRun.finish()
   secondRun.finish()
   await gateway.awaitAnswer('heard dot two')
-  expect(await gateway.show(firstRun.message.id)).toMatchObject({
+  expect(await gateway.readMessage(firstRun.message.id)).toMatchObject({
     state: 'ignored',
     error: 'interrupted by a newer message',
     response: null,
@@ -182,7 +182,7 @@ test('a deletion during the answer stops the run, and the gateway sends no answe
   secondRun.finish()
   await gateway.awaitAnswer('heard gus two')
   expect(gateway.answers().filter(text => text.includes('gus one'))).toEqual([])
-  expect(await gateway.show(firstRun.message.id)).toMatchObject({ state: 'failed', flags: ['deleted'], response: null })
+  expect(await gateway.readMessage(firstRun.message.id)).toMatchObject({ state: 'failed', flags: ['deleted'], response: null })
 })
 
 test('an agent with a concurrency of one has only one turn at a time, across all threads', async () => {

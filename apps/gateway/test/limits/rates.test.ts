@@ -24,7 +24,7 @@ async function times<Answer>(count: number, send: (index: number) => Promise<Ans
 async function expectKept(via: string, keptCount: number, refusedCount: number): Promise<void> {
   const messages = (await gateway.messages()).filter(message => message.via === via)
   expect(messages).toHaveLength(keptCount)
-  const { items: refusals } = await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')
+  const { items: refusals } = await gateway.requestOperator<{ items: Refusal[] }>('/refusals?limit=500')
   const limited = refusals.filter(refusal => refusal.via === via)
   expect(limited.map(({ code, reason }) => [code, reason])).toEqual(Array(refusedCount).fill(['rate_limited', problem]))
 }

@@ -21,7 +21,7 @@ const senderRefusal = 'Cannot store message: too much of this sender is stored (
 const diskRefusal = 'Cannot store message: the disk is almost full'
 
 const listRefusals = async (gateway: TestGateway) => {
-  const { items } = await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')
+  const { items } = await gateway.requestOperator<{ items: Refusal[] }>('/refusals?limit=500')
   return items.map(({ via, code, reason }) => [via, code, reason])
 }
 
@@ -100,14 +100,14 @@ test('uploads, sessions and stored messages of the chat get 503 on a full disk, 
   const form = new FormData()
   form.set('file', new File(['words'], 'a.txt'))
   form.set('threadId', 't')
-  const upload = await web.call('/api/v1/agent/attachments', { method: 'POST', body: form })
+  const upload = await web.requestAs('/api/v1/agent/attachments', { method: 'POST', body: form })
   expect([upload.status, upload.headers.get('retry-after'), await upload.json()]).toMatchObject([
     503,
     '300',
     { detail: diskRefusal },
   ])
   const messages = [{ type: 'user_message', content: 'hello' }]
-  expect((await web.ask('POST', '/v1/store/here/messages', { messages })).status).toBe(503)
-  expect((await web.ask('POST', '/v1/sessions', { agent_slug: 'chat' })).status).toBe(503)
-  expect((await web.ask('DELETE', '/v1/store/here')).status).toBe(404)
+  expect((await web.requestJson('POST', '/v1/store/here/messages', { messages })).status).toBe(503)
+  expect((await web.requestJson('POST', '/v1/sessions', { agent_slug: 'chat' })).status).toBe(503)
+  expect((await web.requestJson('DELETE', '/v1/store/here')).status).toBe(404)
 }, 60_000)

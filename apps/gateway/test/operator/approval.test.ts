@@ -21,23 +21,23 @@ beforeEach(() => void setup.readNewTillLines())
 test.each(tillAgents)(
   'an operator changes the arguments of the tool of %s, which runs once with them, and its sender gets the answer (E-38, E-39)',
   async agent => {
-    const { objectId, told, waiting } = await setup.askForRefund(agent, 'public')
-    expect(told).toContain('A person has to allow this first.')
-    expect(told).not.toMatch(/actions\/|Give 20\.00/)
-    expect(waiting).toMatchObject({
+    const { objectId, senderText: senderText, requirement: requirement } = await setup.askForRefund(agent, 'public')
+    expect(senderText).toContain('A person has to allow this first.')
+    expect(senderText).not.toMatch(/actions\/|Give 20\.00/)
+    expect(requirement).toMatchObject({
       approver: 'operator',
       state: 'open',
       address: '@alice@mastodon.test',
       call: { tool: 'refund', arguments: { order: '17' }, summary: 'Give 20.00 back for order 17?' },
     })
-    const invalidDecision = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order: 18 } })
+    const invalidDecision = await setup.decide(requirement.id, { outcome: 'granted', arguments: { order: 18 } })
     expect([invalidDecision.status, invalidDecision.body.detail]).toEqual([
       400,
       expect.stringContaining('Cannot decide: the arguments are not those of "refund": order: '),
     ])
     expect(setup.readNewTillLines()).toEqual([])
 
-    const grant = () => setup.decide(waiting.id, { outcome: 'granted', arguments: { order: '18' } })
+    const grant = () => setup.decide(requirement.id, { outcome: 'granted', arguments: { order: '18' } })
     const grants = await Promise.all([grant(), grant()])
     expect(grants.map(({ status }) => status).sort()).toEqual([200, 403])
     expect(grants.find(({ status }) => status === 403)?.body.detail).toBe('Cannot decide: This has been used already.')
@@ -58,8 +58,8 @@ test.each(tillAgents)(
 test.each(tillAgents)(
   'a tool of %s that an operator declines never runs, and the sender learns of it (E-39)',
   async agent => {
-    const { objectId, waiting } = await setup.askForRefund(agent)
-    expect((await setup.decide(waiting.id, { outcome: 'declined' })).body).toMatchObject({ state: 'declined' })
+    const { objectId, requirement: requirement } = await setup.askForRefund(agent)
+    expect((await setup.decide(requirement.id, { outcome: 'declined' })).body).toMatchObject({ state: 'declined' })
     await eventually(async () => setup.answersTo(objectId).find(text => text.includes('It was not allowed.')))
     expect(setup.readNewTillLines()).toEqual([])
     expect(await setup.readAction(agent)).toMatchObject({ status: 'rejected', resolver: 'operator' })
@@ -71,7 +71,7 @@ test.each(tillAgents)(
   async agent => {
     const { gateway } = setup.swarm
     const mailsBefore = gateway.simulation.mail.received.length
-    const { objectId, waiting } = await setup.askForRefund(agent)
+    const { objectId, requirement: requirement } = await setup.askForRefund(agent)
     // The mail of an earlier wait may arrive as late as this.
     const { mail, path, page } = await eventually(async () => {
       const mails = gateway.simulation.mail.received.slice(mailsBefore)
@@ -109,17 +109,17 @@ test.each(tillAgents)(
     await eventually(async () => setup.answersTo(objectId).find(text => text.includes('refunded:19')))
     expect(setup.readNewTillLines()).toEqual(['begun 19', 'done 19'])
     expect((await decide(gateway, path, 'decline')).status).toBe(409)
-    const lateDecision = await setup.decide(waiting.id, { outcome: 'declined' })
+    const lateDecision = await setup.decide(requirement.id, { outcome: 'declined' })
     expect([lateDecision.status, lateDecision.body.detail]).toEqual([403, 'Cannot decide: This has been used already.'])
     expect(await setup.readAction(agent)).toMatchObject({ resolver: 'link' })
   },
 )
 
 test('the page of an operator contains no state, and accepts only a decision', async () => {
-  const { waiting } = await setup.askForRefund('shop')
-  const { policy } = await setup.swarm.operate<WaitingRequirement>(`/requirements/${waiting.id}`)
+  const { requirement: requirement } = await setup.askForRefund('shop')
+  const { policy } = await setup.swarm.requestOperator<WaitingRequirement>(`/requirements/${requirement.id}`)
   expect(JSON.stringify(policy)).not.toMatch(/"state"|\/actions\//)
-  const otherResponse = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order: '1' }, more: 1 })
+  const otherResponse = await setup.decide(requirement.id, { outcome: 'granted', arguments: { order: '1' }, more: 1 })
   expect([otherResponse.status, otherResponse.body.detail]).toEqual([
     400,
     'Cannot decide: there is no member "more"; use outcome, arguments, remember',
@@ -127,7 +127,7 @@ test('the page of an operator contains no state, and accepts only a decision', a
   const unknown = await setup.decide('0'.repeat(32), { outcome: 'granted' })
   expect([unknown.status, unknown.body.detail]).toEqual([404, 'Cannot decide: there is no such requirement'])
   expect(setup.readNewTillLines()).toEqual([])
-  await setup.decide(waiting.id, { outcome: 'declined' })
+  await setup.decide(requirement.id, { outcome: 'declined' })
 })
 
 test('an A2A caller learns that the call waits, but cannot decide it even with the state of a leaked mail', async () => {
@@ -160,14 +160,14 @@ test('an A2A caller learns that the call waits, but cannot decide it even with t
 
 test.each(tillAgents)('the gateway deletes a waiting call of %s when it forgets the sender', async agent => {
   const { gateway } = setup.swarm
-  const { waiting } = await setup.askForRefund(agent)
+  const { requirement: requirement } = await setup.askForRefund(agent)
   const edited = { outcome: 'granted', arguments: { order: `durian${agent}` } }
-  await setup.decide(waiting.id, edited)
+  await setup.decide(requirement.id, edited)
   await eventually(async () => setup.readNewTillLines().includes(`done durian${agent}`))
-  const open = (await setup.askForRefund(agent)).waiting
+  const open = (await setup.askForRefund(agent)).requirement
   await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
   expect(listTraces(gateway.dataDir, `durian${agent}`)).not.toEqual([])
-  await setup.swarm.operate('/people/forget', { address: '@alice@mastodon.test' })
+  await setup.swarm.requestOperator('/people/forget', { address: '@alice@mastodon.test' })
   expect(listTraces(gateway.dataDir, `durian${agent}`)).toEqual([])
   expect((await setup.decide(open.id, { outcome: 'granted' })).status).toBe(404)
   expect(setup.readNewTillLines()).toEqual([])
@@ -175,18 +175,18 @@ test.each(tillAgents)('the gateway deletes a waiting call of %s when it forgets 
 
 test('an operator lists waiting calls at a terminal, sees one whole, and allows it with changed arguments', async () => {
   const { gateway } = setup.swarm
-  const { objectId, waiting } = await setup.askForRefund('shop')
+  const { objectId, requirement: requirement } = await setup.askForRefund('shop')
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const config = describeTestConfig(gateway.simulation, gateway.dataDir)
   const openClient = () => openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
   const lines: string[] = []
   const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
   await requirementViews.list(output, { state: 'open', mine: true })
-  expect(lines.join()).toMatch(new RegExp(`${waiting.id} .*operator .*Give 20.00 back for order 17\\?`))
-  await requirementViews.show(output, { id: waiting.id })
+  expect(lines.join()).toMatch(new RegExp(`${requirement.id} .*operator .*Give 20.00 back for order 17\\?`))
+  await requirementViews.show(output, { id: requirement.id })
   expect(lines.at(-1)).toContain('shop, talking to @alice@mastodon.test by activitypub; you decide')
   expect(lines.at(-1)).toContain('"order": "17"')
-  const grant = (args: string) => requirementViews.grant(output, { id: waiting.id, arguments: args })
+  const grant = (args: string) => requirementViews.grant(output, { id: requirement.id, arguments: args })
   await expect(grant('{')).rejects.toThrow('the arguments are not JSON')
   await expect(grant('{"order":1}')).rejects.toThrow('Cannot decide: the arguments are not those of "refund"')
   await grant('{"order":"23"}')

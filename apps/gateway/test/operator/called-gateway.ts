@@ -61,7 +61,7 @@ async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
   const write = (agent: string, from: string, text: string) =>
     fediverse.deliver({ to: `@${agent}@agents.test`, from, text, visibility: 'direct' })
   const awaitFirst = <Item>(path: string) =>
-    eventually(async () => (await swarm.operate<{ items: readonly Item[] }>(path)).items[0])
+    eventually(async () => (await swarm.requestOperator<{ items: readonly Item[] }>(path)).items[0])
 
   // The refused mail comes first, because later steps send mail to an operator, and the simulation refuses the next mail.
   const suppressed = 'gone@alice.test'
@@ -77,14 +77,14 @@ async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
   endGone()
 
   const remembered = await setup.askForRefund('shop')
-  await setup.decide(remembered.waiting.id, { outcome: 'granted', remember: 'always' })
+  await setup.decide(remembered.requirement.id, { outcome: 'granted', remember: 'always' })
   const approval = await awaitFirst<{ readonly id: string }>('/agents/shop/approvals')
 
   for (const from of ['alice@mastodon.test', 'bob@mastodon.test']) {
     await fediverse.send({ to: '@desk@agents.test', type: 'Follow', from })
   }
   const [alice, bob] = await eventually(async () => {
-    const { items } = await swarm.operate<{ items: readonly Relation[] }>('/relations?relation=pending')
+    const { items } = await swarm.requestOperator<{ items: readonly Relation[] }>('/relations?relation=pending')
     return items.length === 2 && items.map(({ peer }) => peer)
   })
 
@@ -98,7 +98,7 @@ async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
   await setup.decide(failed.id, { outcome: 'granted' })
   await awaitFirst('/messages?agent=failing&state=failed')
 
-  const { waiting } = await setup.askForRefund('desk')
+  const { requirement: requirement } = await setup.askForRefund('desk')
   const [newest] = await swarm.gateway.messages()
   const delivery = (await swarm.gateway.deliveries()).find(record => record.message_id === newest?.id)
   if (!newest || !delivery) throw new Error('the newest message has no answer')
@@ -106,7 +106,7 @@ async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
   return {
     message: String(newest.message),
     delivery: delivery.id,
-    requirement: waiting.id,
+    requirement: requirement.id,
     failed: failed.id,
     dead: { post: deadPost.id, mail: deadMail.id },
     approval: approval.id,

@@ -33,8 +33,8 @@ const approve = (interruptId: string, overrides: object = {}) => {
 test.each(tillAgents)(
   'the operator’s chat shows the waiting call of %s whole, accepts changes and consent, and reports its end (C-23, C-24)',
   async agent => {
-    const { objectId, waiting } = await gateway.askForRefund(agent)
-    const chat = openWaiting(waiting)
+    const { objectId, requirement: requirement } = await gateway.askForRefund(agent)
+    const chat = openWaiting(requirement)
     const events = await runChat(chat)
     expect(events.map(({ type }) => type)).toEqual([
       'RUN_STARTED',
@@ -42,12 +42,12 @@ test.each(tillAgents)(
       'MESSAGES_SNAPSHOT',
       'RUN_FINISHED',
     ])
-    const toolCallId = waiting.call?.tool_call_id
+    const toolCallId = requirement.call?.tool_call_id
     const { type, interrupts } = outcomeOf(events)
     expect(type).toBe('interrupt')
     expect(interrupts).toMatchObject([
       {
-        id: waiting.id,
+        id: requirement.id,
         reason: 'tool_call',
         toolCallId,
         message: 'Give 20.00 back for order 17?',
@@ -66,10 +66,10 @@ test.each(tillAgents)(
       },
     ])
     // E-44: a requirement that is only watched shows names alone.
-    expect(chat.state).toMatchObject({ waiting: [{ id: waiting.id, tool: 'refund', arguments: ['order'] }] })
+    expect(chat.state).toMatchObject({ waiting: [{ id: requirement.id, tool: 'refund', arguments: ['order'] }] })
     expect(JSON.stringify(chat.state)).not.toContain('"17"')
 
-    const decisionEvents = await runChat(chat, [approve(waiting.id, { editedArgs: { order: '21' } })])
+    const decisionEvents = await runChat(chat, [approve(requirement.id, { editedArgs: { order: '21' } })])
     expect(findEvents(decisionEvents, 'TOOL_CALL_START')).toEqual([])
     expect(findEvents(decisionEvents, 'TOOL_CALL_RESULT')).toMatchObject([{ toolCallId, content: '{"refunded":"21"}' }])
     expect(outcomeOf(decisionEvents).type).toBe('success')
@@ -83,17 +83,17 @@ test.each(tillAgents)(
 test.each(tillAgents)(
   'a remembered approval in the operator’s chat runs later calls of %s for that person without asking (E-39)',
   async agent => {
-    const { waiting } = await gateway.askForRefund(agent)
-    const chat = openWaiting(waiting)
+    const { requirement: requirement } = await gateway.askForRefund(agent)
+    const chat = openWaiting(requirement)
     expect(outcomeOf(await runChat(chat)).interrupts).toMatchObject([
       { responseSchema: { properties: { remember: { enum: ['once', 'conversation', 'always'] } } } },
     ])
-    const invalidEvents = await runChat(chat, [approve(waiting.id, { remember: 'for ever' })])
+    const invalidEvents = await runChat(chat, [approve(requirement.id, { remember: 'for ever' })])
     expect(findEvents(invalidEvents, 'CUSTOM')).toMatchObject([
       { value: 'Cannot decide: "remember" must be "once", "conversation" or "always"' },
     ])
     expect(outcomeOf(invalidEvents).type).toBe('interrupt')
-    await runChat(chat, [approve(waiting.id, { remember: 'always' })])
+    await runChat(chat, [approve(requirement.id, { remember: 'always' })])
     expect(gateway.readNewTillLines()).toEqual(['begun 17', 'done 17'])
 
     const { fediverse } = gateway.swarm.gateway.simulation
@@ -102,7 +102,7 @@ test.each(tillAgents)(
     await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('refunded:17')))
     expect(gateway.readNewTillLines()).toEqual(['begun 17', 'done 17'])
     const path = `/agents/${agent}/approvals`
-    const { items: approvals } = await gateway.swarm.operate<{ items: readonly { id: string }[] }>(path)
+    const { items: approvals } = await gateway.swarm.requestOperator<{ items: readonly { id: string }[] }>(path)
     expect(approvals).toMatchObject([
       { resolver: 'operator eve', address: '@alice@mastodon.test', approver: 'operator' },
     ])
@@ -111,7 +111,7 @@ test.each(tillAgents)(
     expect((await fetch(url, { method: 'DELETE', headers })).status).toBe(200)
     expect((await fetch(url, { method: 'DELETE', headers })).status).toBe(404)
     expect((await fetch(url, { method: 'DELETE' })).status).toBe(401)
-    await gateway.decide((await gateway.askForRefund(agent)).waiting.id, { outcome: 'declined' })
+    await gateway.decide((await gateway.askForRefund(agent)).requirement.id, { outcome: 'declined' })
   },
 )
 
@@ -123,10 +123,10 @@ test('a run without a decision succeeds when nothing waits', async () => {
 })
 
 test('the second of two operators learns who decided, and the call does not run twice', async () => {
-  const { waiting } = await gateway.askForRefund('shop')
-  const chats = [openWaiting(waiting), openWaiting(waiting, operatorToken)]
+  const { requirement: requirement } = await gateway.askForRefund('shop')
+  const chats = [openWaiting(requirement), openWaiting(requirement, operatorToken)]
   for (const chat of chats) expect(outcomeOf(await runChat(chat)).type).toBe('interrupt')
-  const runs = await Promise.allSettled(chats.map(chat => runChat(chat, [approve(waiting.id)])))
+  const runs = await Promise.allSettled(chats.map(chat => runChat(chat, [approve(requirement.id)])))
   const completedRuns = runs.flatMap(run => (run.status === 'fulfilled' ? [run.value] : []))
   expect(completedRuns.map(events => outcomeOf(events).type).sort()).toEqual(['RUN_ERROR', 'success'])
   const event = completedRuns.find(events => outcomeOf(events).type === 'RUN_ERROR')?.at(-1)
@@ -153,12 +153,12 @@ test('calls with the same id in several conversations have separate messages and
 })
 
 test('an unclear answer, wrong arguments or an unknown id decide nothing, and the run does not look successful (C-25)', async () => {
-  const { waiting } = await gateway.askForRefund('shop')
+  const { requirement: requirement } = await gateway.askForRefund('shop')
   const invalidDecisions = [
-    [{ interruptId: waiting.id, status: 'resolved', payload: { editedArgs: { order: '5' } } }, 'is left open'],
-    [approve(waiting.id, { editedArgs: { order: 5 } }), 'Cannot decide: the arguments are not those of "refund"'],
+    [{ interruptId: requirement.id, status: 'resolved', payload: { editedArgs: { order: '5' } } }, 'is left open'],
+    [approve(requirement.id, { editedArgs: { order: 5 } }), 'Cannot decide: the arguments are not those of "refund"'],
   ] as const
-  const chat = openWaiting(waiting)
+  const chat = openWaiting(requirement)
   await runChat(chat)
   for (const [entry, words] of invalidDecisions) {
     const events = await runChat(chat, [entry])
@@ -167,13 +167,13 @@ test('an unclear answer, wrong arguments or an unknown id decide nothing, and th
   }
   const otherChat = openChat(chatUrl('desk'), evesToken)
   await runChat(otherChat)
-  for (const id of ['0'.repeat(32), waiting.id, 'x']) {
+  for (const id of ['0'.repeat(32), requirement.id, 'x']) {
     const events = await runChat(openChat(chatUrl('desk'), evesToken), [approve(id)])
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: 'an interrupt that is not open was not decided' })
   }
   expect(gateway.readNewTillLines()).toEqual([])
   // AG-UI: a person who continues without an answer has declined.
-  const events = await runChat(chat, [{ interruptId: waiting.id, status: 'cancelled' }])
+  const events = await runChat(chat, [{ interruptId: requirement.id, status: 'cancelled' }])
   expect(findEvents(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'It was not allowed.' }])
   expect(gateway.readNewTillLines()).toEqual([])
 })
@@ -238,7 +238,7 @@ test('an agent’s question to a human also waits in the operator’s chat, wher
     from: 'bob@mastodon.test',
     visibility: 'direct',
   })
-  const ask = () => gateway.swarm.operate<{ items: readonly { readonly id: string }[] }>('/questions')
+  const ask = () => gateway.swarm.requestOperator<{ items: readonly { readonly id: string }[] }>('/questions')
   const question = await eventually(async () => (await ask()).items[0])
   const chat = openChat(chatUrl('desk'), evesToken, `question:${question.id}`)
   expect(outcomeOf(await runChat(chat))).toMatchObject({

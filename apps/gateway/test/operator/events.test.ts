@@ -57,7 +57,7 @@ test('a reader that reconnects receives missed events once', async () => {
   events.close()
   const missed = await post('missed')
   await gateway.simulation.fediverse
-    .awaitReply((await gateway.show(missed)).message.thread_source ?? '', 1)
+    .awaitReply((await gateway.readMessage(missed)).message.thread_source ?? '', 1)
     .catch(() => undefined)
   for (const options of [{ lastId }, { query: `?after=${lastId}` }]) {
     const secondEvents = await follow(options)
@@ -82,7 +82,7 @@ test('a reader with an event of another gateway continues by its time', async ()
   await new Promise(resolve => setTimeout(resolve, 1_200))
   const now = Date.now()
   const id = await post('of a moment ago')
-  await gateway.show(id)
+  await gateway.readMessage(id)
   const events = await follow({ lastId: `ffffffffffff-12345-${now + 4_000}` })
   expect((await events.next()).kind).toBe('ready')
   await events.next(isOf(id, 'message'))

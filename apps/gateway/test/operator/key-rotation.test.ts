@@ -77,13 +77,13 @@ test('after keys rotate --revoke earlier URLs answer 403, forged ones too, and n
   await rotate({ revoke: true })
   const forgedUrls = [await forgeChatUrl(stolen, laterFile), forgeFileUrl(stolen, digest)]
   for (const url of [givenFile.url, ...forgedUrls]) expect(await statusOf(url)).toBe(403)
-  const renewed = await chat.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams({ ...givenFile })}`)
+  const renewed = await chat.requestJson('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams({ ...givenFile })}`)
   expect(await statusOf(renewed.json.url)).toBe(200)
   expect(await statusOf(forgeFileUrl(stealSecrets(), digest))).toBe(200)
 })
 
 test('keys list names every stored secret, so that a rotation covers all', async () => {
-  const { secrets } = await chat.gateway.ask<{ secrets: readonly { readonly purpose: string }[] }>('/keys')
+  const { secrets } = await chat.gateway.requestOperator<{ secrets: readonly { readonly purpose: string }[] }>('/keys')
   expect(new Set(secrets.map(({ purpose }) => purpose))).toEqual(new Set(Object.values(secretPurposes)))
   // Keys of actors, of mail and of cards rotate with their channels. Hosts of signed cards and the key of digests open nothing.
   const rotating = /^(?:handled-messages$|activitypub\/|email-dkim-|a2a:signing-key-\d|a2a:signs-cards:|secrets-\d)/

@@ -31,7 +31,7 @@ beforeAll(async () => {
   const calledGateway = await openCalledGateway()
   ;({ setup } = calledGateway)
   calls = listOperationCalls(calledGateway.records)
-  document = await setup.swarm.operate('/openapi.json')
+  document = await setup.swarm.requestOperator('/openapi.json')
   operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => ({ method: method.toUpperCase(), path, ...described })),
   )

@@ -112,7 +112,7 @@ test('a stream begins with an explanation and continues with the answer', async 
 test('a chat run ends with an explanation, and the answer joins the conversation when the agent resumes', async () => {
   await setPaused('pause')
   const threadId = uniqueName('thread')
-  const events = await web.say('hello', { threadId })
+  const events = await web.runChat('hello', { threadId })
   expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: agentPausedText, code: 'agent_paused' })
   await setPaused('resume')
   const roles = await eventually(async () => {

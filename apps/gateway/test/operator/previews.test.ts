@@ -17,7 +17,7 @@ interface Preview {
 
 async function previewNewest(): Promise<Readonly<Record<string, Preview>>> {
   const [newest] = await gateway.messages()
-  const { previews } = await gateway.ask<{ previews: Preview[] }>(`/messages/${newest?.message}/previews`)
+  const { previews } = await gateway.requestOperator<{ previews: Preview[] }>(`/messages/${newest?.message}/previews`)
   return Object.fromEntries(previews.map(preview => [preview.via, preview]))
 }
 
@@ -62,7 +62,7 @@ test('no preview contains a state or a decision link', async () => {
   const received = gateway.simulation.mail.received.at(-1)?.text ?? ''
   const [, state = ''] = /\/actions\/([\w-]{43})/.exec(received) ?? []
   expect(state).toHaveLength(43)
-  const text = JSON.stringify(await gateway.ask(`/messages/${newest?.message}/previews`))
+  const text = JSON.stringify(await gateway.requestOperator(`/messages/${newest?.message}/previews`))
   expect(text).toContain('May I hand your order on')
   expect(text).not.toContain(state)
 })
@@ -75,10 +75,10 @@ test('the command prints a message byte for byte as it came, and refuses an unkn
   })
   await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   const [newest] = await gateway.messages()
-  const received = await gateway.ask<{ bytes: string; beside: unknown }>(`/messages/${newest?.message}/received`)
+  const received = await gateway.requestOperator<{ bytes: string; beside: unknown }>(`/messages/${newest?.message}/received`)
   const { store } = gateway.gateway()
   const storedArrival = await store.findArrival(newest?.message ?? 0)
   expect(Buffer.from(received.bytes, 'base64').equals(Buffer.from(storedArrival?.raw ?? []))).toBe(true)
   expect(received.beside).toMatchObject({ to: ['echo@agents.test'] })
-  await expect(gateway.ask('/messages/999/received')).rejects.toThrow(/404.*there is no message/)
+  await expect(gateway.requestOperator('/messages/999/received')).rejects.toThrow(/404.*there is no message/)
 })

@@ -73,22 +73,22 @@ test.each(tillAgents)(
     expect(setup.readNewTillLines()).toEqual(['begun 5', 'done 5'])
     expect(await write(agent, 'f1')).toContain('arguments: a call with these is forbidden')
     expect(await write(agent, 's1')).toContain('/actions/')
-    const { told, waiting } = await setup.askForRefund(agent, 'direct', 'o1')
-    expect(told).toContain('A person has to allow this first.')
-    expect(told).not.toContain('Allow refund')
-    expect(Date.parse(waiting.expires_at) - Date.now()).toBeLessThanOrEqual(2 * 3_600_000)
+    const { senderText: senderText, requirement: requirement } = await setup.askForRefund(agent, 'direct', 'o1')
+    expect(senderText).toContain('A person has to allow this first.')
+    expect(senderText).not.toContain('Allow refund')
+    expect(Date.parse(requirement.expires_at) - Date.now()).toBeLessThanOrEqual(2 * 3_600_000)
     await eventually(async () => mail.received.slice(mailsBefore).some(({ envelope }) => envelope.to.includes(eve)))
     expect(setup.readNewTillLines()).toEqual([])
-    await setup.decide(waiting.id, { outcome: 'declined' })
+    await setup.decide(requirement.id, { outcome: 'declined' })
   },
 )
 
 test.each(tillAgents)(
   'an operator cannot change the arguments of %s so that the call is forbidden, or needs the sender’s consent',
   async agent => {
-    const { objectId, waiting } = await setup.askForRefund(agent, 'direct', 'o2')
+    const { objectId, requirement: requirement } = await setup.askForRefund(agent, 'direct', 'o2')
     const grant = async (order: string) => {
-      const { status, body } = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order } })
+      const { status, body } = await setup.decide(requirement.id, { outcome: 'granted', arguments: { order } })
       return [status, body.detail]
     }
     const refusedText = 'Cannot decide: the arguments are not those of "refund": arguments: a call with these is'
@@ -109,7 +109,7 @@ test.each(tillAgents)('a remembered approval of %s counts only for calls under t
   const body = new URLSearchParams({ decision: 'grant', remember: 'always' })
   expect((await fetch(setup.swarm.gateway.url() + path, { method: 'POST', body })).status).toBe(200)
   await eventually(async () => setup.readNewTillLines().includes('done s3'))
-  const { items } = await setup.swarm.operate<{ items: readonly object[] }>(`/agents/${agent}/approvals`)
+  const { items } = await setup.swarm.requestOperator<{ items: readonly object[] }>(`/agents/${agent}/approvals`)
   expect(items).toMatchObject([{ tool: 'refund', calls: expect.stringMatching(/^[0-9a-f]{16}$/), policy: 'direct' }])
   expect(await readPage(path)).toContain('<code>refund</code> with arguments of this kind runs without asking')
   expect(await listAtTerminal(agent)).toMatch(/refund .*\(some arguments\) .*direct/)
@@ -126,8 +126,8 @@ test.each([
 ])('a call that is %s when an operator allows it does not run', async (_, change, message) => {
   const questions = await Promise.all(tillAgents.map(agent => setup.askForRefund(agent, 'direct', 'o3')))
   await setup.swarm.gateway.restart({ agents: describeAgents(shopWithoutRules, change) })
-  for (const { objectId, waiting } of questions) {
-    expect((await setup.decide(waiting.id, { outcome: 'granted' })).status).toBe(200)
+  for (const { objectId, requirement: requirement } of questions) {
+    expect((await setup.decide(requirement.id, { outcome: 'granted' })).status).toBe(200)
     await eventually(async () =>
       setup.answersTo(objectId).find(text => text.includes(`a call with these is ${message}`)),
     )

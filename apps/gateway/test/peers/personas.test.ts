@@ -27,7 +27,7 @@ test.each([
   expect([receipt.status, receipt.body]).toEqual([202, ''])
   const { activity } = await fediverse.awaitReply(receipt.objectId, 30_000)
   expect((activity.object as { content: string }).content).toContain(`it is me, ${from}`)
-  expect((await gateway.show(receipt.activityId)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
+  expect((await gateway.readMessage(receipt.activityId)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
 })
 
 test('requests use draft-cavage first; after a refusal the gateway uses RFC 9421, and remembers it for that server', async () => {

@@ -74,15 +74,15 @@ async function forget(address: string) {
 const parseReport = <Read>({ text }: { readonly text: string }) =>
   JSON.parse(text.slice(text.indexOf('{')).replace(/\n/g, '')) as Read
 
-const readDiary = async () => parseReport<DiaryContents>(await people.write('what?', { from: 'eve@alice.test' }))
+const readDiary = async () => parseReport<DiaryContents>(await people.askByMail('what?', { from: 'eve@alice.test' }))
 const listForgettings = () => receivedCalls.filter(({ body }) => body.kind === 'forget')
 
 test('the operator forgets a person and sees which agents have too, by the key and conversations known to each', async () => {
-  const byMail = parseReport<{ id: string; thread: string }>(await people.write('my cat is called Ada'))
-  await people.write('my dog, too', { from: 'bob@alice.test' })
-  await people.write('hello', { to: 'elsewhere' })
+  const byMail = parseReport<{ id: string; thread: string }>(await people.askByMail('my cat is called Ada'))
+  await people.askByMail('my dog, too', { from: 'bob@alice.test' })
+  await people.askByMail('hello', { to: 'elsewhere' })
   await people.linkMail()
-  const { id } = parseReport<{ id: string }>(await people.write('again'))
+  const { id } = parseReport<{ id: string }>(await people.askByMail('again'))
   const diaryTexts = (await readDiary()).diary.map(({ said }) => said)
   expect(diaryTexts).toEqual(['my cat is called Ada', 'my dog, too', 'again'])
 
@@ -132,8 +132,8 @@ async function readWaiting() {
 }
 
 test('the agent also forgets a person who says "forget me"', async () => {
-  const { id } = parseReport<{ id: string }>(await people.write('remember this', { from: 'carl@alice.test' }))
-  await people.write('forget me', { from: 'carl@alice.test' })
+  const { id } = parseReport<{ id: string }>(await people.askByMail('remember this', { from: 'carl@alice.test' }))
+  await people.askByMail('forget me', { from: 'carl@alice.test' })
   await vi.waitFor(async () => expect((await readDiary()).forgotten.map(({ person }) => person)).toContain(id))
   expect((await readDiary()).diary.map(({ person }) => person)).not.toContain(id)
 })

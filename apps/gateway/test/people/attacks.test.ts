@@ -31,13 +31,13 @@ describe('an unproven sender', () => {
     ['unsigned mail', 'alice@nodmarc.test', { sign: false }],
     ['a domain that attests no address', 'alice@nodmarc.test', {}],
   ])('%s: the command goes to the agent, and no code leaves', async (_, from, overrides) => {
-    const answer = await people.write('link victim@alice.test', { from, ...overrides })
+    const answer = await people.askByMail('link victim@alice.test', { from, ...overrides })
     expect(readConfided(answer.text)).toBeDefined()
     expect(people.codesTo('victim@alice.test')).toBe(0)
   })
 
   test('a mailing list cannot give commands for its authors', async () => {
-    const answer = await people.write('link lister@alice.test', { headers: { 'List-Id': '<friends.lists.test>' } })
+    const answer = await people.askByMail('link lister@alice.test', { headers: { 'List-Id': '<friends.lists.test>' } })
     expect(readConfided(answer.text)).toBeDefined()
     expect(people.codesTo('lister@alice.test')).toBe(0)
   })
@@ -52,9 +52,9 @@ describe('an unproven sender', () => {
     ['of last week', { date: new Date(Date.now() - 6 * 86_400_000) }],
   ])('a mail %s may be a copy, so it deletes nothing and goes to the agent', async (_, overrides) => {
     const from = `copied${copies++}@alice.test`
-    await people.write('my secret is green', { from })
-    expect(readConfided((await people.write('Forget me.', { from, ...overrides })).text)).toBeDefined()
-    expect((await people.write('Forget me.', { from })).text).toMatch(/deleted|forgotten/i)
+    await people.askByMail('my secret is green', { from })
+    expect(readConfided((await people.askByMail('Forget me.', { from, ...overrides })).text)).toBeDefined()
+    expect((await people.askByMail('Forget me.', { from })).text).toMatch(/deleted|forgotten/i)
   })
 
   test('an unsigned subject of an empty mail is no command', async () => {
@@ -63,7 +63,7 @@ describe('an unproven sender', () => {
       subject: 'Forget me.',
       signedFields: ['from', 'to', 'date', 'message-id'],
     }
-    expect(readConfided((await people.write('', overrides)).text)).toBeDefined()
+    expect(readConfided((await people.askByMail('', overrides)).text)).toBeDefined()
   })
 
   test('mail to several people cannot give commands', async () => {
@@ -80,36 +80,36 @@ describe('an unproven sender', () => {
 
 describe('an address of somebody else', () => {
   test('cannot be linked without the code, even if its owner replies', async () => {
-    await people.write('my secret is blue', { from: 'victim@alice.test' })
+    await people.askByMail('my secret is blue', { from: 'victim@alice.test' })
     const eve = { from: 'bob@gotosocial.test' }
-    expect((await people.dm('link victim@alice.test', eve)).text).toContain('I have sent a code')
+    expect((await people.askByPost('link victim@alice.test', eve)).text).toContain('I have sent a code')
     const code = await people.mailedCode('victim@alice.test')
     // The victim, or the victim's program, sends the code back to its sender.
-    expect((await people.write(`confirm ${code}`, { from: 'victim@alice.test' })).text).toContain(
+    expect((await people.askByMail(`confirm ${code}`, { from: 'victim@alice.test' })).text).toContain(
       'There is no code to wait for',
     )
     const guess = `${code}`.replace(/^./, letter => (letter === 'A' ? 'B' : 'A'))
-    expect((await people.dm(`confirm ${guess}`, eve)).text).toContain(
+    expect((await people.askByPost(`confirm ${guess}`, eve)).text).toContain(
       'That is not the code, or its time is over. 4 more tries.',
     )
-    expect(readConfided((await people.dm('what do you know?', eve)).text)).toMatchObject({ past: [], knows: [] })
+    expect(readConfided((await people.askByPost('what do you know?', eve)).text)).toMatchObject({ past: [], knows: [] })
   })
 
   test('stays unlinked if somebody else saw the code, or uses it at another agent', async () => {
-    await people.dm('link seen@alice.test')
+    await people.askByPost('link seen@alice.test')
     const code = await people.mailedCode('seen@alice.test')
-    expect((await people.dm(`confirm ${code}`, { from: 'bob@snac.test' })).text).toContain(
+    expect((await people.askByPost(`confirm ${code}`, { from: 'bob@snac.test' })).text).toContain(
       'There is no code to wait for',
     )
-    expect((await people.dm(`confirm ${code}`, { to: 'quiet' })).text).toContain('There is no code to wait for')
-    expect((await people.dm(`confirm ${code}`)).text).toContain('Done: seen@alice.test')
-    expect((await people.dm(`confirm ${code}`)).text).toContain('There is no code to wait for')
+    expect((await people.askByPost(`confirm ${code}`, { to: 'quiet' })).text).toContain('There is no code to wait for')
+    expect((await people.askByPost(`confirm ${code}`)).text).toContain('Done: seen@alice.test')
+    expect((await people.askByPost(`confirm ${code}`)).text).toContain('There is no code to wait for')
   })
 
   test('receives at most three codes a day', async () => {
     const names = ['alice@snac.test', 'bob@snac.test', 'alice@barekey.test', 'bob@barekey.test']
     const answers = []
-    for (const from of names) answers.push((await people.dm('link flood@alice.test', { from })).text)
+    for (const from of names) answers.push((await people.askByPost('link flood@alice.test', { from })).text)
     expect(answers.at(-1)).toContain('Many codes have gone to that address.')
     await people.mailedCode('flood@alice.test', 3)
     expect(people.codesTo('flood@alice.test')).toBe(3)
@@ -127,13 +127,13 @@ describe('an address of somebody else', () => {
     ['link @mallory@redirector.test', 'I find nobody at that address'],
   ])('gets a refusal for "%s"', async (text, answer) => {
     expect(
-      (await people.dm(text, { from: text.includes('@alice@') ? 'alice@mastodon.test' : 'alice@rfc9421.test' })).text,
+      (await people.askByPost(text, { from: text.includes('@alice@') ? 'alice@mastodon.test' : 'alice@rfc9421.test' })).text,
     ).toContain(answer)
   })
 
   test('gets a direct post that names who asks, without a copy for them', async () => {
     const [asker, target] = ['bob@mastodon.test', 'https://gotosocial.test/users/alice']
-    await people.dm('link @alice@gotosocial.test', { from: asker })
+    await people.askByPost('link @alice@gotosocial.test', { from: asker })
     const code = await people.postedCode(target)
     const notices = people.gateway.simulation.fediverse.received.filter(({ activity }) =>
       JSON.stringify(activity).includes(`${code}`),
@@ -145,7 +145,7 @@ describe('an address of somebody else', () => {
 
 test('in public the gateway only says where to ask, and only to the person', async () => {
   for (const visibility of ['public', 'followers'] as const) {
-    const { text, audience } = await people.dm('linked', { visibility })
+    const { text, audience } = await people.askByPost('linked', { visibility })
     expect(audience).toEqual(['https://mastodon.test/users/alice'])
     if (visibility === 'public') expect(text).toContain('Ask me this in a direct message')
   }
@@ -156,26 +156,26 @@ describe('forgetting', () => {
 
   test('with "forget me" deletes the person’s text from all addresses, except the last exchange', async () => {
     const me = { from: 'forgetme@alice.test' }
-    await people.write('a mail with the word kumquat', me)
-    await people.dm('link forgetme@alice.test', { from: 'bob@rfc9421.test' })
+    await people.askByMail('a mail with the word kumquat', me)
+    await people.askByPost('link forgetme@alice.test', { from: 'bob@rfc9421.test' })
     const code = await people.mailedCode('forgetme@alice.test')
-    await people.dm(`confirm ${code}`, { from: 'bob@rfc9421.test' })
-    await people.dm('a post with the word kumquat', { from: 'bob@rfc9421.test' })
-    await people.dm('another agent hears of rhubarb', { from: 'bob@rfc9421.test', to: 'quiet' })
+    await people.askByPost(`confirm ${code}`, { from: 'bob@rfc9421.test' })
+    await people.askByPost('a post with the word kumquat', { from: 'bob@rfc9421.test' })
+    await people.askByPost('another agent hears of rhubarb', { from: 'bob@rfc9421.test', to: 'quiet' })
     expect(listTraces('kumquat')).not.toEqual([])
-    const { text } = await people.dm('forget me', { from: 'bob@rfc9421.test' })
+    const { text } = await people.askByPost('forget me', { from: 'bob@rfc9421.test' })
     expect(text).toMatch(/is deleted \(\d+ messages\), and so is every link/)
     expect(listTraces('kumquat')).toEqual([])
     // The table `turn_budgets` records how often an address was answered lately, against floods; its rows expire by themselves.
     expect(listTraces('forgetme@alice.test').filter(table => table !== 'turn_budgets')).toEqual([])
     expect(listTraces('rhubarb')).not.toEqual([])
-    expect(readConfided((await people.write('who am I?', me)).text)).toEqual({ past: [], kept: [], knows: [] })
+    expect(readConfided((await people.askByMail('who am I?', me)).text)).toEqual({ past: [], kept: [], knows: [] })
   })
 
   test('by the operator deletes a person everywhere', async () => {
     const bob = { from: 'bob@barekey.test' }
-    await people.dm('hello with a word: tamarind', bob)
-    await people.dm('hello with a word: tamarind', { ...bob, to: 'quiet', visibility: 'public' })
+    await people.askByPost('hello with a word: tamarind', bob)
+    await people.askByPost('hello with a word: tamarind', { ...bob, to: 'quiet', visibility: 'public' })
     const { status, body } = await post('/people/forget', { address: '@bob@barekey.test' })
     expect({ status, body }).toMatchObject({ status: 200, body: { agent: null, links: 0 } })
     expect(listTraces('tamarind')).toEqual([])
@@ -189,7 +189,7 @@ describe('forgetting', () => {
     const { a2a } = people.gateway.simulation
     const url = 'https://agents.test/agents/desk/a2a'
     await a2a.deliver({ url, text: 'a call with the word quince', sub: 'quentin' })
-    const { items } = await people.gateway.ask<{ items: { sender: string; via: string }[] }>('/messages?channel=a2a')
+    const { items } = await people.gateway.requestOperator<{ items: { sender: string; via: string }[] }>('/messages?channel=a2a')
     const address = items[0]?.sender ?? ''
     expect((await post('/people/forget', { address, via: 'email' })).body).toMatchObject({ messages: 0 })
     expect((await post('/people/forget', { address, via: 'a2a' })).body).toMatchObject({ messages: 1 })
@@ -201,7 +201,7 @@ describe('forgetting', () => {
     const { a2a } = people.gateway.simulation
     const call = { url: 'https://agents.test/agents/desk/a2a', text: 'medlar', sub: 'medlar', messageId: 'medlar 1' }
     expect((await a2a.deliver(call)).result).toBeDefined()
-    const { items } = await people.gateway.ask<{ items: { sender: string }[] }>('/messages?channel=a2a')
+    const { items } = await people.gateway.requestOperator<{ items: { sender: string }[] }>('/messages?channel=a2a')
     expect((await post('/people/forget', { address: items[0]?.sender, via: 'a2a' })).body).toMatchObject({
       messages: 1,
     })
@@ -214,7 +214,7 @@ describe('forgetting', () => {
   })
 
   test('the operator can list links', async () => {
-    const { items: links } = await people.gateway.ask<{ items: object[] }>('/people?agent=desk')
+    const { items: links } = await people.gateway.requestOperator<{ items: object[] }>('/people?agent=desk')
     expect(links).toContainEqual(
       expect.objectContaining({ agent: 'desk', target: { via: 'email', address: '@seen@alice.test' } }),
     )
@@ -222,10 +222,10 @@ describe('forgetting', () => {
 })
 
 test('a code from before a restart is valid once after it', async () => {
-  await people.dm('link later@alice.test', { from: 'alice@gotosocial.test' })
+  await people.askByPost('link later@alice.test', { from: 'alice@gotosocial.test' })
   const code = await people.mailedCode('later@alice.test')
   await people.gateway.restart()
-  expect((await people.dm(`confirm ${code}`, { from: 'alice@gotosocial.test' })).text).toContain(
+  expect((await people.askByPost(`confirm ${code}`, { from: 'alice@gotosocial.test' })).text).toContain(
     'Done: later@alice.test',
   )
   await eventually(async () => (await people.gateway.deliveries()).every(({ state }) => state !== 'queued'))
@@ -247,7 +247,7 @@ test.each(['link again@alice.test', 'confirm'])(
       return commit(turn, answer)
     }
     try {
-      const answer = await people.dm(spokenText, from)
+      const answer = await people.askByPost(spokenText, from)
       expect(answer.text).toContain(text === 'confirm' ? 'Done: again@alice.test' : 'I have sent a code')
     } finally {
       store.commit = commit

@@ -15,7 +15,7 @@ afterAll(() => people.close())
 
 test('a state function that never ends fails its turn at the agent’s deadline, and the next turn runs', async () => {
   await people.linkMail()
-  expect((await people.dm('hello')).text).toContain('known')
-  expect((await people.dm('endless, please')).text).toContain('Sorry')
-  expect((await people.dm('hello again')).text).toContain('known')
+  expect((await people.askByPost('hello')).text).toContain('known')
+  expect((await people.askByPost('endless, please')).text).toContain('Sorry')
+  expect((await people.askByPost('hello again')).text).toContain('known')
 }, 60_000)

@@ -64,12 +64,12 @@ const isQuiet = async () =>
 
 test('forget and vacuum remove the addresses of a person from every file of the data folder', async () => {
   const { mail, fediverse } = people.gateway.simulation
-  await people.write('by mail', { from: mailbox })
-  await people.write('and again', { from: mailbox })
+  await people.askByMail('by mail', { from: mailbox })
+  await people.askByMail('and again', { from: mailbox })
   // A sender who proves nothing has separate budgets, and a refused forgery has an entry in the list.
   await mail.deliver({ to: 'desk@agents.test', from: unproven, text: 'who am I?', sign: false })
   await mail.deliver({ to: 'desk@agents.test', from: mailbox, text: 'forged', fault: 'forged' })
-  await people.dm('by post')
+  await people.askByPost('by post')
   await fediverse.deliver({ to: '@desk@agents.test', text: 'in public', visibility: 'public' })
   await fediverse.deliver({ to: '@desk@agents.test', text: 'late', fault: 'expired' })
   await people.linkMail(mailbox)

@@ -28,9 +28,9 @@ const settled = async () =>
 
 test('a person with a linked mailbox gets the answer in its thread, and one copy by mail', async () => {
   const from = 'alice@mastodon.test'
-  await people.dm('before apricot', { from })
+  await people.askByPost('before apricot', { from })
   await people.linkMail('ada@alice.test', { from })
-  await people.dm('with banana', { from, visibility: 'public' })
+  await people.askByPost('with banana', { from, visibility: 'public' })
   const [copy] = await eventually(async () => copies('with banana').length > 0 && copies('with banana'))
   if (!copy) throw new Error('there is no copy')
   await settled()
@@ -40,7 +40,7 @@ test('a person with a linked mailbox gets the answer in its thread, and one copy
   expect(copy.text).toContain('Answer to what you wrote as @alice@mastodon.test:')
   expect(String(copy.headers.get('auto-submitted'))).toMatch(/^auto-/)
   // The person can continue this conversation, and is answered only there.
-  const answer = await people.write('more cherry', { from: 'ada@alice.test', inReplyTo: copy.messageId })
+  const answer = await people.askByMail('more cherry', { from: 'ada@alice.test', inReplyTo: copy.messageId })
   expect(answer.text).toContain('more cherry')
   await settled()
   expect(copies('more cherry')).toHaveLength(1)
@@ -49,12 +49,12 @@ test('a person with a linked mailbox gets the answer in its thread, and one copy
 test('the gateway mails no copy without a link, after the link ends, or without the setting', async () => {
   const from = 'bob@mastodon.test'
   await people.linkMail('bea@alice.test', { from, to: 'quiet' })
-  await people.dm('at quiet', { from, to: 'quiet' })
+  await people.askByPost('at quiet', { from, to: 'quiet' })
   // A link with another agent does not count for this one.
-  await people.dm('at desk', { from })
+  await people.askByPost('at desk', { from })
   await people.linkMail('bea@alice.test', { from })
-  await people.dm('unlink bea@alice.test', { from })
-  await people.dm('afterwards', { from })
+  await people.askByPost('unlink bea@alice.test', { from })
+  await people.askByPost('afterwards', { from })
   await settled()
   for (const text of ['at quiet', 'at desk', 'afterwards']) expect(copies(text), text).toEqual([])
 })
@@ -62,7 +62,7 @@ test('the gateway mails no copy without a link, after the link ends, or without 
 test('the gateway mails no copy of a refusal', async () => {
   const from = 'alice@snac.test'
   await people.linkMail('cleo@alice.test', { from, to: 'stern' })
-  await people.dm('a fig', { from, to: 'stern' })
+  await people.askByPost('a fig', { from, to: 'stern' })
   await settled()
   expect(copies('a fig')).toEqual([])
 })
@@ -77,9 +77,9 @@ test('a waiting copy does not leave after its mailbox loses the link', async () 
   await settled()
   const fix = people.gateway.simulation.mail.refuse({ code: 451, message: '4.3.0 busy' })
   try {
-    await people.dm('an elderberry', { from })
+    await people.askByPost('an elderberry', { from })
     await eventually(async () => (await waiting()).some(({ state }) => state === 'later'))
-    await people.dm(`unlink ${mailbox}`, { from })
+    await people.askByPost(`unlink ${mailbox}`, { from })
     expect(await waiting()).toEqual([])
   } finally {
     fix()
@@ -90,11 +90,11 @@ test('a waiting copy does not leave after its mailbox loses the link', async () 
 test('the gateway deletes a copy when it forgets its reader', async () => {
   const from = 'bob@gotosocial.test'
   await people.linkMail('cem@alice.test', { from })
-  await people.dm('a dragonfruit', { from })
+  await people.askByPost('a dragonfruit', { from })
   await eventually(async () => copies('a dragonfruit').length === 1)
   await settled()
   expect(listTraces(people.gateway.dataDir, 'dragonfruit')).not.toEqual([])
-  await people.dm('forget me', { from })
+  await people.askByPost('forget me', { from })
   expect(listTraces(people.gateway.dataDir, 'dragonfruit')).toEqual([])
 })
 

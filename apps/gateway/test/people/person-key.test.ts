@@ -45,7 +45,7 @@ const account = { via: 'activitypub', address: '@alice@mastodon.test' }
 const mailbox = { via: 'email', address: '@alice@alice.test' }
 
 test('an agent sees one key for a person with linked addresses, and learns of the link and its end', async () => {
-  const [byPost, byMail] = [parseReport(await people.dm('hello')), parseReport(await people.write('hello'))]
+  const [byPost, byMail] = [parseReport(await people.askByPost('hello')), parseReport(await people.askByMail('hello'))]
   expect(byPost).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), addresses: [account], isPublic: false })
   expect(byMail).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), addresses: [mailbox] })
   expect(byMail.id).not.toBe(byPost.id)
@@ -57,20 +57,20 @@ test('an agent sees one key for a person with linked addresses, and learns of th
 
   await people.linkMail()
   const { heard } = await eventually(async () => {
-    const reply = parseReport(await people.write('and now?'))
+    const reply = parseReport(await people.askByMail('and now?'))
     return reply.heard.length > 0 && reply
   })
   expect(heard).toEqual([{ kind: 'link', id: byPost.id, before: alone, after: [joined] }])
-  expect(parseReport(await people.write('again'))).toMatchObject({ id: byPost.id, addresses: [mailbox] })
-  expect(parseReport(await people.dm('in public', { visibility: 'public' }))).toMatchObject({
+  expect(parseReport(await people.askByMail('again'))).toMatchObject({ id: byPost.id, addresses: [mailbox] })
+  expect(parseReport(await people.askByPost('in public', { visibility: 'public' }))).toMatchObject({
     id: byPost.id,
     addresses: [account],
     isPublic: true,
   })
 
-  await people.write('unlink @alice@mastodon.test')
+  await people.askByMail('unlink @alice@mastodon.test')
   const reportAfter = await eventually(async () => {
-    const reply = parseReport(await people.write('and now?'))
+    const reply = parseReport(await people.askByMail('and now?'))
     return reply.heard.length > 1 && reply
   })
   expect(reportAfter.heard[1]).toEqual({ kind: 'unlink', id: byMail.id, before: [joined], after: alone })
@@ -79,14 +79,14 @@ test('an agent sees one key for a person with linked addresses, and learns of th
 
 test('an agent that shares conversations sees all addresses, but no notice of links that it does not receive', async () => {
   await people.linkMail('alice@alice.test', { to: 'shared' })
-  const reply = parseReport(await people.write('hello', { to: 'shared' }))
+  const reply = parseReport(await people.askByMail('hello', { to: 'shared' }))
   expect(reply.addresses).toEqual([account, mailbox])
   const messages = await people.gateway.messages()
   expect(JSON.stringify(messages)).not.toContain('urn:postern:link:shared')
 })
 
 test('a sender without a proof has no key', async () => {
-  expect(parseReport(await people.write('hello', { sign: false }))).not.toHaveProperty('id')
+  expect(parseReport(await people.askByMail('hello', { sign: false }))).not.toHaveProperty('id')
 })
 
 test('an erasure by the operator also removes the link notices that the agent received', async () => {

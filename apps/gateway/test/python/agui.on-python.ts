@@ -41,7 +41,7 @@ describe('a Pydantic AI agent behind AG-UI', () => {
     const { reply } = await say('shop', 'What is in stock?')
     expect(reply?.text).toBe('There are 4 left.')
     const [message] = await gateway.messages()
-    expect(await gateway.show(message?.id ?? '')).toMatchObject({
+    expect(await gateway.readMessage(message?.id ?? '')).toMatchObject({
       response: { trace: [{ id: 'call_1', name: 'count_stock', args: { what: 'cake' }, result: 4 }] },
     })
   })

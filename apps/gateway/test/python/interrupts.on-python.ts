@@ -47,7 +47,7 @@ async function chat(agent: Graph, threadId: string, run: { text?: string; resume
   const { text, resume } = run
   const messages = text === undefined ? [] : [{ id: uniqueName('msg'), role: 'user', content: text }]
   const body = { protocolVersion: '1.0', threadId, runId: uniqueName('run'), messages, ...(resume && { resume }) }
-  const response = await web.call(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) })
+  const response = await web.requestAs(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) })
   const events = await readEvents(response)
   // LangGraph sends its whole state, which must not reach the chat.
   expect(events.map(({ type }) => type)).not.toContain('STATE_SNAPSHOT')
@@ -81,7 +81,7 @@ async function callMethod(agent: Graph, method: string, params: object): Promise
 
 async function readNewestAnswer(): Promise<string> {
   const [newest] = await web.gateway.messages()
-  return JSON.stringify((await web.gateway.show(newest?.id ?? '')).response ?? '')
+  return JSON.stringify((await web.gateway.readMessage(newest?.id ?? '')).response ?? '')
 }
 
 describe('a question of LangGraph', () => {

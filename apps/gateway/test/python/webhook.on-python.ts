@@ -78,7 +78,7 @@ describe('an agent in Python', () => {
     const next = await say('wsgi', 'two', { via: 'email', thread: first.thread })
     expect(next.reply?.text).toContain("after ['user', 'assistant']")
     const [message] = await gateway.messages()
-    expect(await gateway.show(message?.id ?? '')).toMatchObject({
+    expect(await gateway.readMessage(message?.id ?? '')).toMatchObject({
       response: { usage: [{ model: 'small', input_tokens: 3, output_tokens: 4, total_tokens: 7 }] },
     })
   })

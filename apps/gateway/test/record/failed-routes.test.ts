@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 const listRefusals = async (query = '') =>
-  (await gateway.ask<{ items: Refusal[] }>(`/refusals?limit=500${query}`)).items
+  (await gateway.requestOperator<{ items: Refusal[] }>(`/refusals?limit=500${query}`)).items
 
 /** Renames tables, as if the file were damaged: reads of them fail, and everything else works. Returns a function that undoes it. */
 function breakTables(...tables: readonly string[]): () => void {

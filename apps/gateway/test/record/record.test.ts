@@ -20,7 +20,7 @@ afterAll(() => gateway.close())
 
 async function showSettled(id: string): Promise<MessageRecord> {
   return eventually(async () => {
-    const record = await gateway.show(id)
+    const record = await gateway.readMessage(id)
     return record.deliveries.length > 0 && record.deliveries.every(({ state }) => state === 'sent') && record
   })
 }
@@ -147,7 +147,7 @@ test('an agent that throws leaves its error with file and line for the operator,
   expect(wires).not.toMatch(/thrower\.ts|there is no order/)
 })
 
-const listRefusals = async () => (await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')).items
+const listRefusals = async () => (await gateway.requestOperator<{ items: Refusal[] }>('/refusals?limit=500')).items
 
 describe('a refused or deferred message', () => {
   test.each([

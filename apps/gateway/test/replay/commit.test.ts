@@ -25,7 +25,7 @@ afterAll(() => web.close())
 
 async function mailUnanswered(text = 'say nothing'): Promise<string> {
   const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text })
-  await eventually(async () => (await gateway.show(mail.messageId)).state === 'ignored')
+  await eventually(async () => (await gateway.readMessage(mail.messageId)).state === 'ignored')
   return mail.messageId
 }
 
@@ -57,10 +57,10 @@ describe('replay --commit for a mail', () => {
     const { messageId = '' } = await gateway.simulation.mail.awaitReply(id, 30_000)
     const next = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'thanks', inReplyTo: messageId })
     const followed = await eventually(async () => {
-      const record = await gateway.show(next.mail.messageId).catch(() => undefined)
+      const record = await gateway.readMessage(next.mail.messageId).catch(() => undefined)
       return record?.state === 'answered' && record
     })
-    expect(followed.thread).toBe((await gateway.show(id)).thread)
+    expect(followed.thread).toBe((await gateway.readMessage(id)).thread)
     expect(JSON.stringify(followed.response?.parts)).toContain('6 characters after 2 turns')
   })
 
@@ -115,17 +115,17 @@ describe('replay --commit --again', () => {
   test('sends another post if the delivery of the answer has failed, beside the first one', async () => {
     const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@broken@agents.test', text: 'seventeen' })
     const id = `${objectId}/activity`
-    await eventually(async () => (await gateway.show(id)).state === 'failed')
-    const responseBefore = (await gateway.show(id)).response
+    await eventually(async () => (await gateway.readMessage(id)).state === 'failed')
+    const responseBefore = (await gateway.readMessage(id)).response
     expect((await replayOne(gateway, id, answerAgain)).json.queued).toMatchObject({ kind: 'answer' })
     const isHeard = () => JSON.stringify(gateway.simulation.fediverse.received).includes('In other words')
     await eventually(async () => isHeard())
-    expect((await gateway.show(id)).response).toEqual(responseBefore)
+    expect((await gateway.readMessage(id)).response).toEqual(responseBefore)
   })
 
   test('keeps an answer that has not failed, and the answer to a call', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'hello' })
-    await eventually(async () => (await gateway.show(mail.messageId)).state === 'answered')
+    await eventually(async () => (await gateway.readMessage(mail.messageId)).state === 'answered')
     expect((await replayOne(gateway, mail.messageId, answerAgain)).json.queued).toEqual({
       kind: 'nothing',
       reason: 'the recorded answer has not failed',
@@ -141,7 +141,7 @@ describe('replay --commit --again', () => {
 describe('replay --commit for a chat message', () => {
   test('without an answer adds the new one to the history once, and live readers receive it', async () => {
     const [threadId, id] = ['quiet', 'quiet-1']
-    await web.say('say nothing', { threadId, id })
+    await web.runChat('say nothing', { threadId, id })
     const events = await openEvents(gateway.url(), { token: operatorToken, query: '?channel=web' })
     const { json } = await replayOne(gateway, id, changedAgent)
     expect(json.queued).toMatchObject({ kind: 'answer' })
@@ -156,13 +156,13 @@ describe('replay --commit for a chat message', () => {
     events.close()
     expect((await replayOne(gateway, id, changedAgent)).json.queued).toEqual(answeredBefore)
     expect(await web.readHistory(threadId)).toHaveLength(2)
-    const sentEvents = await web.say('and now?', { threadId })
+    const sentEvents = await web.runChat('and now?', { threadId })
     expect(JSON.stringify(sentEvents)).toContain('8 characters after 2 turns')
   })
 
   test('with an answer keeps the history unchanged', async () => {
     const threadId = 'loud'
-    await web.say('hello', { threadId, id: 'loud-1' })
+    await web.runChat('hello', { threadId, id: 'loud-1' })
     const historyBefore = await web.readHistory(threadId)
     const { json } = await replayOne(gateway, 'loud-1', changedAgent)
     expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by web cannot be changed once it is sent' })
@@ -172,14 +172,14 @@ describe('replay --commit for a chat message', () => {
 
 test('why and the lists show that a replay has answered, and where', async () => {
   const id = await mailUnanswered()
-  const { number } = await gateway.show(id)
+  const { number } = await gateway.readMessage(id)
   expect((await awaitReason(gateway, id, 'agent_silent')).message).toBe(number)
   await replayOne(gateway, id, changedAgent)
   await gateway.simulation.mail.awaitReply(id, 30_000)
   const reason = await awaitReason(gateway, id, 'answered_by_replay')
   expect(reason.sentence).toMatch(/^Answered at [\d :-]+ UTC by a replay that an operator committed$/)
   expectWellFormed(reason)
-  const { outcomes } = await gateway.ask<{ outcomes: { code: string }[] }>(`/outcomes?messages=${number}`)
+  const { outcomes } = await gateway.requestOperator<{ outcomes: { code: string }[] }>(`/outcomes?messages=${number}`)
   expect(outcomes.map(({ code }) => code)).toEqual(['answered_by_replay'])
   const answer = reason.fix?.command?.split(' ').at(-1) ?? ''
   expect((await awaitReason(gateway, answer, 'answered')).sentence).toMatch(/to alice@alice\.test$/)

@@ -42,7 +42,7 @@ async function takeStock() {
 }
 
 async function findNumber(id: string): Promise<number> {
-  return (await gateway.show(id)).number
+  return (await gateway.readMessage(id)).number
 }
 
 describe('a replay with the original code', () => {
@@ -51,8 +51,8 @@ describe('a replay with the original code', () => {
       const { thread } = await send(via, `first by ${via}`)
       await send(via, 'second', thread)
     }
-    await web.say('first in the chat', { threadId: 'replayed' })
-    await web.say('second', { threadId: 'replayed' })
+    await web.runChat('first in the chat', { threadId: 'replayed' })
+    await web.runChat('second', { threadId: 'replayed' })
     const stockBefore = await takeStock()
     const reports = await replayAll(gateway)
     expect(reports.filter(({ outcome }) => outcome !== 'same')).toEqual([])
@@ -105,10 +105,10 @@ describe('a replay with the original code', () => {
       image('https://xxx.supabase.co/storage/v1/object/sign/agent-files/a/img.jpg?token=third'),
       image(`${gatewayOrigin}/storage/v1/object/sign/attachments/a/img.jpg?token=of.another.one`),
     ]
-    await web.say(content, { id: 'with-tokens' })
+    await web.runChat(content, { id: 'with-tokens' })
     const { json } = await replayOne(gateway, 'with-tokens')
     expect(json).toMatchObject({ outcome: 'same', normalized: [] })
-    const { message } = (await gateway.show('with-tokens')) as unknown as { message: { parts: readonly object[] } }
+    const { message } = (await gateway.readMessage('with-tokens')) as unknown as { message: { parts: readonly object[] } }
     expect(message.parts).toMatchObject([
       { kind: 'text', content: text },
       { kind: 'file', bytes_ref: { url: 'https://files.example/get?id=7&token=first' } },
@@ -165,7 +165,7 @@ describe('a replay with a changed agent', () => {
     const { id } = await send('activitypub', 'to be corrected')
     const stockBefore = await takeStock()
     const { json } = await replayOne(gateway, id, { use: changedModule, commit: true })
-    expect(json.queued).toMatchObject({ kind: 'edit', response: (await gateway.show(id)).response?.id })
+    expect(json.queued).toMatchObject({ kind: 'edit', response: (await gateway.readMessage(id)).response?.id })
     const { activity } = await gateway.simulation.fediverse.awaitActivity(
       receivedActivity => receivedActivity.verified && receivedActivity.activity.type === 'Update',
       30_000,
@@ -183,17 +183,17 @@ describe('a replay with a changed agent', () => {
 
   test('keeps the answer to a call with --commit', async () => {
     const { id } = await send('a2a', 'said is said')
-    const recordBefore = await gateway.show(id)
+    const recordBefore = await gateway.readMessage(id)
     const { json } = await replayOne(gateway, id, { use: changedModule, commit: true })
     expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by a2a cannot be changed once it is sent' })
-    expect((await gateway.show(id)).response).toEqual(recordBefore.response)
+    expect((await gateway.readMessage(id)).response).toEqual(recordBefore.response)
   })
 
   test('gives a message without an answer its first one with --commit, and no second', async () => {
     const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@desk@agents.test', text: 'say nothing' })
     const id = `${objectId}/activity`
-    await eventually(async () => (await gateway.show(id)).state === 'ignored')
-    expect((await gateway.show(id)).response).toBeNull()
+    await eventually(async () => (await gateway.readMessage(id)).state === 'ignored')
+    expect((await gateway.readMessage(id)).response).toBeNull()
     const first = await replayOne(gateway, id, { use: changedModule, commit: true })
     expect(first.json.queued).toMatchObject({ kind: 'answer' })
     const { activity } = await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
@@ -282,7 +282,7 @@ describe('a replay of a range', () => {
     const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@desk@agents.test', text: 'not for long' })
     await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
     await gateway.simulation.fediverse.send({ to: '@desk@agents.test', type: 'Delete', object: objectId })
-    await eventually(async () => (await gateway.show(`${objectId}/activity`)).flags.includes('deleted'))
+    await eventually(async () => (await gateway.readMessage(`${objectId}/activity`)).flags.includes('deleted'))
     const { json } = await replayOne(gateway, `${objectId}/activity`)
     expect(json).toMatchObject({ outcome: 'skipped', reason: 'its bytes were deleted' })
     const { store } = gateway.gateway()
@@ -327,7 +327,7 @@ describe('postern replay', () => {
 describe('a replay of a turn that called another local agent', () => {
   test('reports the skipped call, which is not a different answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'a2a', to: 'courier', text: 'call:@desk@agents.test hello' })
-    expect(JSON.stringify((await gateway.show(id)).response)).toContain('5 characters')
+    expect(JSON.stringify((await gateway.readMessage(id)).response)).toContain('5 characters')
     const stockBefore = await takeStock()
     const { json } = await replayOne(gateway, id)
     expect(json).toMatchObject({ outcome: 'same', response: [] })

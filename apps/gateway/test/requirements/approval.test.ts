@@ -166,7 +166,7 @@ test.each(agents)(
     const envelopes = async () => {
       const [newest] = await swarm.gateway.messages()
       const query = new URLSearchParams({ format: 'envelope', thread: newest?.id ?? '' })
-      const { messages } = await swarm.operate<{ messages: readonly Envelope[] }>(`/transcript?${query}`)
+      const { messages } = await swarm.requestOperator<{ messages: readonly Envelope[] }>(`/transcript?${query}`)
       return messages.slice(messages.findIndex(({ payload }) => payload.tool_name === 'refund'))
     }
     const waiting = await envelopes()
@@ -303,7 +303,7 @@ test.each(agents)('the gateway deletes waiting and decided calls of %s when it f
   await write(`order ${order}b, please`, firstMessage)
   const traces = () => listTraces(swarm.gateway.dataDir, order)
   expect(traces()).toEqual(expect.arrayContaining(['messages', 'records']))
-  await swarm.operate('/people/forget', { address: from })
+  await swarm.requestOperator('/people/forget', { address: from })
   expect(traces()).toEqual([])
 })
 
@@ -314,6 +314,6 @@ test('the gateway deletes waiting and decided calls when it forgets a person in 
   await askForRefund(chat, 'order longan2, please')
   const traces = () => listTraces(swarm.gateway.dataDir, 'longan')
   expect(traces()).toEqual(expect.arrayContaining(['messages', 'records']))
-  await swarm.operate('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })
+  await swarm.requestOperator('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })
   expect(traces()).toEqual([])
 })

@@ -89,15 +89,15 @@ test('one of two simultaneous decisions counts', async () => {
 test('neither the operator nor the agent’s history sees the state and link of a requirement', async () => {
   const { mail, path } = await askByMail()
   const state = path.slice('/actions/'.length)
-  const record = await gateway.show(mail.messageId.replace(/[<>]/g, ''))
+  const record = await gateway.readMessage(mail.messageId.replace(/[<>]/g, ''))
   expect(JSON.stringify(record.response?.parts)).toContain('consent_required')
-  const text = JSON.stringify([record, await gateway.ask('/requirements'), await gateway.ask('/deliveries')])
+  const text = JSON.stringify([record, await gateway.requestOperator('/requirements'), await gateway.requestOperator('/deliveries')])
   expect(text).not.toContain(state)
   await decide(gateway, path, 'grant')
   await awaitDecision('decided: consent_required granted by link')
   const resolution = (await gateway.messages())[0]
   expect(resolution).toMatchObject({ sender: '@alice@alice.test', preview: 'Agreed: Your order' })
-  const resolvedRecord = await gateway.show(resolution?.id ?? '')
+  const resolvedRecord = await gateway.readMessage(resolution?.id ?? '')
   expect(resolvedRecord.message.policy_resolution).toMatchObject({ kind: 'consent_required', outcome: 'granted' })
   expect(JSON.stringify(resolvedRecord)).not.toContain(state)
   expect(JSON.stringify(resolvedRecord.message.history)).toContain('consent_required')
@@ -136,7 +136,7 @@ test('an agent whose requirement leads to another origin fails, and the person g
   const { mail } = await gateway.simulation.mail.deliver({ to: 'shop@agents.test', text: 'elsewhere please' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.text).toContain('Sorry, this could not be answered.')
-  const record = await gateway.show(mail.messageId.replace(/[<>]/g, ''))
+  const record = await gateway.readMessage(mail.messageId.replace(/[<>]/g, ''))
   expect(record.error).toBe(
     'Cannot answer: the url of a policy part must be on https://agents.test, outside of /actions/, not on https://evil.test',
   )

@@ -18,7 +18,7 @@ const gateway = () => setup.swarm.gateway
 
 async function exportAs(format: string, waiting: WaitingRequirement): Promise<readonly Row[]> {
   const query = new URLSearchParams({ format, thread: `urn:postern:resolution:${waiting.id}` })
-  return (await setup.swarm.operate<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
+  return (await setup.swarm.requestOperator<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
 }
 
 /** Readers that find, in each dialect, the author of the decision that a message reports. */
@@ -33,24 +33,24 @@ const readersByFormat: Readonly<Record<string, (message: Row) => unknown>> = {
 test.each(tillAgents)(
   'an operator’s decision for %s has their name in every export, and imports unchanged',
   async agent => {
-    const { objectId, waiting } = await setup.askForRefund(agent)
-    const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
+    const { objectId, requirement: requirement } = await setup.askForRefund(agent)
+    const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${requirement.id}`)
     await runChat(chat)
-    await runChat(chat, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
+    await runChat(chat, [{ interruptId: requirement.id, status: 'resolved', payload: { approved: true } }])
     await eventually(async () => setup.answersTo(objectId).some(text => text.includes('refunded')))
     for (const [format, decidedBy] of Object.entries(readersByFormat)) {
-      const messages = await exportAs(format, waiting)
+      const messages = await exportAs(format, requirement)
       const deciders = messages.map(decidedBy).filter(Boolean)
       expect([format, deciders]).toEqual([format, [expect.objectContaining({ method: 'operator', subject: 'eve' })]])
       expect(JSON.stringify(messages.find(decidedBy))).toContain('An operator agreed')
-      const query = new URLSearchParams({ format, thread: `urn:postern:resolution:${waiting.id}` })
+      const query = new URLSearchParams({ format, thread: `urn:postern:resolution:${requirement.id}` })
       const response = await fetch(`${gateway().url()}/operator/api/transcript?${query}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
         body: JSON.stringify({ messages }),
       })
       expect(response.status).toBe(200)
-      expect(await exportAs(format, waiting)).toEqual(messages)
+      expect(await exportAs(format, requirement)).toEqual(messages)
     }
   },
 )
@@ -78,10 +78,10 @@ test('a chat distinguishes an operator’s decision from its owner’s text, wit
 
 test('a missing decision has no author', async () => {
   await gateway().restart({ requirements: { expires_after_hours: 5 / 3_600 } })
-  const { objectId, waiting } = await setup.askForRefund('desk')
+  const { objectId, requirement: requirement } = await setup.askForRefund('desk')
   await eventually(async () => setup.answersTo(objectId).some(text => text.includes('Nobody allowed it in time.')))
-  const query = new URLSearchParams({ format: 'jsonl', thread: `urn:postern:resolution:${waiting.id}` })
-  const { messages } = await setup.swarm.operate<{ messages: readonly Row[] }>(`/transcript?${query}`)
+  const query = new URLSearchParams({ format: 'jsonl', thread: `urn:postern:resolution:${requirement.id}` })
+  const { messages } = await setup.swarm.requestOperator<{ messages: readonly Row[] }>(`/transcript?${query}`)
   expect(messages.filter(({ decided_by }) => decided_by)).toMatchObject([
     { author: { address: 'gateway' }, decided_by: { method: 'timeout', approver: 'operator' } },
   ])

@@ -40,7 +40,7 @@ test('an ActivityPub sender gets a refusal as a direct reply in words (MN-7.1)',
   expect(note.content).not.toContain('/actions/')
   expect(note.tag).toMatchObject([{ type: 'Mention', href: alice }])
   const [message] = await gateway.messages()
-  expect(await gateway.show(`#${message?.message}`)).toMatchObject({ response: { status: 'rejected' } })
+  expect(await gateway.readMessage(`#${message?.message}`)).toMatchObject({ response: { status: 'rejected' } })
 })
 
 test('an ActivityPub sender gets a requirement as a direct reply to them alone, even for a public question', async () => {
@@ -89,7 +89,7 @@ test.each([
     const response = await askShop(gateway, `${word} please`)
     expect(response.task?.status.state).toBe('TASK_STATE_FAILED')
     const [message] = await gateway.messages()
-    expect(JSON.stringify(await gateway.show(`#${message?.message}`)).replaceAll('\\"', '"')).toContain(fault)
+    expect(JSON.stringify(await gateway.readMessage(`#${message?.message}`)).replaceAll('\\"', '"')).toContain(fault)
   },
 )
 
@@ -169,11 +169,11 @@ test('a stream shows a requirement only once a person can decide it', async () =
 })
 
 test('the operator sees no state and no link, over every channel', async () => {
-  const records = await Promise.all((await gateway.messages()).map(({ message }) => gateway.show(`#${message}`)))
+  const records = await Promise.all((await gateway.messages()).map(({ message }) => gateway.readMessage(`#${message}`)))
   const recordedText = JSON.stringify([
     records,
-    await gateway.ask('/deliveries?limit=500'),
-    await gateway.ask('/requirements'),
+    await gateway.requestOperator('/deliveries?limit=500'),
+    await gateway.requestOperator('/requirements'),
   ])
   expect(recordedText).toContain('consent_required')
   expect(recordedText).toContain('/actions/…')

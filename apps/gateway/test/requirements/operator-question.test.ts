@@ -24,10 +24,10 @@ interface WaitingRequirement {
 /** Grants the open requirement. Resolves to everything that the gateway sent to the operator. */
 async function grantWaiting(): Promise<string> {
   const [open] = await eventually(async () => {
-    const { items } = await gateway.ask<{ items: readonly WaitingRequirement[] }>('/requirements?state=open')
+    const { items } = await gateway.requestOperator<{ items: readonly WaitingRequirement[] }>('/requirements?state=open')
     return items.length > 0 && items
   })
-  const text = JSON.stringify(await gateway.ask(`/requirements/${open?.id}`))
+  const text = JSON.stringify(await gateway.requestOperator(`/requirements/${open?.id}`))
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const init = { method: 'POST', headers, body: JSON.stringify({ outcome: 'granted' }) }
   expect((await fetch(`${gateway.url()}/operator/api/requirements/${open?.id}`, init)).status).toBe(200)
@@ -36,14 +36,14 @@ async function grantWaiting(): Promise<string> {
 
 test.each(['activitypub', 'email', 'a2a'] as const)('the sender of a message by %s learns that it waits', async via => {
   const { id } = await gateway.simulation.send({ via, to: 'chat', text: 'doubt', timeoutMs: 30_000 })
-  const { response } = await gateway.show(id)
+  const { response } = await gateway.readMessage(id)
   expect(JSON.stringify(response)).toContain(waitingText)
   expect(JSON.stringify(response)).not.toMatch(/fraud/i)
   expect(await grantWaiting()).toContain('Refund 500 to this fraud?')
   const decisionSummary = await eventually(async () =>
     (await gateway.messages()).find(({ preview }) => preview === 'An operator agreed.'),
   )
-  expect((await gateway.show(decisionSummary.id)).message.policy_resolution).toMatchObject({ data: { note: 'fraud' } })
+  expect((await gateway.readMessage(decisionSummary.id)).message.policy_resolution).toMatchObject({ data: { note: 'fraud' } })
 })
 
 test('a chat shows its person that they wait, and neither the run nor the history has the question', async () => {

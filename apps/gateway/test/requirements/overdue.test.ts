@@ -33,25 +33,25 @@ const gateway = () => setup.swarm.gateway
 
 async function listOpen(): Promise<readonly WaitingRequirement[]> {
   const path = '/requirements?state=open&approver=operator'
-  return (await setup.swarm.operate<{ items: readonly WaitingRequirement[] }>(path)).items
+  return (await setup.swarm.requestOperator<{ items: readonly WaitingRequirement[] }>(path)).items
 }
 
 test.each(tillAgents)(
   'a fediverse person who asked %s learns once in the thread that time is over, and the wait closes for operators',
   async agent => {
-    const { objectId, waiting } = await setup.askForRefund(agent)
+    const { objectId, requirement: requirement } = await setup.askForRefund(agent)
     await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
     expect(await listOpen()).toEqual([])
-    expect(await setup.swarm.operate<WaitingRequirement>(`/requirements/${waiting.id}`)).toMatchObject({
+    expect(await setup.swarm.requestOperator<WaitingRequirement>(`/requirements/${requirement.id}`)).toMatchObject({
       state: 'expired',
       resolver: { method: 'timeout' },
       resolved_at: expect.stringMatching(/Z$/),
     })
     expect(await setup.readAction(agent)).toMatchObject({ status: 'expired', resolution_result: null })
-    const word = await setup.decide(waiting.id, { outcome: 'granted' })
+    const word = await setup.decide(requirement.id, { outcome: 'granted' })
     expect([word.status, word.body.detail]).toEqual([403, 'Cannot decide: This has expired.'])
-    const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
-    const events = await runChat(chat, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
+    const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${requirement.id}`)
+    const events = await runChat(chat, [{ interruptId: requirement.id, status: 'resolved', payload: { approved: true } }])
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
     await gateway().restart()
     await eventually(async () => (await gateway().deliveries()).every(({ state }) => state === 'sent'))
@@ -93,7 +93,7 @@ test.concurrent.each(tillAgents)(
     const events = await runChat(chat, [{ interruptId: id, status: 'cancelled' }])
     expect(outcomeOf(events).type).toBe('success')
     expect(String(chat.messages.at(-1)?.content)).toContain(late)
-    expect(await setup.swarm.operate<WaitingRequirement>(`/requirements/${id}`)).toMatchObject({
+    expect(await setup.swarm.requestOperator<WaitingRequirement>(`/requirements/${id}`)).toMatchObject({
       resolver: { method: 'timeout' },
     })
   },
@@ -101,9 +101,9 @@ test.concurrent.each(tillAgents)(
 
 test('a gateway that was off at a deadline reports it after its start', async () => {
   await gateway().restart(seconds(8))
-  const { objectId, waiting } = await setup.askForRefund('shop')
+  const { objectId, requirement: requirement } = await setup.askForRefund('shop')
   await gateway().gateway().stop()
-  await eventually(async () => Date.now() > Date.parse(waiting.expires_at))
+  await eventually(async () => Date.now() > Date.parse(requirement.expires_at))
   expect(setup.answersTo(objectId).some(answer => answer.includes(late))).toBe(false)
   await gateway().restart(seconds(5))
   await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
@@ -111,7 +111,7 @@ test('a gateway that was off at a deadline reports it after its start', async ()
 
 test('a sender who lost access learns nothing, and nothing waits', async () => {
   await gateway().restart(seconds(8))
-  const { objectId, waiting } = await setup.askForRefund('shop')
+  const { objectId, requirement: requirement } = await setup.askForRefund('shop')
   const countBefore = setup.answersTo(objectId).length
   const deny = [{ method: 'urn:mentionable:auth:ap-http-signature:v0.1' }]
   await gateway().restart({
@@ -119,8 +119,8 @@ test('a sender who lost access learns nothing, and nothing waits', async () => {
     agents: { shop: { ...describeShop(setup), deny } },
     default_agent: 'shop',
   })
-  await eventually(async () => (await setup.swarm.operate<WaitingRequirement>(`/requirements/${waiting.id}`)).resolver)
+  await eventually(async () => (await setup.swarm.requestOperator<WaitingRequirement>(`/requirements/${requirement.id}`)).resolver)
   expect(await listOpen()).toEqual([])
-  expect(JSON.stringify(await gateway().messages())).not.toContain(waiting.id)
+  expect(JSON.stringify(await gateway().messages())).not.toContain(requirement.id)
   expect(setup.answersTo(objectId)).toHaveLength(countBefore)
 })

@@ -106,7 +106,7 @@ test('a receipt continues the task once, and a repeated call gets the same answe
   })
   expect(await countMessages()).toBe(countBefore)
 
-  const { message } = await gateway.show('paying-1')
+  const { message } = await gateway.readMessage('paying-1')
   expect(message.policy_resolution).toMatchObject({ outcome: 'granted', receipt: { provider: issuer } })
   expect(JSON.stringify(message)).not.toContain(receipt)
   expect(JSON.stringify(message)).not.toContain(String(policyOf(response).state))

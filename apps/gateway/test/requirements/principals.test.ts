@@ -85,7 +85,7 @@ test('a remembered approval of the chat token "ann" does not count for an API ke
 })
 
 test('the evidence names the kind of credential that proves a caller', async () => {
-  const pendingRecords = (await swarm.gateway.messages()).map(({ id }) => swarm.gateway.show(id))
+  const pendingRecords = (await swarm.gateway.messages()).map(({ id }) => swarm.gateway.readMessage(id))
   const proofs = (await Promise.all(pendingRecords)).flatMap(({ message }) =>
     message?.sender.identities?.map(({ proof }) => proof),
   )

@@ -116,7 +116,7 @@ async function ask(token: string, url: string, method = 'GET') {
 const listOwn = async (agent: string, token = annsToken) =>
   (await ask(token, urlOf(agent, 'approvals'))).approvals ?? []
 const listAll = (agent: string) =>
-  swarm.operate<{ items: readonly ListedDecision[] }>(`/agents/${agent}/approvals`).then(({ items }) => items)
+  swarm.requestOperator<{ items: readonly ListedDecision[] }>(`/agents/${agent}/approvals`).then(({ items }) => items)
 
 async function revokeAll(agent: string): Promise<void> {
   const url = `${swarm.gateway.url()}/operator/api/agents/${agent}/approvals`
@@ -215,7 +215,7 @@ test('a decision with an invalid or unoffered scope decides nothing', async () =
     const { interrupt, events, outcome } = await till.decide({ approved: true, remember })
     expect(findEvents(events, 'CUSTOM')).toMatchObject([{ name: 'warning', value: words }])
     expect(outcome.type).toBe('RUN_ERROR')
-    expect(await swarm.operate(`/requirements/${interrupt.id}`)).toMatchObject({ state: 'open' })
+    expect(await swarm.requestOperator(`/requirements/${interrupt.id}`)).toMatchObject({ state: 'open' })
   }
   expect(readNewTillLines()).toEqual([])
 })
@@ -454,6 +454,6 @@ test('the gateway deletes a permanent decision with its author or its chat', asy
   await ask(annsToken, urlOf('shop', `threads/${otherTill.threadId}`), 'DELETE')
   expect(await listAll('shop')).toHaveLength(1)
   expect(listTraces(swarm.gateway.dataDir, '@ann@web.agents.test')).toContain('records')
-  await swarm.operate('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })
+  await swarm.requestOperator('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })
   expect(await listAll('shop')).toEqual([])
 })

@@ -27,7 +27,7 @@ afterAll(() => web.close())
 /** Grants the one open requirement, and waits until its turn has failed. */
 async function failDecided(): Promise<string> {
   const [open] = await eventually(async () => {
-    const { items } = await gateway.ask<{ items: readonly { readonly id: string }[] }>('/requirements?state=open')
+    const { items } = await gateway.requestOperator<{ items: readonly { readonly id: string }[] }>('/requirements?state=open')
     return items.length > 0 && items
   })
   const id = open?.id ?? ''
@@ -38,7 +38,7 @@ async function failDecided(): Promise<string> {
 }
 
 async function findDecision(id: string): Promise<MessageRecord | undefined> {
-  return gateway.show(`urn:postern:resolution:${id}`).catch(() => undefined)
+  return gateway.readMessage(`urn:postern:resolution:${id}`).catch(() => undefined)
 }
 
 const rerun = (id: string) => post<{ readonly message: number }>(gateway, `/requirements/${id}/rerun`, {})
@@ -47,7 +47,7 @@ async function rerunAnswered(id: string): Promise<MessageRecord> {
   const { status, json } = await rerun(id)
   expect(status).toBe(200)
   const record = await eventually(async () => {
-    const shownRecord = await gateway.show(`#${json.message}`)
+    const shownRecord = await gateway.readMessage(`#${json.message}`)
     return shownRecord.state === 'answered' && shownRecord
   })
   expect(record.response?.parts).toMatchObject([{ content: 'Paid back, as it was granted.' }])
@@ -85,12 +85,12 @@ test('a post gets its answer after its decided turn runs again', async () => {
   await gateway.simulation.fediverse.deliver({ to: '@desk@agents.test', text: 'My money back, please' })
   const record = await rerunAnswered(await failDecided())
   await eventually(async () =>
-    (await gateway.show(`#${record.number}`)).deliveries.some(({ state }) => state === 'sent'),
+    (await gateway.readMessage(`#${record.number}`)).deliveries.some(({ state }) => state === 'sent'),
   )
 })
 
 test('a chat has the answer in its history after its decided turn runs again', async () => {
-  await web.say('My money back, please', { threadId: 'refund', id: 'refund-1' })
+  await web.runChat('My money back, please', { threadId: 'refund', id: 'refund-1' })
   await rerunAnswered(await failDecided())
   expect(JSON.stringify(await web.readHistory('refund'))).toContain('Paid back, as it was granted.')
 })
@@ -104,7 +104,7 @@ test('the operator learns that the caller of an ended task cannot get the answer
 })
 
 test('the operator gets no note about a lost answer for a chat, because its history has the answer', async () => {
-  await web.say('My money back, please', { threadId: 'noted', id: 'noted-1' })
+  await web.runChat('My money back, please', { threadId: 'noted', id: 'noted-1' })
   expect(await printRerun(await failDecided())).toMatch(/runs again as #\d+$/)
   await eventually(async () => JSON.stringify(await web.readHistory('noted')).includes('Paid back, as it was granted.'))
 })

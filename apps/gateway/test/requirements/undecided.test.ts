@@ -45,12 +45,12 @@ test('an A2A task ends when its caller lets a question expire', async () => {
 
 test('a chat tells a person once that a question has expired', async () => {
   const threadId = uniqueName('thread')
-  const events = await web.say('consent please', { threadId })
+  const events = await web.runChat('consent please', { threadId })
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'interrupt' } })
   const readToolRows = () =>
     web.readHistory(threadId).then(rows => rows.filter(({ content }) => content.includes('by timeout')))
   await eventually(async () => (await readToolRows()).length > 0)
-  await web.say('and now', { threadId })
+  await web.runChat('and now', { threadId })
   expect(await readToolRows()).toHaveLength(1)
 })
 

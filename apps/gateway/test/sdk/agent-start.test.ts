@@ -42,7 +42,7 @@ test('doctor and /readyz report an agent that fails to start, until it has start
   const agents = { desk: { use, required: true }, other: { use } }
   const gateway = await openTestGateway(() => ({ agents }))
   const findStarts = async () => {
-    const { findings } = await gateway.ask<{ findings: object[] }>('/doctor?only=agents')
+    const { findings } = await gateway.requestOperator<{ findings: object[] }>('/doctor?only=agents')
     return findings.filter(finding => 'id' in finding && finding.id === 'agents.start')
   }
   const isReady = async () => {

@@ -5,7 +5,7 @@ test('the gateway retries a module that throws Unavailable after the given secon
   const agents = { busy: { use: '../sdk/agents/busy.ts' } }
   const gateway = await openTestGateway(() => ({ agents, default_agent: 'busy' }))
   const { id } = await gateway.simulation.send({ via: 'email', to: 'busy', text: 'hello', timeoutMs: 30_000 })
-  const { response, turn } = (await gateway.show(id)) as unknown as {
+  const { response, turn } = (await gateway.readMessage(id)) as unknown as {
     response: { parts: { content: string }[] }
     turn: { attempts: { error?: { message: string } }[] }
   }

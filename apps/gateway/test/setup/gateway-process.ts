@@ -17,7 +17,7 @@ export interface GatewayProcess {
   pause(): void
   resume(): void
   /** Resolves once the process has ended by itself, with its exit code and all that it printed. */
-  ended(): Promise<{ readonly code: number | null; readonly printed: string }>
+  waitForExit(): Promise<{ readonly code: number | null; readonly output: string }>
 }
 
 interface ProcessOptions {
@@ -34,7 +34,7 @@ export function createGatewayProcess(
   const args = [...(preload === undefined ? [] : ['--import', preload]), program, ...command, '--config', configPath]
   let child: ChildProcess | undefined
   let output = ''
-  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+  const stopProcess = async (signal: NodeJS.Signals): Promise<number | null> => {
     const ending = child
     if (!ending || ending.exitCode !== null || ending.signalCode !== null) return ending?.exitCode ?? null
     const exited = once(ending, 'exit')
@@ -49,13 +49,13 @@ export function createGatewayProcess(
       for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (output += String(chunk)))
       await untilListening(child)
     },
-    kill: async () => void (await end('SIGKILL')),
-    stop: () => end('SIGTERM'),
+    kill: async () => void (await stopProcess('SIGKILL')),
+    stop: () => stopProcess('SIGTERM'),
     pause: () => void child?.kill('SIGSTOP'),
     resume: () => void child?.kill('SIGCONT'),
-    async ended() {
+    async waitForExit() {
       if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-      return { code: child?.exitCode ?? null, printed: output }
+      return { code: child?.exitCode ?? null, output: output }
     },
   }
 }
@@ -64,12 +64,12 @@ export function createGatewayProcess(
 export function untilListening(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = ''
-    const read = (chunk: Buffer) => {
+    const collectOutput = (chunk: Buffer) => {
       output += chunk.toString()
       if (output.includes('listens on')) resolve()
     }
-    child.stdout?.on('data', read)
-    child.stderr?.on('data', read)
+    child.stdout?.on('data', collectOutput)
+    child.stderr?.on('data', collectOutput)
     child.once('exit', code => reject(new Error(`the gateway ended with ${code}: ${output}`)))
   })
 }

@@ -26,9 +26,9 @@ export interface TestGateway {
   readonly url: () => string
   readonly dataDir: string
   /** Returns the answer of the operator's API. */
-  ask<Answer>(path: string): Promise<Answer>
+  requestOperator<Answer>(path: string): Promise<Answer>
   messages(): Promise<readonly MessageSummary[]>
-  show(id: string): Promise<MessageRecord>
+  readMessage(id: string): Promise<MessageRecord>
   deliveries(): Promise<readonly DeliveryRecord[]>
   /** Stops the gateway and starts another one on the same data, with these settings over the first ones. */
   restart(changes?: Readonly<Record<string, unknown>>): Promise<void>
@@ -101,7 +101,7 @@ async function openGatewayIn(
     await publishKeys(simulation, gateway)
   }
 
-  async function ask<Answer>(path: string): Promise<Answer> {
+  async function requestOperator<Answer>(path: string): Promise<Answer> {
     const response = await fetch(`${url}/operator/api${path}`, {
       headers: { authorization: `Bearer ${operatorToken}` },
     })
@@ -115,10 +115,10 @@ async function openGatewayIn(
     gateway: () => gateway,
     url: () => url,
     dataDir,
-    ask,
-    messages: async () => (await ask<{ items: MessageSummary[] }>('/messages?limit=500')).items,
-    show: id => ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`),
-    deliveries: async () => (await ask<{ items: DeliveryRecord[] }>('/deliveries?limit=500')).items,
+    requestOperator,
+    messages: async () => (await requestOperator<{ items: MessageSummary[] }>('/messages?limit=500')).items,
+    readMessage: id => requestOperator<MessageRecord>(`/messages/${encodeURIComponent(id)}`),
+    deliveries: async () => (await requestOperator<{ items: DeliveryRecord[] }>('/deliveries?limit=500')).items,
     async restart(changes = {}) {
       await gateway.stop()
       configFile = { ...configFile, ...changes }
@@ -134,14 +134,14 @@ async function openGatewayIn(
 
 /** Polls until `probe` returns a value. @throws Error after `timeoutMs` */
 export async function eventually<Value>(
-  probe: () => Promise<Value | undefined | false>,
+  findValue: () => Promise<Value | undefined | false>,
   timeoutMs = 30_000,
 ): Promise<Value> {
-  const end = Date.now() + timeoutMs
+  const deadline = Date.now() + timeoutMs
   for (;;) {
-    const value = await probe()
+    const value = await findValue()
     if (value) return value
-    if (Date.now() > end) throw new Error(`nothing came within ${timeoutMs} ms`)
+    if (Date.now() > deadline) throw new Error(`nothing came within ${timeoutMs} ms`)
     await new Promise(resolve => setTimeout(resolve, 25))
   }
 }

@@ -35,7 +35,7 @@ export interface OperatorGateway {
   /** Returns the lines that the till has recorded since the last call. */
   readNewTillLines(): readonly string[]
   /** Asks for a refund from the fediverse. Returns the requirement that then waits for an operator. */
-  askForRefund(agent: TillAgent, how?: 'direct' | 'public', order?: string): Promise<PendingRefund>
+  askForRefund(agent: TillAgent, visibility?: 'direct' | 'public', order?: string): Promise<PendingRefund>
   findWaiting(agent: TillAgent): Promise<WaitingRequirement>
   /** Decides a requirement as the operator, through the API. */
   decide(
@@ -50,8 +50,8 @@ export interface OperatorGateway {
 
 export interface PendingRefund {
   readonly objectId: string
-  readonly told: string
-  readonly waiting: WaitingRequirement
+  readonly senderText: string
+  readonly requirement: WaitingRequirement
 }
 
 const tool_policies = { refund: { policy: 'preview', approve: 'operator', notify: eve } }
@@ -80,12 +80,12 @@ export async function openOperatorGateway({
   const tillFile = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
   process.env.TILL = tillFile
   const swarm = await openSwarmGateway(
-    (member, last, { body }) => {
+    (memberName, lastText, { body }) => {
       // Braces would look like the arguments of a call.
-      if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${last.replace(/[{}"]/g, '')}`)
-      if (member === 'triage') return call(last.includes('somebody') ? 'navigate_to_human' : 'navigate_to_refunds', {})
-      const [, order = '17'] = /order (\w+)/.exec(last) ?? []
-      return last.includes('please') ? call('refund', { order }) : replyWith('How can I help?')
+      if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${lastText.replace(/[{}"]/g, '')}`)
+      if (memberName === 'triage') return call(lastText.includes('somebody') ? 'navigate_to_human' : 'navigate_to_refunds', {})
+      const [, order = '17'] = /order (\w+)/.exec(lastText) ?? []
+      return lastText.includes('please') ? call('refund', { order }) : replyWith('How can I help?')
     },
     { email: { listen: { port: 0, protocol: 'smtp' }, write_to: [eve] }, ...settings },
   )
@@ -109,12 +109,12 @@ export async function openOperatorGateway({
   let readLineCount = 0
 
   async function findWaiting(agent: TillAgent): Promise<WaitingRequirement> {
-    const { items: requirements } = await swarm.operate<{ items: readonly WaitingRequirement[] }>(
+    const { items: requirements } = await swarm.requestOperator<{ items: readonly WaitingRequirement[] }>(
       '/requirements?state=open&approver=operator',
     )
-    const requirement = requirements.find(each => each.agent === agent)
+    const requirement = requirements.find(record => record.agent === agent)
     if (!requirement) throw new Error('nothing waits')
-    return swarm.operate<WaitingRequirement>(`/requirements/${requirement.id}`)
+    return swarm.requestOperator<WaitingRequirement>(`/requirements/${requirement.id}`)
   }
 
   return {
@@ -126,12 +126,12 @@ export async function openOperatorGateway({
       readLineCount = tillLines.length
       return newLines
     },
-    async askForRefund(agent, how = 'direct', order = '17') {
+    async askForRefund(agent, visibility = 'direct', order = '17') {
       const { fediverse } = swarm.gateway.simulation
       const text = `My money back for order ${order}, please`
-      const { objectId } = await fediverse.deliver({ to: `@${agent}@agents.test`, text, visibility: how })
+      const { objectId } = await fediverse.deliver({ to: `@${agent}@agents.test`, text, visibility: visibility })
       const { activity } = await fediverse.awaitReply(objectId, 30_000)
-      return { objectId, told: JSON.stringify(activity), waiting: await findWaiting(agent) }
+      return { objectId, senderText: JSON.stringify(activity), requirement: await findWaiting(agent) }
     },
     async decide(id, body) {
       const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }

@@ -5,7 +5,7 @@ import { eventually, openTestGateway } from './gateway.ts'
 
 interface Confided {
   readonly past: readonly string[]
-  readonly kept: readonly string[]
+  readonly storedTexts: readonly string[]
   readonly knows: readonly string[]
 }
 
@@ -25,7 +25,7 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
   }))
   const { fediverse, mail } = gateway.simulation
 
-  async function dm(
+  async function askByPost(
     text: string,
     { from = 'alice@mastodon.test', to = 'desk', inReplyTo, visibility = 'direct' }: WriteOptions = {},
   ) {
@@ -35,7 +35,7 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
     return { text: toText(content), thread: id, audience, id: receipt.activityId }
   }
 
-  async function write(
+  async function askByMail(
     text: string,
     { from = 'alice@alice.test', to = 'desk', inReplyTo, ...mailOptions }: WriteOptions = {},
   ) {
@@ -47,8 +47,8 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
 
   return {
     gateway,
-    dm,
-    write,
+    askByPost: askByPost,
+    askByMail: askByMail,
     /** Waits for `count` codes in mails to a person, and returns the newest one. */
     mailedCode: async (to: string, count = 1) =>
       eventually(async () => {
@@ -74,9 +74,9 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
       const countBefore = gateway.simulation.mail.received.filter(
         ({ envelope, text }) => envelope.to.includes(address) && codeOf(text ?? ''),
       ).length
-      const linkMessage = await dm(`link ${address}`, options)
+      const linkMessage = await askByPost(`link ${address}`, options)
       const code = await this.mailedCode(address, countBefore + 1)
-      return { asked: linkMessage, code, confirmed: await dm(`confirm ${code}`, options) }
+      return { asked: linkMessage, code, confirmed: await askByPost(`confirm ${code}`, options) }
     },
     close: () => gateway.close(),
   }

@@ -24,16 +24,16 @@ export function lastOf(request: Parameters<Complete>[0]): string {
 export interface SwarmGateway {
   readonly gateway: TestGateway
   readonly model: ModelServer
-  operate<Answer>(path: string, body?: unknown): Promise<Answer>
+  requestOperator<Answer>(path: string, body?: unknown): Promise<Answer>
   close(): Promise<void>
 }
 
 /** A web chat with the swarm, as Ann. */
 interface SwarmChat {
-  post(path: string, body: object): Promise<Response>
+  postJson(path: string, body: object): Promise<Response>
   /** Runs the chat once. Returns everything that it sent of the run, as one text. */
-  run(threadId: string, content: string, runId?: string): Promise<string>
-  begin(threadId: string, content: string, runId?: string): Promise<Response>
+  runChat(threadId: string, content: string, runId?: string): Promise<string>
+  beginRun(threadId: string, content: string, runId?: string): Promise<Response>
 }
 
 let count = 0
@@ -41,22 +41,22 @@ let count = 0
 export const nameOne = (label: string) => `${label}-${++count}`
 
 export function openSwarmChat(swarm: Pick<SwarmGateway, 'gateway'>, agent = 'desk'): SwarmChat {
-  function post(path: string, body: object): Promise<Response> {
+  function postJson(path: string, body: object): Promise<Response> {
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${annsToken}` }
     const url = `${swarm.gateway.url()}/api/v1/agents/${agent}/${path}`
     return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
   }
-  const begin: SwarmChat['begin'] = (threadId, content, runId = nameOne('run')) =>
-    post('runs', { threadId, runId, messages: [{ id: nameOne('msg'), role: 'user', content }] })
-  async function run(...input: Parameters<SwarmChat['begin']>): Promise<string> {
-    const text = await (await begin(...input)).text()
+  const beginRun: SwarmChat['beginRun'] = (threadId, content, runId = nameOne('run')) =>
+    postJson('runs', { threadId, runId, messages: [{ id: nameOne('msg'), role: 'user', content }] })
+  async function runChat(...input: Parameters<SwarmChat['beginRun']>): Promise<string> {
+    const text = await (await beginRun(...input)).text()
     await judgeStream(text, parseEvents(text))
     return text
   }
-  return { post, begin, run }
+  return { postJson: postJson, beginRun: beginRun, runChat: runChat }
 }
 
-type Script = (member: string, last: string, request: Parameters<Complete>[0]) => ModelReply | Promise<ModelReply>
+type Script = (memberName: string, lastText: string, request: Parameters<Complete>[0]) => ModelReply | Promise<ModelReply>
 
 /** Describes the swarm `desk`, in which triage hands over to refunds; the answers of its members' models are scripted. */
 export function describeSwarm(base_url: string, members: object = {}): Record<string, unknown> {
@@ -91,7 +91,7 @@ export async function openSwarmGateway(script: Script, overrides: Record<string,
   return {
     gateway,
     model,
-    async operate<Answer>(path: string, body?: unknown) {
+    async requestOperator<Answer>(path: string, body?: unknown) {
       const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
       const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) }
       const response = await fetch(`${gateway.url()}/operator/api${path}`, init)

@@ -23,9 +23,9 @@ export interface TillGateway extends KilledGateway {
 /** Opens the gateway. `shop` is added to the agent's configuration. */
 export async function openTillGateway(shop: Readonly<Record<string, unknown>>): Promise<TillGateway> {
   const model = await openModelServer(request => {
-    const last = lastOf(request)
-    if (request.body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${last}`)
-    return call('refund', { order: /please refund (\d+)/.exec(last)?.[1] ?? '' })
+    const lastText = lastOf(request)
+    if (request.body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${lastText}`)
+    return call('refund', { order: /please refund (\d+)/.exec(lastText)?.[1] ?? '' })
   })
   const directory = mkdtempSync(join(tmpdir(), 'postern-killed-'))
   const tillFile = join(directory, 'till')

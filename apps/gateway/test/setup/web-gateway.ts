@@ -12,12 +12,12 @@ import { gatewayOrigin, openTestGateway } from './gateway.ts'
 /** A gateway whose chat is open to two people, whom it knows by their tokens. */
 export interface WebGateway {
   readonly gateway: TestGateway
-  call(path: string, init?: RequestInit & { as?: ChatPerson }): Promise<Response>
+  requestAs(path: string, init?: RequestInit & { as?: ChatPerson }): Promise<Response>
   /** Sends a request with a JSON body. Returns the answer's status and JSON. */
-  ask(method: string, path: string, body?: unknown, as?: ChatPerson): Promise<{ status: number; json: JsonAnswer }>
+  requestJson(method: string, path: string, body?: unknown, as?: ChatPerson): Promise<{ status: number; json: JsonAnswer }>
   postRun(body: object | string | Uint8Array, headers?: Record<string, string>, as?: ChatPerson): Promise<Response>
   /** Sends one message of a person's, in a thread of its own unless `ids` names one. */
-  say(content: unknown, ids?: RunIds): Promise<BaseEvent[]>
+  runChat(content: unknown, ids?: RunIds): Promise<BaseEvent[]>
   readHistory(threadId: string, query?: string): Promise<readonly HistoryRow[]>
   upload(bytes: Uint8Array, fields?: { fileName?: string; threadId?: string }): Promise<UploadedFile>
   /** Returns the address at which a test can reach a URL of the gateway. */
@@ -70,7 +70,7 @@ export async function openWebGateway(web: object = {}, overrides: Overrides = {}
     return { web: { enabled: true, auth: { tokens }, ...web }, ...chatter, ...settings }
   })
 
-  const call: WebGateway['call'] = (path, { as = 'ann', ...init } = {}) => {
+  const requestAs: WebGateway['requestAs'] = (path, { as = 'ann', ...init } = {}) => {
     const headers = new Headers(init.headers)
     headers.set('authorization', `Bearer ${tokenOf(as)}`)
     return fetch(`${gateway.url()}${path}`, { ...init, headers })
@@ -78,25 +78,25 @@ export async function openWebGateway(web: object = {}, overrides: Overrides = {}
   const postRun: WebGateway['postRun'] = (body, headers = {}, as = 'ann') => {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array
     const bytes = isRaw ? body : JSON.stringify({ protocolVersion: PROTOCOL_VERSION, ...body })
-    return call('/api/v1/agent/runs', { as, method: 'POST', headers, body: bytes as BodyInit })
+    return requestAs('/api/v1/agent/runs', { as, method: 'POST', headers, body: bytes as BodyInit })
   }
   return {
     gateway,
-    call,
-    async ask(method, path, body, as = 'ann') {
-      const response = await call(path, { as, method, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    requestAs,
+    async requestJson(method, path, body, as = 'ann') {
+      const response = await requestAs(path, { as, method, ...(body !== undefined && { body: JSON.stringify(body) }) })
       return { status: response.status, json: await response.json() }
     },
     postRun,
-    async say(
+    async runChat(
       content,
-      { threadId = uniqueName('thread'), runId = uniqueName('run'), id = uniqueName('msg'), ...more } = {},
+      { threadId = uniqueName('thread'), runId = uniqueName('run'), id = uniqueName('msg'), ...members } = {},
     ) {
       const messages = [{ id, role: 'user', content }]
-      return readEvents(await postRun({ threadId, runId, messages, ...more }))
+      return readEvents(await postRun({ threadId, runId, messages, ...members }))
     },
     async readHistory(threadId, query = '') {
-      const response = await call(`/api/v1/agent/history?threadId=${encodeURIComponent(threadId)}${query}`)
+      const response = await requestAs(`/api/v1/agent/history?threadId=${encodeURIComponent(threadId)}${query}`)
       expect(response.status).toBe(200)
       return ((await response.json()) as { messages: readonly HistoryRow[] }).messages
     },
@@ -104,7 +104,7 @@ export async function openWebGateway(web: object = {}, overrides: Overrides = {}
       const form = new FormData()
       form.set('file', new File([new Uint8Array(bytes)], fileName))
       form.set('threadId', threadId)
-      const response = await call('/api/v1/agent/attachments', { method: 'POST', body: form })
+      const response = await requestAs('/api/v1/agent/attachments', { method: 'POST', body: form })
       expect(response.status).toBe(200)
       return (await response.json()) as UploadedFile
     },
@@ -139,9 +139,9 @@ export async function judgeStream(text: string, events: readonly BaseEvent[]): P
 }
 
 /** Runs a client (C-13), and expects no warnings about the stream that it follows, such as about parts that it has left out. */
-export async function withoutWarnings<Result>(run: () => Promise<Result>): Promise<Result> {
+export async function withoutWarnings<Result>(action: () => Promise<Result>): Promise<Result> {
   const warnings = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'error')]
-  const result = await run()
+  const result = await action()
   for (const { mock } of warnings) expect(mock.calls).toEqual([])
   return result
 }
@@ -154,14 +154,14 @@ export function parseEvents(text: string): BaseEvent[] {
 export const typesOf = (events: readonly BaseEvent[]) => events.map(({ type }) => type as string)
 
 /** Returns the event types of a run with one chunk of text, and its end. */
-export const typesOfSpokenRun = (end: 'RUN_FINISHED' | 'RUN_ERROR') => [
+export const typesOfSpokenRun = (endType: 'RUN_FINISHED' | 'RUN_ERROR') => [
   'RUN_STARTED',
   'STEP_STARTED',
   'TEXT_MESSAGE_START',
   'TEXT_MESSAGE_CONTENT',
   'TEXT_MESSAGE_END',
   'STEP_FINISHED',
-  end,
+  endType,
 ]
 
 export const findEvent = (events: readonly BaseEvent[], type: string): JsonAnswer =>

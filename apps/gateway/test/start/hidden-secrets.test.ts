@@ -141,7 +141,7 @@ test('no output of a gateway with failing agents shows a secret: settings, log, 
     outputs[route] = await ask(route)
   outputs.why = await run('why', '#1')
   await gateway.stop()
-  outputs.log = (await gateway.ended()).printed
+  outputs.log = (await gateway.waitForExit()).output
   outputs.database = listFiles(join(folder, 'data'))
     .map(file => readFileSync(file, 'latin1'))
     .join()
@@ -200,7 +200,7 @@ test('harmless text that equals a hidden value stays readable in the log, the re
   const outputs = [await ask('messages/%231'), await ask('why/%231'), await ask('messages')]
   const settings = await ask('settings')
   await gateway.stop()
-  outputs.push((await gateway.ended()).printed)
+  outputs.push((await gateway.waitForExit()).output)
   for (const output of outputs) expect(output).toContain(text)
   expect(outputs[1]).toContain(`no answer to ${text}`)
   for (const hidden of [...Object.values(harmless), 'production', 'format=activity'])

@@ -109,10 +109,10 @@ describe('a project with its own signed URLs', () => {
     }
     // The file is fetched once and stored, so the project may delete it.
     expect(host.asked).toHaveLength(1)
-    const { json } = await web.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedLocation)}`)
+    const { json } = await web.requestJson('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedLocation)}`)
     expect(json).toMatchObject(seedLocation)
     expect(Buffer.from(await (await fetch(web.local(json.url))).arrayBuffer())).toEqual(jpeg)
-    const otherResponse = await web.ask(
+    const otherResponse = await web.requestJson(
       'GET',
       `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedLocation)}`,
       undefined,
@@ -141,7 +141,7 @@ describe('a project with its own signed URLs', () => {
       const [first] = await web.readHistory(threadId)
       expect(first?.metadata.user_message_attachments).toEqual({ ...location, mime_type: 'image/jpeg' })
       expect(host.asked.at(-1)?.url.split('?')[0]).toBe(`/storage/v1/object/sign/agent-files/${encodePath(path)}`)
-      const { json } = await web.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(location)}`)
+      const { json } = await web.requestJson('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(location)}`)
       expect([json.bucket, json.path]).toEqual([location.bucket, location.path])
       expect((await fetch(web.local(json.url))).status).toBe(200)
     },
@@ -177,7 +177,7 @@ describe('a project with its own signed URLs', () => {
     expect(response.status).toBe(200)
     expect(await response.text()).toContain('RUN_FINISHED')
     const [newest] = await web.gateway.messages()
-    const { message } = await web.gateway.show(`#${newest?.message}`)
+    const { message } = await web.gateway.readMessage(`#${newest?.message}`)
     expect(message.parts).toEqual([
       expect.objectContaining({ kind: 'text', content: '帮我看看这张图' }),
       { kind: 'link', url: url.split('?')[0] },
@@ -193,7 +193,7 @@ test('an S3 bucket stores uploads, serves them by signed URLs, and deletes them'
     const read = await fetch(web.local(file.url))
     expect([read.headers.get('content-type'), Buffer.from(await read.arrayBuffer())]).toEqual(['image/jpeg', jpeg])
     const threadId = uniqueName('thread')
-    await web.say(
+    await web.runChat(
       [
         { type: 'text', text: 'look' },
         { type: 'binary', mimeType: 'image/jpeg', url: file.url },
@@ -205,7 +205,7 @@ test('an S3 bucket stores uploads, serves them by signed URLs, and deletes them'
     expect(rows[0]?.metadata.user_message_attachments).toEqual({ bucket: name_, path, mime_type })
     expect(rows[1]?.content).toBe(`image/jpeg ${jpeg.length}`)
     const query = new URLSearchParams({ bucket: name_, path })
-    expect((await web.ask('DELETE', `/api/v1/agent/attachments?${query}`)).json).toEqual({ deleted: true })
+    expect((await web.requestJson('DELETE', `/api/v1/agent/attachments?${query}`)).json).toEqual({ deleted: true })
     expect(kept.size).toBe(0)
     // The file is refused even if the bucket still has it, or does not reveal what it lacks.
     kept.set(`/files/${name_}/${encodePath(path)}`, jpeg)
@@ -222,7 +222,7 @@ test('a second request deletes a file that failed because the bucket was unreach
   const showFile = async () => {
     const file = await web.upload(jpeg)
     const threadId = uniqueName('thread')
-    await web.say([{ type: 'binary', mimeType: 'image/jpeg', url: file.url }], { threadId })
+    await web.runChat([{ type: 'binary', mimeType: 'image/jpeg', url: file.url }], { threadId })
     return { file, threadId }
   }
   const forgetOwner = async () => {
@@ -232,9 +232,9 @@ test('a second request deletes a file that failed because the bucket was unreach
     return { status: response.status, json: (await response.json()) as object }
   }
   const ways: readonly ((attachment: Awaited<ReturnType<typeof showFile>>) => Promise<{ status: number }>)[] = [
-    ({ threadId }) => web.ask('DELETE', `/api/v1/agent/threads/${threadId}`),
+    ({ threadId }) => web.requestJson('DELETE', `/api/v1/agent/threads/${threadId}`),
     ({ file: { bucket, path } }) =>
-      web.ask('DELETE', `/api/v1/agent/attachments?${new URLSearchParams({ bucket, path })}`),
+      web.requestJson('DELETE', `/api/v1/agent/attachments?${new URLSearchParams({ bucket, path })}`),
     forgetOwner,
   ]
   try {
@@ -255,7 +255,7 @@ test('a second request deletes a file that failed because the bucket was unreach
 test('after a change of the storage, doctor fails for old files until they have moved', async () => {
   const { web, kept, storage, close } = await openBucketGateway()
   const readFiles = async () => {
-    const { findings } = await web.gateway.ask<DoctorReport>('/doctor?only=store')
+    const { findings } = await web.gateway.requestOperator<DoctorReport>('/doctor?only=store')
     return findings.filter(({ id }) => id === 'store.files').map(({ verdict, message }) => `${verdict}: ${message}`)
   }
   try {

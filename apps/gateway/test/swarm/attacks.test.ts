@@ -56,43 +56,43 @@ describe('hand-overs', () => {
     )
   const activeIn = (text: string) =>
     /.*"activeAgent","value":"(\w+)"|.*"activeAgent":"(\w+)"/.exec(text)?.slice(1).find(Boolean)
-  const { run } = openChatWith('desk')
+  const { runChat: runChat } = openChatWith('desk')
 
   test('within one message stop before a circle closes, with one answer, and may go on in the next message (W-19)', async () => {
     const thread = nameOne('thread')
-    const text = await run(thread, 'round in a circle')
+    const text = await runChat(thread, 'round in a circle')
     expect(text).toContain('Please repeat what you would like.')
     expect(text.match(/TEXT_MESSAGE_START/g)).toHaveLength(1)
     expect(queries).toEqual(['triage', 'refunds', 'triage'])
     queries = []
-    expect(await run(thread, 'hand it over')).toContain('refunds heard hand it over')
+    expect(await runChat(thread, 'hand it over')).toContain('refunds heard hand it over')
     expect(queries).toEqual(['triage', 'refunds'])
   })
 
   test('never reach an unknown agent, even by the name of an inherited member (W-18)', async () => {
     const thread = nameOne('thread')
-    const text = await run(thread, 'to nowhere')
+    const text = await runChat(thread, 'to nowhere')
     expect(text).toMatch(/Could you|again|lost the thread/)
     expect(text).not.toContain('constructor')
-    expect(await run(thread, 'who is it')).toContain('triage heard who is it')
+    expect(await runChat(thread, 'who is it')).toContain('triage heard who is it')
   })
 
   test('keep one answer for each of several simultaneous messages, by the active agent', async () => {
     const thread = nameOne('thread')
     const texts = ['one', 'hand over', 'two', 'three', 'over again']
-    const reportedTexts = await Promise.all(texts.map(word => run(thread, word)))
+    const reportedTexts = await Promise.all(texts.map(word => runChat(thread, word)))
     const eventPairs = reportedTexts.map(event =>
       [...event.matchAll(/"delta":"(?:triage|refunds) heard ([\w ]+)"/g)].map(([, said]) => said),
     )
     expect(eventPairs).toEqual(texts.map(word => [word]))
-    expect(await run(thread, 'who is it')).toContain('refunds heard who is it')
+    expect(await runChat(thread, 'who is it')).toContain('refunds heard who is it')
   })
 
   test('take effect once if the gateway stops within one, and the message gets one answer', async () => {
     const thread = nameOne('thread')
     pendingRelease = Promise.withResolvers()
     const release = pendingRelease
-    const firstRun = run(thread, 'held over').catch(() => '')
+    const firstRun = runChat(thread, 'held over').catch(() => '')
     await eventually(async () => queries.includes('refunds'))
     const stopped = swarm.gateway.restart()
     release.resolve()
@@ -100,40 +100,40 @@ describe('hand-overs', () => {
     pendingRelease = undefined
     const [newest] = await swarm.gateway.messages()
     const { response } = await eventually(async () => {
-      const record = (await swarm.gateway.show(`#${newest?.message}`)) as { response?: object }
+      const record = (await swarm.gateway.readMessage(`#${newest?.message}`)) as { response?: object }
       return record.response && record
     })
     expect(JSON.stringify(response)).toContain('refunds heard held over')
     const query = new URLSearchParams({ format: 'swarm', thread: `#${newest?.message}` })
-    const { messages } = await swarm.operate<{ messages: readonly { tool_calls?: readonly object[] }[] }>(
+    const { messages } = await swarm.requestOperator<{ messages: readonly { tool_calls?: readonly object[] }[] }>(
       `/transcript?${query}`,
     )
     expect(messages.filter(({ tool_calls }) => tool_calls)).toHaveLength(1)
-    expect(activeIn(await run(thread, 'who is it'))).toBe('refunds')
+    expect(activeIn(await runChat(thread, 'who is it'))).toBe('refunds')
   })
 
   test('of a banned person get one fixed sentence, without a model call', async () => {
     const strict = openChatWith('strict')
     const thread = nameOne('thread')
-    const text = await strict.run(thread, 'hand the secret over')
+    const text = await strict.runChat(thread, 'hand the secret over')
     expect(text).toContain('That I may not say.')
     expect(text).not.toContain('sesame')
     queries = []
     for (const threadName of [thread, nameOne('thread')]) {
-      expect(await strict.run(threadName, 'good morning')).toContain('That I may not say.')
+      expect(await strict.runChat(threadName, 'good morning')).toContain('That I may not say.')
     }
     expect(queries).toEqual([])
   })
 
   test('of a banned person who says "forget me" keep the ban, until the operator forgets the person', async () => {
     const strict = openChatWith('strict')
-    await strict.run(nameOne('thread'), 'hand the secret over')
-    expect(await strict.run(nameOne('thread'), 'forget me')).toContain('Done: what you wrote to me')
-    expect(await strict.run(nameOne('thread'), 'good morning')).toContain('That I may not say.')
-    const { items } = await swarm.operate<{ items: readonly { subject: string }[] }>('/agents/strict/bans')
+    await strict.runChat(nameOne('thread'), 'hand the secret over')
+    expect(await strict.runChat(nameOne('thread'), 'forget me')).toContain('Done: what you wrote to me')
+    expect(await strict.runChat(nameOne('thread'), 'good morning')).toContain('That I may not say.')
+    const { items } = await swarm.requestOperator<{ items: readonly { subject: string }[] }>('/agents/strict/bans')
     expect(items.map(({ subject }) => subject)).toEqual([expect.stringMatching(/^hmac:/)])
-    await swarm.operate('/owners/forget', { owner: `web:${JSON.stringify([gatewayOrigin, 'ann'])}` })
-    expect(await strict.run(nameOne('thread'), 'good morning')).toContain('triage heard good morning')
+    await swarm.requestOperator('/owners/forget', { owner: `web:${JSON.stringify([gatewayOrigin, 'ann'])}` })
+    expect(await strict.runChat(nameOne('thread'), 'good morning')).toContain('triage heard good morning')
   })
 })
 
@@ -146,13 +146,13 @@ describe('an operator’s decision', () => {
   beforeEach(() => void gateway.readNewTillLines())
 
   test('counts once if two operators decide at once, and the tool runs once', async () => {
-    const { waiting } = await gateway.askForRefund('desk')
+    const { requirement: requirement } = await gateway.askForRefund('desk')
     const url = `${gateway.swarm.gateway.url()}/api/v1/operator/runs`
-    const chats = [1, 2].map(() => openChat(url, evesToken, `approval:${waiting.id}`))
+    const chats = [1, 2].map(() => openChat(url, evesToken, `approval:${requirement.id}`))
     for (const chat of chats) await runChat(chat)
-    const yes = [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }] as const
+    const yes = [{ interruptId: requirement.id, status: 'resolved', payload: { approved: true } }] as const
     const [words] = await Promise.all([
-      Promise.all([1, 2, 3].map(() => gateway.decide(waiting.id, { outcome: 'granted' }))),
+      Promise.all([1, 2, 3].map(() => gateway.decide(requirement.id, { outcome: 'granted' }))),
       ...chats.map(chat => runChat(chat, yes).catch(() => [])),
     ])
     expect(words.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
@@ -166,16 +166,16 @@ describe('an operator’s decision', () => {
     // The delays range from 30 ms before the time limit to 30 ms after it.
     const delays = drawDelays({ quick: 2, long: 5, lastMs: 60 })
     for (const [index, delayMs] of delays.entries()) {
-      const { objectId, waiting } = await gateway.askForRefund(index % 2 === 0 ? 'desk' : 'shop')
-      const { expires_at } = await gateway.swarm.operate<{ readonly expires_at: string }>(`/requirements/${waiting.id}`)
+      const { objectId, requirement: requirement } = await gateway.askForRefund(index % 2 === 0 ? 'desk' : 'shop')
+      const { expires_at } = await gateway.swarm.requestOperator<{ readonly expires_at: string }>(`/requirements/${requirement.id}`)
       await eventually(async () => Date.now() >= Date.parse(expires_at) - 30 + delayMs)
-      const word = await gateway.decide(waiting.id, { outcome: 'granted' })
+      const word = await gateway.decide(requirement.id, { outcome: 'granted' })
       const isTaken = word.status === 200
       const end = isTaken ? 'refunded:17' : 'Nobody allowed it in time.'
       await eventually(async () => gateway.answersTo(objectId).some(answer => answer.includes(end)))
       expect(gateway.readNewTillLines()).toEqual(isTaken ? ['begun 17', 'done 17'] : [])
       expect(gateway.answersTo(objectId)).toHaveLength(2)
-      const { state } = await gateway.swarm.operate<{ readonly state: string }>(`/requirements/${waiting.id}`)
+      const { state } = await gateway.swarm.requestOperator<{ readonly state: string }>(`/requirements/${requirement.id}`)
       expect(state).toBe(isTaken ? 'granted' : 'expired')
     }
   })

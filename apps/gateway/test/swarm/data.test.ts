@@ -44,7 +44,7 @@ const describeWeb = () => ({
   auth: { tokens: [{ name: 'ann', sha256: hash('sha256', annsToken) }] },
 })
 
-const { run, begin } = openSwarmChat(
+const { runChat: runChat, beginRun: beginRun } = openSwarmChat(
   {
     get gateway() {
       return swarm.gateway
@@ -55,7 +55,7 @@ const { run, begin } = openSwarmChat(
 
 /** Has the agent call a tool in a conversation, and returns the tool's result. */
 async function useTool(thread: string, tool: string, args: object): Promise<string> {
-  const text = await run(thread, `${tool}|${JSON.stringify(args)}`)
+  const text = await runChat(thread, `${tool}|${JSON.stringify(args)}`)
   const deltas = [...text.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]
   return deltas.map(([, delta = '""']) => JSON.parse(delta) as string).join('')
 }
@@ -82,7 +82,7 @@ interface UsedQuota {
   readonly bytes: number
 }
 const readShared = () =>
-  swarm.operate<{ readonly agent: string; readonly used: UsedQuota; readonly most: UsedQuota }>(
+  swarm.requestOperator<{ readonly agent: string; readonly used: UsedQuota; readonly most: UsedQuota }>(
     '/agents/pantry/swarm-usage',
   )
 
@@ -119,7 +119,7 @@ describe('a conversation', () => {
     const { used } = await ask<Usage>('/v1/usage')
     const web = { ...describeWeb(), limits: { bytes_per_owner: used.bytes } }
     await swarm.gateway.restart({ web })
-    const response = await begin(nameOne('thread'), 'tell_all|{"name":"notes"}')
+    const response = await beginRun(nameOne('thread'), 'tell_all|{"name":"notes"}')
     expect([response.status, await response.json()]).toMatchObject([413, { code: 'too_large' }])
     await swarm.gateway.restart({ web: describeWeb() })
   })
@@ -160,7 +160,7 @@ describe('data shared by all conversations', () => {
     const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
     await printSwarmUsage(output, { agent: 'pantry' })
     expect(lines.join('\n')).toMatch(/records +2 +6\n.*bytes +\d+ +4096/)
-    await expect(swarm.operate('/agents/nobody/swarm-usage')).rejects.toThrow(
+    await expect(swarm.requestOperator('/agents/nobody/swarm-usage')).rejects.toThrow(
       /404 .*Cannot show swarm usage: there is no agent \\"nobody\\"/,
     )
   })
@@ -178,7 +178,7 @@ describe('data shared by all conversations', () => {
     expect(listTraces(swarm.gateway.dataDir, 'quincequince')).toEqual([])
     expect(listTraces(swarm.gateway.dataDir, 'medlarmedlar')).toEqual([])
 
-    await swarm.operate('/people/forget', { address: 'bob@alice.test' })
+    await swarm.requestOperator('/people/forget', { address: 'bob@alice.test' })
     expect(await useTool(otherThread, 'tell_all', { name: 'orders' })).toBe('all:')
     expect(listTraces(swarm.gateway.dataDir, 'damsondamson')).toEqual([])
     expect([
@@ -190,7 +190,7 @@ describe('data shared by all conversations', () => {
 
   test('disappears when the operator forgets its owner', async () => {
     await useTool(nameOne('thread'), 'put_item', { name: 'orders', id: 'anns', words: 'sloesloe' })
-    await swarm.operate('/owners/forget', { owner: `web:${JSON.stringify(['https://agents.test', 'ann'])}` })
+    await swarm.requestOperator('/owners/forget', { owner: `web:${JSON.stringify(['https://agents.test', 'ann'])}` })
     expect(listTraces(swarm.gateway.dataDir, 'sloesloe')).toEqual([])
     expect((await ask<Usage>('/v1/usage')).kept).toEqual({ conversations: 0, bytes: 0 })
   })

@@ -54,7 +54,7 @@ interface Exported {
 async function exportNewest<Message = Exported>(format: string): Promise<readonly Message[]> {
   const [newest] = await swarm.gateway.messages()
   const query = new URLSearchParams({ format, thread: newest?.id ?? '' })
-  return (await swarm.operate<{ messages: readonly Message[] }>(`/transcript?${query}`)).messages
+  return (await swarm.requestOperator<{ messages: readonly Message[] }>(`/transcript?${query}`)).messages
 }
 
 test('a hand-over on a fediverse thread keeps the address, and survives a restart (W-21, W-22, W-23)', async () => {
@@ -117,19 +117,19 @@ interface Question {
 }
 
 async function awaitQuestion(): Promise<Question> {
-  return eventually(async () => (await swarm.operate<{ items: readonly Question[] }>('/questions')).items[0])
+  return eventually(async () => (await swarm.requestOperator<{ items: readonly Question[] }>('/questions')).items[0])
 }
 
 test('the operator sees and answers a question to a human, and the answer reaches its conversation (W-26)', async () => {
   const pendingNote = mention('May I speak to somebody?')
   const question = await awaitQuestion()
   expect(question).toMatchObject({ member: 'human', from: '@alice@mastodon.test', text: 'May I speak to somebody?' })
-  await swarm.operate(`/questions/${question.id}`, { text: 'It is me, Eve.' })
+  await swarm.requestOperator(`/questions/${question.id}`, { text: 'It is me, Eve.' })
   const note = await pendingNote
   expect(note.content).toContain('It is me, Eve.')
   expect(note.attributedTo).toBe('https://agents.test/agents/desk')
   expect((await exportNewest('swarm')).at(-1)).toMatchObject({ agentName: 'human', content: 'It is me, Eve.' })
-  await expect(swarm.operate(`/questions/${question.id}`, { text: 'And again' })).rejects.toThrow(
+  await expect(swarm.requestOperator(`/questions/${question.id}`, { text: 'And again' })).rejects.toThrow(
     /404 .*Cannot answer: nobody waits for an answer to this question/,
   )
 })

@@ -68,7 +68,7 @@ const chat = openSwarmChat({
 
 /** Returns the text of the answer. */
 async function ask(threadId: string, text: string): Promise<string> {
-  const reportedText = await chat.run(threadId, text)
+  const reportedText = await chat.runChat(threadId, text)
   const deltas = [...reportedText.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]
   return deltas.map(([, delta = '""']) => JSON.parse(delta) as string).join('')
 }
@@ -76,7 +76,7 @@ async function ask(threadId: string, text: string): Promise<string> {
 async function exportNewest(format: string): Promise<readonly Record<string, unknown>[]> {
   const [newest] = await swarm.gateway.messages()
   const query = new URLSearchParams({ format, thread: newest?.id ?? '' })
-  return (await swarm.operate<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)).messages
+  return (await swarm.requestOperator<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)).messages
 }
 
 test('states, storages and computes survive a restart, for the conversation and for all (W-22)', async () => {
@@ -100,7 +100,7 @@ test('the active agent, its stack and the history survive a restart (W-22)', asy
   await ask(thread, 'first words')
   await ask(thread, 'hand over')
   await swarm.gateway.restart()
-  const text = await chat.run(thread, 'second words')
+  const text = await chat.runChat(thread, 'second words')
   expect(text).toContain('"snapshot":{"activeAgent":"clerk","navigationStack":["clerk"]}')
   expect(text).toContain('clerk heard second words')
   expect(prompts.at(-1)).toContain('seller heard first words')
@@ -110,7 +110,7 @@ test('an agent may return the conversation to the previous one, also after a res
   const thread = nameOne('thread')
   expect(await ask(thread, 'hand over')).toBe('Clerk here.')
   await swarm.gateway.restart()
-  const text = await chat.run(thread, 'hand back')
+  const text = await chat.runChat(thread, 'hand back')
   expect(text).toContain('Seller here.')
   expect(text).toMatch(
     /"STATE_DELTA".*"path":"\/activeAgent","value":"seller".*"path":"\/navigationStack","value":\[\]/,
@@ -122,7 +122,7 @@ test('a failed turn loses its conversation data, and keeps shared data', async (
   const thread = nameOne('thread')
   const shownBefore = await ask(thread, 'show')
   expect(shownBefore).toContain('"items":"","')
-  await chat.run(thread, 'put broken')
+  await chat.runChat(thread, 'put broken')
   const shownElsewhere = await ask(nameOne('thread'), 'show')
   expect(shownElsewhere).toContain('broken')
   const ownBasket = await ask(thread, 'show')
@@ -159,9 +159,9 @@ test('entries before a rescue reach no model any more, but stay readable with it
   expect(prompts).toHaveLength(1)
   expect(prompts[0]).not.toContain('old words')
   const [newest] = await swarm.gateway.messages()
-  const { thread: number } = await swarm.gateway.show(newest?.id ?? '')
+  const { thread: number } = await swarm.gateway.readMessage(newest?.id ?? '')
   const query = new URLSearchParams({ format: 'swarm', owner: 'agent:desk', thread: `swarm:${number}` })
-  const { messages } = await swarm.operate<{ messages: readonly { role: string; content: string }[] }>(
+  const { messages } = await swarm.requestOperator<{ messages: readonly { role: string; content: string }[] }>(
     `/transcript?${query}`,
   )
   expect(messages.map(({ role }) => role)).toEqual([

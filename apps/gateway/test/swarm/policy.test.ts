@@ -64,15 +64,15 @@ const openChat = (agent: string) =>
   )
 
 const listOpen = async () =>
-  (await swarm.operate<{ items: readonly { readonly id: string }[] }>('/requirements?state=open')).items
+  (await swarm.requestOperator<{ items: readonly { readonly id: string }[] }>('/requirements?state=open')).items
 
 test('the gateway does not send a forbidden question: the person gets the policy’s text, and nothing waits', async () => {
-  const { run } = openChat('desk')
-  const text = await run(nameOne('thread'), 'refund sesame')
+  const { runChat: runChat } = openChat('desk')
+  const text = await runChat(nameOne('thread'), 'refund sesame')
   expect(text).toContain('That I may not say.')
   expect(text).not.toMatch(/sesame|interrupt/)
   expect(await listOpen()).toEqual([])
-  expect(await run(nameOne('thread'), 'refund quince')).toContain('Give 20.00 back for order quince?')
+  expect(await runChat(nameOne('thread'), 'refund quince')).toContain('Give 20.00 back for order quince?')
   expect(await listOpen()).toHaveLength(1)
 })
 
@@ -85,29 +85,29 @@ test('the gateway mails no link to a forbidden question', async () => {
 })
 
 test('a person whom the policy bans gets only the ban text from then on, without a model call', async () => {
-  const { run } = openChat('strict')
-  expect(await run(nameOne('thread'), 'refund sesame')).toContain('That I may not say.')
+  const { runChat: runChat } = openChat('strict')
+  expect(await runChat(nameOne('thread'), 'refund sesame')).toContain('That I may not say.')
   callCount = 0
-  expect(await run(nameOne('thread'), 'good morning')).toContain('That I may not say.')
+  expect(await runChat(nameOne('thread'), 'good morning')).toContain('That I may not say.')
   expect(callCount).toBe(0)
 })
 
 test('the approver does not see a forbidden result, which the operator’s export contains', async () => {
-  const { run, post } = openChat('desk')
+  const { runChat: runChat, postJson: postJson } = openChat('desk')
   const threadId = nameOne('thread')
-  const [, interruptId = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(await run(threadId, 'refund apple')) ?? []
+  const [, interruptId = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(await runChat(threadId, 'refund apple')) ?? []
   const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
-  const response = await post('runs', { threadId, runId: nameOne('run'), messages: [], resume })
+  const response = await postJson('runs', { threadId, runId: nameOne('run'), messages: [], resume })
   const text = await response.text()
   expect(text).toContain('That was it.')
   expect(text).not.toContain('refunded')
   const [newest] = await swarm.gateway.messages()
   const query = new URLSearchParams({ format: 'swarm', thread: newest?.id ?? '' })
-  expect(JSON.stringify(await swarm.operate(`/transcript?${query}`))).toContain('refunded')
+  expect(JSON.stringify(await swarm.requestOperator(`/transcript?${query}`))).toContain('refunded')
 })
 
 test('the answer omits a forbidden file name, and keeps the file', async () => {
-  const text = await openChat('gallery').run(nameOne('thread'), 'photo')
+  const text = await openChat('gallery').runChat(nameOne('thread'), 'photo')
   expect(text).toContain('"mime_type":"image/png"')
   expect(text).not.toContain('basket')
 })

@@ -74,21 +74,21 @@ const wordsOf = (text: string) =>
 
 test('a chat receives a member’s text while its model still writes, under its name (W-31)', async () => {
   const [threadId, runId] = [nameOne('thread'), nameOne('run')]
-  const response = await chat.begin(threadId, 'something endless', runId)
+  const response = await chat.beginRun(threadId, 'something endless', runId)
   // A space is sent together with the word after it.
   const reportedText = await readUntil(response, text => wordsOf(text).join('') === long.trimEnd())
   expect(wordsOf(reportedText).join('')).toBe(long.trimEnd())
   expect(wordsOf(reportedText).length).toBeGreaterThan(5)
   expect(reportedText).toMatch(/"type":"TEXT_MESSAGE_START"[^\n]*"name":"triage"/)
   expect(reportedText).not.toContain('RUN_FINISHED')
-  expect(await (await chat.post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
+  expect(await (await chat.postJson(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
 })
 
 test('a chat never receives text that needs a rescue (W-25)', async () => {
-  const early = await chat.run(nameOne('thread'), 'an early mark')
+  const early = await chat.runChat(nameOne('thread'), 'an early mark')
   expect(early).not.toMatch(/tool_call>|Let me see/)
   expect(wordsOf(early).join('')).toMatch(/Could you|again|lost the thread/)
-  const late = wordsOf(await chat.run(nameOne('thread'), 'a late mark')).join('')
+  const late = wordsOf(await chat.runChat(nameOne('thread'), 'a late mark')).join('')
   expect(late.slice(0, long.length)).toBe(long)
   expect(late.slice(long.length)).toMatch(/^\n\n.*(?:Could you|again|lost the thread)/)
 })

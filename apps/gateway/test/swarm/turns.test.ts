@@ -51,7 +51,7 @@ async function mention(text: string, from: string): Promise<string> {
   return (activity.object as { content: string }).content
 }
 
-const { post, run } = openSwarmChat({
+const { postJson: postJson, runChat: runChat } = openSwarmChat({
   get gateway() {
     return swarm.gateway
   },
@@ -92,7 +92,7 @@ test('a human gets a question by mail, and their mailed answer reaches the waiti
   }
   await mail.deliver(plan)
   expect(await pendingText).toContain('It is me, Eve.')
-  expect((await swarm.operate<{ items: readonly unknown[] }>('/questions')).items).toEqual([])
+  expect((await swarm.requestOperator<{ items: readonly unknown[] }>('/questions')).items).toEqual([])
 })
 
 test('a false question number inside a question does not redirect the answer (W-26)', async () => {
@@ -107,7 +107,7 @@ test('a false question number inside a question does not redirect the answer (W-
 
 test('a person learns that nobody answered in time, and the list is empty (W-26)', async () => {
   expect(await write('May I speak to somebody?', { agent: 'hasty' })).toContain('Nobody is there to answer right now.')
-  await eventually(async () => (await swarm.operate<{ items: readonly unknown[] }>('/questions')).items.length === 0)
+  await eventually(async () => (await swarm.requestOperator<{ items: readonly unknown[] }>('/questions')).items.length === 0)
 })
 
 test('a banned person gets one sentence in every conversation, without a model call (W-27)', async () => {
@@ -115,7 +115,7 @@ test('a banned person gets one sentence in every conversation, without a model c
   expect(await mention('You are rude', rude)).toContain('We are polite here.')
   expect(await mention('Another conversation', rude)).toContain('We are polite here.')
   expect(modelInputs).toEqual([])
-  const { items: bans } = await swarm.operate<{ items: readonly { id: string; policy: string; subject: string }[] }>(
+  const { items: bans } = await swarm.requestOperator<{ items: readonly { id: string; policy: string; subject: string }[] }>(
     '/agents/desk/bans',
   )
   expect(bans).toMatchObject([{ policy: 'manners', subject: expect.stringContaining('gotosocial.test/users/alice') }])
@@ -132,8 +132,8 @@ test('the gateway lifts the ban of a forgotten person, names them in no ban, and
   expect(await mention('You are rude', forgottenAddress)).toContain('We are polite here.')
   expect(await mention('You are rude', otherAddress)).toContain('We are polite here.')
   expect(await write('You are rude', { from: 'bob@alice.test' })).toContain('We are polite here.')
-  for (const address of ['@bob@gotosocial.test', 'bob@alice.test']) await swarm.operate('/people/forget', { address })
-  const { items: bans } = await swarm.operate<{ items: readonly { subject: string }[] }>('/agents/desk/bans')
+  for (const address of ['@bob@gotosocial.test', 'bob@alice.test']) await swarm.requestOperator('/people/forget', { address })
+  const { items: bans } = await swarm.requestOperator<{ items: readonly { subject: string }[] }>('/agents/desk/bans')
   expect(bans).toMatchObject([{ subject: expect.stringContaining('snac.test/') }])
   expect(await mention('Hello', forgottenAddress)).toContain('triage heard')
   expect(await mention('Hello', otherAddress)).toContain('We are polite here.')
@@ -146,15 +146,15 @@ test('the gateway does not send forbidden text (W-27)', async () => {
 test('two simultaneous messages get answers one after the other (W-28)', async () => {
   const threadId = name('thread')
   const countMessages = async () =>
-    (await swarm.operate<{ items: readonly unknown[] }>('/messages?limit=500')).items.length
+    (await swarm.requestOperator<{ items: readonly unknown[] }>('/messages?limit=500')).items.length
   const countBefore = await countMessages()
   const releaseModel = holdModel('first words')
-  const first = run(threadId, 'first words')
+  const first = runChat(threadId, 'first words')
   await eventually(async () => modelInputs.length === 1)
-  const second = run(threadId, 'second words')
+  const second = runChat(threadId, 'second words')
   await eventually(async () => (await countMessages()) === countBefore + 2)
   // Turns start oldest first: once this one has ended, the second one was skipped.
-  expect(await run(name('thread'), 'words elsewhere')).toContain('triage heard words elsewhere')
+  expect(await runChat(name('thread'), 'words elsewhere')).toContain('triage heard words elsewhere')
   expect(modelInputs).toEqual(['first words', 'words elsewhere'])
   releaseModel()
   expect(await first).toContain('triage heard first words')
@@ -167,12 +167,12 @@ test('two simultaneous messages get answers one after the other (W-28)', async (
 test('nobody ever receives the answer of a stopped run (W-29)', async () => {
   const [threadId, runId] = [name('thread'), name('run')]
   const releaseModel = holdModel('slow words')
-  const stopped = run(threadId, 'slow words', runId)
+  const stopped = runChat(threadId, 'slow words', runId)
   await eventually(async () => modelInputs.length === 1)
-  expect(await (await post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
+  expect(await (await postJson(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
   expect(await stopped).toContain('"code":"cancelled"')
   releaseModel()
-  const next = await run(threadId, 'further words')
+  const next = await runChat(threadId, 'further words')
   expect(next).toContain('triage heard further words')
   expect(next).not.toContain('heard slow words')
 })

@@ -36,7 +36,7 @@ afterAll(async () => {
 test('the chat shows no thought in an answer that the model sends as a whole', async () => {
   const say = async (text: string) => {
     reply = writeWhole(text)
-    return (await web.say('hours?')).flatMap(event => ('delta' in event ? [event.delta] : [])).join('')
+    return (await web.runChat('hours?')).flatMap(event => ('delta' in event ? [event.delta] : [])).join('')
   }
   expect(await say('We are open.')).toContain('We are open.')
   expect(await say(thought)).toBe('Open daily.')

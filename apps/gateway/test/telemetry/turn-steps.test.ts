@@ -94,7 +94,7 @@ test('the record, `show` and `why` have a model’s calls that people do not see
   const { gateway } = traced
   await callTraced(traced, { to: 'clerk' })
   const [message] = (await gateway.messages()).filter(({ agent }) => agent === 'clerk')
-  const record = await gateway.show(`#${message?.message}`)
+  const record = await gateway.readMessage(`#${message?.message}`)
   expect(record.response?.parts).toEqual([{ kind: 'text', mime: 'text/markdown', content: 'Both are done.' }])
   expect(record.response).not.toHaveProperty('trace')
   const [attempt] = record.turn?.attempts ?? []
@@ -108,7 +108,7 @@ test('the record, `show` and `why` have a model’s calls that people do not see
   )
   const text = formatRecord(record)
   expect(text).toMatch(/ {2}model test-model .* {2}tool ask_hook [^\n]* ok\n.* {2}tool fall [^\n]* failed\n/s)
-  const why = await gateway.ask<WhyAnswer>(`/why/${record.number}`)
+  const why = await gateway.requestOperator<WhyAnswer>(`/why/${record.number}`)
   const facts = why.explanations[0]?.evidence.map(({ fact }) => fact) ?? []
   expect(facts).toContainEqual(expect.stringMatching(/^the agent called the tool "ask_hook", \d+ ms$/))
   expect(facts).toContain('the agent called the tool "fall", which failed')

@@ -394,7 +394,7 @@ test('the gateway deletes everything of a forgotten person in the chat, includin
   expect(await response.json()).toMatchObject({ runs: 4, threads: 2 })
   const remainingSummaries = (await setup.messages()).filter(({ sender }) => sender === '@flo@web.agents.test')
   expect(remainingSummaries).toEqual([])
-  expect(JSON.stringify(await setup.ask('/requirements'))).not.toContain('@flo@')
+  expect(JSON.stringify(await setup.requestOperator('/requirements'))).not.toContain('@flo@')
   // A forgotten person who returns starts over.
   expect(wordsOf(await eventsOf(await run('hello', { as: 'flo', threadId })))).toBe('you said: hello; turns: 0')
 })
@@ -413,10 +413,10 @@ test('only the person gets the decision link', async () => {
     return messages.flatMap(({ metadata }) => metadata.requirements ?? [])
   }
   expect(await requirementsOf()).toMatchObject([{ kind: 'consent_required', url }])
-  const operatorSees = JSON.stringify([await setup.messages(), await setup.ask('/requirements')])
+  const operatorSees = JSON.stringify([await setup.messages(), await setup.requestOperator('/requirements')])
   const [newest] = await setup.messages()
-  const message = JSON.stringify(await setup.show(newest?.id ?? ''))
-  const exported = await setup.ask(
+  const message = JSON.stringify(await setup.readMessage(newest?.id ?? ''))
+  const exported = await setup.requestOperator(
     `/transcript?format=agui&owner=${encodeURIComponent(`web:${JSON.stringify([gatewayOrigin, 'ann'])}`)}&thread=${encodeURIComponent(`web:${JSON.stringify(['chat', threadId])}`)}`,
   )
   const state = url.slice(-43)

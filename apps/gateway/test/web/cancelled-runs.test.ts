@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-const cancel = (runId: string) => web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+const cancel = (runId: string) => web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`)
 
 /** Starts a run, and cancels it once the client has received this text. */
 async function cancelAt(receivedText: string, threadId: string, messages: readonly object[]) {
@@ -42,7 +42,7 @@ test('a cancelled run keeps its text as one incomplete message under the id of t
   expect(partialMessage).toMatchObject({ id: messageId, seq: 2, role: 'assistant', content: 'begun' })
   expect(partialMessage?.metadata).toMatchObject({ incomplete: true, run_id: runId })
   // No agent remembers the run: the history has only the earlier text.
-  const laterEvents = await web.say('how many', { threadId })
+  const laterEvents = await web.runChat('how many', { threadId })
   expect(findEvent(laterEvents, 'TEXT_MESSAGE_CONTENT').delta).toBe('you said: how many; turns: 1')
   expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
 })
@@ -55,7 +55,7 @@ test('a client with the text of a cancelled run misses nothing, and the gateway 
   const userMessage = { id: findEvent(events, 'TEXT_MESSAGE_START').messageId, role: 'assistant', content: 'begun' }
   const { events: next } = await cancelAt('begun', threadId, [first, userMessage, user('wait')])
   expect(findEvent(next, 'MESSAGES_SNAPSHOT')).toBeUndefined()
-  const { items: deliveries } = await web.gateway.ask<{ items: readonly { message: string }[] }>('/deliveries')
+  const { items: deliveries } = await web.gateway.requestOperator<{ items: readonly { message: string }[] }>('/deliveries')
   expect(JSON.stringify(deliveries)).not.toContain(threadId)
   expect(JSON.stringify(deliveries)).not.toContain(userMessage.id)
 })
@@ -64,11 +64,11 @@ test('a run that its owner cancels before the first text leaves nothing (C-18)',
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const base = '/api/v1/agents/mute'
   const body = JSON.stringify({ threadId, runId, protocolVersion: '1.0', messages: [user('hello')] })
-  const running = await web.call(`${base}/runs`, { method: 'POST', body })
+  const running = await web.requestAs(`${base}/runs`, { method: 'POST', body })
   await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
-  await web.ask('POST', `${base}/runs/${runId}/cancel`)
+  await web.requestJson('POST', `${base}/runs/${runId}/cancel`)
   expect((await readEvents(running)).at(-1)).toMatchObject({ outcome: { type: 'cancelled' } })
-  const { json } = await web.ask('GET', `${base}/history?threadId=${threadId}`)
+  const { json } = await web.requestJson('GET', `${base}/history?threadId=${threadId}`)
   expect(json.messages.map(({ content }: { content: string }) => content)).toEqual(['hello'])
 })
 
@@ -76,8 +76,8 @@ test('the text of a cancelled run disappears with its chat (C-18)', async () => 
   const threadId = uniqueName('thread')
   await cancelAt('begun', threadId, [user('wait')])
   await eventually(async () => (await web.readHistory(threadId)).length === 2)
-  expect((await web.ask('DELETE', `/api/v1/agent/threads/${threadId}`)).json).toEqual({ deleted: true })
-  expect((await web.call(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
+  expect((await web.requestJson('DELETE', `/api/v1/agent/threads/${threadId}`)).json).toEqual({ deleted: true })
+  expect((await web.requestAs(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
 })
 
 test('a run ends as cancelled, without success, when its owner deletes the chat', async () => {
@@ -88,7 +88,7 @@ test('a run ends as cancelled, without success, when its owner deletes the chat'
     const isFirst = !text.includes('begun')
     text += bytes
     if (!isFirst || !text.includes('begun')) continue
-    expect((await web.ask('DELETE', `/api/v1/agent/threads/${threadId}`)).json).toEqual({ deleted: true })
+    expect((await web.requestJson('DELETE', `/api/v1/agent/threads/${threadId}`)).json).toEqual({ deleted: true })
   }
   const events = parseEvents(text)
   await judgeStream(text, events)

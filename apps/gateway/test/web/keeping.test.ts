@@ -25,13 +25,13 @@ const countTasks = async () => (await callOverA2a('ListTasks', {})).tasks?.lengt
 
 test('chats stay when all A2A tasks expire', async () => {
   const threadId = uniqueName('thread')
-  await web.say('hello', { threadId })
+  await web.runChat('hello', { threadId })
   const question = uniqueName('thread')
-  await web.say('ask', { threadId: question })
+  await web.runChat('ask', { threadId: question })
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }] }
   await callOverA2a('SendMessage', { message })
   // The newest message of all always stays.
-  await web.say('hello', { threadId })
+  await web.runChat('hello', { threadId })
   expect(await countTasks()).toBe(1)
   const { store } = web.gateway.gateway()
   const inTenYears = Date.now() + 10 * 365 * 86_400_000
@@ -39,6 +39,6 @@ test('chats stay when all A2A tasks expire', async () => {
   expect(await countTasks()).toBe(0)
   expect(await web.readHistory(threadId)).toHaveLength(4)
   expect(await web.readHistory(question)).toHaveLength(2)
-  const { json } = await web.ask('GET', '/api/v1/agent/threads')
+  const { json } = await web.requestJson('GET', '/api/v1/agent/threads')
   expect(json.threads).toHaveLength(2)
 })

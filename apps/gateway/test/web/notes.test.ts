@@ -26,7 +26,7 @@ const ask = { ask: '@one@agents.test', say: 'count the apples', broadcast: true 
 describe('the stream of an agent’s actions', () => {
   test('shows a call of another agent as a subagent, from its beginning to its result (C-12, S-31)', async () => {
     const threadId = uniqueName('thread')
-    const events = await web.say(JSON.stringify([ask]), { threadId })
+    const events = await web.runChat(JSON.stringify([ask]), { threadId })
     const started = findEvent(events, 'SUBAGENT_STARTED')
     expect(started).toMatchObject({ name: '@one@agents.test', description: 'count the apples' })
     const finished = findEvent(events, 'SUBAGENT_FINISHED')
@@ -48,14 +48,14 @@ describe('the stream of an agent’s actions', () => {
   })
 
   test('shows a failed call as a subagent’s error, and the run continues', async () => {
-    const events = await web.say(JSON.stringify([{ ask: '@nobody@agents.test', say: 'anybody?' }]))
+    const events = await web.runChat(JSON.stringify([{ ask: '@nobody@agents.test', say: 'anybody?' }]))
     const { subagentRunId } = findEvent(events, 'SUBAGENT_STARTED')
     expect(findEvent(events, 'SUBAGENT_ERROR')).toMatchObject({ subagentRunId, message: expect.any(String) })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
   })
 
   test('gives parallel calls their own ids', async () => {
-    const events = await web.say(JSON.stringify([[ask, { ...ask, say: 'and the pears' }, { ...ask, say: 'and figs' }]]))
+    const events = await web.runChat(JSON.stringify([[ask, { ...ask, say: 'and the pears' }, { ...ask, say: 'and figs' }]]))
     const ids = list(events, 'SUBAGENT_STARTED').map(({ subagentRunId }) => subagentRunId)
     expect(new Set(ids).size).toBe(3)
     expect(
@@ -73,7 +73,7 @@ describe('the stream of an agent’s actions', () => {
       { type: 'global_observation', content: 'the record store is full' },
       { type: 'synthesis', content: 'twelve', from_manager: 'manager', phase_id: 2 },
     ]
-    const events = await web.say(JSON.stringify(notes.map(note => ({ note }))), { threadId })
+    const events = await web.runChat(JSON.stringify(notes.map(note => ({ note }))), { threadId })
     expect(list(events, 'ACTIVITY_SNAPSHOT')).toMatchObject([
       { activityType: 'plan.strategic', content: { phases: ['count'], agent_key: 'manager' } },
       { activityType: 'plan.instruction', content: { content: 'first the left shelf' } },
@@ -95,7 +95,7 @@ describe('the stream of an agent’s actions', () => {
       { type: 'observation', content: 'two kilos' },
       { type: 'task', content: 'write it down' },
     ]
-    const events = await web.say(JSON.stringify(notes.map(note => ({ note }))))
+    const events = await web.runChat(JSON.stringify(notes.map(note => ({ note }))))
     const call = findEvent(events, 'TOOL_CALL_START')
     expect(call.toolCallName).toBe('weigh')
     expect(list(events, 'TOOL_CALL_RESULT')).toMatchObject([{ toolCallId: call.toolCallId, content: 'two kilos' }])
@@ -109,7 +109,7 @@ describe('the stream of an agent’s actions', () => {
   })
 
   test('closes what is open when the agent fails, before the run ends (C-16)', async () => {
-    const events = await web.say(
+    const events = await web.runChat(
       JSON.stringify([plan, { note: { type: 'delegation', worker: 'one', task: 'x' } }, { fail: 'no' }]),
     )
     expect(findEvent(events, 'SUBAGENT_ERROR')).toMatchObject({ message: 'The run ended before it answered' })
@@ -121,7 +121,7 @@ describe('the stream of an agent’s actions', () => {
     const content = JSON.stringify([plan, { ask: '@slow@agents.test', say: 'take your time' }])
     const running = await web.postRun({ threadId, runId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })
     await eventually(async () => (await readTrace(threadId)).some(({ metadata }) => metadata.tool_name === 'delegate'))
-    await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+    await web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`)
     const events = await readEvents(running)
     const types = typesOf(events)
     expect(types.indexOf('SUBAGENT_ERROR')).toBeGreaterThan(types.indexOf('SUBAGENT_STARTED'))
@@ -134,7 +134,7 @@ test('hides actions where the chat shows no traces', async () => {
   try {
     const threadId = uniqueName('thread')
     const note = { note: { type: 'task', content: 'count' } }
-    const events = await closed.say(JSON.stringify([plan, note, ask]), { threadId })
+    const events = await closed.runChat(JSON.stringify([plan, note, ask]), { threadId })
     expect([...new Set(typesOf(events))]).toEqual(typesOfSpokenRun('RUN_FINISHED'))
     expect(list(events, 'STEP_STARTED')).toHaveLength(1)
     expect(await closed.readHistory(threadId)).toHaveLength(2)

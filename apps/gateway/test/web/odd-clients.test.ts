@@ -145,7 +145,7 @@ describe('the gateway refuses before a stream begins:', () => {
 
   test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])('a request by %s, which starts nothing', async method => {
     const messagesBefore = await web.gateway.messages()
-    const response = await web.call('/api/v1/agent/runs', { method })
+    const response = await web.requestAs('/api/v1/agent/runs', { method })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
     expect(await web.gateway.messages()).toEqual(messagesBefore)
   })

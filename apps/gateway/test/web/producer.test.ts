@@ -57,7 +57,7 @@ describe('data that an agent stores with a chat message', () => {
     expect(metadataOf(returningClient.messages[1])).toMatchObject(metadata)
     const thread = `web:${JSON.stringify(['chat', client.threadId])}`
     const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'agui' })
-    const { messages } = await web.gateway.ask<{ messages: readonly Message[] }>(`/transcript?${query}`)
+    const { messages } = await web.gateway.requestOperator<{ messages: readonly Message[] }>(`/transcript?${query}`)
     expect(messages.map(metadataOf)).toContainEqual(expect.objectContaining(metadata))
   })
 })

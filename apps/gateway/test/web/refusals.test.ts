@@ -14,7 +14,7 @@ afterAll(() => web.close())
 
 const textOf = (events: readonly BaseEvent[]) =>
   events.map(event => (event as unknown as { readonly delta?: unknown }).delta ?? '').join('')
-const say = (text: string, ids: RunIds = {}) => web.say(text, ids)
+const say = (text: string, ids: RunIds = {}) => web.runChat(text, ids)
 const interrupts = { protocolVersion: PROTOCOL_VERSION }
 const address = /https:\/\/agents\.test\/actions\/[\w-]{43}/
 

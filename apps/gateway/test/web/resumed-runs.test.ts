@@ -21,7 +21,7 @@ const outcomeOf = (events: readonly BaseEvent[]) => (events.at(-1) as unknown as
 
 async function ask(text: string): Promise<{ threadId: string; interruptId: string }> {
   const threadId = uniqueName('thread')
-  const { interrupts = [] } = outcomeOf(await web.say(text, { threadId }))
+  const { interrupts = [] } = outcomeOf(await web.runChat(text, { threadId }))
   return { threadId, interruptId: interrupts.at(-1)?.id ?? '' }
 }
 
@@ -31,7 +31,7 @@ const allow = (...ids: readonly string[]) =>
 const resume = (threadId: string, ids: readonly string[], runId = uniqueName('run')) =>
   web.postRun({ threadId, runId, messages: [], resume: allow(...ids) })
 
-const cancel = (runId: string, as?: 'bob') => web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`, undefined, as)
+const cancel = (runId: string, as?: 'bob') => web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`, undefined, as)
 
 test('a resumed run ends only when its owner cancels it, and the allowed action does not run (C-18, C-24)', async () => {
   const { threadId, interruptId } = await ask('may I do it slowly?')
@@ -78,7 +78,7 @@ describe('the run id of a resumed run', () => {
 
   test('one run can decide everything that a conversation waits for (C-24)', async () => {
     const { threadId } = await ask('may I once?')
-    const { interrupts = [] } = outcomeOf(await web.say('may I twice?', { threadId }))
+    const { interrupts = [] } = outcomeOf(await web.runChat('may I twice?', { threadId }))
     expect(interrupts).toHaveLength(2)
     const events = await readEvents(
       await resume(

@@ -41,7 +41,7 @@ describe('the stored parts', () => {
   test('contain neither a signed URL nor its token, anywhere on the disk (C-05)', async () => {
     const threadId = uniqueName('thread')
     const { url, path } = await web.upload(jpeg, { threadId })
-    await web.say(picture(url), { threadId })
+    await web.runChat(picture(url), { threadId })
     expect((await web.readHistory(threadId))[0]?.metadata.user_message_attachments.path).toBe(path)
     const disk = readDisk()
     expect(disk).toContain(`/storage/v1/object/sign/agent-inputs/${path}`)
@@ -55,7 +55,7 @@ describe('the stored parts', () => {
     for (const threadId of threads) {
       const { url, path } = await web.upload(jpeg, { threadId })
       paths.push(path)
-      await web.say(picture(url), { threadId })
+      await web.runChat(picture(url), { threadId })
     }
     const histories = await Promise.all(threads.map(threadId => web.readHistory(threadId)))
     expect(histories.map(([first]) => first?.metadata.user_message_attachments.path)).toEqual(paths)
@@ -68,7 +68,7 @@ describe('the stored parts', () => {
     const refusal = await web.postRun({ threadId, messages })
     expect([refusal.status, refusal.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
     expect(await web.gateway.messages()).toEqual(messagesBefore)
-    expect((await web.call(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
+    expect((await web.requestAs(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
     expect(readDisk()).not.toContain('durian')
   })
 
@@ -77,7 +77,7 @@ describe('the stored parts', () => {
     'keep the streamed text of a failed answer (%s) with a mark, and the reason follows (C-16, TR-07)',
     async word => {
       const threadId = uniqueName('thread')
-      const events = await web.say(word, { threadId })
+      const events = await web.runChat(word, { threadId })
       const message = ['TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END']
       expect(typesOf(events)).toEqual(typesOfSpokenRun('RUN_ERROR').toSpliced(2, 0, ...message))
       const [, partialMessage, failureMessage, ...rest] = await web.readHistory(threadId)
@@ -90,14 +90,14 @@ describe('the stored parts', () => {
       })
       expect(failureMessage).toMatchObject({ role: 'assistant', content: findEvent(events, 'RUN_ERROR').message })
       expect(failureMessage?.metadata).not.toHaveProperty('incomplete')
-      const next = await web.say('and now?', { threadId })
+      const next = await web.runChat('and now?', { threadId })
       expect(JSON.stringify(next)).toContain('you said: and now?; turns: 2')
     },
   )
 
   test('close the open call of a failed agent, and its step (C-16)', async () => {
     const threadId = uniqueName('thread')
-    const events = await web.say('stumble', { threadId })
+    const events = await web.runChat('stumble', { threadId })
     expect(typesOf(events)).toEqual([
       'RUN_STARTED',
       'STEP_STARTED',
@@ -129,19 +129,19 @@ describe('the stored parts', () => {
       { type: 'text', text: 'look' },
       { type: 'binary', mimeType: 'image/png', id: 'upload-7' },
     ]
-    const events = await web.say(content)
+    const events = await web.runChat(content)
     expect(findEvent(events, 'CUSTOM')).toMatchObject({
       name: 'warning',
       value: 'a binary part without bytes or address was left out',
     })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
     const [newest] = await web.gateway.messages()
-    expect(JSON.stringify(await web.gateway.show(newest?.id ?? ''))).toContain('upload-7')
+    expect(JSON.stringify(await web.gateway.readMessage(newest?.id ?? ''))).toContain('upload-7')
   })
 
   test('have the same data of a step in the stream and in the message’s history (C-19, C-32)', async () => {
     const threadId = uniqueName('thread')
-    const events = await web.say('hello', { threadId, runId: 'run-of-the-step' })
+    const events = await web.runChat('hello', { threadId, runId: 'run-of-the-step' })
     const { metadata } = findEvent(events, 'STEP_FINISHED')
     expect(metadata).toEqual({
       run_id: 'run-of-the-step',
@@ -171,11 +171,11 @@ test('a signed URL works until it expires, and an expired one is not an attachme
     })
     expect(Date.parse(expires_at)).toBeLessThanOrEqual(Date.now())
     const threadId = uniqueName('thread')
-    const events = await brief.say(picture(url, 'look'), { threadId })
+    const events = await brief.runChat(picture(url, 'look'), { threadId })
     expect(JSON.stringify(events)).toContain('link https://agents.test/storage')
     expect((await brief.readHistory(threadId))[0]?.metadata).not.toHaveProperty('user_message_attachments')
     const query = new URLSearchParams({ bucket, path })
-    const { json } = await brief.ask('GET', `/api/v1/agent/attachments/signed-url?${query}`)
+    const { json } = await brief.requestJson('GET', `/api/v1/agent/attachments/signed-url?${query}`)
     expect(json).toEqual({ bucket, path, url: expect.any(String), expires_at: expect.any(String) })
     expect(Buffer.from(await (await fetch(brief.local(json.url))).arrayBuffer())).toEqual(jpeg)
   } finally {
@@ -188,7 +188,7 @@ describe('streams', () => {
     for (const word of ['hello', 'count', 'tool', 'running', 'boom', 'silence', 'ask', 'consent', 'theirs']) {
       const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
       const startedAt = Date.now()
-      const events = await web.say(word, { threadId, runId })
+      const events = await web.runChat(word, { threadId, runId })
       const endedAt = Date.now()
       expect(events[0]).toMatchObject({ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' })
       const lastEvent = events.at(-1)
@@ -214,10 +214,10 @@ describe('streams', () => {
 
   test('close everything open before a cancelled run ends (C-18)', async () => {
     const runId = uniqueName('run')
-    const running = web.say('wait', { runId })
+    const running = web.runChat('wait', { runId })
     await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
     await eventually(async () => {
-      const { json } = await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+      const { json } = await web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`)
       return json.cancelled === true
     })
     const events = await running
@@ -233,7 +233,7 @@ describe('streams', () => {
     const leaving = new AbortController()
     process.env.LINGER = 'until the client has left'
     try {
-      const response = await web.call('/api/v1/agent/runs', {
+      const response = await web.requestAs('/api/v1/agent/runs', {
         method: 'POST',
         body: JSON.stringify({
           threadId,
@@ -265,7 +265,7 @@ describe('streams', () => {
 
   test('keep the place of a new message of a client that lacks the history', async () => {
     const threadId = uniqueName('thread')
-    await web.say('one', { threadId })
+    await web.runChat('one', { threadId })
     const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
     const client = new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
     client.addMessage({ id: 'second', role: 'user', content: 'two' } as Message)
@@ -293,19 +293,19 @@ test('the second run with one id gets a refusal before any other work (C-26, E-4
 })
 
 describe('an open requirement in a chat', () => {
-  const interruptsOf = (events: Awaited<ReturnType<WebGateway['say']>>) => {
+  const interruptsOf = (events: Awaited<ReturnType<WebGateway['runChat']>>) => {
     const { outcome } = events.at(-1) as unknown as { outcome: { type: string; interrupts?: { id: string }[] } }
     return outcome.interrupts ?? []
   }
 
   test('keeps runs from success, by other messages, another id’s answer or a reload (C-25)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    const [asked] = interruptsOf(await web.runChat('consent', { threadId }))
     expect(asked).toMatchObject({ reason: 'confirmation', message: 'May I delete it?' })
     const otherDecision = [{ interruptId: 'another', status: 'resolved', payload: { approved: true } }]
     const runs = [
-      await web.say('what for?', { threadId }),
-      await web.say('go on', { threadId, resume: otherDecision }),
+      await web.runChat('what for?', { threadId }),
+      await web.runChat('go on', { threadId, resume: otherDecision }),
       await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] })),
     ]
     for (const events of runs) expect(interruptsOf(events)).toEqual([asked])
@@ -320,7 +320,7 @@ describe('an open requirement in a chat', () => {
 
   test('stays open for its person when somebody else tries to decide it by its id (C-25)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    const [asked] = interruptsOf(await web.runChat('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
     const askAsBob = async (toThread: string, overrides: object) => {
       const messages = 'resume' in overrides ? [] : [{ id: uniqueName('msg'), role: 'user', content: 'consent' }]
@@ -348,7 +348,7 @@ describe('an open requirement in a chat', () => {
 
   test('ends as declined by a cancel (C-24)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    const [asked] = interruptsOf(await web.runChat('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'cancelled', payload: { approved: true } }]
     const events = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
     expect(JSON.stringify(events)).toContain('decided: declined')
@@ -357,10 +357,10 @@ describe('an open requirement in a chat', () => {
 
   test('accepts no decision after its deadline, and nothing runs (C-25)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    const [asked] = interruptsOf(await web.runChat('consent', { threadId }))
     // This is the largest number of open requirements in a conversation: with one more, the oldest expires.
     let open: readonly { id: string }[] = []
-    for (let count = 0; count < 20; count++) open = interruptsOf(await web.say('consent', { threadId }))
+    for (let count = 0; count < 20; count++) open = interruptsOf(await web.runChat('consent', { threadId }))
     expect(open).toHaveLength(20)
     expect(open).not.toContainEqual(expect.objectContaining({ id: asked?.id }))
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
@@ -375,7 +375,7 @@ describe('an open requirement in a chat', () => {
 
   test('reappears after a visible call, and its id takes the answer (E-40)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.say('search', { threadId }))
+    const [asked] = interruptsOf(await web.runChat('search', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which of the three?' })
     const returnEvents = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
     expect(interruptsOf(returnEvents)).toEqual([asked])
@@ -387,14 +387,14 @@ describe('an open requirement in a chat', () => {
 
   test('reappears at every return if it is a question, and the next message answers it (E-40)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.say('ask', { threadId }))
+    const [asked] = interruptsOf(await web.runChat('ask', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which one?' })
     const returnEvents = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
     expect(interruptsOf(returnEvents)).toEqual([asked])
-    expect(interruptsOf(await web.say('the red one', { threadId }))).toEqual([])
+    expect(interruptsOf(await web.runChat('the red one', { threadId }))).toEqual([])
     const thread = `web:${JSON.stringify(['chat', threadId])}`
     const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'envelope' })
-    const { messages } = await web.gateway.ask<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
+    const { messages } = await web.gateway.requestOperator<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
     expect(messages.slice(0, 3)).toMatchObject([
       { type: 'text', role: 'user', content: 'ask' },
       { type: 'input_required', role: 'tool', content: 'Which one?' },
@@ -408,7 +408,7 @@ describe('an open requirement in a chat', () => {
 test('a running tool is a step with name and duration, or without a duration if only its end has a report (C-19)', async () => {
   for (const word of ['running', 'tool']) {
     const runId = uniqueName('run')
-    const events = await web.say(word, { runId })
+    const events = await web.runChat(word, { runId })
     const steps = events.flatMap(event => (event.type.startsWith('STEP') ? [event] : [])) as never[]
     const stepNames = steps.map(({ type, stepName }: { type: string; stepName: string }) => `${type} ${stepName}`)
     expect(stepNames).toEqual([
@@ -431,7 +431,7 @@ test('a running tool is a step with name and duration, or without a duration if 
 
 test('a file of an answer is a link in its text, and complete in the message’s metadata, streamed and stored (C-29)', async () => {
   const threadId = uniqueName('thread')
-  const events = await web.say('picture', { threadId })
+  const events = await web.runChat('picture', { threadId })
   const text = events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [String(event.delta)] : [])).join('')
   const [file] = findEvent(events, 'TEXT_MESSAGE_END').metadata.files
   expect(file).toEqual({

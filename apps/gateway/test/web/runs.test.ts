@@ -463,7 +463,7 @@ describe('an attachment', () => {
       expect(messages[1]?.metadata).toMatchObject({ stage: 'execution', latency_ms: expect.any(Number) })
     }
     const [newest] = await gateway.messages()
-    const stored = JSON.stringify(await gateway.show(newest?.id ?? ''))
+    const stored = JSON.stringify(await gateway.readMessage(newest?.id ?? ''))
     const token = /token=[\w.-]{8}/.exec(stored)
     expect(token).toBeNull()
   })

@@ -25,7 +25,7 @@ const nameSteps = (events: readonly BaseEvent[]) =>
 describe('a stage that an agent names (C-19)', () => {
   test('is a pair of steps in order, with the same data as in the history', async () => {
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
-    const events = await web.say('intent +tool_choice answer', { threadId, runId })
+    const events = await web.runChat('intent +tool_choice answer', { threadId, runId })
     expect(nameSteps(events)).toEqual([
       '+execution',
       '+intent',
@@ -54,7 +54,7 @@ describe('a stage that an agent names (C-19)', () => {
   })
 
   test('contains its tool calls', async () => {
-    expect(nameSteps(await web.say('intent call! answer'))).toEqual([
+    expect(nameSteps(await web.runChat('intent call! answer'))).toEqual([
       '+execution',
       '+intent',
       '+tool_execution',
@@ -67,7 +67,7 @@ describe('a stage that an agent names (C-19)', () => {
   })
 
   test('may have the name of a stage of ours', async () => {
-    expect(nameSteps(await web.say('execution tool_execution call!'))).toEqual([
+    expect(nameSteps(await web.runChat('execution tool_execution call!'))).toEqual([
       '+execution',
       expect.stringMatching(/^\+execution store-\d+\.note 1$/),
       expect.stringMatching(/^-execution store-/),
@@ -80,15 +80,15 @@ describe('a stage that an agent names (C-19)', () => {
   })
 
   test('ends with a run that fails or that its owner cancels', async () => {
-    const failedEvents = await web.say('intent fail!')
+    const failedEvents = await web.runChat('intent fail!')
     expect(nameSteps(failedEvents)).toEqual(['+execution', '+intent', '-intent', '-execution'])
     expect(failedEvents.at(-1)?.type).toBe('RUN_ERROR')
-    expect(nameSteps(await web.say('intent later!'))).toEqual(['+execution', '+intent', '-intent', '-execution'])
+    expect(nameSteps(await web.runChat('intent later!'))).toEqual(['+execution', '+intent', '-intent', '-execution'])
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const messages = [{ id: uniqueName('msg'), role: 'user', content: 'intent wait!' }]
     const running = await web.postRun({ threadId, runId, messages })
     await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
-    await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+    await web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`)
     const events = await readEvents(running)
     const steps = nameSteps(events)
     expect(steps.filter(step => step.startsWith('+'))).toHaveLength(steps.length / 2)
@@ -96,13 +96,13 @@ describe('a stage that an agent names (C-19)', () => {
   })
 
   test('fails the turn if its name is invalid', async () => {
-    expect((await web.say('<b>')).at(-1)?.type).toBe('RUN_ERROR')
-    expect((await web.say('+<b>')).at(-1)?.type).toBe('RUN_ERROR')
+    expect((await web.runChat('<b>')).at(-1)?.type).toBe('RUN_ERROR')
+    expect((await web.runChat('+<b>')).at(-1)?.type).toBe('RUN_ERROR')
   })
 
   test('appears in every export, and importing it changes nothing', async () => {
     const threadId = uniqueName('thread')
-    await web.say('intent', { threadId })
+    await web.runChat('intent', { threadId })
     const historyBefore = await web.readHistory(threadId, '&include=trace')
     const conversation = {
       owner: 'web:["https://agents.test","ann"]',
@@ -110,7 +110,7 @@ describe('a stage that an agent names (C-19)', () => {
     }
     for (const format of exchangeFormats) {
       const query = new URLSearchParams({ ...conversation, format })
-      const { messages } = await web.gateway.ask<{ messages: readonly object[] }>(`/transcript?${query}`)
+      const { messages } = await web.gateway.requestOperator<{ messages: readonly object[] }>(`/transcript?${query}`)
       const response = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${operatorToken}` },

@@ -29,7 +29,7 @@ async function exchange(format: string, thread: string, messages?: readonly Json
 
 test('a tool’s file is in its result’s parts, streamed, exported, and unchanged after an import (C-29)', async () => {
   const threadId = uniqueName('thread')
-  const events = await web.say('the roof', { threadId })
+  const events = await web.runChat('the roof', { threadId })
   const result = events.find(({ type }) => type === 'TOOL_CALL_RESULT') as JsonAnswer
   expect(result).toMatchObject({ toolCallId: 'call-1', content: shownParts })
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
@@ -74,7 +74,7 @@ test('a picture from the client’s own tool is a file for the agent, unless onl
   ] as const) {
     const threadId = uniqueName('thread')
     const tools = [{ name: 'camera', description: 'Takes a picture', parameters: { type: 'object' } }]
-    const first = await web.say('yours', { threadId, tools })
+    const first = await web.runChat('yours', { threadId, tools })
     expect(first.at(-1)).toMatchObject({ outcome: { type: 'success', pendingToolCallIds: ['call-2'] } })
     const messages = [{ id: uniqueName('msg'), role: 'tool', toolCallId: 'call-2', content }]
     const response = await web.postRun({ threadId, runId: uniqueName('run'), messages, tools })

@@ -17,7 +17,7 @@ const tools = ['pick', 'refund', 'search', 'count'].map(tool)
 /** Has a client claim results for all calls. Returns the calls that were left to the client, and the results that the agent receives. */
 async function claimResults(text: string): Promise<{ readonly left: readonly string[]; readonly heard: string }> {
   const threadId = randomUUID()
-  const askedEvents = await web.say(text, { threadId, tools })
+  const askedEvents = await web.runChat(text, { threadId, tools })
   const outcome = findEvent(askedEvents, 'RUN_FINISHED')?.outcome
   const messages = ['pick-1', 'refund-1', 'search-1', 'count-1', 'never-1'].map(toolCallId => {
     return { id: randomUUID(), role: 'tool', toolCallId, content: `claimed for ${toolCallId}` }
@@ -45,7 +45,7 @@ test.each([
 
 test('the gateway accepts a result once', async () => {
   const threadId = randomUUID()
-  await web.say('pick a colour', { threadId, tools })
+  await web.runChat('pick a colour', { threadId, tools })
   const returnResult = async (content: string) => {
     const messages = [{ id: randomUUID(), role: 'tool', toolCallId: 'pick-1', content }]
     const message = { id: randomUUID(), role: 'user', content: 'and now?' }

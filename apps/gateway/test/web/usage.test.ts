@@ -70,14 +70,14 @@ afterAll(async () => {
 
 const runOf = async (agent: string, content: string, threadId = uniqueName('thread')) => {
   const body = { threadId, runId: uniqueName('run'), messages: [{ id: uniqueName('msg'), role: 'user', content }] }
-  return readEvents(await web.call(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) }))
+  return readEvents(await web.requestAs(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) }))
 }
 const metadataOf = (message: Message | undefined) => (message as { metadata?: JsonAnswer } | undefined)?.metadata
 
 describe('the usage of a run', () => {
   test('follows at its end, summed over its rounds, with its step and with its message in the history', async () => {
     const threadId = uniqueName('thread')
-    const events = await web.say('order 17', { threadId })
+    const events = await web.runChat('order 17', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' }, usage: [doubleUsage] })
     const steps = events.filter(({ type }) => type === 'STEP_FINISHED') as unknown as { metadata: JsonAnswer }[]
     expect(steps.at(-1)?.metadata).toMatchObject({ stage: 'execution', usage: [doubleUsage] })
@@ -87,7 +87,7 @@ describe('the usage of a run', () => {
 
   test('reaches a returning client, and does not count for the run that returns it', async () => {
     const threadId = uniqueName('thread')
-    await web.say('order 17', { threadId })
+    await web.runChat('order 17', { threadId })
     const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
     const client = new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
     const events: BaseEvent[] = []
@@ -104,7 +104,7 @@ describe('the usage of a run', () => {
 
   test('covers a failed run up to the failure', async () => {
     const threadId = uniqueName('thread')
-    const events = await web.say('order 17 and break down', { threadId })
+    const events = await web.runChat('order 17 and break down', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed', usage: [singleUsage] })
     expect((await web.readHistory(threadId)).at(-1)?.metadata.usage).toEqual([singleUsage])
   })
@@ -117,7 +117,7 @@ describe('the usage of a run', () => {
     for await (const bytes of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
       const isFirst = !text.includes('Hanging')
       text += bytes
-      if (isFirst && text.includes('Hanging')) await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+      if (isFirst && text.includes('Hanging')) await web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`)
     }
     const events = parseEvents(text)
     await judgeStream(text, events)
@@ -154,7 +154,7 @@ describe('the usage of an answer', () => {
     'exports and imports as %s, in a chat of its own',
     async format => {
       const [threadId, copy] = [uniqueName('thread'), uniqueName('copy')]
-      await web.say('order 17', { threadId })
+      await web.runChat('order 17', { threadId })
       const thread = `web:${JSON.stringify(['chat', threadId])}`
       const { messages } = await ask({ owner, thread, format })
       expect(await ask({ owner, thread, format }, { messages })).toMatchObject({ added: 0 })
@@ -165,9 +165,9 @@ describe('the usage of an answer', () => {
   )
 
   test('is for the operator in the record of a message, also printed', async () => {
-    await web.say('order 17')
+    await web.runChat('order 17')
     const [newest] = await web.gateway.messages()
-    const record = await web.gateway.show(newest?.id ?? '')
+    const record = await web.gateway.readMessage(newest?.id ?? '')
     expect(record.response?.usage).toEqual([usage])
     expect(formatRecord(record)).toContain(
       'cost\n  blend-7: 200 in, 128 read from a cache, 40 out, 240 in all (tokens)\n',
@@ -179,7 +179,7 @@ describe('the usage of an answer', () => {
   test.each(['activitypub', 'email'] as const)('is not visible by %s', async via => {
     const { id } = await web.gateway.simulation.send({ via, to: 'chat', text: 'order 17' })
     const record = await eventually(async () => {
-      const shownRecord = await web.gateway.show(id)
+      const shownRecord = await web.gateway.readMessage(id)
       return shownRecord.deliveries.some(({ state }) => state === 'sent') && shownRecord
     })
     expect(record.response?.usage).toEqual([usage])
@@ -201,7 +201,7 @@ describe('the usage of an answer', () => {
     expect(text).toContain('20.00')
     expect(text).not.toMatch(tellTale)
     const [newest] = await web.gateway.messages()
-    expect((await web.gateway.show(newest?.id ?? '')).response?.usage).toEqual([usage])
+    expect((await web.gateway.readMessage(newest?.id ?? '')).response?.usage).toEqual([usage])
   })
 
   test('is in one metric for all agents, with partial kinds apart', async () => {
@@ -214,7 +214,7 @@ describe('the usage of an answer', () => {
     const input = `postern_tokens_total${labels('input')}`
     const cached = `postern_tokens_part_total${labels('cached_input')}`
     const countsBefore = [await count(input), await count(cached)]
-    await web.say('order 17')
+    await web.runChat('order 17')
     await eventually(async () => (await count(input)) === (countsBefore[0] ?? 0) + 200)
     expect(await count(cached)).toBe((countsBefore[1] ?? 0) + 128)
   })

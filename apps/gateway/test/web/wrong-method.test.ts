@@ -22,7 +22,7 @@ test.each([
   ['PUT', '/v1/usage', 'GET, HEAD'],
   ['PATCH', '/v1/store/here', 'DELETE'],
 ])('%s %s answers 405 and names the allowed methods: %s', async (method, path, allow) => {
-  const response = await web.call(path, { method })
+  const response = await web.requestAs(path, { method })
   expect([response.status, response.headers.get('allow')]).toEqual([405, allow])
   expect(await response.json()).toEqual({
     title: 'Method Not Allowed',
@@ -34,17 +34,17 @@ test.each([
 
 test('a page that may call can read the 405 answer and its preflight', async () => {
   const headers = { origin: 'https://chat.example' }
-  const response = await web.call('/api/v1/agent/runs', { headers })
+  const response = await web.requestAs('/api/v1/agent/runs', { headers })
   expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([405, 'https://chat.example'])
-  expect((await web.call('/api/v1/agent/runs', { method: 'OPTIONS', headers })).status).toBe(204)
-  expect((await web.call('/api/v1/agent/threads', { method: 'HEAD' })).status).toBe(200)
+  expect((await web.requestAs('/api/v1/agent/runs', { method: 'OPTIONS', headers })).status).toBe(204)
+  expect((await web.requestAs('/api/v1/agent/threads', { method: 'HEAD' })).status).toBe(200)
 })
 
 test.each(['/api/v1/agent/nothing', '/v1/nothing', '/v1/sessions/a/b/c', '/storage/v1/other'])(
   '%s answers 404',
   async path => {
     for (const method of ['GET', 'POST']) {
-      const response = await web.call(path, { method })
+      const response = await web.requestAs(path, { method })
       expect([response.status, response.headers.get('allow')]).toEqual([404, null])
     }
   },

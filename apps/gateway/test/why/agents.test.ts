@@ -191,7 +191,7 @@ describe('why explains a message whose agent', () => {
     expect(consent.fix?.text).toContain('Only the sender can consent')
     const payment = await awaitReason(gateway, await post('shop', 'pay please'), 'waiting_for_payment')
     expect(payment.fix?.command).toMatch(/^npx postern requirements grant \S+$/)
-    const { items } = await gateway.ask<{ items: { id: string }[] }>('/requirements')
+    const { items } = await gateway.requestOperator<{ items: { id: string }[] }>('/requirements')
     // The requirement's id finds the same explanation.
     const byId = await askWhy(gateway, items.at(-1)?.id ?? '')
     expect(byId.explanations.map(({ code }) => code)).toEqual(['waiting_for_consent'])

@@ -4,13 +4,13 @@ import { expect } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually } from '../setup/gateway.ts'
 
-export function askWhy(gateway: Pick<TestGateway, 'ask'>, query: string): Promise<WhyAnswer> {
-  return gateway.ask<WhyAnswer>(`/why/${encodeURIComponent(query)}`)
+export function askWhy(gateway: Pick<TestGateway, 'requestOperator'>, query: string): Promise<WhyAnswer> {
+  return gateway.requestOperator<WhyAnswer>(`/why/${encodeURIComponent(query)}`)
 }
 
 /** Returns the best explanation once it has this code. On failure, the test shows the code that stayed wrong. */
 export async function awaitReason(
-  gateway: Pick<TestGateway, 'ask'>,
+  gateway: Pick<TestGateway, 'requestOperator'>,
   query: string,
   code: string,
 ): Promise<Explanation> {

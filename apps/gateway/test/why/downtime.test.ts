@@ -63,14 +63,14 @@ test('why also finds the downtime of a killed gateway', async () => {
   const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`
   const killedGateway = await openKilledGateway({ overrides: { agents: { hook: { use: 'webhook', url, secret } } } })
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const ask = async <Answer>(path: string) =>
+  const requestOperator = async <Answer>(path: string) =>
     (await (await fetch(`${killedGateway.url}/operator/api${path}`, { headers })).json()) as Answer
   try {
     const receipt = await killedGateway.simulation.mail.deliver({ to: 'hook@agents.test', text: 'hello' })
     await eventually(async () => calls > 0)
     await killedGateway.gateway.kill()
     await killedGateway.gateway.start()
-    const reason = await awaitReason({ ask }, receipt.mail.messageId, 'gateway_was_down')
+    const reason = await awaitReason({ requestOperator: requestOperator }, receipt.mail.messageId, 'gateway_was_down')
     expect(reason.sentence).toMatch(/: the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/)
     expectWellFormed(reason)
   } finally {

@@ -30,7 +30,7 @@ describe('why finds a message', () => {
 
   test('by the id of its answer, its delivery and its log line', async () => {
     const id = await mail()
-    const record = await gateway.show(id)
+    const record = await gateway.readMessage(id)
     const queries = [record.response?.id ?? '', `d${record.deliveries[0]?.id}`, record.correlation_id]
     for (const query of queries) {
       expect((await askWhy(gateway, query)).explanations[0]).toMatchObject({ message: record.number })
@@ -38,11 +38,11 @@ describe('why finds a message', () => {
   })
 
   test('by the Message-ID of its answer as a mail program shows it, and so do other commands', async () => {
-    const record = await gateway.show(await mail())
+    const record = await gateway.readMessage(await mail())
     const answer = record.response?.id ?? ''
     for (const query of [`<${answer}@agents.test>`, `${answer}@agents.test`, answer]) {
       expect((await askWhy(gateway, query)).explanations[0]).toMatchObject({ message: record.number })
-      expect(await gateway.show(query)).toMatchObject({ number: record.number })
+      expect(await gateway.readMessage(query)).toMatchObject({ number: record.number })
     }
   })
 
@@ -159,7 +159,7 @@ describe('the command "why"', () => {
     )
     expect(output).not.toMatch(/[^\P{Cc}\n]/u)
     expect(JSON.parse(await print(id, true))).toMatchObject({ found: 'id', explanations: [{ code: 'answered' }] })
-    const record = await gateway.show(id)
+    const record = await gateway.readMessage(id)
     const byDelivery = await print(`d${record.deliveries[0]?.id}`)
     expect(byDelivery).toMatch(/^d\d+ is the number of a delivery of this message:\n#/)
   })

@@ -3,7 +3,7 @@ import type { NormalizedMessage, Part, ToolCallPart } from '@postern/message'
 import { describeApproval, plainTextOf } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'
 
-const call = (name: string): ToolCallPart => ({ kind: 'tool_call', id: `${name}-1`, name, args: {} })
+const makeCall = (name: string): ToolCallPart => ({ kind: 'tool_call', id: `${name}-1`, name, args: {} })
 
 /** Asks for permission for a refund, like a tool with a policy. */
 function askToRefund({ requireConsent }: AgentContext, approver: object): AgentChunk {
@@ -20,19 +20,19 @@ function askToRefund({ requireConsent }: AgentContext, approver: object): AgentC
 
 export async function* handle(message: NormalizedMessage, context: AgentContext): AsyncGenerator<AgentChunk> {
   const text = plainTextOf(message.parts)
-  if (text.startsWith('pick')) yield call('pick')
-  else if (text.startsWith('search')) yield { ...call('search'), result: 'found' }
+  if (text.startsWith('pick')) yield makeCall('pick')
+  else if (text.startsWith('search')) yield { ...makeCall('search'), result: 'found' }
   else if (text.startsWith('refund')) {
     const byOperator = text.includes('operator')
-    if (byOperator) yield { trace: [call('refund')] }
-    else yield call('refund')
+    if (byOperator) yield { trace: [makeCall('refund')] }
+    else yield makeCall('refund')
     yield askToRefund(context, byOperator ? { approver: 'operator' } : {})
   } else if (text.startsWith('count')) {
-    yield { trace: [call('count')] }
+    yield { trace: [makeCall('count')] }
     yield 'counted'
   } else if (text.startsWith('fail')) {
     yield 'I look '
-    yield call('search')
+    yield makeCall('search')
     throw new Error('broken')
   } else yield `heard: ${message.parts.flatMap(nameResult).join(', ')}`
 }

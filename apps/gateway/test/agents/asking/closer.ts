@@ -4,9 +4,9 @@ import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
 export function handle(message: NormalizedMessage, { requireConsent }: AgentContext): PartialResponse | string {
-  const { kind, in_reply_to, policy_resolution: decided, parts } = message
+  const { kind, in_reply_to, policy_resolution: resolution, parts } = message
   if (kind === 'cancel') return `closed: ${in_reply_to}`
-  if (decided) return `${decided.outcome}, cancelled: ${decided.cancelled === true}`
+  if (resolution) return `${resolution.outcome}, cancelled: ${resolution.cancelled === true}`
   if (plainTextOf(parts) === 'consent') return requireConsent({ message: 'May I?' })
   return { status: 'input_required', parts: [{ kind: 'text', mime: 'text/plain', content: 'Which color?' }] }
 }

@@ -4,16 +4,16 @@ import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<PartialResponse | string> {
-  const { policy_resolution: decided, parts } = message
-  if (!decided) {
+  const { policy_resolution: resolution, parts } = message
+  if (!resolution) {
     const text = plainTextOf(parts)
     if (!text.startsWith('may I')) return `heard: ${text}`
     return context.requireConsent({ message: text, data: { 'test.agents.slowly': text.includes('slowly') } })
   }
-  if (decided.data?.['test.agents.slowly'] === true) {
+  if (resolution.data?.['test.agents.slowly'] === true) {
     await new Promise((_resolve, reject) =>
       context.signal.addEventListener('abort', () => reject(context.signal.reason)),
     )
   }
-  return `decided: ${decided.outcome}`
+  return `decided: ${resolution.outcome}`
 }

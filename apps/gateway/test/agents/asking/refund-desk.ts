@@ -14,11 +14,11 @@ export const consult: ToolDefinition = {
       type: 'strategic_plan',
       content: { primary_worker: 'ledger', task_type: 'refund', phases, rationale: order },
     })
-    const ask = async (worker: string, task: string) =>
+    const callWorker = async (worker: string, task: string) =>
       plainTextOf((await call(worker, task, { broadcast: true, phaseId: 0 })).parts)
     const [paid, stock] = await Promise.all([
-      ask('@ledger@a.test', `Was order ${order} paid?`),
-      ask('@stock@b.test', `Is order ${order} back in stock?`),
+      callWorker('@ledger@a.test', `Was order ${order} paid?`),
+      callWorker('@stock@b.test', `Is order ${order} back in stock?`),
     ])
     note({ type: 'synthesis', content: `${paid} ${stock}`, from_manager: 'refunds', phase_id: 0 })
     return { paid, stock }

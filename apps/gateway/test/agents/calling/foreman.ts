@@ -29,7 +29,7 @@ export async function handle(message: NormalizedMessage, context: AgentContext):
   const contexts: Contexts = new Map()
   for (const step of JSON.parse(text) as readonly (Step | readonly Step[])[]) {
     const steps = Array.isArray(step) ? (step as readonly Step[]) : [step as Step]
-    texts.push(...(await Promise.all(steps.map(each => runStep(each, context, contexts)))).filter(Boolean))
+    texts.push(...(await Promise.all(steps.map(step => runStep(step, context, contexts)))).filter(Boolean))
   }
   return texts.join('\n') || 'nothing'
 }

@@ -5,6 +5,6 @@ import type { AgentContext } from '@postern/pipeline'
 
 /** Begins a thread with the address in the text ("with @name@host"), or else with the sender. */
 export function handle({ parts, sender }: NormalizedMessage, context: AgentContext): undefined {
-  const [, other = sender.address] = /with (@[\w-]+@[\w.-]+\w)/.exec(plainTextOf(parts)) ?? []
-  context.post(`Ping ${context.responseId}`, { visibility: 'direct', mentions: [other] })
+  const [, partner = sender.address] = /with (@[\w-]+@[\w.-]+\w)/.exec(plainTextOf(parts)) ?? []
+  context.post(`Ping ${context.responseId}`, { visibility: 'direct', mentions: [partner] })
 }

@@ -6,11 +6,11 @@ import type { AgentChunk, AgentContext } from '@postern/pipeline'
 const chat_state = { mood: 'curious', open: ['17'] }
 
 export function handle(
-  { parts, policy_resolution: decided }: NormalizedMessage,
+  { parts, policy_resolution: resolution }: NormalizedMessage,
   { requireConsent }: AgentContext,
 ): PartialResponse | AsyncIterable<AgentChunk> {
   const text = plainTextOf(parts)
-  if (decided) return answer(`decided: ${decided.outcome}`)
+  if (resolution) return answer(`decided: ${resolution.outcome}`)
   if (text === 'consent') return { ...requireConsent({ message: 'May I?' }), chat_state }
   return text === 'in pieces' ? stream() : answer(`heard: ${text}`)
 }

@@ -107,8 +107,8 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
   }
 
 export function handle(message: NormalizedMessage, context: AgentContext) {
-  const { policy_resolution: decided, parts } = message
-  if (decided) return `decided: ${String(decided.outcome)}`
+  const { policy_resolution: resolution, parts } = message
+  if (resolution) return `decided: ${String(resolution.outcome)}`
   const result = parts.find(part => part.kind === 'tool_call')
   if (result) return `result: ${String(result.result)}`
   const text = plainTextOf(parts)

@@ -10,8 +10,8 @@ const picture: Part = {
 const caption: Part = { kind: 'text', mime: 'text/plain', content: 'The roof, from above' }
 
 export async function* handle({ parts }: NormalizedMessage) {
-  const [returned] = parts.filter(part => part.kind === 'tool_call')
-  if (returned) yield JSON.stringify(returned.result)
+  const [toolCall] = parts.filter(part => part.kind === 'tool_call')
+  if (toolCall) yield JSON.stringify(toolCall.result)
   else if (parts.some(part => part.kind === 'text' && part.content === 'yours')) {
     yield { kind: 'tool_call', id: 'call-2', name: 'camera', args: {} }
   } else {

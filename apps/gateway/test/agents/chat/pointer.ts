@@ -2,7 +2,7 @@
 import type { NormalizedMessage, NormalizedResponse } from '@postern/message'
 
 export function handle(_: NormalizedMessage): Pick<NormalizedResponse, 'parts'> {
-  const at = (digit: string) => ({ kind: 'content_addressed', algo: 'sha256', digest: digit.repeat(64) }) as const
+  const makeReference = (digit: string) => ({ kind: 'content_addressed', algo: 'sha256', digest: digit.repeat(64) }) as const
   return {
     parts: [
       { kind: 'text', mime: 'text/plain', content: 'Here are the plans.' },
@@ -10,9 +10,9 @@ export function handle(_: NormalizedMessage): Pick<NormalizedResponse, 'parts'> 
         kind: 'file',
         name: 'plans.pdf',
         mime: 'application/pdf',
-        bytes_ref: { ...at('a'), url: 'https://files.test/plans.pdf' },
+        bytes_ref: { ...makeReference('a'), url: 'https://files.test/plans.pdf' },
       },
-      { kind: 'file', name: 'lost.pdf', mime: 'application/pdf', bytes_ref: at('b') },
+      { kind: 'file', name: 'lost.pdf', mime: 'application/pdf', bytes_ref: makeReference('b') },
     ],
   }
 }

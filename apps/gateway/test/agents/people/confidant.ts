@@ -15,8 +15,8 @@ async function untilAllAreHere(count: number): Promise<void> {
 export async function handle(message: NormalizedMessage, { person, state }: AgentContext): Promise<string> {
   const text = message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join(' ')
   const memory = person?.state
-  const kept = ((await memory?.get()) as string[] | undefined) ?? []
-  memory?.set((before = []) => [...(before as string[]), text])
+  const storedTexts = ((await memory?.get()) as string[] | undefined) ?? []
+  memory?.set((earlierTexts = []) => [...(earlierTexts as string[]), text])
   if (text.includes('at once')) await untilAllAreHere(Number(/\d+/.exec(text)?.[0]))
   state.set(text)
   const past = (message.history ?? []).flatMap(turn =>
@@ -25,5 +25,5 @@ export async function handle(message: NormalizedMessage, { person, state }: Agen
     ),
   )
   const linked = person?.addresses.map(({ via, address }) => `${via} ${address}`) ?? []
-  return JSON.stringify({ past, kept, knows: linked.length > 1 ? linked : [] })
+  return JSON.stringify({ past, storedTexts, knows: linked.length > 1 ? linked : [] })
 }

@@ -21,6 +21,6 @@ export async function handle({ parts, thread_id, history = [] }: NormalizedMessa
 }
 
 function lastWords(history: NonNullable<NormalizedMessage['history']>): string {
-  const last = history.at(-1)
-  return last?.role === 'assistant' ? `last=${plainTextOf(last.parts)}` : ''
+  const lastEntry = history.at(-1)
+  return lastEntry?.role === 'assistant' ? `last=${plainTextOf(lastEntry.parts)}` : ''
 }

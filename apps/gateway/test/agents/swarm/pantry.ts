@@ -62,9 +62,9 @@ export const tell_state: ToolDefinition = {
   run: async ({ name }: ItemArguments, { swarm }) => String(await swarm?.state(name).get()).slice(0, 100),
 }
 
-async function reportOutcome(act: () => Promise<unknown>): Promise<string> {
+async function reportOutcome(operation: () => Promise<unknown>): Promise<string> {
   try {
-    await act()
+    await operation()
     return 'kept'
   } catch (error) {
     if (error instanceof Rejection) return `${error.code}: ${error.message}`

@@ -40,8 +40,8 @@ function openTicker(config: TickerConfig, { agents, system, store, admission }: 
     const body = await readBody(context.req.raw, maxBytes)
     const slip = { agent: context.req.param('agent'), body, seal: context.req.header('x-seal') ?? '' }
     const from = (context.env as { readonly clientAddress?: string }).clientAddress ?? ''
-    const [admitted] = await receive(inbound, slip, { admission, store, system, from })
-    if (!admitted) return toProblem(new Rejection('no_recipient', 'Cannot take slip: there is no such agent'))
+    const [stored] = await receive(inbound, slip, { admission, store, system, from })
+    if (!stored) return toProblem(new Rejection('no_recipient', 'Cannot take slip: there is no such agent'))
     return context.body(null, 202)
   })
   return {

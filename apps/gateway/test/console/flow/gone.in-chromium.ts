@@ -79,9 +79,9 @@ test('the screen removes deleted messages among hundreds of rows and keeps older
 })
 
 test('an answered message leaves the filter `state:working`, and the others stay', async () => {
-  const send = (name: string) => gateway.simulation.send({ via: 'a2a', to: 'held', text: join(directory, name) })
+  const sendHeld = (name: string) => gateway.simulation.send({ via: 'a2a', to: 'held', text: join(directory, name) })
   await openedPage.show('flow?state=working')
-  const sending = Promise.all([send('first'), send('second')])
+  const sentMessages = Promise.all([sendHeld('first'), sendHeld('second')])
   await rowOf('/first').waitFor()
   await rowOf('/second').waitFor()
   writeFileSync(join(directory, 'first'), '')
@@ -89,6 +89,6 @@ test('an answered message leaves the filter `state:working`, and the others stay
   expect(await rows().count()).toBe(1)
   writeFileSync(join(directory, 'second'), '')
   await page.getByText('Nothing fits these filters').waitFor()
-  await sending
+  await sentMessages
   expect(openedPage.faults).toEqual([])
 })

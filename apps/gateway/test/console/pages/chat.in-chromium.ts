@@ -43,7 +43,7 @@ interface ChatPage {
   readonly page: Page
   readonly chat: Locator
   readonly faults: readonly string[]
-  say(text: string): Promise<void>
+  sendText(text: string): Promise<void>
 }
 
 /** Opens the example's page, with the chat at another path of the gateway and this token. */
@@ -59,7 +59,7 @@ async function openChatPage(path = '/api/v1/agents/echo', token = annsToken): Pr
     page,
     chat,
     faults,
-    async say(text) {
+    async sendText(text) {
       await chat.getByRole('textbox', { name: 'Message' }).fill(text)
       await chat.getByRole('textbox', { name: 'Message' }).press('Enter')
     },
@@ -69,8 +69,8 @@ async function openChatPage(path = '/api/v1/agents/echo', token = annsToken): Pr
 const wordsOf = (chat: Locator) => chat.locator('.message').allTextContents()
 
 test('the example page chats from its own origin, and shows the conversation again after a reload', async () => {
-  const { page, chat, say, faults } = await openChatPage()
-  await say('Hello from https://shop.example')
+  const { page, chat, sendText, faults } = await openChatPage()
+  await sendText('Hello from https://shop.example')
   await expect.poll(() => wordsOf(chat)).toEqual(['Hello from https://shop.example', expect.stringContaining('Hello')])
   expect(await chat.locator('.own a').getAttribute('href')).toBe('https://shop.example')
   await page.reload()
@@ -80,15 +80,15 @@ test('the example page chats from its own origin, and shows the conversation aga
 })
 
 test('a person chooses files, sees their names beside the text, and the agent gets their complete bytes', async () => {
-  const { page, chat, say } = await openChatPage()
+  const { page, chat, sendText } = await openChatPage()
   const buffer = Buffer.from('one,two\n'.repeat(5_000))
   await chat.locator('input[type=file]').setInputFiles([{ name: 'table.csv', mimeType: 'text/csv', buffer }])
   await chat.getByText('table.csv').waitFor()
-  await say('Please read this')
+  await sendText('Please read this')
   await expect.poll(() => wordsOf(chat)).toHaveLength(2)
   const { gateway } = operator.swarm
   const [newest] = await gateway.messages()
-  const { message } = await gateway.show(`#${newest?.message}`)
+  const { message } = await gateway.readMessage(`#${newest?.message}`)
   const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: hash('sha256', buffer) }
   expect(message.parts).toContainEqual(
     expect.objectContaining({ kind: 'file', name: expect.stringMatching(/table\.csv$/), bytes_ref }),
@@ -97,23 +97,23 @@ test('a person chooses files, sees their names beside the text, and the agent ge
 })
 
 test('a tool call waits for the person with its arguments, and runs once only if they allow it', async () => {
-  const { page, chat, say } = await openChatPage('/api/v1/agents/asking')
+  const { page, chat, sendText } = await openChatPage('/api/v1/agents/asking')
   operator.readNewTillLines()
-  await say('My money back, please')
+  await sendText('My money back, please')
   const box = chat.locator('.ask')
   await expect.poll(() => box.textContent()).toMatch(/Give 20.00 back for order 17\?.*refund \{"order":"17"\}/)
   await box.getByRole('button', { name: 'Decline' }).click()
   await chat.getByText('You declined it.').waitFor()
   await expect.poll(async () => (await wordsOf(chat)).at(-1)).toContain('The till says')
   expect(operator.readNewTillLines()).toEqual([])
-  await say('Again, please')
+  await sendText('Again, please')
   await expect.poll(() => box.count()).toBe(1)
   await box.getByLabel('How long this counts').selectOption('conversation')
   await box.getByRole('button', { name: 'Allow' }).click()
   await expect.poll(async () => (await wordsOf(chat)).at(-1)).toContain('refunded')
   expect(operator.readNewTillLines()).toEqual(['begun 17', 'done 17'])
   // The decision holds for the conversation, so nobody is asked again.
-  await say('And once more, please')
+  await sendText('And once more, please')
   await expect.poll(() => operator.readNewTillLines()).toEqual(['begun 17', 'done 17'])
   expect(await box.count()).toBe(0)
   await page.context().close()
@@ -122,8 +122,8 @@ test('a tool call waits for the person with its arguments, and runs once only if
 test('an operator allows a call with changed arguments in the same element', async () => {
   await operator.askForRefund('shop')
   operator.readNewTillLines()
-  const { page, chat, say } = await openChatPage('/api/v1/operator', evesToken)
-  await say('What waits?')
+  const { page, chat, sendText } = await openChatPage('/api/v1/operator', evesToken)
+  await sendText('What waits?')
   const box = chat.locator('.ask')
   const args = box.getByLabel('Arguments, which you may change')
   await expect.poll(() => args.inputValue()).toContain('"order": "17"')
@@ -138,10 +138,10 @@ test('an operator allows a call with changed arguments in the same element', asy
 })
 
 test('text of an interrupted attempt disappears, and a failure appears once', async () => {
-  const { page, chat, say } = await openChatPage('/api/v1/agents/clock')
-  await say('again')
+  const { page, chat, sendText } = await openChatPage('/api/v1/agents/clock')
+  await sendText('again')
   await expect.poll(() => wordsOf(chat)).toEqual(['again', 'All of', 'It is noon.'])
-  await say('fail')
+  await sendText('fail')
   await expect
     .poll(async () => (await wordsOf(chat)).slice(3))
     .toEqual(['fail', 'Look', expect.stringMatching(/^Sorry/)])
@@ -150,8 +150,8 @@ test('text of an interrupted attempt disappears, and a failure appears once', as
 })
 
 test('a requirement with a decision page has its link, and the run continues after the decision', async () => {
-  const { page, chat, say } = await openChatPage('/api/v1/agents/store')
-  await say('pay')
+  const { page, chat, sendText } = await openChatPage('/api/v1/agents/store')
+  await sendText('pay')
   const box = chat.locator('.ask')
   await box.getByText('A cake is not for nothing.').waitFor()
   const link = box.getByRole('link', { name: 'Open the page to decide' })

@@ -30,11 +30,11 @@ beforeAll(async () => {
     join(folder, 'package.json'),
     JSON.stringify({ ...manifest, dependencies: Object.fromEntries(dependencies) }),
   )
-  await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'])
+  await runCommand('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'])
   pages = await servePages(join(folder, 'dist'))
   operator = await openOperatorGateway({ origins: [pages.origin], agents: () => ({ help: { use: 'builtin:help' } }) })
   const { gateway } = operator.swarm
-  await run(join(folder, 'node_modules/.bin/vite'), ['build', '--logLevel', 'error'], {
+  await runCommand(join(folder, 'node_modules/.bin/vite'), ['build', '--logLevel', 'error'], {
     VITE_GATEWAY: gateway.url(),
     VITE_TOKEN: annsToken,
   })
@@ -47,7 +47,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function run(command: string, parameters: readonly string[], environment: object = {}): Promise<void> {
+async function runCommand(command: string, parameters: readonly string[], environment: object = {}): Promise<void> {
   const env = { ...process.env, NODE_ENV: 'production', npm_config_include: 'dev', ...environment }
   const child = spawn(command, parameters, { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] })
   const [code] = (await once(child, 'exit')) as [number | null]

@@ -113,11 +113,11 @@ async function chatWith(endpoint: string) {
   await chat.getByRole('textbox', { name: 'Message' }).press('Enter')
   const settle = () => expect.poll(() => chat.getByRole('button', { name: 'Send' }).isEnabled()).toBe(true)
   const isHacked = () => openedPage.evaluate(() => (window as unknown as { hacked?: number }).hacked)
-  return { opened: openedPage, chat, errors, settle, isHacked }
+  return { openedUrls: openedPage, chat, errors, settle, isHacked }
 }
 
 test('the page shows an agent’s answer as text: nothing executes, and links lead only to web pages', async () => {
-  const { opened, chat, errors, settle, isHacked } = await chatWith('/agent')
+  const { openedUrls: openedUrls, chat, errors, settle, isHacked } = await chatWith('/agent')
   await chat.locator('.ask').nth(3).waitFor()
   await settle()
   await chat.getByText('<img src=x').first().waitFor()
@@ -132,7 +132,7 @@ test('the page shows an agent’s answer as text: nothing executes, and links le
   )
   expect(handlers).toEqual([])
   expect([await isHacked(), errors]).toEqual([undefined, []])
-  await opened.context().close()
+  await openedUrls.context().close()
 })
 
 test.each([
@@ -141,10 +141,10 @@ test.each([
   ['an endpoint that is a script', 'javascript:window.hacked=1', /./],
   ['an endpoint that is a document', 'data:text/html,<script>window.hacked=1</script>', /./],
 ])('the page explains %s, and the person may go on', async (_, endpoint, pattern) => {
-  const { opened, chat, errors, settle, isHacked } = await chatWith(endpoint)
+  const { openedUrls: openedUrls, chat, errors, settle, isHacked } = await chatWith(endpoint)
   await chat.locator('.note.bad').first().waitFor()
   expect(await chat.locator('.note.bad').first().textContent()).toMatch(pattern)
   await settle()
   expect([await isHacked(), errors]).toEqual([undefined, []])
-  await opened.context().close()
+  await openedUrls.context().close()
 })

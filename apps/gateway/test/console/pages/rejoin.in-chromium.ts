@@ -84,7 +84,7 @@ async function openTab(thread: string): Promise<Page> {
 
 const readMessages = (page: Page) => page.locator('postern-chat .message').allTextContents()
 
-async function say(page: Page, text: string): Promise<void> {
+async function sendText(page: Page, text: string): Promise<void> {
   await page.locator('postern-chat').getByRole('textbox', { name: 'Message' }).fill(text)
   await page.locator('postern-chat').getByRole('textbox', { name: 'Message' }).press('Enter')
 }
@@ -92,14 +92,14 @@ async function say(page: Page, text: string): Promise<void> {
 test('a chat whose connection breaks off during an answer shows the complete answer once', async () => {
   process.env.LINGER = '1'
   const page = await openTab('broken')
-  await say(page, 'linger')
+  await sendText(page, 'linger')
   await expect.poll(() => readMessages(page)).toEqual(['linger', 'begun'])
   proxy.cut()
   await page.waitForTimeout(1_000)
   delete process.env.LINGER
   await expect.poll(() => readMessages(page)).toEqual(['linger', 'begun and done'])
   await expect.poll(() => page.getByRole('button', { name: 'Send' }).isEnabled()).toBe(true)
-  await say(page, 'count')
+  await sendText(page, 'count')
   await expect.poll(() => readMessages(page)).toEqual(['linger', 'begun and done', 'count', 'one two three'])
   expect(await page.locator('postern-chat .note').allTextContents()).toEqual([])
   await page.context().close()
@@ -107,18 +107,18 @@ test('a chat whose connection breaks off during an answer shows the complete ans
 
 test('every open tab of a conversation shows messages from other tabs, and each answer as it arrives', async () => {
   const first = await openTab('shared')
-  await say(first, 'count')
+  await sendText(first, 'count')
   await expect.poll(() => readMessages(first)).toEqual(['count', 'one two three'])
   const second = await openTab('shared')
   await expect.poll(() => readMessages(second)).toEqual(['count', 'one two three'])
   process.env.LINGER = '1'
-  await say(first, 'linger')
+  await sendText(first, 'linger')
   await expect.poll(() => readMessages(second)).toEqual(['count', 'one two three', 'linger', 'begun'])
   proxy.cut()
   delete process.env.LINGER
   const lines = ['count', 'one two three', 'linger', 'begun and done']
   for (const page of [first, second]) await expect.poll(() => readMessages(page)).toEqual(lines)
-  await say(second, 'count')
+  await sendText(second, 'count')
   for (const page of [first, second])
     await expect.poll(() => readMessages(page)).toEqual([...lines, 'count', 'one two three'])
   for (const page of [first, second]) await page.context().close()

@@ -11,14 +11,14 @@ import { findChromium } from '../../peers/browser/find-chromium.ts'
 import { CannotRun } from '../../peers/debian.ts'
 
 const root = fileURLToPath(new URL('../../../../..', import.meta.url))
-const [first, folder, ...rest] = process.argv.slice(2)
+const [first, folder, ...otherArguments] = process.argv.slice(2)
 const arePictures = first === '--pictures'
-const parameters = arePictures ? rest : process.argv.slice(2)
+const parameters = arePictures ? otherArguments : process.argv.slice(2)
 
 const directory = mkdtempSync(join(tmpdir(), 'postern-docs-'))
 try {
   const env = { TEST_CHROMIUM: await findChromium(directory), TEST_PICTURES: (arePictures && folder) || directory }
-  await run(
+  await runCommand(
     process.execPath,
     [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'docs', ...parameters],
     env,
@@ -31,7 +31,7 @@ try {
 }
 
 /** Exits with the status of the other program, if that failed. */
-async function run(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<void> {
+async function runCommand(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<void> {
   if (process.exitCode) return
   const child = spawn(command, args, { stdio: 'inherit', cwd: root, env: { ...process.env, ...env } })
   const [status] = (await once(child, 'exit')) as [number | null]

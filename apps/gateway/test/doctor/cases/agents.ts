@@ -6,12 +6,12 @@ import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
 import { describeOpened } from '../setup/shared-gateway.ts'
 
-const closed = 'http://127.0.0.1:1'
+const closedUrl = 'http://127.0.0.1:1'
 
 /** Examines an agent that depends on a server which answers with this status, or on none. */
 async function examineAgent(id: string, describe: (origin: string) => object, status?: number) {
   const port = status === undefined ? undefined : await serveHttp((_, answer) => answer.writeHead(status).end())
-  const agent = describe(port === undefined ? closed : `http://127.0.0.1:${port}`)
+  const agent = describe(port === undefined ? closedUrl : `http://127.0.0.1:${port}`)
   return examine(id, openDoctorBench({ settings: { agents: { one: agent } } }))
 }
 
@@ -22,7 +22,7 @@ const webhook = (origin: string) => ({
 })
 const model = (origin: string) => ({ use: 'openai', base_url: `${origin}/v1`, model: 'm' })
 const remote = (origin: string) => ({ use: 'ag-ui', url: `${origin}/run` })
-const withTools = (origin: string) => ({ ...model(closed), mcp: [{ url: `${origin}/mcp` }] })
+const withTools = (origin: string) => ({ ...model(closedUrl), mcp: [{ url: `${origin}/mcp` }] })
 
 const endpointCases = (id: string, describe: (origin: string) => object) => ({
   fails: { examine: () => examineAgent(id, describe), says: 'does not answer' },

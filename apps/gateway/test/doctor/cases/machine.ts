@@ -32,8 +32,8 @@ async function examineSites(aheadMs: readonly number[]) {
       serveHttp((_, answer) => answer.writeHead(200, { date: new Date(Date.now() + ahead).toUTCString() }).end()),
     ),
   )
-  const [one = 1, two = 1, three = 1] = ports
-  const loopback = { 'letsencrypt.org': one, 'www.debian.org': two, 'www.wikipedia.org': three }
+  const [httpPort = 1, secondPort = 1, thirdPort = 1] = ports
+  const loopback = { 'letsencrypt.org': httpPort, 'www.debian.org': secondPort, 'www.wikipedia.org': thirdPort }
   return examine('machine.clock', openDoctorBench({ loopback, settings: {} }))
 }
 

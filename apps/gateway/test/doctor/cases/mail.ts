@@ -97,11 +97,11 @@ async function examineLoop(returns: boolean) {
     headers: { authorization: `Bearer ${operatorToken}` },
   })
   if (returns) {
-    const probe = await awaitProbe(() => mail.received.find(({ envelope }) => envelope.from.startsWith('echo@')))
-    const query = new URLSearchParams({ from: probe.envelope.from, to: 'echo@agents.test', ip: '127.0.0.1' })
+    const probeMail = await awaitProbe(() => mail.received.find(({ envelope }) => envelope.from.startsWith('echo@')))
+    const query = new URLSearchParams({ from: probeMail.envelope.from, to: 'echo@agents.test', ip: '127.0.0.1' })
     const authorization = `Bearer ${testIntakeSecret}`
     const headers = { authorization, 'content-type': 'message/rfc822' }
-    const body = new Uint8Array(probe.octets)
+    const body = new Uint8Array(probeMail.octets)
     await fetch(`${test.url()}/email/inbound?${query}`, { method: 'POST', headers, body })
   }
   const { findings } = (await (await pendingResponse).json()) as {

@@ -42,6 +42,6 @@ export async function closePublic(): Promise<void> {
 export async function askPublic(id: string, habits: ProxyHabits = {}): Promise<readonly CheckOutcome[]> {
   const { test, proxy } = await openPublic()
   proxy.behave(habits)
-  const { findings } = await test.ask<DoctorReport>(`/doctor?only=${id.split('.')[0]}`)
+  const { findings } = await test.requestOperator<DoctorReport>(`/doctor?only=${id.split('.')[0]}`)
   return findings.filter(finding => finding.id === id)
 }

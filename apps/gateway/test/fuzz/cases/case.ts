@@ -40,6 +40,6 @@ export function writeCase(fuzzCase: FuzzCase): string {
 }
 
 export function readCase(line: string): FuzzCase {
-  const { body, ...rest } = JSON.parse(line) as FuzzCase & { readonly body: unknown }
-  return { ...rest, body: Buffer.from(String(body), 'base64') } as FuzzCase
+  const { body, ...otherMembers } = JSON.parse(line) as FuzzCase & { readonly body: unknown }
+  return { ...otherMembers, body: Buffer.from(String(body), 'base64') } as FuzzCase
 }

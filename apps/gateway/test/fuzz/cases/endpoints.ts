@@ -35,16 +35,16 @@ export function listEndpoints({ routes, smtp, isLmtp, grpc }: TargetAddresses, s
       name,
       method,
       path,
-      seeds: seeds.http.filter(seed => matches(seed, method, path)),
+      seeds: seeds.http.filter(seed => matchesRoute(seed, method, path)),
     }),
   )
-  const calls = grpc ? Map.groupBy(seeds.grpc, ({ method }) => `/lf.a2a.v1.A2AService/${method}`) : []
-  const rpc = [...calls].map(([name, methodSeeds]): GrpcEndpoint => ({ kind: 'grpc', name, seeds: methodSeeds }))
+  const seedsByMethod = grpc ? Map.groupBy(seeds.grpc, ({ method }) => `/lf.a2a.v1.A2AService/${method}`) : []
+  const rpc = [...seedsByMethod].map(([name, methodSeeds]): GrpcEndpoint => ({ kind: 'grpc', name, seeds: methodSeeds }))
   const mail: MailEndpoint = { kind: 'mail', name: 'SMTP', greeting: isLmtp ? 'LHLO' : 'EHLO' }
   return [...http, ...rpc, ...(smtp ? [mail] : [])]
 }
 
-function matches(seed: HttpSeed, method: string, path: string): boolean {
+function matchesRoute(seed: HttpSeed, method: string, path: string): boolean {
   if (method !== 'ALL' && method !== seed.method) return false
   if (path === '*' || path === '/*') return false
   const parts = path.split('/').map(part => {

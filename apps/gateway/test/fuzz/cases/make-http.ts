@@ -34,7 +34,7 @@ export function makeHttpCase(endpoint: HttpEndpoint, random: Random, context: Ca
   const path = seed.path || fillPath(endpoint.path, random, context.ids)
   const target = random.chance(0.4) ? mutateTarget(path, random, context.ids) : path
   const body = method === 'GET' && random.chance(0.95) ? Buffer.alloc(0) : makeBody(seed, random, context)
-  const usualCredential = usual.find(([start]) => start.test(path))?.[1] ?? 'none'
+  const usualCredential = usual.find(([pathPattern]) => pathPattern.test(path))?.[1] ?? 'none'
   const credential = random.chance(0.85) ? usualCredential : random.pick(allCredentials)
   const type = seed.json === undefined ? undefined : 'application/json'
   const headers = { host: 'agents.test', ...(type && { 'content-type': type }), ...seed.headers }

@@ -29,8 +29,8 @@ function makeGrpcCase({ name, seeds }: GrpcEndpoint, random: Random, { ids }: Ca
   return { kind: 'grpc', endpoint: name, credential, headers, body: Buffer.concat([head, bytes]) }
 }
 
-function changeField([number, value]: WireField, random: Random, ids: readonly string[]): WireField {
-  const seedNumber = random.chance(0.05) ? random.int(20) + 1 : number
+function changeField([fieldNumber, value]: WireField, random: Random, ids: readonly string[]): WireField {
+  const seedNumber = random.chance(0.05) ? random.int(20) + 1 : fieldNumber
   if (Array.isArray(value)) return [seedNumber, value.map(field => changeField(field as WireField, random, ids))]
   if (random.chance(0.8)) return [seedNumber, value]
   if (typeof value === 'number') return [seedNumber, random.pick([0, 1, 2 ** 31 - 1, 2 ** 32 - 1, 99])]

@@ -6,10 +6,10 @@ export function writeMessage(fields: readonly WireField[]): Buffer {
   return Buffer.concat(fields.map(writeField))
 }
 
-function writeField([number, value]: WireField): Buffer {
-  if (typeof value === 'number') return Buffer.concat([writeVarint(number * 8), writeVarint(value)])
+function writeField([fieldNumber, value]: WireField): Buffer {
+  if (typeof value === 'number') return Buffer.concat([writeVarint(fieldNumber * 8), writeVarint(value)])
   const bytes = typeof value === 'string' ? Buffer.from(value) : writeMessage(value)
-  return Buffer.concat([writeVarint(number * 8 + 2), writeVarint(bytes.length), bytes])
+  return Buffer.concat([writeVarint(fieldNumber * 8 + 2), writeVarint(bytes.length), bytes])
 }
 
 function writeVarint(value: number): Buffer {

@@ -89,7 +89,7 @@ export function changeHeaders(
 }
 
 function replace(list: readonly Field[], [name, value]: Field): readonly Field[] {
-  return [...list.filter(([each]) => each !== name), [name, value]]
+  return [...list.filter(([headerName]) => headerName !== name), [name, value]]
 }
 
 function makeField(random: Random): Field {

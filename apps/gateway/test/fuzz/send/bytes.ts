@@ -9,7 +9,7 @@ interface ByteExchange {
   /** True if the client ends its side at once. `later` means after a while, in which an honest exchange ends by itself. */
   readonly ends: boolean | 'later'
   /** Returns true once enough has been read. */
-  isEnough(read: Buffer): boolean
+  isEnough(receivedBytes: Buffer): boolean
   readonly signal: AbortSignal
 }
 
@@ -20,23 +20,23 @@ const mostBytes = 256 * 1024
 export function sendBytes({ port, bytes, waitsForGreeting, ends, isEnough, signal }: ByteExchange): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    const read: Buffer[] = []
+    const chunks: Buffer[] = []
     let size = 0
-    const say = () => {
+    const writeBytes = () => {
       socket.write(bytes)
       if (ends === true) socket.end()
       if (ends === 'later') setTimeout(() => socket.end(), laterMs)
     }
     const finish = () => {
       socket.destroy()
-      resolve(Buffer.concat(read))
+      resolve(Buffer.concat(chunks))
     }
-    if (!waitsForGreeting) socket.once('connect', say)
+    if (!waitsForGreeting) socket.once('connect', writeBytes)
     socket.on('data', chunk => {
-      if (waitsForGreeting && size === 0) say()
+      if (waitsForGreeting && size === 0) writeBytes()
       size += chunk.length
-      read.push(chunk)
-      if (size > mostBytes || isEnough(Buffer.concat(read))) finish()
+      chunks.push(chunk)
+      if (size > mostBytes || isEnough(Buffer.concat(chunks))) finish()
     })
     // The server may reset a connection that it refused before it read everything.
     socket.on('error', finish)

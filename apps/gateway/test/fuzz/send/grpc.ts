@@ -22,13 +22,13 @@ export function sendGrpc(
       const isBug = status !== undefined && bugs.has(status)
       resolve({ status, text, ...(isBug && { fault: `it answered ${status}: ${text}` }) })
     }
-    const read = (fields: Readonly<Record<string, unknown>>) => {
+    const readHeaders = (fields: Readonly<Record<string, unknown>>) => {
       if (fields['grpc-status'] === undefined) return
       status = Number(fields['grpc-status'])
       text = decodeURIComponent(String(fields['grpc-message'] ?? ''))
     }
     session.on('error', finish)
-    const call = session.request({
+    const stream = session.request({
       ':method': 'POST',
       ':path': endpoint,
       'content-type': 'application/grpc',
@@ -36,14 +36,14 @@ export function sendGrpc(
       ...headers,
       ...proof,
     })
-    call.on('response', read)
-    call.on('trailers', read)
-    call.on('error', finish)
-    call.on('close', finish)
+    stream.on('response', readHeaders)
+    stream.on('trailers', readHeaders)
+    stream.on('error', finish)
+    stream.on('close', finish)
     // The first message of a stream is answer enough.
-    call.once('data', () => endpoint.includes('Subscribe') && finish())
-    call.resume()
-    call.end(body)
+    stream.once('data', () => endpoint.includes('Subscribe') && finish())
+    stream.resume()
+    stream.end(body)
     signal.addEventListener('abort', () => {
       session.destroy()
       reject(new Error('no answer'))

@@ -31,8 +31,8 @@ export async function sendHttp(
 }
 
 /** Returns true once the header announces an event stream. The fuzzer reads no further, because a stream stays open. */
-function isStream(received: Buffer): boolean {
-  const head = received.subarray(0, 4_096).toString('latin1')
+function isStream(receivedBytes: Buffer): boolean {
+  const head = receivedBytes.subarray(0, 4_096).toString('latin1')
   return /^content-type: text\/event-stream/im.test(head) && head.includes('\r\n\r\n')
 }
 

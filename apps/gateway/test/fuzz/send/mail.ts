@@ -6,8 +6,8 @@ import { sendBytes } from './bytes.ts'
 /** Sends a session like a client that reads nothing until the end. */
 export async function sendMail(port: number, { body }: MailCase, signal: AbortSignal): Promise<FuzzAnswer> {
   const isEnough = () => false
-  const read = await sendBytes({ port, bytes: body, waitsForGreeting: true, ends: 'later', isEnough, signal })
-  const text = read.toString('latin1')
+  const reply = await sendBytes({ port, bytes: body, waitsForGreeting: true, ends: 'later', isEnough, signal })
+  const text = reply.toString('latin1')
   const codes = [...text.matchAll(/^(\d{3}) /gm)].map(([, code]) => Number(code))
   return { status: codes.at(-1), text }
 }

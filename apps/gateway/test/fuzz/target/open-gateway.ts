@@ -12,8 +12,8 @@ import { describeProviders } from './describe-providers.ts'
 import type { FuzzTarget } from './open.ts'
 import { openTarget } from './open.ts'
 
-const script = fileURLToPath(new URL('./process.ts', import.meta.url))
-const agent = fileURLToPath(new URL('../../agents/chat/chatter.ts', import.meta.url))
+const gatewayProcessScript = fileURLToPath(new URL('./process.ts', import.meta.url))
+const chatAgentPath = fileURLToPath(new URL('../../agents/chat/chatter.ts', import.meta.url))
 const chatToken = 'chat-token-of-the-fuzz-run'
 
 interface GatewayTarget {
@@ -26,20 +26,20 @@ interface GatewayTarget {
 export async function openGatewayTarget(protocol: 'smtp' | 'lmtp'): Promise<GatewayTarget> {
   const simulation = await openSimulation()
   const directory = mkdtempSync(join(tmpdir(), 'postern-fuzz-'))
-  const path = join(directory, 'config.json')
+  const configPath = join(directory, 'config.json')
   const config = describeTestConfig(simulation, join(directory, 'data'), {
     log: { level: 'warn' },
     agents: {
       echo: { name: 'Echo', description: 'Says it back', use: 'builtin:echo' },
       help: { name: 'Help', description: 'Shows much', use: 'builtin:help' },
-      chat: { name: 'Chat', description: 'Chats', use: agent },
+      chat: { name: 'Chat', description: 'Chats', use: chatAgentPath },
     },
     a2a: { limits: { wait_seconds: 5 }, grpc: { port: 0, per_address: 1_000_000 } },
     web: { enabled: true, auth: { tokens: [{ name: 'ann', sha256: hash('sha256', chatToken) }] } },
     email: { listen: { port: 0, protocol }, providers: describeProviders() },
   })
-  writeFileSync(path, JSON.stringify(config))
-  const target = await openTarget(script, [path])
+  writeFileSync(configPath, JSON.stringify(config))
+  const target = await openTarget(gatewayProcessScript, [configPath])
   simulation.connectGateway({
     origin: gatewayOrigin,
     port: target.http,

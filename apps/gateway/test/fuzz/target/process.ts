@@ -10,12 +10,12 @@ const { gateway, listening } = await runProduction({
   baseDir: import.meta.dirname,
   path: undefined,
 })
-const portOf = (start: string) => listening.find(({ description }) => description.startsWith(start))?.port
+const findPort = (descriptionPrefix: string) => listening.find(({ description }) => description.startsWith(descriptionPrefix))?.port
 const addresses: TargetAddresses = {
-  http: portOf('http') ?? 0,
-  smtp: portOf('SMTP') ?? portOf('LMTP'),
-  isLmtp: portOf('LMTP') !== undefined,
-  grpc: portOf('A2A gRPC'),
+  http: findPort('http') ?? 0,
+  smtp: findPort('SMTP') ?? findPort('LMTP'),
+  isLmtp: findPort('LMTP') !== undefined,
+  grpc: findPort('A2A gRPC'),
   routes: gateway.app.routes.map(({ method, path }) => ({ method, path })),
 }
 process.send?.(addresses)

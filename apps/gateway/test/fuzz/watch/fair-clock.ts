@@ -12,34 +12,34 @@ export interface FairClock {
   close(): void
 }
 
-const everyMs = 100
+const pollIntervalMs = 100
 /** The longest time in which a server that does nothing answers on a machine that is not busy, ms. */
-const promptMs = 300
+const maxPromptAnswerMs = 300
 
 /** Polls a server in this process, and counts the time in which it answered promptly. */
 export async function openFairClock(): Promise<FairClock> {
   const server = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  let fair = 0
+  let fairTimeMs = 0
   let isOpen = true
 
-  async function count(): Promise<void> {
+  async function countFairTime(): Promise<void> {
     while (isOpen) {
       const startedAt = performance.now()
-      const took = await timeAnswer(port).catch(() => Number.POSITIVE_INFINITY)
-      await sleep(everyMs)
+      const answerMs = await timeAnswer(port).catch(() => Number.POSITIVE_INFINITY)
+      await sleep(pollIntervalMs)
       const elapsedMs = performance.now() - startedAt
-      if (took < promptMs && elapsedMs < everyMs + 2 * promptMs) fair += elapsedMs
+      if (answerMs < maxPromptAnswerMs && elapsedMs < pollIntervalMs + 2 * maxPromptAnswerMs) fairTimeMs += elapsedMs
     }
   }
 
-  void count()
+  void countFairTime()
   return {
-    now: () => fair,
+    now: () => fairTimeMs,
     async expire(ms, signal) {
-      const end = fair + ms
-      while (fair < end && !signal.aborted) await sleep(everyMs)
+      const deadline = fairTimeMs + ms
+      while (fairTimeMs < deadline && !signal.aborted) await sleep(pollIntervalMs)
       throw new Error('too late')
     },
     close() {
@@ -54,11 +54,11 @@ export async function openFairClock(): Promise<FairClock> {
 export function timeAnswer(port: number): Promise<number> {
   const startedAt = performance.now()
   return new Promise((resolve, reject) => {
-    const asking = get({ host: '127.0.0.1', port, path: '/healthz', agent: false }, answer => {
+    const request = get({ host: '127.0.0.1', port, path: '/healthz', agent: false }, answer => {
       answer.resume()
       answer.once('end', () => resolve(performance.now() - startedAt))
     })
-    asking.once('error', reject)
+    request.once('error', reject)
   })
 }
 

@@ -10,7 +10,7 @@ export interface FuzzFinding {
 interface FuzzFindings {
   readonly list: readonly FuzzFinding[]
   begin(fuzzCase: FuzzCase): void
-  end(fuzzCase: FuzzCase): void
+  endCase(fuzzCase: FuzzCase): void
   /** Adds a fault. Without a case, all cases in flight are suspects, and so are those sent just before. */
   add(text: string, fuzzCase?: FuzzCase): void
 }
@@ -26,7 +26,7 @@ export function createFuzzFindings(): FuzzFindings {
   return {
     list,
     begin: fuzzCase => void open.add(fuzzCase),
-    end(fuzzCase) {
+    endCase(fuzzCase) {
       open.delete(fuzzCase)
       recent.push(fuzzCase)
       if (recent.length > remembered) recent.shift()

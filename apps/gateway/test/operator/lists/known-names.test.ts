@@ -46,8 +46,8 @@ test('the list of refusals accepts the name of an unknown agent that a peer aske
 })
 
 test('rows of messages have their conversation, and the status and time of the answer', async () => {
-  await web.say('hello', { threadId: 'rows', id: 'rows-1' })
-  await web.say('and again', { threadId: 'rows', id: 'rows-2' })
+  await web.runChat('hello', { threadId: 'rows', id: 'rows-1' })
+  await web.runChat('and again', { threadId: 'rows', id: 'rows-2' })
   const { items = [] } = (await ask('/messages?channel=web')).json
   const rows = items as { id: string; message: number; thread: number; received_at: string; answered_at: string }[]
   const [second, first] = ['rows-2', 'rows-1'].map(id => rows.find(row => row.id === id))
@@ -60,8 +60,8 @@ test('rows of messages have their conversation, and the status and time of the a
 })
 
 test('the list of messages exports as CSV without formulas, and as JSON lines', async () => {
-  await web.say('=HYPERLINK("https://evil.test"), or not', { threadId: 'table', id: 'table-1' })
-  await web.say('hello', { threadId: 'table', id: 'table-2' })
+  await web.runChat('=HYPERLINK("https://evil.test"), or not', { threadId: 'table', id: 'table-1' })
+  await web.runChat('hello', { threadId: 'table', id: 'table-2' })
   await eventually(async () => (await gateway.messages()).every(({ state }) => state === 'answered'))
   const lines: string[] = []
   const output: ApiOutput = {
