@@ -98,7 +98,7 @@ describe('a runner that uses envelopes', () => {
     const firstRequest = requests.at(-1)
     expect(firstRequest?.messages).toMatchObject(
       [{ ...envelope, metadata: {}, type: 'text', role: 'user', content: 'Where is it?' }].map(
-        ({ metadata: _, ...rest }) => rest,
+        ({ metadata: _, ...otherMembers }) => otherMembers,
       ),
     )
     expect(firstRequest).toMatchObject({ mode: 'chat', tools: [], max_turns: 20, payload: { agent: 'chat' } })

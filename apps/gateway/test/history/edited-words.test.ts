@@ -28,8 +28,8 @@ async function changeMessage(change: (object: Record<string, unknown>) => object
   const first = await fediverse.deliver({ to, text: 'My code is 1234' })
   const { activity: answer } = await fediverse.awaitReply(first.objectId, 30_000)
   const countBefore = (await gateway.messages()).length
-  const edited = change(first.activity.object as Record<string, unknown>)
-  await fediverse.send({ to, ...(edited as { type: 'Update' | 'Delete'; object: object }) })
+  const editedObject = change(first.activity.object as Record<string, unknown>)
+  await fediverse.send({ to, ...(editedObject as { type: 'Update' | 'Delete'; object: object }) })
   await eventually(async () => {
     const now = await gateway.messages()
     return now.length > countBefore && now.every(({ state }) => state !== 'received' && state !== 'working')

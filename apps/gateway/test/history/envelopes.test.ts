@@ -6,11 +6,11 @@ import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 // These tests cover message envelopes for clients that keep their sessions here: sent as a list, and read back.
 
 let web: WebGateway
-let path: string
+let sessionPath: string
 
 beforeAll(async () => {
   web = await openWebGateway()
-  path = await openSession()
+  sessionPath = await openSession()
 })
 afterAll(() => web.close())
 
@@ -19,63 +19,72 @@ async function openSession(): Promise<string> {
   return `/v1/sessions/${json.session_id}`
 }
 
-const putMessages = (messages: readonly unknown[], sessionPath = path) => web.requestJson('PUT', sessionPath, { messages })
+const putMessages = (messages: readonly unknown[], path = sessionPath) => web.requestJson('PUT', path, { messages })
 
-async function store(row: object): Promise<JsonAnswer> {
+async function storeAndRead(row: object): Promise<JsonAnswer> {
   const { status } = await putMessages([row])
   expect(status).toBe(200)
-  const { json } = await web.requestJson('GET', path)
+  const { json } = await web.requestJson('GET', sessionPath)
   return json.messages[0]
 }
 
-const form = { schema: 'agents-api.message', version: 1 }
-const bareEnvelope = { ...form, type: 'text', role: 'assistant', content: '', payload: {}, metadata: {} }
-const call = { type: 'tool_call', tool_name: 'wiki_upsert', parameters: { title: 'Example' }, turn: 1 }
-const callRow = { role: 'assistant', content: 'AI ACTION (Turn 1): Executing Wiki Upsert', metadata: call }
+const envelopeHeader = { schema: 'agents-api.message', version: 1 }
+const bareEnvelope = { ...envelopeHeader, type: 'text', role: 'assistant', content: '', payload: {}, metadata: {} }
+const toolCallMetadata = { type: 'tool_call', tool_name: 'wiki_upsert', parameters: { title: 'Example' }, turn: 1 }
+const toolCallRow = {
+  role: 'assistant',
+  content: 'AI ACTION (Turn 1): Executing Wiki Upsert',
+  metadata: toolCallMetadata,
+}
 const callPayload = { tool_name: 'wiki_upsert', parameters: { title: 'Example' }, turn: 1 }
-const listedRow = { tool_name: 't', success: false, turn: 2, tool_data: { a: 1 }, media: [1], error: null }
-const ofType = (type: string) => ({ content: '', metadata: { type } })
+const toolResultPayload = { tool_name: 't', success: false, turn: 2, tool_data: { a: 1 }, media: [1], error: null }
+const rowOfType = (type: string) => ({ content: '', metadata: { type } })
 
-type EnvelopeCase = readonly [id: string, what: string, row: object, envelope: object]
+type EnvelopeCase = readonly [id: string, title: string, row: object, envelope: object]
 
-/** The values that the original class returns: the whole envelope, member by member. */
+/** Rows that a client sends, and the envelopes that the class of the original API returns for them. */
 const envelopeCases: readonly EnvelopeCase[] = [
   ['E-01', 'a plain row', { role: 'user', content: 'hi' }, { ...bareEnvelope, role: 'user', content: 'hi' }],
-  ['E-02', 'the published tool call', callRow, { ...form, type: 'tool_call', ...callRow, payload: callPayload }],
+  [
+    'E-02',
+    'the published tool call',
+    toolCallRow,
+    { ...envelopeHeader, type: 'tool_call', ...toolCallRow, payload: callPayload },
+  ],
   [
     'E-03',
     'a tool result',
-    { metadata: { type: 'tool_result', ...listedRow, extra: 1 } },
+    { metadata: { type: 'tool_result', ...toolResultPayload, extra: 1 } },
     {
       ...bareEnvelope,
       type: 'tool_result',
       role: 'tool',
-      payload: listedRow,
-      metadata: { type: 'tool_result', ...listedRow, extra: 1 },
+      payload: toolResultPayload,
+      metadata: { type: 'tool_result', ...toolResultPayload, extra: 1 },
     },
   ],
   [
     'E-04',
     'a call id',
-    { ...callRow, metadata: { ...call, tool_call_id: 'c1' } },
+    { ...toolCallRow, metadata: { ...toolCallMetadata, tool_call_id: 'c1' } },
     {
-      ...form,
-      ...callRow,
+      ...envelopeHeader,
+      ...toolCallRow,
       type: 'tool_call',
       payload: callPayload,
-      metadata: { ...call, tool_call_id: 'c1' },
+      metadata: { ...toolCallMetadata, tool_call_id: 'c1' },
     },
   ],
   ...['tool_result', 'approval_required', 'input_required'].map<EnvelopeCase>(type => [
     'E-05',
     type,
-    ofType(type),
+    rowOfType(type),
     { ...bareEnvelope, type, role: 'tool', metadata: { type } },
   ]),
   ...['text', 'tool_call', 'final_result', 'error', 'delta', 'multimodal_part'].map<EnvelopeCase>(type => [
     'E-06',
     type,
-    ofType(type),
+    rowOfType(type),
     { ...bareEnvelope, type, metadata: { type } },
   ]),
   ['E-08', 'role wizard', { role: 'wizard', content: 'x' }, { ...bareEnvelope, role: 'wizard', content: 'x' }],
@@ -103,7 +112,7 @@ const envelopeCases: readonly EnvelopeCase[] = [
   [
     'E-13',
     'no version',
-    { schema: form.schema, type: 'tool_call', payload: { tool_name: 't' } },
+    { schema: envelopeHeader.schema, type: 'tool_call', payload: { tool_name: 't' } },
     { ...bareEnvelope, type: 'tool_call', payload: { tool_name: 't' } },
   ],
   ['E-14', 'version and type alone', { version: 1, type: 'tool_call' }, bareEnvelope],
@@ -113,41 +122,41 @@ const envelopeCases: readonly EnvelopeCase[] = [
   [
     'E-19',
     'data',
-    { ...form, type: 'delta', data: { index: 0 } },
+    { ...envelopeHeader, type: 'delta', data: { index: 0 } },
     { ...bareEnvelope, type: 'delta', payload: { index: 0 } },
   ],
   [
     'E-20',
     'data beside a payload',
-    { ...form, type: 'delta', data: { index: 0 }, payload: { a: 1 } },
+    { ...envelopeHeader, type: 'delta', data: { index: 0 }, payload: { a: 1 } },
     { ...bareEnvelope, type: 'delta', payload: { a: 1 } },
   ],
   [
     'E-20',
     'data beside an empty payload',
-    { ...form, type: 'delta', data: { index: 0 }, payload: {} },
+    { ...envelopeHeader, type: 'delta', data: { index: 0 }, payload: {} },
     { ...bareEnvelope, type: 'delta', payload: { index: 0 } },
   ],
-  ['E-21', 'empty maps as lists', { ...form, type: 'text', payload: [], metadata: [] }, bareEnvelope],
-  ['E-22', 'what an envelope does not have', { id: 7, created_at: 123, foo: 1 }, bareEnvelope],
+  ['E-21', 'empty maps as lists', { ...envelopeHeader, type: 'text', payload: [], metadata: [] }, bareEnvelope],
+  ['E-22', 'members that an envelope does not have', { id: 7, created_at: 123, foo: 1 }, bareEnvelope],
 ]
 
-describe('a list of one message comes back as', () => {
+describe('a message of a list returns as the envelope of', () => {
   test.each(envelopeCases)('%s: %s', async (_, __, row, envelope) => {
-    expect(await store(row)).toEqual(envelope)
+    expect(await storeAndRead(row)).toEqual(envelope)
     // E-27, E-31: a stored envelope is stored again unchanged.
-    expect(await store(envelope)).toEqual(envelope)
+    expect(await storeAndRead(envelope)).toEqual(envelope)
   })
 })
 
-const prefix = 'invalid_ai_message_envelope:'
+const errorPrefix = 'invalid_ai_message_envelope:'
 const refusals: readonly (readonly [id: string, row: unknown, reason: string])[] = [
   ['E-07', { role: '' }, 'role must be a non-empty string'],
   ['E-07', { role: 7 }, 'role must be a non-empty string'],
   ['E-09', { role: 'user', content: 5 }, 'content must be a string or array'],
   ['E-09', { role: 'user', content: false }, 'content must be a string or array'],
   ['E-15', { version: 2, type: 'text', payload: {} }, 'unsupported version'],
-  ['E-17', { ...form, type: 'banana', payload: {} }, 'unsupported type'],
+  ['E-17', { ...envelopeHeader, type: 'banana', payload: {} }, 'unsupported type'],
   ['E-23', { role: 'user', content: '\ud800' }, 'envelope must be JSON serializable'],
   ['E-23', 'hi', 'message must be an array'],
 ]
@@ -156,14 +165,21 @@ describe('a list with one invalid message', () => {
   test.each(refusals)('gets a refusal by %s for %j, and the stored list stays unchanged', async (_, row, reason) => {
     await putMessages([{ role: 'user', content: 'kept' }])
     const answer = await putMessages([{ role: 'user', content: 'new' }, row])
-    expect([answer.status, answer.json.code, answer.json.detail]).toEqual([400, 'malformed', `${prefix} ${reason}`])
-    const { json } = await web.requestJson('GET', path)
+    expect([answer.status, answer.json.code, answer.json.detail]).toEqual([
+      400,
+      'malformed',
+      `${errorPrefix} ${reason}`,
+    ])
+    const { json } = await web.requestJson('GET', sessionPath)
     expect(json.messages.map(({ content }: { content: string }) => content)).toEqual(['kept'])
   })
 
   test('that is not UTF-8 gets a refusal before any other check (E-23)', async () => {
     const bytes = Buffer.concat([Buffer.from('{"messages":[{"role":"user","content":"'), Buffer.from([0xff])])
-    const response = await web.requestAs(path, { method: 'PUT', body: Buffer.concat([bytes, Buffer.from('"}]}')]) })
+    const response = await web.requestAs(sessionPath, {
+      method: 'PUT',
+      body: Buffer.concat([bytes, Buffer.from('"}]}')]),
+    })
     expect([response.status, await response.json()]).toMatchObject([
       400,
       { detail: 'Cannot read body: not valid UTF-8' },
@@ -173,18 +189,22 @@ describe('a list with one invalid message', () => {
 
 describe('a session', () => {
   test('stores and shows envelopes for any mix of rows and envelopes (E-28, E-30)', async () => {
-    const mix = [callRow, { ...form, type: 'text', role: 'user', content: 'x' }, { role: 'user', content: 'y' }]
+    const mix = [
+      toolCallRow,
+      { ...envelopeHeader, type: 'text', role: 'user', content: 'x' },
+      { role: 'user', content: 'y' },
+    ]
     await putMessages(mix)
-    const { json } = await web.requestJson('GET', path)
+    const { json } = await web.requestJson('GET', sessionPath)
     const shapes = json.messages.map((message: object) => Object.keys(message).sort())
     const members = ['content', 'metadata', 'payload', 'role', 'schema', 'type', 'version']
     expect(shapes).toEqual([members, members, members])
   })
 
   test('keeps an unanswered call and a result without a call (E-33)', async () => {
-    const orphans = [callRow, { content: 'x', metadata: { type: 'tool_result', tool_name: 'other' } }]
+    const orphans = [toolCallRow, { content: 'x', metadata: { type: 'tool_result', tool_name: 'other' } }]
     await putMessages(orphans)
-    const { json } = await web.requestJson('GET', path)
+    const { json } = await web.requestJson('GET', sessionPath)
     expect(json.messages.map(({ type }: { type: string }) => type)).toEqual(['tool_call', 'tool_result'])
   })
 
@@ -225,7 +245,7 @@ describe('a session', () => {
 test('an import names the findings of envelopes with their positions (E-13, E-16)', async () => {
   const messages = [
     { role: 'user', content: 'fine' },
-    { schema: form.schema, type: 'text', role: 'user', content: 'no version', payload: {} },
+    { schema: envelopeHeader.schema, type: 'text', role: 'user', content: 'no version', payload: {} },
     { schema: 'other', version: 1, type: 'text', role: 'user', content: 'another schema' },
   ]
   const query = new URLSearchParams({

@@ -23,7 +23,10 @@ interface Answer {
   readonly detail: string
 }
 
-async function ask(query: Record<string, string>, body?: object): Promise<{ status: number; json: Answer }> {
+async function requestConversation(
+  query: Record<string, string>,
+  body?: object,
+): Promise<{ status: number; json: Answer }> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
   const response = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
@@ -42,17 +45,17 @@ describe('a fediverse conversation', () => {
   test.each([...exchangeFormats])('exports as %s, and importing that again changes nothing', async format => {
     const first = await gateway.simulation.send({ via: 'activitypub', to: 'chat', text: 'hello' })
     await gateway.simulation.send({ via: 'activitypub', to: 'chat', text: 'and more', thread: first.thread })
-    const exportBefore = await ask({ thread: first.id, format: 'jsonl' })
+    const exportBefore = await requestConversation({ thread: first.id, format: 'jsonl' })
     expect(exportBefore.json.messages.map(({ kind, role }) => [kind, role])).toEqual([
       ['text', 'user'],
       ['text', 'assistant'],
       ['text', 'user'],
       ['text', 'assistant'],
     ])
-    const { messages } = (await ask({ thread: first.id, format })).json
-    const secondResponse = await ask({ thread: first.id, format }, { messages })
+    const { messages } = (await requestConversation({ thread: first.id, format })).json
+    const secondResponse = await requestConversation({ thread: first.id, format }, { messages })
     expect(secondResponse.json).toMatchObject({ entries: 4, added: 0 })
-    expect((await ask({ thread: first.id, format: 'jsonl' })).json).toEqual(exportBefore.json)
+    expect((await requestConversation({ thread: first.id, format: 'jsonl' })).json).toEqual(exportBefore.json)
   })
 })
 
@@ -76,9 +79,9 @@ describe('tool calls from AG-UI', () => {
 
   test('export once each with arguments and results in the normalized format, and continue elsewhere', async () => {
     const conversation = { owner, thread: `web:${JSON.stringify(['chat', 'calls'])}` }
-    const importedResponse = await ask({ ...conversation, format: 'agui' }, { messages })
+    const importedResponse = await requestConversation({ ...conversation, format: 'agui' }, { messages })
     expect(importedResponse.json).toMatchObject({ findings: [{ code: 'number_rounded', index: 5 }] })
-    const normalized = (await ask({ ...conversation, format: 'normalized' })).json.messages
+    const normalized = (await requestConversation({ ...conversation, format: 'normalized' })).json.messages
     const parts = normalized.map(fields =>
       (fields.parts as { kind: string; id?: string }[]).map(({ kind, id }) => id ?? kind),
     )
@@ -89,12 +92,14 @@ describe('tool calls from AG-UI', () => {
       { content: 'One moment.' },
     ])
     expect(normalized[5]?.parts).toMatchObject([{ args: { at: 12345678901234567000 }, result: 'three' }])
-    expect((await ask({ ...conversation, format: 'normalized' }, { messages: normalized })).json).toMatchObject({
+    expect(
+      (await requestConversation({ ...conversation, format: 'normalized' }, { messages: normalized })).json,
+    ).toMatchObject({
       added: 0,
     })
     const copy = { owner, thread: `web:${JSON.stringify(['chat', 'calls, copied'])}` }
-    await ask({ ...copy, format: 'normalized' }, { messages: normalized })
-    const reimportedMessages = (await ask({ ...copy, format: 'agui' })).json.messages as {
+    await requestConversation({ ...copy, format: 'normalized' }, { messages: normalized })
+    const reimportedMessages = (await requestConversation({ ...copy, format: 'agui' })).json.messages as {
       toolCalls?: { id: string }[]
       toolCallId?: string
     }[]
@@ -105,7 +110,9 @@ describe('tool calls from AG-UI', () => {
     ])
     expect(reimportedMessages.flatMap(({ toolCallId = [] }) => toolCallId)).toEqual(['c1', 'c2', 'c3'])
     expect(
-      (await ask({ ...conversation, format: 'agui' })).json.messages.map(({ metadata: _, ...each }) => each),
+      (await requestConversation({ ...conversation, format: 'agui' })).json.messages.map(
+        ({ metadata: _, ...otherMembers }) => otherMembers,
+      ),
     ).toEqual(messages)
   })
 })
@@ -116,28 +123,30 @@ describe('a chat', () => {
     await chat('tool', threadId, `run-${format}-1`)
     await chat('count', threadId, `run-${format}-2`)
     const thread = `web:${JSON.stringify(['chat', threadId])}`
-    const { messages } = (await ask({ owner, thread, format })).json
+    const { messages } = (await requestConversation({ owner, thread, format })).json
     expect(messages.length).toBeGreaterThanOrEqual(4)
     const copyTarget = { owner, thread: `copy:${format}`, format }
-    const firstMessage = await ask(copyTarget, { messages })
+    const firstMessage = await requestConversation(copyTarget, { messages })
     expect(firstMessage.status).toBe(200)
     expect(firstMessage.json.added).toBe(firstMessage.json.entries)
-    const copied = (await ask(copyTarget)).json.messages
+    const copied = (await requestConversation(copyTarget)).json.messages
     expect(copied.length).toBe(messages.length)
-    expect((await ask(copyTarget, { messages: copied })).json.added).toBe(0)
-    expect((await ask(copyTarget)).json.messages).toEqual(copied)
+    expect((await requestConversation(copyTarget, { messages: copied })).json.added).toBe(0)
+    expect((await requestConversation(copyTarget)).json.messages).toEqual(copied)
   })
 
   test('from another gateway continues, and its history has both parts', async () => {
     const thread = `web:${JSON.stringify(['chat', 'thread-moved'])}`
     const messages = [{ type: 'user_message', content: 'said elsewhere' }]
-    expect((await ask({ owner, thread, format: 'store' }, { messages })).json).toMatchObject({ added: 1 })
+    expect((await requestConversation({ owner, thread, format: 'store' }, { messages })).json).toMatchObject({
+      added: 1,
+    })
     await chat('count', 'thread-moved', 'run-moved')
     const headers = { authorization: `Bearer ${token}` }
     const response = await fetch(`${gateway.url()}/api/v1/agent/history?threadId=thread-moved`, { headers })
     const history = (await response.json()) as { messages: readonly { content: string }[] }
     expect(history.messages.map(({ content }) => content)).toEqual(['said elsewhere', 'count', expect.any(String)])
-    expect((await ask({ owner, thread, format: 'jsonl' })).json.messages).toHaveLength(3)
+    expect((await requestConversation({ owner, thread, format: 'jsonl' })).json.messages).toHaveLength(3)
   })
 
   test('shows messages to all participants, and actions only to operators (S-34)', async () => {
@@ -154,7 +163,7 @@ describe('a chat', () => {
       { code: 'forbidden', detail: 'Cannot read history: traces are for operators' },
     ])
     const thread = `web:${JSON.stringify(['chat', 'thread-trace'])}`
-    const completedFields = (await ask({ owner, thread, format: 'jsonl' })).json.messages
+    const completedFields = (await requestConversation({ owner, thread, format: 'jsonl' })).json.messages
     expect(completedFields.map(({ kind }) => kind)).toEqual(['text', 'tool_call', 'tool_result', 'text'])
   })
 
@@ -164,15 +173,15 @@ describe('a chat', () => {
       { type: 'user_message', content: 'fine' },
       { type: 'action', tool: 'ls' },
     ]
-    const refusal = await ask(copyTarget, { messages })
+    const refusal = await requestConversation(copyTarget, { messages })
     expect([refusal.status, refusal.json.detail]).toEqual([400, expect.stringContaining('args')])
-    expect((await ask(copyTarget)).json.messages).toEqual([])
-    const unknown = await ask({ owner, thread: 'copy:never', format: 'store' })
+    expect((await requestConversation(copyTarget)).json.messages).toEqual([])
+    const unknown = await requestConversation({ owner, thread: 'copy:never', format: 'store' })
     expect([unknown.status, unknown.json.detail]).toEqual([
       404,
       'Cannot find thread: there is no conversation of this name',
     ])
-    const format = await ask({ owner, thread: 'copy:never', format: 'word' })
+    const format = await requestConversation({ owner, thread: 'copy:never', format: 'word' })
     expect([format.status, format.json.detail]).toEqual([
       400,
       'Cannot read transcript: "format" must be one of envelope, agui, store, swarm, normalized, jsonl',

@@ -16,16 +16,16 @@ const crew = ['one', 'two'] as const
 
 beforeAll(async () => {
   model = await openModelServer(request => {
-    const [member, last] = [memberOf(request), lastOf(request)]
+    const [memberName, lastText] = [memberOf(request), lastOf(request)]
     const isTool = request.body.messages.at(-1)?.role === 'tool'
-    if (member === 'planner') {
+    if (memberName === 'planner') {
       if (isTool) return replyWith('SYNTHESIS of phase 0: apples and pears')
       const tasks = crew.map(name => ({ worker: `@${name}@agents.test`, task: `weigh the ${name}s` }))
-      return last.includes('phase zero')
+      return lastText.includes('phase zero')
         ? call('delegate_all', { tasks })
-        : replyWith(`SYNTHESIS of another phase: ${last.slice(-9)}`)
+        : replyWith(`SYNTHESIS of another phase: ${lastText.slice(-9)}`)
     }
-    return isTool ? replyWith(`${member} has weighed`) : call('weigh', { what: member })
+    return isTool ? replyWith(`${memberName} has weighed`) : call('weigh', { what: memberName })
   })
   const sharedModel = {
     use: 'openai',
@@ -66,7 +66,7 @@ const requestsOf = (member: string): readonly MemberRequest[] =>
     return memberOf(request) === member ? [{ member, text: JSON.stringify(messages), messages }] : []
   })
 
-async function work(to: string, steps: readonly unknown[], thread?: string) {
+async function runSteps(to: string, steps: readonly unknown[], thread?: string) {
   const result = await gateway.simulation.send({
     via: 'a2a',
     to,
@@ -76,7 +76,7 @@ async function work(to: string, steps: readonly unknown[], thread?: string) {
   return { ...result, text: result.reply?.text ?? '' }
 }
 
-const typesOf = async (id: string) => {
+const listEntryTypes = async (id: string) => {
   const query = new URLSearchParams({ format: 'store', thread: id })
   const { messages } = await gateway.requestOperator<{ messages: readonly { type: string }[] }>(`/transcript?${query}`)
   return messages.map(({ type }) => type)
@@ -84,22 +84,22 @@ const typesOf = async (id: string) => {
 
 describe('the manager of a phase (S-32, S-21)', () => {
   test('gets exactly a model’s results of the previous phase, after parallel workers', async () => {
-    await work('chief', [
+    await runSteps('chief', [
       { ask: planner, say: 'phase zero', phase: 0 },
       { ask: planner, say: 'go on with phase one', phase: 1, again: true },
       { ask: planner, say: 'go on with phase two', phase: 2, again: true },
       { ask: planner, say: 'back to the first', phase: 5, previous: 0, again: true },
       { ask: planner, say: 'no phase', again: true },
     ])
-    const [first, second, ...later] = requestsOf('planner')
-    expect(first?.messages.map(({ role }) => role)).toEqual(['system', 'user'])
-    expect(second?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool'])
-    const earlierTexts = later.map(({ messages }) =>
+    const [firstPhase, secondPhase, ...laterPhases] = requestsOf('planner')
+    expect(firstPhase?.messages.map(({ role }) => role)).toEqual(['system', 'user'])
+    expect(secondPhase?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool'])
+    const earlierTexts = laterPhases.map(({ messages }) =>
       messages.filter(({ role }) => role === 'assistant').map(({ content }) => content),
     )
     const synthesis = 'SYNTHESIS of phase 0: apples and pears'
     expect(earlierTexts).toEqual([[synthesis], ['SYNTHESIS of another phase: phase one'], [synthesis], []])
-    for (const { messages, text } of later) {
+    for (const { messages, text } of laterPhases) {
       // The prompt has the rules, an opener if the history begins with the agent, its history, and the message.
       expect(messages.map(({ role }) => role)).toEqual(
         messages.length === 2 ? ['system', 'user'] : ['system', 'user', 'assistant', 'user'],
@@ -109,10 +109,12 @@ describe('the manager of a phase (S-32, S-21)', () => {
   })
 
   test('has the results of its workers in one turn of its own thread', async () => {
-    await work('chief', [{ ask: planner, say: 'phase zero', phase: 0 }])
+    await runSteps('chief', [{ ask: planner, say: 'phase zero', phase: 0 }])
     const [{ id = '', message = 0 } = {}] = (await gateway.messages()).filter(({ agent }) => agent === 'planner')
     const query = new URLSearchParams({ format: 'store', thread: id })
-    const { messages } = await gateway.requestOperator<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
+    const { messages } = await gateway.requestOperator<{ messages: readonly Record<string, unknown>[] }>(
+      `/transcript?${query}`,
+    )
     const notes = messages.filter(({ type }) =>
       ['delegation', 'observation', 'global_observation', 'synthesis'].includes(String(type)),
     )
@@ -148,18 +150,18 @@ describe('the manager of a phase (S-32, S-21)', () => {
 
 describe('a worker (S-33, S-22)', () => {
   test('never sees the work of another worker, nor its own work for an earlier task', async () => {
-    await work('chief', [
+    await runSteps('chief', [
       { ask: planner, say: 'phase zero', phase: 0 },
       { ask: '@one@agents.test', say: 'weigh once' },
       { ask: '@one@agents.test', say: 'weigh again', again: true },
     ])
-    for (const [own, other] of [crew, crew.toReversed()]) {
-      const prompts = requestsOf(String(own))
+    for (const [ownAgent, otherAgent] of [crew, crew.toReversed()]) {
+      const prompts = requestsOf(String(ownAgent))
       expect(prompts.length).toBeGreaterThan(0)
       for (const { text } of prompts) {
-        expect(text).not.toContain(`the private scale for ${other}`)
-        expect(text).not.toContain(`${other} has weighed`)
-        expect(text).not.toContain(`weigh the ${other}s`)
+        expect(text).not.toContain(`the private scale for ${otherAgent}`)
+        expect(text).not.toContain(`${otherAgent} has weighed`)
+        expect(text).not.toContain(`weigh the ${otherAgent}s`)
       }
     }
     const secondRequests = requestsOf('one').filter(({ text }) => text.includes('weigh again'))
@@ -175,7 +177,7 @@ describe('a worker (S-33, S-22)', () => {
 
   test('sees everything since its own last task if it notes its tasks (S-22, S-23, S-24)', async () => {
     const note = (type: string, members: object) => ({ note: { type, ...members } })
-    const firstBroadcast = await work('hand', [
+    const firstBroadcast = await runSteps('hand', [
       note('task', { content: 'an earlier task' }),
       note('global_observation', { content: 'an earlier broadcast', from_worker: 'worker-2' }),
       note('task', { content: 'count the boxes' }),
@@ -188,7 +190,7 @@ describe('a worker (S-33, S-22)', () => {
       note('observation', { content: 'private to worker-2', agent_key: 'worker-2' }),
       note('final', { content: 'all is done' }),
     ])
-    const { text } = await work('hand', [{ tell: 'history' }], firstBroadcast.thread)
+    const { text } = await runSteps('hand', [{ tell: 'history' }], firstBroadcast.thread)
     const turns = historyIn(text)
     const spokenTurns = turns.map(([role, , parts]) => [
       role,
@@ -205,20 +207,20 @@ describe('a worker (S-33, S-22)', () => {
   })
 
   test('sees no history if it notes no task (S-22)', async () => {
-    const first = await work('hand', [{ ask: '@one@agents.test', say: 'weigh it' }])
-    const { text } = await work('hand', [{ tell: 'history' }], first.thread)
+    const first = await runSteps('hand', [{ ask: '@one@agents.test', say: 'weigh it' }])
+    const { text } = await runSteps('hand', [{ tell: 'history' }], first.thread)
     expect(text).toBe('[]')
-    expect(await typesOf(first.id)).toContain('delegation')
+    expect(await listEntryTypes(first.id)).toContain('delegation')
   })
 })
 
 test('an orchestrator gets the last eight messages, without actions (S-20)', async () => {
   let thread: string | undefined
   for (let round = 0; round < 6; round += 1) {
-    const sentWork = await work('boss', [{ note: { type: 'action', tool: 'think', args: { round } } }], thread)
+    const sentWork = await runSteps('boss', [{ note: { type: 'action', tool: 'think', args: { round } } }], thread)
     thread = sentWork.thread
   }
-  const { text } = await work('boss', [{ tell: 'history' }], thread)
+  const { text } = await runSteps('boss', [{ tell: 'history' }], thread)
   const turns = JSON.parse(text) as readonly unknown[]
   expect(turns).toHaveLength(8)
   expect(text).not.toContain('tool_call')

@@ -50,18 +50,18 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-function ask(path: string, as: string, body?: object): Promise<Response> {
-  const headers = { authorization: `Bearer ${as}`, 'content-type': 'application/json' }
+function requestAs(path: string, token: string, body?: object): Promise<Response> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   return fetch(`${setup.url}${path}`, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) })
 }
 
 async function countEntries(): Promise<number> {
-  const { used } = (await (await ask('/v1/usage', token)).json()) as { used: { entries: number } }
+  const { used } = (await (await requestAs('/v1/usage', token)).json()) as { used: { entries: number } }
   return used.entries
 }
 
 async function runImport(): Promise<{ entries: number; added: number }> {
-  const response = await ask(`/operator/api/transcript?${query}`, operatorToken, { messages })
+  const response = await requestAs(`/operator/api/transcript?${query}`, operatorToken, { messages })
   return (await response.json()) as { entries: number; added: number }
 }
 
@@ -75,7 +75,7 @@ test('a second import completes one that a kill interrupted, without duplicates'
   expect(remainingEntries).toBeLessThan(messages.length)
   expect(await runImport()).toMatchObject({ entries: messages.length, added: messages.length - remainingEntries })
   expect(await countEntries()).toBe(messages.length)
-  const exported = await ask(`/operator/api/transcript?${query}`, operatorToken)
+  const exported = await requestAs(`/operator/api/transcript?${query}`, operatorToken)
   const { messages: stored } = (await exported.json()) as { messages: readonly { gateway?: unknown }[] }
   expect(stored.map(({ gateway: _, ...message }) => message)).toEqual(messages)
   expect(await runImport()).toMatchObject({ entries: messages.length, added: 0 })
@@ -86,11 +86,13 @@ test('commands read a long conversation line by line, in the same JSON as the AP
     headers: { authorization: `Bearer ${operatorToken}`, accept: 'application/x-ndjson' },
   })
   expect(lines.headers.get('content-type')).toBe('application/x-ndjson')
-  const read = (await lines.text()).trim().split('\n')
-  const { messages: exported } = (await (await ask(`/operator/api/transcript?${query}`, operatorToken)).json()) as {
+  const exportLines = (await lines.text()).trim().split('\n')
+  const { messages: exported } = (await (
+    await requestAs(`/operator/api/transcript?${query}`, operatorToken)
+  ).json()) as {
     messages: readonly unknown[]
   }
-  expect(read.map(line => JSON.parse(line))).toEqual(exported)
+  expect(exportLines.map(line => JSON.parse(line))).toEqual(exported)
   expect(JSON.parse(await runCommand('export', '--format', 'store'))).toEqual(exported)
   const entries = (await runCommand('export', '--format', 'jsonl')).trimEnd().split('\n')
   expect(entries.map(line => (JSON.parse(line) as { seq: number }).seq)).toEqual(exported.map((_, index) => index + 1))

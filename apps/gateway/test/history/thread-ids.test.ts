@@ -49,7 +49,7 @@ async function readThreadReport(id: string): Promise<ThreadReport> {
 /** One person on a channel, who names a conversation in the channel's own way. */
 interface Speaking {
   /** Sends a text. `threadName` is the id of another person's first message, or its conversation. */
-  say(
+  sendText(
     person: 'ann' | 'mallory',
     text: string,
     threadName?: string,
@@ -59,7 +59,7 @@ interface Speaking {
 let count = 0
 const unique = (label: string) => `${label}-${++count}`
 
-function sayByPost(field: 'context' | 'conversation' | 'inReplyTo'): Speaking['say'] {
+function sayByPost(field: 'context' | 'conversation' | 'inReplyTo'): Speaking['sendText'] {
   return async (person, text, threadName) => {
     const from = person === 'ann' ? 'alice@mastodon.test' : 'alice@gotosocial.test'
     const conversation = `https://mastodon.test/contexts/${unique('c')}`
@@ -75,7 +75,7 @@ function sayByPost(field: 'context' | 'conversation' | 'inReplyTo'): Speaking['s
   }
 }
 
-function sayByMail(sign: boolean): Speaking['say'] {
+function sayByMail(sign: boolean): Speaking['sendText'] {
   return async (person, text, threadName) => {
     const plan = { to: 'desk@agents.test', from: person === 'ann' ? 'alice@alice.test' : 'bob@nodmarc.test', text }
     const threading = threadName ? { inReplyTo: threadName, references: [threadName] } : {}
@@ -135,7 +135,7 @@ async function sayByTicker(person: 'ann' | 'mallory', text: string, threadName?:
   return { id, name: thread }
 }
 
-const speaking: Readonly<Record<string, Speaking['say']>> = {
+const speaking: Readonly<Record<string, Speaking['sendText']>> = {
   'activitypub by context': sayByPost('context'),
   'activitypub by conversation': sayByPost('conversation'),
   'activitypub by inReplyTo': sayByPost('inReplyTo'),
@@ -152,15 +152,15 @@ test('every channel has people in this test', () => {
   expect(new Set(channelNames)).toEqual(new Set(modules.map(({ descriptor }) => descriptor.name)))
 })
 
-describe.each(Object.entries(speaking))('the conversations by %s', (_, say) => {
+describe.each(Object.entries(speaking))('the conversations by %s', (_, sendText) => {
   test('reveal nothing of an agent’s memory by thread_id to a person who names another’s conversation', async () => {
-    const first = await say('ann', `${secretWords} ${unique('said')}`)
+    const first = await sendText('ann', `${secretWords} ${unique('said')}`)
     const firstTold = await readThreadReport(first.id)
-    const stranger = await say('mallory', `What is my number? ${unique('asked')}`, first.name)
+    const stranger = await sendText('mallory', `What is my number? ${unique('asked')}`, first.name)
     const strangerMessage = await readThreadReport(stranger.id)
     expect(strangerMessage.past).toHaveLength(1)
     expect(strangerMessage.thread_id).not.toBe(firstTold.thread_id)
-    const secondMessage = await say('ann', `And now? ${unique('again')}`, first.name)
+    const secondMessage = await sendText('ann', `And now? ${unique('again')}`, first.name)
     const continued = await readThreadReport(secondMessage.id)
     expect(continued.past).toHaveLength(2)
     expect(continued.past[0]).toContain(secretWords)
@@ -176,13 +176,16 @@ describe('a public conversation', () => {
     const { fediverse } = gateway.simulation
     const context = `https://mastodon.test/contexts/${unique('c')}`
     const to = '@desk@agents.test'
-    const say = async (from: string, visibility: 'public' | 'direct') =>
+    const sendMention = async (from: string, visibility: 'public' | 'direct') =>
       readThreadReport((await fediverse.deliver({ to, from, text: unique('said'), visibility, context })).activityId)
-    const [one, other] = [await say('alice@mastodon.test', 'public'), await say('alice@gotosocial.test', 'public')]
-    expect(other).toMatchObject({ thread_id: one.thread_id, thread_source: context })
-    expect(other.past).toHaveLength(2)
-    const privateAnswer = await say('alice@mastodon.test', 'direct')
-    expect(privateAnswer.thread_id).not.toBe(one.thread_id)
+    const [firstThreadId, secondThreadId] = [
+      await sendMention('alice@mastodon.test', 'public'),
+      await sendMention('alice@gotosocial.test', 'public'),
+    ]
+    expect(secondThreadId).toMatchObject({ thread_id: firstThreadId.thread_id, thread_source: context })
+    expect(secondThreadId.past).toHaveLength(2)
+    const privateAnswer = await sendMention('alice@mastodon.test', 'direct')
+    expect(privateAnswer.thread_id).not.toBe(firstThreadId.thread_id)
     expect(privateAnswer).toMatchObject({ thread_source: context, past: [expect.any(String)] })
   })
 })

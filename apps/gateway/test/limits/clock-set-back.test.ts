@@ -17,7 +17,7 @@ const apiKey = 'the-key-of-the-tests'
 const dayMs = 86_400_000
 
 /** Returns a module that sets the clock of the process at each SIGCONT. */
-const preload = (stepsMs: readonly number[]) =>
+const createClockModule = (stepsMs: readonly number[]) =>
   `data:text/javascript,${encodeURIComponent(`
     const steps = ${JSON.stringify(stepsMs)}
     const { now } = Date
@@ -40,7 +40,7 @@ afterEach(async () => {
 async function open(stepsMs: readonly number[], overrides: object = {}) {
   setup = await openKilledGateway({
     directory,
-    preload: preload(stepsMs),
+    preload: createClockModule(stepsMs),
     overrides: {
       agents: { held: { use: join(import.meta.dirname, '../agents/waiting/held.ts') } },
       a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
@@ -50,7 +50,7 @@ async function open(stepsMs: readonly number[], overrides: object = {}) {
   return { ...setup, setClock: setup.gateway.resume }
 }
 
-interface Called {
+interface RpcResponse {
   readonly error?: { readonly code: number; readonly message: string }
   readonly result?: { readonly task: Task }
 }
@@ -59,39 +59,39 @@ interface Task {
   readonly status: { readonly state: string; readonly timestamp: string }
 }
 
-async function call(method: string, params: object): Promise<Called> {
+async function callA2a(method: string, params: object): Promise<RpcResponse> {
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  return (await (await fetch(`${setup?.url}/a2a`, { method: 'POST', headers, body })).json()) as Called
+  return (await (await fetch(`${setup?.url}/a2a`, { method: 'POST', headers, body })).json()) as RpcResponse
 }
 
-const say = (words: string, configuration: object = {}) => {
+const sendMessage = (words: string, configuration: object = {}) => {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: words }] }
-  return call('SendMessage', { message, configuration })
+  return callA2a('SendMessage', { message, configuration })
 }
 
-async function operate<Answer>(path: string): Promise<Answer> {
+async function requestOperator<Answer>(path: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${operatorToken}` }
   return (await (await fetch(`${setup?.url}/operator/api${path}`, { headers })).json()) as Answer
 }
 
 test('a sender at a limit may send again after the clock goes back a day', { timeout: 120_000 }, async () => {
   const { setClock } = await open([-dayMs], { limits: { per_identity: 3 } })
-  for (let index = 0; index < 3; index += 1) expect((await say('hello')).error).toBeUndefined()
-  expect((await say('hello')).error?.message).toContain('too many from this sender')
+  for (let index = 0; index < 3; index += 1) expect((await sendMessage('hello')).error).toBeUndefined()
+  expect((await sendMessage('hello')).error?.message).toContain('too many from this sender')
   setClock()
   // The signal takes a moment; without it, this would take a minute.
-  await eventually(async () => (await say('hello')).error === undefined, 20_000)
+  await eventually(async () => (await sendMessage('hello')).error === undefined, 20_000)
 })
 
 /** Opens a receiver of push notifications that is down at first: it accepts connections and closes them. */
 async function openReceiver() {
-  const paths: string[] = []
-  let isAway = true
+  const receivedBodies: string[] = []
+  let isDown = true
   const server = createServer(async (request, response) => {
-    if (isAway) request.destroy()
+    if (isDown) request.destroy()
     else {
-      paths.push(await text(request))
+      receivedBodies.push(await text(request))
       response.end()
     }
   }).listen(0, '127.0.0.1')
@@ -102,9 +102,9 @@ async function openReceiver() {
   })
   return {
     port: (server.address() as AddressInfo).port,
-    taken: paths,
+    bodiesBefore: receivedBodies,
     comeBack: () => {
-      isAway = false
+      isDown = false
     },
   }
 }
@@ -114,19 +114,20 @@ test('a paused host gets new deliveries after the clock goes back a day', {
 }, async () => {
   const receiver = await openReceiver()
   const { setClock } = await open([-dayMs], { network: { loopback: { 'hook.test': receiver.port } } })
-  const ask = (message: string) => say(message, { taskPushNotificationConfig: { url: 'https://hook.test/' } })
-  for (let index = 0; index < 8; index += 1) expect((await ask(`before ${index}`)).error).toBeUndefined()
+  const sendWithHook = (message: string) =>
+    sendMessage(message, { taskPushNotificationConfig: { url: 'https://hook.test/' } })
+  for (let index = 0; index < 8; index += 1) expect((await sendWithHook(`before ${index}`)).error).toBeUndefined()
   const listErrors = async () =>
-    (await operate<{ readonly items: readonly { readonly last_error?: string }[] }>('/deliveries?limit=50')).items.map(
-      delivery => delivery.last_error,
-    )
+    (
+      await requestOperator<{ readonly items: readonly { readonly last_error?: string }[] }>('/deliveries?limit=50')
+    ).items.map(delivery => delivery.last_error)
   await eventually(async () => (await listErrors()).some(error => error?.includes('left alone')))
   receiver.comeBack()
-  await ask('while it is left alone')
-  expect(receiver.taken).toEqual([])
+  await sendWithHook('while it is left alone')
+  expect(receiver.bodiesBefore).toEqual([])
   setClock()
-  await ask('afterwards')
-  await eventually(async () => receiver.taken.length > 0)
+  await sendWithHook('afterwards')
+  await eventually(async () => receiver.bodiesBefore.length > 0)
 })
 
 test.each([-dayMs, dayMs])(
@@ -135,23 +136,23 @@ test.each([-dayMs, dayMs])(
   async stepMs => {
     const { setClock } = await open([stepMs])
     writeFileSync(join(directory, 'held'), 'hold on')
-    const { result } = await say('hold on', { returnImmediately: true })
+    const { result } = await sendMessage('hold on', { returnImmediately: true })
     const id = result?.task.id
     const states = new Set<string>()
-    const probe = async () => {
-      const task = (await call('GetTask', { id })).result as unknown as Task
+    const readTask = async () => {
+      const task = (await callA2a('GetTask', { id })).result as unknown as Task
       states.add(task.status.state)
       return task
     }
-    await eventually(async () => (await probe()).status.state === 'TASK_STATE_WORKING')
+    await eventually(async () => (await readTask()).status.state === 'TASK_STATE_WORKING')
     states.clear()
     setClock()
-    const end = Date.now() + 6_000
-    while (Date.now() < end) await probe()
+    const deadline = Date.now() + 6_000
+    while (Date.now() < deadline) await readTask()
     expect([...states]).toEqual(['TASK_STATE_WORKING'])
     writeFileSync(join(directory, 'held'), '')
     const endedTask = await eventually(async () => {
-      const task = await probe()
+      const task = await readTask()
       return task.status.state !== 'TASK_STATE_WORKING' && task
     })
     expect(endedTask.status.state).toBe('TASK_STATE_COMPLETED')

@@ -7,10 +7,10 @@ test('an agent that hangs under many messages does not keep others from answerin
     a2a: { limits: { wait_seconds: 0.05 } },
   }))
   const { a2a } = gateway.simulation
-  const crowd = Array.from({ length: 150 }, (_, index) =>
+  const deliveries = Array.from({ length: 150 }, (_, index) =>
     a2a.deliver({ url: `${gatewayOrigin}/agents/hanging/a2a`, text: `stuck ${index}` }),
   )
-  await Promise.all(crowd)
+  await Promise.all(deliveries)
   const turnContext = await eventually(
     async () => (await gateway.messages()).filter(({ state }) => state === 'working').length || false,
   )
@@ -34,7 +34,8 @@ test('an idle agent gets a slot at once, however many others hang in theirs', as
     ),
   )
   await Promise.all(crowd)
-  const countWorking = async () => (await gateway.requestOperator<{ messages: { working: number } }>('/status')).messages.working
+  const countWorking = async () =>
+    (await gateway.requestOperator<{ messages: { working: number } }>('/status')).messages.working
   await eventually(async () => (await countWorking()) === 160)
   const { reply } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'is anybody there?' })
   expect(reply?.text).toContain('is anybody there?')

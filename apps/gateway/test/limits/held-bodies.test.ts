@@ -28,16 +28,16 @@ const nextNetwork = () => networks.pop() ?? ''
 /** Sends the header of a request and this many bytes of its body. */
 function beginRequest(
   lines: readonly string[],
-  { client, declared, sent }: { client: string; declared: number; sent: number },
+  { client, declaredBytes, sentBytes }: { client: string; declaredBytes: number; sentBytes: number },
 ) {
   return new Promise<OpenRequest>((resolve, reject) => {
     let text = ''
     const socket = connect(Number(new URL(gateway.url()).port), '127.0.0.1')
     socket.on('data', data => (text += data.toString('latin1')))
     socket.on('error', reject)
-    const head = [...lines, 'host: agents.test', `x-forwarded-for: ${client}`, `content-length: ${declared}`]
+    const head = [...lines, 'host: agents.test', `x-forwarded-for: ${client}`, `content-length: ${declaredBytes}`]
     socket.write(`${head.join('\r\n')}\r\n\r\n`)
-    socket.write(Buffer.alloc(sent, 32), () => resolve({ socket, readResponse: () => text }))
+    socket.write(Buffer.alloc(sentBytes, 32), () => resolve({ socket, readResponse: () => text }))
   })
 }
 
@@ -79,8 +79,8 @@ describe.each(Object.keys(endpoints))('%s', name => {
 
   test('limits the bodies of one network to its share of the budget', async () => {
     const client = nextNetwork()
-    const firstLine = await beginRequest(lines(), { client, declared: 200_000, sent: 120_000 })
-    const secondLine = await beginRequest(lines(), { client, declared: 200_000, sent: 120_000 })
+    const firstLine = await beginRequest(lines(), { client, declaredBytes: 200_000, sentBytes: 120_000 })
+    const secondLine = await beginRequest(lines(), { client, declaredBytes: 200_000, sentBytes: 120_000 })
     await expect
       .poll(() => `${firstLine.readResponse()}${secondLine.readResponse()}`)
       .toContain('too many large ones are on their way')
@@ -88,7 +88,7 @@ describe.each(Object.keys(endpoints))('%s', name => {
     for (const { socket } of [firstLine, secondLine]) socket.destroy()
     await expect
       .poll(async () => {
-        const small = await beginRequest(lines(), { client, declared: 60_000, sent: 60_000 })
+        const small = await beginRequest(lines(), { client, declaredBytes: 60_000, sentBytes: 60_000 })
         await expect.poll(small.readResponse).not.toBe('')
         small.socket.destroy()
         return small.readResponse()
@@ -103,21 +103,29 @@ test.each([
   ['of another content type', ['POST /inbox HTTP/1.1', 'content-type: text/html'], 415],
   ['to no agent', ['POST /agents/nobody/inbox HTTP/1.1', 'content-type: application/activity+json'], 404],
 ])('the gateway refuses a delivery %s before it reads the body', async (_, lines, status) => {
-  const request = await beginRequest(lines as readonly string[], { client: nextNetwork(), declared: 900_000, sent: 1 })
+  const request = await beginRequest(lines as readonly string[], {
+    client: nextNetwork(),
+    declaredBytes: 900_000,
+    sentBytes: 1,
+  })
   await expect.poll(request.readResponse).toContain(`HTTP/1.1 ${status} `)
   request.socket.destroy()
 })
 
 test('the gateway reads an unsigned delivery before it refuses it, because the body may contain a proof', async () => {
   const lines = ['POST /inbox HTTP/1.1', 'content-type: application/activity+json']
-  const request = await beginRequest(lines, { client: nextNetwork(), declared: 9_000, sent: 9_000 })
+  const request = await beginRequest(lines, { client: nextNetwork(), declaredBytes: 9_000, sentBytes: 9_000 })
   await expect.poll(request.readResponse).toContain('HTTP/1.1 401 ')
   request.socket.destroy()
 })
 
 test('strangers who use up their share of the budget do not keep others out', async () => {
   const client = nextNetwork()
-  const large = await beginRequest(endpoints['the inbox']?.() ?? [], { client, declared: 500_000, sent: 140_000 })
+  const large = await beginRequest(endpoints['the inbox']?.() ?? [], {
+    client,
+    declaredBytes: 500_000,
+    sentBytes: 140_000,
+  })
   const answer = await gateway.simulation.fediverse.deliver({
     to: '@echo@agents.test',
     from: 'alice@mastodon.test',

@@ -26,7 +26,10 @@ async function post(text: string, context: string): Promise<string> {
 /** Returns the post with this text, once its server has it. */
 async function postOf(text: string): Promise<string> {
   const { fediverse } = setup.simulation
-  const { activity } = await fediverse.awaitActivity(each => JSON.stringify(each.activity).includes(text), 30_000)
+  const { activity } = await fediverse.awaitActivity(
+    activity => JSON.stringify(activity.activity).includes(text),
+    30_000,
+  )
   return String((activity.object as { readonly id?: string }).id)
 }
 
@@ -36,9 +39,9 @@ const listDeletions = (object: string) =>
   )
 
 /** Kills the gateway right after `end`, while nothing reaches the peer, and restarts it. */
-async function dieAfter(end: () => Promise<unknown>): Promise<void> {
+async function dieAfter(endGateway: () => Promise<unknown>): Promise<void> {
   const heal = setup.simulation.fediverse.disturb('mastodon.test', { ...disturbances.slow(600_000), path: /inbox/ })
-  await end()
+  await endGateway()
   await setup.gateway.kill()
   heal()
   await setup.gateway.start()

@@ -18,9 +18,9 @@ async function postOf(text: string): Promise<string> {
   return String((activity.object as { readonly id?: string }).id)
 }
 
-const awaitDeletion = (post: string) =>
+const awaitDeletion = (postId: string) =>
   gateway.simulation.fediverse.awaitActivity(
-    ({ activity, verified }) => verified && activity.type === 'Delete' && JSON.stringify(activity).includes(post),
+    ({ activity, verified }) => verified && activity.type === 'Delete' && JSON.stringify(activity).includes(postId),
     30_000,
   )
 
@@ -34,9 +34,9 @@ async function readThread(): Promise<string> {
 
 test('a newer message that interrupts a turn withdraws its interim posts, also from the history', async () => {
   await gateway.post('teller', 'the key', { thread: 'interrupted' })
-  const post = await postOf('looking for the key')
+  const postId = await postOf('looking for the key')
   await gateway.post('teller', 'it is found', { thread: 'interrupted' })
-  await awaitDeletion(post)
+  await awaitDeletion(postId)
   await gateway.awaitAnswer('it is found')
   await eventually(async () => (await readThread()).includes('here is it is found'))
   expect(await readThread()).not.toContain('looking for the key')
@@ -44,9 +44,9 @@ test('a newer message that interrupts a turn withdraws its interim posts, also f
 
 test('the gateway withdraws interim posts when the author deletes their message', async () => {
   const object = await gateway.post('teller', 'the map', { thread: 'deleted' })
-  const post = await postOf('looking for the map')
+  const postId = await postOf('looking for the map')
   await gateway.remove('teller', object)
-  await awaitDeletion(post)
+  await awaitDeletion(postId)
 })
 
 test('an agent without a final answer withdraws its interim posts', async () => {
@@ -64,18 +64,18 @@ const awaitRest = (object: string) =>
 
 test('the gateway withdraws interim posts when the author deletes their message before a turn runs again', async () => {
   const object = await gateway.post('teller', 'a map for later', { thread: 'put off, deleted' })
-  const post = await postOf('looking for a map for later')
+  const postId = await postOf('looking for a map for later')
   await awaitRest('a map for later')
   await gateway.remove('teller', object)
-  await awaitDeletion(post)
+  await awaitDeletion(postId)
 })
 
 test('a newer message withdraws the interim posts of a turn that is not running', async () => {
   await gateway.post('teller', 'a key for later', { thread: 'put off, interrupted' })
-  const post = await postOf('looking for a key for later')
+  const postId = await postOf('looking for a key for later')
   await awaitRest('a key for later')
   await gateway.post('teller', 'the key is found', { thread: 'put off, interrupted' })
-  await awaitDeletion(post)
+  await awaitDeletion(postId)
   await eventually(async () => (await readThread()).includes('here is the key is found'))
   expect(await readThread()).not.toContain('looking for a key for later')
 })

@@ -43,15 +43,15 @@ async function restart(): Promise<void> {
   await gateway.start()
 }
 
-async function ask<Answer>(path: string): Promise<Answer> {
+async function requestOperator<Answer>(path: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${operatorToken}` }
   return (await (await fetch(`${url}/operator/api${path}`, { headers })).json()) as Answer
 }
 
 async function recordOf(text: string): Promise<MessageRecord> {
-  const { items: messages } = await ask<{ items: MessageSummary[] }>('/messages?limit=500')
+  const { items: messages } = await requestOperator<{ items: MessageSummary[] }>('/messages?limit=500')
   const { message } = messages.find(({ preview }) => preview === text) as MessageSummary
-  return ask(`/messages/${encodeURIComponent(`#${message}`)}`)
+  return requestOperator(`/messages/${encodeURIComponent(`#${message}`)}`)
 }
 
 /** Returns the verified answers that contain this text, by the post that they reply to. */
@@ -68,7 +68,7 @@ test('after a kill during a merged turn, each of its messages gets exactly one a
   await post('merge', 'ann')
   await untilBegun('ann')
   await post('merge', 'ben')
-  const last = await post('merge', 'cat')
+  const lastPost = await post('merge', 'cat')
   await restart()
   await untilBegun('ann', 2)
   hold('ben')
@@ -80,7 +80,7 @@ test('after a kill during a merged turn, each of its messages gets exactly one a
   hold()
   await simulation.fediverse.awaitActivity(({ activity }) => JSON.stringify(activity).includes('heard dan'), 60_000)
   expect(answersWith('heard ann')).toHaveLength(1)
-  expect(answersWith('heard ben + cat')).toEqual([last])
+  expect(answersWith('heard ben + cat')).toEqual([lastPost])
   expect(answersWith('heard')).toHaveLength(3)
   const [ben, cat] = [await recordOf('ben'), await recordOf('cat')]
   expect([ben.state, cat.state]).toEqual(['answered', 'answered'])

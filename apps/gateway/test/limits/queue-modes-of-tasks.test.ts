@@ -42,7 +42,7 @@ async function openClient(agent: string) {
 }
 
 /** Sends a message, and resolves with its task once that is at rest. */
-async function call(agent: string, text: string, contextId: string) {
+async function sendToAgent(agent: string, text: string, contextId: string) {
   const client = await openClient(agent)
   return readSendResult(await client.sendMessage(describeSendRequest(text, { contextId })))
 }
@@ -69,35 +69,38 @@ async function stream(agent: string, text: string, contextId: string) {
 /** Lets an agent that waits answer, as often as necessary. */
 async function letAnswer<Result>(agent: string, reading: Promise<Result>): Promise<Result> {
   let isOver = false
-  const end = () => {
+  const endStream = () => {
     isOver = true
   }
-  void reading.then(end, end)
+  void reading.then(endStream, endStream)
   await eventually(async () => {
-    await call(agent, 'go', nameOne('context'))
+    await sendToAgent(agent, 'go', nameOne('context'))
     return isOver
   })
   return reading
 }
 
 /** Sends three messages, the last two while the first is answered, and resolves to the result of each. */
-async function sayThree<Result>(person: string, say: (text: string) => Promise<Result>): Promise<readonly Result[]> {
-  const firstResult = say(`${person} one`)
+async function sendThree<Result>(
+  person: string,
+  sendText: (text: string) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const firstResult = sendText(`${person} one`)
   const firstRun = await gateway.nextRun()
-  const secondResult = say(`${person} two`)
+  const secondResult = sendText(`${person} two`)
   await untilStored(`${person} two`)
-  const thirdResult = say(`${person} three`)
+  const thirdResult = sendText(`${person} three`)
   await untilStored(`${person} three`)
   firstRun.finish()
-  const merged = await gateway.nextRun()
-  expect(merged.words).toBe(`${person} two + ${person} three`)
-  merged.finish()
+  const mergedRun = await gateway.nextRun()
+  expect(mergedRun.words).toBe(`${person} two + ${person} three`)
+  mergedRun.finish()
   return Promise.all([firstResult, secondResult, thirdResult])
 }
 
 test('"merge" makes A2A messages of one context one turn, and each of their tasks ends with its answer', async () => {
   const context = nameOne('context')
-  const tasks = await sayThree('ann', text => call('merge', text, context))
+  const tasks = await sendThree('ann', text => sendToAgent('merge', text, context))
   expect(new Set(tasks.map(({ taskId }) => taskId)).size).toBe(3)
   expect(tasks.map(({ state, text }) => [state, text])).toEqual([
     ['completed', 'heard ann one'],
@@ -108,9 +111,9 @@ test('"merge" makes A2A messages of one context one turn, and each of their task
 
 test('""interrupt" cancels the older task of a context when a newer message arrives, and its waiting caller learns at once', async () => {
   const context = nameOne('context')
-  const pendingResult = call('interrupt', 'bea one', context)
+  const pendingResult = sendToAgent('interrupt', 'bea one', context)
   const firstRun = await gateway.nextRun()
-  const secondResultPromise = call('interrupt', 'bea two', context)
+  const secondResultPromise = sendToAgent('interrupt', 'bea two', context)
   expect((await pendingResult).state).toBe('canceled')
   expect(firstRun.context.signal.reason).toMatchObject({ kind: 'interrupted' })
   const secondRun = await gateway.nextRun()
@@ -121,9 +124,9 @@ test('""interrupt" cancels the older task of a context when a newer message arri
 })
 
 test('messages of another A2A context do not affect a turn', async () => {
-  const pendingResult = call('interrupt', 'cis one', nameOne('context'))
+  const pendingResult = sendToAgent('interrupt', 'cis one', nameOne('context'))
   const firstRun = await gateway.nextRun()
-  const secondResultPromise = call('interrupt', 'cis two', nameOne('context'))
+  const secondResultPromise = sendToAgent('interrupt', 'cis two', nameOne('context'))
   const secondRun = await gateway.nextRun()
   firstRun.finish()
   secondRun.finish()
@@ -137,12 +140,12 @@ test('"merge" gives the streams of merged tasks the same artifact, and they end 
   const context = nameOne('context')
   const firstStream = stream('merge-aloud', 'dan one', context)
   await eventually(async () => (await untilStored('dan one'))?.state === 'working')
-  const two = stream('merge-aloud', 'dan two', context)
+  const secondStream = stream('merge-aloud', 'dan two', context)
   await untilStored('dan two')
-  const three = stream('merge-aloud', 'dan three', context)
+  const thirdStream = stream('merge-aloud', 'dan three', context)
   await untilStored('dan three')
   expect(Object.values((await letAnswer('merge-aloud', firstStream)).artifacts)).toEqual(['hm heard dan one (1)'])
-  const [second, third] = await letAnswer('merge-aloud', Promise.all([two, three]))
+  const [second, third] = await letAnswer('merge-aloud', Promise.all([secondStream, thirdStream]))
   expect(Object.values(third.artifacts)).toEqual(['hm heard dan two++dan three (2)'])
   expect(second.artifacts).toEqual(third.artifacts)
   expect([second.states.at(-1), third.states.at(-1)]).toEqual(['TASK_STATE_COMPLETED', 'TASK_STATE_COMPLETED'])
@@ -152,20 +155,20 @@ test('"interrupt" ends the stream of the older task as canceled', async () => {
   const context = nameOne('context')
   const firstStream = stream('interrupt-aloud', 'eve one', context)
   await untilStored('eve one')
-  const two = stream('interrupt-aloud', 'eve two', context)
+  const secondStream = stream('interrupt-aloud', 'eve two', context)
   expect((await firstStream).states.at(-1)).toBe('TASK_STATE_CANCELED')
-  const second = await letAnswer('interrupt-aloud', two)
+  const second = await letAnswer('interrupt-aloud', secondStream)
   expect(second.states.at(-1)).toBe('TASK_STATE_COMPLETED')
   expect(Object.values(second.artifacts)).toEqual(['hm heard eve two (1)'])
 })
 
-const ask = (path: string, init: RequestInit = {}) =>
+const requestChat = (path: string, init: RequestInit = {}) =>
   fetch(`${gateway.url()}/api/v1/agents/${path}`, { ...init, headers: { authorization: `Bearer ${token}` } })
 
-async function run(agent: string, content: string, threadId: string): Promise<BaseEvent[]> {
+async function runChat(agent: string, content: string, threadId: string): Promise<BaseEvent[]> {
   const messages = [{ id: nameOne('msg'), role: 'user', content }]
   const body = JSON.stringify({ protocolVersion: PROTOCOL_VERSION, threadId, runId: nameOne('run'), messages })
-  return readEvents(await ask(`${agent}/runs`, { method: 'POST', body }))
+  return readEvents(await requestChat(`${agent}/runs`, { method: 'POST', body }))
 }
 
 interface StreamedEvent extends BaseEvent {
@@ -189,14 +192,14 @@ const endOf = (events: readonly BaseEvent[]) => {
 }
 
 async function readHistory(agent: string, threadId: string) {
-  const response = await ask(`${agent}/history?threadId=${threadId}`)
+  const response = await requestChat(`${agent}/history?threadId=${threadId}`)
   const { messages } = (await response.json()) as { messages: readonly Record<'id' | 'role' | 'content', string>[] }
   return messages
 }
 
 test('""merge" answers waiting runs of a chat thread in one turn, and each run ends with the stored answer', async () => {
   const thread = nameOne('thread')
-  const streams = await sayThree('fay', text => run('merge', text, thread))
+  const streams = await sendThree('fay', text => runChat('merge', text, thread))
   expect(streams.map(endOf)).toEqual(Array(3).fill(['RUN_FINISHED', 'success']))
   const history = await readHistory('merge', thread)
   const answers = history.filter(({ role }) => role === 'assistant')
@@ -207,9 +210,9 @@ test('""merge" answers waiting runs of a chat thread in one turn, and each run e
 
 test('"interrupt" cancels the older run of a chat at a newer one, and its text stays as in the history', async () => {
   const thread = nameOne('thread')
-  const pendingEvents = run('interrupt-aloud', 'gus one', thread)
+  const pendingEvents = runChat('interrupt-aloud', 'gus one', thread)
   await untilStored('gus one')
-  const secondEventsPromise = run('interrupt-aloud', 'gus two', thread)
+  const secondEventsPromise = runChat('interrupt-aloud', 'gus two', thread)
   const first = await pendingEvents
   expect(endOf(first)).toEqual(['RUN_FINISHED', 'cancelled'])
   const second = await letAnswer('interrupt-aloud', secondEventsPromise)
@@ -222,25 +225,25 @@ test('"interrupt" cancels the older run of a chat at a newer one, and its text s
 
 test('"merge" keeps the other runs when a person cancels one, and the agent answers them again without it', async () => {
   const thread = nameOne('thread')
-  const pendingEvents = run('merge', 'hal one', thread)
+  const pendingEvents = runChat('merge', 'hal one', thread)
   const firstRun = await gateway.nextRun()
   const runId = nameOne('run')
   const messages = [{ id: nameOne('msg'), role: 'user', content: 'hal two' }]
   const body = JSON.stringify({ protocolVersion: PROTOCOL_VERSION, threadId: thread, runId, messages })
-  const secondEventsPromise = ask('merge/runs', { method: 'POST', body }).then(readEvents)
+  const secondEventsPromise = requestChat('merge/runs', { method: 'POST', body }).then(readEvents)
   await untilStored('hal two')
-  const three = run('merge', 'hal three', thread)
+  const thirdRun = runChat('merge', 'hal three', thread)
   await untilStored('hal three')
   firstRun.finish()
-  const merged = await gateway.nextRun()
-  expect(await (await ask(`merge/runs/${runId}/cancel`, { method: 'POST', body: '{}' })).json()).toEqual({
+  const mergedRun = await gateway.nextRun()
+  expect(await (await requestChat(`merge/runs/${runId}/cancel`, { method: 'POST', body: '{}' })).json()).toEqual({
     cancelled: true,
   })
   expect(endOf(await secondEventsPromise)).toEqual(['RUN_FINISHED', 'cancelled'])
   const secondRun = await gateway.nextRun()
   expect(secondRun.words).toBe('hal three')
   secondRun.finish()
-  merged.finish()
-  expect(Object.values(answersOf(await three))).toEqual(['heard hal three'])
+  mergedRun.finish()
+  expect(Object.values(answersOf(await thirdRun))).toEqual(['heard hal three'])
   await pendingEvents
 })

@@ -70,11 +70,11 @@ test('"merge" gives messages of one sender in the meantime one turn and one answ
   run.finish()
   const { activity } = await gateway.awaitAnswer('heard ada two')
   expect((activity.object as { inReplyTo: string }).inReplyTo).toBe(objects[2])
-  const [two, , four] = await Promise.all(
+  const [secondId, , fourthId] = await Promise.all(
     [...(run.message.merged ?? []).map(({ id }) => id), run.message.id].map(id => untilRecorded(id, 'answered')),
   )
-  expect(two?.merged_into).toBe(four?.number)
-  expect(two?.response?.id).toBe(four?.response?.id)
+  expect(secondId?.merged_into).toBe(fourthId?.number)
+  expect(secondId?.response?.id).toBe(fourthId?.response?.id)
   expect(gateway.answers().filter(text => text.includes('ada two'))).toHaveLength(1)
 })
 
@@ -182,7 +182,11 @@ test('a deletion during the answer stops the run, and the gateway sends no answe
   secondRun.finish()
   await gateway.awaitAnswer('heard gus two')
   expect(gateway.answers().filter(text => text.includes('gus one'))).toEqual([])
-  expect(await gateway.readMessage(firstRun.message.id)).toMatchObject({ state: 'failed', flags: ['deleted'], response: null })
+  expect(await gateway.readMessage(firstRun.message.id)).toMatchObject({
+    state: 'failed',
+    flags: ['deleted'],
+    response: null,
+  })
 })
 
 test('an agent with a concurrency of one has only one turn at a time, across all threads', async () => {
@@ -202,7 +206,7 @@ test('an agent with a concurrency of one has only one turn at a time, across all
 })
 
 /** Sends a message to the task of an earlier one, and resolves with the task once it is at rest. */
-async function call(agent: string, text: string, taskId?: string) {
+async function sendTask(agent: string, text: string, taskId?: string) {
   const { a2a } = gateway.simulation
   const client = await a2a.client(`${gatewayOrigin}/agents/${agent}/.well-known/agent-card.json`, await a2a.token())
   return readSendResult(await client.sendMessage(describeSendRequest(text, { taskId })))
@@ -216,13 +220,13 @@ async function untilStored(text: string) {
 }
 
 test('"merge" answers additions to a running A2A task together, for all waiting callers', async () => {
-  const calls = [call('merge', 'ivy one')]
+  const calls = [sendTask('merge', 'ivy one')]
   const firstRun = await gateway.nextRun()
-  calls.push(call('merge', 'ivy two', taskOf(firstRun)))
+  calls.push(sendTask('merge', 'ivy two', taskOf(firstRun)))
   await untilStored('ivy two')
-  calls.push(call('merge', 'ivy three', taskOf(firstRun)))
+  calls.push(sendTask('merge', 'ivy three', taskOf(firstRun)))
   await untilStored('ivy three')
-  const pendingResult = call('merge', 'ivy other')
+  const pendingResult = sendTask('merge', 'ivy other')
   const apart = await gateway.nextRun()
   expect(apart.words).toBe('ivy other')
   apart.finish()
@@ -238,9 +242,9 @@ test('"merge" answers additions to a running A2A task together, for all waiting 
 })
 
 test('"interrupt" gives the caller of an older message the answer to a newer one of the A2A task', async () => {
-  const pendingResult = call('interrupt', 'jan one')
+  const pendingResult = sendTask('interrupt', 'jan one')
   const firstRun = await gateway.nextRun()
-  const secondResultPromise = call('interrupt', 'jan two', taskOf(firstRun))
+  const secondResultPromise = sendTask('interrupt', 'jan two', taskOf(firstRun))
   expect(await abortOf(firstRun)).toMatchObject({ kind: 'interrupted' })
   const secondRun = await gateway.nextRun()
   expect(secondRun.words).toBe('jan two')

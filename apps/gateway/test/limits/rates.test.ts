@@ -12,11 +12,11 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-const problem = 'Cannot take message: too many from this sender in a short time'
+const rateMessage = 'Cannot take message: too many from this sender in a short time'
 
-async function times<Answer>(count: number, send: (index: number) => Promise<Answer>): Promise<readonly Answer[]> {
+async function times<Answer>(count: number, sendOne: (index: number) => Promise<Answer>): Promise<readonly Answer[]> {
   const answers: Answer[] = []
-  for (let index = 0; index < count; index += 1) answers.push(await send(index))
+  for (let index = 0; index < count; index += 1) answers.push(await sendOne(index))
   return answers
 }
 
@@ -26,17 +26,24 @@ async function expectKept(via: string, keptCount: number, refusedCount: number):
   expect(messages).toHaveLength(keptCount)
   const { items: refusals } = await gateway.requestOperator<{ items: Refusal[] }>('/refusals?limit=500')
   const limited = refusals.filter(refusal => refusal.via === via)
-  expect(limited.map(({ code, reason }) => [code, reason])).toEqual(Array(refusedCount).fill(['rate_limited', problem]))
+  expect(limited.map(({ code, reason }) => [code, reason])).toEqual(
+    Array(refusedCount).fill(['rate_limited', rateMessage]),
+  )
 }
 
 test('an ActivityPub server over its rate gets 429 with Retry-After, while other people of the host do not (MN-7.1)', async () => {
-  const send = (from: string) => gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', from, text: 'hello' })
-  const answers = await times(3, () => send('alice@mastodon.test'))
+  const sendPost = (from: string) =>
+    gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', from, text: 'hello' })
+  const answers = await times(3, () => sendPost('alice@mastodon.test'))
   expect(answers.map(({ status }) => status)).toEqual([202, 202, 429])
   const refusedReceipt = answers[2]
   expect(Number(refusedReceipt?.headers.get('retry-after'))).toBeGreaterThan(0)
-  expect(JSON.parse(refusedReceipt?.body ?? '')).toMatchObject({ status: 429, code: 'rate_limited', detail: problem })
-  expect((await send('bob@mastodon.test')).status).toBe(202)
+  expect(JSON.parse(refusedReceipt?.body ?? '')).toMatchObject({
+    status: 429,
+    code: 'rate_limited',
+    detail: rateMessage,
+  })
+  expect((await sendPost('bob@mastodon.test')).status).toBe(202)
   await expectKept('activitypub', 3, 1)
 })
 
@@ -51,7 +58,7 @@ test('an A2A caller over their rate gets 429 in the format of each binding, with
     { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'RATE_LIMITED', domain: 'a2a-protocol.org' },
     { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${seconds}s` },
   ]
-  expect(answers[2]?.error).toEqual({ code: -32000, message: problem, data: details })
+  expect(answers[2]?.error).toEqual({ code: -32000, message: rateMessage, data: details })
 
   const restAnswer = await fetch(`${gateway.url()}/agents/echo/a2a/rest/message:send`, {
     method: 'POST',
@@ -64,7 +71,7 @@ test('an A2A caller over their rate gets 429 in the format of each binding, with
   })
   expect([restAnswer.status, Number(restAnswer.headers.get('retry-after'))]).toEqual([429, expect.any(Number)])
   const { error } = (await restAnswer.json()) as { error: { details: { '@type': string }[] } }
-  expect(error).toMatchObject({ code: 429, status: 'RESOURCE_EXHAUSTED', message: problem })
+  expect(error).toMatchObject({ code: 429, status: 'RESOURCE_EXHAUSTED', message: rateMessage })
   expect(error.details.map(detail => detail['@type'])).toEqual(details.map(detail => detail['@type']))
   await expectKept('a2a', 2, 2)
 })

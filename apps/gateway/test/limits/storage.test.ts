@@ -26,10 +26,10 @@ const listRefusals = async (gateway: TestGateway) => {
 }
 
 /** Sends until something is refused. Returns what was accepted before that, and the refusal. */
-async function sendUntil<Answer>(send: () => Promise<Answer>, isRefused: (answer: Answer) => boolean) {
+async function sendUntil<Answer>(sendOne: () => Promise<Answer>, isRefused: (answer: Answer) => boolean) {
   for (let sentCount = 0; sentCount < 20; sentCount += 1) {
-    const answer = await send()
-    if (isRefused(answer)) return { taken: sentCount, answer }
+    const answer = await sendOne()
+    if (isRefused(answer)) return { acceptedCount: sentCount, answer }
   }
   throw new Error('nothing was refused')
 }
@@ -47,12 +47,17 @@ test('each channel refuses a sender who has stored too much, and the operator se
     ({ status }) => status !== 200,
   )
   expect([posts.answer.status, tasks.answer.status]).toEqual([429, 429])
-  const send = (overrides: object) => () =>
+  const sendCall = (overrides: object) => () =>
     mail.deliver({ to: 'echo@agents.test', text, endpoint: 'smtp' as const, ...overrides })
-  const mails = await sendUntil(send({}), ({ answer }) => answer !== 250)
-  const unproven = await sendUntil(send({ from: 'nobody@nodmarc.test', sign: false }), ({ answer }) => answer !== 250)
+  const mails = await sendUntil(sendCall({}), ({ answer }) => answer !== 250)
+  const unproven = await sendUntil(
+    sendCall({ from: 'nobody@nodmarc.test', sign: false }),
+    ({ answer }) => answer !== 250,
+  )
   expect([mails.answer.answer, unproven.answer.answer]).toEqual([450, 450])
-  expect(Math.min(posts.taken, tasks.taken, mails.taken, unproven.taken)).toBeGreaterThan(0)
+  expect(
+    Math.min(posts.acceptedCount, tasks.acceptedCount, mails.acceptedCount, unproven.acceptedCount),
+  ).toBeGreaterThan(0)
   expect(await listRefusals(gateway)).toEqual(
     ['email', 'email', 'a2a', 'activitypub'].map(via => [via, 'rate_limited', senderRefusal]),
   )
@@ -61,11 +66,11 @@ test('each channel refuses a sender who has stored too much, and the operator se
 test('unproven senders share one storage limit, which does not affect proven senders', async () => {
   const gateway = await openLimitedGateway({ stored: { unverified: 40_000 } })
   const { mail } = gateway.simulation
-  const send = (from?: string) =>
+  const sendMail = (from?: string) =>
     mail.deliver({ to: 'echo@agents.test', text, endpoint: 'smtp', ...(from && { from, sign: false }) })
-  const unproven = [await send('one@nodmarc.test'), await send('two@nodmarc.test')]
+  const unproven = [await sendMail('one@nodmarc.test'), await sendMail('two@nodmarc.test')]
   expect(unproven.map(({ answer }) => answer)).toEqual([250, 450])
-  expect((await send()).answer).toBe(250)
+  expect((await sendMail()).answer).toBe(250)
 }, 60_000)
 
 test('unproven senders get 451 on an almost full disk, while everybody else gets through', async () => {

@@ -21,7 +21,7 @@ beforeEach(() => void setup.readNewTillLines())
 test.each(tillAgents)(
   'an operator changes the arguments of the tool of %s, which runs once with them, and its sender gets the answer (E-38, E-39)',
   async agent => {
-    const { objectId, senderText: senderText, requirement: requirement } = await setup.askForRefund(agent, 'public')
+    const { objectId, senderText, requirement } = await setup.askForRefund(agent, 'public')
     expect(senderText).toContain('A person has to allow this first.')
     expect(senderText).not.toMatch(/actions\/|Give 20\.00/)
     expect(requirement).toMatchObject({
@@ -58,7 +58,7 @@ test.each(tillAgents)(
 test.each(tillAgents)(
   'a tool of %s that an operator declines never runs, and the sender learns of it (E-39)',
   async agent => {
-    const { objectId, requirement: requirement } = await setup.askForRefund(agent)
+    const { objectId, requirement } = await setup.askForRefund(agent)
     expect((await setup.decide(requirement.id, { outcome: 'declined' })).body).toMatchObject({ state: 'declined' })
     await eventually(async () => setup.answersTo(objectId).find(text => text.includes('It was not allowed.')))
     expect(setup.readNewTillLines()).toEqual([])
@@ -71,7 +71,7 @@ test.each(tillAgents)(
   async agent => {
     const { gateway } = setup.swarm
     const mailsBefore = gateway.simulation.mail.received.length
-    const { objectId, requirement: requirement } = await setup.askForRefund(agent)
+    const { objectId, requirement } = await setup.askForRefund(agent)
     // The mail of an earlier wait may arrive as late as this.
     const { mail, path, page } = await eventually(async () => {
       const mails = gateway.simulation.mail.received.slice(mailsBefore)
@@ -89,12 +89,12 @@ test.each(tillAgents)(
     expect(page).toContain('&quot;order&quot;: &quot;17&quot;')
     expect((await setup.findWaiting(agent)).state).toBe('open')
 
-    const send = (order: unknown) =>
+    const sendDecision = (order: unknown) =>
       fetch(gateway.url() + path, {
         method: 'POST',
         body: new URLSearchParams({ decision: 'grant', arguments: JSON.stringify({ order }) }),
       })
-    const invalidResponse = await send(18)
+    const invalidResponse = await sendDecision(18)
     expect([invalidResponse.status, await invalidResponse.text()]).toEqual([
       400,
       expect.stringContaining('the arguments are not those of'),
@@ -105,7 +105,7 @@ test.each(tillAgents)(
       400,
       expect.stringContaining('no argument may be called so'),
     ])
-    expect((await send('19')).status).toBe(200)
+    expect((await sendDecision('19')).status).toBe(200)
     await eventually(async () => setup.answersTo(objectId).find(text => text.includes('refunded:19')))
     expect(setup.readNewTillLines()).toEqual(['begun 19', 'done 19'])
     expect((await decide(gateway, path, 'decline')).status).toBe(409)
@@ -116,7 +116,7 @@ test.each(tillAgents)(
 )
 
 test('the page of an operator contains no state, and accepts only a decision', async () => {
-  const { requirement: requirement } = await setup.askForRefund('shop')
+  const { requirement } = await setup.askForRefund('shop')
   const { policy } = await setup.swarm.requestOperator<WaitingRequirement>(`/requirements/${requirement.id}`)
   expect(JSON.stringify(policy)).not.toMatch(/"state"|\/actions\//)
   const otherResponse = await setup.decide(requirement.id, { outcome: 'granted', arguments: { order: '1' }, more: 1 })
@@ -160,9 +160,9 @@ test('an A2A caller learns that the call waits, but cannot decide it even with t
 
 test.each(tillAgents)('the gateway deletes a waiting call of %s when it forgets the sender', async agent => {
   const { gateway } = setup.swarm
-  const { requirement: requirement } = await setup.askForRefund(agent)
-  const edited = { outcome: 'granted', arguments: { order: `durian${agent}` } }
-  await setup.decide(requirement.id, edited)
+  const { requirement } = await setup.askForRefund(agent)
+  const editedDecision = { outcome: 'granted', arguments: { order: `durian${agent}` } }
+  await setup.decide(requirement.id, editedDecision)
   await eventually(async () => setup.readNewTillLines().includes(`done durian${agent}`))
   const open = (await setup.askForRefund(agent)).requirement
   await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
@@ -175,7 +175,7 @@ test.each(tillAgents)('the gateway deletes a waiting call of %s when it forgets 
 
 test('an operator lists waiting calls at a terminal, sees one whole, and allows it with changed arguments', async () => {
   const { gateway } = setup.swarm
-  const { objectId, requirement: requirement } = await setup.askForRefund('shop')
+  const { objectId, requirement } = await setup.askForRefund('shop')
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const config = describeTestConfig(gateway.simulation, gateway.dataDir)
   const openClient = () => openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })

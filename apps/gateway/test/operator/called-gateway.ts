@@ -14,7 +14,7 @@ export interface CalledRecords {
   /** The id of a requirement that waits for an operator. */
   readonly requirement: string
   /** The id of a requirement that was granted, and whose turn then failed. */
-  readonly failed: string
+  readonly failedRequirement: string
   /** The ids of two dead deliveries: the peer permanently refused a post and a mail. */
   readonly dead: { readonly post: string; readonly mail: string }
   /** The id of a decision that `shop` remembers. */
@@ -58,7 +58,7 @@ export async function openCalledGateway(): Promise<CalledGateway> {
 async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
   const { fediverse, mail } = setup.swarm.gateway.simulation
   const { swarm } = setup
-  const write = (agent: string, from: string, text: string) =>
+  const sendMail = (agent: string, from: string, text: string) =>
     fediverse.deliver({ to: `@${agent}@agents.test`, from, text, visibility: 'direct' })
   const awaitFirst = <Item>(path: string) =>
     eventually(async () => (await swarm.requestOperator<{ items: readonly Item[] }>(path)).items[0])
@@ -72,7 +72,7 @@ async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
   endRefusal()
 
   const endGone = fediverse.disturb('gotosocial.test', { method: 'POST', answer: { status: 410 } })
-  await write('shop', 'alice@gotosocial.test', 'Hello')
+  await sendMail('shop', 'alice@gotosocial.test', 'Hello')
   const deadPost = await awaitFirst<DeliveryRecord>('/deliveries?state=dead&channel=activitypub')
   endGone()
 
@@ -88,17 +88,17 @@ async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
     return items.length === 2 && items.map(({ peer }) => peer)
   })
 
-  await write('strict', 'alice@rfc9421.test', 'Good morning')
+  await sendMail('strict', 'alice@rfc9421.test', 'Good morning')
   const ban = await awaitFirst<{ readonly id: string }>('/agents/strict/bans')
-  await write('strict', 'bob@mastodon.test', 'Let me talk to somebody')
+  await sendMail('strict', 'bob@mastodon.test', 'Let me talk to somebody')
   const question = await awaitFirst<{ readonly id: string }>('/questions')
 
-  await write('failing', 'alice@rfc9421.test', 'My money back')
-  const failed = await awaitFirst<{ readonly id: string }>('/requirements?agent=failing')
-  await setup.decide(failed.id, { outcome: 'granted' })
+  await sendMail('failing', 'alice@rfc9421.test', 'My money back')
+  const failedRecord = await awaitFirst<{ readonly id: string }>('/requirements?agent=failing')
+  await setup.decide(failedRecord.id, { outcome: 'granted' })
   await awaitFirst('/messages?agent=failing&state=failed')
 
-  const { requirement: requirement } = await setup.askForRefund('desk')
+  const { requirement } = await setup.askForRefund('desk')
   const [newest] = await swarm.gateway.messages()
   const delivery = (await swarm.gateway.deliveries()).find(record => record.message_id === newest?.id)
   if (!newest || !delivery) throw new Error('the newest message has no answer')
@@ -107,7 +107,7 @@ async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
     message: String(newest.message),
     delivery: delivery.id,
     requirement: requirement.id,
-    failed: failed.id,
+    failedRequirement: failedRecord.id,
     dead: { post: deadPost.id, mail: deadMail.id },
     approval: approval.id,
     followers: [alice ?? '', bob ?? ''],

@@ -33,7 +33,7 @@ const approve = (interruptId: string, overrides: object = {}) => {
 test.each(tillAgents)(
   'the operator’s chat shows the waiting call of %s whole, accepts changes and consent, and reports its end (C-23, C-24)',
   async agent => {
-    const { objectId, requirement: requirement } = await gateway.askForRefund(agent)
+    const { objectId, requirement } = await gateway.askForRefund(agent)
     const chat = openWaiting(requirement)
     const events = await runChat(chat)
     expect(events.map(({ type }) => type)).toEqual([
@@ -83,7 +83,7 @@ test.each(tillAgents)(
 test.each(tillAgents)(
   'a remembered approval in the operator’s chat runs later calls of %s for that person without asking (E-39)',
   async agent => {
-    const { requirement: requirement } = await gateway.askForRefund(agent)
+    const { requirement } = await gateway.askForRefund(agent)
     const chat = openWaiting(requirement)
     expect(outcomeOf(await runChat(chat)).interrupts).toMatchObject([
       { responseSchema: { properties: { remember: { enum: ['once', 'conversation', 'always'] } } } },
@@ -99,7 +99,7 @@ test.each(tillAgents)(
     const { fediverse } = gateway.swarm.gateway.simulation
     const text = 'My money back, please'
     const { objectId } = await fediverse.deliver({ to: `@${agent}@agents.test`, text, visibility: 'direct' })
-    await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('refunded:17')))
+    await eventually(async () => gateway.answersTo(objectId).find(answer => answer.includes('refunded:17')))
     expect(gateway.readNewTillLines()).toEqual(['begun 17', 'done 17'])
     const path = `/agents/${agent}/approvals`
     const { items: approvals } = await gateway.swarm.requestOperator<{ items: readonly { id: string }[] }>(path)
@@ -123,11 +123,11 @@ test('a run without a decision succeeds when nothing waits', async () => {
 })
 
 test('the second of two operators learns who decided, and the call does not run twice', async () => {
-  const { requirement: requirement } = await gateway.askForRefund('shop')
+  const { requirement } = await gateway.askForRefund('shop')
   const chats = [openWaiting(requirement), openWaiting(requirement, operatorToken)]
   for (const chat of chats) expect(outcomeOf(await runChat(chat)).type).toBe('interrupt')
   const runs = await Promise.allSettled(chats.map(chat => runChat(chat, [approve(requirement.id)])))
-  const completedRuns = runs.flatMap(run => (run.status === 'fulfilled' ? [run.value] : []))
+  const completedRuns = runs.flatMap(settledRun => (settledRun.status === 'fulfilled' ? [settledRun.value] : []))
   expect(completedRuns.map(events => outcomeOf(events).type).sort()).toEqual(['RUN_ERROR', 'success'])
   const event = completedRuns.find(events => outcomeOf(events).type === 'RUN_ERROR')?.at(-1)
   expect(event).toMatchObject({
@@ -153,7 +153,7 @@ test('calls with the same id in several conversations have separate messages and
 })
 
 test('an unclear answer, wrong arguments or an unknown id decide nothing, and the run does not look successful (C-25)', async () => {
-  const { requirement: requirement } = await gateway.askForRefund('shop')
+  const { requirement } = await gateway.askForRefund('shop')
   const invalidDecisions = [
     [{ interruptId: requirement.id, status: 'resolved', payload: { editedArgs: { order: '5' } } }, 'is left open'],
     [approve(requirement.id, { editedArgs: { order: 5 } }), 'Cannot decide: the arguments are not those of "refund"'],
@@ -179,22 +179,22 @@ test('an unclear answer, wrong arguments or an unknown id decide nothing, and th
 })
 
 test('an operator’s run id names only one run, and nobody else can use one (E-43)', async () => {
-  const post = (token: string | undefined, runId: string, path = '') =>
+  const postRun = (token: string | undefined, runId: string, path = '') =>
     fetch(chatUrl() + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
       body: JSON.stringify({ threadId: 'approvals', runId, messages: [] }),
     })
   const runId = newName('run')
-  const [first, second] = [await post(evesToken, runId), await post(evesToken, runId)]
+  const [first, second] = [await postRun(evesToken, runId), await postRun(evesToken, runId)]
   await first.text()
   expect([first.status, second.status]).toEqual([200, 409])
-  const refusal = await post(annsToken, newName('run'))
+  const refusal = await postRun(annsToken, newName('run'))
   expect([refusal.status, ((await refusal.json()) as { detail: string }).detail]).toEqual([
     403,
     'Cannot show what waits: that is for operators',
   ])
-  const unsigned = await post(undefined, newName('run'))
+  const unsigned = await postRun(undefined, newName('run'))
   expect([unsigned.status, ((await unsigned.json()) as { detail: string }).detail]).toEqual([
     401,
     'Cannot answer: a bearer token is needed',
@@ -238,8 +238,8 @@ test('an agent’s question to a human also waits in the operator’s chat, wher
     from: 'bob@mastodon.test',
     visibility: 'direct',
   })
-  const ask = () => gateway.swarm.requestOperator<{ items: readonly { readonly id: string }[] }>('/questions')
-  const question = await eventually(async () => (await ask()).items[0])
+  const listQuestions = () => gateway.swarm.requestOperator<{ items: readonly { readonly id: string }[] }>('/questions')
+  const question = await eventually(async () => (await listQuestions()).items[0])
   const chat = openChat(chatUrl('desk'), evesToken, `question:${question.id}`)
   expect(outcomeOf(await runChat(chat))).toMatchObject({
     type: 'interrupt',
@@ -267,7 +267,7 @@ test('an agent’s question to a human also waits in the operator’s chat, wher
 
   expect(outcomeOf(await runChat(chat, answer('It is me, Eve.'))).type).toBe('success')
   await eventually(async () => gateway.answersTo(objectId).find(text => text.includes('It is me, Eve.')))
-  expect((await ask()).items).toEqual([])
+  expect((await listQuestions()).items).toEqual([])
   const lateEvents = await runChat(openChat(chatUrl('desk'), operatorToken), answer('And again'))
   expect(lateEvents.at(-1)).toMatchObject({
     type: 'RUN_ERROR',

@@ -37,12 +37,12 @@ test('"messages" says so when there are no messages', async () => {
 })
 
 test('"send" without a gateway explains how to start one', async () => {
-  const sending = sendSimulated(
+  const sentMessage = sendSimulated(
     { openClient: openDead, json: false, print() {} },
     { via: 'a2a', to: 'echo', text: 'hello' },
     resolveChannelAlias,
   )
-  await expect(sending).rejects.toThrow(new CommandError('no gateway is running here; start one with "npm start"'))
+  await expect(sentMessage).rejects.toThrow(new CommandError('no gateway is running here; start one with "npm start"'))
 })
 
 test('commands ignore an incomplete run file', () => {

@@ -31,7 +31,7 @@ function describeRunning() {
   return { tree: config, baseDir: gateway.dataDir, missing: [], path: undefined }
 }
 
-async function post(text: string, to = 'echo'): Promise<string> {
+async function postText(text: string, to = 'echo'): Promise<string> {
   const { activityId } = await gateway.simulation.fediverse.deliver({ to: `@${to}@agents.test`, text })
   return activityId
 }
@@ -42,7 +42,7 @@ const isOf = (id: string, kind?: string) => (event: OperatorEvent) =>
 test('the stream reports a message, its turn and its delivery, in this order', async () => {
   const events = await follow()
   expect((await events.next()).kind).toBe('ready')
-  const id = await post('hello')
+  const id = await postText('hello')
   const message = await events.next(isOf(id, 'message'))
   expect(message.data).toMatchObject({ agent: 'echo', via: 'activitypub', preview: expect.stringContaining('hello') })
   await events.next(event => isOf(id, 'turn')(event) && event.data.state === 'answered')
@@ -55,7 +55,7 @@ test('a reader that reconnects receives missed events once', async () => {
   const events = await follow()
   const { id: lastId } = await events.next()
   events.close()
-  const missed = await post('missed')
+  const missed = await postText('missed')
   await gateway.simulation.fediverse
     .awaitReply((await gateway.readMessage(missed)).message.thread_source ?? '', 1)
     .catch(() => undefined)
@@ -81,7 +81,7 @@ test('a reader with an event of another gateway continues by its time', async ()
   // Only a gateway that was running at that time can report it.
   await new Promise(resolve => setTimeout(resolve, 1_200))
   const now = Date.now()
-  const id = await post('of a moment ago')
+  const id = await postText('of a moment ago')
   await gateway.readMessage(id)
   const events = await follow({ lastId: `ffffffffffff-12345-${now + 4_000}` })
   expect((await events.next()).kind).toBe('ready')
@@ -97,8 +97,8 @@ test('the stream omits members that an agent, a channel or a kind does not have'
   ])
   for (const reader of readers) await reader.next()
   const [ofHelp, ofMail, ofDeliveries] = readers as [EventReader, EventReader, EventReader]
-  await post('to echo')
-  const toHelp = await post('to help', 'help')
+  await postText('to echo')
+  const toHelp = await postText('to help', 'help')
   const byMail = await gateway.simulation.send({ via: 'email', to: 'echo', text: 'by mail' })
   await ofHelp.next(isOf(toHelp))
   await ofMail.next(({ data }) => byMail.id.includes(String(data.id)))
@@ -139,8 +139,8 @@ test('"messages --follow" prints present messages and each new one with its stat
   const lines: string[] = []
   const following = followMessages(client, { json: false, print: text => void lines.push(text) }, { text: 'followed' })
   const ending = expect(following).rejects.toThrow(/the gateway (has ended|broke off)/)
-  await post('not this one')
-  await post('followed')
+  await postText('not this one')
+  await postText('followed')
   await eventually(async () => lines.some(line => line.includes('answered') && line.includes('followed')))
   expect(lines.join()).not.toContain('not this one')
   await gateway.restart()

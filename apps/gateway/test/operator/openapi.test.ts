@@ -38,7 +38,10 @@ beforeAll(async () => {
 })
 afterAll(() => setup?.close())
 
-function send({ method, path }: Operation, { parameters = {}, query = {}, body }: OperationCall): Promise<Response> {
+function callOperation(
+  { method, path }: Operation,
+  { parameters = {}, query = {}, body }: OperationCall,
+): Promise<Response> {
   const filledPath = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
   const search = new URLSearchParams(query)
   return fetch(`${setup.swarm.gateway.url()}/operator/api${filledPath}?${search}`, {
@@ -76,7 +79,7 @@ test('each operation answers calls with its declared parameters as documented, a
     // Operations of dev mode are not in the document.
     if (!operation && /[Ss]imulation/.test(call.id)) continue
     if (!operation) throw new Error(`there is no operation ${call.id}`)
-    const response = await send(operation, call)
+    const response = await callOperation(operation, call)
     const { status } = response
     const fault = await findFault(operation, response)
     if (fault !== undefined || status !== (call.status ?? 200)) faults.push({ id: call.id, status, fault })
@@ -91,11 +94,11 @@ test('the test calls every operation and sends every query parameter', () => {
     new Set(calls.filter(call => call.id === id).flatMap(({ query = {} }) => Object.keys(query)))
   const uncalledOperations = operations.flatMap(({ operationId, parameters }) => {
     const names = listSentParameters(operationId)
-    const missing = parameters
+    const missingNames = parameters
       .filter(parameter => parameter.in === 'query' && !names.has(parameter.name))
       .map(({ name }) => name)
     const isCalled = calls.some(({ id }) => id === operationId)
-    return isCalled && missing.length === 0 ? [] : [{ operationId, isCalled, missing }]
+    return isCalled && missingNames.length === 0 ? [] : [{ operationId, isCalled, missingNames: missingNames }]
   })
   expect(uncalledOperations).toEqual([])
 })
@@ -105,7 +108,7 @@ test('every operation refuses undeclared parameters and callers without the toke
     operations.map(async operation => {
       const parameters = Object.fromEntries(operation.parameters.map(({ name }) => [name, 'x']))
       const call = calls.find(({ id }) => id === operation.operationId) ?? { id: '', parameters }
-      const oddResponse = await send(operation, { ...call, query: { ...call.query, unheard_of: '1' } })
+      const oddResponse = await callOperation(operation, { ...call, query: { ...call.query, unheard_of: '1' } })
       const { detail } = (await oddResponse.json()) as { detail: string }
       const path = operation.path.replace(/\{\w+\}/g, 'x')
       const init = { method: operation.method }

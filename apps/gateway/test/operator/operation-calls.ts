@@ -18,8 +18,9 @@ const allFilters = { agent, channel: 'activitypub', sender: 'alice', ...period }
 
 /** Lists a call of each operation with every parameter that it declares. */
 export function listOperationCalls(records: CalledRecords): readonly OperationCall[] {
-  const { message, delivery, requirement, failed, dead, approval, followers, suppressed, question, ban } = records
-  const [accepted, rejected] = followers
+  const { message, delivery, requirement, failedRequirement, dead, approval, followers, suppressed, question, ban } =
+    records
+  const [acceptedFollower, rejectedFollower] = followers
   const thread = message
   const decision = { outcome: 'granted', arguments: { order: '17' }, remember: 'once' }
   return [
@@ -45,7 +46,7 @@ export function listOperationCalls(records: CalledRecords): readonly OperationCa
     { id: 'decideRequirement', parameters: { id: requirement }, body: decision, status: 403 },
     { id: 'rerunRequirement', parameters: { id: 'none' }, status: 404 },
     { id: 'rerunRequirement', parameters: { id: requirement }, status: 403 },
-    { id: 'rerunRequirement', parameters: { id: failed } },
+    { id: 'rerunRequirement', parameters: { id: failedRequirement } },
     { id: 'listApprovals', parameters: { agent }, query: { sender: 'alice', ...period, text: 'refund', ...page } },
     { id: 'listApprovals', parameters: { agent: 'shop' } },
     { id: 'revokeApproval', parameters: { agent, id: 'none' }, status: 404 },
@@ -54,8 +55,8 @@ export function listOperationCalls(records: CalledRecords): readonly OperationCa
     { id: 'listRelations' },
     { id: 'listRelations', query: { relation: 'pending' } },
     { id: 'decideFollowRequest', parameters: { verdict: 'accept' }, body: { agent, peer: 'x' }, status: 404 },
-    { id: 'decideFollowRequest', parameters: { verdict: 'accept' }, body: { agent, peer: accepted } },
-    { id: 'decideFollowRequest', parameters: { verdict: 'reject' }, body: { agent, peer: rejected } },
+    { id: 'decideFollowRequest', parameters: { verdict: 'accept' }, body: { agent, peer: acceptedFollower } },
+    { id: 'decideFollowRequest', parameters: { verdict: 'reject' }, body: { agent, peer: rejectedFollower } },
     { id: 'listSuppressions', query: { ...allFilters, channel: 'email', ...oldest } },
     { id: 'listSuppressions' },
     { id: 'liftSuppression', body: { agent, peer: 'x@y.test' }, status: 404 },

@@ -37,7 +37,7 @@ interface WireTask {
   readonly status: { readonly state: string; readonly message?: { readonly parts: readonly { text: string }[] } }
 }
 
-async function call(method: string, params: object, agent = 'echo'): Promise<Response> {
+async function callA2a(method: string, params: object, agent = 'echo'): Promise<Response> {
   const { a2a } = web.gateway.simulation
   const headers = {
     'content-type': 'application/json',
@@ -48,12 +48,12 @@ async function call(method: string, params: object, agent = 'echo'): Promise<Res
   return fetch(`${web.gateway.url()}/agents/${agent}/a2a`, { method: 'POST', headers, body })
 }
 
-const say = (text: string) => ({
+const makeMessage = (text: string) => ({
   message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] },
 })
 
 async function callTask(method: string, params: object, agent?: string): Promise<WireTask> {
-  const { result, error } = (await (await call(method, params, agent)).json()) as {
+  const { result, error } = (await (await callA2a(method, params, agent)).json()) as {
     result?: WireTask & { task?: WireTask }
     error?: unknown
   }
@@ -65,7 +65,7 @@ const wordsOf = ({ status }: WireTask) => status.message?.parts.map(({ text }) =
 
 test('a blocking call returns a waiting task with an explanation, and the answer follows when the agent resumes', async () => {
   await setPaused('pause')
-  const task = await callTask('SendMessage', say('hello'))
+  const task = await callTask('SendMessage', makeMessage('hello'))
   expect(task.status.state).toBe('TASK_STATE_SUBMITTED')
   expect(wordsOf(task)).toBe(agentPausedText)
   expect(wordsOf(await callTask('GetTask', { id: task.id }))).toBe(agentPausedText)
@@ -79,9 +79,9 @@ test('a blocking call returns a waiting task with an explanation, and the answer
 
 test('a call that waits behind another one returns when an operator pauses the agent', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'postern-busy-'))
-  const first = callTask('SendMessage', say(`wait in ${folder}`), 'busy')
+  const first = callTask('SendMessage', makeMessage(`wait in ${folder}`), 'busy')
   await eventually(async () => existsSync(join(folder, 'calls')))
-  const second = callTask('SendMessage', say(`wait in ${folder}`), 'busy')
+  const second = callTask('SendMessage', makeMessage(`wait in ${folder}`), 'busy')
   await eventually(async () => (await web.gateway.messages()).length >= 3)
   await setPaused('pause', 'busy')
   expect(wordsOf(await second)).toBe(agentPausedText)
@@ -92,12 +92,12 @@ test('a call that waits behind another one returns when an operator pauses the a
 
 test('a stream begins with an explanation and continues with the answer', async () => {
   await setPaused('pause')
-  const stream = await call('SendStreamingMessage', say('hello'))
+  const stream = await callA2a('SendStreamingMessage', makeMessage('hello'))
   const reader = (stream.body as ReadableStream<Uint8Array>).getReader()
   let text = ''
   const readUntil = async (word: string) => {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      text += Buffer.from(read.value).toString()
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      text += Buffer.from(chunk.value).toString()
       if (text.includes(word)) return
     }
   }

@@ -59,8 +59,8 @@ test.each(['activitypub', 'email', 'a2a'] as const)(
 test('no preview contains a state or a decision link', async () => {
   await gateway.simulation.send({ via: 'email', to: 'shop', text: 'consent' })
   const [newest] = await gateway.messages()
-  const received = gateway.simulation.mail.received.at(-1)?.text ?? ''
-  const [, state = ''] = /\/actions\/([\w-]{43})/.exec(received) ?? []
+  const receivedText = gateway.simulation.mail.received.at(-1)?.text ?? ''
+  const [, state = ''] = /\/actions\/([\w-]{43})/.exec(receivedText) ?? []
   expect(state).toHaveLength(43)
   const text = JSON.stringify(await gateway.requestOperator(`/messages/${newest?.message}/previews`))
   expect(text).toContain('May I hand your order on')
@@ -75,10 +75,12 @@ test('the command prints a message byte for byte as it came, and refuses an unkn
   })
   await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   const [newest] = await gateway.messages()
-  const received = await gateway.requestOperator<{ bytes: string; beside: unknown }>(`/messages/${newest?.message}/received`)
+  const receivedMessage = await gateway.requestOperator<{ bytes: string; beside: unknown }>(
+    `/messages/${newest?.message}/received`,
+  )
   const { store } = gateway.gateway()
   const storedArrival = await store.findArrival(newest?.message ?? 0)
-  expect(Buffer.from(received.bytes, 'base64').equals(Buffer.from(storedArrival?.raw ?? []))).toBe(true)
-  expect(received.beside).toMatchObject({ to: ['echo@agents.test'] })
+  expect(Buffer.from(receivedMessage.bytes, 'base64').equals(Buffer.from(storedArrival?.raw ?? []))).toBe(true)
+  expect(receivedMessage.beside).toMatchObject({ to: ['echo@agents.test'] })
   await expect(gateway.requestOperator('/messages/999/received')).rejects.toThrow(/404.*there is no message/)
 })

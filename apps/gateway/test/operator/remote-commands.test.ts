@@ -61,7 +61,7 @@ const changing =
 
 function listCommands(command: Command, names: readonly string[] = []): readonly string[] {
   if (command.commands.length === 0) return [names.join(' ')]
-  return command.commands.flatMap(each => listCommands(each, [...names, each.name()]))
+  return command.commands.flatMap(subcommand => listCommands(subcommand, [...names, subcommand.name()]))
 }
 
 test('every command either reads by URL and token, changes something, or works on the files', () => {
@@ -72,7 +72,7 @@ test('every command either reads by URL and token, changes something, or works o
 })
 
 /** Returns the output of a command. It names a configuration that does not exist, so that reading one would fail. */
-async function run(args: readonly string[]): Promise<string> {
+async function runCommand(args: readonly string[]): Promise<string> {
   const writtenLines: string[] = []
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation(chunk => {
     writtenLines.push(String(chunk))
@@ -89,7 +89,7 @@ async function run(args: readonly string[]): Promise<string> {
 
 describe('a command that reads needs only the URL and the token', () => {
   test.each(Object.entries(readers))('%s', async (name, args) => {
-    const output = await run([...name.split(' '), ...args.map(arg => arg.replace('{message}', message))])
+    const output = await runCommand([...name.split(' '), ...args.map(arg => arg.replace('{message}', message))])
     if (args.includes('--json')) expect(() => JSON.parse(output)).not.toThrow()
     if (args.includes('{message}')) expect(output).toMatch(/hello|echo/)
   })
@@ -140,7 +140,7 @@ test('the command reports a wrong token in one sentence', async () => {
   await expect(program.parseAsync(args)).rejects.toThrow(new CommandError('The operator token is missing or wrong.'))
 })
 
-const find = (url: string | undefined, token?: string, environment: Record<string, string> = {}) =>
+const findClient = (url: string | undefined, token?: string, environment: Record<string, string> = {}) =>
   findRemoteGateway({ options: { url, token }, environment })
 
 test.each([
@@ -150,8 +150,10 @@ test.each([
   ['http://[::1]:8787', 'http://[::1]:8787'],
   ['http://localhost:8787', 'http://localhost:8787'],
 ])('the command accepts a URL such as %s', (url, acceptedUrl) => {
-  expect(find(url, 'secret')).toEqual({ url: acceptedUrl, token: 'secret' })
-  expect(find(undefined, undefined, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: 'secret' })?.url).toBe(acceptedUrl)
+  expect(findClient(url, 'secret')).toEqual({ url: acceptedUrl, token: 'secret' })
+  expect(findClient(undefined, undefined, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: 'secret' })?.url).toBe(
+    acceptedUrl,
+  )
 })
 
 test.each([
@@ -166,12 +168,12 @@ test.each([
   ['https://agents.example/?a=b', 'is not an address'],
   ['agents.example', 'is not an address'],
 ])('the command refuses a URL such as %s before it sends the token', (url, why) => {
-  expect(() => find(url, 'secret')).toThrow(why)
+  expect(() => findClient(url, 'secret')).toThrow(why)
 })
 
 test('the command says what is missing when it has only a token, or only a URL', () => {
-  expect(find(undefined)).toBeUndefined()
-  expect(() => find(undefined, 'secret')).toThrow('--token needs --url')
-  expect(() => find('https://agents.example')).toThrow('set POSTERN_OPERATOR_TOKEN')
-  expect(() => find('https://agents.example', 'two words')).toThrow('ASCII without spaces')
+  expect(findClient(undefined)).toBeUndefined()
+  expect(() => findClient(undefined, 'secret')).toThrow('--token needs --url')
+  expect(() => findClient('https://agents.example')).toThrow('set POSTERN_OPERATOR_TOKEN')
+  expect(() => findClient('https://agents.example', 'two words')).toThrow('ASCII without spaces')
 })

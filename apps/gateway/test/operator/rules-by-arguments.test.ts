@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => setup.close())
 beforeEach(() => void setup.readNewTillLines())
 
-async function write(agent: string, order: string): Promise<string> {
+async function sendOrder(agent: string, order: string): Promise<string> {
   const { fediverse } = setup.swarm.gateway.simulation
   const plan = { to: `@${agent}@agents.test`, text: `order ${order}, please`, visibility: 'direct' } as const
   const { objectId } = await fediverse.deliver(plan)
@@ -69,11 +69,11 @@ test.each(tillAgents)(
   async agent => {
     const { mail } = setup.swarm.gateway.simulation
     const mailsBefore = mail.received.length
-    expect(await write(agent, '5')).toContain('refunded:5')
+    expect(await sendOrder(agent, '5')).toContain('refunded:5')
     expect(setup.readNewTillLines()).toEqual(['begun 5', 'done 5'])
-    expect(await write(agent, 'f1')).toContain('arguments: a call with these is forbidden')
-    expect(await write(agent, 's1')).toContain('/actions/')
-    const { senderText: senderText, requirement: requirement } = await setup.askForRefund(agent, 'direct', 'o1')
+    expect(await sendOrder(agent, 'f1')).toContain('arguments: a call with these is forbidden')
+    expect(await sendOrder(agent, 's1')).toContain('/actions/')
+    const { senderText, requirement } = await setup.askForRefund(agent, 'direct', 'o1')
     expect(senderText).toContain('A person has to allow this first.')
     expect(senderText).not.toContain('Allow refund')
     expect(Date.parse(requirement.expires_at) - Date.now()).toBeLessThanOrEqual(2 * 3_600_000)
@@ -86,7 +86,7 @@ test.each(tillAgents)(
 test.each(tillAgents)(
   'an operator cannot change the arguments of %s so that the call is forbidden, or needs the sender’s consent',
   async agent => {
-    const { objectId, requirement: requirement } = await setup.askForRefund(agent, 'direct', 'o2')
+    const { objectId, requirement } = await setup.askForRefund(agent, 'direct', 'o2')
     const grant = async (order: string) => {
       const { status, body } = await setup.decide(requirement.id, { outcome: 'granted', arguments: { order } })
       return [status, body.detail]
@@ -102,7 +102,7 @@ test.each(tillAgents)(
 )
 
 test.each(tillAgents)('a remembered approval of %s counts only for calls under the same rule (E-39)', async agent => {
-  const path = findActionPath(await write(agent, 's3'))
+  const path = findActionPath(await sendOrder(agent, 's3'))
   expect(await readPage(path)).toContain(
     '<code>refund</code> is not asked for again with arguments of this kind for 30 days',
   )
@@ -114,9 +114,9 @@ test.each(tillAgents)('a remembered approval of %s counts only for calls under t
   expect(await readPage(path)).toContain('<code>refund</code> with arguments of this kind runs without asking')
   expect(await listAtTerminal(agent)).toMatch(/refund .*\(some arguments\) .*direct/)
 
-  expect(await write(agent, 's4')).toContain('refunded:s4')
-  expect(await readPage(findActionPath(await write(agent, 't1')))).toContain('name="remember"')
-  expect(await readPage(findActionPath(await write(agent, 'n1')))).not.toContain('name="remember"')
+  expect(await sendOrder(agent, 's4')).toContain('refunded:s4')
+  expect(await readPage(findActionPath(await sendOrder(agent, 't1')))).toContain('name="remember"')
+  expect(await readPage(findActionPath(await sendOrder(agent, 'n1')))).not.toContain('name="remember"')
   expect(setup.readNewTillLines()).toEqual(['begun s4', 'done s4'])
 })
 
@@ -126,7 +126,7 @@ test.each([
 ])('a call that is %s when an operator allows it does not run', async (_, change, message) => {
   const questions = await Promise.all(tillAgents.map(agent => setup.askForRefund(agent, 'direct', 'o3')))
   await setup.swarm.gateway.restart({ agents: describeAgents(shopWithoutRules, change) })
-  for (const { objectId, requirement: requirement } of questions) {
+  for (const { objectId, requirement } of questions) {
     expect((await setup.decide(requirement.id, { outcome: 'granted' })).status).toBe(200)
     await eventually(async () =>
       setup.answersTo(objectId).find(text => text.includes(`a call with these is ${message}`)),

@@ -70,10 +70,10 @@ test.each([
 })
 
 test('a gateway proves itself only for its own address and a nonce of 32 bytes', async () => {
-  const run = findRunFile(ownFolder.data)
-  if (!run) throw new Error('there is no run file')
-  expect(await isProvenRun(run)).toBe(true)
-  expect(await isProvenRun({ ...run, url: run.url.replace('127.0.0.1', 'localhost') })).toBe(false)
-  const response = await fetch(`${run.url}/operator/proof?nonce=short`)
+  const runFile = findRunFile(ownFolder.data)
+  if (!runFile) throw new Error('there is no run file')
+  expect(await isProvenRun(runFile)).toBe(true)
+  expect(await isProvenRun({ ...runFile, url: runFile.url.replace('127.0.0.1', 'localhost') })).toBe(false)
+  const response = await fetch(`${runFile.url}/operator/proof?nonce=short`)
   expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('32 bytes in base64url')])
 })

@@ -11,8 +11,8 @@ export const hasCommand = async (name: string) => (await tryCommand('sh', ['-c',
 
 /** Checks for the tools of the private network, which even an exam without foreign programs needs. @throws CannotRun */
 export async function requireTools(): Promise<string> {
-  const missing = await findMissingTools()
-  if (missing.length > 0) throw new CannotRun(`${missing.join(', ')}: not installed`)
+  const missingTools = await findMissingTools()
+  if (missingTools.length > 0) throw new CannotRun(`${missingTools.join(', ')}: not installed`)
   return ''
 }
 
@@ -61,8 +61,8 @@ export async function downloadPackages(
   groups: readonly (readonly string[])[],
 ): Promise<{ readonly apt: Apt; readonly archives: string }> {
   const apt = await openPackageLists(directory)
-  const missing = await findMissingTools()
-  if (missing.length > 0) await apt(['install', '-y', '--no-install-recommends', ...missing])
+  const missingTools = await findMissingTools()
+  if (missingTools.length > 0) await apt(['install', '-y', '--no-install-recommends', ...missingTools])
   const archives = join(directory, 'archives')
   mkdirSync(join(archives, 'partial'), { recursive: true })
   const asRoot: Apt = parameters => apt([...unboxed, '-o', `Dir::Cache::archives=${archives}`, ...parameters])

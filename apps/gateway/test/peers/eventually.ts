@@ -5,16 +5,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** Polls until there is an answer. @throws Error saying that `label` has not happened within `timeoutMs` */
 export async function waitUntil<Value>(
   label: string,
-  probe: () => Promise<Value | undefined> | Value | undefined,
+  findValue: () => Promise<Value | undefined> | Value | undefined,
   // The default is generous, because a busy machine is several times slower. It only ends operations that hang. (same sentence at
   // `run-command.ts:19`)
   timeoutMs = 120_000,
 ): Promise<Value> {
-  const end = Date.now() + timeoutMs
+  const deadline = Date.now() + timeoutMs
   for (;;) {
-    const value = await probe()
+    const value = await findValue()
     if (value) return value
-    if (Date.now() > end) throw new Error(`${label}: not within ${timeoutMs / 1_000} s`)
+    if (Date.now() > deadline) throw new Error(`${label}: not within ${timeoutMs / 1_000} s`)
     await delay(100)
   }
 }

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { findA2aSdk } from './a2a/find-a2a-sdk.ts'
 import { findChromium } from './browser/find-chromium.ts'
 import { CannotRun, requireTools } from './debian.ts'
-import { findServers } from './deploy/find-servers.ts'
+import { unpackWebServers } from './deploy/find-servers.ts'
 import { captureFixtures } from './fediverse/capture.ts'
 import { findSnac } from './fediverse/find-snac.ts'
 import { findFrameworks } from './frameworks/find-frameworks.ts'
@@ -22,31 +22,33 @@ import { tryCommand } from './run-command.ts'
 interface Exam {
   readonly name: string
   /** Finds the foreign programs, and returns their path. @throws CannotRun */
-  find(directory: string): Promise<string>
+  prepareFolder(directory: string): Promise<string>
   /** The module that runs in the private network. */
   readonly inside: string
-  keep?(directory: string): void
+  captureFixtures?(directory: string): void
 }
 
 /** The exams of every change, which take ten minutes at most. */
 const exams: readonly Exam[] = [
-  { name: 'a2a', find: findA2aSdk, inside: './a2a/inside.ts' },
-  { name: 'browser', find: findChromium, inside: './browser/inside.ts' },
-  { name: 'deploy', find: findServers, inside: './deploy/inside.ts' },
-  { name: 'dkim', find: findMailPrograms, inside: './dkim/inside.ts' },
-  { name: 'fedify', find: requireTools, inside: './fedify/inside.ts' },
-  { name: 'frameworks', find: findFrameworks('sdk-1', 'crewai'), inside: './frameworks/inside.ts' },
-  { name: 'mail', find: findMailPrograms, inside: './mail/inside.ts' },
+  { name: 'a2a', prepareFolder: findA2aSdk, inside: './a2a/inside.ts' },
+  { name: 'browser', prepareFolder: findChromium, inside: './browser/inside.ts' },
+  { name: 'deploy', prepareFolder: unpackWebServers, inside: './deploy/inside.ts' },
+  { name: 'dkim', prepareFolder: findMailPrograms, inside: './dkim/inside.ts' },
+  { name: 'fedify', prepareFolder: requireTools, inside: './fedify/inside.ts' },
+  { name: 'frameworks', prepareFolder: findFrameworks('sdk-1', 'crewai'), inside: './frameworks/inside.ts' },
+  { name: 'mail', prepareFolder: findMailPrograms, inside: './mail/inside.ts' },
   {
     name: 'snac2',
-    find: findSnac,
+    prepareFolder: findSnac,
     inside: './fediverse/inside.ts',
-    keep: directory => captureFixtures(join(directory, 'seen.json')),
+    captureFixtures: directory => captureFixtures(join(directory, 'seen.json')),
   },
 ]
 
 /** The exams of a release: `npm run test:peers:large`. */
-const largeExams: readonly Exam[] = [{ name: 'adk', find: findFrameworks('adk'), inside: './frameworks/inside.ts' }]
+const largeExams: readonly Exam[] = [
+  { name: 'adk', prepareFolder: findFrameworks('adk'), inside: './frameworks/inside.ts' },
+]
 
 /**
  * Returns the command that opens a namespace. It needs root, or a machine where every user may be root in a namespace of their own. Everything that
@@ -60,13 +62,13 @@ async function findNamespace(): Promise<readonly string[]> {
   throw new CannotRun('this machine lets us have no network namespace')
 }
 
-async function runExam({ find, inside, keep }: Exam, directory: string): Promise<number> {
-  const programs = await find(directory)
+async function runExam({ prepareFolder, inside, captureFixtures }: Exam, directory: string): Promise<number> {
+  const programs = await prepareFolder(directory)
   const flags = await findNamespace()
   const path = fileURLToPath(new URL(inside, import.meta.url))
   const exam = spawn('unshare', [...flags, process.execPath, path, programs, directory], { stdio: 'inherit' })
   const [status] = (await once(exam, 'exit')) as [number | null]
-  if (status === 0 && process.argv.includes('--capture')) keep?.(directory)
+  if (status === 0 && process.argv.includes('--capture')) captureFixtures?.(directory)
   return status ?? 1
 }
 

@@ -19,7 +19,7 @@ export interface OurGateway {
   /** Runs one of our commands, as an operator does. */
   postern(...args: readonly string[]): Promise<string>
   /** Has the agent act without being asked. */
-  act(acts: readonly unknown[]): Promise<void>
+  performActions(acts: readonly unknown[]): Promise<void>
   /** Fetches an object without a signature. Returns the status. */
   fetchAsStranger(id: string): Promise<number>
   /** Returns all that the gateway has printed. */
@@ -57,11 +57,11 @@ export async function startOurGateway(directory: string, { caPath, overrides }: 
   const env = { ...process.env, ...(caPath && { NODE_EXTRA_CA_CERTS: caPath }) }
   const child = spawn(process.execPath, [program, 'start', '--config', path], { env })
   let log = ''
-  const read = (chunk: Buffer) => {
+  const collectOutput = (chunk: Buffer) => {
     log += chunk.toString()
   }
-  child.stdout.on('data', read)
-  child.stderr.on('data', read)
+  child.stdout.on('data', collectOutput)
+  child.stderr.on('data', collectOutput)
   await waitUntil('our gateway listens', () => {
     if (child.exitCode !== null) throw new Error(`our gateway ended: ${log}`)
     return log.includes('listens on') || undefined
@@ -70,20 +70,22 @@ export async function startOurGateway(directory: string, { caPath, overrides }: 
   return {
     actor,
     async messages() {
-      const { items: messages } = await ask<{ items: readonly MessageSummary[] }>('/messages?limit=500')
-      return Promise.all(messages.map(({ id }) => ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`)))
+      const { items: messages } = await requestOperator<{ items: readonly MessageSummary[] }>('/messages?limit=500')
+      return Promise.all(
+        messages.map(({ id }) => requestOperator<MessageRecord>(`/messages/${encodeURIComponent(id)}`)),
+      )
     },
-    refusals: async () => (await ask<{ items: readonly Refusal[] }>('/refusals?limit=100')).items,
+    refusals: async () => (await requestOperator<{ items: readonly Refusal[] }>('/refusals?limit=100')).items,
     async followerCount() {
-      const response = await probe('/agents/echo/followers')
+      const response = await fetchPath('/agents/echo/followers')
       return ((await response.json()) as { totalItems: number }).totalItems
     },
-    keys: async () => (await ask<{ keys: readonly PublishedKey[] }>('/keys')).keys,
+    keys: async () => (await requestOperator<{ keys: readonly PublishedKey[] }>('/keys')).keys,
     postern: (...args) => runCommand(process.execPath, [program, ...args, '--config', path]),
-    async act(acts) {
-      await ask('/agents/echo/acts', { method: 'POST', body: JSON.stringify({ acts }) })
+    async performActions(acts) {
+      await requestOperator('/agents/echo/acts', { method: 'POST', body: JSON.stringify({ acts }) })
     },
-    fetchAsStranger: async id => (await probe(new URL(id).pathname)).status,
+    fetchAsStranger: async id => (await fetchPath(new URL(id).pathname)).status,
     log: () => log,
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return
@@ -93,12 +95,12 @@ export async function startOurGateway(directory: string, { caPath, overrides }: 
   }
 }
 
-function probe(path: string): Promise<Response> {
+function fetchPath(path: string): Promise<Response> {
   const accept = 'application/activity+json'
   return fetch(`http://127.0.0.1:${ports.gateway}${path}`, { headers: { accept } })
 }
 
-async function ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+async function requestOperator<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const response = await fetch(`http://127.0.0.1:${ports.gateway}/operator/api${path}`, { ...init, headers })
   if (!response.ok) throw new Error(`${path}: ${response.status}`)

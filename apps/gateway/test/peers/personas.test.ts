@@ -27,7 +27,10 @@ test.each([
   expect([receipt.status, receipt.body]).toEqual([202, ''])
   const { activity } = await fediverse.awaitReply(receipt.objectId, 30_000)
   expect((activity.object as { content: string }).content).toContain(`it is me, ${from}`)
-  expect((await gateway.readMessage(receipt.activityId)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
+  expect((await gateway.readMessage(receipt.activityId)).message.sender).toMatchObject({
+    address: `@${from}`,
+    verified: true,
+  })
 })
 
 test('requests use draft-cavage first; after a refusal the gateway uses RFC 9421, and remembers it for that server', async () => {
@@ -37,9 +40,9 @@ test('requests use draft-cavage first; after a refusal the gateway uses RFC 9421
     await fediverse.awaitReply(objectId, 30_000)
   }
   const verdictsAt = (host: string) =>
-    fediverse.received.filter(activity => activity.host === host).map(each => each.verified)
-  const [first, ...others] = verdictsAt('rfc9421.test')
-  expect([first, new Set(others)]).toEqual([false, new Set([true])])
+    fediverse.received.filter(activity => activity.host === host).map(request => request.verified)
+  const [firstVerdict, ...laterVerdicts] = verdictsAt('rfc9421.test')
+  expect([firstVerdict, new Set(laterVerdicts)]).toEqual([false, new Set([true])])
   expect(verdictsAt('snac.test')).not.toContain(false)
 })
 

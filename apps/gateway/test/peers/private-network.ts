@@ -45,14 +45,14 @@ export async function openPrivateNetwork(directory: string): Promise<PrivateNetw
 async function openNameServer(): Promise<void> {
   const server = createSocket('udp4')
   server.on('message', (query, { port, address }) => {
-    const end = query.indexOf(0, 12) + 5
-    const isAddress = query.readUInt16BE(end - 4) === 1
+    const questionEnd = query.indexOf(0, 12) + 5
+    const isAddress = query.readUInt16BE(questionEnd - 4) === 1
     const header = Buffer.from(query.subarray(0, 12))
     header.writeUInt16BE(0x8180, 2)
     header.writeUInt16BE(isAddress ? 1 : 0, 6)
     header.writeUInt32BE(0, 8)
     const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ...publicAddress.split('.').map(Number)])
-    server.send(Buffer.concat([header, query.subarray(12, end), ...(isAddress ? [record] : [])]), port, address)
+    server.send(Buffer.concat([header, query.subarray(12, questionEnd), ...(isAddress ? [record] : [])]), port, address)
   })
   server.bind(53, '127.0.0.1')
   await once(server, 'listening')

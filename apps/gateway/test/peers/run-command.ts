@@ -38,8 +38,8 @@ export function tryCommand(
     child.stdin.on('error', () => {})
     child.once('error', error => resolve({ status: 127, text: error.message, output }))
     child.once('close', (code, signal) => {
-      const end = signal ? `${text}\nended by ${signal}, within a limit of ${timeoutMs} ms` : text
-      resolve({ status: code ?? 1, text: end, output })
+      const endReport = signal ? `${text}\nended by ${signal}, within a limit of ${timeoutMs} ms` : text
+      resolve({ status: code ?? 1, text: endReport, output })
     })
     child.stdin.end(input)
   })

@@ -15,12 +15,12 @@ export async function runSteps<Stage>(steps: readonly ExamStep<Stage>[], setup: 
 
 async function isPassed<Stage>({ name, run }: ExamStep<Stage>, setup: Stage): Promise<boolean> {
   const startedAt = performance.now()
-  const problem = await run(setup).then(
+  const failure = await run(setup).then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   )
-  const outcome = problem === undefined ? 'ok' : 'FAILED'
+  const outcome = failure === undefined ? 'ok' : 'FAILED'
   printLine(`${outcome.padEnd(8)} ${name} (${((performance.now() - startedAt) / 1_000).toFixed(1)} s)`)
-  if (problem !== undefined) printLine(`         ${problem}`)
-  return problem === undefined
+  if (failure !== undefined) printLine(`         ${failure}`)
+  return failure === undefined
 }

@@ -10,7 +10,7 @@ import type { PrivateNetwork } from './private-network.ts'
 
 interface TlsFront {
   /** Every request that arrived, with its answer. */
-  readonly seen: readonly CapturedRequest[]
+  readonly capturedRequests: readonly CapturedRequest[]
   close(): void
 }
 
@@ -29,7 +29,7 @@ export async function openTlsFront(
   server.listen(443)
   await once(server, 'listening')
   return {
-    seen: requests,
+    capturedRequests: requests,
     close() {
       server.close()
       server.closeAllConnections()

@@ -37,10 +37,10 @@ const server = createServer((request, response) => {
   request.on('data', chunk => chunks.push(chunk))
   request.on('end', () => {
     const text = Buffer.concat(chunks).toString()
-    const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = request.headers
+    const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = request.headers
     const body = JSON.parse(text) as WebhookCall['body']
     receivedCalls.push({ id: String(id), body })
-    const isSigned = signature === `v1,${sign(`${id}.${at}.${text}`)}`
+    const isSigned = signature === `v1,${sign(`${id}.${timestamp}.${text}`)}`
     const isLate = body.kind === 'forget' && !isOpen
     response.writeHead(isLate ? 503 : isSigned ? 200 : 401, { 'content-type': 'application/json', 'retry-after': '1' })
     response.end(isLate ? '' : JSON.stringify({ text: 'noted' }))

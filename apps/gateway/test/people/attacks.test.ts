@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => people.close())
 
-const post = async (path: string, body: unknown) => {
+const postForm = async (path: string, body: unknown) => {
   const response = await fetch(`${people.gateway.url()}/operator/api${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
@@ -127,7 +127,8 @@ describe('an address of somebody else', () => {
     ['link @mallory@redirector.test', 'I find nobody at that address'],
   ])('gets a refusal for "%s"', async (text, answer) => {
     expect(
-      (await people.askByPost(text, { from: text.includes('@alice@') ? 'alice@mastodon.test' : 'alice@rfc9421.test' })).text,
+      (await people.askByPost(text, { from: text.includes('@alice@') ? 'alice@mastodon.test' : 'alice@rfc9421.test' }))
+        .text,
     ).toContain(answer)
   })
 
@@ -176,11 +177,11 @@ describe('forgetting', () => {
     const bob = { from: 'bob@barekey.test' }
     await people.askByPost('hello with a word: tamarind', bob)
     await people.askByPost('hello with a word: tamarind', { ...bob, to: 'quiet', visibility: 'public' })
-    const { status, body } = await post('/people/forget', { address: '@bob@barekey.test' })
+    const { status, body } = await postForm('/people/forget', { address: '@bob@barekey.test' })
     expect({ status, body }).toMatchObject({ status: 200, body: { agent: null, links: 0 } })
     expect(listTraces('tamarind')).toEqual([])
     expect(listTraces('bob@barekey.test').filter(table => table !== 'turn_budgets')).toEqual([])
-    expect((await post('/people/forget', { address: 'nobody' })).status).toBe(400)
+    expect((await postForm('/people/forget', { address: 'nobody' })).status).toBe(400)
     const metrics = await (await fetch(`${people.gateway.url()}/metrics`)).text()
     expect(metrics).not.toMatch(/ -\d/)
   })
@@ -189,23 +190,30 @@ describe('forgetting', () => {
     const { a2a } = people.gateway.simulation
     const url = 'https://agents.test/agents/desk/a2a'
     await a2a.deliver({ url, text: 'a call with the word quince', sub: 'quentin' })
-    const { items } = await people.gateway.requestOperator<{ items: { sender: string; via: string }[] }>('/messages?channel=a2a')
+    const { items } = await people.gateway.requestOperator<{ items: { sender: string; via: string }[] }>(
+      '/messages?channel=a2a',
+    )
     const address = items[0]?.sender ?? ''
-    expect((await post('/people/forget', { address, via: 'email' })).body).toMatchObject({ messages: 0 })
-    expect((await post('/people/forget', { address, via: 'a2a' })).body).toMatchObject({ messages: 1 })
+    expect((await postForm('/people/forget', { address, via: 'email' })).body).toMatchObject({ messages: 0 })
+    expect((await postForm('/people/forget', { address, via: 'a2a' })).body).toMatchObject({ messages: 1 })
     expect(listTraces('quince')).toEqual([])
-    expect((await post('/people/forget', { address, via: 'pigeons' })).status).toBe(400)
+    expect((await postForm('/people/forget', { address, via: 'pigeons' })).status).toBe(400)
   })
 
   test('leaves a repeated call of a forgotten person without an answer', async () => {
     const { a2a } = people.gateway.simulation
-    const call = { url: 'https://agents.test/agents/desk/a2a', text: 'medlar', sub: 'medlar', messageId: 'medlar 1' }
-    expect((await a2a.deliver(call)).result).toBeDefined()
+    const signedCall = {
+      url: 'https://agents.test/agents/desk/a2a',
+      text: 'medlar',
+      sub: 'medlar',
+      messageId: 'medlar 1',
+    }
+    expect((await a2a.deliver(signedCall)).result).toBeDefined()
     const { items } = await people.gateway.requestOperator<{ items: { sender: string }[] }>('/messages?channel=a2a')
-    expect((await post('/people/forget', { address: items[0]?.sender, via: 'a2a' })).body).toMatchObject({
+    expect((await postForm('/people/forget', { address: items[0]?.sender, via: 'a2a' })).body).toMatchObject({
       messages: 1,
     })
-    const secondReceipt = await a2a.deliver(call)
+    const secondReceipt = await a2a.deliver(signedCall)
     expect(secondReceipt.error).toMatchObject({
       code: -32602,
       message: expect.stringContaining('send what is new under a new id'),

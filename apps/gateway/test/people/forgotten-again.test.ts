@@ -43,8 +43,8 @@ async function compose({ simulation, url }: KilledGateway) {
     mail: async () => (await mail.sendSmtp(composedMail)).code,
     post: async () => (await deliverPost()).status,
     call: async () => {
-      const call = { url: `${gatewayOrigin}/agents/held/a2a`, text: 'by call', messageId: 'call-again' }
-      const { status, body: text } = await a2a.deliver(call)
+      const signedCall = { url: `${gatewayOrigin}/agents/held/a2a`, text: 'by call', messageId: 'call-again' }
+      const { status, body: text } = await a2a.deliver(signedCall)
       return [status, (JSON.parse(text) as { readonly error?: { readonly code: number } }).error?.code]
     },
     chat: async () => {

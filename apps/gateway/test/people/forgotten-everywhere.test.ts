@@ -30,7 +30,7 @@ function listFiles(name: string): readonly string[] {
   return files.map(({ parentPath, name: file }) => join(parentPath, file)).filter(holds)
 }
 
-async function call(text: string) {
+async function callAgent(text: string) {
   const messageId = `call of ${text}`
   await people.gateway.simulation.a2a.deliver({
     url: `${gatewayOrigin}/agents/desk/a2a`,
@@ -73,7 +73,7 @@ test('forget and vacuum remove the addresses of a person from every file of the 
   await fediverse.deliver({ to: '@desk@agents.test', text: 'in public', visibility: 'public' })
   await fediverse.deliver({ to: '@desk@agents.test', text: 'late', fault: 'expired' })
   await people.linkMail(mailbox)
-  await call('one')
+  await callAgent('one')
   await chat('two')
   await eventually(isQuiet)
   for (const name of names) expect(listFiles(name), name).not.toEqual([])

@@ -13,7 +13,7 @@ interface Person {
 
 interface PersonReport extends Partial<Person> {
   readonly isPublic: boolean
-  readonly heard: readonly {
+  readonly receivedNotices: readonly {
     readonly kind: string
     readonly id: string
     readonly before: readonly Person[]
@@ -22,14 +22,14 @@ interface PersonReport extends Partial<Person> {
 }
 
 const ledger = join(import.meta.dirname, '../agents/people/ledger.ts')
-const receives = ['message', 'link', 'unlink']
+const receivedKinds = ['message', 'link', 'unlink']
 
 let people: PeopleTestGateway
 
 beforeAll(async () => {
   people = await openPeopleGateway({
     agents: {
-      desk: { use: ledger, receives, people: { link: true } },
+      desk: { use: ledger, receives: receivedKinds, people: { link: true } },
       shared: { use: ledger, people: { link: true, share: 'history' } },
     },
   })
@@ -45,25 +45,28 @@ const account = { via: 'activitypub', address: '@alice@mastodon.test' }
 const mailbox = { via: 'email', address: '@alice@alice.test' }
 
 test('an agent sees one key for a person with linked addresses, and learns of the link and its end', async () => {
-  const [byPost, byMail] = [parseReport(await people.askByPost('hello')), parseReport(await people.askByMail('hello'))]
-  expect(byPost).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), addresses: [account], isPublic: false })
-  expect(byMail).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), addresses: [mailbox] })
-  expect(byMail.id).not.toBe(byPost.id)
-  const alone = [
-    { id: byPost.id, addresses: [account] },
-    { id: byMail.id, addresses: [mailbox] },
+  const [postView, mailView] = [
+    parseReport(await people.askByPost('hello')),
+    parseReport(await people.askByMail('hello')),
   ]
-  const joined = { id: byPost.id, addresses: [account, mailbox] }
+  expect(postView).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), addresses: [account], isPublic: false })
+  expect(mailView).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), addresses: [mailbox] })
+  expect(mailView.id).not.toBe(postView.id)
+  const alone = [
+    { id: postView.id, addresses: [account] },
+    { id: mailView.id, addresses: [mailbox] },
+  ]
+  const joined = { id: postView.id, addresses: [account, mailbox] }
 
   await people.linkMail()
-  const { heard } = await eventually(async () => {
+  const { receivedNotices } = await eventually(async () => {
     const reply = parseReport(await people.askByMail('and now?'))
-    return reply.heard.length > 0 && reply
+    return reply.receivedNotices.length > 0 && reply
   })
-  expect(heard).toEqual([{ kind: 'link', id: byPost.id, before: alone, after: [joined] }])
-  expect(parseReport(await people.askByMail('again'))).toMatchObject({ id: byPost.id, addresses: [mailbox] })
+  expect(receivedNotices).toEqual([{ kind: 'link', id: postView.id, before: alone, after: [joined] }])
+  expect(parseReport(await people.askByMail('again'))).toMatchObject({ id: postView.id, addresses: [mailbox] })
   expect(parseReport(await people.askByPost('in public', { visibility: 'public' }))).toMatchObject({
-    id: byPost.id,
+    id: postView.id,
     addresses: [account],
     isPublic: true,
   })
@@ -71,10 +74,10 @@ test('an agent sees one key for a person with linked addresses, and learns of th
   await people.askByMail('unlink @alice@mastodon.test')
   const reportAfter = await eventually(async () => {
     const reply = parseReport(await people.askByMail('and now?'))
-    return reply.heard.length > 1 && reply
+    return reply.receivedNotices.length > 1 && reply
   })
-  expect(reportAfter.heard[1]).toEqual({ kind: 'unlink', id: byMail.id, before: [joined], after: alone })
-  expect(reportAfter.id).toBe(byMail.id)
+  expect(reportAfter.receivedNotices[1]).toEqual({ kind: 'unlink', id: mailView.id, before: [joined], after: alone })
+  expect(reportAfter.id).toBe(mailView.id)
 })
 
 test('an agent that shares conversations sees all addresses, but no notice of links that it does not receive', async () => {
@@ -91,8 +94,8 @@ test('a sender without a proof has no key', async () => {
 
 test('an erasure by the operator also removes the link notices that the agent received', async () => {
   await people.linkMail()
-  const isTold = async () => JSON.stringify(await people.gateway.messages()).includes('urn:postern:link:desk')
-  await eventually(isTold)
+  const hasLinkNotice = async () => JSON.stringify(await people.gateway.messages()).includes('urn:postern:link:desk')
+  await eventually(hasLinkNotice)
   const { address, via } = account
   const response = await fetch(`${people.gateway.url()}/operator/api/people/forget`, {
     method: 'POST',
@@ -100,5 +103,5 @@ test('an erasure by the operator also removes the link notices that the agent re
     body: JSON.stringify({ address, via }),
   })
   expect(response.status).toBe(200)
-  expect(await isTold()).toBe(false)
+  expect(await hasLinkNotice()).toBe(false)
 })

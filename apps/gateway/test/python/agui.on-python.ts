@@ -14,7 +14,7 @@ beforeAll(async () => {
     agents: {
       shop: { use: 'ag-ui', url: `${server.url}/` },
       broken: { use: 'ag-ui', url: `${server.url}/broken` },
-      lost: { use: 'ag-ui', url: `${server.url}/nowhere` },
+      missingFields: { use: 'ag-ui', url: `${server.url}/nowhere` },
     },
   }))
 }, 120_000)
@@ -24,21 +24,21 @@ afterAll(async () => {
   server?.stop()
 })
 
-const say = (to: string, text: string, overrides: object = {}) =>
+const sendMessage = (to: string, text: string, overrides: object = {}) =>
   gateway.simulation.send({ via: 'a2a', to, text, ...overrides })
 
 describe('a Pydantic AI agent behind AG-UI', () => {
   test('answers by mail and on the fediverse, with the earlier messages', async () => {
-    const first = await say('shop', 'hello', { via: 'email' })
+    const first = await sendMessage('shop', 'hello', { via: 'email' })
     expect(first.reply?.text).toContain('You said 1 things, the last one was: hello')
-    const second = await say('shop', 'and again', { via: 'email', thread: first.thread })
+    const second = await sendMessage('shop', 'and again', { via: 'email', thread: first.thread })
     expect(second.reply?.text).toContain('You said 2 things, the last one was: and again')
-    const post = await say('shop', 'hello', { via: 'activitypub' })
+    const post = await sendMessage('shop', 'hello', { via: 'activitypub' })
     expect(post.reply?.text).toContain('You said 1 things')
   })
 
   test('calls its own tool, and the record of the message shows the call', async () => {
-    const { reply } = await say('shop', 'What is in stock?')
+    const { reply } = await sendMessage('shop', 'What is in stock?')
     expect(reply?.text).toBe('There are 4 left.')
     const [message] = await gateway.messages()
     expect(await gateway.readMessage(message?.id ?? '')).toMatchObject({
@@ -48,7 +48,7 @@ describe('a Pydantic AI agent behind AG-UI', () => {
 
   test('fails the turn if it raises or is missing, and the sender learns no reason', async () => {
     for (const agent of ['broken', 'lost']) {
-      const { status, reply } = await say(agent, 'hello')
+      const { status, reply } = await sendMessage(agent, 'hello')
       expect(status).toBe('failed')
       expect(reply?.text ?? '').not.toMatch(/hunter2|404/)
     }

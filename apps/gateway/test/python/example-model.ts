@@ -109,15 +109,15 @@ const completionsApi: Api = {
 
 function writeMessage(reply: Reply, index?: number): object {
   if ('text' in reply) return { content: reply.text }
-  const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: JSON.stringify(reply) } }
-  return { content: null, tool_calls: [index === undefined ? call : { index, ...call }] }
+  const toolCall = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: JSON.stringify(reply) } }
+  return { content: null, tool_calls: [index === undefined ? toolCall : { index, ...toolCall }] }
 }
 
 const responsesApi: Api = {
   read({ input = [] }) {
-    const last = input.at(-1)
-    const isResult = last?.type === 'function_call_output'
-    const result = typeof last?.output === 'string' ? last.output : JSON.stringify(last?.output)
+    const lastInput = input.at(-1)
+    const isResult = lastInput?.type === 'function_call_output'
+    const result = typeof lastInput?.output === 'string' ? lastInput.output : JSON.stringify(lastInput?.output)
     return { texts: listTexts(input), result: isResult ? result : undefined }
   },
   answer: reply => describeResponse('completed', [writeItem(reply, 'completed')]),

@@ -43,8 +43,8 @@ interface Interrupt {
 }
 
 /** Runs the chat once. Returns its text, and the questions at its end. */
-async function chat(agent: Graph, threadId: string, run: { text?: string; resume?: readonly object[] }) {
-  const { text, resume } = run
+async function chat(agent: Graph, threadId: string, input: { text?: string; resume?: readonly object[] }) {
+  const { text, resume } = input
   const messages = text === undefined ? [] : [{ id: uniqueName('msg'), role: 'user', content: text }]
   const body = { protocolVersion: '1.0', threadId, runId: uniqueName('run'), messages, ...(resume && { resume }) }
   const response = await web.requestAs(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) })
@@ -63,7 +63,7 @@ const answerOf = ({ interrupts }: { interrupts: readonly Interrupt[] }, payload:
 ]
 
 /** Sends a message over A2A in one task. Returns the task's texts. */
-async function call(agent: Graph, parts: readonly object[], taskId?: string) {
+async function sendParts(agent: Graph, parts: readonly object[], taskId?: string) {
   const message = { messageId: uniqueName('msg'), role: 'ROLE_USER', parts, ...(taskId && { taskId }) }
   const { task } = await callMethod(agent, 'SendMessage', { message })
   return { id: task.id as string, task: JSON.stringify(task) }
@@ -91,18 +91,18 @@ describe('a question of LangGraph', () => {
     ['text', '"quoted"', `node got '"quoted"'`],
     ['order', '{"number": 4711}', "node got {'number': 4711}"],
     ['checked-order', '{"number": 4711}', 'node got Order(number=4711)'],
-  ] as const)('receives the text of a mail in the format of its schema (%s, %s)', async (graph, text, said) => {
+  ] as const)('receives the text of a mail in the format of its schema (%s, %s)', async (graph, text, expectedText) => {
     const result = await mail(graph, 'hello')
     expect(result.reply?.text).toMatch(/^(What is your name|Which order)\?/)
-    expect((await mail(graph, text, result.thread)).reply?.text).toContain(said)
+    expect((await mail(graph, text, result.thread)).reply?.text).toContain(expectedText)
   })
 
   test('receives the text of a post', async () => {
-    const say = (text: string, thread?: string) =>
+    const sendMail = (text: string, thread?: string) =>
       web.gateway.simulation.send({ via: 'activitypub', to: 'order', text, ...(thread && { thread }) })
-    const result = await say('hello')
+    const result = await sendMail('hello')
     expect(result.reply?.text).toContain('Which order?')
-    expect((await say('{"number": 4711}', result.thread)).reply?.text).toContain("node got {'number': 4711}")
+    expect((await sendMail('{"number": 4711}', result.thread)).reply?.text).toContain("node got {'number': 4711}")
   })
 
   test('receives JSON from a chat client and from a data part of another agent', async () => {
@@ -112,9 +112,9 @@ describe('a question of LangGraph', () => {
     const secondReply = await chat('text', threadId, { resume: answerOf(question, { first: ['Bob'] }) })
     expect(secondReply).toMatchObject({ said: "node got {'first': ['Bob']}", outcome: { type: 'success' } })
 
-    const { id, task } = await call('text', [{ text: 'hello' }])
+    const { id, task } = await sendParts('text', [{ text: 'hello' }])
     expect(task).toContain('What is your name?')
-    expect((await call('text', [{ data: { first: ['Bob'] } }], id)).task).toContain("node got {'first': ['Bob']}")
+    expect((await sendParts('text', [{ data: { first: ['Bob'] } }], id)).task).toContain("node got {'first': ['Bob']}")
   })
 
   test.each([
@@ -125,23 +125,23 @@ describe('a question of LangGraph', () => {
       /'L', two got \{'__agui_cancelled__'/,
     ],
     ['approval', [{ status: 'cancelled' }], /node got \{'__agui_cancelled__': True/],
-  ] as const)('resumes with a cancellation by a person (%s)', async (graph, entries, said) => {
+  ] as const)('resumes with a cancellation by a person (%s)', async (graph, entries, expectedText) => {
     const threadId = uniqueName('thread')
     let reply = await chat(graph, threadId, { text: 'hello' })
     for (const entry of entries) {
       reply = await chat(graph, threadId, { resume: [{ interruptId: reply.interrupts[0]?.id, ...entry }] })
     }
-    expect(reply.said).toMatch(said)
+    expect(reply.said).toMatch(expectedText)
   })
 
   test.each([
     ['text', /node got \{'__agui_cancelled__': True/],
     ['together', /'__agui_cancelled__'.*two got \{'__agui_cancelled__'/],
     ['checked-approval', /approved=False/],
-  ] as const)('resumes when an A2A client cancels the task (%s)', async (graph, said) => {
-    const { id } = await call(graph, [{ text: 'hello' }])
+  ] as const)('resumes when an A2A client cancels the task (%s)', async (graph, expectedText) => {
+    const { id } = await sendParts(graph, [{ text: 'hello' }])
     expect((await callMethod(graph, 'CancelTask', { id })).status.state).toBe('TASK_STATE_CANCELED')
-    await expect.poll(() => readNewestAnswer()).toMatch(said)
+    await expect.poll(() => readNewestAnswer()).toMatch(expectedText)
   })
 
   test.each(['together', 'together-outcome'] as const)(
@@ -161,8 +161,8 @@ describe('a question of LangGraph', () => {
     const { reply, thread } = await mail('fail', 'hello')
     expect(reply?.text).toContain('Which order?')
     expect((await mail('fail', '4711', thread)).reply?.text).toMatch(/Please answer again.\s+Which order\?/)
-    const last = await mail('fail', '4712', thread)
-    expect(last.reply?.text).not.toMatch(/Which order|hunter2/)
+    const lastReply = await mail('fail', '4712', thread)
+    expect(lastReply.reply?.text).not.toMatch(/Which order|hunter2/)
     expect((await mail('fail', 'hello', thread)).reply?.text).toContain('Which order?')
   })
 })

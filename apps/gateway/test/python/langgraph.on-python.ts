@@ -36,14 +36,14 @@ afterAll(async () => {
   model?.close()
 })
 
-const say = (to: string, text: string, overrides: object = {}) =>
+const sendMessage = (to: string, text: string, overrides: object = {}) =>
   gateway.simulation.send({ via: 'email', to, text, ...overrides })
 
 describe('the example langgraph-python', () => {
   test('calls its tool, and knows the earlier messages', async () => {
-    const { reply, thread } = await say('guide', 'What is the weather in Oslo?')
+    const { reply, thread } = await sendMessage('guide', 'What is the weather in Oslo?')
     expect(reply?.text).toMatch(/^The tool says \{"city": ?"Oslo", ?"celsius": ?18, ?"sky": ?"clear"\}/)
-    expect((await say('guide', 'and now?', { thread })).reply?.text).toContain('You said "and now?')
+    expect((await sendMessage('guide', 'and now?', { thread })).reply?.text).toContain('You said "and now?')
   }, 60_000)
 
   test.each(
@@ -57,7 +57,7 @@ describe('the example langgraph-python', () => {
       const countBefore = model.counts.length
       let thread: string | undefined
       for (const text of ['one', 'two', 'three']) {
-        const result = await say(agent, text, { via, ...(thread && { thread }) })
+        const result = await sendMessage(agent, text, { via, ...(thread && { thread }) })
         expect(result.reply?.text).toContain(`You said "`)
         thread = result.thread
       }

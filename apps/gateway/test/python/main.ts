@@ -48,7 +48,7 @@ async function createEnvironment(directory: string): Promise<string> {
 }
 
 /** Runs a program outside of the repository, where only the installed wheel can be found. */
-async function run(program: string, parameters: readonly string[], options: object): Promise<boolean> {
+async function runProgram(program: string, parameters: readonly string[], options: object): Promise<boolean> {
   const child = spawn(program, parameters, { stdio: 'inherit', ...options })
   const [status] = (await once(child, 'exit')) as [number | null]
   return status === 0
@@ -68,16 +68,16 @@ function writeGuides(directory: string): readonly string[] {
 
 /** Checks the types of all examples, and that the check notices a wrong one. */
 async function checkGuides(python: string, directory: string): Promise<boolean> {
-  const check = ['-m', 'mypy', '--check-untyped-defs', '--ignore-missing-imports', '--scripts-are-modules']
+  const mypyArguments = ['-m', 'mypy', '--check-untyped-defs', '--ignore-missing-imports', '--scripts-are-modules']
   const guides = writeGuides(join(directory, 'guides'))
   const invalidFile = join(directory, 'wrong.py')
   writeFileSync(
     invalidFile,
     'from postern_agent import Reply\nreply: Reply = {"parts": [{"kind": "file", "name": 1}]}\n',
   )
-  const noticed = await tryCommand(python, [...check, invalidFile], { timeoutMs: 120_000 })
+  const noticed = await tryCommand(python, [...mypyArguments, invalidFile], { timeoutMs: 120_000 })
   if (noticed.status === 0) process.stdout.write('mypy takes a wrong reply\n')
-  return (await run(python, [...check, ...guides], { cwd: directory })) && noticed.status !== 0
+  return (await runProgram(python, [...mypyArguments, ...guides], { cwd: directory })) && noticed.status !== 0
 }
 
 /** Writes the project of the guide, whose blocks begin with the names of its files. */
@@ -106,8 +106,8 @@ async function checkTown(python: string, folder: string): Promise<boolean> {
   const modules = globSync('*.py', { cwd: folder })
   const env = { ...process.env, GATEWAY_COMMAND: gateway }
   const results = [
-    await run(python, ['-m', 'mypy', '--strict', '--ignore-missing-imports', ...modules], { cwd: folder }),
-    await run(python, ['-m', 'pytest', '-q', '-p', 'no:cacheprovider'], { cwd: folder, env }),
+    await runProgram(python, ['-m', 'mypy', '--strict', '--ignore-missing-imports', ...modules], { cwd: folder }),
+    await runProgram(python, ['-m', 'pytest', '-q', '-p', 'no:cacheprovider'], { cwd: folder, env }),
   ]
   return results.every(Boolean)
 }
@@ -122,14 +122,14 @@ async function runSuite(python: string, directory: string): Promise<boolean> {
   const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'python']
   const env = { ...process.env, TEST_PYTHON: python, GATEWAY_COMMAND: gateway }
   const results = [
-    await run(python, [...types, '-p', 'postern_agent'], { cwd: directory }),
-    await run(python, [...types, ...typed], { cwd: directory }),
+    await runProgram(python, [...types, '-p', 'postern_agent'], { cwd: directory }),
+    await runProgram(python, [...types, ...typed], { cwd: directory }),
     await checkGuides(python, directory),
-    await run(python, tests, { cwd: directory }),
-    await run(python, [...pytest, join(client, 'tests/gateway')], { cwd: directory, env }),
-    await run(python, pytest, { cwd: project, env }),
+    await runProgram(python, tests, { cwd: directory }),
+    await runProgram(python, [...pytest, join(client, 'tests/gateway')], { cwd: directory, env }),
+    await runProgram(python, pytest, { cwd: project, env }),
     await checkTown(python, join(directory, 'town')),
-    await run(process.execPath, [...vitest, ...process.argv.slice(2)], { cwd: root, env }),
+    await runProgram(process.execPath, [...vitest, ...process.argv.slice(2)], { cwd: root, env }),
   ]
   return results.every(Boolean)
 }

@@ -48,13 +48,13 @@ afterAll(async () => {
   for (const server of Object.values(servers ?? {})) server.stop()
 })
 
-const say = (to: string, text: string, overrides: object = {}) =>
+const sendMessage = (to: string, text: string, overrides: object = {}) =>
   gateway.simulation.send({ via: 'a2a', to, text, ...overrides })
 
 describe('an agent in Python', () => {
   test('from the README answers through its ASGI server, over every channel with a proof', async () => {
     const [post, mail, call] = await Promise.all(
-      (['activitypub', 'email', 'a2a'] as const).map(via => say('asgi', 'häl*lo*', { via })),
+      (['activitypub', 'email', 'a2a'] as const).map(via => sendMessage('asgi', 'häl*lo*', { via })),
     )
     expect(post?.reply?.text).toContain('You said: häl')
     expect(mail?.reply?.text).toContain('Hello You said: häl')
@@ -62,9 +62,9 @@ describe('an agent in Python', () => {
   })
 
   test('runs in FastAPI, and decides by the sender’s identity', async () => {
-    const result = await say('fastapi', 'order 4711', { via: 'email' })
+    const result = await sendMessage('fastapi', 'order 4711', { via: 'email' })
     expect(result.reply?.text).toContain('Order 4711 is on its way.')
-    const stranger = await say('fastapi', 'order 4711')
+    const stranger = await sendMessage('fastapi', 'order 4711')
     expect([stranger.status, stranger.reply?.text]).toEqual([
       'rejected',
       'I tell that to people whose address is proven.',
@@ -73,9 +73,9 @@ describe('an agent in Python', () => {
   })
 
   test('answers through its WSGI server with a complete reply, and gets the history', async () => {
-    const first = await say('wsgi', 'one', { via: 'email' })
+    const first = await sendMessage('wsgi', 'one', { via: 'email' })
     expect(first.reply?.text).toMatch(/ by email after \[\]/)
-    const next = await say('wsgi', 'two', { via: 'email', thread: first.thread })
+    const next = await sendMessage('wsgi', 'two', { via: 'email', thread: first.thread })
     expect(next.reply?.text).toContain("after ['user', 'assistant']")
     const [message] = await gateway.messages()
     expect(await gateway.readMessage(message?.id ?? '')).toMatchObject({
@@ -84,27 +84,27 @@ describe('an agent in Python', () => {
   })
 
   test('gets another call with the same id when it asks for one, and none after a final failure', async () => {
-    const replyBefore = await say('wsgi', 'calls')
-    const secondResult = await say('wsgi', 'later')
+    const replyBefore = await sendMessage('wsgi', 'calls')
+    const secondResult = await sendMessage('wsgi', 'later')
     expect(secondResult.reply?.text).toMatch(/ by a2a after \[\]$/)
-    const failedResult = await say('wsgi', 'failed')
+    const failedResult = await sendMessage('wsgi', 'failed')
     expect(failedResult.status).toBe('failed')
     expect(failedResult.reply?.text ?? '').not.toContain('no such order')
-    const replyAfter = await say('wsgi', 'calls')
+    const replyAfter = await sendMessage('wsgi', 'calls')
     const [calls = 0, turns = 0] = (replyAfter.reply?.text ?? '').match(/\d+/g)?.map(Number) ?? []
     const [callsBefore = 0, turnsBefore = 0] = (replyBefore.reply?.text ?? '').match(/\d+/g)?.map(Number) ?? []
     expect([calls - callsBefore, turns - turnsBefore]).toEqual([4, 3])
   })
 
   test('sends no answer when the handler returns None', async () => {
-    expect((await say('wsgi', 'nothing', { via: 'activitypub', timeoutMs: 300 })).status).toBe('no_reply')
+    expect((await sendMessage('wsgi', 'nothing', { via: 'activitypub', timeoutMs: 300 })).status).toBe('no_reply')
   })
 
   test.each([
     ['forged', 'asgi'],
     ['forged_wsgi', 'wsgi'],
   ] as const)('refuses calls of a gateway with another secret (%s)', async (agent, server) => {
-    const { status, reply } = await say(agent, 'hello')
+    const { status, reply } = await sendMessage(agent, 'hello')
     expect(status).toBe('failed')
     expect(reply?.text ?? '').not.toContain('You said')
     expect(servers[server].log()).toContain('No webhook-signature of the call was made with the secret')

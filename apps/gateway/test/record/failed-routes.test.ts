@@ -27,7 +27,7 @@ function breakTables(...tables: readonly string[]): () => void {
   return () => change(table => [`${table}_away`, table])
 }
 
-async function ask(path: string): Promise<number> {
+async function requestPath(path: string): Promise<number> {
   const headers = { authorization: `Bearer ${operatorToken}` }
   return (await fetch(gateway.url() + path, { headers })).status
 }
@@ -43,15 +43,20 @@ test('the list has failures outside the channels with path and reason, without u
     '/readyz',
   ]
   const answers: number[] = []
-  for (const path of [...paths, ...failingPaths]) answers.push(await ask(path))
+  for (const path of [...paths, ...failingPaths]) answers.push(await requestPath(path))
   restore()
   expect(answers).toEqual([500, 500, 500, 404, 404, 400, 200])
   const refusals = await listRefusals()
-  const failed = { from: '127.0.0.1', code: 'internal', status: 500, reason: 'a fault of the gateway: its log has it' }
+  const failedRoute = {
+    from: '127.0.0.1',
+    code: 'internal',
+    status: 500,
+    reason: 'a fault of the gateway: its log has it',
+  }
   expect(refusals.toReversed()).toMatchObject([
-    { ...failed, via: 'gateway', endpoint: 'GET /operator/api/requirements' },
-    { ...failed, via: 'gateway', endpoint: 'GET /.well-known/webfinger' },
-    { ...failed, via: 'activitypub', endpoint: 'GET /agents/:agent', agent: 'nobody' },
+    { ...failedRoute, via: 'gateway', endpoint: 'GET /operator/api/requirements' },
+    { ...failedRoute, via: 'gateway', endpoint: 'GET /.well-known/webfinger' },
+    { ...failedRoute, via: 'activitypub', endpoint: 'GET /agents/:agent', agent: 'nobody' },
   ])
   expect(JSON.stringify(refusals)).not.toContain('limit=7')
   expect(await listRefusals('&channel=gateway')).toHaveLength(2)
@@ -66,13 +71,13 @@ test('the list has failures outside the channels with path and reason, without u
   const reason = await awaitReason(gateway, '@nobody@agents.test', 'internal_fault')
   expect(reason.fix?.text).toContain('log')
   expectWellFormed(reason)
-  expect(await Promise.all(paths.map(ask))).toEqual([200, 404])
+  expect(await Promise.all(paths.map(requestPath))).toEqual([200, 404])
 })
 
 test('the list omits readiness probes of a gateway that is not ready', async () => {
   const countBefore = (await listRefusals('&channel=gateway')).length
   const restore = breakTables('blobs')
-  expect(await ask('/readyz')).toBe(503)
+  expect(await requestPath('/readyz')).toBe(503)
   restore()
   expect(await listRefusals('&channel=gateway')).toHaveLength(countBefore)
 })

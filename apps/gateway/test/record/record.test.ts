@@ -72,7 +72,7 @@ describe.each(channels)('the record of a message by %s', (via, kinds, keyed, ori
       turn?.ended_at,
     ] as number[]
     expect(times.every(Number.isInteger)).toBe(true)
-    expect(times).toEqual(times.toSorted((one, other) => one - other))
+    expect(times).toEqual(times.toSorted((left, right) => left - right))
     expect(attempt).toMatchObject({ attempt: 1, outcome: 'answered', given: { history: [] } })
     const log = deliveries[0]?.attempt_log
     if (via === 'a2a') expect(log).toEqual([])
@@ -100,10 +100,10 @@ describe.each(channels)('the record of a message by %s', (via, kinds, keyed, ori
   })
 })
 
-async function rebuild({ number, turn }: MessageRecord) {
+async function rebuild({ number: messageNumber, turn }: MessageRecord) {
   const { store, channels: open, agents, system } = gateway.gateway()
   const running = agents.findRunning('echo')
-  const storedTurn = await store.readTurn(number)
+  const storedTurn = await store.readTurn(messageNumber)
   const recordedInput = turn?.attempts.at(-1)?.given
   if (!running || !storedTurn || !recordedInput) throw new Error('there is nothing to build again')
   const turnContext = { store, channels: open, system } as unknown as TurnContext
@@ -126,10 +126,10 @@ test('the agent’s input changes when an author deletes a message, and the reco
   expect(rebuilt.message.history?.map(({ role }) => role)).toEqual(['assistant'])
 })
 
-function readAuthorship(number: number): { readonly principal: string; readonly object: string } {
+function readAuthorship(messageNumber: number): { readonly principal: string; readonly object: string } {
   const db = new DatabaseSync(join(gateway.dataDir, 'postern.db'), { readOnly: true })
   try {
-    return db.prepare('SELECT principal, object FROM messages WHERE seq = ?').get(number) as never
+    return db.prepare('SELECT principal, object FROM messages WHERE seq = ?').get(messageNumber) as never
   } finally {
     db.close()
   }

@@ -14,7 +14,7 @@ export async function replayOne(
   id: string | number,
   body: object = {},
 ): Promise<ReplayAnswer<ReplayReport>> {
-  return post(gateway, `/messages/${encodeURIComponent(typeof id === 'number' ? `#${id}` : id)}/replay`, body)
+  return postJson(gateway, `/messages/${encodeURIComponent(typeof id === 'number' ? `#${id}` : id)}/replay`, body)
 }
 
 /** Replays all messages, page by page. */
@@ -24,16 +24,20 @@ export async function replayAll(gateway: TestGateway, body: object = {}): Promis
     return messages.every(({ state }) => state !== 'received' && state !== 'working')
   })
   const reports: ReplayReport[] = []
-  let after: number | undefined
+  let cursor: number | undefined
   do {
-    const { json } = await post<ReplayPage>(gateway, '/replay', { limit: 100, ...body, ...(after && { after }) })
+    const { json } = await postJson<ReplayPage>(gateway, '/replay', {
+      limit: 100,
+      ...body,
+      ...(cursor && { after: cursor }),
+    })
     reports.push(...json.items)
-    after = json.next ?? undefined
-  } while (after !== undefined)
+    cursor = json.next ?? undefined
+  } while (cursor !== undefined)
   return reports
 }
 
-export async function post<Json>(
+export async function postJson<Json>(
   { url }: Pick<TestGateway, 'url'>,
   path: string,
   body: object,

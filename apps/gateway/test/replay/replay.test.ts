@@ -12,7 +12,7 @@ import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, operatorToken } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway } from '../setup/web-gateway.ts'
-import { post, replayAll, replayOne } from './replay-gateway.ts'
+import { postJson, replayAll, replayOne } from './replay-gateway.ts'
 
 const plain = { use: '../agents/replayed/plain.ts' }
 const changedModule = '../agents/replayed/changed.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-const send = (via: 'activitypub' | 'a2a' | 'email', text: string, thread?: string) =>
+const sendAndAwait = (via: 'activitypub' | 'a2a' | 'email', text: string, thread?: string) =>
   gateway.simulation.send({ via, to: 'desk', text, ...(thread && { thread }) })
 
 /** Returns all messages and deliveries, and the number of posts and mails that have reached peers, once every delivery is sent. */
@@ -48,8 +48,8 @@ async function findNumber(id: string): Promise<number> {
 describe('a replay with the original code', () => {
   test('shows no difference for conversations of mail, fediverse, A2A and chat, and changes nothing', async () => {
     for (const via of ['activitypub', 'a2a', 'email'] as const) {
-      const { thread } = await send(via, `first by ${via}`)
-      await send(via, 'second', thread)
+      const { thread } = await sendAndAwait(via, `first by ${via}`)
+      await sendAndAwait(via, 'second', thread)
     }
     await web.runChat('first in the chat', { threadId: 'replayed' })
     await web.runChat('second', { threadId: 'replayed' })
@@ -63,8 +63,8 @@ describe('a replay with the original code', () => {
   })
 
   test('uses the recorded time, keys and documents, and fetches nothing', async () => {
-    const notedMessage = await send('activitypub', 'while all is there')
-    const mailed = await send('email', 'while all is there')
+    const notedMessage = await sendAndAwait('activitypub', 'while all is there')
+    const mailed = await sendAndAwait('email', 'while all is there')
     await gateway.restart()
     const { fediverse, dns } = gateway.simulation
     const fixes = [fediverse.disturb('mastodon.test', { answer: { status: 410 } })]
@@ -88,7 +88,7 @@ describe('a replay with the original code', () => {
   })
 
   test('accepts a Message-ID with or without angle brackets', async () => {
-    const { id } = await send('email', 'named in two ways')
+    const { id } = await sendAndAwait('email', 'named in two ways')
     const idWithoutBrackets = id.replace(/^<|>$/g, '')
     for (const reference of [idWithoutBrackets, `<${idWithoutBrackets}>`]) {
       expect((await replayOne(gateway, reference)).json).toMatchObject({ outcome: 'same' })
@@ -108,7 +108,9 @@ describe('a replay with the original code', () => {
     await web.runChat(content, { id: 'with-tokens' })
     const { json } = await replayOne(gateway, 'with-tokens')
     expect(json).toMatchObject({ outcome: 'same', normalized: [] })
-    const { message } = (await gateway.readMessage('with-tokens')) as unknown as { message: { parts: readonly object[] } }
+    const { message } = (await gateway.readMessage('with-tokens')) as unknown as {
+      message: { parts: readonly object[] }
+    }
     expect(message.parts).toMatchObject([
       { kind: 'text', content: text },
       { kind: 'file', bytes_ref: { url: 'https://files.example/get?id=7&token=first' } },
@@ -119,7 +121,7 @@ describe('a replay with the original code', () => {
   })
 
   test('finds an old signature expired when it uses today’s time', async () => {
-    const { id } = await send('activitypub', 'will be old')
+    const { id } = await sendAndAwait('activitypub', 'will be old')
     const { system } = gateway.gateway()
     const { now } = system
     Object.assign(system, { now: () => now() + 3 * 86_400_000 })
@@ -133,7 +135,7 @@ describe('a replay with the original code', () => {
   })
 
   test('keeps no credential of a caller', async () => {
-    const { id } = await send('a2a', 'with a token')
+    const { id } = await sendAndAwait('a2a', 'with a token')
     const { store } = gateway.gateway()
     const arrived = await store.findArrival(await findNumber(id))
     expect(JSON.stringify(arrived?.arrival)).toMatch(/"subject":"peer"/)
@@ -145,7 +147,11 @@ describe('a replay with a changed agent', () => {
   const otherParts = [{ kind: 'text', mime: 'text/markdown', content: 'In other words' }]
 
   test('shows the new answer and its deliveries, without storing or sending', async () => {
-    const sentMessages = await Promise.all([send('activitypub', 'hello'), send('email', 'hello'), send('a2a', 'hello')])
+    const sentMessages = await Promise.all([
+      sendAndAwait('activitypub', 'hello'),
+      sendAndAwait('email', 'hello'),
+      sendAndAwait('a2a', 'hello'),
+    ])
     const stockBefore = await takeStock()
     for (const { id } of sentMessages) {
       const { json } = await replayOne(gateway, id, { use: changedModule })
@@ -162,7 +168,7 @@ describe('a replay with a changed agent', () => {
   })
 
   test('changes the post that was the answer with --commit, once', async () => {
-    const { id } = await send('activitypub', 'to be corrected')
+    const { id } = await sendAndAwait('activitypub', 'to be corrected')
     const stockBefore = await takeStock()
     const { json } = await replayOne(gateway, id, { use: changedModule, commit: true })
     expect(json.queued).toMatchObject({ kind: 'edit', response: (await gateway.readMessage(id)).response?.id })
@@ -182,7 +188,7 @@ describe('a replay with a changed agent', () => {
   })
 
   test('keeps the answer to a call with --commit', async () => {
-    const { id } = await send('a2a', 'said is said')
+    const { id } = await sendAndAwait('a2a', 'said is said')
     const recordBefore = await gateway.readMessage(id)
     const { json } = await replayOne(gateway, id, { use: changedModule, commit: true })
     expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by a2a cannot be changed once it is sent' })
@@ -203,7 +209,7 @@ describe('a replay with a changed agent', () => {
   })
 
   test('loads the agent’s file anew each time', async () => {
-    const { id } = await send('a2a', 'edited twice')
+    const { id } = await sendAndAwait('a2a', 'edited twice')
     const file = join(import.meta.dirname, `../agents/replayed/temporary-${process.pid}.ts`)
     try {
       const contents: (ReplayReport['answer'] | undefined)[] = []
@@ -226,7 +232,7 @@ describe('a replay with a changed agent', () => {
     ['that is not there', () => '../agents/replayed/nobody.ts', 400],
     ['that is no module', () => writeText(), 400],
   ])('refuses a file %s', async (_, locate, status) => {
-    const { id } = await send('a2a', 'hello')
+    const { id } = await sendAndAwait('a2a', 'hello')
     const use = locate()
     if (use.startsWith('/tmp')) writeFileSync(use, 'export const handle = () => "no"\n')
     expect((await replayOne(gateway, id, { use })).status).toBe(status)
@@ -252,20 +258,20 @@ describe('a replay with a changed agent', () => {
 
 describe('a replay of a range', () => {
   test('covers the messages of its channel, agent and time, page by page, newest first', async () => {
-    const since = new Date().toISOString()
+    const startedAt = new Date().toISOString()
     const ids: string[] = []
-    for (const via of ['a2a', 'email', 'a2a', 'a2a'] as const) ids.push((await send(via, 'in the range')).id)
+    for (const via of ['a2a', 'email', 'a2a', 'a2a'] as const) ids.push((await sendAndAwait(via, 'in the range')).id)
     const expected = ids.filter((_, index) => index !== 1).toReversed()
-    const page = await post<{ items: ReplayReport[]; next: number | null }>(gateway, '/replay', {
-      since,
+    const page = await postJson<{ items: ReplayReport[]; next: number | null }>(gateway, '/replay', {
+      since: startedAt,
       channel: 'a2a',
       limit: 2,
     })
     expect(page.json.items.map(({ id }) => id)).toEqual(expected.slice(0, 2))
-    const reports = await replayAll(gateway, { since, channel: 'a2a', limit: 1 })
+    const reports = await replayAll(gateway, { since: startedAt, channel: 'a2a', limit: 1 })
     expect(reports.map(({ id }) => id)).toEqual(expected)
-    expect(await replayAll(gateway, { since, agent: 'chat' })).toEqual([])
-    expect(await replayAll(gateway, { until: since, since })).toEqual([])
+    expect(await replayAll(gateway, { since: startedAt, agent: 'chat' })).toEqual([])
+    expect(await replayAll(gateway, { until: startedAt, since: startedAt })).toEqual([])
   })
 
   test.each([
@@ -274,7 +280,7 @@ describe('a replay of a range', () => {
     [{ use: changedModule }, /name it as "agent"/],
     [{ commit: true }, /commit/],
   ])('fails with %j', async (body, detail) => {
-    const { status, json } = await post<object>(gateway, '/replay', body)
+    const { status, json } = await postJson<object>(gateway, '/replay', body)
     expect({ status, detail: json.detail }).toEqual({ status: 400, detail: expect.stringMatching(detail) })
   })
 
@@ -291,19 +297,19 @@ describe('a replay of a range', () => {
 })
 
 describe('postern replay', () => {
-  async function run(act: (output: ApiOutput) => Promise<void>) {
+  async function runCommand(command: (output: ApiOutput) => Promise<void>) {
     const lines: string[] = []
     const client = openRemoteClient({ url: gateway.url(), token: operatorToken })
     process.exitCode = undefined
-    await act({ openClient: async () => client, json: false, print: text => lines.push(text) })
+    await command({ openClient: async () => client, json: false, print: text => lines.push(text) })
     const { exitCode } = process
     process.exitCode = undefined
     return { text: lines.join('\n'), exitCode }
   }
 
   test('prints the answer of a changed agent, and exits with 1', async () => {
-    const { id } = await send('a2a', 'hello')
-    const { text, exitCode } = await run(output => printReplay(output, id, { agent: changedModule }))
+    const { id } = await sendAndAwait('a2a', 'hello')
+    const { text, exitCode } = await runCommand(output => printReplay(output, id, { agent: changedModule }))
     expect(text).toMatch(
       /a2a to desk at .*: changed\n {2}answer parts\.0\.content\n {4}- 5 characters.*\n {4}\+ In other words/,
     )
@@ -311,15 +317,15 @@ describe('postern replay', () => {
   })
 
   test('counts the messages of a range, and exits with 0 when nothing differs', async () => {
-    const since = new Date().toISOString()
-    await send('email', 'hello')
-    const { text, exitCode } = await run(output => printReplays(output, { since, channel: 'email' }))
+    const startedAt = new Date().toISOString()
+    await sendAndAwait('email', 'hello')
+    const { text, exitCode } = await runCommand(output => printReplays(output, { since: startedAt, channel: 'email' }))
     expect(text).toBe('1 replayed: 1 the same, 0 changed, 0 refused, 0 skipped')
     expect(exitCode).toBeUndefined()
   })
 
   test('cannot commit a range', async () => {
-    const committing = run(output => printReplays(output, { commit: true }))
+    const committing = runCommand(output => printReplays(output, { commit: true }))
     await expect(committing).rejects.toThrow('--commit is for one message')
   })
 })
@@ -347,7 +353,7 @@ describe('a replay of a turn that called another local agent', () => {
 })
 
 test('a replay calls an agent on another host only on request', async () => {
-  const { id } = await send('a2a', 'hello')
+  const { id } = await sendAndAwait('a2a', 'hello')
   let calls = 0
   const server = createServer((_, answer) => {
     calls += 1

@@ -27,13 +27,13 @@ const readNewTillLines = () => readTillLines().slice(countBefore)
 beforeAll(async () => {
   process.env.TILL = tillFile
   const overrides: Record<string, unknown> = { email: { listen: { port: 0, protocol: 'smtp' } } }
-  swarm = await openSwarmGateway((member, last, { body }) => {
+  swarm = await openSwarmGateway((memberName, lastText, { body }) => {
     const { role } = body.messages.at(-1) ?? {}
     // Braces would look like the arguments of a call.
     const plain = (text: string) => text.replace(/[{}"]/g, '')
-    if (role === 'tool') return replyWith(`The till says ${plain(last)}`)
-    if (member === 'triage') return call('navigate_to_refunds', {})
-    if (last.includes('please')) return call('refund', { order: /order (\w+)/.exec(last)?.[1] ?? '17' })
+    if (role === 'tool') return replyWith(`The till says ${plain(lastText)}`)
+    if (memberName === 'triage') return call('navigate_to_refunds', {})
+    if (lastText.includes('please')) return call('refund', { order: /order (\w+)/.exec(lastText)?.[1] ?? '17' })
     return replyWith(plain(`I was told: ${body.messages.map(({ content }) => content).join(' / ')}`))
   }, overrides)
   const { baseUrl } = swarm.model
@@ -64,7 +64,7 @@ function openChat(agent: string): HttpAgent {
 }
 
 /** Runs the chat with the real client, which rejects a stream that breaks a rule. */
-async function run(chat: HttpAgent, input: string | { readonly interrupt: string; readonly payload: unknown }) {
+async function runChat(chat: HttpAgent, input: string | { readonly interrupt: string; readonly payload: unknown }) {
   const events: BaseEvent[] = []
   const resume =
     typeof input === 'string'
@@ -83,7 +83,7 @@ async function run(chat: HttpAgent, input: string | { readonly interrupt: string
   return { events, text: String(chat.messages.findLast(({ role }) => role === 'assistant')?.content) }
 }
 
-const find = (events: readonly BaseEvent[], type: string) => events.filter(event => event.type === type)
+const eventsOfType = (events: readonly BaseEvent[], type: string) => events.filter(event => event.type === type)
 
 interface Interrupted {
   readonly outcome: {
@@ -93,7 +93,7 @@ interface Interrupted {
 }
 
 async function askForRefund(chat: HttpAgent, text = 'refund order 17, please') {
-  const { events } = await run(chat, text)
+  const { events } = await runChat(chat, text)
   const { outcome } = events.at(-1) as unknown as Interrupted
   expect(outcome.type).toBe('interrupt')
   const [interrupt] = outcome.interrupts
@@ -106,7 +106,7 @@ const agents = ['shop', 'desk'] as const
 /** Opens a chat with an agent that has a till. */
 async function openTill(agent: (typeof agents)[number]): Promise<HttpAgent> {
   const chat = openChat(agent)
-  if (agent === 'desk') await run(chat, 'I want my money back')
+  if (agent === 'desk') await runChat(chat, 'I want my money back')
   return chat
 }
 
@@ -115,20 +115,22 @@ test.each(agents)(
   async agent => {
     const chat = await openTill(agent)
     const { events, interrupt } = await askForRefund(chat)
-    const [start] = find(events, 'TOOL_CALL_START') as unknown as readonly { readonly toolCallId: string }[]
+    const [toolCallStart] = eventsOfType(events, 'TOOL_CALL_START') as unknown as readonly {
+      readonly toolCallId: string
+    }[]
     expect(interrupt).toMatchObject({
       reason: 'tool_call',
-      toolCallId: start?.toolCallId,
+      toolCallId: toolCallStart?.toolCallId,
       message: 'Give 20.00 back for order 17?',
       responseSchema: { properties: { approved: { type: 'boolean' } } },
     })
-    expect(find(events, 'TOOL_CALL_RESULT')).toEqual([])
+    expect(eventsOfType(events, 'TOOL_CALL_RESULT')).toEqual([])
     expect(readNewTillLines()).toEqual([])
 
-    const { events: after, text } = await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
-    expect(find(after, 'TOOL_CALL_START')).toEqual([])
-    expect(find(after, 'TOOL_CALL_RESULT')).toMatchObject([
-      { toolCallId: start?.toolCallId, content: '{"refunded":"17"}' },
+    const { events: laterEvents, text } = await runChat(chat, { interrupt: interrupt.id, payload: { approved: true } })
+    expect(eventsOfType(laterEvents, 'TOOL_CALL_START')).toEqual([])
+    expect(eventsOfType(laterEvents, 'TOOL_CALL_RESULT')).toMatchObject([
+      { toolCallId: toolCallStart?.toolCallId, content: '{"refunded":"17"}' },
     ])
     expect(text).toBe('The till says refunded:17')
     expect(readNewTillLines()).toEqual(['begun 17', 'done 17'])
@@ -138,15 +140,15 @@ test.each(agents)(
 test.each(agents)('the answer of %s contains the file of a call that waited', async agent => {
   const chat = await openTill(agent)
   const { interrupt } = await askForRefund(chat, 'refund order receipt, please')
-  const { text } = await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
+  const { text } = await runChat(chat, { interrupt: interrupt.id, payload: { approved: true } })
   expect(text).toMatch(/^\[receipt\.txt\]\(https:.*\)\n\nThe till says refunded:receipt$/)
 })
 
 test.each(agents)('a declined tool of %s never runs, and its model learns of it (C-24, E-39)', async agent => {
   const chat = await openTill(agent)
   const { interrupt } = await askForRefund(chat)
-  const { events, text } = await run(chat, { interrupt: interrupt.id, payload: { approved: false } })
-  expect(find(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'It was not allowed.' }])
+  const { events, text } = await runChat(chat, { interrupt: interrupt.id, payload: { approved: false } })
+  expect(eventsOfType(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'It was not allowed.' }])
   expect(text).toBe('The till says error:It was not allowed.')
   expect(readNewTillLines()).toEqual([])
 })
@@ -171,7 +173,7 @@ test.each(agents)(
     }
     const waiting = await envelopes()
     expect(waiting.map(({ type }) => type)).toEqual(['tool_call', 'approval_required'])
-    const [called, approval] = waiting
+    const [toolCallRow, approval] = waiting
     expect(approval).toMatchObject({
       role: 'tool',
       payload: {
@@ -182,7 +184,7 @@ test.each(agents)(
         arguments: ['order'],
       },
     })
-    await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
+    await runChat(chat, { interrupt: interrupt.id, payload: { approved: true } })
     const decisionEnvelopes = await envelopes()
     expect(decisionEnvelopes.map(({ type }) => type)).toEqual([
       'tool_call',
@@ -193,7 +195,7 @@ test.each(agents)(
     ])
     expect(decisionEnvelopes[3]).toMatchObject({
       payload: { tool_name: 'refund', success: true, tool_data: { refunded: '17' } },
-      metadata: { tool_call_id: called?.metadata.tool_call_id, action_status: 'accepted' },
+      metadata: { tool_call_id: toolCallRow?.metadata.tool_call_id, action_status: 'accepted' },
     })
   },
 )
@@ -203,10 +205,10 @@ test.each(agents)('further messages to %s never run an undecided call, and the m
   const { interrupt } = await askForRefund(chat)
   // The client itself would wait for the decision.
   const otherClient = new HttpAgent({ url: chat.url, headers: chat.headers, threadId: chat.threadId })
-  const { text } = await run(otherClient, 'Are you still there?')
+  const { text } = await runChat(otherClient, 'Are you still there?')
   expect(text).toContain('It still waits to be allowed.')
   expect(readNewTillLines()).toEqual([])
-  await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
+  await runChat(chat, { interrupt: interrupt.id, payload: { approved: true } })
   expect(readNewTillLines()).toEqual(['begun 17', 'done 17'])
 })
 
@@ -238,9 +240,11 @@ test.each(agents)('an approval by the link in a mail lets %s continue by mail, o
 
 test('a chat shows each change of speaker, and messages have their speaker’s name (W-31)', async () => {
   const chat = openChat('desk')
-  const { events } = await run(chat, 'I want my money back')
-  expect(find(events, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'triage', navigationStack: [] } }])
-  expect(find(events, 'STATE_DELTA')).toMatchObject([
+  const { events } = await runChat(chat, 'I want my money back')
+  expect(eventsOfType(events, 'STATE_SNAPSHOT')).toMatchObject([
+    { snapshot: { activeAgent: 'triage', navigationStack: [] } },
+  ])
+  expect(eventsOfType(events, 'STATE_DELTA')).toMatchObject([
     {
       delta: [
         { op: 'replace', path: '/activeAgent', value: 'refunds' },
@@ -248,24 +252,24 @@ test('a chat shows each change of speaker, and messages have their speaker’s n
       ],
     },
   ])
-  expect(find(events, 'TEXT_MESSAGE_START')).toMatchObject([{ name: 'refunds' }])
+  expect(eventsOfType(events, 'TEXT_MESSAGE_START')).toMatchObject([{ name: 'refunds' }])
   expect(chat.state).toEqual({ activeAgent: 'refunds', navigationStack: ['refunds'] })
 
   // A client that rejoins without any messages receives all of them.
   const late = new HttpAgent({ url: chat.url, headers: chat.headers, threadId: chat.threadId })
   const seenEvents: BaseEvent[] = []
   await late.runAgent({ runId: name('run') }, { onEvent: ({ event }) => void seenEvents.push(event) })
-  expect(find(seenEvents, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'refunds' } }])
+  expect(eventsOfType(seenEvents, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'refunds' } }])
   expect(late.messages.at(-1)).toMatchObject({ role: 'assistant', name: 'refunds' })
-  const { events: next } = await run(chat, 'And now?')
-  expect(find(next, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'refunds' } }])
-  expect(find(next, 'STATE_DELTA')).toEqual([])
+  const { events: next } = await runChat(chat, 'And now?')
+  expect(eventsOfType(next, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'refunds' } }])
+  expect(eventsOfType(next, 'STATE_DELTA')).toEqual([])
 })
 
 test('a reader with access to traces sees the actions with their agents (S-34)', async () => {
   const chat = openChat('desk')
-  await run(chat, 'I want my money back')
-  const read = async (query: string) => {
+  await runChat(chat, 'I want my money back')
+  const readHistory = async (query: string) => {
     const headers = { authorization: `Bearer ${annsToken}` }
     const response = await fetch(
       `${swarm.gateway.url()}/api/v1/agents/desk/history?threadId=${chat.threadId}${query}`,
@@ -276,11 +280,11 @@ test('a reader with access to traces sees the actions with their agents (S-34)',
     return ((await response.json()) as { messages: readonly { role: string; name?: string; content: string }[] })
       .messages
   }
-  expect((await read('')).map(({ role, name: who }) => [role, who])).toEqual([
+  expect((await readHistory('')).map(({ role, name: author }) => [role, author])).toEqual([
     ['user', undefined],
     ['assistant', 'refunds'],
   ])
-  expect((await read('&include=trace')).map(({ role, name: who }) => [role, who])).toEqual([
+  expect((await readHistory('&include=trace')).map(({ role, name: author }) => [role, author])).toEqual([
     ['user', undefined],
     ['assistant', 'triage'],
     ['tool', undefined],
@@ -291,16 +295,16 @@ test('a reader with access to traces sees the actions with their agents (S-34)',
 test.each(agents)('the gateway deletes waiting and decided calls of %s when it forgets their sender', async agent => {
   const { mail } = swarm.gateway.simulation
   const from = `${name('patron')}@alice.test`
-  const write = async (text: string, inReplyTo?: string) => {
+  const sendMail = async (text: string, inReplyTo?: string) => {
     const receipt = await mail.deliver({ from, to: `${agent}@agents.test`, text, inReplyTo })
     return mail.awaitReply(receipt.mail.messageId, 30_000)
   }
   const order = name(`durian${agent}`).replace('-', '')
-  const firstMessage = agent === 'desk' ? (await write('My money')).messageId : undefined
-  const askedMail = await write(`order ${order}a, please`, firstMessage)
+  const firstMessage = agent === 'desk' ? (await sendMail('My money')).messageId : undefined
+  const askedMail = await sendMail(`order ${order}a, please`, firstMessage)
   expect((await decide(swarm.gateway, findActionPath(askedMail.text ?? ''), 'grant')).status).toBe(200)
   await eventually(async () => mail.received.some(({ text }) => text?.includes(`refunded:${order}a`)))
-  await write(`order ${order}b, please`, firstMessage)
+  await sendMail(`order ${order}b, please`, firstMessage)
   const traces = () => listTraces(swarm.gateway.dataDir, order)
   expect(traces()).toEqual(expect.arrayContaining(['messages', 'records']))
   await swarm.requestOperator('/people/forget', { address: from })
@@ -310,7 +314,7 @@ test.each(agents)('the gateway deletes waiting and decided calls of %s when it f
 test('the gateway deletes waiting and decided calls when it forgets a person in the chat', async () => {
   const chat = await openTill('desk')
   const { interrupt } = await askForRefund(chat, 'order longan1, please')
-  await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
+  await runChat(chat, { interrupt: interrupt.id, payload: { approved: true } })
   await askForRefund(chat, 'order longan2, please')
   const traces = () => listTraces(swarm.gateway.dataDir, 'longan')
   expect(traces()).toEqual(expect.arrayContaining(['messages', 'records']))

@@ -33,7 +33,7 @@ const readersByFormat: Readonly<Record<string, (message: Row) => unknown>> = {
 test.each(tillAgents)(
   'an operator’s decision for %s has their name in every export, and imports unchanged',
   async agent => {
-    const { objectId, requirement: requirement } = await setup.askForRefund(agent)
+    const { objectId, requirement } = await setup.askForRefund(agent)
     const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${requirement.id}`)
     await runChat(chat)
     await runChat(chat, [{ interruptId: requirement.id, status: 'resolved', payload: { approved: true } }])
@@ -66,8 +66,8 @@ test('a chat distinguishes an operator’s decision from its owner’s text, wit
   const path = `/api/v1/agents/shop/history?threadId=${chat.threadId}`
   const response = await fetch(gateway().url() + path, { headers: { authorization: `Bearer ${annsToken}` } })
   const { messages } = (await response.json()) as { messages: readonly { content: string; metadata: Row }[] }
-  const decided = messages.filter(({ metadata }) => metadata.decided_by)
-  expect(decided).toMatchObject([
+  const decidedMessages = messages.filter(({ metadata }) => metadata.decided_by)
+  expect(decidedMessages).toMatchObject([
     {
       content: expect.stringContaining('An operator agreed'),
       metadata: { decided_by: { method: 'operator', approver: 'operator' } },
@@ -78,7 +78,7 @@ test('a chat distinguishes an operator’s decision from its owner’s text, wit
 
 test('a missing decision has no author', async () => {
   await gateway().restart({ requirements: { expires_after_hours: 5 / 3_600 } })
-  const { objectId, requirement: requirement } = await setup.askForRefund('desk')
+  const { objectId, requirement } = await setup.askForRefund('desk')
   await eventually(async () => setup.answersTo(objectId).some(text => text.includes('Nobody allowed it in time.')))
   const query = new URLSearchParams({ format: 'jsonl', thread: `urn:postern:resolution:${requirement.id}` })
   const { messages } = await setup.swarm.requestOperator<{ messages: readonly Row[] }>(`/transcript?${query}`)

@@ -160,8 +160,8 @@ describe('the gateway refuses a receipt, and the requirement stays open,', () =>
 
   test('when it is missing, or nobody has to pay', async () => {
     const response = await askToPay()
-    const missing = [{ field: field('receipt'), description: 'is missing' }]
-    expect(await payTask(response, undefined)).toMatchObject({ status: 403, error: { violations: missing } })
+    const missingReceipt = [{ field: field('receipt'), description: 'is missing' }]
+    expect(await payTask(response, undefined)).toMatchObject({ status: 403, error: { violations: missingReceipt } })
     const consent = await askShop(gateway, 'consent please')
     const resolution = { in_reply_to_state: policyOf(consent).state, receipt: signReceipt(policyOf(response)) }
     const fieldErrors = [{ field: field('receipt'), description: 'is not what was asked for' }]
@@ -292,20 +292,20 @@ test('a person pays at the provider and returns, while a click alone pays nothin
 
 test('the provider may report a payment from server to server, once or twice', async () => {
   const response = await askToPay()
-  const call = (body: string) => fetch(`${gateway.url()}/payments/callback`, { method: 'POST', body })
+  const postCallback = (body: string) => fetch(`${gateway.url()}/payments/callback`, { method: 'POST', body })
   const receipt = signReceipt(policyOf(response))
   for (let time = 0; time < 2; time += 1) {
-    const answer = await call(receipt)
+    const answer = await postCallback(receipt)
     expect([answer.status, await answer.json()]).toEqual([
       200,
       { requirement: policyOf(response).requirement, status: 'granted' },
     ])
   }
-  const second = await call(signReceipt(policyOf(response)))
+  const second = await postCallback(signReceipt(policyOf(response)))
   expect([second.status, await second.json()]).toMatchObject([
     403,
     { detail: 'Cannot take receipt: This has been used already.' },
   ])
-  expect((await call(signReceipt({ ...policyOf(response), requirement: 'b'.repeat(32) }))).status).toBe(404)
-  expect((await call('rubbish')).status).toBe(404)
+  expect((await postCallback(signReceipt({ ...policyOf(response), requirement: 'b'.repeat(32) }))).status).toBe(404)
+  expect((await postCallback('rubbish')).status).toBe(404)
 })

@@ -16,9 +16,9 @@ let swarm: SwarmGateway
 
 beforeAll(async () => {
   process.env.TILL = tillFile
-  swarm = await openSwarmGateway((_, last, { body }) => {
-    if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${last}`)
-    return callTool('refund', { order: /order (\w+)/.exec(last)?.[1] ?? '17' })
+  swarm = await openSwarmGateway((_, lastText, { body }) => {
+    if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${lastText}`)
+    return callTool('refund', { order: /order (\w+)/.exec(lastText)?.[1] ?? '17' })
   })
   const describeKeys = (text: string) => [{ name: 'ann', sha256: hash('sha256', text) }]
   const shop = {
@@ -47,7 +47,7 @@ afterAll(async () => {
   await swarm.close()
 })
 
-async function call(text: string, credential: Readonly<Record<string, string>>): Promise<string> {
+async function callShop(text: string, credential: Readonly<Record<string, string>>): Promise<string> {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] }
   const response = await fetch(`${swarm.gateway.url()}/agents/shop/a2a`, {
     method: 'POST',
@@ -62,7 +62,7 @@ async function call(text: string, credential: Readonly<Record<string, string>>):
 }
 
 async function callAs(sub: string, text: string): Promise<string> {
-  return call(text, { authorization: `Bearer ${await swarm.gateway.simulation.a2a.token({ sub })}` })
+  return callShop(text, { authorization: `Bearer ${await swarm.gateway.simulation.a2a.token({ sub })}` })
 }
 
 async function askInChat(text: string, payload?: object) {
@@ -80,7 +80,7 @@ test('a remembered approval of the chat token "ann" does not count for an API ke
   expect(await askInChat('order 1', { approved: true, remember: 'always' })).toMatchObject({ type: 'success' })
   expect(await askInChat('order 2')).toMatchObject({ type: 'success' })
   expect(readFileSync(tillFile, 'utf8')).toContain('done 2')
-  expect(await call('order 3', { 'x-api-key': annsKey })).toBe('TASK_STATE_INPUT_REQUIRED')
+  expect(await callShop('order 3', { 'x-api-key': annsKey })).toBe('TASK_STATE_INPUT_REQUIRED')
   expect(readFileSync(tillFile, 'utf8')).not.toContain('3')
 })
 

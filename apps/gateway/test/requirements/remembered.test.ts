@@ -25,11 +25,11 @@ let readLineCount = 0
 beforeAll(async () => {
   process.env.TILL = tillFile
   swarm = await openSwarmGateway(
-    (member, last, { body }) => {
-      if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${last.replace(/[{}"]/g, '')}`)
-      if (member === 'triage') return call('navigate_to_refunds', {})
-      return last.includes('please')
-        ? call('refund', { order: /order (\w+)/.exec(last)?.[1] ?? '17' })
+    (memberName, lastText, { body }) => {
+      if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${lastText.replace(/[{}"]/g, '')}`)
+      if (memberName === 'triage') return call('navigate_to_refunds', {})
+      return lastText.includes('please')
+        ? call('refund', { order: /order (\w+)/.exec(lastText)?.[1] ?? '17' })
         : replyWith('Yes?')
     },
     { email: { listen: { port: 0, protocol: 'smtp' } } },
@@ -86,41 +86,41 @@ interface ChatPlan {
 /** Opens a chat in which a person can ask for a refund, and decide on it. */
 async function openTill({ agent, token = annsToken }: ChatPlan) {
   const chat = openChat(urlOf(agent, 'runs'), token)
-  const run = async (text: string) => {
+  const sendText = async (text: string) => {
     chat.addMessage({ id: newName('msg'), role: 'user', content: text })
     const events = await runChat(chat)
-    return { events, outcome: outcomeOf(events), said: String(chat.messages.at(-1)?.content) }
+    return { events, outcome: outcomeOf(events), answerText: String(chat.messages.at(-1)?.content) }
   }
-  if (agent === 'desk') await run('I want my money back')
+  if (agent === 'desk') await sendText('I want my money back')
   return {
-    run,
+    sendText,
     threadId: chat.threadId,
     async decide(payload: object) {
-      const { outcome } = await run('refund order 17, please')
+      const { outcome } = await sendText('refund order 17, please')
       const [interrupt] = outcome.interrupts ?? []
       if (!interrupt) throw new Error('there is no interrupt')
       const events = await runChat(chat, [{ interruptId: interrupt.id, status: 'resolved', payload }])
-      return { interrupt, events, outcome: outcomeOf(events), said: String(chat.messages.at(-1)?.content) }
+      return { interrupt, events, outcome: outcomeOf(events), answerText: String(chat.messages.at(-1)?.content) }
     },
   }
 }
 
 type ShownApproval = Pick<ListedDecision, 'id' | 'tool' | 'policy' | 'scope' | 'address'>
 
-async function ask(token: string, url: string, method = 'GET') {
+async function requestAs(token: string, url: string, method = 'GET') {
   const response = await fetch(url, { method, headers: { authorization: `Bearer ${token}` } })
   const body = (await response.json()) as { readonly approvals?: readonly ShownApproval[]; readonly detail?: string }
   return { status: response.status, ...body }
 }
 
 const listOwn = async (agent: string, token = annsToken) =>
-  (await ask(token, urlOf(agent, 'approvals'))).approvals ?? []
+  (await requestAs(token, urlOf(agent, 'approvals'))).approvals ?? []
 const listAll = (agent: string) =>
   swarm.requestOperator<{ items: readonly ListedDecision[] }>(`/agents/${agent}/approvals`).then(({ items }) => items)
 
 async function revokeAll(agent: string): Promise<void> {
   const url = `${swarm.gateway.url()}/operator/api/agents/${agent}/approvals`
-  for (const { id } of await listAll(agent)) await ask(operatorToken, `${url}/${id}`, 'DELETE')
+  for (const { id } of await listAll(agent)) await requestAs(operatorToken, `${url}/${id}`, 'DELETE')
 }
 
 const agents = ['shop', 'desk'] as const
@@ -129,25 +129,25 @@ test.each(agents)(
   'an approval for this conversation runs the tool of %s there, until the approval ends (E-39)',
   async agent => {
     const till = await openTill({ agent })
-    const { interrupt, said } = await till.decide({ approved: true, remember: 'conversation' })
+    const { interrupt, answerText } = await till.decide({ approved: true, remember: 'conversation' })
     expect(interrupt).toMatchObject({
       responseSchema: { properties: { remember: { enum: ['once', 'conversation', 'always'] } } },
     })
-    expect(said).toBe('The till says refunded:17')
-    const { events, said: next, outcome } = await till.run('refund order 18, please')
+    expect(answerText).toBe('The till says refunded:17')
+    const { events, answerText: next, outcome } = await till.sendText('refund order 18, please')
     expect([next, outcome.type]).toEqual(['The till says refunded:18', 'success'])
     expect(findEvents(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: '{"refunded":"18"}' }])
     expect(readNewTillLines()).toEqual(['begun 17', 'done 17', 'begun 18', 'done 18'])
 
     const otherTill = await openTill({ agent })
-    expect((await otherTill.run('refund order 19, please')).outcome.type).toBe('interrupt')
+    expect((await otherTill.sendText('refund order 19, please')).outcome.type).toBe('interrupt')
     const ownApprovals = await listOwn(agent)
     expect(ownApprovals).toMatchObject([{ tool: 'refund', policy: 'direct', scope: 'conversation' }])
-    expect(await ask(annsToken, urlOf(agent, `approvals/${ownApprovals[0]?.id}`), 'DELETE')).toMatchObject({
+    expect(await requestAs(annsToken, urlOf(agent, `approvals/${ownApprovals[0]?.id}`), 'DELETE')).toMatchObject({
       status: 200,
     })
     expect(await listOwn(agent)).toEqual([])
-    expect((await till.run('refund order 20, please')).outcome.type).toBe('interrupt')
+    expect((await till.sendText('refund order 20, please')).outcome.type).toBe('interrupt')
     expect(readNewTillLines()).toEqual([])
   },
 )
@@ -159,18 +159,18 @@ test.each(agents)(
     await first.decide({ approved: true, remember: 'always' })
     await swarm.gateway.restart()
     const laterTill = await openTill({ agent })
-    expect((await laterTill.run('refund order 21, please')).said).toBe('The till says refunded:21')
+    expect((await laterTill.sendText('refund order 21, please')).answerText).toBe('The till says refunded:21')
     expect(readNewTillLines()).toEqual(['begun 17', 'done 17', 'begun 21', 'done 21'])
     const bob = await openTill({ agent, token: bobsToken })
-    expect((await bob.run('refund order 22, please')).outcome.type).toBe('interrupt')
+    expect((await bob.sendText('refund order 22, please')).outcome.type).toBe('interrupt')
     expect(await listOwn(agent, bobsToken)).toEqual([])
     const [ownDecision] = await listOwn(agent)
-    const forgedDeletion = await ask(bobsToken, urlOf(agent, `approvals/${ownDecision?.id}`), 'DELETE')
+    const forgedDeletion = await requestAs(bobsToken, urlOf(agent, `approvals/${ownDecision?.id}`), 'DELETE')
     expect([forgedDeletion.status, forgedDeletion.detail]).toEqual([
       404,
       'Cannot answer: there is no such thing of yours',
     ])
-    const unknown = await ask(annsToken, urlOf(agent, `approvals/${'0'.repeat(32)}`), 'DELETE')
+    const unknown = await requestAs(annsToken, urlOf(agent, `approvals/${'0'.repeat(32)}`), 'DELETE')
     expect(unknown.status).toBe(404)
     expect(await listOwn(agent)).toHaveLength(1)
     expect(readNewTillLines()).toEqual([])
@@ -182,16 +182,16 @@ test.each(agents)(
   'a permanent refusal declines later calls of %s without a question, and its model learns of it (E-39)',
   async agent => {
     const till = await openTill({ agent })
-    expect((await till.decide({ approved: false, remember: 'always' })).said).toContain('It was not allowed.')
-    const { outcome, said } = await till.run('refund order 23, please')
-    expect([outcome.type, said]).toEqual([
+    expect((await till.decide({ approved: false, remember: 'always' })).answerText).toContain('It was not allowed.')
+    const { outcome, answerText } = await till.sendText('refund order 23, please')
+    expect([outcome.type, answerText]).toEqual([
       'success',
       'The till says error:It was not allowed: it was refused before, for all such calls, and nobody is asked again.',
     ])
     expect(readNewTillLines()).toEqual([])
     expect(await listOwn(agent)).toMatchObject([{ policy: 'forbidden', scope: 'always' }])
     await revokeAll(agent)
-    expect((await till.run('refund order 24, please')).outcome.type).toBe('interrupt')
+    expect((await till.sendText('refund order 24, please')).outcome.type).toBe('interrupt')
   },
 )
 
@@ -200,8 +200,8 @@ test('a decision for one conversation overrides a decision for all', async () =>
   await till.decide({ approved: false, remember: 'conversation' })
   const otherTill = await openTill({ agent: 'shop' })
   await otherTill.decide({ approved: true, remember: 'always' })
-  expect((await till.run('refund order 25, please')).said).toContain('it was refused before')
-  expect((await otherTill.run('refund order 26, please')).said).toBe('The till says refunded:26')
+  expect((await till.sendText('refund order 25, please')).answerText).toContain('it was refused before')
+  expect((await otherTill.sendText('refund order 26, please')).answerText).toBe('The till says refunded:26')
   await revokeAll('shop')
 })
 
@@ -220,41 +220,41 @@ test('a decision with an invalid or unoffered scope decides nothing', async () =
   expect(readNewTillLines()).toEqual([])
 })
 
-const post = (path: string, form: Readonly<Record<string, string>>) =>
+const postForm = (path: string, form: Readonly<Record<string, string>>) =>
   fetch(swarm.gateway.url() + path, { method: 'POST', body: new URLSearchParams(form) })
 
 test('a person can make and withdraw a permanent decision on the page of a mail (E-39)', async () => {
   const { mail } = swarm.gateway.simulation
-  const write = async (text: string) => {
+  const sendMail = async (text: string) => {
     const receipt = await mail.deliver({ to: 'shop@agents.test', text })
     return (await mail.awaitReply(receipt.mail.messageId, 30_000)).text ?? ''
   }
-  const path = findActionPath(await write('order m1, please'))
+  const path = findActionPath(await sendMail('order m1, please'))
   const page = await (await fetch(swarm.gateway.url() + path)).text()
   expect(page).toContain('value="conversation"')
   expect(page).toContain('value="always"')
-  const invalidResponse = await post(path, { decision: 'grant', remember: 'forever' })
+  const invalidResponse = await postForm(path, { decision: 'grant', remember: 'forever' })
   expect([invalidResponse.status, await invalidResponse.text()]).toEqual([
     400,
     expect.stringContaining('&quot;remember&quot; must be'),
   ])
-  const decisionResponse = await post(path, { decision: 'grant', remember: 'always' })
+  const decisionResponse = await postForm(path, { decision: 'grant', remember: 'always' })
   expect([decisionResponse.status, await decisionResponse.text()]).toEqual([
     200,
     expect.stringContaining('runs without asking wherever'),
   ])
   await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:m1')))
-  expect(await write('order m2, please')).toContain('refunded:m2')
+  expect(await sendMail('order m2, please')).toContain('refunded:m2')
   expect(readNewTillLines()).toEqual(['begun m1', 'done m1', 'begun m2', 'done m2'])
 
-  const secondResponse = await post(path, { decision: 'ask_again' })
+  const secondResponse = await postForm(path, { decision: 'ask_again' })
   expect([secondResponse.status, await secondResponse.text()]).toEqual([
     200,
     expect.stringContaining('asked for again from now on'),
   ])
   expect(await (await fetch(swarm.gateway.url() + path)).text()).not.toContain('ask_again')
-  expect(await write('order m3, please')).toContain('/actions/')
-  expect((await post(`/actions/${'A'.repeat(43)}`, { decision: 'ask_again' })).status).toBe(404)
+  expect(await sendMail('order m3, please')).toContain('/actions/')
+  expect((await postForm(`/actions/${'A'.repeat(43)}`, { decision: 'ask_again' })).status).toBe(404)
   expect(readNewTillLines()).toEqual([])
 })
 
@@ -270,7 +270,7 @@ test.each([
   const receipt = await mail.deliver({ ...plan, to: 'shop@agents.test', text: 'order p1, please' })
   const path = findActionPath((await mail.awaitReply(receipt.mail.messageId, 30_000)).text ?? '')
   expect(await (await fetch(swarm.gateway.url() + path)).text()).not.toContain('name="remember"')
-  const decisionResponse = await post(path, { decision: 'grant', remember: 'always' })
+  const decisionResponse = await postForm(path, { decision: 'grant', remember: 'always' })
   const text = 'Cannot decide: this counts once, and is not remembered'
   expect([decisionResponse.status, await decisionResponse.text()]).toEqual([403, expect.stringContaining(text)])
   expect(await listAll('shop')).toEqual([])
@@ -281,7 +281,7 @@ test('a decision does not count for those who write under its author’s name', 
   const from = 'ada@alice.test'
   const receipt = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q1, please' })
   const path = findActionPath((await mail.awaitReply(receipt.mail.messageId, 30_000)).text ?? '')
-  await post(path, { decision: 'grant', remember: 'always' })
+  await postForm(path, { decision: 'grant', remember: 'always' })
   await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:q1')))
   const forgedReceipt = await mail.deliver({
     from,
@@ -301,17 +301,17 @@ test('a decision does not count for those who write under its author’s name', 
 
 test('a person can make a permanent decision by the link of a direct fediverse post (E-39)', async () => {
   const { fediverse } = swarm.gateway.simulation
-  const write = async (text: string) => {
+  const sendMail = async (text: string) => {
     const { objectId } = await fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'direct' })
     return JSON.stringify((await fediverse.awaitReply(objectId, 30_000)).activity)
   }
-  const path = findActionPath(await write('order f1, please'))
-  expect((await post(path, { decision: 'grant', remember: 'always' })).status).toBe(200)
+  const path = findActionPath(await sendMail('order f1, please'))
+  expect((await postForm(path, { decision: 'grant', remember: 'always' })).status).toBe(200)
   await eventually(async () => (await listAll('shop')).some(({ address }) => address === '@alice@mastodon.test'))
   await eventually(async () =>
     fediverse.received.some(activity => JSON.stringify(activity.activity).includes('refunded:f1')),
   )
-  expect(await write('order f2, please')).toContain('refunded:f2')
+  expect(await sendMail('order f2, please')).toContain('refunded:f2')
   expect(readNewTillLines()).toEqual(['begun f1', 'done f1', 'begun f2', 'done f2'])
   await revokeAll('shop')
 })
@@ -349,7 +349,7 @@ test('an A2A caller can decide for one context or for all (E-39)', async () => {
 
 test('an operator’s decision counts for later calls of the same tool, but not after changed arguments (E-39)', async () => {
   const ann = await openTill({ agent: 'vault' })
-  const { outcome } = await ann.run('refund order o1, please')
+  const { outcome } = await ann.sendText('refund order o1, please')
   const [interrupt] = outcome.interrupts ?? []
   const decide = async (body: object) => {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
@@ -369,16 +369,16 @@ test('an operator’s decision counts for later calls of the same tool, but not 
   expect(await decide({ outcome: 'granted', remember: 'always' })).toEqual([200, undefined])
   await eventually(async () => readNewTillLines().includes('done o1'))
   const laterTill = await openTill({ agent: 'vault' })
-  expect((await laterTill.run('refund order o2, please')).said).toBe('The till says refunded:o2')
+  expect((await laterTill.sendText('refund order o2, please')).answerText).toBe('The till says refunded:o2')
   const bob = await openTill({ agent: 'vault', token: bobsToken })
-  expect((await bob.run('refund order o3, please')).outcome.type).toBe('interrupt')
+  expect((await bob.sendText('refund order o3, please')).outcome.type).toBe('interrupt')
   expect(readNewTillLines()).toEqual(['begun o2', 'done o2'])
 
   // The decision is the operator's: the person it concerns can neither see nor end it.
   const [storedDecision] = await listAll('vault')
   expect(storedDecision).toMatchObject({ approver: 'operator', resolver: 'operator', tool: 'refund', policy: 'direct' })
   expect(await listOwn('vault')).toEqual([])
-  expect((await ask(annsToken, urlOf('vault', `approvals/${storedDecision?.id}`), 'DELETE')).status).toBe(404)
+  expect((await requestAs(annsToken, urlOf('vault', `approvals/${storedDecision?.id}`), 'DELETE')).status).toBe(404)
 
   const { gateway } = swarm
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
@@ -396,7 +396,7 @@ test('an operator’s decision counts for later calls of the same tool, but not 
   const decision = { agent: 'vault', id: storedDecision?.id ?? '' }
   await approvalViews.revoke(output, decision)
   expect(lines.at(-1)).toBe(`${storedDecision?.id}: revoked`)
-  expect((await laterTill.run('refund order o4, please')).outcome.type).toBe('interrupt')
+  expect((await laterTill.sendText('refund order o4, please')).outcome.type).toBe('interrupt')
   await expect(approvalViews.revoke(output, decision)).rejects.toThrow(
     'Cannot revoke approval: there is no decision with this id',
   )
@@ -406,29 +406,29 @@ test('a person with a linked mailbox can end mailed decisions in their chat, and
   const { mail } = swarm.gateway.simulation
   const from = 'ann@alice.test'
   const till = await openTill({ agent: 'shop' })
-  await till.run(`link ${from}`)
+  await till.sendText(`link ${from}`)
   const codeOf = () => mail.received.map(({ text }) => /confirm ([A-Z0-9]{5}-[A-Z0-9]{5})/.exec(text ?? '')?.[1])
   const code = await eventually(async () => codeOf().find(Boolean))
-  expect((await till.run(`confirm ${code}`)).said).toContain('is linked with this address')
+  expect((await till.sendText(`confirm ${code}`)).answerText).toContain('is linked with this address')
   const receipt = await mail.deliver({ from, to: 'shop@agents.test', text: 'order l1, please' })
   const path = findActionPath((await mail.awaitReply(receipt.mail.messageId, 30_000)).text ?? '')
-  expect((await post(path, { decision: 'grant', remember: 'always' })).status).toBe(200)
+  expect((await postForm(path, { decision: 'grant', remember: 'always' })).status).toBe(200)
   const [storedDecision] = await listOwn('shop')
   expect(storedDecision).toMatchObject({ address: '@ann@alice.test', scope: 'always' })
   expect(await listOwn('shop', bobsToken)).toEqual([])
   // The decision counts for mail alone; the same call on another channel is not allowed.
-  expect((await till.run('refund order l2, please')).outcome.type).toBe('interrupt')
+  expect((await till.sendText('refund order l2, please')).outcome.type).toBe('interrupt')
   const otherTill = await openTill({ agent: 'shop' })
-  await otherTill.run(`unlink ${from}`)
+  await otherTill.sendText(`unlink ${from}`)
   expect(await listOwn('shop')).toEqual([])
-  expect((await ask(annsToken, urlOf('shop', `approvals/${storedDecision?.id}`), 'DELETE')).status).toBe(404)
+  expect((await requestAs(annsToken, urlOf('shop', `approvals/${storedDecision?.id}`), 'DELETE')).status).toBe(404)
   await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:l1')))
   await revokeAll('shop')
 })
 
 test('an operator cannot store a permanent decision for a person', async () => {
   const till = await openTill({ agent: 'shop' })
-  const { outcome } = await till.run('refund order 27, please')
+  const { outcome } = await till.sendText('refund order 27, please')
   const id = outcome.interrupts?.[0]?.id
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ outcome: 'declined', remember: 'always' })
@@ -447,11 +447,11 @@ test('an operator cannot store a permanent decision for a person', async () => {
 test('the gateway deletes a permanent decision with its author or its chat', async () => {
   const till = await openTill({ agent: 'shop' })
   await till.decide({ approved: true, remember: 'conversation' })
-  await ask(annsToken, urlOf('shop', `threads/${till.threadId}`), 'DELETE')
+  await requestAs(annsToken, urlOf('shop', `threads/${till.threadId}`), 'DELETE')
   expect(await listAll('shop')).toEqual([])
   const otherTill = await openTill({ agent: 'shop' })
   await otherTill.decide({ approved: true, remember: 'always' })
-  await ask(annsToken, urlOf('shop', `threads/${otherTill.threadId}`), 'DELETE')
+  await requestAs(annsToken, urlOf('shop', `threads/${otherTill.threadId}`), 'DELETE')
   expect(await listAll('shop')).toHaveLength(1)
   expect(listTraces(swarm.gateway.dataDir, '@ann@web.agents.test')).toContain('records')
   await swarm.requestOperator('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })

@@ -3,7 +3,7 @@ import type { MessageRecord } from '@postern/pipeline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { writeRunFile } from '../../src/system/run/run-file.ts'
-import { post } from '../replay/replay-gateway.ts'
+import { postJson } from '../replay/replay-gateway.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { describeTestConfig, eventually } from '../setup/gateway.ts'
 import { askShop, callShop } from '../setup/requirement-steps.ts'
@@ -27,12 +27,14 @@ afterAll(() => web.close())
 /** Grants the one open requirement, and waits until its turn has failed. */
 async function failDecided(): Promise<string> {
   const [open] = await eventually(async () => {
-    const { items } = await gateway.requestOperator<{ items: readonly { readonly id: string }[] }>('/requirements?state=open')
+    const { items } = await gateway.requestOperator<{ items: readonly { readonly id: string }[] }>(
+      '/requirements?state=open',
+    )
     return items.length > 0 && items
   })
   const id = open?.id ?? ''
   expect((await rerun(id)).json.detail).toBe('Cannot run again: nobody has decided yet')
-  await post(gateway, `/requirements/${id}`, { outcome: 'granted' })
+  await postJson(gateway, `/requirements/${id}`, { outcome: 'granted' })
   await eventually(async () => (await findDecision(id))?.state === 'failed')
   return id
 }
@@ -41,7 +43,7 @@ async function findDecision(id: string): Promise<MessageRecord | undefined> {
   return gateway.readMessage(`urn:postern:resolution:${id}`).catch(() => undefined)
 }
 
-const rerun = (id: string) => post<{ readonly message: number }>(gateway, `/requirements/${id}/rerun`, {})
+const rerun = (id: string) => postJson<{ readonly message: number }>(gateway, `/requirements/${id}/rerun`, {})
 
 async function rerunAnswered(id: string): Promise<MessageRecord> {
   const { status, json } = await rerun(id)

@@ -35,8 +35,8 @@ async function answer(thread: Thread, message: Message): Promise<void> {
       files: [{ data: Buffer.from('hi'), filename: 'a.txt', mimeType: 'text/plain' }],
     })
   } else if (word === 'read') {
-    const read = ({ url, fetchData }: Attachment) => (fetchData ? fetchData() : url)
-    await thread.post((await Promise.all(message.attachments.map(read))).join(' '))
+    const readAttachment = ({ url, fetchData }: Attachment) => (fetchData ? fetchData() : url)
+    await thread.post((await Promise.all(message.attachments.map(readAttachment))).join(' '))
   } else if (word === 'nothing') return
   else if (word === 'fail') {
     failures += 1
@@ -78,7 +78,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const ask = async (text: string, via: 'activitypub' | 'a2a' | 'email' = 'a2a') =>
+const sendText = async (text: string, via: 'activitypub' | 'a2a' | 'email' = 'a2a') =>
   (await gateway.send({ via, to: 'bot', text })).reply?.text
 
 describe('a bot of Chat SDK', () => {
@@ -87,7 +87,7 @@ describe('a bot of Chat SDK', () => {
     ['email', 'alice@alice.test'],
     ['a2a', ''],
   ] as const)('answers a message over %s, and knows proven senders', async (via, address) => {
-    const reply = await ask('hello', via)
+    const reply = await sendText('hello', via)
     expect(reply).toMatch(/heard\W* hello from/)
     expect(reply).toContain(address)
     expect(reply).not.toContain('unverified')
@@ -105,15 +105,15 @@ describe('a bot of Chat SDK', () => {
     ['edit', /^\*\*right\*\*$/],
     ['file', /^here/],
   ])('answers with its last post: %s', async (text, pattern) => {
-    expect(await ask(text)).toMatch(pattern)
+    expect(await sendText(text)).toMatch(pattern)
   })
 
   test('sends no answer if it says nothing', async () => {
-    expect(await ask('nothing')).toBeUndefined()
+    expect(await sendText('nothing')).toBeUndefined()
   })
 
   test('gets the message again when its handler fails', async () => {
-    expect(await ask('fail')).toMatch(/^at the second try/)
+    expect(await sendText('fail')).toMatch(/^at the second try/)
   })
 
   test('reads a file from the gateway, and not from the peer’s URL', async () => {
@@ -128,7 +128,7 @@ describe('a bot of Chat SDK', () => {
   })
 
   test('writes to a person later, besides any answer', async () => {
-    await ask('hello', 'activitypub')
+    await sendText('hello', 'activitypub')
     const sentMessage = await threads.at(-1)?.post('one more thing')
     expect(sentMessage?.id).toMatch(/^[0-9a-f]{32}$/)
     const list = async () => {

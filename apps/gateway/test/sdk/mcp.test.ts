@@ -41,7 +41,7 @@ afterAll(async () => {
   rmSync(gatewayFolder, { recursive: true, force: true })
 })
 
-async function call(name: string, input: object = {}, mcpClient = client): Promise<CallToolResult> {
+async function callTool(name: string, input: object = {}, mcpClient = client): Promise<CallToolResult> {
   return (await mcpClient.callTool({ name, arguments: { ...input } })) as CallToolResult
 }
 
@@ -51,8 +51,8 @@ function textOf({ content }: CallToolResult): string {
 }
 
 /** Returns the answer of the tool, as JSON. */
-async function ask(name: string, input: object = {}) {
-  const answer = await call(name, input)
+async function callForText(name: string, input: object = {}) {
+  const answer = await callTool(name, input)
   expect(answer.isError, textOf(answer)).not.toBe(true)
   return JSON.parse(textOf(answer))
 }
@@ -78,8 +78,8 @@ test('every tool describes its purpose and its input', async () => {
   for (const hints of Object.values(annotations)) {
     expect(Object.keys(hints ?? {}).toSorted()).toEqual(['destructiveHint', 'openWorldHint', 'readOnlyHint'])
   }
-  const send = tools.find(({ name }) => name === 'send_test_message')
-  expect(send).toMatchObject({
+  const sendTool = tools.find(({ name }) => name === 'send_test_message')
+  expect(sendTool).toMatchObject({
     inputSchema: {
       required: expect.arrayContaining(['via', 'to']),
       properties: { files: { items: { type: 'string' } } },
@@ -89,40 +89,45 @@ test('every tool describes its purpose and its input', async () => {
 
 test('the operator’s model gets no invisible character of a peer', { timeout: 60_000 }, async () => {
   const text = 'Look \u{e0050}\u{e0041} \u202egpj \u001b[2J here'
-  await ask('send_test_message', { via: 'a2a', to: 'echo', text })
-  const listText = textOf(await call('list_messages', { limit: 1 }))
+  await callForText('send_test_message', { via: 'a2a', to: 'echo', text })
+  const listText = textOf(await callTool('list_messages', { limit: 1 }))
   const [{ message }] = JSON.parse(listText).items
-  const shownText = textOf(await call('show_message', { id: `#${message}` }))
+  const shownText = textOf(await callTool('show_message', { id: `#${message}` }))
   expect(listText + shownText).not.toMatch(/(?!\n)\p{Cc}|\p{Cf}/u)
   expect(shownText).toContain('\\udb40\\udc50')
 })
 
 test('the server lists and shows a sent message, and why names its outcome', { timeout: 60_000 }, async () => {
-  const sendResult = await ask('send_test_message', { via: 'email', to: 'echo', text: 'hello by mail' })
+  const sendResult = await callForText('send_test_message', { via: 'email', to: 'echo', text: 'hello by mail' })
   expect(sendResult.reply.text).toContain('hello by mail')
   // The answer may be read before the gateway has settled its delivery.
   const items = await vi.waitFor(
     async () => {
-      const page = await ask('list_messages', { limit: 1 })
+      const page = await callForText('list_messages', { limit: 1 })
       expect(page.items).toMatchObject([{ via: 'email', state: 'answered' }])
       return page.items
     },
     { timeout: 20_000 },
   )
   const id = String(items[0].id)
-  expect(JSON.stringify(await ask('show_message', { id }))).toContain('hello by mail')
-  const { explanations } = await ask('why', { id })
+  expect(JSON.stringify(await callForText('show_message', { id }))).toContain('hello by mail')
+  const { explanations } = await callForText('why', { id })
   expect(explanations[0]).toMatchObject({ kind: 'message', agent: 'echo' })
-  await vi.waitFor(async () => expect((await ask('replay_message', { id })).outcome).toBe('same'))
-  expect((await ask('list_deliveries')).items.length).toBeGreaterThan(0)
+  await vi.waitFor(async () => expect((await callForText('replay_message', { id })).outcome).toBe('same'))
+  expect((await callForText('list_deliveries')).items.length).toBeGreaterThan(0)
 })
 
 test('a coding agent can send files by their paths', { timeout: 60_000 }, async () => {
   const path = join(gatewayFolder, 'plan.csv')
   writeFileSync(path, 'day,hour')
-  const { reply } = await ask('send_test_message', { via: 'a2a', to: 'echo', text: 'See there.', files: [path] })
+  const { reply } = await callForText('send_test_message', {
+    via: 'a2a',
+    to: 'echo',
+    text: 'See there.',
+    files: [path],
+  })
   expect(reply.text).toContain('plan.csv, text/csv')
-  const failedCall = await call('send_test_message', {
+  const failedCall = await callTool('send_test_message', {
     via: 'a2a',
     to: 'echo',
     files: [join(gatewayFolder, 'none.csv')],
@@ -131,16 +136,16 @@ test('a coding agent can send files by their paths', { timeout: 60_000 }, async 
 })
 
 test('the server lists refused traffic with its reason', async () => {
-  const { expected } = await ask('send_test_message', {
+  const { expected } = await callForText('send_test_message', {
     ...{ via: 'activitypub', to: 'echo', text: 'hello', fault: 'forged' },
   })
   expect(expected.outcome).toBe('refused')
-  expect((await ask('list_refusals')).items[0]).toMatchObject({ via: 'activitypub' })
+  expect((await callForText('list_refusals')).items[0]).toMatchObject({ via: 'activitypub' })
 })
 
 test('the doctor and status tools return what the API returns', async () => {
-  expect(await ask('run_doctor')).toMatchObject({ gateway: 'running', findings: expect.any(Array) })
-  expect(await ask('status')).toMatchObject({ dev: true, agents: 2 })
+  expect(await callForText('run_doctor')).toMatchObject({ gateway: 'running', findings: expect.any(Array) })
+  expect(await callForText('status')).toMatchObject({ dev: true, agents: 2 })
 })
 
 test.each([
@@ -150,14 +155,14 @@ test.each([
   ['show_message', { id: '999' }, /^Cannot show message: there is no message/],
   ['nothing', {}, /there is no such tool/],
 ])('%s with %j fails with an explanation', async (name, input, pattern) => {
-  const answer = await call(name, input)
+  const answer = await callTool(name, input)
   expect(answer.isError).toBe(true)
   expect(textOf(answer)).toMatch(pattern)
 })
 
 test('a tool reports a gateway that does not answer, and the server continues', async () => {
   const lostClient = await connect('http://127.0.0.1:9')
-  for (const _ of [1, 2]) expect(textOf(await call('status', {}, lostClient))).toContain('127.0.0.1:9')
+  for (const _ of [1, 2]) expect(textOf(await callTool('status', {}, lostClient))).toContain('127.0.0.1:9')
   await lostClient.close()
 })
 
@@ -178,7 +183,7 @@ test('tools open no agent when no gateway runs on the data', {
     ['status', {}],
     ['change_delivery', { id: '1', action: 'retry' }],
   ] as const)
-    expect(textOf(await call(name, args, stoppedClient))).toMatch(/^No gateway runs here/)
+    expect(textOf(await callTool(name, args, stoppedClient))).toMatch(/^No gateway runs here/)
   expect([existsSync(markerPath), existsSync(join(folder, 'data'))]).toEqual([false, false])
   await stoppedClient.close()
 })

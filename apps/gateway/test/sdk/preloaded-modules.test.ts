@@ -6,7 +6,7 @@ import { openExampleModel } from '../python/example-model.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {
-  for (const end of ends.splice(0).toReversed()) await end()
+  for (const endGateway of ends.splice(0).toReversed()) await endGateway()
 })
 
 async function open(options: StartGatewayOptions): Promise<StartedGateway> {
@@ -18,8 +18,8 @@ async function open(options: StartGatewayOptions): Promise<StartedGateway> {
 test.each([{}, { isolate: true }])(
   'startGateway() accepts an agent that the test has imported, also with %j',
   async overrides => {
-    const [find, close] = [vi.fn(() => 'on Monday'), vi.fn()]
-    const agentModule = defineAgent({ handle: () => `It comes ${find()}.`, close })
+    const [findHours, close] = [vi.fn(() => 'on Monday'), vi.fn()]
+    const agentModule = defineAgent({ handle: () => `It comes ${findHours()}.`, close })
     const settings = { agents: { desk: { use: './agents/library.ts', ...overrides } } } as const
     for (const module of [agentModule, { default: agentModule }]) {
       const gateway = await open({ settings, modules: { desk: module } })
@@ -29,7 +29,7 @@ test.each([{}, { isolate: true }])(
       expect((await gateway.chat({ text: 'hello' })).text).toBe('It comes on Monday.')
       close.mockClear()
     }
-    expect(find).toHaveBeenCalledTimes(4)
+    expect(findHours).toHaveBeenCalledTimes(4)
   },
 )
 
@@ -40,11 +40,11 @@ test('startGateway() accepts tools that the test has imported, by their path', a
   const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
   const weather = defineTool({ description: 'The weather', parameters, run })
   const guide = { use: 'openai', base_url: model.url, model: 'm', tools: './agents/weather.ts' } as const
-  const ask = async (modules: Record<string, object>) =>
+  const startAndAsk = async (modules: Record<string, object>) =>
     (await (await open({ settings: { agents: { guide } }, modules })).chat({ text: 'The weather in Oslo?' })).text
-  expect(await ask({ './agents/weather.ts': { weather } })).toContain('rain in Oslo')
+  expect(await startAndAsk({ './agents/weather.ts': { weather } })).toContain('rain in Oslo')
   expect(run).toHaveBeenCalledOnce()
-  expect(await ask({})).toContain('a real look at Oslo')
+  expect(await startAndAsk({})).toContain('a real look at Oslo')
 })
 
 test.each([
@@ -52,7 +52,7 @@ test.each([
   [{ echo: {} }, 'modules.echo: the agent "echo" is not a module, it uses "builtin:echo".'],
   [{ './none.ts': {} }, /^modules\.\.\/none\.ts: there is no file \/.*none\.ts/],
   [{ desk: {} }, 'agents.desk.use: "./agents/library.ts" exports no function "handle"'],
-])('startGateway() refuses %j', async (modules, problem) => {
+])('startGateway() refuses %j', async (modules, expectedError) => {
   const settings = { agents: { desk: { use: './agents/library.ts' }, echo: { use: 'builtin:echo' } } } as const
-  await expect(open({ settings, modules })).rejects.toThrow(problem)
+  await expect(open({ settings, modules })).rejects.toThrow(expectedError)
 })

@@ -16,22 +16,20 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'postern-reload-'))
-const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
+const writeModule = (name: string, text: string) => writeFileSync(join(folder, name), text)
 /** A file next to the modules by which the slow agent reports that it has begun, and another one that lets it end. */
-const [begun, released, closed] = ['begun', 'released', 'closed'].map(name => join(folder, `${name}.txt`)) as [
-  string,
-  string,
-  string,
-]
+const [begunFile, releasedFile, closedFile] = ['begun', 'released', 'closed'].map(name =>
+  join(folder, `${name}.txt`),
+) as [string, string, string]
 
 let child: ChildProcessByStdio<null, Readable, Readable>
 let output = ''
 const hear = (pattern: RegExp) => vi.waitFor(() => expect(output).toMatch(pattern), { timeout: 50_000, interval: 50 })
 
 beforeAll(async () => {
-  write('words.ts', "export const words: string = 'first'\n")
-  write('agent.ts', "import { words } from './words.ts'\nexport const handle = () => words\n")
-  write('postern.config.json', configure())
+  writeModule('words.ts', "export const words: string = 'first'\n")
+  writeModule('agent.ts', "import { words } from './words.ts'\nexport const handle = () => words\n")
+  writeModule('postern.config.json', configure())
   const ports = { POSTERN_LISTEN_PORT: '0', POSTERN_EMAIL_LISTEN_PORT: '0' }
   child = spawn(process.execPath, [program, 'dev'], {
     cwd: folder,
@@ -59,7 +57,7 @@ function findGateway(): { readonly url: string; readonly token: string } {
   return { url, token }
 }
 
-async function ask(to = 'desk', via = 'a2a'): Promise<string | undefined> {
+async function askAgent(to = 'desk', via = 'a2a'): Promise<string | undefined> {
   const { url, token } = findGateway()
   const response = await fetch(`${url}/operator/api/simulation/send`, {
     method: 'POST',
@@ -82,26 +80,26 @@ function openChat(token = findGateway().token): Promise<Response> {
 /** Writes a module, and waits until the gateway logs the result. */
 async function change(name: string, text: string, pattern: RegExp): Promise<void> {
   const outputLength = output.length
-  write(name, text)
+  writeModule(name, text)
   await vi.waitFor(() => expect(output.slice(outputLength)).toMatch(pattern), { timeout: 50_000, interval: 50 })
 }
 
 test('postern dev reloads an agent when a module that it imports changes', async () => {
-  expect(await ask()).toBe('first')
+  expect(await askAgent()).toBe('first')
   await change('words.ts', "export const words: string = 'second'\n", /agents reloaded/)
-  expect(await ask()).toBe('second')
+  expect(await askAgent()).toBe('second')
 })
 
 test('postern dev notices every save of an editor that renames a new file over the old one', async () => {
   for (const text of ['renamed once', 'renamed twice', 'renamed three times']) {
     const outputLength = output.length
-    write('words.ts.tmp', `export const words: string = '${text}'\n`)
+    writeModule('words.ts.tmp', `export const words: string = '${text}'\n`)
     renameSync(join(folder, 'words.ts.tmp'), join(folder, 'words.ts'))
     await vi.waitFor(() => expect(output.slice(outputLength)).toMatch(/agents reloaded/), {
       timeout: 50_000,
       interval: 50,
     })
-    expect(await ask()).toBe(text)
+    expect(await askAgent()).toBe(text)
   }
   await change('words.ts', "export const words: string = 'second'\n", /agents reloaded/)
 })
@@ -110,41 +108,41 @@ test('postern dev keeps the agent when a module does not load, and prints file, 
   const brokenModule = "export const words: string = 'third'\nexport const = 3\n"
   await change('words.ts', brokenModule, /agents cannot be reloaded; the former ones stay in use/)
   expect(output).toMatch(/agents\.desk\.use: [^\n]*words\.ts:2:\d+ has a syntax error/)
-  expect(await ask()).toBe('second')
+  expect(await askAgent()).toBe('second')
   await change('words.ts', "export const words: string = 'fourth'\n", /agents reloaded/)
-  expect(await ask()).toBe('fourth')
+  expect(await askAgent()).toBe('fourth')
 })
 
 test('a running turn ends with the agent that started it, which only then closes', async () => {
   await change('agent.ts', slowAgent, /agents reloaded/)
-  const answer = ask()
-  await vi.waitFor(() => expect(existsSync(begun)).toBe(true), { timeout: 50_000 })
+  const answer = askAgent()
+  await vi.waitFor(() => expect(existsSync(begunFile)).toBe(true), { timeout: 50_000 })
   await change('agent.ts', "export const handle = () => 'new'\n", /agents reloaded/)
-  expect(await ask()).toBe('new')
-  expect(existsSync(closed)).toBe(false)
-  writeFileSync(released, '')
+  expect(await askAgent()).toBe('new')
+  expect(existsSync(closedFile)).toBe(false)
+  writeFileSync(releasedFile, '')
   expect(await answer).toBe('old')
-  await vi.waitFor(() => expect(existsSync(closed)).toBe(true), { timeout: 50_000 })
+  await vi.waitFor(() => expect(existsSync(closedFile)).toBe(true), { timeout: 50_000 })
 })
 
 test('postern dev applies changes of the configuration, and ends running work under the old one', async () => {
-  for (const path of [begun, released, closed]) rmSync(path)
+  for (const path of [begunFile, releasedFile, closedFile]) rmSync(path)
   await change('agent.ts', slowAgent, /agents reloaded/)
-  const [answer, stream] = [ask(), await openChat()]
-  await vi.waitFor(() => expect(existsSync(begun)).toBe(true), { timeout: 50_000 })
+  const [answer, stream] = [askAgent(), await openChat()]
+  await vi.waitFor(() => expect(existsSync(begunFile)).toBe(true), { timeout: 50_000 })
   const overrides = { limits: { per_identity: 40 } }
   await change(
     'postern.config.json',
     configure({ other: { use: 'builtin:echo' } }, overrides),
     /configuration reloaded/,
   )
-  expect(await ask('other')).toContain('hello')
-  expect(existsSync(closed)).toBe(false)
-  writeFileSync(released, '')
+  expect(await askAgent('other')).toContain('hello')
+  expect(existsSync(closedFile)).toBe(false)
+  writeFileSync(releasedFile, '')
   expect(await answer).toBe('old')
   expect(await stream.text()).toContain('"delta":"old"')
-  await vi.waitFor(() => expect(existsSync(closed)).toBe(true), { timeout: 50_000 })
-  expect(await ask('other', 'email')).toContain('hello')
+  await vi.waitFor(() => expect(existsSync(closedFile)).toBe(true), { timeout: 50_000 })
+  expect(await askAgent('other', 'email')).toContain('hello')
 })
 
 test('an invalid configuration changes nothing, and the log names its error', async () => {
@@ -152,11 +150,11 @@ test('an invalid configuration changes nothing, and the log names its error', as
   const keptPattern = /configuration cannot be reloaded; the former one stays in use/
   await change('postern.config.json', invalidConfig, keptPattern)
   expect(output).toMatch(/limits\.per_identity: [^\n]*colour: is not a known key/)
-  expect(await ask('other')).toContain('hello')
+  expect(await askAgent('other')).toContain('hello')
   await change('postern.config.json', '{"agents": {', keptPattern)
   await change('postern.config.json', configure({ other: { use: './none.ts' } }), keptPattern)
   expect(output).toMatch(/agents\.other\.use: /)
-  expect(await ask('other')).toContain('hello')
+  expect(await askAgent('other')).toContain('hello')
 })
 
 test('a port in use keeps the old sockets open', async () => {
@@ -168,7 +166,7 @@ test('a port in use keeps the old sockets open', async () => {
   const grpc = { host: '127.0.0.1', port }
   await change('postern.config.json', configure(agents, { a2a: { grpc } }), keptPattern)
   await new Promise(resolve => portHolder.close(resolve))
-  expect(await ask('other', 'email')).toContain('hello')
+  expect(await askAgent('other', 'email')).toContain('hello')
 })
 
 test('the log names settings that need a restart, and the gateway applies the others', async () => {
@@ -176,14 +174,14 @@ test('the log names settings that need a restart, and the gateway applies the ot
   const agents = { third: { use: 'builtin:echo' } }
   await change('postern.config.json', configure(agents, settings), /configuration reloaded/)
   expect(output).toMatch(/"settings":\["listen","data","log"\][^\n]*Restart postern dev/)
-  expect(await ask('third')).toContain('hello')
-  expect(await ask('other')).toBeUndefined()
+  expect(await askAgent('third')).toContain('hello')
+  expect(await askAgent('other')).toBeUndefined()
   expect(existsSync(join(folder, 'elsewhere'))).toBe(false)
 })
 
 test('a file that the configuration names counts as a part of it', async () => {
   const tokens = [{ name: 'ada', sha256: { file: 'digest.txt' } }]
-  write('digest.txt', hash('sha256', 'first'))
+  writeModule('digest.txt', hash('sha256', 'first'))
   await change('postern.config.json', configure({}, { web: { auth: { tokens } } }), /configuration reloaded/)
   expect((await openChat('first')).status).toBe(200)
   await change('digest.txt', hash('sha256', 'second'), /configuration reloaded/)
@@ -192,19 +190,19 @@ test('a file that the configuration names counts as a part of it', async () => {
 })
 
 test('an agent keeps its concurrency while a turn of the old configuration still runs', async () => {
-  const [runs, ended] = [join(folder, 'runs.txt'), join(folder, 'ended.txt')]
+  const [runsFile, endedFile] = [join(folder, 'runs.txt'), join(folder, 'ended.txt')]
   const agents = { busy: { use: './busy.ts', concurrency: 1 } }
-  write('busy.ts', describeBusy(runs, ended))
+  writeModule('busy.ts', describeBusy(runsFile, endedFile))
   await change('postern.config.json', configure(agents), /configuration reloaded/)
-  const first = ask('busy')
-  await vi.waitFor(() => expect(readFileSync(runs, 'utf8')).toBe('begin '), { timeout: 50_000 })
+  const first = askAgent('busy')
+  await vi.waitFor(() => expect(readFileSync(runsFile, 'utf8')).toBe('begin '), { timeout: 50_000 })
   await change('postern.config.json', configure(agents, { limits: { per_identity: 41 } }), /configuration reloaded/)
-  const second = ask('busy')
+  const second = askAgent('busy')
   await sleep(3_000)
-  expect(readFileSync(runs, 'utf8')).toBe('begin ')
-  writeFileSync(ended, '')
+  expect(readFileSync(runsFile, 'utf8')).toBe('begin ')
+  writeFileSync(endedFile, '')
   expect([await first, await second]).toEqual(['done', 'done'])
-  expect(readFileSync(runs, 'utf8')).toBe('begin end begin end ')
+  expect(readFileSync(runsFile, 'utf8')).toBe('begin end begin end ')
 })
 
 /** Describes an agent that reports when each of its runs begins and ends. */
@@ -225,10 +223,10 @@ const slowAgent = `import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export async function handle() {
-  writeFileSync(${JSON.stringify(begun)}, '')
-  while (!existsSync(${JSON.stringify(released)})) await sleep(20)
+  writeFileSync(${JSON.stringify(begunFile)}, '')
+  while (!existsSync(${JSON.stringify(releasedFile)})) await sleep(20)
   return 'old'
 }
 
-export const close = () => writeFileSync(${JSON.stringify(closed)}, '')
+export const close = () => writeFileSync(${JSON.stringify(closedFile)}, '')
 `

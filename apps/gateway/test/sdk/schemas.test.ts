@@ -7,7 +7,7 @@ import { createSchemaRoutes } from '../../src/discovery/schema-routes.ts'
 import { defineConfig } from '../../src/index.ts'
 
 const app = new Hono().route('/', createSchemaRoutes())
-const read = async (name: string) => (await app.request(`/schemas/${name}`)).json()
+const readSchema = async (name: string) => (await app.request(`/schemas/${name}`)).json()
 
 test.each(['config.json', 'message.json', 'response.json'])('the gateway serves %s as in the package', async name => {
   const response = await app.request(`/schemas/${name}`)
@@ -27,13 +27,13 @@ test.each(['nothing.json', 'toString', '__proto__', '..%2fpackage.json'])(
 /** Returns the faults that a validator of JSON Schema finds in a configuration. */
 async function listFaults(settings: unknown) {
   const validate = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).compile(
-    await read('config.json'),
+    await readSchema('config.json'),
   )
   return validate(settings) ? [] : (validate.errors ?? [])
 }
 
 describe('config.json', () => {
-  const check = async (settings: unknown) => (await listFaults(settings)).length === 0
+  const isValid = async (settings: unknown) => (await listFaults(settings)).length === 0
 
   test('accepts what defineConfig() accepts, with references in place of texts', async () => {
     const settings = defineConfig({
@@ -46,7 +46,7 @@ describe('config.json', () => {
         py: { use: 'webhook', url: 'http://127.0.0.1:5000/', secret: { env: 'S' } },
       },
     })
-    expect(await check(settings)).toBe(true)
+    expect(await isValid(settings)).toBe(true)
   })
 
   test.each([
@@ -60,7 +60,7 @@ describe('config.json', () => {
     ],
   ])('refuses %s', async (_, settings) => {
     const config = { origin: 'https://agents.example', agents: { a: { use: 'builtin:echo' } }, ...settings }
-    expect(await check(config)).toBe(false)
+    expect(await isValid(config)).toBe(false)
   })
 
   test('reports a fault of an agent only for its own kind, as an editor shows it', async () => {
@@ -71,7 +71,7 @@ describe('config.json', () => {
   })
 
   test('describes its keys', async () => {
-    const { properties } = await read('config.json')
+    const { properties } = await readSchema('config.json')
     expect(properties.origin.description).toMatch(/^Public address of the gateway/)
     expect(properties.limits.properties.loop.properties.max_hops.description).toMatch(/\w+/)
     const kinds = properties.agents.additionalProperties.allOf as {

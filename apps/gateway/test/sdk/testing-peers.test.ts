@@ -44,8 +44,8 @@ describe('a gateway of postern/testing', () => {
     expect(mail).toMatchObject({ text: expect.stringMatching(/^Grüße!/), id: response.thread })
     expect(mail?.files.map(({ bytes, ...file }) => ({ ...file, bytes: new Uint8Array(bytes) }))).toMatchObject([times])
     await vi.waitFor(async () => {
-      const post = (await gateway.inbox('@alice@mastodon.test')).find(({ type }) => type === 'Create')
-      expect(post).toMatchObject({
+      const receivedPost = (await gateway.inbox('@alice@mastodon.test')).find(({ type }) => type === 'Create')
+      expect(receivedPost).toMatchObject({
         via: 'activitypub',
         text: expect.stringMatching(/^Open until five\./),
         files: [times],

@@ -12,7 +12,7 @@ const settings = {
     filer: { use: '../agents/chat/filer.ts' },
   },
 } as const
-const note = { kind: 'file', name: 'note.txt', mime: 'text/plain', bytes: Buffer.from('buy milk') } as const
+const noteFile = { kind: 'file', name: 'note.txt', mime: 'text/plain', bytes: Buffer.from('buy milk') } as const
 
 describe('startGateway() of postern/testing', () => {
   let gateway: StartedGateway
@@ -55,16 +55,16 @@ describe('startGateway() of postern/testing', () => {
     ['email', 'bob@nodmarc.test'],
     ['web', 'bob'],
   ] as const)('sends files by %s as %s, and returns the message’s number and the answer’s parts', async (via, from) => {
-    const { number, parts, status } = await gateway.send({ via, from, to: 'lister', text: 'look', parts: [note] })
+    const { number, parts, status } = await gateway.send({ via, from, to: 'lister', text: 'look', parts: [noteFile] })
     expect(number).toBeGreaterThan(0)
     expect(['answered', 'completed']).toContain(status)
-    const [said, list] = parts
-    expect(said).toMatchObject({ kind: 'text' })
-    const lines = said?.kind === 'text' ? said.content.split('\n') : []
+    const [textPart, listPart] = parts
+    expect(textPart).toMatchObject({ kind: 'text' })
+    const lines = textPart?.kind === 'text' ? textPart.content.split('\n') : []
     expect(lines[0]).toContain(from.replace(/^@/, '').split('@')[0])
     expect(lines.slice(1, 3)).toEqual([expect.stringContaining('look'), 'file note.txt text/plain buy milk'])
     const data_base64 = Buffer.from(lines.join('\n')).toString('base64')
-    expect(list).toMatchObject({ kind: 'file', name: 'list.txt', bytes_ref: { kind: 'inline', data_base64 } })
+    expect(listPart).toMatchObject({ kind: 'file', name: 'list.txt', bytes_ref: { kind: 'inline', data_base64 } })
     const record = await gateway.record({ number })
     expect(record).toMatchObject({ number, state: 'answered', message: { received_via: via } })
     expect(await gateway.record(record.message.id)).toMatchObject({ number })
@@ -80,7 +80,7 @@ describe('startGateway() of postern/testing', () => {
 
   test('chats as the operator or with a token, with files', async () => {
     const ownResult = await gateway.chat({ to: 'lister', text: 'hello' })
-    const bobs = await gateway.chat({ to: 'lister', from: 'bob', text: 'hello', parts: [note] })
+    const bobs = await gateway.chat({ to: 'lister', from: 'bob', text: 'hello', parts: [noteFile] })
     expect(bobs.number).toBeGreaterThan(ownResult.number ?? Number.NaN)
     expect(bobs.text).toContain('file note.txt text/plain buy milk')
     expect(bobs.text.split('\n')[0]).toContain('bob')

@@ -40,23 +40,23 @@ interface SendResult {
   readonly expected: CatalogueEntry['expected']
 }
 
-async function ask<Answer>(path: string, body?: object): Promise<{ status: number; json: Answer }> {
+async function requestApi<Answer>(path: string, body?: object): Promise<{ status: number; json: Answer }> {
   const headers = { authorization: `Bearer ${dev.gateway.operatorToken}` }
   const init = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) }
   const response = await fetch(`${url}/operator/api${path}`, init)
   return { status: response.status, json: (await response.json()) as Answer }
 }
 
-const send = async (entry: Partial<CatalogueEntry>, text = 'hello there') => {
+const sendEntry = async (entry: Partial<CatalogueEntry>, text = 'hello there') => {
   const { expected, ...request } = entry
-  return (await ask<SendResult>('/simulation/send', { to: 'echo', text, ...request })).json
+  return (await requestApi<SendResult>('/simulation/send', { to: 'echo', text, ...request })).json
 }
 
 /**
  * Matches each refusal code in the form of the peer's protocol: a member of the problem document, the reason of a JSON-RPC error, or the
  * text of an SMTP reply.
  */
-const peerWords: Readonly<Record<string, RegExp>> = {
+const refusalPatterns: Readonly<Record<string, RegExp>> = {
   unsigned: /"code":"unsigned"|credentials are missing/,
   signature_invalid: /"code":"signature_invalid"|Cannot verify token|is not a signed JWT/,
   signer_mismatch: /"code":"signer_mismatch"/,
@@ -69,47 +69,47 @@ const peerWords: Readonly<Record<string, RegExp>> = {
 }
 
 async function checkEntry({ expected, ...entry }: CatalogueEntry): Promise<void> {
-  const sentMessage = await send(entry)
+  const sentMessage = await sendEntry(entry)
   expect(sentMessage.expected).toEqual(expected)
   switch (expected.outcome) {
     case 'answered':
       return expect(sentMessage).toMatchObject({ status: expect.stringMatching(/^(answered|completed)$/) })
     case 'kept': {
       expect(sentMessage.status).toBe('no_reply')
-      const { json } = await ask<MessageRecord>(`/messages/${encodeURIComponent(sentMessage.id)}`)
+      const { json } = await requestApi<MessageRecord>(`/messages/${encodeURIComponent(sentMessage.id)}`)
       return expect(json).toMatchObject({ state: 'ignored', flags: expect.arrayContaining([expected.flag]) })
     }
     case 'later':
       return expect(sentMessage).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
     case 'refused':
       expect(sentMessage).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
-      return expect(sentMessage.refusal?.text).toMatch(peerWords[expected.code] ?? /^no such code$/)
+      return expect(sentMessage.refusal?.text).toMatch(refusalPatterns[expected.code] ?? /^no such code$/)
   }
 }
 
 /** Selects the entries for `npm test`: one for each outcome of a sender, and one for each fault and visibility of a channel. */
-function drawEntries(entries: readonly CatalogueEntry[]): readonly CatalogueEntry[] {
+function selectDistinctEntries(entries: readonly CatalogueEntry[]): readonly CatalogueEntry[] {
   if (isLongRun) return entries
-  const seenEntries = new Set<string>()
+  const seenKeys = new Set<string>()
   return entries.filter(({ via, from, visibility, fault, expected }) => {
-    const marks = [
+    const keys = [
       [from, expected.outcome],
       [via, visibility, fault, expected],
     ].map(mark => JSON.stringify(mark))
-    const isNew = marks.some(mark => !seenEntries.has(mark))
-    for (const mark of marks) seenEntries.add(mark)
+    const isNew = keys.some(mark => !seenKeys.has(mark))
+    for (const mark of keys) seenKeys.add(mark)
     return isNew
   })
 }
 
-const drawnEntries = drawEntries(simulationCatalogue.entries)
+const drawnEntries = selectDistinctEntries(simulationCatalogue.entries)
 
 const nameEntry = ({ via, from, visibility, fault }: CatalogueEntry) =>
   [via, from, visibility ?? '', fault ?? 'no fault'].filter(Boolean).join(', ')
 
 describe('the catalogue of messages for a gateway in dev mode', () => {
   test('reaches clients of the API as in the package', async () => {
-    expect((await ask('/simulation')).json).toEqual(JSON.parse(JSON.stringify(simulationCatalogue)))
+    expect((await requestApi('/simulation')).json).toEqual(JSON.parse(JSON.stringify(simulationCatalogue)))
   })
 
   test.each(drawnEntries.map(entry => [nameEntry(entry), entry] as const))('predicts the outcome: %s', (_, entry) =>
@@ -138,51 +138,51 @@ describe('the simulation refuses an unknown request with the list of known ones'
     [{ via: 'pigeon' }, /"via" must be one of activitypub, a2a, email, web/],
   ])('%j', async (members, detail) => {
     const request = { via: 'activitypub', to: 'echo', text: 'hello', ...members }
-    const { status, json } = await ask<{ detail: string }>('/simulation/send', request)
+    const { status, json } = await requestApi<{ detail: string }>('/simulation/send', request)
     expect({ status, detail: json.detail }).toEqual({ status: 400, detail: expect.stringMatching(detail) })
   })
 
   test('a mailbox of any name at a simulated domain can write, and a token can have any subject', async () => {
-    expect(await send({ via: 'email', from: 'carla@quarantine.test' })).toMatchObject({ status: 'answered' })
-    expect(await send({ via: 'a2a', from: 'somebody' })).toMatchObject({ status: 'completed' })
+    expect(await sendEntry({ via: 'email', from: 'carla@quarantine.test' })).toMatchObject({ status: 'answered' })
+    expect(await sendEntry({ via: 'a2a', from: 'somebody' })).toMatchObject({ status: 'completed' })
   })
 })
 
 describe('postern send', () => {
-  async function run(act: (output: ApiOutput) => unknown) {
+  async function runCommand(command: (output: ApiOutput) => unknown) {
     const lines: string[] = []
     process.exitCode = undefined
-    await act({ openClient: () => openOperatorClient(file), json: false, print: text => lines.push(text) })
+    await command({ openClient: () => openOperatorClient(file), json: false, print: text => lines.push(text) })
     const { exitCode } = process
     process.exitCode = undefined
     return { text: lines.join('\n'), exitCode }
   }
-  const sending = (request: Parameters<typeof sendSimulated>[1]) =>
-    run(output => sendSimulated(output, request, resolveChannelAlias))
+  const runSend = (request: Parameters<typeof sendSimulated>[1]) =>
+    runCommand(output => sendSimulated(output, request, resolveChannelAlias))
 
   test('exits with 0 if the gateway refuses a faulty message as the catalogue predicts, and prints the answer', async () => {
     const request = { via: 'activitypub', to: 'echo', text: 'hello', from: 'bob@snac.test', fault: 'unsigned' }
-    const { text, exitCode } = await sending(request)
+    const { text, exitCode } = await runSend(request)
     expect(text).toMatch(/\nanswer {4}401 .*there is no Signature header/)
     expect(text).not.toContain('expected')
     expect(exitCode).toBeUndefined()
   })
 
   test('exits with 1 and names the expected outcome when a message ends differently', async () => {
-    const { text, exitCode } = await sending({ via: 'email', to: 'nobody', text: 'hello' })
+    const { text, exitCode } = await runSend({ via: 'email', to: 'nobody', text: 'hello' })
     expect(text).toMatch(/answer {4}550 .*\nexpected {2}answered$/)
     expect(exitCode).toBe(1)
   })
 
   test('continues as the same persona with the same visibility', async () => {
     const request = { via: 'activitypub', to: 'echo', text: 'hello', from: 'bob@rfc9421.test', visibility: 'direct' }
-    const { text } = await sending(request)
+    const { text } = await runSend(request)
     expect(text).toContain('send --via activitypub --to echo --from bob@rfc9421.test --visibility direct --thread')
   })
 
   test('lists the catalogue with --list, or the named section', async () => {
     const list = (filters: Parameters<typeof printCatalogue>[1]) =>
-      run(output => printCatalogue(output, filters, resolveChannelAlias))
+      runCommand(output => printCatalogue(output, filters, resolveChannelAlias))
     const { text } = await list({ via: 'email', fault: 'forged' })
     expect(text).toMatch(/email +bob@quarantine\.test +forged +kept without an answer \(dmarc_quarantine\)/)
     expect(text).not.toMatch(/activitypub|unsigned/)

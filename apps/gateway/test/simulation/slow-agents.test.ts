@@ -20,7 +20,7 @@ const agents = {
 }
 
 let dev: SimulatedGateway
-let file: ConfigFile
+let configFile: ConfigFile
 
 beforeAll(async () => {
   const environment = {
@@ -28,15 +28,15 @@ beforeAll(async () => {
     POSTERN_EMAIL_LISTEN_PORT: '0',
     POSTERN_DATA: mkdtempSync(join(tmpdir(), 'postern-slow-agents-')),
   }
-  file = await readConfigFile({ environment, workingDir: import.meta.dirname, settings: { agents } })
-  dev = await openDev(file, { log: createLog({ level: 'silent', readable: false }) })
+  configFile = await readConfigFile({ environment, workingDir: import.meta.dirname, settings: { agents } })
+  dev = await openDev(configFile, { log: createLog({ level: 'silent', readable: false }) })
 })
 afterAll(() => dev.stop())
 
-async function send(request: Parameters<typeof sendSimulated>[1]) {
+async function runSendCommand(request: Parameters<typeof sendSimulated>[1]) {
   const lines: string[] = []
   const output = {
-    openClient: () => openOperatorClient(file),
+    openClient: () => openOperatorClient(configFile),
     json: false,
     print: (text: string) => lines.push(text),
   }
@@ -52,7 +52,7 @@ const channels = ['activitypub', 'a2a', 'email', 'web', 'chat']
 test.concurrent.each(channels)(
   'the command says meanwhile that an agent works which takes 3 s to answer by %s',
   async via => {
-    const { text, failure } = await send({ via, to: 'patient', text: 'hello' })
+    const { text, failure } = await runSendCommand({ via, to: 'patient', text: 'hello' })
     expect({ text, failure }).toEqual({
       text: expect.stringMatching(
         /^stored {4}(\S+)\nworking {3}.* 65 s at most\n.*\nsent {6}\1 \(\w+\)\nanswered .*Let me think/,
@@ -65,7 +65,7 @@ test.concurrent.each(channels)(
 test.concurrent.each(channels)(
   'the command says that the store has the message when its wait by %s ends before the answer',
   async via => {
-    const { text, failure } = await send({ via, to: 'endless', text: 'hello', timeout: 0.5 })
+    const { text, failure } = await runSendCommand({ via, to: 'endless', text: 'hello', timeout: 0.5 })
     expect(failure).toBe('')
     expect(text).toMatch(
       /^sent {6}\S+ \(working\)\nstored .*still works.*\nexpected {2}answered\nlook {6}npx postern show "/,
@@ -78,15 +78,15 @@ test.concurrent.each(channels)(
 test.concurrent.each(channels)(
   'the command stops waiting at the end of a turn by %s, long before the deadline',
   async via => {
-    const { text } = await send({ via, to: 'hanging', text: 'hello' })
+    const { text } = await runSendCommand({ via, to: 'hanging', text: 'hello' })
     expect(text).toMatch(/^(?:stored .*\nworking .*\nlook .*\n)?sent {6}\S+ \((?:answered|failed)\)\nanswered .*Sorry/)
   },
 )
 
 test('--timeout requires a number with a unit', async () => {
-  const sending = createProgram().exitOverride()
-  const command = sending.commands.find(each => each.name() === 'send')
+  const program = createProgram().exitOverride()
+  const command = program.commands.find(command => command.name() === 'send')
   command?.exitOverride().configureOutput({ writeErr: () => undefined })
   const args = ['node', 'postern', 'send', '--via', 'web', '--timeout', 'soon', 'hello']
-  await expect(sending.parseAsync(args)).rejects.toThrow('It must be a number and a unit, like 30s or 2m.')
+  await expect(program.parseAsync(args)).rejects.toThrow('It must be a number and a unit, like 30s or 2m.')
 })

@@ -60,11 +60,11 @@ test('a gateway whose database is invalid or damaged says so and exits', async (
   const data = mkdtempSync(join(tmpdir(), 'postern-start-'))
   const file = join(data, 'postern.db')
   writeFileSync(file, 'no database at all, but long enough to be taken for one'.repeat(100))
-  const none = await failToStart({ data })
-  expect(none).toContain(
+  const errorWithoutFile = await failToStart({ data })
+  expect(errorWithoutFile).toContain(
     `the gateway ended with 1: data: "${file}" is no database (file is not a database). It must be`,
   )
-  expect(none).not.toContain('    at ')
+  expect(errorWithoutFile).not.toContain('    at ')
   const db = new DatabaseSync(`${file}.made`)
   db.exec(`CREATE TABLE t (text TEXT); WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
     INSERT INTO t SELECT i || hex(randomblob(20)) FROM n`)

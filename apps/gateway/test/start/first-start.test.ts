@@ -14,8 +14,8 @@ vi.setConfig({ testTimeout: 240_000 })
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 
 interface Program {
-  readonly printed: () => string
-  readonly ended: Promise<number | null>
+  readonly readOutput: () => string
+  readonly exitCode: Promise<number | null>
 }
 
 function spawnPostern(folder: string, args: readonly string[]): Program {
@@ -28,27 +28,27 @@ function spawnPostern(folder: string, args: readonly string[]): Program {
     child.kill('SIGTERM')
     await exitCode
   })
-  return { printed: () => text, ended: exitCode }
+  return { readOutput: () => text, exitCode: exitCode }
 }
 
 /** Runs a command to its end, next to the gateway. */
-async function run(folder: string, ...args: readonly string[]): Promise<string> {
-  const { printed, ended } = spawnPostern(folder, args)
-  await ended
-  return printed()
+async function runPostern(folder: string, ...args: readonly string[]): Promise<string> {
+  const { readOutput, exitCode } = spawnPostern(folder, args)
+  await exitCode
+  return readOutput()
 }
 
 async function startDev(folder: string): Promise<Program> {
   const dev = spawnPostern(folder, ['dev'])
-  await expect.poll(dev.printed, { timeout: 60_000 }).toContain('Then: npx postern messages')
+  await expect.poll(dev.readOutput, { timeout: 60_000 }).toContain('Then: npx postern messages')
   return dev
 }
 
 test('"dev" in an empty folder answers with the built-in agents, and "show 1" shows the message', async () => {
   const folder = createDocsFolder({})
   await startDev(folder)
-  expect(await run(folder, 'send', '--via', 'activitypub', '--to', 'echo', 'hello')).toContain('answered')
-  for (const id of ['1', '#1']) expect(await run(folder, 'show', id)).toMatch(/^message\n {2}#1 /)
+  expect(await runPostern(folder, 'send', '--via', 'activitypub', '--to', 'echo', 'hello')).toContain('answered')
+  for (const id of ['1', '#1']) expect(await runPostern(folder, 'show', id)).toMatch(/^message\n {2}#1 /)
 })
 
 test('each command reads the .env of its folder, which does not override the environment', async () => {
@@ -57,14 +57,14 @@ test('each command reads the .env of its folder, which does not override the env
     'postern.config.json': JSON.stringify({ ...token, listen: { port: { env: 'POSTERN_LISTEN_PORT' } } }),
     '.env': 'TOKEN_OF_THE_FILE=a-token-of-sixteen-characters\nPOSTERN_LISTEN_PORT=1\n',
   })
-  const { printed } = await startDev(folder)
-  const [, port] = /http:\/\/127\.0\.0\.1:(\d+)/.exec(printed()) ?? []
+  const { readOutput } = await startDev(folder)
+  const [, port] = /http:\/\/127\.0\.0\.1:(\d+)/.exec(readOutput()) ?? []
   expect(Number(port)).toBeGreaterThan(1)
   const response = await fetch(`http://127.0.0.1:${port}/operator/api/messages`, {
     headers: { authorization: 'Bearer a-token-of-sixteen-characters' },
   })
   expect(response.status).toBe(200)
-  expect(await run(folder, 'messages')).not.toContain('TOKEN_OF_THE_FILE')
+  expect(await runPostern(folder, 'messages')).not.toContain('TOKEN_OF_THE_FILE')
 })
 
 const esAgent = (text: string) =>
@@ -94,7 +94,9 @@ test('agents and configuration load as modules although package.json says "commo
     ['js', 'from JavaScript'],
     ['old', 'from CommonJS'],
   ]) {
-    expect(await run(folder, 'send', '--via', 'a2a', '--to', agent ?? '', 'hello')).toContain(`answered  ${words}`)
+    expect(await runPostern(folder, 'send', '--via', 'a2a', '--to', agent ?? '', 'hello')).toContain(
+      `answered  ${words}`,
+    )
   }
 })
 
@@ -131,14 +133,14 @@ const brokenFolder = {
   'agents/broken.js': 'let wrong=;export { wrong }\n',
   ...Object.fromEntries(brokenAgents.map(([name, source]) => [`agents/${name}`, source])),
 }
-const loadFaultOf = (name: string, problem: string) =>
-  `agents.desk.use: "./agents/${name}" cannot be loaded: ${problem}. `
+const loadFaultOf = (name: string, causeText: string) =>
+  `agents.desk.use: "./agents/${name}" cannot be loaded: ${causeText}. `
 
 test('"dev" names an agent file that does not load with file, line and column', async () => {
-  const [[name, , problem] = ['', '', '']] = brokenAgents
+  const [[name, , causeText] = ['', '', '']] = brokenAgents
   const config = JSON.stringify({ agents: { desk: { use: `./agents/${name}` } } })
   const folder = createDocsFolder({ ...brokenFolder, 'postern.config.json': config })
-  expect(await run(folder, 'dev')).toContain(loadFaultOf(name, problem))
+  expect(await runPostern(folder, 'dev')).toContain(loadFaultOf(name, causeText))
 })
 
 const loader = new URL('../../../../packages/agents/src/modules/import-module.ts', import.meta.url).href
@@ -154,7 +156,7 @@ test('the error names an agent file that does not load with file, line and colum
   const script = loadEach(brokenAgents.map(([name]) => name))
   const options = { cwd: createDocsFolder(brokenFolder) }
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], options)
-  for (const [name, , problem] of brokenAgents) expect(stdout).toContain(loadFaultOf(name, problem))
+  for (const [name, , causeText] of brokenAgents) expect(stdout).toContain(loadFaultOf(name, causeText))
 })
 
 test('"dev" generates missing secrets and says so, and other commands use them', async () => {
@@ -169,12 +171,12 @@ test('"dev" generates missing secrets and says so, and other commands use them',
       },
     }),
   })
-  const { printed } = await startDev(folder)
-  const [, value] = /FIRST_SECRET=(\S{43}) {2}\(agents\.py\.secret\)/.exec(printed()) ?? []
+  const { readOutput } = await startDev(folder)
+  const [, value] = /FIRST_SECRET=(\S{43}) {2}\(agents\.py\.secret\)/.exec(readOutput()) ?? []
   expect(value).toBeDefined()
-  expect(printed()).toContain(`FIRST_SECRET=${value}  (agents.sh.secret)`)
-  expect(printed()).not.toContain('FIRST_TOKEN=')
-  expect(await run(folder, 'messages')).toBe('none\n')
+  expect(readOutput()).toContain(`FIRST_SECRET=${value}  (agents.sh.secret)`)
+  expect(readOutput()).not.toContain('FIRST_TOKEN=')
+  expect(await runPostern(folder, 'messages')).toBe('none\n')
 })
 
 test('"start" reports all missing values at once, each with its fix', async () => {

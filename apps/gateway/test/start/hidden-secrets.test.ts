@@ -100,13 +100,13 @@ function createFolder(config: (folder: string) => object) {
   onTestFinished(() => {
     for (const name of Object.keys(givenVariables)) delete process.env[name]
   })
-  const run = async (...args: readonly string[]): Promise<string> => {
+  const runPostern = async (...args: readonly string[]): Promise<string> => {
     const result = await promisify(execFile)(process.execPath, [program, ...args, '--config', path], {
       cwd: folder,
     }).catch((error: { stdout: string; stderr: string }) => error)
     return result.stdout + result.stderr
   }
-  return { folder, path, run }
+  return { folder, path, runPostern: runPostern }
 }
 
 /** Starts `postern dev` with this configuration, and asks its operator's API. */
@@ -117,10 +117,10 @@ async function openGateway(path: string, folder: string) {
   const { url } = JSON.parse(readFileSync(join(folder, 'data', 'gateway.json'), 'utf8'))
   const headers = { authorization: `Bearer ${variables.HIDDEN_OPERATOR}`, 'content-type': 'application/json' }
   const open = (route: string, init: RequestInit = {}) => fetch(`${url}/operator/api/${route}`, { ...init, headers })
-  const ask = async (route: string, init: RequestInit = {}) => (await open(route, init)).text()
-  const send = (to: string, text: string) =>
-    ask('simulation/send', { method: 'POST', body: JSON.stringify({ via: 'a2a', to, text, timeout_seconds: 5 }) })
-  return { gateway, open, ask, send }
+  const readRoute = async (route: string, init: RequestInit = {}) => (await open(route, init)).text()
+  const sendMail = (to: string, text: string) =>
+    readRoute('simulation/send', { method: 'POST', body: JSON.stringify({ via: 'a2a', to, text, timeout_seconds: 5 }) })
+  return { gateway, open, readRoute: readRoute, sendMail: sendMail }
 }
 
 function listFiles(folder: string): readonly string[] {
@@ -131,8 +131,8 @@ function listFiles(folder: string): readonly string[] {
 const findMarkers = (text: string) => [...new Set(text.match(marker))]
 
 test('no output of a gateway with failing agents shows a secret: settings, log, record, why, doctor or database', async () => {
-  const { folder, path, run } = createFolder(describeConfig)
-  const { gateway, ask, send } = await openGateway(path, folder)
+  const { folder, path, runPostern: run } = createFolder(describeConfig)
+  const { gateway, readRoute: ask, sendMail: send } = await openGateway(path, folder)
   const outputs: Record<string, string> = { print: await run('config', 'print') }
   for (const agent of ['failing', 'hook', 'ui', 'model']) outputs[`send ${agent}`] = await send(agent, 'hello')
   for (const number of ['1', '3', '5', '7'])
@@ -155,18 +155,18 @@ test('no output of a gateway with failing agents shows a secret: settings, log, 
 
 /** Reads a stream until it contains this text. */
 async function readUntil(answer: Response, text: string): Promise<string> {
-  let read = ''
+  let receivedText = ''
   const decoder = new TextDecoder()
   for await (const chunk of answer.body ?? []) {
-    read += decoder.decode(chunk, { stream: true })
-    if (read.includes(text)) break
+    receivedText += decoder.decode(chunk, { stream: true })
+    if (receivedText.includes(text)) break
   }
-  return read
+  return receivedText
 }
 
 test('refusals and events of the API show no secret that a request quotes', async () => {
   const { folder, path } = createFolder(describeConfig)
-  const { open, ask, send } = await openGateway(path, folder)
+  const { open, readRoute: ask, sendMail: send } = await openGateway(path, folder)
   const events = readUntil(await open('events?kind=message'), 'about (set)')
   const sentId = await send('failing', `about ${mark('filed')}`)
   const refusal = await ask(`messages?${mark('filed')}=1`)
@@ -195,7 +195,7 @@ test('harmless text that equals a hidden value stays readable in the log, the re
   }))
   const text =
     'https://github.com/acme/postern/issues application/json model gpt-4o-mini in production, activity of 2026-01-01 at /v1/chat'
-  const { gateway, ask, send } = await openGateway(path, folder)
+  const { gateway, readRoute: ask, sendMail: send } = await openGateway(path, folder)
   await send('quoting', text)
   const outputs = [await ask('messages/%231'), await ask('why/%231'), await ask('messages')]
   const settings = await ask('settings')
@@ -208,7 +208,7 @@ test('harmless text that equals a hidden value stays readable in the log, the re
 }, 60_000)
 
 test('a failed start shows no secret in its errors', async () => {
-  const { run } = createFolder(folder => ({
+  const { runPostern: run } = createFolder(folder => ({
     ...describeConfig(folder),
     payments: { use: 'receipt', issuer: 'https://till.test', jwk: privateJwk },
     agents: {

@@ -18,24 +18,24 @@ const answers = { agent: 'till', origin: 'https://shop.example' }
 
 describe('the project that init writes', () => {
   const files = describeProject(answers)
-  const read = (path: string) => files.get(path) ?? ''
+  const readFile = (path: string) => files.get(path) ?? ''
 
   test('has a configuration that names its schema and is valid', () => {
-    const config = JSON.parse(read('postern.config.json'))
+    const config = JSON.parse(readFile('postern.config.json'))
     expect(config.$schema).toBe('./node_modules/postern/schemas/config.json')
     const { value } = resolveSecrets(config, { baseDir: folder, environment: { OPERATOR_TOKEN: 'x'.repeat(16) } })
     expect(configSchema.parse(value)).toMatchObject({ origin: answers.origin, default_agent: 'till' })
   })
 
   test('uses ES modules, keeps secrets and data out of git, and has a test', () => {
-    expect(JSON.parse(read('package.json'))).toMatchObject({ type: 'module', private: true })
-    expect(read('.gitignore').split('\n')).toEqual(expect.arrayContaining(['.env', '.postern/', 'node_modules/']))
-    expect(read('.env.example')).toMatch(/^OPERATOR_TOKEN=$/m)
-    expect(read('agents/till.test.ts')).toContain('postern/testing')
+    expect(JSON.parse(readFile('package.json'))).toMatchObject({ type: 'module', private: true })
+    expect(readFile('.gitignore').split('\n')).toEqual(expect.arrayContaining(['.env', '.postern/', 'node_modules/']))
+    expect(readFile('.env.example')).toMatch(/^OPERATOR_TOKEN=$/m)
+    expect(readFile('agents/till.test.ts')).toContain('postern/testing')
   })
 
   test('depends on the tool versions of this repository', () => {
-    const { devDependencies } = JSON.parse(read('package.json'))
+    const { devDependencies } = JSON.parse(readFile('package.json'))
     const root = JSON.parse(readFileSync(join(import.meta.dirname, '../../../../package.json'), 'utf8'))
     for (const [name, version] of Object.entries(devDependencies)) expect(root.devDependencies[name]).toBe(version)
   })

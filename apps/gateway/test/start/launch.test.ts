@@ -30,7 +30,7 @@ async function launch({ file, args, environment = {} }: Launch) {
   return { pid: child.pid, told: lines.map(line => JSON.parse(line)) }
 }
 
-const run = (command: string, environment: NodeJS.ProcessEnv = {}, flags: readonly string[] = []) =>
+const runPostern = (command: string, environment: NodeJS.ProcessEnv = {}, flags: readonly string[] = []) =>
   launch({
     file: process.execPath,
     args: [...flags, '--import', preload, program, command, '--config', 'none'],
@@ -40,7 +40,7 @@ const run = (command: string, environment: NodeJS.ProcessEnv = {}, flags: readon
 test.runIf(process.platform !== 'win32')(
   'a starting gateway replaces itself once in the same process, with its memory settings',
   async () => {
-    const { pid, told } = await run('start')
+    const { pid, told } = await runPostern('start')
     expect(told).toEqual([
       { pid, flags: [] },
       { pid, trim: '131072', flags: nodeFlags },
@@ -49,7 +49,7 @@ test.runIf(process.platform !== 'win32')(
 )
 
 test('a starting gateway keeps the operator’s memory settings', async () => {
-  const { pid, told } = await run('start', { MALLOC_TRIM_THRESHOLD_: '1000000' }, ['--max-semi-space-size=32'])
+  const { pid, told } = await runPostern('start', { MALLOC_TRIM_THRESHOLD_: '1000000' }, ['--max-semi-space-size=32'])
   expect(told.at(-1)).toEqual({
     pid,
     trim: '1000000',
@@ -58,12 +58,12 @@ test('a starting gateway keeps the operator’s memory settings', async () => {
 })
 
 test('a starting gateway keeps the operator’s flags in NODE_OPTIONS', async () => {
-  const { told } = await run('start', { NODE_OPTIONS: '--max-semi-space-size=32' })
+  const { told } = await runPostern('start', { NODE_OPTIONS: '--max-semi-space-size=32' })
   expect(told.at(-1).flags).toEqual(['--min-semi-space-size=4'])
 })
 
 test('a command that does not serve starts only once', async () => {
-  const { told } = await run('status')
+  const { told } = await runPostern('status')
   expect(told).toHaveLength(1)
 })
 

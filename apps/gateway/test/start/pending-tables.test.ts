@@ -16,48 +16,48 @@ import { examineUnopenedGateway } from '../../src/running/unopened-doctor.ts'
 
 const fixture = new URL('../../../../fixtures/schema/1/postern.db.gz', import.meta.url)
 const folder = mkdtempSync(join(tmpdir(), 'postern-pending-'))
-const path = join(folder, 'data/postern.db')
-let file: ConfigFile
-let writtenBytes: Buffer
+const databasePath = join(folder, 'data/postern.db')
+let configFile: ConfigFile
+let originalBytes: Buffer
 
 beforeAll(async () => {
   mkdirSync(join(folder, 'data'))
-  writeFileSync(path, gunzipSync(readFileSync(fixture)))
-  writtenBytes = readFileSync(path)
+  writeFileSync(databasePath, gunzipSync(readFileSync(fixture)))
+  originalBytes = readFileSync(databasePath)
   const environment = { POSTERN_LISTEN_PORT: '0', POSTERN_EMAIL_LISTEN_PORT: '0' }
-  file = await readConfigFile({ environment, workingDir: folder, settings: { data: 'data' } })
+  configFile = await readConfigFile({ environment, workingDir: folder, settings: { data: 'data' } })
 })
 
-const readNumber = () => {
-  const db = new DatabaseSync(path, { readOnly: true })
-  const number = db.prepare('PRAGMA user_version').get()?.user_version
+const readSchemaVersion = () => {
+  const db = new DatabaseSync(databasePath, { readOnly: true })
+  const schemaVersion = db.prepare('PRAGMA user_version').get()?.user_version
   db.close()
-  return number
+  return schemaVersion
 }
 
 test('backup, doctor and commands that read leave the tables of an earlier release unchanged', async () => {
-  const client = await openOperatorClient(file)
+  const client = await openOperatorClient(configFile)
   const fault = await client.get('/healthz').catch((error: unknown) => error)
   await client.close()
   expect(String(fault)).toMatch(/is of an earlier release: its tables have number 1, and a start .* \(adds /)
-  const { findings } = await examineUnopenedGateway({ fault, groups: ['store'], readFile: async () => file })
+  const { findings } = await examineUnopenedGateway({ fault, groups: ['store'], readFile: async () => configFile })
   expect(findings.find(({ id }) => id === 'store.schema')).toMatchObject({
     verdict: 'failure',
     fix: expect.stringContaining('Back the data up, then start the gateway of this release'),
   })
   const output = { json: false, print: () => undefined }
-  const copy = join(folder, 'copy')
-  const findData = async () => findDataLocation(file)
-  await backUp(output, { folder: copy }, { findData })
-  await restore(output, { folder: copy, check: true }, { findData })
-  expect(readFileSync(path).equals(writtenBytes)).toBe(true)
+  const backupFolder = join(folder, 'copy')
+  const findData = async () => findDataLocation(configFile)
+  await backUp(output, { folder: backupFolder }, { findData })
+  await restore(output, { folder: backupFolder, check: true }, { findData })
+  expect(readFileSync(databasePath).equals(originalBytes)).toBe(true)
 })
 
 test('a start migrates the tables to the newest version, and commands then read them', async () => {
-  const dev = await openDev(file, { log: createLog({ level: 'silent', readable: false }) })
+  const dev = await openDev(configFile, { log: createLog({ level: 'silent', readable: false }) })
   await dev.stop()
-  expect(readNumber()).toBeGreaterThan(1)
-  const client = await openOperatorClient(file)
+  expect(readSchemaVersion()).toBeGreaterThan(1)
+  const client = await openOperatorClient(configFile)
   expect(await client.get('/healthz')).toBeDefined()
   await client.close()
 })

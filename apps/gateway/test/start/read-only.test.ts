@@ -29,7 +29,7 @@ function createFolder(): string {
   return folder
 }
 
-async function run(folder: string, ...args: readonly string[]): Promise<string> {
+async function runPostern(folder: string, ...args: readonly string[]): Promise<string> {
   const result = await promisify(execFile)(process.execPath, [program, ...args], { cwd: folder }).catch(
     (error: { stdout: string; stderr: string }) => error,
   )
@@ -50,7 +50,7 @@ function describeFolder(folder: string): readonly string[] {
 beforeAll(async () => {
   const gateway = createGatewayProcess(join(stoppedFolder, 'postern.config.json'), { command: ['dev'] })
   await gateway.start()
-  await run(stoppedFolder, 'send', 'hello', '--via', 'activitypub', '--to', 'echo')
+  await runPostern(stoppedFolder, 'send', 'hello', '--via', 'activitypub', '--to', 'echo')
   // A killed gateway leaves its files like this: its last writes are in the log.
   cpSync(join(stoppedFolder, 'data'), join(killedFolder, 'data'), { recursive: true })
   await gateway.stop()
@@ -81,7 +81,7 @@ test.each([
     const folderBefore = describeFolder(folder)
     const outputs: string[] = []
     for (const args of readingCommands) {
-      outputs.push(await run(folder, ...args))
+      outputs.push(await runPostern(folder, ...args))
       expect(describeFolder(folder)).toEqual(folderBefore)
     }
     for (const output of outputs) expectSuccess(output)
@@ -89,11 +89,11 @@ test.each([
     expect(outputs[1]).toContain('hello')
     expect(outputs[2]).toContain('Answered')
     const copy = join(mkdtempSync(join(tmpdir(), 'postern-copy-')), 'copy')
-    expect(await run(folder, 'backup', copy)).toContain('Backed up')
+    expect(await runPostern(folder, 'backup', copy)).toContain('Backed up')
     const addedLines = describeFolder(folder).filter(line => !folderBefore.includes(line) && !/\/data $/.test(line))
     expect(addedLines.filter(line => !line.includes('backup'))).toEqual([])
     const copiedFiles = describeFolder(copy)
-    expect(await run(folder, 'restore', copy, '--check')).toContain('is complete')
+    expect(await runPostern(folder, 'restore', copy, '--check')).toContain('is complete')
     expect(describeFolder(copy)).toEqual(copiedFiles)
   },
   360_000,
@@ -102,10 +102,10 @@ test.each([
 test('no command creates a database or folder where no gateway has run', { timeout: 240_000 }, async () => {
   const folder = createFolder()
   const folderBefore = describeFolder(folder)
-  expect(await run(folder, 'messages')).not.toContain('#')
-  expect(await run(folder, 'doctor', '--only', 'store,gateway,mail')).toContain('store')
+  expect(await runPostern(folder, 'messages')).not.toContain('#')
+  expect(await runPostern(folder, 'doctor', '--only', 'store,gateway,mail')).toContain('store')
   for (const args of [['keys', 'list'], ['prune'], ['backup', 'copy']]) {
-    expect(await run(folder, ...args)).toContain('there is no database')
+    expect(await runPostern(folder, ...args)).toContain('there is no database')
     expect(describeFolder(folder)).toEqual(folderBefore)
   }
 })
@@ -119,15 +119,15 @@ test.each([
     const folder = createFolder()
     cpSync(join(from, 'data'), join(folder, 'data'), { recursive: true })
     const args = ['export', '--thread', '#1', '--format', 'normalized']
-    const first = await run(folder, ...args)
+    const first = await runPostern(folder, ...args)
     expectSuccess(first)
     expect(first).toContain('hello')
-    expect(await run(folder, ...args)).toBe(first)
+    expect(await runPostern(folder, ...args)).toBe(first)
   },
   60_000,
 )
 
 test('a command that writes still works without a gateway', async () => {
-  expect(await run(stoppedFolder, 'keys', 'rotate', '--json')).toContain('main-key')
-  expect(await run(stoppedFolder, 'keys', 'list')).toContain('main-key')
+  expect(await runPostern(stoppedFolder, 'keys', 'rotate', '--json')).toContain('main-key')
+  expect(await runPostern(stoppedFolder, 'keys', 'list')).toContain('main-key')
 }, 60_000)

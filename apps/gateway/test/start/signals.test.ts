@@ -22,15 +22,15 @@ async function startGateway() {
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += String(chunk)))
   await untilListening(child)
-  return { child, printed: () => output }
+  return { child, readOutput: () => output }
 }
 
 test('a gateway refuses SIGHUP with a fix, keeps running, and stops at SIGTERM', async () => {
-  const { child, printed } = await startGateway()
+  const { child, readOutput } = await startGateway()
   child.kill('SIGHUP')
-  await vi.waitFor(() => expect(printed()).toMatch(/does not read its configuration again/), { timeout: 30_000 })
-  expect(printed()).toMatch(/Restart the gateway to apply a changed configuration/)
-  const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(printed()) ?? []
+  await vi.waitFor(() => expect(readOutput()).toMatch(/does not read its configuration again/), { timeout: 30_000 })
+  expect(readOutput()).toMatch(/Restart the gateway to apply a changed configuration/)
+  const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(readOutput()) ?? []
   expect((await fetch(`${url}/healthz`)).status).toBe(200)
   child.kill('SIGTERM')
   expect(await once(child, 'exit')).toEqual([0, null])

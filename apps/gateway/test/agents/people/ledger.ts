@@ -15,6 +15,6 @@ export async function handle(
   const seenPerson = { id: person?.id, addresses: person?.addresses, isPublic: await isPublic() }
   // The answer is in hexadecimal, because a post is short and no channel turns hexadecimal digits into markup.
   return Buffer.from(
-    JSON.stringify(received_via === 'email' ? { ...seenPerson, heard: seenEvents } : seenPerson),
+    JSON.stringify(received_via === 'email' ? { ...seenPerson, receivedNotices: seenEvents } : seenPerson),
   ).toString('hex')
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-async function ask(path: string) {
+async function requestList(path: string) {
   const headers = { authorization: `Bearer ${operatorToken}` }
   const response = await fetch(`${gateway.url()}/operator/api${path}`, { headers })
   return { status: response.status, json: (await response.json()) as { detail?: string; items?: readonly object[] } }
@@ -26,37 +26,37 @@ async function ask(path: string) {
 const lists = ['/messages', '/conversations', '/deliveries', '/requirements', '/relations', '/suppressions', '/events']
 
 test.each([...lists, '/questions'])('%s refuses an unknown agent', async path => {
-  const { status, json } = await ask(`${path}?agent=nobody`)
+  const { status, json } = await requestList(`${path}?agent=nobody`)
   expect(status).toBe(404)
   expect(json.detail).toMatch(/^Cannot .+: there is no agent "nobody"$/)
 })
 
 test.each(['bans', 'approvals'])('the list of %s refuses an unknown agent', async list => {
-  expect((await ask(`/agents/nobody/${list}`)).status).toBe(404)
-  expect((await ask(`/agents/chat/${list}`)).status).toBe(200)
+  expect((await requestList(`/agents/nobody/${list}`)).status).toBe(404)
+  expect((await requestList(`/agents/chat/${list}`)).status).toBe(200)
 })
 
 test.each([...lists, '/refusals'])('%s refuses an unknown channel', async path => {
-  const { status, json } = await ask(`${path}?channel=chatt`)
+  const { status, json } = await requestList(`${path}?channel=chatt`)
   expect([status, json.detail?.endsWith('there is no channel "chatt"')]).toEqual([404, true])
 })
 
 test('the list of refusals accepts the name of an unknown agent that a peer asked for', async () => {
-  expect(await ask('/refusals?agent=nobody')).toMatchObject({ status: 200, json: { items: [] } })
+  expect(await requestList('/refusals?agent=nobody')).toMatchObject({ status: 200, json: { items: [] } })
 })
 
 test('rows of messages have their conversation, and the status and time of the answer', async () => {
   await web.runChat('hello', { threadId: 'rows', id: 'rows-1' })
   await web.runChat('and again', { threadId: 'rows', id: 'rows-2' })
-  const { items = [] } = (await ask('/messages?channel=web')).json
+  const { items = [] } = (await requestList('/messages?channel=web')).json
   const rows = items as { id: string; message: number; thread: number; received_at: string; answered_at: string }[]
   const [second, first] = ['rows-2', 'rows-1'].map(id => rows.find(row => row.id === id))
   expect(second).toMatchObject({ state: 'answered', status: 'completed', thread: first?.thread })
   expect(Date.parse(second?.answered_at ?? '')).toBeGreaterThanOrEqual(Date.parse(second?.received_at ?? ''))
-  const { json } = await ask('/conversations?channel=web&agent=chat')
+  const { json } = await requestList('/conversations?channel=web&agent=chat')
   const ends = { first_message: first?.message, last_message: second?.message, last_at: second?.received_at }
   expect(json.items?.find(row => (row as { thread: number }).thread === first?.thread)).toMatchObject(ends)
-  expect((await ask('/conversations?since=2099-01-01T00:00:00Z')).json.items).toEqual([])
+  expect((await requestList('/conversations?since=2099-01-01T00:00:00Z')).json.items).toEqual([])
 })
 
 test('the list of messages exports as CSV without formulas, and as JSON lines', async () => {
@@ -70,10 +70,10 @@ test('the list of messages exports as CSV without formulas, and as JSON lines', 
     openClient: async () => openRemoteClient({ url: gateway.url(), token: operatorToken }),
   }
   await exportMessages(output, 'csv', { agent: 'chat', since: '2020-01-01T00:00:00Z' })
-  const [head, newest, before] = lines.splice(0)
+  const [head, newestLine, olderLine] = lines.splice(0)
   expect(head).toBe('message,thread,id,received_at,answered_at,via,agent,sender,verified,state,status,flags,preview')
-  expect(newest).toMatch(/,table-2,.*,web,chat,@ann@[\w.-]+,true,answered,completed,,hello$/)
-  expect(before).toMatch(/,table-1,.*,"'=HYPERLINK\(""https:\/\/evil\.test""\), or not"$/)
+  expect(newestLine).toMatch(/,table-2,.*,web,chat,@ann@[\w.-]+,true,answered,completed,,hello$/)
+  expect(olderLine).toMatch(/,table-1,.*,"'=HYPERLINK\(""https:\/\/evil\.test""\), or not"$/)
   await exportMessages(output, 'jsonl', { agent: 'chat' })
   expect(JSON.parse(lines[1] ?? '')).toMatchObject({
     id: 'table-1',

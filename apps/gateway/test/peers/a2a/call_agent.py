@@ -21,7 +21,7 @@ def text_of(parts):
     return ''.join(part.text for part in parts)
 
 
-class Heard:
+class AnswerReader:
     """Assembles the events of one answer by the rules of the protocol."""
 
     def __init__(self):
@@ -71,7 +71,7 @@ async def converse(origin, card_path, binding, way, key, texts):
             httpx_client=http, streaming=way == 'streams', supported_protocol_bindings=[binding]
         )
         client = ClientFactory(config).create(card)
-        said, task_id, context_id = [], '', ''
+        answers, task_id, context_id = [], '', ''
         for text in texts:
             message = Message(
                 message_id=str(uuid.uuid4()),
@@ -80,13 +80,13 @@ async def converse(origin, card_path, binding, way, key, texts):
                 task_id=task_id,
                 context_id=context_id,
             )
-            heard = Heard()
+            reader = AnswerReader()
             async for event in client.send_message(SendMessageRequest(message=message)):
-                heard.take(event)
-            task_id = heard.task_id if heard.state in asking else ''
-            context_id = heard.context_id
-            said.append(heard.show())
-        return {'name': card.name, 'said': said}
+                reader.take(event)
+            task_id = reader.task_id if reader.state in asking else ''
+            context_id = reader.context_id
+            answers.append(reader.show())
+        return {'name': card.name, 'answers': answers}
 
 
 print(json.dumps(asyncio.run(converse(*sys.argv[1:6], sys.argv[6:]))))

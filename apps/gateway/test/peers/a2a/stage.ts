@@ -7,10 +7,10 @@ import { runCommand } from '../run-command.ts'
 export interface A2aSetup {
   readonly gateway: OurGateway
   /** Calls one of our agents with the Python client, by `binding`, and sends it one text after the other. */
-  call(agent: string, way: CallWay, ...texts: readonly string[]): Promise<PythonConversation>
+  call(agent: string, mode: CallMode, ...texts: readonly string[]): Promise<PythonConversation>
 }
 
-export interface CallWay {
+export interface CallMode {
   readonly binding: 'JSONRPC' | 'HTTP+JSON'
   readonly way: 'streams' | 'waits'
 }
@@ -19,7 +19,7 @@ export interface CallWay {
 interface PythonConversation {
   /** The agent's name according to its card, whose signature was verified. */
   readonly name: string
-  readonly said: readonly {
+  readonly answers: readonly {
     readonly state: string
     readonly message: string
     readonly artifacts: readonly string[]

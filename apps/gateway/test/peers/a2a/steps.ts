@@ -1,14 +1,14 @@
 // Lists the steps of the exam with the official A2A SDK.
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import type { ExamStep } from '../run-steps.ts'
-import type { A2aSetup, CallWay } from './stage.ts'
+import type { A2aSetup, CallMode } from './stage.ts'
 
-const ways: readonly CallWay[] = (['JSONRPC', 'HTTP+JSON'] as const).flatMap(binding => [
+const ways: readonly CallMode[] = (['JSONRPC', 'HTTP+JSON'] as const).flatMap(binding => [
   { binding, way: 'waits' as const },
   { binding, way: 'streams' as const },
 ])
 
-const nameWay = ({ binding, way }: CallWay) => `${binding}, ${way === 'waits' ? 'in one answer' : 'by a stream'}`
+const nameWay = ({ binding, way }: CallMode) => `${binding}, ${way === 'waits' ? 'in one answer' : 'by a stream'}`
 
 /** The steps of the Python client with our agents, and of our agents with an agent of the Python server. */
 export const a2aSteps: readonly ExamStep<A2aSetup>[] = [
@@ -24,10 +24,10 @@ export const a2aSteps: readonly ExamStep<A2aSetup>[] = [
   { name: 'nothing was refused', run: checkRefusals },
 ]
 
-async function answerTravel({ call }: A2aSetup, way: CallWay): Promise<void> {
-  const { name, said } = await call('travel', way, 'A ticket, please', 'Rome')
+async function answerTravel({ call }: A2aSetup, mode: CallMode): Promise<void> {
+  const { name, answers } = await call('travel', mode, 'A ticket, please', 'Rome')
   deepStrictEqual(name, 'Reisebüro 旅')
-  const [question, answer] = said
+  const [question, answer] = answers
   deepStrictEqual([question?.state, question?.message], ['TASK_STATE_INPUT_REQUIRED', 'Where to?'])
   deepStrictEqual([answer?.state, answer?.artifacts], ['TASK_STATE_COMPLETED', ['A ticket\u2028to\u0085Rome']])
   deepStrictEqual(answer?.task, question?.task)
@@ -37,8 +37,8 @@ const byStream = { binding: 'JSONRPC', way: 'streams' } as const
 
 function goOn(agent: string, text: string) {
   return async ({ call }: A2aSetup) => {
-    const { said } = await call(agent, byStream, 'How will it be?', text)
-    const [question, answer] = said
+    const { answers } = await call(agent, byStream, 'How will it be?', text)
+    const [question, answer] = answers
     deepStrictEqual([question?.state, question?.message], ['TASK_STATE_INPUT_REQUIRED', 'Which city?'])
     deepStrictEqual([answer?.state, answer?.artifacts], ['TASK_STATE_COMPLETED', [`Sunny (${text})`]])
   }
@@ -46,9 +46,9 @@ function goOn(agent: string, text: string) {
 
 function askTwice(agent: string) {
   return async ({ call }: A2aSetup) => {
-    const { said } = await call(agent, byStream, 'How will it be?', 'Rome again', 'on Sunday')
+    const { answers } = await call(agent, byStream, 'How will it be?', 'Rome again', 'on Sunday')
     deepStrictEqual(
-      said.map(({ message, artifacts }) => message || artifacts.join('')),
+      answers.map(({ message, artifacts }) => message || artifacts.join('')),
       ['Which city?', 'Which day?', 'Sunny (on Sunday)'],
     )
   }

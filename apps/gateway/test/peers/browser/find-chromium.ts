@@ -3,8 +3,8 @@ import { CannotRun, findMissingTools, hasCommand, isDebianRoot, openPackageLists
 
 /** Returns the path of the browser. On Debian, root fetches its package, which starts nothing by itself. @throws CannotRun */
 export async function findChromium(directory: string): Promise<string> {
-  const missing = await findMissingTools()
-  const neededPackages = [...missing, ...((await hasCommand('chromium')) ? [] : ['chromium'])]
+  const missingTools = await findMissingTools()
+  const neededPackages = [...missingTools, ...((await hasCommand('chromium')) ? [] : ['chromium'])]
   if (neededPackages.length === 0) return '/usr/bin/chromium'
   if (!(await isDebianRoot())) throw new CannotRun(`${neededPackages.join(', ')}: not installed`)
   const apt = await openPackageLists(directory)

@@ -18,7 +18,7 @@ interface RoomSetup {
 /** The steps of people who share a room in browsers of their own, together with an agent. */
 export const roomSteps: readonly ExamStep<RoomSetup>[] = [
   { name: 'two people come into one room', run: comeIn },
-  { name: 'one asks an agent, and the other sees question and answer as they come', run: ask },
+  { name: 'one asks an agent, and the other sees question and answer as they come', run: askAgent },
   { name: 'what strangers write is text, and runs nowhere', run: attack },
   { name: 'the one who is asked has a button, the other sees who that is', run: requirement },
   { name: 'a press of the button agrees, for both to see', run: agree },
@@ -53,16 +53,16 @@ function pagesOf({ pages }: RoomSetup) {
   return pages
 }
 
-async function write(page: Page, text: string): Promise<void> {
+async function sendText(page: Page, text: string): Promise<void> {
   await page.getByLabel('Message').fill(text)
   await page.getByRole('button', { name: 'Say it' }).click()
 }
 
 const entryWith = (page: Page, text: string): Locator => page.locator('li', { hasText: text })
 
-async function ask(setup: RoomSetup): Promise<void> {
+async function askAgent(setup: RoomSetup): Promise<void> {
   const { ann, bob } = pagesOf(setup)
-  await write(ann, '@clerk what is there?')
+  await sendText(ann, '@clerk what is there?')
   const answer = 'What can I do for you: order, pay, secret?'
   for (const page of [ann, bob]) {
     await entryWith(page, '@clerk what is there?').waitFor()
@@ -75,7 +75,7 @@ async function ask(setup: RoomSetup): Promise<void> {
 async function attack(setup: RoomSetup): Promise<void> {
   const { ann, bob } = pagesOf(setup)
   const text = '@echo <img src=x onerror="alert(1)"><script>alert(2)</script>'
-  await write(bob, text)
+  await sendText(bob, text)
   for (const page of [ann, bob]) {
     await page.locator('li.agent.said', { hasText: '<script>alert(2)</script>' }).waitFor()
     deepStrictEqual(await page.locator('ol img, ol script').count(), 0)
@@ -84,7 +84,7 @@ async function attack(setup: RoomSetup): Promise<void> {
 
 async function requirement(setup: RoomSetup): Promise<void> {
   const { ann, bob } = pagesOf(setup)
-  await write(ann, '@clerk order please')
+  await sendText(ann, '@clerk order please')
   await entryWith(bob, 'Asked of Ann.').waitFor()
   deepStrictEqual(await bob.locator('li button').count(), 0)
   await ann.getByRole('button', { name: 'Yes, do' }).waitFor()
@@ -116,7 +116,7 @@ async function keepRules({ problems, requested, room, ...setup }: RoomSetup): Pr
 
 async function useNoScript(setup: RoomSetup): Promise<void> {
   const page = await open(setup, setup.browsers.cy, 'Cy')
-  await write(page, '@clerk order, without haste')
+  await sendText(page, '@clerk order, without haste')
   await lookUntil(page, page.getByRole('button', { name: 'No', exact: true }))
   await page.getByRole('button', { name: 'No', exact: true }).click()
   await lookUntil(page, entryWith(page, 'Then I leave it.'))

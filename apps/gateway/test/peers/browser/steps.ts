@@ -20,7 +20,7 @@ interface BrowserSetup {
 export const browserSteps: readonly ExamStep<BrowserSetup>[] = [
   { name: 'a mail asks for consent, with a link', run: askByMail },
   { name: 'the link is opened twice, and decides nothing', run: openLinkTwice },
-  { name: 'the page shows who asks what of whom, and words are words', run: read },
+  { name: 'the page shows who asks what of whom, and words are words', run: readChat },
   { name: 'no other page shows it inside of itself', run: frame },
   { name: 'the page keeps to its own rules', run: listenForViolations },
   { name: 'a press of the button agrees, and the agent goes on by mail', run: agree },
@@ -49,7 +49,7 @@ async function openLinkTwice(setup: BrowserSetup): Promise<void> {
   deepStrictEqual(await countMessages(setup), 1)
 }
 
-async function read(setup: BrowserSetup): Promise<void> {
+async function readChat(setup: BrowserSetup): Promise<void> {
   const page = await openLink(setup)
   deepStrictEqual(await page.title(), 'Your order')
   match((await page.textContent('blockquote')) ?? '', /May I hand your order on to the <baker>\?/)

@@ -24,7 +24,7 @@ interface ProxyAnswer {
 }
 
 /** Makes one request on a connection of its own. It does not check the proxy's certificate. */
-export async function ask({
+export async function requestThroughProxy({
   method = 'GET',
   path,
   headers = {},

@@ -4,7 +4,7 @@ import { CannotRun, downloadPackages, isDebianRoot, unpackPackages } from '../de
 import { tryCommand } from '../run-command.ts'
 
 /** Unpacks Caddy and nginx from Debian's packages into a tree below `directory`, without installing them. @throws CannotRun */
-export async function findServers(directory: string): Promise<string> {
+export async function unpackWebServers(directory: string): Promise<string> {
   if (!(await isDebianRoot())) throw new CannotRun('only root on Debian can fetch and run Caddy and nginx')
   const { archives } = await downloadPackages(directory, [['caddy'], ['nginx-light']])
   const packageRoot = join(directory, 'tree')

@@ -20,14 +20,14 @@ async function runExam(): Promise<boolean> {
   }
   const gateway = await startOurGateway(directory, { caPath: network.certPath, overrides })
   let failures = 0
-  for (const start of [startCaddy, startNginx]) {
-    const proxy = await start({ packageRoot, directory, network })
+  for (const startServer of [startCaddy, startNginx]) {
+    const proxy = await startServer({ packageRoot, directory, network })
     printLine(`behind ${proxy.name}:`)
-    const failed = await runSteps(proxySteps, { gateway })
+    const failedCount = await runSteps(proxySteps, { gateway })
     await proxy.stop()
-    if (failed > 0 || process.env.PEERS_LOGS) printLine(`\n${proxy.name} says:\n${proxy.log()}`)
-    printLine(`${proxySteps.length - failed} passed, ${failed} failed`)
-    failures += failed
+    if (failedCount > 0 || process.env.PEERS_LOGS) printLine(`\n${proxy.name} says:\n${proxy.log()}`)
+    printLine(`${proxySteps.length - failedCount} passed, ${failedCount} failed`)
+    failures += failedCount
   }
   await gateway.stop()
   await close()

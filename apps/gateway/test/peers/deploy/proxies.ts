@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { waitUntil } from '../eventually.ts'
 import { ourHost, ports } from '../names.ts'
 import type { PrivateNetwork } from '../private-network.ts'
-import { ask } from './client.ts'
+import { requestThroughProxy } from './client.ts'
 
 /** A server that ends TLS in front of our gateway, configured by a file of deploy/. */
 export interface Proxy {
@@ -60,7 +60,7 @@ export function startNginx({ packageRoot, directory, network }: ProxyFolders): P
 
 /** Resolves to true once the proxy answers over TLS, because Caddy makes its certificate after it has begun to listen. */
 async function isServing(): Promise<boolean> {
-  const answer = await ask({ path: '/healthz' }).catch(() => undefined)
+  const answer = await requestThroughProxy({ path: '/healthz' }).catch(() => undefined)
   return answer?.status === 200
 }
 

@@ -2,7 +2,7 @@
 import { deepStrictEqual, doesNotMatch, match, ok } from 'node:assert/strict'
 import type { OurGateway } from '../our-gateway.ts'
 import type { ExamStep } from '../run-steps.ts'
-import { ask } from './client.ts'
+import { requestThroughProxy } from './client.ts'
 
 interface ProxySetup {
   readonly gateway: OurGateway
@@ -21,14 +21,14 @@ export const proxySteps: readonly ExamStep<ProxySetup>[] = [
 ]
 
 async function passOn(): Promise<void> {
-  const answer = await ask({ path: '/.well-known/webfinger?resource=acct:echo@agents.test' })
+  const answer = await requestThroughProxy({ path: '/.well-known/webfinger?resource=acct:echo@agents.test' })
   deepStrictEqual(
     [answer.status, (JSON.parse(answer.text) as { subject: string }).subject],
     [200, 'acct:echo@agents.test'],
   )
-  const card = await ask({ path: '/agents/echo/.well-known/agent-card.json' })
+  const card = await requestThroughProxy({ path: '/agents/echo/.well-known/agent-card.json' })
   match(card.text, /"name":"Echo"/)
-  const actor = await ask({ path: '/agents/echo', headers: { accept: 'application/activity+json' } })
+  const actor = await requestThroughProxy({ path: '/agents/echo', headers: { accept: 'application/activity+json' } })
   match(actor.text, /"preferredUsername":"echo"/)
 }
 
@@ -47,13 +47,13 @@ const spellings: readonly ((path: string) => string)[] = [
 
 /** Checks that the gateway itself answers at these paths, and that the proxy passes on none of their spellings. */
 async function keepIn(): Promise<void> {
-  const direct = await Promise.all(insidePaths.slice(0, 2).map(path => ask({ path, isInside: true })))
+  const direct = await Promise.all(insidePaths.slice(0, 2).map(path => requestThroughProxy({ path, isInside: true })))
   deepStrictEqual(
     direct.map(({ status }) => status),
     [200, 401],
   )
   for (const path of insidePaths.flatMap(insidePath => spellings.map(spell => spell(insidePath)))) {
-    const { status, text } = await ask({ path })
+    const { status, text } = await requestThroughProxy({ path })
     ok([400, 404].includes(status), `${path} is answered ${status}`)
     doesNotMatch(text, /postern_|operator token/i, path)
   }
@@ -68,14 +68,20 @@ async function knowClient({ gateway }: ProxySetup): Promise<void> {
   }
   const countFrom = async (address: string) => (await gateway.refusals()).filter(({ from }) => from === address).length
   const countBefore = await countFrom(client)
-  const { status } = await ask({ method: 'POST', path: '/agents/echo/inbox', headers, body: '{}', from: client })
+  const { status } = await requestThroughProxy({
+    method: 'POST',
+    path: '/agents/echo/inbox',
+    headers,
+    body: '{}',
+    from: client,
+  })
   deepStrictEqual(status, 401)
   deepStrictEqual([await countFrom(client), await countFrom('203.0.113.9')], [countBefore + 1, 0])
 }
 
 /** Checks that a stream is passed on at once: the agent works for three seconds, and its start must be reported before. */
 async function stream(): Promise<void> {
-  const { status, text, spreadMs } = await ask({
+  const { status, text, spreadMs } = await requestThroughProxy({
     method: 'POST',
     path: '/agents/patient/a2a/rest/message:stream',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': proxyCallerKey },
@@ -89,7 +95,7 @@ async function stream(): Promise<void> {
 async function passLarge(): Promise<void> {
   // A sender without a proof may have 64 MiB stored, and each proxy passes this mail on.
   const sender = `a${Date.now()}@people.test`
-  const { status } = await ask({
+  const { status } = await requestThroughProxy({
     method: 'POST',
     path: `/email/inbound?from=${sender}&to=echo@agents.test`,
     headers: { 'content-type': 'message/rfc822', authorization: `Bearer ${intakeSecret}` },

@@ -35,26 +35,26 @@ function compare(
   theirVerdicts: readonly (readonly boolean[])[],
   differences: readonly Difference[],
 ): number {
-  let [same, explained, unexplained] = [0, 0, 0]
+  let [agreedCount, explainedCount, unexplainedCount] = [0, 0, 0]
   for (const [index, mail] of corpus.entries()) {
     const text = readFileSync(mail.file, 'latin1')
     for (const [signatureIndex, isGood] of mail.isGood.entries()) {
       const theirVerdict = theirVerdicts[index]?.[signatureIndex] ?? false
       const tags = mail.tags[signatureIndex] ?? {}
       const judgedSignature = { mail, tags, text, record: Object.values(mail.records)[0] ?? '' }
-      if (theirVerdict === isGood) same += 1
+      if (theirVerdict === isGood) agreedCount += 1
       else if (differences.some(difference => difference.says === theirVerdict && difference.isCase(judgedSignature)))
-        explained += 1
+        explainedCount += 1
       else {
-        unexplained += 1
+        unexplainedCount += 1
         printLine(
           `${verifier} says ${theirVerdict}, ours ${isGood}: ${JSON.stringify(tags)} ${judgedSignature.record}\n${text}`,
         )
       }
     }
   }
-  printLine(`${verifier}: ${same} the same, ${explained} by a known rule, ${unexplained} differ`)
-  return unexplained
+  printLine(`${verifier}: ${agreedCount} the same, ${explainedCount} by a known rule, ${unexplainedCount} differ`)
+  return unexplainedCount
 }
 
 const corpus = await writeCorpus()

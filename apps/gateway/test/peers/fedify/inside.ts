@@ -15,7 +15,7 @@ async function runExam(): Promise<boolean> {
   const front = await openTlsFront(network, { [ourHost]: ports.gateway, [fedifyHost]: ports.fedify })
   const gateway = await startOurGateway(directory, { caPath: network.certPath })
   const fedify = await openFedify(network.certPath)
-  const failures = await runSteps(fedifySteps, { fedify, gateway, seen: front.seen })
+  const failures = await runSteps(fedifySteps, { fedify, gateway, capturedRequests: front.capturedRequests })
   fedify.close()
   await gateway.stop()
   front.close()

@@ -15,7 +15,7 @@ import { ann } from './server.ts'
 export interface FedifyExam {
   readonly fedify: FedifyServer
   readonly gateway: OurGateway
-  readonly seen: readonly CapturedRequest[]
+  readonly capturedRequests: readonly CapturedRequest[]
 }
 
 export type FedifyStep = ExamStep<FedifyExam>

@@ -19,7 +19,7 @@ import {
 
 /** The steps between our gateway and a server that signs and demands all that Fedify supports, in order. */
 export const fedifySteps: readonly FedifyStep[] = [
-  { name: 'Fedify finds the agent by its address', run: find },
+  { name: 'Fedify finds the agent by its address', run: expectAgent },
   { name: 'ann follows the agent, which accepts', run: follow },
   { name: 'ann mentions the agent, and its answer carries signatures that Fedify believes', run: converse },
   { name: 'ann answers the answer: one thread, one history', run: goOn },
@@ -30,7 +30,7 @@ export const fedifySteps: readonly FedifyStep[] = [
   },
   { name: 'ann edits and deletes her note', run: editAndDelete },
   { name: 'ann likes and boosts the answer, and takes both back', run: react },
-  { name: 'the agent posts, edits and deletes, and likes and boosts ann’s note', run: act },
+  { name: 'the agent posts, edits and deletes, and likes and boosts ann’s note', run: actOnPost },
   { name: 'a delivery without an HTTP signature counts by its object proof', run: proveByObject },
   { name: 'new keys: Fedify believes the next answer, and our looks are let in', run: rotate },
   { name: 'revoked keys: Fedify fetches the new ones and believes the next answer', run: revoke },
@@ -38,7 +38,7 @@ export const fedifySteps: readonly FedifyStep[] = [
   { name: 'RFC 9421 counted at every delivery of Fedify, and nothing was refused', run: checkDeliveries },
 ]
 
-async function find(setup: FedifyExam): Promise<void> {
+async function expectAgent(setup: FedifyExam): Promise<void> {
   const agent = await findAgent(setup)
   deepStrictEqual([agent.id?.href, agent.preferredUsername], [setup.gateway.actor, 'echo'])
 }
@@ -135,7 +135,7 @@ async function react(setup: FedifyExam): Promise<void> {
   await waitForKind(setup, 'reaction', 4)
 }
 
-async function act(setup: FedifyExam): Promise<void> {
+async function actOnPost(setup: FedifyExam): Promise<void> {
   const { gateway } = setup
   await gateway.postern('post', 'echo', 'good **morning**')
   const create = await waitUntil('the post has come', async () => {
@@ -152,7 +152,7 @@ async function act(setup: FedifyExam): Promise<void> {
   const note = await mentionAgent(setup, 'a fine day')
   await findAnswerBelow(setup, note)
   const { message } = await findRecord(setup, note.id)
-  await gateway.act(['like', 'boost'].map(kind => ({ act: kind, message: message.id })))
+  await gateway.performActions(['like', 'boost'].map(kind => ({ act: kind, message: message.id })))
   deepStrictEqual((await findReceived(setup, Like)).objectId?.href, note.id?.href)
   deepStrictEqual((await findReceived(setup, Announce)).objectId?.href, note.id?.href)
 }
@@ -184,8 +184,8 @@ async function unfollow(setup: FedifyExam): Promise<void> {
 }
 
 /** Checks that Fedify repeats a delivery in the older way if the first one is not accepted. */
-async function checkDeliveries({ gateway, seen }: FedifyExam): Promise<void> {
-  const deliveries = seen.filter(({ host, method, headers }) => {
+async function checkDeliveries({ gateway, capturedRequests }: FedifyExam): Promise<void> {
+  const deliveries = capturedRequests.filter(({ host, method, headers }) => {
     return host === ourHost && method === 'POST' && headers.some(([name]) => name.toLowerCase() === 'signature-input')
   })
   ok(deliveries.length > 10)

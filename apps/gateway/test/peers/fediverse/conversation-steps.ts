@@ -66,9 +66,11 @@ async function joinLate(setup: SnacSetup): Promise<void> {
 }
 
 /** Checks a signed fetch: snac does not make one, but others do, and it must be accepted. */
-function checkSignedFetch({ seen }: SnacSetup, id: string): void {
+function checkSignedFetch({ capturedRequests }: SnacSetup, id: string): void {
   const { pathname } = new URL(id)
-  const request = seen.find(({ host, method, target }) => host === snacHost && method === 'GET' && target === pathname)
+  const request = capturedRequests.find(
+    ({ host, method, target }) => host === snacHost && method === 'GET' && target === pathname,
+  )
   const signature = request?.headers.find(([name]) => name.toLowerCase() === 'signature')?.[1]
   ok(signature?.includes(`keyId="${ourOrigin}/actor#main-key"`), `the look at ${id} is signed by the instance actor`)
   deepStrictEqual(request?.answer.status, 200)

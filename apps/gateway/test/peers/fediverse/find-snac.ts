@@ -12,12 +12,12 @@ import { runCommand, tryCommand } from '../run-command.ts'
  */
 export async function findSnac(directory: string): Promise<string> {
   const isDebian = await isDebianRoot()
-  const missing = await findMissingTools()
-  if (missing.length > 0 && !isDebian) throw new CannotRun(`${missing.join(', ')}: not installed`)
-  if (missing.length === 0 && (await hasCommand('snac'))) return 'snac'
+  const missingTools = await findMissingTools()
+  if (missingTools.length > 0 && !isDebian) throw new CannotRun(`${missingTools.join(', ')}: not installed`)
+  if (missingTools.length === 0 && (await hasCommand('snac'))) return 'snac'
   if (!isDebian) throw new CannotRun('snac is not installed, and only root on Debian can fetch its package')
   const apt = await openPackageLists(directory)
-  if (missing.length > 0) await apt(['install', '-y', '--no-install-recommends', ...missing])
+  if (missingTools.length > 0) await apt(['install', '-y', '--no-install-recommends', ...missingTools])
   return unpackSnac(directory, apt)
 }
 

@@ -34,13 +34,13 @@ interface PostedToSnac {
 
 let gateway: Gateway
 let port = 0
-const posted: PostedToSnac[] = []
+const postedRequests: PostedToSnac[] = []
 let arrived = () => {}
 
 /** This snac only serves the documents that the real one served, and accepts every delivery. */
 const snac = createServer(async (incoming, outgoing) => {
   if (incoming.method === 'POST') {
-    posted.push(JSON.parse(await text(incoming)))
+    postedRequests.push(JSON.parse(await text(incoming)))
     outgoing.writeHead(202).end()
     return arrived()
   }
@@ -52,7 +52,7 @@ const snac = createServer(async (incoming, outgoing) => {
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(readFixture<Captured>(mention).receivedAt) })
-  posted.length = 0
+  postedRequests.length = 0
   await new Promise<void>(resolve => snac.listen(0, '127.0.0.1', resolve))
   const config = parseConfig({
     dev: true,
@@ -173,7 +173,7 @@ test('a mention is a message of the confirmed sender, and gets an answer', async
     parts: [{ kind: 'text', content: 'hello from another house' }],
     sender: { address: '@alice@snac.test', verified: true, key_id: 'https://snac.test/alice#main-key' },
   })
-  expect(posted).toMatchObject([
+  expect(postedRequests).toMatchObject([
     {
       type: 'Create',
       object: { inReplyTo: object.id, content: expect.stringContaining('hello from another house') },

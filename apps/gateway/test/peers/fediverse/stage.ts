@@ -12,7 +12,7 @@ import type { Snac, SnacDocument } from './snac.ts'
 export interface SnacSetup {
   readonly snac: Snac
   readonly gateway: OurGateway
-  readonly seen: readonly CapturedRequest[]
+  readonly capturedRequests: readonly CapturedRequest[]
 }
 
 export type SnacStep = NamedStep<SnacSetup>
@@ -39,9 +39,9 @@ export function replyTo(setup: SnacSetup, { id }: SnacDocument, content: string)
   return findNewPost(setup, () => setup.snac.press('note', { content, in_reply_to: id }))
 }
 
-async function findNewPost(setup: SnacSetup, write: () => Promise<unknown>): Promise<SnacDocument> {
+async function findNewPost(setup: SnacSetup, publishPost: () => Promise<unknown>): Promise<SnacDocument> {
   const idsBefore = ownPosts(setup).map(({ id }) => id)
-  await write()
+  await publishPost()
   return waitUntil('snac has the post', () => ownPosts(setup).find(({ id }) => !idsBefore.includes(id)))
 }
 

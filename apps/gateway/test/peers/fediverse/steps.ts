@@ -51,11 +51,11 @@ async function takeBack(setup: SnacSetup): Promise<void> {
   await waitUntil('both are taken back', async () => (await countKind(setup, 'reaction')) === 4 || undefined)
 }
 
-async function ping({ snac, gateway, seen }: SnacSetup): Promise<void> {
+async function ping({ snac, gateway, capturedRequests }: SnacSetup): Promise<void> {
   const countBefore = (await gateway.messages()).length
   await snac.run('ping', 'alice', gateway.actor)
   const request = await waitUntil('the Ping has come', () =>
-    seen.find(({ host, body }) => host === ourHost && body.includes('"type": "Ping"')),
+    capturedRequests.find(({ host, body }) => host === ourHost && body.includes('"type": "Ping"')),
   )
   deepStrictEqual([request.answer.status, (await gateway.messages()).length], [202, countBefore])
 }

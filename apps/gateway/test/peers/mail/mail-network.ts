@@ -10,16 +10,16 @@ import { mailHost, peopleHost, postdrop, stagePath, users } from './names.ts'
  * can leave it.
  */
 export async function openMailNetwork(directory: string): Promise<void> {
-  const ownUsers = Object.entries(users)
+  const userEntries = Object.entries(users)
   const files = {
     hosts: [`127.0.0.1 localhost ${mailHost} ${peopleHost} ${ourHost}`],
-    passwd: ownUsers.map(([name, { uid, gid, home }]) => `${name}:x:${uid}:${gid}::${home}:/bin/false`),
-    group: [...ownUsers.map(([name, { gid }]) => `${name}:x:${gid}:`), `postdrop:x:${postdrop}:`],
+    passwd: userEntries.map(([name, { uid, gid, home }]) => `${name}:x:${uid}:${gid}::${home}:/bin/false`),
+    group: [...userEntries.map(([name, { gid }]) => `${name}:x:${gid}:`), `postdrop:x:${postdrop}:`],
   }
   await runCommand('ip', ['link', 'set', 'lo', 'up'])
   for (const [name, lines] of Object.entries(files)) {
     const path = join(directory, name)
-    writeFileSync(path, `${name === 'hosts' ? '' : keepOthers(`/etc/${name}`)}${lines.join('\n')}\n`)
+    writeFileSync(path, `${name === 'hosts' ? '' : readOtherEntries(`/etc/${name}`)}${lines.join('\n')}\n`)
     await runCommand('mount', ['--bind', path, `/etc/${name}`])
   }
   chmodSync(directory, 0o755)
@@ -31,7 +31,7 @@ export async function openMailNetwork(directory: string): Promise<void> {
 }
 
 /** Returns the machine's users or groups, except for those that have our names. */
-function keepOthers(path: string): string {
+function readOtherEntries(path: string): string {
   const isOurs = (line: string) => Object.hasOwn(users, line.split(':')[0] ?? '') || line.startsWith('postdrop:')
   return readFileSync(path, 'utf8')
     .split('\n')

@@ -8,7 +8,7 @@ import { startMailServer } from './mail-server.ts'
 import { mailHost, mailPorts, peopleHost, postdrop, stagePath, users } from './names.ts'
 import { startOpenDkimSigner } from './opendkim-signer.ts'
 
-const deployed = new URL('../../../../../deploy/postfix/main.cf', import.meta.url)
+const deployedMainCf = new URL('../../../../../deploy/postfix/main.cf', import.meta.url)
 
 /** Starts Postfix, set up as docs/explanation/mail/receiving.md says, from `tree`. */
 export const startPostfix = (packageRoot: string): Promise<MailServer> =>
@@ -19,7 +19,10 @@ export function startDeployedPostfix(packageRoot: string): Promise<MailServer> {
   const folder = join(stagePath, 'lmtp')
   makeFolder(folder, 0o2750, 0, users.postfix.gid)
   const socketPath = join(folder, 'socket')
-  const settings = { ...readSettings(readFileSync(deployed, 'utf8')), virtual_transport: `lmtp:unix:${socketPath}` }
+  const settings = {
+    ...readSettings(readFileSync(deployedMainCf, 'utf8')),
+    virtual_transport: `lmtp:unix:${socketPath}`,
+  }
   return runPostfix(packageRoot, { name: 'Postfix by a socket', settings, socketPath })
 }
 
