@@ -93,7 +93,7 @@ test('the evidence names the kind of credential that proves a caller', async () 
   expect(proofs).toContainEqual(expect.objectContaining({ type: 'transport', credential: 'chat_token' }))
 })
 
-test('three spellings of a name count as three people: each has a separate limit, and is forgotten separately', async () => {
+test('three spellings of a name count as three people: each has a separate limit, and the operator forgets each separately', async () => {
   const host = new URL(swarm.gateway.simulation.a2a.issuerConfig.issuer).hostname
   const subjects = ['ann', `ann@${host}`, `ANN@${host}`]
   for (const sub of subjects) {

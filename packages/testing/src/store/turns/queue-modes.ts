@@ -267,7 +267,7 @@ function describeMergedEnds(openStore: OpenStore): void {
     })()
   })
   test(
-    'the other tasks of a merged turn get their answer after one of them is cancelled',
+    'the other tasks of a merged turn get their answer after a caller cancels one of them',
     withStore(openStore, async ({ store }) => {
       const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
       await admitAll(
