@@ -68,7 +68,12 @@ interface CallResult {
 }
 
 /** Makes a real call over a socket. */
-async function sendMessage({ to = 'guard', sub = 'bob', messageId = randomUUID(), mentionable }: Call): Promise<CallResult> {
+async function sendMessage({
+  to = 'guard',
+  sub = 'bob',
+  messageId = randomUUID(),
+  mentionable,
+}: Call): Promise<CallResult> {
   const response = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
     method: 'POST',
     headers: {
@@ -224,7 +229,9 @@ describe('the allow and deny lists', () => {
   test('refuse an A2A caller outside the list, and the operator sees it', async () => {
     const { status, error, messageId } = await sendMessage({ to: 'club' })
     expect([status, error]).toEqual([403, 'Cannot take message: its sender may not speak to this agent'])
-    const { items: refusals } = await gateway.requestOperator<{ items: { code: string; reason: string }[] }>('/refusals?limit=5')
+    const { items: refusals } = await gateway.requestOperator<{ items: { code: string; reason: string }[] }>(
+      '/refusals?limit=5',
+    )
     expect(refusals[0]).toMatchObject({ code: 'forbidden', reason: error })
     expect((await gateway.messages()).some(({ id }) => id === messageId)).toBe(false)
   })
@@ -288,7 +295,10 @@ describe('mention_relay (MN-8.1)', () => {
   test('does not count for a caller who only forwards a connector’s evidence (MN-11)', async () => {
     const messageId = randomUUID()
     const { mentionable } = vouch(messageId)
-    const { text } = await sendMessage({ messageId, mentionable: { ...mentionable, mention_relay: { kind: 'inline' } } })
+    const { text } = await sendMessage({
+      messageId,
+      mentionable: { ...mentionable, mention_relay: { kind: 'inline' } },
+    })
     expect(text).toMatch(/^a member; none; /)
   })
 })

@@ -53,7 +53,11 @@ async function sendMessage({ url }: TestGateway, agent: string, configuration: o
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }, ...parts] }
   const rpcRequest = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message, configuration } }
   const headers = { 'content-type': 'application/json', 'x-api-key': apiKey, 'a2a-version': '1.0' }
-  const response = await fetch(`${url()}/agents/${agent}/a2a`, { method: 'POST', headers, body: JSON.stringify(rpcRequest) })
+  const response = await fetch(`${url()}/agents/${agent}/a2a`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(rpcRequest),
+  })
   return (await response.json()) as { readonly result?: unknown; readonly error?: { readonly message: string } }
 }
 
@@ -120,7 +124,7 @@ describe('a peer of the configuration cannot name an address that allow_private 
   test('the token endpoint of its card', async () => {
     const flows = { clientCredentials: { tokenUrl: `${origin}/admin/users/1/delete`, scopes: {} } }
     const securitySchemes = { o: { oauth2SecurityScheme: { flows } } }
-    const { peerOrigin: peerOrigin } = await openPeer(own => ({
+    const { peerOrigin } = await openPeer(own => ({
       '/card': cardOf(own, { securitySchemes, securityRequirements: [{ schemes: { o: {} } }] }),
     }))
     const oauth2 = { client_id: 'client', client_secret: 'the-secret-of-the-client' }
@@ -129,7 +133,7 @@ describe('a peer of the configuration cannot name an address that allow_private 
   })
 
   test('the token endpoint of its card at its own origin stays open', async () => {
-    const { peerOrigin: peerOrigin } = await openPeer(own => {
+    const { peerOrigin } = await openPeer(own => {
       const flows = { clientCredentials: { tokenUrl: `${own}/token`, scopes: {} } }
       const members = { securitySchemes: { o: { oauth2SecurityScheme: { flows } } } }
       const message = { messageId: randomUUID(), role: 'ROLE_AGENT', parts: [{ text: 'it has answered' }] }
@@ -140,7 +144,9 @@ describe('a peer of the configuration cannot name an address that allow_private 
       }
     })
     const oauth2 = { client_id: 'client', client_secret: 'the-secret-of-the-client' }
-    expect(await resolveAgent({ use: 'a2a', card: `${peerOrigin}/card`, oauth2 }, [peerOrigin])).toContain('it has answered')
+    expect(await resolveAgent({ use: 'a2a', card: `${peerOrigin}/card`, oauth2 }, [peerOrigin])).toContain(
+      'it has answered',
+    )
   })
 
   test('the card that its WebFinger names', async () => {
@@ -154,7 +160,7 @@ describe('a peer of the configuration cannot name an address that allow_private 
   })
 
   test('the target of a redirect from its file', async () => {
-    const { peerOrigin: peerOrigin } = await openPeer(own => ({
+    const { peerOrigin } = await openPeer(own => ({
       '/hook': { parts: [{ kind: 'file', bytes_ref: { kind: 'url', url: `${own}/file` } }] },
     }))
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`

@@ -41,7 +41,9 @@ beforeAll(async () => {
   const path = '/agents/shop/a2a'
   const sendEndpoint: TokenEndpoint = { name: 'send', method: 'POST', path, body: () => JSON.stringify(rpcRequest) }
   const proof = prove(stolen, sendEndpoint, key)
-  expect(await callWith(tokens, sendEndpoint, { authorization: `DPoP ${stolen}`, dpop: proof })).toMatchObject({ status: 200 })
+  expect(await callWith(tokens, sendEndpoint, { authorization: `DPoP ${stolen}`, dpop: proof })).toMatchObject({
+    status: 200,
+  })
   const proven = { authorization: `DPoP ${stolen}`, dpop: prove(stolen, threads, key) }
   const threadOutcome = await callWith(tokens, threads, proven)
   threadId = JSON.parse(threadOutcome.text).threads[0].threadId
@@ -53,7 +55,8 @@ beforeAll(async () => {
 })
 afterAll(() => tokens.close())
 
-const isOpen = async () => JSON.parse((await callEndpoint(history(), mintFor('ann'))).text).messages.at(-1).metadata.requirements
+const isOpen = async () =>
+  JSON.parse((await callEndpoint(history(), mintFor('ann'))).text).messages.at(-1).metadata.requirements
 
 test('a stolen DPoP-bound token can neither read A2A conversations in the chat nor grant their requirements', async () => {
   for (const endpoint of [threads, history(), describeRead(), grant()]) {

@@ -133,7 +133,10 @@ describe('when the A2A issuers have their own nonces and scopes', () => {
     const callWithNonce = (nonce?: string) =>
       callWith(tokens, endpoint, { authorization: `DPoP ${token}`, dpop: prove(token, endpoint, owner, { nonce }) })
     const { nonce, ...first } = await callWithNonce()
-    expect([first, await callWithNonce(nonce)]).toMatchObject([{ status: 401, error: 'use_dpop_nonce' }, { status: 200 }])
+    expect([first, await callWithNonce(nonce)]).toMatchObject([
+      { status: 401, error: 'use_dpop_nonce' },
+      { status: 200 },
+    ])
   })
 
   test.each(endpoints.filter(({ path }) => !path.endsWith('/runs')))(

@@ -33,7 +33,11 @@ function describeGateway(host: (typeof hosts)[number], otherHost: string) {
     a2a: {
       auth: {
         issuers: [
-          { issuer: `https://${otherHost}`, jwks: `https://${otherHost}/.well-known/jwks.json`, audience: `https://${host}` },
+          {
+            issuer: `https://${otherHost}`,
+            jwks: `https://${otherHost}/.well-known/jwks.json`,
+            audience: `https://${host}`,
+          },
         ],
         api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }],
       },

@@ -127,7 +127,9 @@ const maxInFlight = 128
 test('after a kill, a broadcast still reaches all thousand followers and repeats only deliveries in flight', {
   timeout: 180_000,
 }, async () => {
-  const postId = await performActions([{ act: 'post', parts: [{ kind: 'text', mime: 'text/plain', content: 'to all' }] }])
+  const postId = await performActions([
+    { act: 'post', parts: [{ kind: 'text', mime: 'text/plain', content: 'to all' }] },
+  ])
   const kills = isLongRun ? [50, 300, 650] : [300]
   for (const reached of kills) {
     await vi.waitFor(() => expect(countReached('/activity')).toBeGreaterThan(reached), { timeout: 60_000, interval: 5 })
@@ -135,7 +137,9 @@ test('after a kill, a broadcast still reaches all thousand followers and repeats
     await gateway.start()
   }
   // The edit comes early enough that the post is still being delivered.
-  await performActions([{ act: 'edit', response: postId, parts: [{ kind: 'text', mime: 'text/plain', content: 'to all of you' }] }])
+  await performActions([
+    { act: 'edit', response: postId, parts: [{ kind: 'text', mime: 'text/plain', content: 'to all of you' }] },
+  ])
   await vi.waitFor(() => expect(countReached('/updates/')).toBe(followers), { timeout: 60_000, interval: 50 })
   expect(receivedTexts.size).toBe(followers)
   const copies = [...receivedTexts.values()].map(ids => ids.filter(id => id.endsWith('/activity')).length)

@@ -22,11 +22,17 @@ interface ActionRequest {
 }
 
 /** Has an agent act. Returns its reply, and the operator's record of the act. */
-async function performAct({ agent, ...action }: ActionRequest): Promise<{ readonly answerText: string; readonly facts: string }> {
+async function performAct({
+  agent,
+  ...action
+}: ActionRequest): Promise<{ readonly answerText: string; readonly facts: string }> {
   const id = uniqueName('msg')
   const messages = [{ id, role: 'user', content: JSON.stringify(action) }]
   const body = { threadId: uniqueName('thread'), runId: uniqueName('run'), protocolVersion: '1.0', messages }
-  const runResponse = await web.requestAs(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) })
+  const runResponse = await web.requestAs(`/api/v1/agents/${agent}/runs`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  })
   const events = (await runResponse.text())
     .split('\n\n')
     .flatMap(line => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
@@ -61,7 +67,10 @@ describe.each(['actor', 'alone'])('an action of the agent "%s" that is not possi
 
   test('names the channel if it has no reactions', async () => {
     const { answerText, facts } = await performAct({ agent, act: 'react', args: ['like'] })
-    expect(JSON.parse(answerText)).toMatchObject({ refused: true, message: expect.stringMatching(/^Cannot like by web: /) })
+    expect(JSON.parse(answerText)).toMatchObject({
+      refused: true,
+      message: expect.stringMatching(/^Cannot like by web: /),
+    })
     expect(facts).toContain('Cannot like by web')
   })
 })
@@ -71,7 +80,9 @@ test('an agent that acts outside a turn gets the same refusals, and the operator
     const { answerText } = await performAct({ agent: 'unasked', act: name, args })
     const { refused: isRefused, message, ...refusal } = JSON.parse(answerText)
     expect([isRefused, refusal.code, message]).toEqual([true, code, expect.stringMatching(words)])
-    const { items } = await web.gateway.requestOperator<{ items: readonly { reason: string }[] }>('/refusals?agent=unasked')
+    const { items } = await web.gateway.requestOperator<{ items: readonly { reason: string }[] }>(
+      '/refusals?agent=unasked',
+    )
     expect(items.map(({ reason }) => reason)).toContain(message)
   }
   const { explanations } = await askWhy(web.gateway, '@unasked@agents.test')
@@ -81,7 +92,11 @@ test('an agent that acts outside a turn gets the same refusals, and the operator
 
 test('a mail to several people goes only to allowed addresses, and why names the others', async () => {
   const mentions = ['@bob@elsewhere.example', '@ann@alice.test']
-  const { answerText, facts } = await performAct({ agent: 'actor', act: 'post', args: ['Hello all', { via: 'email', mentions }] })
+  const { answerText, facts } = await performAct({
+    agent: 'actor',
+    act: 'post',
+    args: ['Hello all', { via: 'email', mentions }],
+  })
   expect(JSON.parse(answerText)).toMatch(/^[0-9a-f]{32}$/)
   expect(facts).toContain('"@bob@elsewhere.example"')
   await eventually(async () => web.gateway.simulation.mail.received.some(({ text }) => text?.includes('Hello all')))

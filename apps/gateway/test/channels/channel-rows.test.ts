@@ -26,7 +26,12 @@ async function takeStock(id: string) {
   const [messages, deliveries] = [await gateway.messages(), await gateway.deliveries()]
   const handledIds = messages.filter(({ state }) => state !== 'ignored').map(message => message.id)
   const { items: refusals } = await gateway.requestOperator<{ items: readonly object[] }>('/refusals')
-  return { handledIds: handledIds, deliveries: deliveries.length, refused: refusals.length, entries: (await readThread(id)).length }
+  return {
+    handledIds: handledIds,
+    deliveries: deliveries.length,
+    refused: refusals.length,
+    entries: (await readThread(id)).length,
+  }
 }
 
 async function postToInbox(activity: object): Promise<Response> {

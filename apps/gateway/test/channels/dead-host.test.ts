@@ -149,7 +149,12 @@ async function openDeliverySetup(
     },
     work() {
       const options = { holder: 'test', ...slots }
-      const worker: Worker = startWorker({ ...sendDeps, findAgent: () => undefined } as never, sendDeps, system, options)
+      const worker: Worker = startWorker(
+        { ...sendDeps, findAgent: () => undefined } as never,
+        sendDeps,
+        system,
+        options,
+      )
       openResources.push({ close: () => worker.stop(500) })
     },
   }

@@ -71,7 +71,10 @@ test('an agent learns once of a question that several runs close at the same tim
 
 test('a person can close a question again if the gateway stopped before the agent learned of it', async () => {
   const threadId = uniqueName('thread')
-  const events = await runChat('curious', { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }] })
+  const events = await runChat('curious', {
+    threadId,
+    messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }],
+  })
   const { outcome } = events.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
   const [{ id } = { id: '' }] = outcome.interrupts
   const close = () => runChat('curious', { threadId, messages: [], resume: [{ interruptId: id, status: 'cancelled' }] })

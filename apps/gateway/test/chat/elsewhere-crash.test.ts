@@ -41,7 +41,11 @@ function notes(): readonly string[] {
 }
 
 async function runChat(content: string, threadId: string, runId = `run-${content}`): Promise<number> {
-  const response = await requestAgent('/runs', { threadId, runId, messages: [{ id: `msg-${runId}`, role: 'user', content }] })
+  const response = await requestAgent('/runs', {
+    threadId,
+    runId,
+    messages: [{ id: `msg-${runId}`, role: 'user', content }],
+  })
   await response.text()
   return response.status
 }

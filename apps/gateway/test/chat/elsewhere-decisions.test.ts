@@ -65,7 +65,10 @@ test('a person cancels a run of a fediverse thread in the chat, and the gateway 
 })
 
 test('simultaneous messages by both channels each get an answer, in order (C-30)', async () => {
-  const [fromThere, fromHere] = await Promise.all([gateway.askByPost('from there'), gateway.chat('from here', { threadId })])
+  const [fromThere, fromHere] = await Promise.all([
+    gateway.askByPost('from there'),
+    gateway.chat('from here', { threadId }),
+  ])
   expect(fromThere.text).toContain('heard: from there')
   expect(fromHere.text).toBe('heard: from here')
 })

@@ -273,7 +273,9 @@ describe('an A2A conversation', () => {
     }
     expect(threads).toMatchObject([{ via: 'a2a', beginning: 'called by a program' }])
     const threadId = threads[0]?.threadId ?? ''
-    const { messages } = (await (await requestChat(`/history?threadId=${threadId}`)).json()) as { messages: readonly object[] }
+    const { messages } = (await (await requestChat(`/history?threadId=${threadId}`)).json()) as {
+      messages: readonly object[]
+    }
     expect(messages).toMatchObject([
       { seq: 1, role: 'user', metadata: { via: 'a2a' } },
       { seq: 2, role: 'assistant', metadata: { via: 'a2a' } },

@@ -28,7 +28,13 @@ test('the streams of a run and a conversation end when the token expires, and re
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const messages = [{ id: 'm1', role: 'user', content: 'hello' }]
   const nothing = { tools: [], context: [], state: {}, forwardedProps: {} }
-  const runResponse = await requestAgent('runs', 3, { protocolVersion: PROTOCOL_VERSION, threadId, runId, messages, ...nothing })
+  const runResponse = await requestAgent('runs', 3, {
+    protocolVersion: PROTOCOL_VERSION,
+    threadId,
+    runId,
+    messages,
+    ...nothing,
+  })
   const thread = await requestAgent(`threads/${threadId}/events`, 3)
   expect([runResponse.status, thread.status]).toEqual([200, 200])
   const texts = await Promise.all([runResponse.text(), thread.text()])

@@ -83,16 +83,16 @@ test('the list has all attached files, while large files and other kinds stay re
   const otherBytes = Buffer.concat([png, Buffer.from('more')])
   await postFiles('look at both', [makeFile(png), makeFile(otherBytes, 'The same cat, asleep')])
   const metadata = await findMetadata('look at both')
-  expect(metadata.user_message_attachments_all).toMatchObject([
-    { mime_type: 'image/png' },
-    { mime_type: 'image/png' },
-  ])
+  expect(metadata.user_message_attachments_all).toMatchObject([{ mime_type: 'image/png' }, { mime_type: 'image/png' }])
   const paths = (metadata.user_message_attachments_all as FileLocation[]).map(({ path }) =>
     path.split('/').slice(2).join('/'),
   )
   // The fediverse does not name files: the `name` there describes what a picture shows.
   expect(paths).toEqual(['file', 'file'])
-  const rejectedFiles = [makeFile(Buffer.from([0, 1, 2, 3, 4])), makeFile(Buffer.concat([png, Buffer.alloc(11 * 1024 * 1024)]))]
+  const rejectedFiles = [
+    makeFile(Buffer.from([0, 1, 2, 3, 4])),
+    makeFile(Buffer.concat([png, Buffer.alloc(11 * 1024 * 1024)])),
+  ]
   await postFiles('look at neither', rejectedFiles)
   expect((await findMetadata('look at neither')).user_message_attachments).toBeUndefined()
 })

@@ -93,7 +93,9 @@ describe('the id of a message', () => {
       [client.threadId, moved].map(threadId => web.readHistory(threadId, '&include=trace')),
     )
     expect(earlierRows).toHaveLength(14)
-    expect(laterRows?.map(({ id, content }) => [id, content])).toEqual(earlierRows?.map(({ id, content }) => [id, content]))
+    expect(laterRows?.map(({ id, content }) => [id, content])).toEqual(
+      earlierRows?.map(({ id, content }) => [id, content]),
+    )
   })
 })
 
@@ -132,7 +134,8 @@ describe('the messages of the history', () => {
       { runId },
       {
         onEvent({ event }) {
-          if ((event as JsonAnswer).delta === 'noon.') void web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`)
+          if ((event as JsonAnswer).delta === 'noon.')
+            void web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`)
         },
       },
     )

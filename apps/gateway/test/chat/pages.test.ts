@@ -30,7 +30,8 @@ test('a page of a configured origin may read files by their signed URLs, and the
 })
 
 test('a caller without a credential learns which kind to send', async () => {
-  const requestUsage = (headers: Record<string, string>) => fetch(web.local('https://agents.test/v1/usage'), { headers })
+  const requestUsage = (headers: Record<string, string>) =>
+    fetch(web.local('https://agents.test/v1/usage'), { headers })
   const [withoutToken, withWrongToken] = [await requestUsage({}), await requestUsage({ authorization: 'Bearer wrong' })]
   expect([withoutToken.status, withoutToken.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="postern"'])
   const invalid = 'Bearer realm="postern", error="invalid_token"'
@@ -55,7 +56,10 @@ test('a history with actions has pages without gaps', async () => {
   let beforeSeq: number | undefined
   do {
     const from = beforeSeq === undefined ? '' : `&before_seq=${beforeSeq}`
-    const { json } = await web.requestJson('GET', `/api/v1/agent/history?threadId=${threadId}&include=trace&limit=5${from}`)
+    const { json } = await web.requestJson(
+      'GET',
+      `/api/v1/agent/history?threadId=${threadId}&include=trace&limit=5${from}`,
+    )
     loadedRows.unshift(...json.messages)
     beforeSeq = json.next_before_seq
   } while (beforeSeq !== undefined)

@@ -93,7 +93,11 @@ describe('"forget me" in a chat', () => {
     const { bucket, path } = (await upload.json()) as { bucket: string; path: string }
     const query = new URLSearchParams({ bucket, path })
     expect((await gateway.requestAs(`/api/v1/agent/attachments/signed-url?${query}`, { as: 'bob' })).status).toBe(404)
-    expect(readConfided((await gateway.askByMail('who am I?', mailbox)).text)).toEqual({ past: [], kept: [], knows: [] })
+    expect(readConfided((await gateway.askByMail('who am I?', mailbox)).text)).toEqual({
+      past: [],
+      kept: [],
+      knows: [],
+    })
     const remainingSenders = (await gateway.gateway.messages()).map(({ sender }) => sender)
     expect(remainingSenders.filter(sender => sender.includes('bob@alice.test'))).toHaveLength(1)
     expect(remainingSenders.filter(sender => sender === '@bob@web.agents.test')).toHaveLength(2)

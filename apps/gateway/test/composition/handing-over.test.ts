@@ -44,7 +44,9 @@ test('an agent at the end of several calls learns the person with whom they bega
 
 test('the record of a call links both messages, without a copy of the sender', async () => {
   const { number, correlation_id } = await postAndRead('my bill, please')
-  const { items } = await gateway.requestOperator<{ items: { message: number; agent: string }[] }>('/messages?agent=desk')
+  const { items } = await gateway.requestOperator<{ items: { message: number; agent: string }[] }>(
+    '/messages?agent=desk',
+  )
   const [call] = items
   const caller = await gateway.readMessage(`#${number}`)
   expect(caller.steps).toMatchObject([

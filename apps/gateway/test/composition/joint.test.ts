@@ -97,7 +97,11 @@ test('a listener of a streamed answer also receives the other local agents’ te
   const { taskId, status } = events.at(-1).statusUpdate
   expect(status).toEqual({ state: 'TASK_STATE_COMPLETED', timestamp: expect.any(String) })
   const getTaskBody = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'GetTask', params: { id: taskId } })
-  const task = await fetch(`${gateways.url('a.test')}/agents/stream/a2a`, { method: 'POST', headers, body: getTaskBody })
+  const task = await fetch(`${gateways.url('a.test')}/agents/stream/a2a`, {
+    method: 'POST',
+    headers,
+    body: getTaskBody,
+  })
   const { artifacts } = (await task.json()).result
   expect(artifacts[0].parts.map(({ text }: { text: string }) => text)).toEqual(['Let me ask around.', ...fanout])
 })

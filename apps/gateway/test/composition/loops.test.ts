@@ -17,7 +17,10 @@ test('local agents that mention each other on the fediverse wake with all proofs
   const result = await gateways.simulation.send(wake)
   expect(result.status).toBe('answered')
   await settle(gateways, ['a.test'])
-  const [recordsOfOne, recordsOfTwo] = [await gateways.records('a.test', 'one'), await gateways.records('a.test', 'two')]
+  const [recordsOfOne, recordsOfTwo] = [
+    await gateways.records('a.test', 'one'),
+    await gateways.records('a.test', 'two'),
+  ]
   expect(recordsOfTwo[0]).toMatchObject({
     state: 'answered',
     flags: ['from_agent'],
@@ -150,11 +153,16 @@ test('calls by called agents count for the same message, so they cannot multiply
   await openCallers(10)
   // The text causes four calls of "two", each of which would make four more.
   await gateways.askAgent('a.test', 'one', '4 @two@a.test 4 @echo@a.test')
-  const [recordsOfTwo, recordsOfEcho] = [await gateways.records('a.test', 'two'), await gateways.records('a.test', ends)]
+  const [recordsOfTwo, recordsOfEcho] = [
+    await gateways.records('a.test', 'two'),
+    await gateways.records('a.test', ends),
+  ]
   expect(recordsOfTwo.length + recordsOfEcho.length).toBe(10)
   const [first] = await gateways.records('a.test', 'one')
   expect(new Set(recordsOfTwo.map(({ message }) => message.called_by?.message))).toEqual(new Set([first?.number]))
-  expect(new Set(recordsOfEcho.map(({ message }) => message.called_by?.first_message))).toEqual(new Set([first?.number]))
+  expect(new Set(recordsOfEcho.map(({ message }) => message.called_by?.first_message))).toEqual(
+    new Set([first?.number]),
+  )
 })
 
 test('an agent can hand over any number of people one after the other', async () => {

@@ -48,11 +48,17 @@ export const requestPreparers: Readonly<Record<CostEndpoint, PrepareRequest>> = 
   async web(_, agent, sequenceNumber) {
     const messages = [{ id: `message-${sequenceNumber}`, role: 'user', content: question }]
     const runInput = { threadId: `thread-${sequenceNumber}`, runId: `run-${sequenceNumber}`, messages }
-    return { path: `/api/v1/agents/${agent}/runs`, ...encodeJsonRequest(runInput, { authorization: `Bearer ${chatToken}` }) }
+    return {
+      path: `/api/v1/agents/${agent}/runs`,
+      ...encodeJsonRequest(runInput, { authorization: `Bearer ${chatToken}` }),
+    }
   },
 }
 
-function encodeJsonRequest(value: unknown, headers: PreparedRequest['headers']): Pick<PreparedRequest, 'headers' | 'body'> {
+function encodeJsonRequest(
+  value: unknown,
+  headers: PreparedRequest['headers'],
+): Pick<PreparedRequest, 'headers' | 'body'> {
   return { headers: { ...headers, 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(value)) }
 }
 

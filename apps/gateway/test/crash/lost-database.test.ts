@@ -10,11 +10,16 @@ async function openGatewayWithMessage() {
     (await gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'hello' })).status
   const fetchReadiness = async () => (await fetch(`${gateway.url()}/readyz`)).status
   expect([await sendMessage(), await fetchReadiness()]).toEqual([200, 200])
-  return { gateway, sendMessage: sendMessage, fetchReadiness: fetchReadiness, databasePath: join(gateway.dataDir, 'postern.db') }
+  return {
+    gateway,
+    sendMessage: sendMessage,
+    fetchReadiness: fetchReadiness,
+    databasePath: join(gateway.dataDir, 'postern.db'),
+  }
 }
 
 test('a gateway without its database file is not ready, acknowledges no messages, and keeps running', async () => {
-  const { gateway, sendMessage: sendMessage, fetchReadiness: fetchReadiness, databasePath } = await openGatewayWithMessage()
+  const { gateway, sendMessage, fetchReadiness, databasePath } = await openGatewayWithMessage()
   rmSync(databasePath)
   expect([await fetchReadiness(), await sendMessage()]).toEqual([503, 503])
   expect((await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'hello' })).answer).toBe(451)
@@ -23,7 +28,7 @@ test('a gateway without its database file is not ready, acknowledges no messages
 }, 60_000)
 
 test('a gateway is ready again when its database file is back', async () => {
-  const { gateway, sendMessage: sendMessage, fetchReadiness: fetchReadiness, databasePath } = await openGatewayWithMessage()
+  const { gateway, sendMessage, fetchReadiness, databasePath } = await openGatewayWithMessage()
   renameSync(databasePath, `${databasePath}.aside`)
   writeFileSync(databasePath, '')
   expect([await fetchReadiness(), await sendMessage()]).toEqual([503, 503])
@@ -34,7 +39,7 @@ test('a gateway is ready again when its database file is back', async () => {
 }, 60_000)
 
 test('a request to /readyz writes and deletes a row', async () => {
-  const { gateway, fetchReadiness: fetchReadiness, databasePath } = await openGatewayWithMessage()
+  const { gateway, fetchReadiness, databasePath } = await openGatewayWithMessage()
   const walSize = () => readFileSync(`${databasePath}-wal`).byteLength
   const sizeBefore = walSize()
   expect(await fetchReadiness()).toBe(200)

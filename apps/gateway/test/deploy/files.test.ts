@@ -50,7 +50,8 @@ describe('the images', () => {
 
   test('the gateway runs as a user who owns only its data, with the Node version of the repository', () => {
     const finalStage = listStages(readInstructions(join(deploy, 'Containerfile'))).at(-1) ?? []
-    const findInstructions = (name: string) => finalStage.filter(instruction => instruction.name === name).map(({ words }) => words)
+    const findInstructions = (name: string) =>
+      finalStage.filter(instruction => instruction.name === name).map(({ words }) => words)
     expect(findInstructions('USER')).toEqual(['10001:10002'])
     expect(findInstructions('FROM')[0]).toContain(`node:${readFileSync(join(root, '.nvmrc'), 'utf8').trim()}-`)
     expect(finalStage.findIndex(instruction => instruction.name === 'USER')).toBeGreaterThan(

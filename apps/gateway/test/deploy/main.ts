@@ -211,7 +211,7 @@ async function startUnit(stage: Stage): Promise<void> {
 
 /** Starts the agents that the compose file mounts, without packages of their own. */
 async function startMounted(stage: Stage): Promise<void> {
-  const { image, projectFolder: projectFolder } = requireEarlier(stage)
+  const { image, projectFolder } = requireEarlier(stage)
   cpSync(join(projectFolder, 'agents'), join(image.project, 'agents'), { recursive: true })
   const path = join(image.project, 'agents/desk.ts')
   writeFileSync(path, readFileSync(path, 'utf8').replace(/.*\bms\b.*\n/g, ''))
@@ -221,15 +221,22 @@ async function startMounted(stage: Stage): Promise<void> {
 
 /** Starts the image of a project, which is based on that of the gateway. */
 async function startProjectImage(stage: Stage): Promise<void> {
-  const { image, projectFolder: projectFolder } = requireEarlier(stage)
+  const { image, projectFolder } = requireEarlier(stage)
   rmSync(image.project, { recursive: true })
   mkdirSync(image.project)
-  for (const name of ['Containerfile', '.dockerignore']) cpSync(join(deploy, 'project', name), join(projectFolder, name))
-  await runInstructions(readInstructions(join(projectFolder, 'Containerfile')), { source: projectFolder, folder: image.project })
+  for (const name of ['Containerfile', '.dockerignore'])
+    cpSync(join(deploy, 'project', name), join(projectFolder, name))
+  await runInstructions(readInstructions(join(projectFolder, 'Containerfile')), {
+    source: projectFolder,
+    folder: image.project,
+  })
   await startImage(image, stage)
 }
 
-function requireEarlier({ image, projectFolder }: Stage): { readonly image: PlainImage; readonly projectFolder: string } {
+function requireEarlier({ image, projectFolder }: Stage): {
+  readonly image: PlainImage
+  readonly projectFolder: string
+} {
   if (!image || projectFolder === undefined) throw new Error('an earlier step has failed')
   return { image, projectFolder: projectFolder }
 }

@@ -28,7 +28,8 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-const requestAs = (address: string, accept: string) => gateway.simulation.loopback.request(address, { headers: { accept } })
+const requestAs = (address: string, accept: string) =>
+  gateway.simulation.loopback.request(address, { headers: { accept } })
 
 test('other servers can load the actor’s picture', async () => {
   const answer = await requestAs(`${gatewayOrigin}/agents/echo`, 'application/activity+json')

@@ -14,7 +14,8 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-const resolve = (address: string) => gateway.requestOperator<ResolvedAddress>(`/resolve?address=${encodeURIComponent(address)}`)
+const resolve = (address: string) =>
+  gateway.requestOperator<ResolvedAddress>(`/resolve?address=${encodeURIComponent(address)}`)
 const requestPath = (path: string, accept = 'application/json') =>
   gateway.simulation.loopback.request(`${gatewayOrigin}${path}`, { headers: { accept } })
 

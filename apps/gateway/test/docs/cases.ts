@@ -99,5 +99,7 @@ export function listGuideConfigs(): readonly CodeBlock[] {
   return readCodeBlocks()
     .filter(isCheckedByLanguage)
     .filter(({ language }) => language.startsWith('json'))
-    .filter(({ page, code }) => !documentedBlocks.some(([blockPage, mark]) => blockPage === page && code.includes(mark)))
+    .filter(
+      ({ page, code }) => !documentedBlocks.some(([blockPage, mark]) => blockPage === page && code.includes(mark)),
+    )
 }

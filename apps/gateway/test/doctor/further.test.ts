@@ -65,7 +65,9 @@ describe('the checks of peers’ requests', () => {
 
   test('run once for simultaneous requests', async () => {
     const { test: gateway } = await openPublic()
-    const reports = await Promise.all([1, 2, 3].map(() => gateway.requestOperator<DoctorReport>('/doctor?only=network')))
+    const reports = await Promise.all(
+      [1, 2, 3].map(() => gateway.requestOperator<DoctorReport>('/doctor?only=network')),
+    )
     expect(new Set(reports.map(({ checked_at, ms }) => `${checked_at} ${ms}`)).size).toBe(1)
   })
 })

@@ -13,7 +13,10 @@ const script = fileURLToPath(new URL('./target/planted.ts', import.meta.url))
 
 async function examine(fault: string, seconds: number) {
   const target = await openTarget(script, [fault])
-  const report = await runFuzz({ target, credentials: async () => ({}) }, { seed: 1, seconds, endpointFilter: undefined })
+  const report = await runFuzz(
+    { target, credentials: async () => ({}) },
+    { seed: 1, seconds, endpointFilter: undefined },
+  )
   await target.stop()
   return report
 }
@@ -30,7 +33,7 @@ test.concurrent.each([
 })
 
 test('the fuzz run finds nothing on a correct server', async () => {
-  const { findings, sentCount: sentCount } = await examine('none', 1)
+  const { findings, sentCount } = await examine('none', 1)
   expect(findings).toEqual([])
   expect(sentCount).toBeGreaterThan(1)
 })

@@ -18,14 +18,16 @@ async function main(argv: readonly string[]): Promise<number> {
   const options = parseFuzzOptions(argv)
   const repeated = options.repeat ? readFileSync(options.repeat, 'utf8').trim().split('\n').map(readCase) : undefined
   const protocol = options.seed % 2 === 0 ? 'smtp' : 'lmtp'
-  print(`fuzz: --seed ${options.seed} --seconds ${options.seconds}${options.endpointFilter ? ` --only "${options.endpointFilter}"` : ''}`)
+  print(
+    `fuzz: --seed ${options.seed} --seconds ${options.seconds}${options.endpointFilter ? ` --only "${options.endpointFilter}"` : ''}`,
+  )
   const gateway = await openGatewayTarget(protocol)
   const report = await runFuzz(gateway, options, repeated).finally(gateway.close)
   printReport(report, options.seed)
   return report.findings.length > 0 ? 1 : 0
 }
 
-function printReport({ sentCount: sentCount, endpoints, statuses, findings }: FuzzReport, seed: number): void {
+function printReport({ sentCount, endpoints, statuses, findings }: FuzzReport, seed: number): void {
   const counts = [...statuses].sort().map(([status, count]) => `${status}: ${count}`)
   print(`${sentCount} requests to ${endpoints} endpoints (${counts.join(', ')})`)
   const directory = findings.length > 0 ? mkdtempSync(join(tmpdir(), 'postern-fuzz-findings-')) : ''

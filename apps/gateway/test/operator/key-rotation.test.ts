@@ -77,7 +77,10 @@ test('after keys rotate --revoke earlier URLs answer 403, forged ones too, and n
   await rotate({ revoke: true })
   const forgedUrls = [await forgeChatUrl(stolen, laterFile), forgeFileUrl(stolen, digest)]
   for (const url of [givenFile.url, ...forgedUrls]) expect(await statusOf(url)).toBe(403)
-  const renewed = await chat.requestJson('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams({ ...givenFile })}`)
+  const renewed = await chat.requestJson(
+    'GET',
+    `/api/v1/agent/attachments/signed-url?${new URLSearchParams({ ...givenFile })}`,
+  )
   expect(await statusOf(renewed.json.url)).toBe(200)
   expect(await statusOf(forgeFileUrl(stealSecrets(), digest))).toBe(200)
 })

@@ -61,7 +61,7 @@ describe('a person with an account and a mailbox', () => {
     const notesBefore = readConfided((await people.askByPost('how many?')).text).storedTexts
     const texts = ['2 at once, from the account', '2 at once, from the mailbox'] as const
     await Promise.all([people.askByPost(texts[0]), people.askByMail(texts[1])])
-    const { storedTexts: storedTexts } = readConfided((await people.askByPost('and now?')).text)
+    const { storedTexts } = readConfided((await people.askByPost('and now?')).text)
     expect(storedTexts.slice(0, notesBefore.length + 1)).toEqual([...notesBefore, 'how many?'])
     expect(storedTexts.slice(notesBefore.length + 1).toSorted()).toEqual(texts)
   })

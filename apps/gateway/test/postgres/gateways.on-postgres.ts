@@ -244,7 +244,10 @@ test('a gateway of an earlier release exits with an explanation once a newer one
   expect(await one.send({ id: 'm1', text: 'm1' })).toMatchObject({ status: 200 })
   await runSql(cluster.url, 'UPDATE postern.store_version SET version = version + 1')
   expect(await one.send({ id: 'm2', text: 'm2' })).toMatchObject({ status: 503, retryAfter: '5' })
-  expect(await one.waitForExit()).toEqual({ code: 1, printed: expect.stringMatching(/^store: a newer release has changed/m) })
+  expect(await one.waitForExit()).toEqual({
+    code: 1,
+    printed: expect.stringMatching(/^store: a newer release has changed/m),
+  })
 })
 
 test('a gateway that cannot start says why and exits, although the database is available', {

@@ -91,7 +91,11 @@ test('neither the operator nor the agent’s history sees the state and link of 
   const state = path.slice('/actions/'.length)
   const record = await gateway.readMessage(mail.messageId.replace(/[<>]/g, ''))
   expect(JSON.stringify(record.response?.parts)).toContain('consent_required')
-  const text = JSON.stringify([record, await gateway.requestOperator('/requirements'), await gateway.requestOperator('/deliveries')])
+  const text = JSON.stringify([
+    record,
+    await gateway.requestOperator('/requirements'),
+    await gateway.requestOperator('/deliveries'),
+  ])
   expect(text).not.toContain(state)
   await decide(gateway, path, 'grant')
   await awaitDecision('decided: consent_required granted by link')

@@ -24,7 +24,9 @@ interface WaitingRequirement {
 /** Grants the open requirement. Resolves to everything that the gateway sent to the operator. */
 async function grantWaiting(): Promise<string> {
   const [open] = await eventually(async () => {
-    const { items } = await gateway.requestOperator<{ items: readonly WaitingRequirement[] }>('/requirements?state=open')
+    const { items } = await gateway.requestOperator<{ items: readonly WaitingRequirement[] }>(
+      '/requirements?state=open',
+    )
     return items.length > 0 && items
   })
   const text = JSON.stringify(await gateway.requestOperator(`/requirements/${open?.id}`))
@@ -43,7 +45,9 @@ test.each(['activitypub', 'email', 'a2a'] as const)('the sender of a message by 
   const decisionSummary = await eventually(async () =>
     (await gateway.messages()).find(({ preview }) => preview === 'An operator agreed.'),
   )
-  expect((await gateway.readMessage(decisionSummary.id)).message.policy_resolution).toMatchObject({ data: { note: 'fraud' } })
+  expect((await gateway.readMessage(decisionSummary.id)).message.policy_resolution).toMatchObject({
+    data: { note: 'fraud' },
+  })
 })
 
 test('a chat shows its person that they wait, and neither the run nor the history has the question', async () => {

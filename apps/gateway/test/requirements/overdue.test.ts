@@ -39,7 +39,7 @@ async function listOpen(): Promise<readonly WaitingRequirement[]> {
 test.each(tillAgents)(
   'a fediverse person who asked %s learns once in the thread that time is over, and the wait closes for operators',
   async agent => {
-    const { objectId, requirement: requirement } = await setup.askForRefund(agent)
+    const { objectId, requirement } = await setup.askForRefund(agent)
     await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
     expect(await listOpen()).toEqual([])
     expect(await setup.swarm.requestOperator<WaitingRequirement>(`/requirements/${requirement.id}`)).toMatchObject({
@@ -51,7 +51,9 @@ test.each(tillAgents)(
     const word = await setup.decide(requirement.id, { outcome: 'granted' })
     expect([word.status, word.body.detail]).toEqual([403, 'Cannot decide: This has expired.'])
     const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${requirement.id}`)
-    const events = await runChat(chat, [{ interruptId: requirement.id, status: 'resolved', payload: { approved: true } }])
+    const events = await runChat(chat, [
+      { interruptId: requirement.id, status: 'resolved', payload: { approved: true } },
+    ])
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
     await gateway().restart()
     await eventually(async () => (await gateway().deliveries()).every(({ state }) => state === 'sent'))
@@ -101,7 +103,7 @@ test.concurrent.each(tillAgents)(
 
 test('a gateway that was off at a deadline reports it after its start', async () => {
   await gateway().restart(seconds(8))
-  const { objectId, requirement: requirement } = await setup.askForRefund('shop')
+  const { objectId, requirement } = await setup.askForRefund('shop')
   await gateway().gateway().stop()
   await eventually(async () => Date.now() > Date.parse(requirement.expires_at))
   expect(setup.answersTo(objectId).some(answer => answer.includes(late))).toBe(false)
@@ -111,7 +113,7 @@ test('a gateway that was off at a deadline reports it after its start', async ()
 
 test('a sender who lost access learns nothing, and nothing waits', async () => {
   await gateway().restart(seconds(8))
-  const { objectId, requirement: requirement } = await setup.askForRefund('shop')
+  const { objectId, requirement } = await setup.askForRefund('shop')
   const countBefore = setup.answersTo(objectId).length
   const deny = [{ method: 'urn:mentionable:auth:ap-http-signature:v0.1' }]
   await gateway().restart({
@@ -119,7 +121,9 @@ test('a sender who lost access learns nothing, and nothing waits', async () => {
     agents: { shop: { ...describeShop(setup), deny } },
     default_agent: 'shop',
   })
-  await eventually(async () => (await setup.swarm.requestOperator<WaitingRequirement>(`/requirements/${requirement.id}`)).resolver)
+  await eventually(
+    async () => (await setup.swarm.requestOperator<WaitingRequirement>(`/requirements/${requirement.id}`)).resolver,
+  )
   expect(await listOpen()).toEqual([])
   expect(JSON.stringify(await gateway().messages())).not.toContain(requirement.id)
   expect(setup.answersTo(objectId)).toHaveLength(countBefore)

@@ -83,7 +83,8 @@ export async function openOperatorGateway({
     (memberName, lastText, { body }) => {
       // Braces would look like the arguments of a call.
       if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${lastText.replace(/[{}"]/g, '')}`)
-      if (memberName === 'triage') return call(lastText.includes('somebody') ? 'navigate_to_human' : 'navigate_to_refunds', {})
+      if (memberName === 'triage')
+        return call(lastText.includes('somebody') ? 'navigate_to_human' : 'navigate_to_refunds', {})
       const [, order = '17'] = /order (\w+)/.exec(lastText) ?? []
       return lastText.includes('please') ? call('refund', { order }) : replyWith('How can I help?')
     },

@@ -56,7 +56,11 @@ export function openSwarmChat(swarm: Pick<SwarmGateway, 'gateway'>, agent = 'des
   return { postJson: postJson, beginRun: beginRun, runChat: runChat }
 }
 
-type Script = (memberName: string, lastText: string, request: Parameters<Complete>[0]) => ModelReply | Promise<ModelReply>
+type Script = (
+  memberName: string,
+  lastText: string,
+  request: Parameters<Complete>[0],
+) => ModelReply | Promise<ModelReply>
 
 /** Describes the swarm `desk`, in which triage hands over to refunds; the answers of its members' models are scripted. */
 export function describeSwarm(base_url: string, members: object = {}): Record<string, unknown> {

@@ -14,7 +14,12 @@ export interface WebGateway {
   readonly gateway: TestGateway
   requestAs(path: string, init?: RequestInit & { as?: ChatPerson }): Promise<Response>
   /** Sends a request with a JSON body. Returns the answer's status and JSON. */
-  requestJson(method: string, path: string, body?: unknown, as?: ChatPerson): Promise<{ status: number; json: JsonAnswer }>
+  requestJson(
+    method: string,
+    path: string,
+    body?: unknown,
+    as?: ChatPerson,
+  ): Promise<{ status: number; json: JsonAnswer }>
   postRun(body: object | string | Uint8Array, headers?: Record<string, string>, as?: ChatPerson): Promise<Response>
   /** Sends one message of a person's, in a thread of its own unless `ids` names one. */
   runChat(content: unknown, ids?: RunIds): Promise<BaseEvent[]>

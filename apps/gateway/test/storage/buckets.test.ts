@@ -109,7 +109,10 @@ describe('a project with its own signed URLs', () => {
     }
     // The file is fetched once and stored, so the project may delete it.
     expect(host.asked).toHaveLength(1)
-    const { json } = await web.requestJson('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedLocation)}`)
+    const { json } = await web.requestJson(
+      'GET',
+      `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedLocation)}`,
+    )
     expect(json).toMatchObject(seedLocation)
     expect(Buffer.from(await (await fetch(web.local(json.url))).arrayBuffer())).toEqual(jpeg)
     const otherResponse = await web.requestJson(
@@ -141,7 +144,10 @@ describe('a project with its own signed URLs', () => {
       const [first] = await web.readHistory(threadId)
       expect(first?.metadata.user_message_attachments).toEqual({ ...location, mime_type: 'image/jpeg' })
       expect(host.asked.at(-1)?.url.split('?')[0]).toBe(`/storage/v1/object/sign/agent-files/${encodePath(path)}`)
-      const { json } = await web.requestJson('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(location)}`)
+      const { json } = await web.requestJson(
+        'GET',
+        `/api/v1/agent/attachments/signed-url?${new URLSearchParams(location)}`,
+      )
       expect([json.bucket, json.path]).toEqual([location.bucket, location.path])
       expect((await fetch(web.local(json.url))).status).toBe(200)
     },

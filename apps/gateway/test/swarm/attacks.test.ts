@@ -56,7 +56,7 @@ describe('hand-overs', () => {
     )
   const activeIn = (text: string) =>
     /.*"activeAgent","value":"(\w+)"|.*"activeAgent":"(\w+)"/.exec(text)?.slice(1).find(Boolean)
-  const { runChat: runChat } = openChatWith('desk')
+  const { runChat } = openChatWith('desk')
 
   test('within one message stop before a circle closes, with one answer, and may go on in the next message (W-19)', async () => {
     const thread = nameOne('thread')
@@ -146,7 +146,7 @@ describe('an operator’s decision', () => {
   beforeEach(() => void gateway.readNewTillLines())
 
   test('counts once if two operators decide at once, and the tool runs once', async () => {
-    const { requirement: requirement } = await gateway.askForRefund('desk')
+    const { requirement } = await gateway.askForRefund('desk')
     const url = `${gateway.swarm.gateway.url()}/api/v1/operator/runs`
     const chats = [1, 2].map(() => openChat(url, evesToken, `approval:${requirement.id}`))
     for (const chat of chats) await runChat(chat)
@@ -166,8 +166,10 @@ describe('an operator’s decision', () => {
     // The delays range from 30 ms before the time limit to 30 ms after it.
     const delays = drawDelays({ quick: 2, long: 5, lastMs: 60 })
     for (const [index, delayMs] of delays.entries()) {
-      const { objectId, requirement: requirement } = await gateway.askForRefund(index % 2 === 0 ? 'desk' : 'shop')
-      const { expires_at } = await gateway.swarm.requestOperator<{ readonly expires_at: string }>(`/requirements/${requirement.id}`)
+      const { objectId, requirement } = await gateway.askForRefund(index % 2 === 0 ? 'desk' : 'shop')
+      const { expires_at } = await gateway.swarm.requestOperator<{ readonly expires_at: string }>(
+        `/requirements/${requirement.id}`,
+      )
       await eventually(async () => Date.now() >= Date.parse(expires_at) - 30 + delayMs)
       const word = await gateway.decide(requirement.id, { outcome: 'granted' })
       const isTaken = word.status === 200
@@ -175,7 +177,9 @@ describe('an operator’s decision', () => {
       await eventually(async () => gateway.answersTo(objectId).some(answer => answer.includes(end)))
       expect(gateway.readNewTillLines()).toEqual(isTaken ? ['begun 17', 'done 17'] : [])
       expect(gateway.answersTo(objectId)).toHaveLength(2)
-      const { state } = await gateway.swarm.requestOperator<{ readonly state: string }>(`/requirements/${requirement.id}`)
+      const { state } = await gateway.swarm.requestOperator<{ readonly state: string }>(
+        `/requirements/${requirement.id}`,
+      )
       expect(state).toBe(isTaken ? 'granted' : 'expired')
     }
   })

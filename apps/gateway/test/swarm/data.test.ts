@@ -44,7 +44,7 @@ const describeWeb = () => ({
   auth: { tokens: [{ name: 'ann', sha256: hash('sha256', annsToken) }] },
 })
 
-const { runChat: runChat, beginRun: beginRun } = openSwarmChat(
+const { runChat, beginRun } = openSwarmChat(
   {
     get gateway() {
       return swarm.gateway

@@ -76,7 +76,8 @@ async function ask(threadId: string, text: string): Promise<string> {
 async function exportNewest(format: string): Promise<readonly Record<string, unknown>[]> {
   const [newest] = await swarm.gateway.messages()
   const query = new URLSearchParams({ format, thread: newest?.id ?? '' })
-  return (await swarm.requestOperator<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)).messages
+  return (await swarm.requestOperator<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`))
+    .messages
 }
 
 test('states, storages and computes survive a restart, for the conversation and for all (W-22)', async () => {

@@ -67,7 +67,7 @@ const listOpen = async () =>
   (await swarm.requestOperator<{ items: readonly { readonly id: string }[] }>('/requirements?state=open')).items
 
 test('the gateway does not send a forbidden question: the person gets the policy’s text, and nothing waits', async () => {
-  const { runChat: runChat } = openChat('desk')
+  const { runChat } = openChat('desk')
   const text = await runChat(nameOne('thread'), 'refund sesame')
   expect(text).toContain('That I may not say.')
   expect(text).not.toMatch(/sesame|interrupt/)
@@ -85,7 +85,7 @@ test('the gateway mails no link to a forbidden question', async () => {
 })
 
 test('a person whom the policy bans gets only the ban text from then on, without a model call', async () => {
-  const { runChat: runChat } = openChat('strict')
+  const { runChat } = openChat('strict')
   expect(await runChat(nameOne('thread'), 'refund sesame')).toContain('That I may not say.')
   callCount = 0
   expect(await runChat(nameOne('thread'), 'good morning')).toContain('That I may not say.')
@@ -93,7 +93,7 @@ test('a person whom the policy bans gets only the ban text from then on, without
 })
 
 test('the approver does not see a forbidden result, which the operator’s export contains', async () => {
-  const { runChat: runChat, postJson: postJson } = openChat('desk')
+  const { runChat, postJson } = openChat('desk')
   const threadId = nameOne('thread')
   const [, interruptId = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(await runChat(threadId, 'refund apple')) ?? []
   const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]

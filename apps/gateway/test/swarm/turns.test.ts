@@ -51,7 +51,7 @@ async function mention(text: string, from: string): Promise<string> {
   return (activity.object as { content: string }).content
 }
 
-const { postJson: postJson, runChat: runChat } = openSwarmChat({
+const { postJson, runChat } = openSwarmChat({
   get gateway() {
     return swarm.gateway
   },
@@ -107,7 +107,9 @@ test('a false question number inside a question does not redirect the answer (W-
 
 test('a person learns that nobody answered in time, and the list is empty (W-26)', async () => {
   expect(await write('May I speak to somebody?', { agent: 'hasty' })).toContain('Nobody is there to answer right now.')
-  await eventually(async () => (await swarm.requestOperator<{ items: readonly unknown[] }>('/questions')).items.length === 0)
+  await eventually(
+    async () => (await swarm.requestOperator<{ items: readonly unknown[] }>('/questions')).items.length === 0,
+  )
 })
 
 test('a banned person gets one sentence in every conversation, without a model call (W-27)', async () => {
@@ -115,9 +117,9 @@ test('a banned person gets one sentence in every conversation, without a model c
   expect(await mention('You are rude', rude)).toContain('We are polite here.')
   expect(await mention('Another conversation', rude)).toContain('We are polite here.')
   expect(modelInputs).toEqual([])
-  const { items: bans } = await swarm.requestOperator<{ items: readonly { id: string; policy: string; subject: string }[] }>(
-    '/agents/desk/bans',
-  )
+  const { items: bans } = await swarm.requestOperator<{
+    items: readonly { id: string; policy: string; subject: string }[]
+  }>('/agents/desk/bans')
   expect(bans).toMatchObject([{ policy: 'manners', subject: expect.stringContaining('gotosocial.test/users/alice') }])
   const headers = { authorization: `Bearer ${operatorToken}` }
   const path = `${swarm.gateway.url()}/operator/api/agents/desk/bans/${bans[0]?.id}`
@@ -132,7 +134,8 @@ test('the gateway lifts the ban of a forgotten person, names them in no ban, and
   expect(await mention('You are rude', forgottenAddress)).toContain('We are polite here.')
   expect(await mention('You are rude', otherAddress)).toContain('We are polite here.')
   expect(await write('You are rude', { from: 'bob@alice.test' })).toContain('We are polite here.')
-  for (const address of ['@bob@gotosocial.test', 'bob@alice.test']) await swarm.requestOperator('/people/forget', { address })
+  for (const address of ['@bob@gotosocial.test', 'bob@alice.test'])
+    await swarm.requestOperator('/people/forget', { address })
   const { items: bans } = await swarm.requestOperator<{ items: readonly { subject: string }[] }>('/agents/desk/bans')
   expect(bans).toMatchObject([{ subject: expect.stringContaining('snac.test/') }])
   expect(await mention('Hello', forgottenAddress)).toContain('triage heard')

@@ -55,7 +55,9 @@ test('a client with the text of a cancelled run misses nothing, and the gateway 
   const userMessage = { id: findEvent(events, 'TEXT_MESSAGE_START').messageId, role: 'assistant', content: 'begun' }
   const { events: next } = await cancelAt('begun', threadId, [first, userMessage, user('wait')])
   expect(findEvent(next, 'MESSAGES_SNAPSHOT')).toBeUndefined()
-  const { items: deliveries } = await web.gateway.requestOperator<{ items: readonly { message: string }[] }>('/deliveries')
+  const { items: deliveries } = await web.gateway.requestOperator<{ items: readonly { message: string }[] }>(
+    '/deliveries',
+  )
   expect(JSON.stringify(deliveries)).not.toContain(threadId)
   expect(JSON.stringify(deliveries)).not.toContain(userMessage.id)
 })

@@ -55,7 +55,9 @@ describe('the stream of an agent’s actions', () => {
   })
 
   test('gives parallel calls their own ids', async () => {
-    const events = await web.runChat(JSON.stringify([[ask, { ...ask, say: 'and the pears' }, { ...ask, say: 'and figs' }]]))
+    const events = await web.runChat(
+      JSON.stringify([[ask, { ...ask, say: 'and the pears' }, { ...ask, say: 'and figs' }]]),
+    )
     const ids = list(events, 'SUBAGENT_STARTED').map(({ subagentRunId }) => subagentRunId)
     expect(new Set(ids).size).toBe(3)
     expect(

@@ -31,7 +31,8 @@ const allow = (...ids: readonly string[]) =>
 const resume = (threadId: string, ids: readonly string[], runId = uniqueName('run')) =>
   web.postRun({ threadId, runId, messages: [], resume: allow(...ids) })
 
-const cancel = (runId: string, as?: 'bob') => web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`, undefined, as)
+const cancel = (runId: string, as?: 'bob') =>
+  web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`, undefined, as)
 
 test('a resumed run ends only when its owner cancels it, and the allowed action does not run (C-18, C-24)', async () => {
   const { threadId, interruptId } = await ask('may I do it slowly?')

@@ -394,7 +394,9 @@ describe('an open requirement in a chat', () => {
     expect(interruptsOf(await web.runChat('the red one', { threadId }))).toEqual([])
     const thread = `web:${JSON.stringify(['chat', threadId])}`
     const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'envelope' })
-    const { messages } = await web.gateway.requestOperator<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
+    const { messages } = await web.gateway.requestOperator<{ messages: readonly Record<string, unknown>[] }>(
+      `/transcript?${query}`,
+    )
     expect(messages.slice(0, 3)).toMatchObject([
       { type: 'text', role: 'user', content: 'ask' },
       { type: 'input_required', role: 'tool', content: 'Which one?' },

@@ -2,7 +2,8 @@
 import type { NormalizedMessage, NormalizedResponse } from '@postern/message'
 
 export function handle(_: NormalizedMessage): Pick<NormalizedResponse, 'parts'> {
-  const makeReference = (digit: string) => ({ kind: 'content_addressed', algo: 'sha256', digest: digit.repeat(64) }) as const
+  const makeReference = (digit: string) =>
+    ({ kind: 'content_addressed', algo: 'sha256', digest: digit.repeat(64) }) as const
   return {
     parts: [
       { kind: 'text', mime: 'text/plain', content: 'Here are the plans.' },

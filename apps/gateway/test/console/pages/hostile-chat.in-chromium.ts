@@ -117,7 +117,7 @@ async function chatWith(endpoint: string) {
 }
 
 test('the page shows an agent’s answer as text: nothing executes, and links lead only to web pages', async () => {
-  const { openedUrls: openedUrls, chat, errors, settle, isHacked } = await chatWith('/agent')
+  const { openedUrls, chat, errors, settle, isHacked } = await chatWith('/agent')
   await chat.locator('.ask').nth(3).waitFor()
   await settle()
   await chat.getByText('<img src=x').first().waitFor()
@@ -141,7 +141,7 @@ test.each([
   ['an endpoint that is a script', 'javascript:window.hacked=1', /./],
   ['an endpoint that is a document', 'data:text/html,<script>window.hacked=1</script>', /./],
 ])('the page explains %s, and the person may go on', async (_, endpoint, pattern) => {
-  const { openedUrls: openedUrls, chat, errors, settle, isHacked } = await chatWith(endpoint)
+  const { openedUrls, chat, errors, settle, isHacked } = await chatWith(endpoint)
   await chat.locator('.note.bad').first().waitFor()
   expect(await chat.locator('.note.bad').first().textContent()).toMatch(pattern)
   await settle()

@@ -36,7 +36,9 @@ async function examineSilentHost() {
   const endOutage = fediverse.disturb('mastodon.test', { path: /inbox/, answer: { status: 503 } })
   await fediverse.deliver({ to: '@echo@agents.test', text: 'hello' })
   const report = await eventually(async () => {
-    const { findings } = await test.requestOperator<{ findings: { id: string; verdict: string }[] }>('/doctor?only=work')
+    const { findings } = await test.requestOperator<{ findings: { id: string; verdict: string }[] }>(
+      '/doctor?only=work',
+    )
     const hostFindings = findings.filter(({ id }) => id === 'work.hosts')
     return hostFindings.some(({ verdict }) => verdict === 'warning') && hostFindings
   })

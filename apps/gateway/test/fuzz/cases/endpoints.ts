@@ -39,7 +39,9 @@ export function listEndpoints({ routes, smtp, isLmtp, grpc }: TargetAddresses, s
     }),
   )
   const seedsByMethod = grpc ? Map.groupBy(seeds.grpc, ({ method }) => `/lf.a2a.v1.A2AService/${method}`) : []
-  const rpc = [...seedsByMethod].map(([name, methodSeeds]): GrpcEndpoint => ({ kind: 'grpc', name, seeds: methodSeeds }))
+  const rpc = [...seedsByMethod].map(
+    ([name, methodSeeds]): GrpcEndpoint => ({ kind: 'grpc', name, seeds: methodSeeds }),
+  )
   const mail: MailEndpoint = { kind: 'mail', name: 'SMTP', greeting: isLmtp ? 'LHLO' : 'EHLO' }
   return [...http, ...rpc, ...(smtp ? [mail] : [])]
 }

@@ -10,7 +10,8 @@ const { gateway, listening } = await runProduction({
   baseDir: import.meta.dirname,
   path: undefined,
 })
-const findPort = (descriptionPrefix: string) => listening.find(({ description }) => description.startsWith(descriptionPrefix))?.port
+const findPort = (descriptionPrefix: string) =>
+  listening.find(({ description }) => description.startsWith(descriptionPrefix))?.port
 const addresses: TargetAddresses = {
   http: findPort('http') ?? 0,
   smtp: findPort('SMTP') ?? findPort('LMTP'),
