@@ -8,7 +8,7 @@ import { providersConfigSchema } from './config/providers.ts'
 import { listenConfigSchema, submitConfigSchema } from './config/servers.ts'
 import { mailTrustSchema } from './config/trust.ts'
 
-/** The `email` slice of the configuration. */
+/** The schema of the `email` section of the configuration. */
 export const emailConfigSchema = z.strictObject({
   /** The settings of `POST /email/inbound`. If they are absent, the route is closed. */
   intake: z
@@ -21,7 +21,7 @@ export const emailConfigSchema = z.strictObject({
   providers: providersConfigSchema.default({}),
   /** The listener for your mail server. If it is absent there is none, or in dev mode SMTP on port 2525. */
   listen: listenConfigSchema.optional(),
-  /** The mail server for outgoing mail. Without it agents cannot answer mail. */
+  /** The mail server for outgoing mail. Without it, agents cannot answer mail. */
   submit: submitConfigSchema.optional(),
   /** Signatures of outgoing mail. */
   dkim: z
@@ -33,7 +33,7 @@ export const emailConfigSchema = z.strictObject({
         .default('postern'),
     })
     .prefault({}),
-  /** The proofs of the author that count besides DKIM. */
+  /** The proofs of an author that count besides DKIM. */
   trust: mailTrustSchema.prefault({}),
   ...answerConfigShape,
   /** The limits on the cost of one mail. */
@@ -44,7 +44,7 @@ export type EmailConfig = z.infer<typeof emailConfigSchema>
 
 const guessableSecretFix = 'Use 16 or more random characters.'
 
-/** Returns the faults that make the mail configuration unsafe outside dev mode. */
+/** Returns the errors that make the mail configuration unsafe outside dev mode. */
 export function findUnsafeMail({ intake, providers }: EmailConfig): readonly ConfigError[] {
   const { postmark, cloudmailin, forwardemail, mailgun } = providers
   const secrets = [postmark?.password, cloudmailin?.password, forwardemail?.secret, mailgun?.signing_key]

@@ -3,14 +3,14 @@
 import { isoTime, Undeliverable } from '@postern/message'
 import type { AgentDirectory, ChannelContext, Delivery, TransmitResult } from '@postern/pipeline'
 import { createSender } from '@postern/pipeline'
-import type { DkimSigner } from './dkim/own-keys.ts'
-import { addressMail } from './out/address-mail.ts'
-import { encodeMail } from './out/encode-mail.ts'
-import { deliverToLocalAgent } from './out/local-agent.ts'
-import type { OutgoingMail } from './out/outgoing-mail.ts'
-import { recordSuppression, unaskedPeer } from './out/suppression.ts'
+import { addressMail } from './outgoing/address-mail.ts'
+import { encodeMail } from './outgoing/encode-mail.ts'
+import { deliverToLocalAgent } from './outgoing/local-agent.ts'
+import type { OutgoingMail } from './outgoing/outgoing-mail.ts'
+import { recordSuppression, unaskedPeer } from './outgoing/suppression.ts'
 import type { RenderMailDeps } from './render.ts'
 import { describeMail, renderMail } from './render.ts'
+import type { DkimSigner } from './signing/signer.ts'
 import { emailDescriptor } from './speaker.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 
@@ -37,14 +37,14 @@ export function createMailSender(renderDeps: RenderMailDeps, deliverDeps: Delive
 }
 
 /**
- * Encodes and signs a mail, and hands it over to the smarthost. Each mail has its own envelope sender, so a bounce
- * names its delivery (VERP). A mail counts as sent when the smarthost has accepted it.
+ * Encodes and signs a mail, and hands it to the smarthost. Each mail has its own envelope sender, so a bounce names its
+ * delivery (VERP). A mail counts as sent when the smarthost has accepted it.
  * @throws Unavailable, Undeliverable
  */
 async function deliverMail(mail: OutgoingMail, delivery: Delivery, deps: DeliverMailDeps): Promise<TransmitResult> {
   const { gateway, signer } = deps
   const tokens = await deps.openTokens()
-  const message = await encodeMail(mail, createMailMarks(mail, delivery, deps, tokens), gateway.store)
+  const message = await encodeMail(mail, createTokenFields(mail, delivery, deps, tokens), gateway.store)
   if (!mail.localAgent) await refuseSuppressed(delivery, mail, gateway)
   const signedMail = await signer.sign(message, chooseSigningTime(mail, delivery))
   if (mail.localAgent)
@@ -60,8 +60,8 @@ async function deliverMail(mail: OutgoingMail, delivery: Delivery, deps: Deliver
 }
 
 /**
- * Suppresses an address that the smarthost refused, as a bounce would. The gateway sends no more mail there, to protect the reputation of all its
- * mail.
+ * Suppresses an address that the smarthost refused, like an address whose mail bounced. The gateway sends no more mail
+ * there, to protect the reputation of all its mail.
  */
 async function suppressRecipient(
   { envelope: { to } }: OutgoingMail,
@@ -83,7 +83,7 @@ function chooseSigningTime({ date }: OutgoingMail, { queuedAt }: Delivery): stri
   return queuedAt > Date.parse(date) + dayMs ? isoTime(queuedAt) : date
 }
 
-function createMailMarks(
+function createTokenFields(
   mail: OutgoingMail,
   { agent }: Delivery,
   { agents, config }: DeliverMailDeps,
@@ -101,7 +101,10 @@ function createMailMarks(
   return { replyTo: tokenAddress ?? mail.replyTo, hop: tokens.formatHop(agent, mail, id), unsubscribeUrl }
 }
 
-/** Refuses a suppressed address. Mail that bounces or gets complaints harms the reputation of all other mail. */
+/**
+ * Refuses to send to a suppressed address, because mail that bounces or gets complaints harms the reputation of all
+ * other mail.
+ */
 async function refuseSuppressed(
   { agent }: Delivery,
   { envelope, isLetter }: OutgoingMail,

@@ -23,7 +23,7 @@ export function createMailInbound({
   ...verifyDeps
 }: MailInboundDeps): Inbound<RawMail, ProvenMail> {
   const { agents } = verifyDeps.gateway
-  // The tokens are read with the first mail, so that `normalize` stays pure.
+  // The tokens are opened with the first mail, so that `normalize` can stay synchronous.
   let tokens: AddressTokens | undefined
   return {
     name: 'email',
@@ -32,7 +32,7 @@ export function createMailInbound({
       return verifyMail(raw, { ...verifyDeps, tokens, steps })
     },
     normalize(mail) {
-      if (!tokens) throw new Error('mail is normalized that was not verified')
+      if (!tokens) throw new Error('Cannot normalize a mail that was not verified')
       return normalizeMail(mail, { agents, tokens, config, maxHops })
     },
   }

@@ -15,8 +15,8 @@ import { endlessBudgets } from './config/answers.ts'
 import type { EmailConfig } from './config.ts'
 import { emailConfigSchema, findUnsafeMail } from './config.ts'
 import { createCorrespondents } from './correspondents/correspondents.ts'
+import { createKeyReader } from './dkim/key-cache.ts'
 import { parseKeyRecord } from './dkim/key-record.ts'
-import { createKeyReader } from './dkim/verify.ts'
 import { createMailInbound } from './inbound.ts'
 import { createMailIntake } from './intake/intake.ts'
 import { warmUp } from './intake/warm-up.ts'
@@ -40,7 +40,10 @@ import { createTokenOpener } from './tokens/address-tokens.ts'
 import { createUnsubscribeRoutes } from './unasked/unsubscribe-routes.ts'
 
 interface EmailDeps {
-  /** The worker threads, which are closed with the channel. If they are absent, the channel starts its own, with the limits of its configuration. */
+  /**
+   * The worker threads, which are closed with the channel. If they are absent, the channel starts its own threads, with
+   * the limits of its configuration.
+   */
   readonly pool?: MimePool | undefined
 }
 
@@ -51,14 +54,15 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
   const pool = deps.pool ?? createMimePool({ limits, system })
   const shutdown = new AbortController()
   const openTokens = createTokenOpener(gateway)
-  const inbound = openInbound(config, gateway, pool, openTokens)
+  const openInbound = (context: ChannelContext) => createInbound(config, context, { pool, openTokens })
+  const inbound = openInbound(gateway)
   const intake = createMailIntake(inbound, gateway)
   const outbound = openMailOutbound(config, gateway, openTokens)
   return {
     ...outbound,
     diagnostics: {
       ...outbound.diagnostics,
-      replay: createMailReplay(conditions => openInbound(config, { ...gateway, ...conditions }, pool, openTokens)),
+      replay: createMailReplay(conditions => openInbound({ ...gateway, ...conditions })),
     },
     endpoint: {
       routes: createMailIntakeRoutes({
@@ -97,11 +101,10 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
 /** The unlimited memory budget of a channel that runs without a gateway. */
 const unboundedBodies: BodyBudget = { hold: () => ({ add() {}, async acquire() {}, release() {} }) }
 
-function openInbound(
+function createInbound(
   config: EmailConfig,
   gateway: ChannelContext,
-  pool: MimePool,
-  openTokens: () => Promise<AddressTokens>,
+  { pool, openTokens }: { readonly pool: MimePool; openTokens(): Promise<AddressTokens> },
 ): Inbound<RawMail, ProvenMail> {
   const { system, store } = gateway
   const { limits, trust } = config
@@ -115,7 +118,7 @@ function openInbound(
     readSimple: createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) }),
     pool,
     mayDefer: createDeferrals(store, system, limits.deferral_ms),
-    noteSignature: createSignatureReplays(system),
+    recordSignature: createSignatureReplays(system),
     compareAuthor: createCorrespondents({ store, system }),
     openAddresses: lazy(openAddressReader),
     openTokens,

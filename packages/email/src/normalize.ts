@@ -1,5 +1,5 @@
 // Turns a mail into one intake for each agent among its recipients.
-import type { Part } from '@postern/message'
+import type { AgentChain, Part } from '@postern/message'
 import { formatAddress, replayFlag } from '@postern/message'
 import type { AgentDirectory, Intake, RelationEffect } from '@postern/pipeline'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
@@ -9,8 +9,8 @@ import { isAutoReply, isReport } from './automatic/auto-reply.ts'
 import { planBudgets } from './automatic/budgets.ts'
 import { matchMailRules } from './automatic/field-rules.ts'
 import type { TextDigests } from './automatic/text-digests.ts'
-import { digestText } from './automatic/text-digests.ts'
-import { isDaemon } from './automatic/unread-mailbox.ts'
+import { digestMailText } from './automatic/text-digests.ts'
+import { isDaemon } from './automatic/unattended-mailbox.ts'
 import { bodyOfReaction, readReaction } from './body/reaction.ts'
 import type { ParsedReport } from './bounces/bounce.ts'
 import { readReport } from './bounces/bounce.ts'
@@ -22,6 +22,7 @@ import { readThread } from './intake/thread.ts'
 import { readHeaderText } from './mail/header-text.ts'
 import { formatMailbox } from './mail/mailbox.ts'
 import type { AddressedAgent } from './mail/recipients.ts'
+import { describeAuthor } from './message/describe-author.ts'
 import { decideDisposition } from './message/disposition.ts'
 import { describeAddressing, listMailParts } from './message/mail-parts.ts'
 import { mayBeReplayed } from './message/replayed-copy.ts'
@@ -32,12 +33,11 @@ import {
   listOtherRecipients,
   listReferences,
 } from './message/reply-target.ts'
-import { describeAuthor } from './message/sender.ts'
-import type { ReplyAddress } from './out/reply-address.ts'
-import { chooseReplyAddress } from './out/reply-address.ts'
-import { scopeOf } from './out/scope.ts'
-import { packTarget } from './out/target.ts'
-import { noNotice, planUnreadable } from './out/unreadable.ts'
+import type { ReplyAddress } from './outgoing/reply-address.ts'
+import { chooseReplyAddress } from './outgoing/reply-address.ts'
+import { packTarget } from './outgoing/target.ts'
+import { scopeOf } from './outgoing/thread-scope.ts'
+import { noNotice, planUnreadableNotice } from './outgoing/unreadable-notice.ts'
 import { isRecent } from './signatures/recent-date.ts'
 import { emailDescriptor } from './speaker.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
@@ -53,7 +53,7 @@ export interface NormalizeMailDeps {
   >
 }
 
-/** Makes one intake for each agent that the envelope names. It is pure. */
+/** Creates one intake for each agent that the envelope names. The function is pure. */
 export function normalizeMail(provenMail: ProvenMail, deps: NormalizeMailDeps): Intake[] {
   const thread = readThread(provenMail, provenMail.body.digest)
   // A reaction that answers no mail is treated as an ordinary mail, as in Gmail.
@@ -70,11 +70,11 @@ export function normalizeMail(provenMail: ProvenMail, deps: NormalizeMailDeps): 
     thread,
     kind: reaction === undefined ? ('message' as const) : ('reaction' as const),
     report: mayReport(mail) ? readReport(mail) : undefined,
-    digests: digestText(mail),
+    digests: digestMailText(mail),
     listParts: (flags: readonly string[]) =>
       listMailParts(body, { subject: readHeaderText(mail.header, 'subject'), flags: [...mailFlags, ...flags] }),
   }
-  return mail.recipients.map(recipient => normalizeForRecipient(recipient, mail, content, deps))
+  return mail.recipients.map(recipient => normalizeForRecipient({ recipient, mail, content }, deps))
 }
 
 /**
@@ -84,7 +84,7 @@ function mayReport({ raw, header, addresses: { author } }: ProvenMail): boolean 
   return raw.envelope.from === '' || isReport(header) || isDaemon(author.local)
 }
 
-/** The part of a mail that costs time to read and is the same for every recipient, so it is read once. */
+/** The content of a mail that is the same for every recipient. It is read only once, because reading takes time. */
 interface MailContent {
   readonly reply: ReplyAddress
   readonly thread: MailThread
@@ -94,50 +94,49 @@ interface MailContent {
   listParts(flags: readonly string[]): Part[]
 }
 
-function normalizeForRecipient(
-  recipient: AddressedAgent,
-  mail: ProvenMail,
-  { reply, thread, kind, report: parsedReport, digests, listParts }: MailContent,
-  { agents, tokens, config, maxHops }: NormalizeMailDeps,
-): Intake {
+/** A mail for one of its recipients. */
+interface RecipientMail {
+  readonly recipient: AddressedAgent
+  readonly mail: ProvenMail
+  readonly content: MailContent
+}
+
+function normalizeForRecipient(recipientMail: RecipientMail, deps: NormalizeMailDeps): Intake {
+  const { recipient, mail, content } = recipientMail
+  const { agents, tokens, config, maxHops } = deps
   const { authentication, body, raw } = mail
+  const { reply, thread, report: parsedReport, digests } = content
   const { agent } = recipient
   const senderHistory = mail.senderHistories.get(agent) ?? noSenderHistory
-  const address = formatAddress({ local: agent, domain: agents.domain })
   const parsedTag = tokens.readTag(agent, recipient.tag, Date.parse(raw.receivedAt))
-  const otherRecipients = listOtherRecipients(mail, reply, { agents, config })
   const agentMail = readAgentMail(mail, maxHops)
   const chain = agentMail?.chain
   const recipientFlags = [...senderHistory.flags, ...(mayBeReplayed(mail, recipient, agents) ? [replayFlag] : [])]
   const { messageId } = thread
-  const markContext = { recipient, agents, tokens, token: parsedTag.token, messageId, agentMail, reply, config }
+  const noAnswerContext = { recipient, agents, tokens, token: parsedTag.token, messageId, agentMail, reply, config }
   const dispositionFacts = { recipientFlags, reply, parsedReport }
-  const { flags, handling, report } = decideDisposition(mail, markContext, dispositionFacts, config)
+  const { flags, mailDisposition, report } = decideDisposition(mail, noAnswerContext, dispositionFacts, config)
+  const isAnswered = mailDisposition === 'answer'
+  const otherRecipients = listOtherRecipients(mail, reply, { agents, config })
   const scope = scopeOf(mail, reply, otherRecipients)
-  const isSilent = handling === 'show'
-  const replyFields = describeReply(reply, { others: otherRecipients, scope, chain, isSilent })
+  const replyFields = describeReply(reply, { otherRecipients, scope, chain, isSilent: mailDisposition === 'show' })
   const target = { ...describeTarget(mail, thread, parsedTag), ...replyFields }
-  const duplicateKey = `${address} ${identifyMail(mail)}${handling === 'answer' ? '' : ' kept'}`
+  const message = buildMessage(recipientMail, { chain, recipientFlags }, agents)
+  // An answered mail has another key than an unanswered copy, so that a copy that arrives first does not replace it.
+  const duplicateKey = `${message.recipient} ${identifyMail(mail)}${isAnswered ? '' : ' kept'}`
   const references = listReferences(thread, parsedTag)
-  const namedMailbox = reply.namedBy && reply.mailbox
-  const isToAll = otherRecipients.length > 0
-  const budgetFacts = { agent, digests, beginsThread: references.length === 0, isToAll, namedMailbox }
-  const sendsNotice = handling === 'answer' && mail.unreadable.has(agent)
-  const notice = sendsNotice ? planUnreadable(mail, { target, duplicateKey, domain: agents.domain }) : noNotice
+  const budgetFacts = {
+    agent,
+    digests,
+    beginsThread: references.length === 0,
+    isReplyAll: otherRecipients.length > 0,
+    namedMailbox: reply.namedBy && reply.mailbox,
+  }
+  const sendsNotice = isAnswered && mail.notifyingAgents.has(agent)
+  const notice = sendsNotice ? planUnreadableNotice(mail, { target, duplicateKey, domain: agents.domain }) : noNotice
   return {
     agent,
-    message: {
-      id: thread.id,
-      ...(kind === 'reaction' && { kind }),
-      thread_source: thread.source,
-      ...(thread.inReplyTo && { in_reply_to: thread.inReplyTo }),
-      sender: describeAuthor(mail.addresses.author, authentication, { audience: address, issuedAt: raw.receivedAt }),
-      recipient: address,
-      parts: listParts(recipientFlags),
-      recipient_capabilities: { mention_relay: emailDescriptor.mentionRelay, ...(chain && { agent_chain: chain }) },
-      received_via: 'email',
-      received_at: raw.receivedAt,
-    },
+    message,
     duplicateKey,
     thread: { scope, references, ...describeInitiator(mail, otherRecipients) },
     aliases: [...thread.aliases, ...notice.aliases],
@@ -148,16 +147,42 @@ function normalizeForRecipient(
     blobs: body.files.map(({ digest, bytes, mime }) => ({ digest, bytes, mime })),
     target: packTarget(target),
     deliveries: notice.deliveries,
-    disposition: handling === 'keep' ? 'keep' : 'answer',
+    disposition: mailDisposition === 'keep' ? 'keep' : 'answer',
     flags: [...new Set(flags)],
-    effects: handling === 'answer' ? [...liftSuppression(mail), ...senderHistory.effects(thread.id)] : report.effects,
-    ...(handling !== 'keep' && planBudgets(mail, budgetFacts, config.budgets)),
+    effects: isAnswered ? [...liftSuppression(mail), ...senderHistory.listEffects(thread.id)] : report.effects,
+    ...(mailDisposition !== 'keep' && planBudgets(mail, budgetFacts, config.budgets)),
   }
 }
 
+interface MessageFacts {
+  readonly chain: AgentChain | undefined
+  readonly recipientFlags: readonly string[]
+}
+
+function buildMessage(
+  { recipient, mail, content: { thread, kind, listParts } }: RecipientMail,
+  { chain, recipientFlags }: MessageFacts,
+  agents: AgentDirectory,
+) {
+  const address = formatAddress({ local: recipient.agent, domain: agents.domain })
+  const issuedAt = mail.raw.receivedAt
+  return {
+    id: thread.id,
+    ...(kind === 'reaction' && { kind }),
+    thread_source: thread.rootId,
+    ...(thread.inReplyTo && { in_reply_to: thread.inReplyTo }),
+    sender: describeAuthor(mail.addresses.author, mail.authentication, { audience: address, issuedAt }),
+    recipient: address,
+    parts: listParts(recipientFlags),
+    recipient_capabilities: { mention_relay: emailDescriptor.mentionRelay, ...(chain && { agent_chain: chain }) },
+    received_via: 'email',
+    received_at: issuedAt,
+  } as const satisfies Intake['message']
+}
+
 /**
- * Returns the identity of a message, by which duplicates are found. A signed mail has the identity of its signature, because others can add fields to
- * a copy and it still verifies. An unanswered copy differs from an answered one, so a bounce that arrives first does not replace the mail.
+ * Returns the identity of a message, by which duplicates are found. A signed mail has the identity of its signature,
+ * because a copy with added fields still verifies.
  */
 function identifyMail({ authentication, body }: ProvenMail): string {
   const id = findProofId(authentication)

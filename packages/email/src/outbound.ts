@@ -1,18 +1,18 @@
-// Joins the outbound steps of the channel: replies, direct messages, notices and keys.
+// Joins the outbound parts of the channel: replies, direct messages, notices and keys.
 
 import { defaultMaxHops, Rejection } from '@postern/message'
 import type { Channel, ChannelContext } from '@postern/pipeline'
 import { renderUnsent } from '@postern/pipeline'
 import type { EmailConfig } from './config.ts'
 import { createMailSender } from './deliver.ts'
-import { listMailRecords } from './dkim/dns-records.ts'
-import { createDkimSigner } from './dkim/own-keys.ts'
-import { addressMail } from './out/address-mail.ts'
-import { createMailBackground } from './out/background.ts'
-import { sendProbe } from './out/probe.ts'
-import { scopeOfMailbox } from './out/scope.ts'
-import { liftMailSuppression } from './out/suppression.ts'
-import { previewMailTarget, retargetToAuthor } from './out/target.ts'
+import { addressMail } from './outgoing/address-mail.ts'
+import { createMailBackground } from './outgoing/background.ts'
+import { sendProbe } from './outgoing/probe.ts'
+import { liftMailSuppression } from './outgoing/suppression.ts'
+import { previewMailTarget, retargetToAuthor } from './outgoing/target.ts'
+import { scopeOfMailbox } from './outgoing/thread-scope.ts'
+import { listMailRecords } from './signing/dns-records.ts'
+import { createDkimSigner } from './signing/signer.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 import { addressDirectMessage, addressMailNotice } from './unasked/direct-message.ts'
 import { createCorrespondentFinder, refuseMailReply } from './unasked/unasked-rules.ts'
@@ -43,7 +43,7 @@ export function openMailOutbound(
       addressReply: async turn => refuseMailReply(turn, config, system.now()) ?? addressMail(turn, agents, maxHops),
     },
     conversations: {
-      fetchBackground: createMailBackground({ store, agents, isQuoting: config.quote }),
+      fetchBackground: createMailBackground({ store, agents, quotesMessages: config.quote }),
       privateScope: subject => scopeOfMailbox(subject.replace(/^mailto:/, '')),
       retarget: retargetToAuthor,
     },

@@ -17,14 +17,14 @@ import { presentResponse } from '@postern/message'
 import { escapeHtml } from '@postern/message/html-characters'
 import type { AgentDirectory, Delivery } from '@postern/pipeline'
 import { trimReferences } from './intake/thread.ts'
-import { withoutControls } from './mail/header-text.ts'
+import { replaceControls } from './mail/header-text.ts'
 import { parseMailbox } from './mail/mailbox.ts'
 import { replySubject } from './mail/subjects.ts'
-import type { MailAttachment, OutgoingMail } from './out/outgoing-mail.ts'
-import { quoteMessage } from './out/outgoing-mail.ts'
-import type { MailTarget } from './out/target.ts'
-import { readTarget } from './out/target.ts'
-import { describeNotice } from './out/unreadable.ts'
+import type { MailAttachment, OutgoingMail } from './outgoing/outgoing-mail.ts'
+import { quoteMessage } from './outgoing/outgoing-mail.ts'
+import type { MailTarget } from './outgoing/target.ts'
+import { readTarget } from './outgoing/target.ts'
+import { describeNotice } from './outgoing/unreadable-notice.ts'
 
 export interface RenderMailDeps {
   readonly agents: AgentDirectory
@@ -37,15 +37,15 @@ export interface RenderMailDeps {
 }
 
 /**
- * The numbers of references that are kept at the beginning and at the end. RFC 5322 §3.6.4 allows a long chain to be shortened, and programs look at
- * its root and its end.
+ * The numbers of references to keep at the beginning and at the end of a chain. RFC 5322 §3.6.4 allows shortening a
+ * long chain, and mail programs use its beginning and its end.
  */
 const [maxFirstReferences, maxLastReferences] = [5, 15]
 
 /** The longest subject in characters. Together with the name of the field it fits a line (RFC 5322 §2.1.1) even unfolded. */
 const maxSubjectChars = 900
 
-/** Renders a response as a mail. The same delivery always gives the same mail, octet by octet. It is pure. */
+/** Renders a response as a mail. The same delivery always gives the same mail, octet by octet. The function is pure. */
 export function renderMail(
   delivery: Delivery,
   { agents, config, fileAddress, showRequirement, maxHops }: RenderMailDeps,
@@ -59,8 +59,8 @@ export function renderMail(
   const quote = config.quote ? quoteOriginal(delivery) : undefined
   return {
     envelope: { from: address, to: [target.recipient ?? target.mailbox] },
-    from: { name: withoutControls(agents.find(agent)?.displayName ?? agent), address },
-    to: { name: withoutControls(target.name ?? ''), address: target.mailbox },
+    from: { name: replaceControls(agents.find(agent)?.displayName ?? agent), address },
+    to: { name: replaceControls(target.name ?? ''), address: target.mailbox },
     alsoTo: target.also_to ?? [],
     cc: target.cc ?? [],
     replyTo: formatTaggedAddress(address, target.tag),
@@ -69,7 +69,7 @@ export function renderMail(
     messageId: `${response.id}@${agents.domain}`,
     inReplyTo: target.message_id && isQuotable(target.message_id) ? target.message_id : undefined,
     references: listReferenceChain(target),
-    threadTopic: target.thread_topic && withoutControls(target.thread_topic),
+    threadTopic: target.thread_topic && replaceControls(target.thread_topic),
     threadIndex: extendThreadIndex(target.thread_index, {
       response: response.id,
       createdAt: Date.parse(response.created_at),
@@ -79,7 +79,7 @@ export function renderMail(
     date: response.created_at,
     text: quote ? `${body.text}\n\n${quote.text}` : body.text,
     html: quote ? `${body.html}\n${quote.html}` : body.html,
-    attachments: attachedFiles(parts),
+    attachments: listAttachments(parts),
     localAgent: target.localAgent,
   }
 }
@@ -97,9 +97,9 @@ function quoteOriginal({ message, response }: Delivery) {
 }
 
 function chooseSubject({ subject }: Pick<NormalizedResponse, 'subject'>, target: MailTarget): string {
-  const givenSubject = subject ?? (target.is_letter ? target.subject : undefined)
-  return givenSubject
-    ? withoutControls(givenSubject).slice(0, maxSubjectChars).toWellFormed()
+  const agentSubject = subject ?? (target.is_letter ? target.subject : undefined)
+  return agentSubject
+    ? replaceControls(agentSubject).slice(0, maxSubjectChars).toWellFormed()
     : replySubject(target.subject)
 }
 
@@ -118,7 +118,10 @@ function formatTaggedAddress(address: string, tag: string | undefined): string |
   return taggedAddress && parseMailbox(taggedAddress) ? taggedAddress : undefined
 }
 
-/** Returns true if an id is ASCII. Any other id would turn the answer into a mail that needs SMTPUTF8 (RFC 6532), which few servers support. */
+/**
+ * Returns true if an id is ASCII. A response with any other id would need SMTPUTF8 (RFC 6532), which few servers
+ * support.
+ */
 function isQuotable(id: string): boolean {
   return /^[!-~]+$/.test(id)
 }
@@ -143,10 +146,10 @@ const statusTexts: Readonly<Record<ResponseStatus, string>> = {
   working: 'Still working on it.',
 }
 
-/** Writes the body for people: every part as text and as HTML, in order. */
+/** Renders the body: every part as text and as HTML, in order. */
 function renderBody(parts: readonly Part[], status: ResponseStatus): Block {
-  const blocks = parts.flatMap(part => blockOf(part) ?? [])
-  const shownBlocks = blocks.length > 0 ? blocks : [plainBlock(statusTexts[status])]
+  const blocks = parts.flatMap(part => renderBlock(part) ?? [])
+  const shownBlocks = blocks.length > 0 ? blocks : [renderPlainBlock(statusTexts[status])]
   return {
     text: shownBlocks.map(({ text }) => text).join('\n\n'),
     html: shownBlocks.map(({ html }) => html).join('\n'),
@@ -154,7 +157,7 @@ function renderBody(parts: readonly Part[], status: ResponseStatus): Block {
 }
 
 /** Returns the files among the parts that the mail contains. Files at a URL are linked in the text. */
-function attachedFiles(parts: readonly Part[]): MailAttachment[] {
+function listAttachments(parts: readonly Part[]): MailAttachment[] {
   return parts.flatMap((part, index) => {
     if ((part.kind !== 'file' && part.kind !== 'artifact') || part.bytes_ref.kind === 'url') return []
     const { name, mime, bytes_ref } = part
@@ -162,43 +165,47 @@ function attachedFiles(parts: readonly Part[]): MailAttachment[] {
   })
 }
 
-const blockWriters: { readonly [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => Block | undefined } = {
-  text: blockOfText,
-  link: ({ title, url, description }) => linkBlock(title ?? url, url, description),
-  policy: policyBlock,
-  tool_call: part => plainBlock(describeToolCall(part)),
-  file: fileBlock,
-  artifact: fileBlock,
+const blockRenderers: { readonly [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => Block | undefined } =
+  {
+    text: renderTextBlock,
+    link: ({ title, url, description }) => renderLinkBlock(title ?? url, url, description),
+    policy: renderPolicyBlock,
+    tool_call: part => renderPlainBlock(describeToolCall(part)),
+    file: renderFileBlock,
+    artifact: renderFileBlock,
+  }
+
+/**
+ * Returns the block of a part. It returns undefined for an attached file, and for a kind of part that this version does
+ * not know.
+ */
+function renderBlock(part: Part): Block | undefined {
+  if (!Object.hasOwn(blockRenderers, part.kind)) return undefined
+  return (blockRenderers[part.kind] as (part: Part) => Block | undefined)(part)
 }
 
-/** Returns the block of a part. It returns undefined also for a kind of part that this version does not know. */
-function blockOf(part: Part): Block | undefined {
-  if (!Object.hasOwn(blockWriters, part.kind)) return undefined
-  return (blockWriters[part.kind] as (part: Part) => Block | undefined)(part)
-}
-
-function blockOfText({ mime, content }: Extract<Part, { kind: 'text' }>): Block {
+function renderTextBlock({ mime, content }: Extract<Part, { kind: 'text' }>): Block {
   if (mime === 'text/markdown') return { text: markdownToMailText(content), html: markdownToMailHtml(content) }
   if (mime === 'text/html') return { text: htmlToText(content).text, html: htmlToMailHtml(content) }
-  return plainBlock(content)
+  return renderPlainBlock(content)
 }
 
-function plainBlock(text: string): Block {
+function renderPlainBlock(text: string): Block {
   return { text, html: plainToMailHtml(text) }
 }
 
-function linkBlock(title: string, url: string, description?: string): Block {
+function renderLinkBlock(title: string, url: string, description?: string): Block {
   const text = [title === url ? url : `${title}: ${url}`, description].filter(Boolean).join('\n')
-  if (!/^(https?|mailto):/i.test(url)) return plainBlock(text)
+  if (!/^(https?|mailto):/i.test(url)) return renderPlainBlock(text)
   const descriptionHtml = description ? `<br>\n${escapeHtml(description)}` : ''
   return { text, html: `<p dir="auto"><a href="${escapeHtml(url)}">${escapeHtml(title)}</a>${descriptionHtml}</p>` }
 }
 
-function policyBlock({ policy }: PolicyPart): Block {
-  const textBlock = plainBlock([policy.title, policy.message].filter(Boolean).join('\n'))
+function renderPolicyBlock({ policy }: PolicyPart): Block {
+  const textBlock = renderPlainBlock([policy.title, policy.message].filter(Boolean).join('\n'))
   if (!policy.url) return textBlock
   const expiryText = typeof policy.expires_at === 'string' ? formatExpiry(policy.expires_at) : undefined
-  const link = linkBlock(policy.action_label ?? policy.url, policy.url, expiryText)
+  const link = renderLinkBlock(policy.action_label ?? policy.url, policy.url, expiryText)
   return { text: `${textBlock.text}\n${link.text}`, html: `${textBlock.html}\n${link.html}` }
 }
 
@@ -217,9 +224,9 @@ function shorten(value: unknown): string {
   return text.length > 500 ? `${text.slice(0, 500).toWellFormed()}…` : text
 }
 
-/** Returns a link to a file at a URL. An attached file needs no text. */
-function fileBlock({ name, bytes_ref }: FilePart | ArtifactPart): Block | undefined {
-  return bytes_ref.kind === 'url' ? linkBlock(name ?? bytes_ref.url, bytes_ref.url) : undefined
+/** Renders a link to a file at a URL. An attached file needs no text. */
+function renderFileBlock({ name, bytes_ref }: FilePart | ArtifactPart): Block | undefined {
+  return bytes_ref.kind === 'url' ? renderLinkBlock(name ?? bytes_ref.url, bytes_ref.url) : undefined
 }
 
 /** Replaces each file that no longer fits by a link, because receivers reject a mail that is too large, and then its text is lost too. */
@@ -231,7 +238,7 @@ function attachOrLink(
   let remainingBytes = maxAttachBytes
   return parts.map(part => {
     if (part.kind !== 'file' && part.kind !== 'artifact') return part
-    const size = sizeOf(part)
+    const size = measureFile(part)
     if (size <= remainingBytes) {
       remainingBytes -= size
       return part
@@ -242,7 +249,7 @@ function attachOrLink(
   })
 }
 
-function sizeOf({ bytes_ref: ref, size }: FilePart | ArtifactPart): number {
+function measureFile({ bytes_ref: ref, size }: FilePart | ArtifactPart): number {
   if (ref.kind === 'url') return 0
   return ref.kind === 'inline' ? Math.floor((ref.data_base64.length * 3) / 4) : (size ?? 0)
 }
@@ -251,26 +258,26 @@ function sizeOf({ bytes_ref: ref, size }: FilePart | ArtifactPart): number {
 const epochTicks = 116_444_736_000_000_000n
 
 /**
- * Returns Outlook's Thread-Index of an answer: the index of the answered message, and five octets with the time between them and a few random bits
- * ([MS-OXOMSG] §2.2.1.3). It returns undefined if the message has no valid index.
+ * Returns Outlook's Thread-Index of a response: the index of the answered message, and five octets with the elapsed
+ * time and a few random bits ([MS-OXOMSG] §2.2.1.3). It returns undefined if the message has no valid index.
  */
 export function extendThreadIndex(
   index: string | undefined,
-  { response, createdAt: createdMs }: { response: string; createdAt: number },
+  { response, createdAt }: { readonly response: string; readonly createdAt: number },
 ): string | undefined {
   if (!index) return undefined
   const octets = Buffer.from(index, 'base64')
   if (octets.length < 22 || (octets.length - 22) % 5 !== 0 || octets.length > 500) return undefined
   const startTicks = octets.readUIntBE(0, 6)
-  const ticks = BigInt(createdMs) * 10_000n + epochTicks - (BigInt(startTicks) << 16n)
+  const ticks = BigInt(createdAt) * 10_000n + epochTicks - (BigInt(startTicks) << 16n)
   const child = Buffer.alloc(5)
   child.writeUInt32BE(packDelta(ticks < 0n ? -ticks : ticks))
-  // These bits are the same for the same answer, so that a second attempt sends the same octets.
+  // The random bits are a hash of the response id, so that a second attempt sends the same octets.
   child[4] = createHash('sha256').update(response).digest()[0] ?? 0
   return Buffer.concat([octets, child]).toString('base64')
 }
 
-/** Packs 31 bits of the time difference: fine bits below about 1.8 years, or coarse bits with a mark above. */
+/** Packs the time difference into 31 bits. Above about 1.8 years, the unit is coarser and the highest bit is set. */
 function packDelta(ticks: bigint): number {
   const isLong = ticks >> 49n > 0n
   const bits = Number((ticks >> (isLong ? 23n : 18n)) & 0x7fff_ffffn)

@@ -1,4 +1,4 @@
-// Reads a stored mail again.
+// Replays stored mail: verifies and normalizes it again.
 
 import { isoTime } from '@postern/message'
 import type { ChannelDiagnostics, Inbound, ReplayConditions } from '@postern/pipeline'

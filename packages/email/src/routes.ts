@@ -7,9 +7,9 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { EmailConfig } from './config.ts'
 import type { MailIntake } from './intake/intake.ts'
-import type { IntakeProof } from './intake/proof.ts'
-import { createIntakeProof } from './intake/proof.ts'
-import type { MailEnvelopeIn } from './mail/raw-mail.ts'
+import type { IntakeAuthenticator } from './intake/intake-authenticator.ts'
+import { createIntakeAuthenticator } from './intake/intake-authenticator.ts'
+import type { IncomingEnvelope } from './mail/raw-mail.ts'
 import type { ProviderSystem } from './providers/provider.ts'
 import { createProviderRoutes } from './providers/routes.ts'
 
@@ -22,40 +22,40 @@ interface MailRouting {
 const mailTypes: ReadonlySet<string> = new Set(['message/rfc822', 'message/global', 'application/octet-stream'])
 
 /**
- * Creates the route `POST /email/inbound` for one message, octet by octet, with its envelope in the query. The routes of the mail providers come with
- * it.
+ * Creates the route `POST /email/inbound` for one message, octet by octet, with its envelope in the query. It includes
+ * the routes of the mail providers.
  */
 export function createMailIntakeRoutes(routing: MailRouting): Hono {
   const { config, intake, system } = routing
-  const proof = createIntakeProof(config.intake?.secret, system)
+  const authenticator = createIntakeAuthenticator(config.intake?.secret, system)
   const maxBytes = config.limits.message_bytes
   return new Hono()
-    .post('/email/inbound', context => answerInbound(context, { ...routing, proof }))
+    .post('/email/inbound', context => answerInbound(context, { ...routing, authenticator }))
     .route('/', createProviderRoutes({ config: config.providers, intake, system, maxBytes }))
 }
 
 interface InboundRouting extends MailRouting {
-  readonly proof: IntakeProof
+  readonly authenticator: IntakeAuthenticator
 }
 
 async function answerInbound(context: Context, routing: InboundRouting): Promise<Response> {
-  const { proof, system, intake } = routing
+  const { authenticator, system, intake } = routing
   const { headers } = context.req.raw
   try {
     // The headers are checked before a stranger's body is read.
-    proof.checkHeaders(headers)
+    authenticator.checkHeaders(headers)
     const { octets, envelope } = await readRequest(context, routing)
-    const admitResults = await intake.accept(octets, envelope, contextOf(context))
-    proof.remember(headers)
+    const admitResults = await intake.accept(octets, envelope, describeRefusal(context))
+    authenticator.remember(headers)
     return Response.json({ status: 'accepted', messages: admitResults.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
-    intake.recordRefusal(error, contextOf(context))
-    return challenge(toProblem(error, system.log))
+    intake.recordRefusal(error, describeRefusal(context))
+    return addChallenge(toProblem(error, system.log))
   }
 }
 
-/** Returns the data about a refused mail for the operator's list. */
-function contextOf({ env, req }: Context): RefusalContext {
+/** Returns the data about a refused mail for the operator's list of refusals. */
+function describeRefusal({ env, req }: Context): RefusalContext {
   const sender = req.query('from')
   return {
     from: peerAddress(env),
@@ -66,8 +66,11 @@ function contextOf({ env, req }: Context): RefusalContext {
   }
 }
 
-/** Checks the signature of a body before anything else in the body is read. */
-async function readRequest(context: Context, { config, proof }: InboundRouting) {
+/**
+ * Reads the envelope and the body of a request. It checks the signature of the body before anything else reads the
+ * body.
+ */
+async function readRequest(context: Context, { config, authenticator }: InboundRouting) {
   const { raw } = context.req
   const type = context.req.header('content-type')
   if (type && !mailTypes.has(parseMediaType(type)?.type ?? '')) {
@@ -75,11 +78,11 @@ async function readRequest(context: Context, { config, proof }: InboundRouting) 
   }
   const envelope = readQueryEnvelope(context)
   const octets = await readBody(raw, config.limits.message_bytes)
-  await proof.checkBody(raw, octets)
+  await authenticator.checkBody(raw, octets)
   return { envelope, octets }
 }
 
-function readQueryEnvelope({ req }: Context): MailEnvelopeIn {
+function readQueryEnvelope({ req }: Context): IncomingEnvelope {
   const ip = req.query('ip')
   if (ip && isIP(ip) === 0) throw new Rejection('malformed', 'Cannot accept mail: "ip" is not an IP address')
   const from = req.query('from')
@@ -93,8 +96,8 @@ function readQueryEnvelope({ req }: Context): MailEnvelopeIn {
   }
 }
 
-/** Adds the challenge to an answer (RFC 9110 §11.6.1). */
-function challenge(response: Response): Response {
+/** Adds the challenge to a response with the status 401 (RFC 9110 §11.6.1). */
+function addChallenge(response: Response): Response {
   if (response.status === 401) response.headers.set('www-authenticate', 'Bearer realm="mail intake"')
   return response
 }

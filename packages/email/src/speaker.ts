@@ -3,7 +3,10 @@ import type { Address } from '@postern/message'
 import { parseIfAddress } from '@postern/message'
 import type { ChannelDescriptor, SpeakerRules } from '@postern/pipeline'
 
-/** Returns the principal of a mailbox: `mailto:` and the address in lower case. Most programs ignore the case of a local part. */
+/**
+ * The rules that identify a sender. The principal of a mailbox is `mailto:` and the address in lower case, because most
+ * programs ignore the case of a local part.
+ */
 const speaker: SpeakerRules = {
   assurance: 'address',
   identify(address, { subject }) {
@@ -34,7 +37,7 @@ export const emailDescriptor = {
   mentionRelay: { kind: 'recipient-field', fields: ['to', 'cc'] },
   // Mail servers retry for four to five days (RFC 5321 §4.5.4.1), and some for a week.
   repeatsForMs: 7 * 24 * 3_600_000,
-  // Files of responses are stored once, by their digest. A mail attaches the stored files, or links to those that are too large.
+  // Files of responses are stored once, by their digest. A mail attaches the stored files, or links to files that are
   // too large.
   addressesFiles: true,
   speaker,

@@ -5,10 +5,10 @@ import { Rejection } from '@postern/message'
 import { noChain, planChain } from './arc/chain.ts'
 import type { MayDefer } from './authenticate/deferrals.ts'
 import type { MailEvidence } from './authenticate/evidence.ts'
-import type { MailTimes } from './authenticate/note-proofs.ts'
-import { noteAuthentication } from './authenticate/note-proofs.ts'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
-import { findTrustedVerdict, isStructureOpen, withoutForeignResults } from './authenticate/trusted-verdict.ts'
+import type { CheckTimes } from './authenticate/record-proofs.ts'
+import { recordProofs } from './authenticate/record-proofs.ts'
+import { findTrustedVerdict, mayLeaveStructureUnsigned, removeForeignResults } from './authenticate/trusted-verdict.ts'
 import { readUpstream } from './authenticate/upstream.ts'
 import type { Authentication } from './authenticate/verdict.ts'
 import { findProofId, judgeMail, unjudgedAuthentication } from './authenticate/verdict.ts'
@@ -23,7 +23,7 @@ import { toBuffer } from './mail/buffers.ts'
 import { digestContent } from './mail/content-digest.ts'
 import type { HeaderBlock } from './mail/header.ts'
 import { findField } from './mail/header.ts'
-import { hidesInHeader } from './mail/header-text.ts'
+import { hasInvisibleCharacters } from './mail/header-text.ts'
 import type { Mailbox } from './mail/mailbox.ts'
 import { formatMailbox } from './mail/mailbox.ts'
 import type { RawMail } from './mail/raw-mail.ts'
@@ -32,19 +32,19 @@ import { findRepeatedFields } from './mail/repeated-fields.ts'
 import { isForwardSubject } from './mail/subjects.ts'
 import type { MimeJob, MimeResult } from './mime/job.ts'
 import type { SimpleReader } from './mime/simple-mail.ts'
-import type { UnreadableMail } from './out/unreadable.ts'
-import { chooseUnreadable, encryptedFlags } from './out/unreadable.ts'
+import type { UnreadableMail } from './outgoing/unreadable-notice.ts'
+import { chooseNotifyingAgents, encryptedFlags } from './outgoing/unreadable-notice.ts'
 import { alignsWithoutPolicy } from './policy/alignment.ts'
 import { checkDmarc } from './policy/dmarc.ts'
 import type { MailDns } from './policy/mail-dns.ts'
 import { checkSpf } from './policy/spf.ts'
 import type { MailSender, MimePool } from './pool/pool.ts'
-import { readCovered } from './signatures/coverage.ts'
+import { applyCoverage } from './signatures/coverage.ts'
 import { fetchKeys } from './signatures/fetch-keys.ts'
 import type { JudgeOptions } from './signatures/judge-signature.ts'
 import { classifySignature } from './signatures/judge-signature.ts'
 import { planSignatures } from './signatures/plan-signatures.ts'
-import type { NoteSignature } from './signatures/signature-replays.ts'
+import type { RecordSignature } from './signatures/signature-replays.ts'
 import { mayBeDamaged } from './signatures/transit-damage.ts'
 
 export interface VerifyMailDeps extends ReadMailDeps {
@@ -55,59 +55,142 @@ export interface VerifyMailDeps extends ReadMailDeps {
   readonly readSimple: SimpleReader
   readonly pool: MimePool
   readonly mayDefer: MayDefer
-  readonly noteSignature: NoteSignature
+  readonly recordSignature: RecordSignature
   readonly compareAuthor: CompareAuthor
 }
 
 /**
  * Finds and proves the author of a message (RFC 6376, 7208, 9989). It reads the header first, then finds the
- * recipients, then asks DNS, and does the heavy work last. A message that is not simple is parsed in a worker thread.
+ * recipients, then queries DNS, and parses the body last. A message that is not simple is parsed in a worker thread.
  * @throws Rejection, Unavailable
  */
 export async function verifyMail(raw: RawMail, deps: VerifyMailDeps): Promise<ProvenMail> {
   const mail = await readUnprovenMail(raw, deps)
-  const { gateway, pool, readSimple, limits, trust, steps } = deps
-  const chain = trust.arc_sealers.length > 0 ? planChain(mail.header, trust.arc_sealers) : noChain
-  const plan = planSignatures(mail.header, mail.addresses.author.domain, { limits, chain })
-  const keyBudget = deps.dns.openBudget()
+  const evidence = await gatherEvidence(mail, deps)
+  const parsedMail = await parseMail(mail, evidence, deps)
+  const authentication = await authenticateMail({ mail, evidence, parsedMail }, deps)
+  refuseImpostors(mail.addresses.author, authentication, deps)
+  return addFindings(mail, { evidence, authentication, body: parsedMail?.body ?? createUnparsedBody(mail) }, deps)
+}
+
+/** The evidence about the origin of a mail that is known before the mail is parsed, and the plan of its signatures. */
+interface EarlyEvidence extends Pick<MailEvidence, 'spf' | 'upstream' | 'trustedVerdict'> {
+  readonly plan: ReturnType<typeof planSignatures>
+  /** True if the ARC chain of the mail is verified. */
+  readonly isSealed: boolean
+  readonly keys: Awaited<ReturnType<typeof fetchKeys>>
+  readonly judgeOptions: JudgeOptions
+  readonly times: CheckTimes
+}
+
+/** Queries DNS for the keys of the signatures and for SPF, and reads the verdict of a trusted server. */
+async function gatherEvidence(mail: UnprovenMail, deps: VerifyMailDeps): Promise<EarlyEvidence> {
+  const { raw, header, addresses } = mail
+  const { gateway, dns, limits, trust, steps } = deps
+  const authorDomain = addresses.author.domain
+  const chain = trust.arc_sealers.length > 0 ? planChain(header, trust.arc_sealers) : noChain
+  const plan = planSignatures(header, authorDomain, { limits, chain })
+  const keyBudget = dns.openBudget()
   void queryPolicyEarly(mail, deps)
-  const times: MailTimes = { startedAt: steps.now(), cachedNames: deps.dns.listCached(plan.keyNames) }
+  const times: CheckTimes = { startedAt: steps.now(), cachedNames: dns.listCached(plan.keyNames) }
   const [keys, spf] = await Promise.all([
     fetchKeys(plan, keyBudget),
-    runSpf(raw, deps).finally(() => {
+    runSpfCheck(raw, deps).finally(() => {
       times.spfAt = steps.now()
     }),
   ])
-  const { isSealed } = chain
-  const now = gateway.system.now()
   const { endpoint } = raw.envelope
-  const authorDomain = mail.addresses.author.domain
-  const upstream = trust.upstreams.length > 0 ? readUpstream(mail.header, { endpoint, authorDomain, trust }) : undefined
+  const upstream = trust.upstreams.length > 0 ? readUpstream(header, { endpoint, authorDomain, trust }) : undefined
   const trustedVerdict = findTrustedVerdict(mail, upstream)
-  const isLoose = isStructureOpen(mail, isSealed, trustedVerdict)
-  const parseOptions = { isLoose, isVouched: trustedVerdict !== undefined, keepsQuotes: keepsQuotes(mail.header) }
-  const job = { octets: raw.octets, ignoredRanges: plan.ignoredRanges, keys, isSealed, ...parseOptions, now }
-  const simpleResult = await readSimple(job, mail.header)
-  const judgeOptions = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
-  const earlyEvidence = { signatures: simpleResult.signatures, spf, trustedVerdict, judgeOptions, trust }
-  const parsedMail =
-    'body' in simpleResult ? simpleResult : await pool.run(simpleResult, describeSender(mail, earlyEvidence))
+  const judgeOptions = { now: gateway.system.now(), minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
+  return { plan, isSealed: chain.isSealed, keys, spf, upstream, trustedVerdict, judgeOptions, times }
+}
+
+/** Parses a mail and verifies its signatures. It returns undefined if the worker thread died or timed out. */
+async function parseMail(
+  mail: UnprovenMail,
+  evidence: EarlyEvidence,
+  { readSimple, pool, trust, steps }: VerifyMailDeps,
+): Promise<MimeResult | undefined> {
+  const { plan, isSealed, keys, trustedVerdict, judgeOptions, times } = evidence
+  const job: MimeJob = {
+    octets: mail.raw.octets,
+    ignoredRanges: plan.ignoredRanges,
+    keys,
+    isSealed,
+    isStructureUnsigned: mayLeaveStructureUnsigned(mail, isSealed, trustedVerdict),
+    isVouched: trustedVerdict !== undefined,
+    keepsQuotes: keepsQuotes(mail.header),
+    now: judgeOptions.now,
+  }
+  const result = await readSimple(job, mail.header)
+  const sender = describeSender(mail, { ...evidence, signatures: result.signatures, isSpfEnough: trust.spf_only })
+  const parsedMail = 'body' in result ? result : await pool.run(result, sender)
   times.readAt = steps.now()
+  return parsedMail
+}
+
+interface SenderEvidence extends Pick<EarlyEvidence, 'spf' | 'trustedVerdict' | 'judgeOptions'> {
+  /** The signatures that are verified already. They are absent if the worker thread verifies them. */
+  readonly signatures: MimeJob['signatures']
+  readonly isSpfEnough: boolean
+}
+
+/** Describes the sender for the queue of the worker threads, from the evidence that is known before parsing. */
+function describeSender(
+  { raw, addresses: { author } }: UnprovenMail,
+  { signatures = [], spf, trustedVerdict, judgeOptions, isSpfEnough }: SenderEvidence,
+): MailSender {
+  const isSigned = signatures.some(
+    report =>
+      classifySignature(report, judgeOptions).verdict === 'pass' && alignsWithoutPolicy(report.domain, author.domain),
+  )
+  const isProvenBySpf = isSpfEnough && spf?.result === 'pass' && alignsWithoutPolicy(spf.domain, author.domain)
+  const { ip } = raw.envelope
+  return { isProven: trustedVerdict !== undefined || isSigned || isProvenBySpf, network: ip && networkOf(ip) }
+}
+
+interface ParsedEvidence {
+  readonly mail: UnprovenMail
+  readonly evidence: EarlyEvidence
+  /** The parsed mail. It is undefined if the worker thread died or timed out. */
+  readonly parsedMail: MimeResult | undefined
+}
+
+/** Judges the author of a mail, and records the proofs. */
+async function authenticateMail(
+  { mail, evidence, parsedMail }: ParsedEvidence,
+  deps: VerifyMailDeps,
+): Promise<Authentication> {
+  const { spf, upstream, trustedVerdict, judgeOptions, keys, times } = evidence
   const signatures = parsedMail?.signatures.map(report => classifySignature(report, judgeOptions)) ?? []
   const authentication = parsedMail
-    ? await judge(mail, { signatures, spf, chain: parsedMail.chain, upstream, trustedVerdict }, parsedMail, deps)
+    ? await judgeAuthor(mail, { signatures, spf, chain: parsedMail.chain, upstream, trustedVerdict }, parsedMail, deps)
     : unjudgedAuthentication('the parser was stopped')
-  noteAuthentication(steps, authentication.proofs, keys, times)
-  refuseImpostors(mail.addresses.author, authentication, deps)
-  const body = parsedMail?.body ?? withoutBody(mail)
-  const coverage = readCovered(mail.header, mail.addresses, authentication.coverage)
+  recordProofs(deps.steps, authentication.proofs, { keys, times })
+  return authentication
+}
+
+interface JudgedMail {
+  readonly evidence: EarlyEvidence
+  readonly authentication: Authentication
+  readonly body: MailBody
+}
+
+/** Adds to a judged mail everything that all its recipients need: the covered header, the flags and the stored octets. */
+async function addFindings(
+  mail: UnprovenMail,
+  { evidence: { plan, upstream }, authentication, body }: JudgedMail,
+  deps: VerifyMailDeps,
+): Promise<ProvenMail> {
+  const coverage = applyCoverage(mail.header, mail.addresses, authentication.coverage)
   const { signedHeader, signedRecipients } = coverage
-  const historyFlags = raw.historyFlags ?? [
-    ...(await noteReuse(mail, deps)),
-    ...noteReplay({ ...mail, signedRecipients }, authentication, deps),
+  const historyFlags = mail.raw.historyFlags ?? [
+    ...(await flagReusedId(mail, deps)),
+    ...flagReplay({ ...mail, signedRecipients }, authentication, deps),
   ]
   const senderHistories = await compareWithCorrespondents(mail, authentication, deps)
-  const unreadable = await findUnreadable({ ...mail, signedHeader, authentication, body }, deps)
+  const notifyingAgents = await findNotifyingAgents({ ...mail, signedHeader, authentication, body }, deps)
   const flags = [
     ...plan.flags,
     ...listMailFlags(mail, deps),
@@ -116,33 +199,14 @@ export async function verifyMail(raw: RawMail, deps: VerifyMailDeps): Promise<Pr
     ...coverage.flags,
     ...body.flags,
   ]
-  const storedOctets = withoutForeignResults(mail, upstream?.field)
-  const findings = { historyFlags, signedHeader, signedRecipients, authentication, body, senderHistories, unreadable }
-  return { ...mail, ...findings, storedOctets, flags } as unknown as ProvenMail
+  const storedOctets = removeForeignResults(mail, upstream?.field)
+  const findings = { signedHeader, signedRecipients, authentication, body, senderHistories, notifyingAgents }
+  return { ...mail, ...findings, storedOctets, historyFlags, flags } as unknown as ProvenMail
 }
 
-interface EarlyEvidence extends Pick<MailEvidence, 'spf' | 'trustedVerdict'> {
-  /** Signatures that are computed already. They are absent if the worker thread computes them. */
-  readonly signatures: MimeJob['signatures']
-  readonly judgeOptions: JudgeOptions
-  readonly trust: MailTrust
-}
-
-/** Describes the sender for the queue of the worker threads, from the evidence that is known before parsing. */
-function describeSender(
-  { raw, addresses: { author } }: UnprovenMail,
-  { signatures = [], spf, trustedVerdict, judgeOptions, trust }: EarlyEvidence,
-): MailSender {
-  const isSigned = signatures.some(
-    report =>
-      classifySignature(report, judgeOptions).verdict === 'pass' && alignsWithoutPolicy(report.domain, author.domain),
-  )
-  const isProvenBySpf = trust.spf_only && spf?.result === 'pass' && alignsWithoutPolicy(spf.domain, author.domain)
-  const { ip } = raw.envelope
-  return { isProven: trustedVerdict !== undefined || isSigned || isProvenBySpf, network: ip && networkOf(ip) }
-}
-
-/** Compares the author with the correspondents of each agent. A report has no author who could resemble another. */
+/**
+ * Compares the author with the correspondents of each agent. A report has no author who could resemble a correspondent.
+ */
 async function compareWithCorrespondents(
   { recipients, addresses: { author }, isReport }: UnprovenMail,
   { isVerified }: Authentication,
@@ -156,17 +220,20 @@ async function compareWithCorrespondents(
   )
 }
 
-async function findUnreadable(
+async function findNotifyingAgents(
   mail: Omit<UnreadableMail, 'thread'> & Pick<ProvenMail, 'body' | 'signedHeader'>,
   { notifiesUnreadable, gateway: { store, system } }: VerifyMailDeps,
 ): Promise<ReadonlySet<string>> {
   if (!notifiesUnreadable || !mail.body.flags.some(flag => encryptedFlags.has(flag))) return new Set()
   const onceStore = { consumeOnce: store.consumeOnce.bind(store), now: () => system.now() }
-  return chooseUnreadable({ ...mail, thread: readThread(mail, mail.body.digest) }, onceStore)
+  return chooseNotifyingAgents({ ...mail, thread: readThread(mail, mail.body.digest) }, onceStore)
 }
 
-/** Flags a Message-ID that an earlier mail had. The new mail never replaces the earlier one. A second copy of the same mail is not stored. */
-async function noteReuse({ header, recipients }: UnprovenMail, { gateway }: VerifyMailDeps): Promise<string[]> {
+/**
+ * Flags a Message-ID that an earlier mail had. The new mail never replaces the earlier mail. A second copy of the same
+ * mail is a duplicate, and is not stored.
+ */
+async function flagReusedId({ header, recipients }: UnprovenMail, { gateway }: VerifyMailDeps): Promise<string[]> {
   const messageId = readMessageId(header)
   if (!messageId) return []
   const messages = await Promise.all(recipients.map(({ agent }) => gateway.store.findMessageTo(agent, messageId)))
@@ -174,21 +241,24 @@ async function noteReuse({ header, recipients }: UnprovenMail, { gateway }: Veri
 }
 
 /** Flags a repeated valid signature for a recipient whom its mail does not name. */
-function noteReplay(
+function flagReplay(
   { signedRecipients: { to, cc }, recipients }: Pick<ProvenMail, 'signedRecipients' | 'recipients'>,
   authentication: Authentication,
-  { noteSignature, gateway }: VerifyMailDeps,
+  { recordSignature, gateway }: VerifyMailDeps,
 ): string[] {
   const proofId = findProofId(authentication)
   if (proofId === undefined) return []
   const agents = new Set(findRecipients([...to, ...cc].map(formatMailbox), gateway.agents).map(({ agent }) => agent))
-  return noteSignature(
+  return recordSignature(
     proofId,
     recipients.map(({ agent }) => ({ agent, isNamed: agents.has(agent) })),
   )
 }
 
-/** Queries the DMARC policy together with the keys, although it is judged last. The cache then has the record, or knows that it is absent. */
+/**
+ * Queries the DMARC policy at the same time as the keys, although it is needed last. The cache then has the record, or
+ * its absence.
+ */
 async function queryPolicyEarly({ addresses: { author } }: UnprovenMail, { dns }: VerifyMailDeps): Promise<void> {
   await dns
     .openBudget()
@@ -196,36 +266,40 @@ async function queryPolicyEarly({ addresses: { author } }: UnprovenMail, { dns }
     .catch(() => undefined)
 }
 
-function runSpf({ envelope }: RawMail, { dns, gateway, limits }: VerifyMailDeps) {
+function runSpfCheck({ envelope }: RawMail, { dns, gateway, limits }: VerifyMailDeps) {
   const budget = dns.openBudget()
   return checkSpf(envelope, { budget, mta: gateway.agents.domain, timeoutMs: limits.dns_timeout_ms * 3 })
 }
 
-async function judge(
-  mail: UnprovenMail,
+async function judgeAuthor(
+  { raw, isReport, addresses }: UnprovenMail,
   evidence: Omit<MailEvidence, 'authorDomain' | 'dmarc'>,
   { body }: MimeResult,
   { mayDefer, dns, trust }: VerifyMailDeps,
 ): Promise<Authentication> {
-  // The policy has its own budget, because a mail that needs many keys must not use up the questions for the policy.
+  // The policy has its own budget, because a mail that needs many keys must not use up the queries for the policy.
   const budget = dns.openBudget()
-  const authorDomain = mail.addresses.author.domain
+  const authorDomain = addresses.author.domain
   const dmarc = await checkDmarc({ authorDomain, ...evidence }, budget)
-  const isNewMail = mail.raw.historyFlags === undefined
+  const isNewMail = raw.historyFlags === undefined
   const canDefer = async () => isNewMail && !budget.isExhausted() && (await mayDefer(body.digest))
   return judgeMail(
     { ...evidence, authorDomain, dmarc },
-    { canDefer, isReport: mail.isReport, isSpfEnough: trust.spf_only, rejectDisposition: trust.dmarc_reject },
+    { canDefer, isReport, isSpfEnough: trust.spf_only, rejectDisposition: trust.dmarc_reject },
   )
 }
 
-/** Refuses mail in the name of a local agent unless the gateway has signed it. */
+/** Refuses mail in the name of a local agent, unless a signature of the gateway proves the author. */
 function refuseImpostors(author: Mailbox, { isVerified }: Authentication, { gateway }: VerifyMailDeps): void {
-  const isOurs = findRecipient(`${author.local}@${author.domain}`, gateway.agents) !== undefined
-  if (isOurs && !isVerified) throw new Rejection('forbidden', 'Cannot accept mail: its From is one of our own agents')
+  const isOwnAgent = findRecipient(`${author.local}@${author.domain}`, gateway.agents) !== undefined
+  if (isOwnAgent && !isVerified)
+    throw new Rejection('forbidden', 'Cannot accept mail: its From is one of our own agents')
 }
 
-/** Returns true if the quotes of a mail are kept. The quotes in a reply are known already, but a forwarded message is about its quotes. */
+/**
+ * Returns true if the text of a mail keeps its quotes. The quotes in a reply are in the thread already, but a forwarded
+ * mail is about its quotes.
+ */
 function keepsQuotes(header: HeaderBlock): boolean {
   const isReply = findField(header, 'in-reply-to') !== undefined || findField(header, 'references') !== undefined
   return !isReply || isForwardSubject(findField(header, 'subject') ?? '')
@@ -233,11 +307,11 @@ function keepsQuotes(header: HeaderBlock): boolean {
 
 function listMailFlags({ header, addresses: { author } }: UnprovenMail, { gateway }: VerifyMailDeps): string[] {
   const repeatedFlags = findRepeatedFields(header).length > 0 ? ['duplicate_header'] : []
-  const isHiding = ['from', 'subject'].some(name => hidesInHeader(findField(header, name) ?? ''))
+  const isHiding = ['from', 'subject'].some(name => hasInvisibleCharacters(findField(header, name) ?? ''))
   return [...repeatedFlags, ...(isHiding ? ['invisible_characters'] : []), ...findLookAlikes(author, gateway.agents)]
 }
 
-function withoutBody({ raw, header }: UnprovenMail): MailBody {
+function createUnparsedBody({ raw, header }: UnprovenMail): MailBody {
   const digest = digestContent(toBuffer(raw.octets), header)
   return { text: '', files: [], details: {}, flags: ['parser_killed'], digest }
 }

@@ -19,15 +19,18 @@ export function planChain(header: HeaderBlock, trustedSealers: readonly string[]
   if (fields.some(({ start, end }) => end - start > maxFieldOctets)) return noChain
   const lastSeal = findLast(fields, 'arc-seal')
   const sealer = lastSeal && toAsciiDomain(readTag(lastSeal, 'd'))
-  const instances = lastSeal ? instanceOf(lastSeal) : 0
+  const instances = lastSeal ? readInstance(lastSeal) : 0
   if (!sealer || !trustedSealers.includes(sealer) || instances > maxInstances) return noChain
-  const signers = [...fields.filter(({ name }) => name === 'arc-seal'), findLast(fields, 'arc-message-signature')]
-  if (signers.length > maxInstances + 1) return noChain
-  const keyNames = new Set(signers.flatMap(field => (field ? (keyNameOf(field) ?? []) : [])))
+  const signatureFields = [
+    ...fields.filter(({ name }) => name === 'arc-seal'),
+    findLast(fields, 'arc-message-signature'),
+  ]
+  if (signatureFields.length > maxInstances + 1) return noChain
+  const keyNames = new Set(signatureFields.flatMap(field => (field ? (keyNameOf(field) ?? []) : [])))
   return { keyNames: [...keyNames], isSealed: true }
 }
 
-/** Returns true if the chain passed and its last sealer saw the author's domain proven before the message was changed. */
+/** Returns true if the chain passed and its last sealer verified the author's domain before it changed the message. */
 export function vouchesFor({ result, dmarc }: ChainReport, authorDomain: string): boolean {
   return result === 'pass' && dmarc?.result === 'pass' && toAsciiDomain(dmarc.from) === authorDomain
 }
@@ -36,12 +39,12 @@ function findLast(fields: readonly HeaderField[], name: string): HeaderField | u
   return fields
     .filter(field => field.name === name)
     .reduce<HeaderField | undefined>(
-      (last, field) => (last && instanceOf(last) >= instanceOf(field) ? last : field),
+      (newestField, field) => (newestField && readInstance(newestField) >= readInstance(field) ? newestField : field),
       undefined,
     )
 }
 
-function instanceOf(field: HeaderField): number {
+function readInstance(field: HeaderField): number {
   const text = readTag(field, 'i')
   return /^\d{1,2}$/.test(text) ? Number(text) : 0
 }
@@ -69,7 +72,7 @@ function keyNameOf(field: HeaderField): string | undefined {
   return domain && /^[a-z0-9._-]{1,200}$/.test(selector) ? `${selector}._domainkey.${domain}` : undefined
 }
 
-/** Describes a chain that was judged as a proof. */
+/** Describes the verdict on a chain as a proof. */
 export function proofOfChain(chain: ChainReport): Proof {
   const { result, comment, instances, dmarc } = chain
   const reason = result === 'pass' ? undefined : comment

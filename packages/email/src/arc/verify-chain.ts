@@ -1,13 +1,13 @@
 // Verifies the seals of ARC chains with the mailauth library (RFC 8617).
 import { createHash } from 'node:crypto'
-import type { TxtAnswer } from '../dkim/report.ts'
+import type { TxtAnswer } from '../dkim/signature-report.ts'
 import type { ChainReport } from './chain.ts'
 
 type Arc = typeof import('mailauth/lib/arc/index.js').arc
 type ChainData = Parameters<Arc>[0]
 type ChainOptions = NonNullable<Parameters<Arc>[1]>
 
-/** The least bits of an RSA key (RFC 8301 §3.2). */
+/** The minimum number of bits of an RSA key (RFC 8301 §3.2). */
 const minBitLength = 1024
 
 interface ChainDeps {
@@ -17,7 +17,7 @@ interface ChainDeps {
   readonly now: number
 }
 
-/** Verifies the ARC chain of a message. It runs in the worker, and the library is loaded with the first chain. */
+/** Verifies the ARC chain of a message. It runs in a worker thread, which loads the library for the first chain. */
 export async function verifyChain(octets: Buffer, { keys, now }: ChainDeps): Promise<ChainReport> {
   const { dkimVerify } = await import('mailauth/lib/dkim/verify.js')
   const options = {
@@ -30,27 +30,27 @@ export async function verifyChain(octets: Buffer, { keys, now }: ChainDeps): Pro
 }
 
 /**
- * Returns the records of an answer. A name that was never looked up does not exist, so an unforeseen signature never
- * passes.
+ * Returns the records of an answer. A name without an answer counts as absent, so a signature whose key was not queried
+ * never passes.
  */
 function recordsOf(answer: TxtAnswer | undefined): string[][] {
   if (answer && 'records' in answer) return answer.records.map(strings => [...strings])
   throw Object.assign(new Error('no record'), { code: answer?.code ?? 'ENOTFOUND' })
 }
 
-/** Judges the seals of a chain (RFC 8617 §5.2). The newest message signature was judged before. */
+/** Judges the seals of a chain (RFC 8617 §5.2). The library has verified the newest message signature before. */
 export async function judgeChain(chainData: unknown, options: ChainOptions): Promise<ChainReport> {
   const { arc } = await import('mailauth/lib/arc/index.js')
   const data = (chainData ?? { chain: false }) as ChainData
   const { status, authenticationResults, signature } = await arc(data, options)
-  const last = data.chain ? data.chain.at(-1) : undefined
-  const seal = last?.['arc-seal']?.parsed
+  const lastSet = data.chain ? data.chain.at(-1) : undefined
+  const seal = lastSet?.['arc-seal']?.parsed
   // No sealer has seen the text after the end of the sealed part (`l=`).
-  const isWhole = !isUndersized(signature)
+  const coversWholeBody = !isUndersized(signature)
   const result = status.result === 'pass' || status.result === 'none' ? status.result : 'fail'
   return {
-    result: isWhole ? result : 'fail',
-    comment: isWhole ? String(status.comment ?? '') : 'undersized',
+    result: coversWholeBody ? result : 'fail',
+    comment: coversWholeBody ? String(status.comment ?? '') : 'undersized',
     id: createHash('sha256')
       .update(Buffer.from(textOf(seal?.b), 'base64'))
       .digest('hex'),
@@ -62,7 +62,7 @@ export async function judgeChain(chainData: unknown, options: ChainOptions): Pro
   }
 }
 
-/** Returns the covered fields that the message has. The library spells each name in one way. */
+/** Returns the covered fields that the message has. The library gives them as one list, separated by colons. */
 function readCovered(signature: unknown): readonly string[] {
   const { signingHeaders } = (signature || {}) as { readonly signingHeaders?: { readonly keys?: string } }
   return (signingHeaders?.keys ?? '').split(':').flatMap(name => name.trim().toLowerCase() || [])

@@ -16,15 +16,17 @@ export interface MailEvidence {
   readonly dmarc: DmarcCheck
   /** The ARC chain. It is undefined if the operator trusts no sealer. */
   readonly chain?: ChainReport | undefined
-  /** The verdict of a server in front of this one, if the operator has named one. */
+  /** The verdict of a server in front of this one, if the operator trusts such a server. */
   readonly upstream?: UpstreamVerdict | undefined
-  /** The trusted server that saw the author proven. */
+  /** The verdict of a trusted server that verified the author. */
   readonly trustedVerdict?: TrustedVerdict | undefined
 }
 
+/** The verdict of a trusted server, with the fields that it covers. */
 export interface TrustedVerdict {
-  /** `provider:<name>`, `authserv:<id>` */
+  /** The server that gave the verdict, as `provider:<name>` or `authserv:<id>`. */
   readonly issuer: string
   readonly coverage: Coverage
+  /** The fields that show when the author wrote and to whom. */
   readonly timingCoverage: Coverage
 }

@@ -7,27 +7,27 @@ import type { RawMail } from '../mail/raw-mail.ts'
 import type { AddressedAgent } from '../mail/recipients.ts'
 import type { Authentication } from './verdict.ts'
 
-declare const proven: unique symbol
+declare const provenBrand: unique symbol
 
-/** A message with a judged sender. Only `verifyMail` makes one. */
+/** A message with a judged sender. Only `verifyMail` creates one. */
 export interface ProvenMail {
-  readonly [proven]: true
+  readonly [provenBrand]: true
   readonly raw: RawMail
   readonly header: HeaderBlock
   readonly addresses: MailAddresses
   /** The header fields that the proof of the author covers, or all of them if there is no proof. */
   readonly signedHeader: HeaderBlock
-  /** The people whom the covered fields name. */
+  /** The recipients that the covered fields name. */
   readonly signedRecipients: Pick<MailAddresses, 'to' | 'cc'>
   readonly recipients: readonly AddressedAgent[]
   readonly authentication: Authentication
   readonly body: MailBody
-  /** The standing of the author with each agent that the mail came to, by the name of the agent. */
+  /** The comparison of the author with the correspondents of each agent, by the name of the agent. */
   readonly senderHistories: ReadonlyMap<string, SenderHistory>
-  /** The stored form of `raw.octets`, without verdicts of other servers. It is made once for all agents. */
+  /** The stored form of `raw.octets`, without verdicts of other servers. It is computed once for all agents. */
   readonly storedOctets: Uint8Array
-  /** The agents that tell the author that they cannot read the mail. */
-  readonly unreadable: ReadonlySet<string>
+  /** The agents that notify the author that they cannot read the mail. */
+  readonly notifyingAgents: ReadonlySet<string>
   /** The flags that depend on earlier mail. */
   readonly historyFlags: readonly string[]
   /** All flags of the mail. */

@@ -10,17 +10,17 @@ export interface UpstreamVerdict {
   readonly authservId: string
   /** The DMARC result for the author's domain, or `none` if it is missing. */
   readonly dmarc: string
-  /** True if DMARC passed by a signature, or by SPF alone if that is enough. */
+  /** True if DMARC passed by a signature, or by SPF alone where `trust.spf_only` allows that. */
   readonly isProven: boolean
-  /** True if the server reports that no signature of the author passed. */
-  readonly isBySpf: boolean
+  /** True if DMARC passed by SPF alone, because the server reports no valid signature of the author. */
+  readonly isBySpfOnly: boolean
   /** True if the server reports that the mail came to it from the author's own servers. */
   readonly isFromAuthorServers: boolean
   readonly field: HeaderField
 }
 
 interface UpstreamOptions {
-  /** The endpoint of the mail, if its clients speak for others. */
+  /** The endpoint of the mail, if its clients forward mail for other servers. */
   readonly endpoint: RelayEndpoint | undefined
   readonly authorDomain: string
   readonly trust: Pick<MailTrust, 'upstreams' | 'spf_only'>
@@ -29,8 +29,9 @@ interface UpstreamOptions {
 export const resultsFieldName = 'authentication-results'
 
 /**
- * Reads the verdict of a server in front of this one. Only the first `Authentication-Results` counts. It must be from a server that the operator has
- * named for this endpoint, and above all fields except that server's own `Received` (RFC 8601 §5). Fields further down were already in the mail.
+ * Reads the verdict of a server in front of this one. Only the first `Authentication-Results` counts. The operator must
+ * have named its server for this endpoint. It must stand above all fields except that server's own `Received` (RFC 8601
+ * §5). Fields further down were already in the mail.
  */
 export function readUpstream(
   { fields }: HeaderBlock,
@@ -46,27 +47,29 @@ export function readUpstream(
   if (fields.slice(0, index).filter(({ name }) => name === 'received').length > 1) return undefined
   const { authservId, results } = parsedField
   const dmarc = readDmarc(results, authorDomain)
-  const isBySpf = isOnlyBySpf(results, authorDomain)
-  const isProven = dmarc === 'pass' && (trust.spf_only || !isBySpf)
+  const isBySpfOnly = passesBySpfOnly(results, authorDomain)
+  const isProven = dmarc === 'pass' && (trust.spf_only || !isBySpfOnly)
   return {
     authservId,
     dmarc,
     isProven,
-    isBySpf,
+    isBySpfOnly,
     isFromAuthorServers: isSentByAuthorServers(results, authorDomain),
     field,
   }
 }
 
-/** Returns the DMARC result. Two different results, or one about another domain, count as none. */
+/**
+ * Returns the DMARC result. It returns `none` if there are several results, or if the result is about another domain.
+ */
 function readDmarc(results: readonly MethodResult[], authorDomain: string): string {
   const claims = results.filter(({ method }) => method === 'dmarc')
-  const isOfAuthor = claims.every(({ properties }) => isSameDomain(properties.get('header.from'), authorDomain))
-  return (claims.length === 1 && isOfAuthor && claims[0]?.result) || 'none'
+  const areAboutAuthor = claims.every(({ properties }) => isSameDomain(properties.get('header.from'), authorDomain))
+  return (claims.length === 1 && areAboutAuthor && claims[0]?.result) || 'none'
 }
 
-/** Returns true if DMARC passed by SPF alone. The server need not give its reasons. */
-function isOnlyBySpf(results: readonly MethodResult[], authorDomain: string): boolean {
+/** Returns true if DMARC can only have passed by SPF. The server need not say why DMARC passed. */
+function passesBySpfOnly(results: readonly MethodResult[], authorDomain: string): boolean {
   const signatures = results.filter(({ method }) => method === 'dkim')
   const hasSpfPass = results.some(({ method, result }) => method === 'spf' && result === 'pass')
   if (signatures.length === 0) return hasSpfPass
@@ -89,7 +92,10 @@ function isSameDomain(text: string | undefined, domain: string): boolean {
   return text !== undefined && toAsciiDomain(text) === domain
 }
 
-/** Returns true if two names seem to belong to one organization. The server has already decided that. */
+/**
+ * Returns true if two domains are equal or one is below the other. The trusted server has already checked that they
+ * align.
+ */
 function isRelatedDomain(text: string | undefined, domain: string): boolean {
   const signer = text === undefined ? undefined : toAsciiDomain(text)
   return signer !== undefined && (signer === domain || signer.endsWith(`.${domain}`) || domain.endsWith(`.${signer}`))
@@ -121,7 +127,7 @@ const maxFieldChars = 16 * 1024
 export function readResultsField(value: string) {
   if (value.length > maxFieldChars) return undefined
   const id = idPattern.exec(value)?.[1]
-  const plainValue = withoutComments(value)
+  const plainValue = replaceComments(value)
   if (id === undefined || plainValue === undefined) return undefined
   const [, ...pieces] = plainValue.match(piecePattern) ?? []
   const methodTexts = pieces.filter(text => text.trim() !== '' && text.trim().toLowerCase() !== 'none')
@@ -131,17 +137,17 @@ export function readResultsField(value: string) {
 }
 
 function readMethod(text: string): MethodResult | undefined {
-  const [match = '', method = '', result = ''] = methodPattern.exec(text) ?? []
-  if (!match) return undefined
+  const [methodText = '', method = '', result = ''] = methodPattern.exec(text) ?? []
+  if (!methodText) return undefined
   const properties = new Map<string, string>()
-  propertyPattern.lastIndex = match.length
-  let end = match.length
+  propertyPattern.lastIndex = methodText.length
+  let propertiesEnd = methodText.length
   for (let match = propertyPattern.exec(text); match; match = propertyPattern.exec(text)) {
     const [, name = '', value = ''] = match
     properties.set(name.toLowerCase(), unquote(value))
-    end = propertyPattern.lastIndex
+    propertiesEnd = propertyPattern.lastIndex
   }
-  return text.slice(end).trim() === ''
+  return text.slice(propertiesEnd).trim() === ''
     ? { method: method.toLowerCase(), result: result.toLowerCase(), properties }
     : undefined
 }
@@ -150,8 +156,8 @@ function unquote(text: string): string {
   return (text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text).toLowerCase()
 }
 
-/** Makes each comment a space. It returns undefined if a comment or a quoted string has no end. */
-function withoutComments(value: string): string | undefined {
+/** Replaces each comment with a space. It returns undefined if a comment or a quoted string has no end. */
+function replaceComments(value: string): string | undefined {
   let [depth, position, plainText] = [0, 0, '']
   while (position < value.length) {
     const pattern = depth > 0 ? insideCommentPattern : outsideCommentPattern
@@ -165,7 +171,7 @@ function withoutComments(value: string): string | undefined {
   return depth === 0 ? plainText : undefined
 }
 
-/** Describes the verdict as a proof. A pass that does not count names the reason. */
+/** Describes the verdict as a proof. If a pass does not count, the proof has the reason. */
 export function proofOfUpstream({ authservId, dmarc, isProven }: UpstreamVerdict, domain: string): Proof {
   const verdict = isProven ? 'pass' : dmarc === 'pass' ? 'policy' : dmarc === 'fail' ? 'fail' : 'none'
   const reason = verdict === 'policy' ? 'by SPF alone' : undefined

@@ -16,23 +16,23 @@ export interface Authentication {
   readonly isVerified: boolean
   /** The signature that proves the author. */
   readonly signature?: JudgedSignature | undefined
-  /** The proof by the operator's choice, if no signature of the author exists. */
+  /** The statement that proves the author, if no signature of the author does. */
   readonly voucher?: Voucher | undefined
   /** Good signatures of other domains. They show who forwarded the mail, and not who wrote it. */
-  readonly signedBy: readonly JudgedSignature[]
+  readonly otherSignatures: readonly JudgedSignature[]
   readonly isQuarantined: boolean
   readonly proofs: readonly Proof[]
   readonly flags: readonly string[]
   /** The fields that the proof of the author covers, or `all` if the author is not proven. */
   readonly coverage: Coverage
   /**
-   * The fields that show for whom and when the author wrote: the covered ones, or `all` if it is unknown which are
-   * covered.
+   * The fields that show when the author wrote and to whom. They are the covered fields, or `all` if the proof does not
+   * say which fields it covers.
    */
   readonly timingCoverage: Coverage
 }
 
-/** A domain that answers for the author, and its key. */
+/** The statement of a third party that the operator trusts: an ARC sealer, a mail server in front, or SPF. */
 interface Voucher {
   readonly issuer: string
   readonly keyId: string
@@ -45,38 +45,40 @@ interface Voucher {
 interface JudgingOptions {
   /** True if DMARC that passes by SPF alone proves the author. */
   readonly isSpfEnough: boolean
-  /** True for a bounce. Its recipient address proves it, so the policy of its From does not matter. */
+  /** True for a bounce. The recipient address proves a bounce, so the policy of its From does not matter. */
   readonly isReport: boolean
-  /** The disposition of mail whose author's domain asks for refusal. */
+  /** The treatment of unproven mail whose author's domain has the policy `reject`. */
   readonly rejectDisposition: 'refuse' | 'quarantine'
-  /** Returns true if this message may still be deferred. It is called only if DNS did not answer. */
+  /** Returns true if this message may still be deferred. `judgeMail` calls it only if DNS did not answer. */
   canDefer(): Promise<boolean>
 }
 
 /**
- * Judges the author of a mail (EM-4.6). SPF alone verifies an author only if the operator allows it, because everyone
+ * Judges the author of a mail (EM-4.6). SPF alone verifies an author only if the operator allows that, because everyone
  * on a shared host passes SPF.
- * @throws Rejection when the author's domain asks for refusal
- * @throws Unavailable when the deciding DNS question got no answer
+ * @throws Rejection if the mail is not proven and the policy of the author's domain is `reject`
+ * @throws Unavailable if a DNS query that decides the outcome got no answer
  */
 export async function judgeMail(evidence: MailEvidence, options: JudgingOptions): Promise<Authentication> {
   const { canDefer, isSpfEnough, isReport, rejectDisposition } = options
   const alignedSignatures = evidence.signatures.filter(signature => isAligned(signature, evidence))
-  const proof = findProof(alignedSignatures)
-  const voucher = proof ? undefined : findVoucher(evidence, isSpfEnough)
-  const hasDnsTrouble = isUndecided(evidence, proof, isSpfEnough) && !voucher
+  const provingSignature = findProvingSignature(alignedSignatures)
+  const voucher = provingSignature ? undefined : findVoucher(evidence, isSpfEnough)
+  const hasDnsTrouble = isUndecidedByDns(evidence, provingSignature, isSpfEnough) && !voucher
   if (hasDnsTrouble && (await canDefer()))
     throw new Unavailable('Cannot verify mail: DNS did not answer', { retryAfter: 300 })
   const isDamaged = alignedSignatures.some(({ verdict }) => verdict === 'unverifiable')
   const isUncertain = hasDnsTrouble || isDamaged || rejectDisposition === 'quarantine'
   if (!isUncertain && !voucher && !isReport) refuseByPolicy(evidence)
-  const signature = hasDnsTrouble ? undefined : proof
+  const signature = hasDnsTrouble ? undefined : provingSignature
   return {
-    method: hasDnsTrouble ? 'none' : methodOf(evidence, proof, voucher),
+    method: hasDnsTrouble ? 'none' : methodOf(evidence, provingSignature, voucher),
     isVerified: signature !== undefined || voucher !== undefined,
     signature,
     voucher,
-    signedBy: evidence.signatures.filter(({ verdict, domain }) => verdict === 'pass' && domain !== proof?.domain),
+    otherSignatures: evidence.signatures.filter(
+      ({ verdict, domain }) => verdict === 'pass' && domain !== provingSignature?.domain,
+    ),
     isQuarantined: !voucher && !isReport && isQuarantinedByPolicy(evidence, isUncertain),
     proofs: listProofs(evidence, signature => alignedSignatures.includes(signature)),
     flags: [...listSignatureFlags(alignedSignatures), ...(hasDnsTrouble ? ['dns_trouble'] : [])],
@@ -89,8 +91,8 @@ export async function judgeMail(evidence: MailEvidence, options: JudgingOptions)
 const recipientAndThreadFields = ['to', 'cc', 'reply-to', 'in-reply-to', 'references', 'thread-index', 'thread-topic']
 
 /**
- * Adds these fields to the coverage of a proven mail that comes straight from its author's own servers, signed or not.
- * On any other path a stranger may have added them to a mail that they once received.
+ * Adds the recipient and thread fields to the coverage of a proven mail that comes directly from its author's own
+ * servers, signed or not. On any other path, a stranger may have added these fields to a mail that they once received.
  */
 function widenCoverage(covers: Coverage, evidence: MailEvidence): Coverage {
   if (covers === 'all' || !comesFromAuthorServers(evidence)) return covers
@@ -98,25 +100,25 @@ function widenCoverage(covers: Coverage, evidence: MailEvidence): Coverage {
 }
 
 /**
- * Returns true if SPF passes for the envelope sender and is aligned with From, here or at the server in front that saw the
- * client.
+ * Returns true if SPF passes for the envelope sender and is aligned with From. Either this gateway or the trusted
+ * server in front checked SPF.
  */
 function comesFromAuthorServers({ spf, dmarc, upstream, trustedVerdict, authorDomain }: MailEvidence): boolean {
   if (trustedVerdict && upstream?.isFromAuthorServers) return true
-  if (spf?.result !== 'pass' || !spf.isOfSender) return false
+  if (spf?.result !== 'pass' || !spf.isMailFromDomain) return false
   return dmarc.policy === undefined ? alignsWithoutPolicy(spf.domain, authorDomain) : dmarc.isSpfAligned
 }
 
 /**
- * Returns the signature that covers most fields. Honest programs sign more than once, and each signature alone is
- * proof.
+ * Returns the signature that covers most fields. Honest programs may sign more than once, and each valid signature
+ * alone proves the author.
  */
-function findProof(alignedSignatures: readonly JudgedSignature[]): JudgedSignature | undefined {
+function findProvingSignature(alignedSignatures: readonly JudgedSignature[]): JudgedSignature | undefined {
   const passingSignatures = alignedSignatures.filter(({ verdict }) => verdict === 'pass')
   return passingSignatures.toSorted((left, right) => right.covers.length - left.covers.length)[0]
 }
 
-/** Finds a trusted sealer or provider who saw DMARC pass, or SPF if that is enough. */
+/** Finds the statement of a trusted sealer or server that DMARC passed, or SPF if that is enough. */
 function findVoucher(
   { chain, trustedVerdict, dmarc, spf, authorDomain }: MailEvidence,
   isSpfEnough: boolean,
@@ -137,20 +139,25 @@ function toCoveragePair(coverage: Coverage): Pick<Voucher, 'coverage' | 'timingC
   return { coverage, timingCoverage: coverage }
 }
 
-/** Returns the id of the signature or seal that proves the author. It is the same for every copy of a mail. */
+/** Returns the id of the signature or seal that proves the author. All copies of a mail have the same id. */
 export function findProofId({ signature, voucher }: Authentication): string | undefined {
   return signature?.id ?? voucher?.sealId
 }
 
-/** Returns true if the policy marks a mail as suspicious. A name that never answers must not lift a known policy. */
+/**
+ * Returns true if the policy quarantines the mail. A name server that never answers must not cancel a policy that is
+ * known.
+ */
 function isQuarantinedByPolicy({ dmarc }: MailEvidence, isUncertain: boolean): boolean {
   return dmarc.result === 'fail' && (dmarc.policy === 'quarantine' || (isUncertain && dmarc.policy === 'reject'))
 }
 
-/** Returns the result for a message that could not be judged, because reading it killed a thread. */
+/**
+ * Returns the result for a message that was not judged, because its worker thread died or timed out while parsing it.
+ */
 export function unjudgedAuthentication(reason: string): Authentication {
   const proofs: Proof[] = [{ kind: 'dkim', verdict: 'unverifiable', reason }]
-  const noProof = { method: 'none', isVerified: false, signedBy: [], isQuarantined: false } as const
+  const noProof = { method: 'none', isVerified: false, otherSignatures: [], isQuarantined: false } as const
   return { ...noProof, proofs, flags: [], ...toCoveragePair('all') }
 }
 
@@ -167,10 +174,10 @@ function methodOf({ dmarc }: MailEvidence, proof?: JudgedSignature, voucher?: Vo
 }
 
 /**
- * Returns true if a DNS question failed that could have changed the outcome. Only names that the author's organization holds
- * count, not those of the sender.
+ * Returns true if a failed DNS query could have changed the outcome. Only names of the author's organization count,
+ * because a sender can let queries for its own names fail.
  */
-function isUndecided(evidence: MailEvidence, proof: JudgedSignature | undefined, isSpfEnough: boolean): boolean {
+function isUndecidedByDns(evidence: MailEvidence, proof: JudgedSignature | undefined, isSpfEnough: boolean): boolean {
   const { signatures, spf, dmarc } = evidence
   if (dmarc.result === 'temperror') return true
   if (proof) return false

@@ -1,4 +1,4 @@
-// Limits the answers by mail, regardless of other rules.
+// Limits the responses by mail, regardless of other rules.
 
 import type { Intake, TurnBudget } from '@postern/pipeline'
 import type { ProvenMail } from '../authenticate/proven-mail.ts'
@@ -21,8 +21,8 @@ interface BudgetFacts {
   readonly digests: TextDigests
   /** True if the mail names no earlier mail. */
   readonly beginsThread: boolean
-  /** True if the response goes to further people. */
-  readonly isToAll: boolean
+  /** True if the response also goes to people other than the author (`reply_all`). */
+  readonly isReplyAll: boolean
   /** The mailbox that gets the response, if it is not the author's. */
   readonly namedMailbox: string | undefined
 }
@@ -33,7 +33,7 @@ interface BudgetFacts {
  */
 export function planBudgets(
   mail: ProvenMail,
-  { agent, digests, beginsThread, isToAll, namedMailbox }: BudgetFacts,
+  { agent, digests, beginsThread, isReplyAll, namedMailbox }: BudgetFacts,
   budgets: AnswerBudgets,
 ): Pick<Intake, 'quota' | 'budgets'> {
   const { addresses, authentication, header } = mail
@@ -41,35 +41,35 @@ export function planBudgets(
   const isProven = authentication.isVerified && namedMailbox === undefined
   const proofMark = isProven ? 'v' : 'u'
   // An unproven sender who claims a name must not use up the budget of the owner of that name.
-  const answerBudget = limit(
-    `answers ${proofMark} ${correspondentKey}`,
-    budgets.correspondent_per_hour,
-    hourMs,
-    'correspondent_budget',
-  )
-  const unverifiedBudgets = [
-    limit(`unproven ${correspondentKey}`, budgets.unverified_per_day, dayMs, 'backscatter_budget'),
-    limit('unproven', budgets.unverified_per_hour, hourMs, 'backscatter_budget'),
+  const answerBudget: TurnBudget = {
+    key: `answers ${proofMark} ${correspondentKey}`,
+    turns: budgets.correspondent_per_hour,
+    withinMs: hourMs,
+    flag: 'correspondent_budget',
+  }
+  const unverifiedFlag = { flag: 'backscatter_budget' }
+  const unverifiedBudgets: readonly TurnBudget[] = [
+    { key: `unproven ${correspondentKey}`, turns: budgets.unverified_per_day, withinMs: dayMs, ...unverifiedFlag },
+    { key: 'unproven', turns: budgets.unverified_per_hour, withinMs: hourMs, ...unverifiedFlag },
   ]
-  const threadBudgets = [
-    limit('hour', budgets.thread_per_hour, hourMs, 'thread_budget'),
-    limit('day', budgets.thread_per_day, dayMs, 'thread_budget'),
-    limit(`said ${digests.fullText}`, budgets.repeats_per_hour, hourMs, 'repeated'),
+  const threadBudgets: readonly TurnBudget[] = [
+    { key: 'hour', turns: budgets.thread_per_hour, withinMs: hourMs, flag: 'thread_budget' },
+    { key: 'day', turns: budgets.thread_per_day, withinMs: dayMs, flag: 'thread_budget' },
+    { key: `said ${digests.fullText}`, turns: budgets.repeats_per_hour, withinMs: hourMs, flag: 'repeated' },
   ]
-  // A responder that starts a new thread each time escapes the limits of a thread. A person rarely repeats a text in several threads, and a mail
-  // program refers to the mail that it answers.
-  // mail program refers to the mail that it answers.
+  // A responder that starts a new thread each time escapes the limits of a thread. A person rarely repeats a text in
+  // several threads, and a mail program refers to the mail that it answers.
   const isReply = isReplySubject(findField(header, 'subject') ?? '')
   const restartBudgets = [
-    `began ${correspondentKey} ${digests.withoutNumbers}`,
+    `began ${correspondentKey} ${digests.numberlessText}`,
     ...(isReply ? [`began re ${correspondentKey}`] : []),
-  ].map(key => limit(key, budgets.restarts_per_day, dayMs, 'restart_budget'))
-  const replyAllBudget = limit(
-    `to all ${agent} ${addresses.author.domain}`,
-    budgets.reply_all_per_hour,
-    hourMs,
-    'reply_all_budget',
-  )
+  ].map(key => ({ key, turns: budgets.restarts_per_day, withinMs: dayMs, flag: 'restart_budget' }))
+  const replyAllBudget: TurnBudget = {
+    key: `to all ${agent} ${addresses.author.domain}`,
+    turns: budgets.reply_all_per_hour,
+    withinMs: hourMs,
+    flag: 'reply_all_budget',
+  }
   return {
     quota: { turns: budgets.rapid_per_hour, withinMs: hourMs, automatedReplyMs: minPersonReplyMs },
     budgets: [
@@ -77,11 +77,7 @@ export function planBudgets(
       ...threadBudgets.map(budget => ({ ...budget, isPerThread: true }) as const),
       ...(beginsThread ? restartBudgets : []),
       ...(isProven ? [] : unverifiedBudgets),
-      ...(isToAll ? [replyAllBudget] : []),
+      ...(isReplyAll ? [replyAllBudget] : []),
     ],
   }
-}
-
-function limit(key: string, turns: number, withinMs: number, flag: string): TurnBudget {
-  return { key, turns, withinMs, flag }
 }

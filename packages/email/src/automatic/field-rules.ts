@@ -7,19 +7,20 @@ import { isVacationNotice } from './vacation-subjects.ts'
 
 /** Returns true if the header shows that a mail came through a list. */
 export function isListMail({ header }: Pick<ProvenMail, 'header'>): boolean {
-  return matchFieldRules(header).some(mark => listMarks.has(mark))
+  return matchFieldRules(header).some(flag => mailingListFlags.has(flag))
 }
 
-export const listMarks: ReadonlySet<string> = new Set(['list', 'bulk'])
+/** The flags of mail that came through a mailing list. */
+export const mailingListFlags: ReadonlySet<string> = new Set(['list', 'bulk'])
 
 const anyValue = /^/
 
-const notNegated = /^(?!\s*(?:false|no|0)\b)/i
+const notNegatedValue = /^(?!\s*(?:false|no|0)\b)/i
 
 /**
- * Header fields that mark mail which no person wrote to an agent (EM-4.1, RFC 3834 §2 and §5, RFC 2919, RFC 2369, RFC
- * 8058). No other field is a mark, because mail programs of people write similar ones (Fastmail a Feedback-ID of two
- * parts, Exchange a wish for silence).
+ * The header fields of mail that no person wrote to an agent (EM-4.1, RFC 3834 §2 and §5, RFC 2919, RFC 2369, RFC
+ * 8058). No other field has a rule, because the mail programs of people write similar fields: Fastmail writes a
+ * Feedback-ID of two parts, and Exchange suppresses automatic responses.
  */
 const fieldRules: readonly { readonly flag: string; readonly fields: readonly string[]; readonly pattern: RegExp }[] = [
   { flag: 'disposition_notice', fields: ['content-type'], pattern: /report-type\s*=\s*"?disposition-notification/i },
@@ -49,13 +50,12 @@ const fieldRules: readonly { readonly flag: string; readonly fields: readonly st
       'x-auto-generated',
       'x-vacation',
     ],
-    pattern: notNegated,
+    pattern: notNegatedValue,
   },
   { flag: 'auto_reply', fields: ['x-loop', 'x-otrs-loop'], pattern: anyValue },
-  // FirstClass adds this field to mail that no person wrote. qmail-autoresponder and others write their name into a field that otherwise contains an
-  // address.
-  // field that otherwise has an address.
-  { flag: 'auto_reply', fields: ['x-fc-machinegenerated'], pattern: notNegated },
+  // FirstClass adds this field to mail that no person wrote. qmail-autoresponder and others write their name into a
+  // field that otherwise contains an address.
+  { flag: 'auto_reply', fields: ['x-fc-machinegenerated'], pattern: notNegatedValue },
   { flag: 'auto_reply', fields: ['x-post-messageclass'], pattern: /^\s*9\b|autoresponder/i },
   { flag: 'auto_reply', fields: ['delivered-to'], pattern: /^\s*<?auto-?responder\b/i },
   { flag: 'auto_reply', fields: ['x-apple-action'], pattern: /^vacation$/i },
@@ -85,7 +85,7 @@ const fieldRules: readonly { readonly flag: string; readonly fields: readonly st
   },
   { flag: 'bulk', fields: ['list-unsubscribe', 'list-unsubscribe-post'], pattern: anyValue },
   { flag: 'bulk', fields: ['precedence', 'x-precedence'], pattern: /^(?:bulk|list|junk)\b/i },
-  // The field has the form campaign:customer:type:sender. Programs of people write at most two parts.
+  // The field has the form campaign:customer:type:sender. The mail programs of people write at most two parts.
   { flag: 'bulk', fields: ['feedback-id'], pattern: /^[^:]*:[^:]*:/ },
 ]
 

@@ -1,7 +1,10 @@
 // Recognizes the subjects that mail programs give to vacation notices in many languages.
 import { decodeHeaderText } from '../mail/header-text.ts'
 
-/** Beginnings in lower case, as Outlook, Exchange, GroupWise, Notes, Gmail, Zimbra, cPanel and Sieve scripts write them. */
+/**
+ * The beginnings of subjects in lower case, as Outlook, Exchange, GroupWise, Notes, Gmail, Zimbra, cPanel and Sieve
+ * scripts write them.
+ */
 const phrases: Readonly<Record<string, readonly string[]>> = {
   ar: ['رد تلقائي', 'الرد التلقائي', 'خارج المكتب'],
   bg: ['автоматичен отговор', 'извън офиса'],
@@ -72,21 +75,24 @@ const phrases: Readonly<Record<string, readonly string[]>> = {
 /** The phrases by their first character, so that a subject is compared with few of them. */
 const phrasesByInitial = Map.groupBy(new Set(Object.values(phrases).flat().map(foldCase)), phrase => phrase.charAt(0))
 
-/** Marks such as `[EXT]` that gateways put before a subject. */
-const tagMark = /^(?:\s*\[[^\]]{0,40}\])+\s*/
+/** Matches tags such as `[EXT]` that gateways put before a subject. */
+const tagPrefix = /^(?:\s*\[[^\]]{0,40}\])+\s*/
 /** Matches the text after a phrase: nothing, or the subject of the answered mail. */
-const phraseEnd = /^\s*(?:$|[:：;([【<>«"„“|]|[-–—]+(?:\s|$)|!*\s*$|\.*\s*$|(?:re|aw|sv|antw|rv|odp)\s*:)/i
+const phraseEndPattern = /^\s*(?:$|[:：;([【<>«"„“|]|[-–—]+(?:\s|$)|!*\s*$|\.*\s*$|(?:re|aw|sv|antw|rv|odp)\s*:)/i
 
 /** The longest subject of a notice. Nobody adds more than a name, dates and a deputy. */
 const maxNoticeChars = 1_000
 
-/** Returns true if a mail looks like a vacation notice by its subject alone. `subject` has encoded words (RFC 2047). */
+/**
+ * Returns true if a mail looks like a vacation notice by its subject alone. `subject` is the raw field with its encoded
+ * words (RFC 2047).
+ */
 export function isVacationNotice(subject: string | undefined, text: string): boolean {
   if (!subject || text.length > maxNoticeChars) return false
-  const foldedSubject = foldCase(decodeHeaderText(subject.slice(0, 2_000)).replace(tagMark, ''))
+  const foldedSubject = foldCase(decodeHeaderText(subject.slice(0, 2_000)).replace(tagPrefix, ''))
   const candidates = phrasesByInitial.get(foldedSubject.charAt(0)) ?? []
   return candidates.some(
-    phrase => foldedSubject.startsWith(phrase) && phraseEnd.test(foldedSubject.slice(phrase.length)),
+    phrase => foldedSubject.startsWith(phrase) && phraseEndPattern.test(foldedSubject.slice(phrase.length)),
   )
 }
 

@@ -1,5 +1,7 @@
 // Parses the invitations in a mail (iCalendar, RFC 5545).
+/** The limits on an iCalendar object, its lines and its values. */
 const [maxOctets, maxLines, maxValueChars] = [256 * 1024, 4000, 500]
+/** The members of an event, by the names of their properties. */
 const properties: Readonly<Record<string, keyof CalendarEvent>> = {
   UID: 'uid',
   DTSTART: 'start',
@@ -9,7 +11,10 @@ const properties: Readonly<Record<string, keyof CalendarEvent>> = {
   LOCATION: 'location',
 }
 
-/** Reads the first event of an iCalendar object, within limits. It returns undefined if there is none. Reading an invitation does not accept it. */
+/**
+ * Reads the first event of an iCalendar object, within limits. It returns undefined if there is no event. Reading an
+ * invitation does not accept it.
+ */
 export function readCalendar(octets: Uint8Array): CalendarEvent | undefined {
   const lines = unfoldLines(Buffer.from(octets.subarray(0, maxOctets)).toString('utf8'))
   const start = lines.findIndex(line => /^BEGIN:VEVENT$/i.test(line))
@@ -57,7 +62,10 @@ export interface CalendarEvent {
   /** The method, such as `REQUEST`, `CANCEL` or `REPLY`. */
   readonly method?: string | undefined
   readonly uid?: string | undefined
-  /** The start as the file writes it: `20261121T100000Z`, or with a time zone `TZID=Europe/Berlin:20261121T100000`. */
+  /**
+   * The start in the spelling of the file: `20261121T100000Z`, or with a time zone
+   * `TZID=Europe/Berlin:20261121T100000`.
+   */
   readonly start?: string | undefined
   readonly end?: string | undefined
   readonly organizer?: string | undefined

@@ -9,13 +9,16 @@ export interface MailFile {
   /** The SHA-256 of the bytes, in lower-case hex. */
   readonly digest: string
   readonly bytes: Uint8Array
-  /** Set for a text that is stored as a file: the message with its quotes, the other of its two readings, or the HTML itself. */
+  /**
+   * The role of a text that is stored as a file: the message with its quotes, the plain or HTML text that was not
+   * chosen, or the HTML source. Other files have no role.
+   */
   readonly role?: 'full_text' | 'html_text' | 'plain_text' | 'html_source' | undefined
 }
 
 /** The content of a message. */
 export interface MailBody {
-  /** The newest text, without what it quotes. */
+  /** The newest text, without quoted text. */
   readonly text: string
   readonly files: readonly MailFile[]
   readonly details: MailDetails
@@ -27,17 +30,17 @@ export interface MailBody {
 
 /** The facts about a mail besides its newest text and its files. */
 export interface MailDetails {
-  /** The subject. Absent if it replaces the text. */
+  /** The subject. It is absent if it replaces the text. */
   readonly subject?: string | undefined
-  /** The mailboxes in To and Cc. Absent if the agent was alone there. */
+  /** The mailboxes in To. To and Cc are absent if they have only one mailbox together. */
   readonly to?: readonly string[] | undefined
   readonly cc?: readonly string[] | undefined
   /**
-   * The person who forwarded the mail unchanged (RFC 5322 §3.6.6). The author is still the sender, and this is as
-   * unproven as any field.
+   * The person who forwarded the mail unchanged (RFC 5322 §3.6.6). The author is still the sender, and the name of the
+   * forwarder is unproven like any other field.
    */
   readonly resent_from?: string | undefined
-  /** The person who gets the answer if a list or a form wrote for them. */
+  /** The person who gets the response, if a list or a form wrote for them. */
   readonly answer_to?: string | undefined
   readonly calendar?: readonly CalendarEvent[] | undefined
   /** The original names of files, by their safe names. */

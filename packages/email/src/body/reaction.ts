@@ -1,4 +1,4 @@
-// Reads reactions by Gmail, which have one emoji in a machine-readable part and texts for people.
+// Reads Gmail reactions, which have one emoji in a machine-readable part and texts for people.
 import { isJsonObject, parseIfJson } from '@postern/message'
 import type { HeaderBlock } from '../mail/header.ts'
 import { findField } from '../mail/header.ts'
@@ -6,7 +6,7 @@ import type { MailBody } from './mail-body.ts'
 
 /** The content type of a reaction (developers.google.com/workspace/gmail/reactions/format). */
 const reactionType = 'text/vnd.google.email-reaction+json'
-/** The largest part that is read, far more than a version and an emoji need. */
+/** The largest part that is read, in octets. It is far more than a version and an emoji need. */
 const maxBytes = 1_000
 
 interface ReactionMail {

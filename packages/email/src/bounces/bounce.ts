@@ -1,9 +1,9 @@
-// Reads bounces and complaints, and decides what each means for the delivery that it reports on.
+// Reads bounces and complaints, and decides their effect on the delivery that they report on.
 import type { Bounce } from '@postern/pipeline'
 import type { ProvenMail } from '../authenticate/proven-mail.ts'
 import { isReport } from '../automatic/auto-reply.ts'
 import { matchFieldRules } from '../automatic/field-rules.ts'
-import { isUnread } from '../automatic/unread-mailbox.ts'
+import { isUnattended } from '../automatic/unattended-mailbox.ts'
 import { readBoundary } from '../entity/boundary.ts'
 import { toBuffer } from '../mail/buffers.ts'
 import type { HeaderBlock } from '../mail/header.ts'
@@ -15,8 +15,8 @@ import type { AddressToken } from '../tokens/bounce-address.ts'
 import { quoteBounceAddresses } from '../tokens/bounce-address.ts'
 import { findReplyLine, isWarning, readServerText, refineStatus } from './server-text.ts'
 
-/** The effects and flags of a report about a mail that the gateway sent. */
-interface MailReport {
+/** The effects of a report about a mail that the gateway sent, and its flags. */
+interface ReportJudgement {
   readonly effects: readonly Bounce[]
   readonly flags: readonly string[]
 }
@@ -30,13 +30,16 @@ interface ReportContext {
   readonly receivedAt: string
 }
 
-/** The result for a mail that is not a report. */
-export const noReport: MailReport = { effects: [], flags: [] }
+/** The judgement of a mail that is not a report. */
+export const noReport: ReportJudgement = { effects: [], flags: [] }
 
-/** The wait before another attempt after a soft bounce (a full mailbox, or a host that was down for days), and the maximum number of attempts. */
+/**
+ * The delay of a retry after a soft bounce (a full mailbox, or a host that was down for days), and the maximum number
+ * of attempts.
+ */
 const softRetry = { waitMs: 4 * 3_600_000, attempts: 3 }
 
-/** The content of a report, which is the same for all of its recipients. */
+/** The content of a report. */
 export interface ParsedReport {
   readonly status?: DeliveryStatus | undefined
   readonly complaint?: { readonly type: string | undefined; readonly addresses: string } | undefined
@@ -51,19 +54,20 @@ export function readReport({ raw, header, addresses }: ProvenMail): ParsedReport
 }
 
 /**
- * Judges bounces and complaints. A bounce counts only if a mail server sent it to the one address that was made for the delivery it reports on. A
- * complaint counts only if it quotes that address. Any other report is stored and changes nothing, because a DSN is easily forged.
+ * Judges bounces and complaints. A bounce counts only if it came to the bounce address of the delivery that it reports
+ * on. A complaint counts only if it quotes that address. Any other report is stored and changes nothing, because anyone
+ * can forge a DSN.
  */
 export function judgeReport(
   { status, complaint }: ParsedReport,
   { agent, tokens, token, receivedAt }: ReportContext,
-): MailReport {
+): ReportJudgement {
   if (complaint) return judgeComplaint(complaint, agent, tokens)
   if (token?.kind !== 'bounce' || !status) return noReport
   return judgeStatus(status, token.delivery, Date.parse(receivedAt))
 }
 
-function judgeStatus({ action, status }: DeliveryStatus, delivery: string, receivedAt: number): MailReport {
+function judgeStatus({ action, status }: DeliveryStatus, delivery: string, receivedAt: number): ReportJudgement {
   if (action === 'delayed') return { effects: [], flags: ['delivery_delayed'] }
   if (action !== 'failed') return { effects: [], flags: ['delivery_confirmed'] }
   const bounce = { kind: 'bounced', delivery, error: `bounced: ${status}` } as const
@@ -87,7 +91,7 @@ function judgeComplaint(
   { type, addresses }: NonNullable<ParsedReport['complaint']>,
   agent: string,
   tokens: AddressTokens,
-): MailReport {
+): ReportJudgement {
   const token = tokens.findBounce(agent, addresses)
   if (!token || type === 'not-spam') return { effects: [], flags: ['feedback_report'] }
   const error = `complained of: ${/^[\w-]{1,30}$/.exec(type ?? '')?.[0] ?? 'abuse'}`
@@ -95,19 +99,23 @@ function judgeComplaint(
   return { effects: [effect], flags: ['feedback_report'] }
 }
 
-/** The longest part of a message that is read, in octets. Reports are short, and only the mail that they quote follows them. */
+/** The longest part of a message that is read, in octets. Reports are short, and only the quoted mail follows them. */
 const maxReportBytes = 256 * 1024
 
-/** Finds the text of the first part of a report (RFC 6522 §3) with this type. It returns undefined if there is none. */
+/**
+ * Finds the text of the first part of a report (RFC 6522 §3) with this type. It returns undefined if there is no such
+ * part.
+ */
 function findReportPart(octets: Buffer, header: HeaderBlock, type: RegExp): string | undefined {
   const text = readBeginning(octets, header)
   const boundary = readBoundary(findField(header, 'content-type') ?? '')
   if (!boundary) return undefined
   for (const part of text.split(`\n--${boundary}`)) {
-    const end = /\r?\n\r?\n/.exec(part)
-    const partHeader = part.slice(0, end?.index ?? 0).replace(/\r?\n[ \t]+/g, ' ')
-    if (!end || !isOfType(partHeader, type)) continue
-    return decodePart(part.slice(end.index + end[0].length), partHeader)
+    const headerEnd = /\r?\n\r?\n/.exec(part)
+    const partHeader = part.slice(0, headerEnd?.index ?? 0).replace(/\r?\n[ \t]+/g, ' ')
+    if (!headerEnd || !hasType(partHeader, type)) continue
+    const [, encoding = ''] = /^content-transfer-encoding:[ \t]*(.*)$/im.exec(partHeader) ?? []
+    return decodePart(part.slice(headerEnd.index + headerEnd[0].length), encoding)
   }
   return undefined
 }
@@ -117,14 +125,13 @@ function readBeginning(octets: Buffer, { bodyStart }: HeaderBlock): string {
   return `\n${octets.toString('latin1', bodyStart, bodyStart + maxReportBytes)}`
 }
 
-function isOfType(partHeader: string, typePattern: RegExp): boolean {
+function hasType(partHeader: string, typePattern: RegExp): boolean {
   const type = /^content-type:[ \t]*([\w-]+\/[\w-]+)/im.exec(partHeader)?.[1]
   return type !== undefined && typePattern.test(type)
 }
 
-function decodePart(text: string, partHeader: string): string {
-  const isBase64 = /^content-transfer-encoding:[ \t]*base64/im.test(partHeader)
-  return isBase64 ? Buffer.from(text, 'base64').toString('latin1') : text
+function decodePart(text: string, encoding: string): string {
+  return /^base64/i.test(encoding) ? Buffer.from(text, 'base64').toString('latin1') : text
 }
 
 /**
@@ -154,10 +161,11 @@ function readFields(block: string): ReadonlyMap<string, string> {
 /** The status of one recipient in a report (RFC 3464 §2.3). */
 interface DeliveryStatus {
   readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
-  /** The enhanced status code (RFC 3463), such as `5.1.1`. It is the most exact one in the report. */
+  /** The enhanced status code (RFC 3463), such as `5.1.1`. It is the most exact code in the report. */
   readonly status: string
 }
 
+/** The actions of RFC 3464 §2.3.3, worst first. */
 const actions = ['failed', 'delayed', 'delivered', 'relayed', 'expanded'] as const
 
 /**
@@ -185,14 +193,17 @@ function readRecipientStatus(group: ReadonlyMap<string, string>, humanText: stri
 }
 
 /**
- * Reads a report without machine-readable parts (qmail, older servers). Such a report counts only at the address of one delivery, to which people do
- * not write (RFC 5321 §4.5.5). Vacation notices arrive there too, with a person's mailbox as author.
+ * Reads a report without machine-readable parts (qmail, older servers). Such a report counts only at the bounce address
+ * of one delivery, to which people do not write (RFC 5321 §4.5.5). Vacation notices also arrive there, but their author
+ * is a person's mailbox.
  */
 function readPlainReport(octets: Buffer, { header, author }: PlainReport): DeliveryStatus | undefined {
-  const isOfServer = isUnread(author) || findField(header, 'x-failed-recipients') !== undefined
+  const isFromServer = isUnattended(author) || findField(header, 'x-failed-recipients') !== undefined
   const isOtherReport = isReport(header) && !/\bdelivery-status\b/i.test(findField(header, 'content-type') ?? '')
-  if (!isOfServer || isOtherReport || matchFieldRules(header).includes('list')) return undefined
-  const serverText = readServerText(decodePart(readBeginning(octets, header), formatEncodingField(header)))
+  if (!isFromServer || isOtherReport || matchFieldRules(header).includes('list')) return undefined
+  const serverText = readServerText(
+    decodePart(readBeginning(octets, header), findField(header, 'content-transfer-encoding') ?? ''),
+  )
   if (isWarning(decodeHeaderText(findField(header, 'subject') ?? ''), serverText))
     return { action: 'delayed', status: '4.0.0' }
   return { action: 'failed', status: refineStatus(undefined, serverText) }
@@ -203,13 +214,9 @@ interface PlainReport {
   readonly author: Pick<Mailbox, 'local'>
 }
 
-function formatEncodingField(header: HeaderBlock): string {
-  return `content-transfer-encoding: ${findField(header, 'content-transfer-encoding') ?? ''}`
-}
-
 /**
- * Returns true for faults of the address itself (RFC 3463): nobody has ever had it, nobody has it any more, or its host does not exist. A refusal for
- * content, size or policy ends only this mail and says nothing about the next one. Neither does a code that reports only a failure (`5.0.0`).
+ * Returns true for errors of the address itself (RFC 3463): the mailbox or its host does not exist, or no longer
+ * exists. A refusal for content, size or policy ends only this mail. So does a code without details (`5.0.0`).
  */
 export function isDeadAddress(status: string): boolean {
   return /^5\.(?:1\.(?:0|1|2|3|6|10)|2\.1|4\.4)$/.test(status)

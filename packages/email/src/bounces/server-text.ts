@@ -1,10 +1,11 @@
-// Reads the text for people in which a mail server reports a mail that it could not deliver.
+// Reads the human-readable text of a report about an undelivered mail.
 
+/** The longest text that is read, in characters and in lines. */
 const [maxTextChars, maxLines] = [64 * 1024, 1000]
 
 /**
- * Finds the reply of the refusing server if only the text for people contains it: `someone@example.org: 550 No such user here` (OpenSMTPD), or the
- * address with the reason in the lines below it (Exim, qmail).
+ * Finds the reply of the refusing server if only the human-readable text contains the reply: `someone@example.org: 550
+ * No such user here` (OpenSMTPD), or the address with the reason in the lines below it (Exim, qmail).
  */
 export function findReplyLine(text: string, recipient: string): string {
   const address = recipient
@@ -28,8 +29,8 @@ export function findReplyLine(text: string, recipient: string): string {
     .slice(address.length)
 }
 
-/** Phrases by which servers without enhanced codes report an unknown user. */
-const noSuchUser =
+/** Matches the phrases by which servers without enhanced codes report an unknown user. */
+const unknownUserPattern =
   /\bno such (?:user|recipient|mailbox|address|account)|\bno mailbox here by that name|(?:user|recipient|mailbox|address|account)(?: is)? (?:unknown|not found|unavailable|does(?: not|n.t) exist)|\b(?:unknown|invalid|nonexistent) (?:user|recipient|mailbox|address)|\bunrouteable address/i
 
 /**
@@ -42,21 +43,21 @@ export function refineStatus(status: string | undefined, reply: string): string 
   if (enhancedStatus && !enhancedStatus.endsWith('.0.0') && (!status || enhancedStatus[0] === status[0]))
     return enhancedStatus
   const classStatus = status ?? (/(?:^|[\s;])4\d\d[\s-]/.test(reply) ? '4.0.0' : '5.0.0')
-  return classStatus === '5.0.0' && noSuchUser.test(reply) ? '5.1.1' : classStatus
+  return classStatus === '5.0.0' && unknownUserPattern.test(reply) ? '5.1.1' : classStatus
 }
 
 /** Matches the line at which a report begins to repeat the mail: a line of dashes that announces a copy, or the first field of the mail's header. */
-const copyStart =
+const copyStartPattern =
   /^(?:--.*\b(?:copy|original|returned|headers?)\b.*|.*\b(?:copy|headers?) of (?:the|your) (?:original )?(?:message|mail)\b.*|(?:return-path|received|dkim-signature|x-postern-hop|message-id|from|to|subject|date|mime-version): .*)$/im
 
 /** Returns the text of a report without the copy of the mail below it. */
 export function readServerText(text: string): string {
   const shortText = text.slice(0, maxTextChars)
-  const copy = copyStart.exec(shortText)
+  const copy = copyStartPattern.exec(shortText)
   return shortText.slice(0, copy?.index)
 }
 
-/** Phrases of warnings that servers send while they still retry. */
+/** Matches phrases of the warnings that servers send while they still retry. */
 const warningPattern =
   /\b(?:warning|delay(?:ed)?|not yet been delivered|still undelivered|will (?:keep|continue) (?:on )?try|no action is required|being retried)\b/i
 

@@ -56,7 +56,7 @@ export const answerConfigShape = {
 
 export type AnswerBudgets = z.infer<typeof answerBudgetsSchema>
 
-/** The limits for people who try the gateway out and send the same text again and again. */
+/** Budgets that developers do not reach when they send the same text again and again. */
 export const endlessBudgets = Object.fromEntries(
   Object.keys(answerBudgetsSchema.shape).map(budget => [budget, 1_000_000]),
 )

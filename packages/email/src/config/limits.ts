@@ -1,12 +1,12 @@
 // Defines the limits on the cost of one mail.
 import { z } from 'zod'
 
-/** A whole number above zero. */
+/** Returns the schema of a whole number above zero. */
 export const count = (defaultValue: number) => z.number().int().positive().default(defaultValue)
-/** A whole number, or 0. */
+/** Returns the schema of a whole number that may be 0. */
 export const countOrNone = (defaultValue: number) => z.number().int().nonnegative().default(defaultValue)
 
-/** The maximum cost of one message. Sizes in octets, times in ms. */
+/** The maximum cost of one message. Sizes are in octets, and times in ms. */
 export const mailLimitsSchema = z.strictObject({
   /** The largest mail, in octets. */
   message_bytes: count(25 * 1024 * 1024),
@@ -22,7 +22,7 @@ export const mailLimitsSchema = z.strictObject({
   signatures: count(10),
   /** The maximum number of DKIM signatures of a mail. The gateway refuses mail with more. */
   refused_signatures: count(100),
-  /** The maximum number of DNS questions for one mail. */
+  /** The maximum number of DNS queries for one mail. */
   dns_questions: count(20),
   /** The longest time for one DNS answer, ms. */
   dns_timeout_ms: count(5_000),
@@ -34,7 +34,9 @@ export const mailLimitsSchema = z.strictObject({
   embedded_messages: count(5),
   /** The maximum number of attachments. */
   attachments: count(100),
-  /** The maximum number of characters of text that an agent gets. A longer text is also stored whole as a file. */
+  /**
+   * The maximum number of characters of text that an agent gets. The whole of a longer text is also stored as a file.
+   */
   text_chars: count(256 * 1024),
   /** The longest time to parse one mail, ms. */
   parse_timeout_ms: count(10_000),
@@ -42,7 +44,9 @@ export const mailLimitsSchema = z.strictObject({
   parse_memory_mb: count(512),
   /** The maximum number of threads that parse mail. */
   parsers: z.number().int().min(1).max(8).default(2),
-  /** The maximum number of mails that wait for a parser. Beyond it the gateway asks peers to retry later. */
+  /**
+   * The maximum number of messages that wait for a parser. Beyond this number, the gateway asks peers to retry later.
+   */
   waiting: count(256),
   /** The longest time for which the gateway defers a mail because DNS does not answer, ms. Then it accepts the mail as unverified. */
   deferral_ms: countOrNone(4 * 3_600_000),

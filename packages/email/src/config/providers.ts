@@ -1,16 +1,16 @@
 // Defines the settings of mail providers that bring mail by webhook.
 import { z } from 'zod'
-import { readPublicKey } from '../webhook/proof.ts'
+import { readPublicKey } from '../webhook/authentication.ts'
 
 const publicKeySchema = z.string().refine(isPublicKey, 'must be a public key: PEM, or base64 of its DER')
 const secretSchema = z.string().regex(/\S/, 'must not be empty')
-const basicSchema = z.strictObject({
+const basicCredentialsSchema = z.strictObject({
   /** The user name in the webhook's URL. */
   user: z.string().min(1),
   /** The password in the webhook's URL. */
   password: secretSchema,
 })
-const trustSchema = z.boolean().default(false)
+const verdictTrustSchema = z.boolean().default(false)
 const topicSchema = z
   .string()
   .regex(/^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w.-]+$/, 'must be the ARN of an SNS topic')
@@ -39,25 +39,25 @@ export const providersConfigSchema = z.strictObject({
     })
     .optional(),
   /** Postmark. */
-  postmark: basicSchema.optional(),
+  postmark: basicCredentialsSchema.optional(),
   /** Amazon SES. */
   ses: z
     .strictObject({
       /** SNS topics whose messages the gateway accepts and whose subscriptions it confirms. */
       topics: z.array(topicSchema).min(1),
       /** True if the provider's DMARC verdict is trusted when the gateway itself finds no proof. */
-      trust_provider_verdict: trustSchema,
+      trust_provider_verdict: verdictTrustSchema,
     })
     .optional(),
   /** CloudMailin. */
-  cloudmailin: basicSchema.optional(),
+  cloudmailin: basicCredentialsSchema.optional(),
   /** Forward Email. */
   forwardemail: z
     .strictObject({
       /** The webhook signature payload verification key. */
       secret: secretSchema,
       /** True if the provider's DMARC verdict is trusted when the gateway itself finds no proof. */
-      trust_provider_verdict: trustSchema,
+      trust_provider_verdict: verdictTrustSchema,
     })
     .optional(),
 })

@@ -1,7 +1,7 @@
-// Defines the settings that say whose verdict about an author counts.
+// Defines whose verdicts about the author of a mail are trusted.
 import { z } from 'zod'
 
-/** The third parties whose verdict about an author is believed. */
+/** The third parties whose verdict about an author is trusted, and the strictness of the gateway's own checks. */
 export const mailTrustSchema = z.strictObject({
   /** True if an author counts as verified when DMARC passes by SPF alone. Everyone on a shared host passes SPF. */
   spf_only: z.boolean().default(false),

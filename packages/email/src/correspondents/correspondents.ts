@@ -6,16 +6,16 @@ import { formatMailbox } from '../mail/mailbox.ts'
 import type { AddressBook } from './address-book.ts'
 import { createAddressBook, findEvictedPeer } from './address-book.ts'
 import type { Likeness } from './likeness.ts'
-import { findLikenesses, isRenamed } from './similar-mailboxes.ts'
+import { findLikenesses, hasNewName } from './similar-mailboxes.ts'
 
-/** The standing of an author with an agent that others have written to before. */
+/** The result of comparing an author with the correspondents of an agent. */
 export interface SenderHistory {
   /** The flags `lookalike` and `display_name_spoof`. */
   readonly flags: readonly string[]
-  /** The people whom the author could be mistaken for, each by the number of a message. */
+  /** The correspondents whom the author could be mistaken for, each by the number of a message. */
   readonly proofs: readonly Proof[]
-  /** Returns the relation to store when this message is answered. */
-  effects(messageId: string): readonly RelationEffect[]
+  /** Lists the relations to store when this message is answered. */
+  listEffects(messageId: string): readonly RelationEffect[]
 }
 
 /** Compares an author with the proven correspondents of an agent. */
@@ -25,14 +25,15 @@ type CorrespondentDeps = Pick<ChannelContext, 'store' | 'system'>
 
 const pageSize = 200
 
-/** The maximum number of likenesses that the operator sees. More of them add nothing about a message. */
+/** The maximum number of likenesses that the operator sees. More likenesses would add nothing. */
 const maxLikenesses = 3
 
 const relation = 'correspondent'
 
-/** The history of an author with nothing to report or to remember. */
-export const noSenderHistory: SenderHistory = { flags: [], proofs: [], effects: () => [] }
+/** The history of an author without likenesses, who is not stored. */
+export const noSenderHistory: SenderHistory = { flags: [], proofs: [], listEffects: () => [] }
 
+/** The copy of the correspondents of one agent. */
 interface SenderCache {
   readonly book: AddressBook
   /** The position of the last relation that was read. */
@@ -41,9 +42,9 @@ interface SenderCache {
 }
 
 /**
- * Creates the comparison. Every proven author who wrote to an agent is stored as a relation of the agent, and the comparison has a copy of these
- * relations. It reads new relations before it compares an unknown author. An author who resembles another is not stored, so each further mail of
- * theirs is compared again.
+ * Creates the comparison. Every proven author who wrote to an agent is stored as a relation of the agent, and the
+ * comparison keeps a copy of these relations in memory. It reads new relations before it compares an unknown author. An
+ * author who resembles a correspondent is not stored, so each further mail of that author is compared again.
  */
 export function createCorrespondents(gateway: CorrespondentDeps): CompareAuthor {
   const caches = new Map<string, SenderCache>()
@@ -59,11 +60,11 @@ export function createCorrespondents(gateway: CorrespondentDeps): CompareAuthor 
       const filter = { via: 'email', agent, relation, limit: pageSize, after: cache.lastNumber } as const
       const page = await gateway.store.listRelations(filter)
       for (const { peer, target, number } of page) {
-        cache.book.add(peer, readTarget(target).name)
+        cache.book.add(peer, readRelationTarget(target).name)
         cache.lastNumber = number
       }
       if (page.length < pageSize) return
-      // Thousands of relations are read with the first mail only, and other mail does not wait for them.
+      // Only the first mail reads thousands of relations. The pauses let other mail proceed meanwhile.
       await gateway.system.sleep(1)
     }
   }
@@ -80,27 +81,27 @@ export function createCorrespondents(gateway: CorrespondentDeps): CompareAuthor 
     const { book } = cache
     if (!book.find(author)) await refresh(agent, cache)
     const mailbox = book.find(author)
-    const storedLikenesses = await filterStored(findLikenesses(book, author, mailbox), {
+    const storedLikenesses = await filterStoredLikenesses(findLikenesses(book, author, mailbox), {
       agent,
       author,
       isVerified,
       book,
       gateway,
     })
-    if (storedLikenesses.length > 0) return describeLikeness(storedLikenesses)
-    if (!isVerified || (mailbox && !isRenamed(author, mailbox))) return noSenderHistory
+    if (storedLikenesses.length > 0) return describeLikenesses(storedLikenesses)
+    if (!isVerified || (mailbox && !hasNewName(author, mailbox))) return noSenderHistory
     return mailbox ? renameAuthor(mailbox.peer, author, book) : addAuthor(author, book)
   }
 }
 
-function readTarget(target: unknown): { readonly name?: string; readonly id?: string } {
+function readRelationTarget(target: unknown): { readonly name?: string; readonly id?: string } {
   const { name, id } = (target ?? {}) as { readonly name?: unknown; readonly id?: unknown }
   return { ...(typeof name === 'string' && { name }), ...(typeof id === 'string' && { id }) }
 }
 
 function renameAuthor(peer: string, { name }: Mailbox, book: AddressBook): SenderHistory {
   book.add(peer, name)
-  return { ...noSenderHistory, effects: id => [relateAuthor(peer, name, id)] }
+  return { ...noSenderHistory, listEffects: id => [relateAuthor(peer, name, id)] }
 }
 
 /** Returns the effect that stores a new author. The book adds the author when it reads the store. */
@@ -108,7 +109,7 @@ function addAuthor(author: Mailbox, book: AddressBook): SenderHistory {
   const evictedPeer = findEvictedPeer(book, author)
   const removals = evictedPeer === undefined ? [] : [{ kind: 'unrelate', relation, peer: evictedPeer } as const]
   if (evictedPeer !== undefined) book.remove(evictedPeer)
-  return { ...noSenderHistory, effects: id => [relateAuthor(formatMailbox(author), author.name, id), ...removals] }
+  return { ...noSenderHistory, listEffects: id => [relateAuthor(formatMailbox(author), author.name, id), ...removals] }
 }
 
 function relateAuthor(peer: string, name: string | undefined, id: string): RelationEffect {
@@ -126,10 +127,10 @@ interface ComparisonContext {
 type StoredLikeness = Likeness & { readonly message: number | undefined }
 
 /**
- * Keeps only likenesses to people whom the store still knows, so that deleted people are forgotten here too. It leaves out the author's own other
- * addresses.
+ * Keeps only likenesses to people whom the store still knows, so that the book forgets deleted people. It omits the
+ * author's own other addresses.
  */
-async function filterStored(
+async function filterStoredLikenesses(
   likenesses: readonly Likeness[],
   context: ComparisonContext,
 ): Promise<readonly StoredLikeness[]> {
@@ -144,7 +145,7 @@ async function filterStored(
     else
       storedLikenesses.push({
         ...likeness,
-        message: await findMessageNumber(readTarget(storedRelation.target).id, context),
+        message: await findMessageNumber(readRelationTarget(storedRelation.target).id, context),
       })
   }
   return storedLikenesses
@@ -158,7 +159,7 @@ async function findMessageNumber(
   return message?.message
 }
 
-/** Lists the mailboxes that the author has linked with this one (`docs/guides/people.md`). */
+/** Lists the mailboxes that the author has linked with the mailbox of the mail (`docs/guides/people.md`). */
 async function listOwnAddresses({
   agent,
   author,
@@ -171,8 +172,11 @@ async function listOwnAddresses({
   return new Set(person?.addresses.flatMap(({ via, address }) => (via === 'email' ? [address.slice(1)] : [])))
 }
 
-/** Describes likenesses without anybody's address, which would stay there after that person is forgotten. */
-function describeLikeness(storedLikenesses: readonly StoredLikeness[]): SenderHistory {
+/**
+ * Describes likenesses by message numbers and not by addresses, because the description outlives the deletion of a
+ * person.
+ */
+function describeLikenesses(storedLikenesses: readonly StoredLikeness[]): SenderHistory {
   return {
     ...noSenderHistory,
     flags: [...new Set(storedLikenesses.map(({ flag }) => flag))],

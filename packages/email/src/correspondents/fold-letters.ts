@@ -1,8 +1,8 @@
 // Folds letters that look alike, so that texts which read alike compare equal (UTS 39).
 
 /**
- * Letters that look like Latin ones, in lower case. This is a small part of the list of UTS 39; NFKD takes most of the
- * others apart.
+ * Letters that look like Latin ones, in lower case. This is a small part of the list of UTS 39. NFKD decomposes most of
+ * the other letters.
  */
 const confusables: Readonly<Record<string, string>> = {
   // Cyrillic
@@ -34,9 +34,9 @@ const confusables: Readonly<Record<string, string>> = {
   },
 }
 
-const letters = new Map(Object.entries(confusables))
+const latinByConfusable = new Map(Object.entries(confusables))
 
-/** Latin letters that resemble other Latin ones. They are compared with known names only. */
+/** Latin letters that resemble other Latin letters. They count only in a comparison with known names. */
 const latinConfusables: readonly (readonly [RegExp, string])[] = [
   [/rn/g, 'm'],
   [/vv/g, 'w'],
@@ -50,7 +50,7 @@ export function skeletonOf(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is the rule
   if (/^[\x00-\x7f]*$/.test(text)) return text
   const baseLetters = text.normalize('NFKD').replace(/[\p{M}\p{Cf}]/gu, '')
-  return Array.from(baseLetters, letter => letters.get(letter) ?? letter).join('')
+  return Array.from(baseLetters, letter => latinByConfusable.get(letter) ?? letter).join('')
 }
 
 /** Folds a text. Two texts with the same result are easily confused. */

@@ -10,19 +10,19 @@ export interface Likeness {
 }
 
 /**
- * The least length of a local part and of a label. One letter of a shorter name is much of it: `mx1` and `mx2`, `jo`
- * and `jon`.
+ * The minimum length of a local part and of a label. In a shorter name, one letter is too large a share: `mx1` and
+ * `mx2`, `jo` and `jon`.
  */
 const [minLocalChars, minLabelChars] = [4, 5]
 /** Finds known domains that the domain of an author could be mistaken for. */
 export function findSimilarDomains(
   domains: ReadonlyMap<string, KnownDomain>,
-  { domain, base, unicodeName, foldedName }: ComparedAuthor,
+  { domain, baseLocal, unicodeName, foldedName }: ComparedAuthor,
 ): Likeness[] {
   const likenesses: Likeness[] = []
   for (const [name, knownDomain] of domains) {
     const description = name === domain ? undefined : compareDomains({ unicodeName, foldedName }, knownDomain)
-    const knownMailbox = description && (knownDomain.locals.get(base) ?? knownDomain.locals.values().next().value)
+    const knownMailbox = description && (knownDomain.locals.get(baseLocal) ?? knownDomain.locals.values().next().value)
     if (description && knownMailbox) likenesses.push({ flag: 'lookalike', description, peer: knownMailbox.peer })
   }
   return likenesses
@@ -31,27 +31,35 @@ export function findSimilarDomains(
 /** Finds known mailboxes of the same domain that the author could be mistaken for. */
 export function findSimilarLocals(
   locals: KnownDomain['locals'],
-  { base, foldedBase }: Pick<ComparedAuthor, 'base' | 'foldedBase'>,
+  { baseLocal, foldedBaseLocal }: Pick<ComparedAuthor, 'baseLocal' | 'foldedBaseLocal'>,
 ): Likeness[] {
   const likenesses: Likeness[] = []
-  for (const [localPart, other] of locals) {
-    const description = foldedBase === other.foldedBase ? 'its address reads like that' : compareLocals(base, localPart)
-    if (description) likenesses.push({ flag: 'lookalike', description, peer: other.peer })
+  for (const [localPart, knownLocal] of locals) {
+    const description =
+      foldedBaseLocal === knownLocal.foldedBaseLocal
+        ? 'its address reads like that'
+        : compareLocals(baseLocal, localPart)
+    if (description) likenesses.push({ flag: 'lookalike', description, peer: knownLocal.peer })
   }
   return likenesses
 }
 
-/** An unknown author in the form for the comparison. */
+/** An unknown author, prepared for the comparison. */
 interface ComparedAuthor extends Pick<KnownDomain, 'unicodeName' | 'foldedName'> {
   readonly domain: string
-  /** The local part without its tag. `foldedBase` is the same folded. */
-  readonly base: string
-  readonly foldedBase: string
+  /** The local part without its tag. */
+  readonly baseLocal: string
+  readonly foldedBaseLocal: string
 }
 
-function compareDomains(one: Pick<KnownDomain, 'unicodeName' | 'foldedName'>, other: KnownDomain): string | undefined {
-  if (one.foldedName === other.foldedName) return 'its domain reads like that'
-  return isLabelEdited(one.unicodeName, other.unicodeName) ? 'its domain is one letter from that' : undefined
+function compareDomains(
+  author: Pick<KnownDomain, 'unicodeName' | 'foldedName'>,
+  knownDomain: KnownDomain,
+): string | undefined {
+  if (author.foldedName === knownDomain.foldedName) return 'its domain reads like that'
+  return differsInOneLabel(author.unicodeName, knownDomain.unicodeName)
+    ? 'its domain is one letter from that'
+    : undefined
 }
 
 /** Returns true if two names belong to one organization. A registry suffix (`co.uk`) is not an organization. */
@@ -60,54 +68,71 @@ function isSameOrganization(labels: readonly string[], otherLabels: readonly str
   return labels.length > 2 && ownDomain.join('.') === otherDomain.join('.') && (ownDomain[0]?.length ?? 0) > 3
 }
 
-/** Returns true if two names differ by one letter in one label. Only long labels and the ending (`.com`, `.co`) count. */
-function isLabelEdited(one: string, other: string): boolean {
-  if (!findEdit(one, other)) return false
-  const [labels, otherLabels] = [one.split('.'), other.split('.')]
+/**
+ * Returns true if two names differ by one letter in one label. Only long labels and the top-level domain (`.com`,
+ * `.co`) count.
+ */
+function differsInOneLabel(name: string, otherName: string): boolean {
+  if (!findEdit(name, otherName)) return false
+  const [labels, otherLabels] = [name.split('.'), otherName.split('.')]
   if (labels.length !== otherLabels.length || isSameOrganization(labels, otherLabels)) return false
   const position = labels.findIndex((label, index) => label !== otherLabels[index])
   const [label = '', otherLabel = ''] = [labels[position], otherLabels[position]]
   if (labels.toSpliced(position, 1).join('.') !== otherLabels.toSpliced(position, 1).join('.')) return false
   const isLong =
     Math.max(label.length, otherLabel.length) >= minLabelChars || (position > 0 && position === labels.length - 1)
-  return isLong && isMistaken(label, otherLabel)
+  return isLong && isEasilyMistaken(label, otherLabel)
 }
 
-function compareLocals(one: string, other: string): string | undefined {
-  const isLong = Math.max(one.length, other.length) >= minLocalChars
-  return isLong && isMistaken(one, other) ? 'its address is one letter from that' : undefined
+function compareLocals(local: string, knownLocal: string): string | undefined {
+  const isLong = Math.max(local.length, knownLocal.length) >= minLocalChars
+  return isLong && isEasilyMistaken(local, knownLocal) ? 'its address is one letter from that' : undefined
 }
 
-/** Returns true if a difference is easily overlooked. Numbers usually differ on purpose: `host1` and `host2` are not a deception. */
-function isMistaken(one: string, other: string): boolean {
-  const edit = findEdit(one, other)
+/**
+ * Returns true if a difference is easily overlooked. Digits usually differ on purpose: `host1` and `host2` are not a
+ * deception.
+ */
+function isEasilyMistaken(text: string, otherText: string): boolean {
+  const edit = findEdit(text, otherText)
   return edit !== undefined && !edit.every(piece => /^\d$/.test(piece))
 }
 
 /** A domain of known mailboxes. */
 export interface KnownDomain {
-  /** The domain as programs show it. */
+  /** The domain in the form that programs show. */
   readonly unicodeName: string
   readonly foldedName: string
   /** The mailboxes of the domain by the local part without its tag, in lower case. */
-  readonly locals: Map<string, { readonly peer: string; readonly foldedBase: string }>
+  readonly locals: Map<string, { readonly peer: string; readonly foldedBaseLocal: string }>
 }
 
 /**
- * Returns both pieces of the difference of two texts, if it is one letter more, less or changed, or two swapped
- * neighbours. It returns undefined for equal texts and for larger differences.
+ * Returns the two pieces in which two texts differ, if the difference is one letter more, less or changed, or two
+ * swapped neighbours. It returns undefined for equal texts and for larger differences.
  */
 export function findEdit(left: string, right: string): readonly [left: string, right: string] | undefined {
-  const shorter = Math.min(left.length, right.length)
-  const longer = Math.max(left.length, right.length)
-  if (longer - shorter > 1 || left === right) return undefined
-  let start = 0
-  while (start < shorter && left[start] === right[start]) start += 1
-  let end = 0
-  while (end < shorter - start && left[left.length - 1 - end] === right[right.length - 1 - end]) end += 1
-  // Nearly all of thousands of comparisons end here, before anything is cut out.
-  if (longer - start - end > 2) return undefined
-  const [one, other] = [left.slice(start, left.length - end), right.slice(start, right.length - end)]
-  const isSwap = one.length === 2 && other.length === 2 && one[0] === other[1] && one[1] === other[0]
-  return isSwap || (one.length <= 1 && other.length <= 1) ? [one, other] : undefined
+  const shorterLength = Math.min(left.length, right.length)
+  const longerLength = Math.max(left.length, right.length)
+  if (longerLength - shorterLength > 1 || left === right) return undefined
+  let startLength = 0
+  while (startLength < shorterLength && left[startLength] === right[startLength]) startLength += 1
+  let endLength = 0
+  while (
+    endLength < shorterLength - startLength &&
+    left[left.length - 1 - endLength] === right[right.length - 1 - endLength]
+  )
+    endLength += 1
+  // Nearly all of the thousands of comparisons return here, before a substring is copied.
+  if (longerLength - startLength - endLength > 2) return undefined
+  const [leftPiece, rightPiece] = [
+    left.slice(startLength, left.length - endLength),
+    right.slice(startLength, right.length - endLength),
+  ]
+  const isSwap =
+    leftPiece.length === 2 &&
+    rightPiece.length === 2 &&
+    leftPiece[0] === rightPiece[1] &&
+    leftPiece[1] === rightPiece[0]
+  return isSwap || (leftPiece.length <= 1 && rightPiece.length <= 1) ? [leftPiece, rightPiece] : undefined
 }

@@ -1,24 +1,24 @@
 // Finds known mailboxes that resemble the mailbox of an author.
 import type { Mailbox } from '../mail/mailbox.ts'
 import type { AddressBook, KnownMailbox } from './address-book.ts'
-import { describeDomain, withoutSubaddress } from './address-book.ts'
+import { describeDomain, removeSubaddress } from './address-book.ts'
 import { foldLetters, foldName } from './fold-letters.ts'
 import type { Likeness } from './likeness.ts'
 import { findSimilarDomains, findSimilarLocals } from './likeness.ts'
 
-/** Returns true if a known author has another display name than before. */
-export function isRenamed(author: Mailbox, knownMailbox: KnownMailbox): boolean {
-  return author.name !== undefined && foldNameOf(author, knownMailbox) !== knownMailbox.foldedName
+/** Returns true if the display name of a known author has changed. */
+export function hasNewName(author: Mailbox, knownMailbox: KnownMailbox): boolean {
+  return author.name !== undefined && findFoldedName(author, knownMailbox) !== knownMailbox.foldedName
 }
 
-/** Returns the folded name. A known name is folded already, so it is not folded again for each mail. */
-function foldNameOf({ name }: Mailbox, knownMailbox: KnownMailbox | undefined): string {
+/** Returns the folded name. A known name is already folded, so it is not folded again for each mail. */
+function findFoldedName({ name }: Mailbox, knownMailbox: KnownMailbox | undefined): string {
   return knownMailbox && knownMailbox.name === name ? knownMailbox.foldedName : foldName(name ?? '')
 }
 
 /**
- * Finds known mailboxes that an author could be mistaken for. A mailbox that resembles a known one never becomes known
- * itself, but a known one may change its name.
+ * Finds known mailboxes that an author could be mistaken for. A mailbox that resembles a known mailbox never becomes
+ * known itself, but a known mailbox may change its name.
  */
 export function findLikenesses(
   book: AddressBook,
@@ -26,14 +26,14 @@ export function findLikenesses(
   knownMailbox: KnownMailbox | undefined,
 ): readonly Likeness[] {
   const likenesses = knownMailbox ? [] : findSimilarMailboxes(book, author)
-  return [...likenesses, ...findNamesakes(book, author.domain, foldNameOf(author, knownMailbox))]
+  return [...likenesses, ...findNamesakes(book, author.domain, findFoldedName(author, knownMailbox))]
 }
 
 function findSimilarMailboxes({ domains }: AddressBook, { local, domain }: Mailbox): readonly Likeness[] {
-  const base = withoutSubaddress(local)
+  const baseLocal = removeSubaddress(local)
   const ownDomain = domains.get(domain) ?? describeDomain(domain)
   const { unicodeName, foldedName, locals } = ownDomain
-  const comparedAuthor = { domain, base, foldedBase: foldLetters(base), unicodeName, foldedName }
+  const comparedAuthor = { domain, baseLocal, foldedBaseLocal: foldLetters(baseLocal), unicodeName, foldedName }
   return [...findSimilarDomains(domains, comparedAuthor), ...findSimilarLocals(locals, comparedAuthor)]
 }
 
@@ -48,7 +48,7 @@ function findNamesakes({ entries, names }: AddressBook, domain: string, foldedNa
     }))
 }
 
-/** Returns true if two domains are in the same hands: a domain and those above and below it. */
-function areNested(one: string, other: string): boolean {
-  return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`)
+/** Returns true if two domains have the same owner: they are equal, or one is below the other. */
+function areNested(domain: string, otherDomain: string): boolean {
+  return domain === otherDomain || domain.endsWith(`.${otherDomain}`) || otherDomain.endsWith(`.${domain}`)
 }

@@ -1,7 +1,7 @@
-// Hashes the beginnings of a body, as signatures with a body length (`l=`) need them.
+// Hashes the beginnings of a body for signatures with a body length (`l=`).
 import { createHash } from 'node:crypto'
 
-/** Returns the SHA-256, in base64, of the beginnings of some octets with these lengths. It reads the octets once for all lengths. */
+/** Returns the SHA-256 of the beginnings with these lengths, in base64. It reads the octets only once. */
 export function hashPrefixes(octets: Buffer, lengths: readonly number[]): ReadonlyMap<number, string> {
   const hash = createHash('sha256')
   const digests = new Map<number, string>()

@@ -2,22 +2,22 @@
 
 const [LF, CR, SPACE, TAB] = [0x0a, 0x0d, 0x20, 0x09]
 
-/** Replaces each run of white space with one space, and removes it at the end of a line. */
+/** Replaces each run of white space with one space, and removes white space at the end of a line. */
 export function relaxLines(body: Buffer): Buffer {
   const relaxedOctets = Buffer.allocUnsafe(body.length)
   let length = 0
-  let isSpaced = false
+  let hasPendingSpace = false
   for (let index = 0; index < body.length; index += 1) {
     const octet = body[index] ?? 0
     if (octet === SPACE || octet === TAB) {
-      isSpaced = true
+      hasPendingSpace = true
       continue
     }
-    if (isSpaced && !(octet === CR && body[index + 1] === LF)) {
+    if (hasPendingSpace && !(octet === CR && body[index + 1] === LF)) {
       relaxedOctets[length] = SPACE
       length += 1
     }
-    isSpaced = false
+    hasPendingSpace = false
     relaxedOctets[length] = octet
     length += 1
   }

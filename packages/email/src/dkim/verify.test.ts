@@ -21,7 +21,7 @@ function verify(text: string, record = keyRecord(rsa), name = 's1._domainkey.ope
 
 const sign = (tags: Readonly<Record<string, string | undefined>> = {}, overrides = {}) =>
   signText(mail, { domain: 'open.test', key: rsa, tags, ...overrides })
-const faultOf = (text: string, record?: string) => verify(text, record)[0]?.fault
+const errorOf = (text: string, record?: string) => verify(text, record)[0]?.error
 
 test.each(['rfc6376', 'rfc8463'])('the verifier accepts the signatures of %s', name => {
   const folder = new URL(`../../../../fixtures/email/${name}/`, import.meta.url)
@@ -30,7 +30,7 @@ test.each(['rfc6376', 'rfc8463'])('the verifier accepts the signatures of %s', n
   const octets = readFileSync(new URL('message.eml', folder))
   const header = scanHeaders(octets, limits)
   const reports = verifySignatures({ octets, header }, { keys, now, readKey: parseKeyRecord })
-  expect(reports.map(({ algorithm, fault }) => ({ algorithm, fault }))).toEqual(
+  expect(reports.map(({ algorithm, error }) => ({ algorithm, error }))).toEqual(
     name === 'rfc6376' ? [{ algorithm: 'rsa-sha256' }] : [{ algorithm: 'ed25519-sha256' }, { algorithm: 'rsa-sha256' }],
   )
 })
@@ -38,16 +38,16 @@ test.each(['rfc6376', 'rfc8463'])('the verifier accepts the signatures of %s', n
 test('a signature covers fields of one name from the bottom up, each field once (RFC 6376 §5.4.2)', () => {
   const signedMail = sign({}, { fields: ['from', 'subject', 'From', 'absent'] })
   expect(verify(signedMail)).toMatchObject([{ covers: ['from', 'subject'] }])
-  expect(faultOf(signedMail.replace('Subject: One', 'Subject: Other'))).toBeUndefined()
-  expect(faultOf(signedMail.replace('Subject: Two', 'Subject: Other'))).toBe('bad signature')
-  expect(faultOf(`From: eve@open.test\r\n${signedMail}`)).toBe('bad signature')
+  expect(errorOf(signedMail.replace('Subject: One', 'Subject: Other'))).toBeUndefined()
+  expect(errorOf(signedMail.replace('Subject: Two', 'Subject: Other'))).toBe('bad signature')
+  expect(errorOf(`From: eve@open.test\r\n${signedMail}`)).toBe('bad signature')
 })
 
 test('the report counts the bytes that l= leaves unsigned', () => {
   const signedMail = sign({ l: '5' }, { bodyOctets: 5 })
   expect(verify(signedMail)).toMatchObject([{ uncoveredOctets: 12 }])
   expect(verify(`${signedMail}More.\r\n`)).toMatchObject([{ uncoveredOctets: 19 }])
-  expect(faultOf(signedMail.replace('The f', 'THE f'))).toBe('body hash did not verify')
+  expect(errorOf(signedMail.replace('The f', 'THE f'))).toBe('body hash did not verify')
   expect(verify(sign({ l: '0' }, { bodyOctets: 0 }))).toMatchObject([{ uncoveredOctets: 17 }])
   expect(verify(sign({ l: '17' }))).toMatchObject([{ uncoveredOctets: 0 }])
 })
@@ -77,8 +77,8 @@ test.each<[string, Readonly<Record<string, string | undefined>>, string | undefi
   ['an s= that is no name', { s: 'a_b' }, 'signature syntax error'],
   ['an unknown tag', { newtag: '", (b=' }, undefined],
   ['another selector', { s: 'other' }, 'no key'],
-])('a signature with %s has the fault in RFC 6376 §6.1 or RFC 8301, or none', (_what, tags, fault) => {
-  expect(faultOf(sign(tags))).toBe(fault)
+])('a signature with %s has the error in RFC 6376 §6.1 or RFC 8301, or none', (_what, tags, error) => {
+  expect(errorOf(sign(tags))).toBe(error)
 })
 
 test('a repeated tag, an empty tag or an invalid name makes the signature malformed (RFC 6376 §3.2)', () => {
@@ -89,26 +89,26 @@ test('a repeated tag, an empty tag or an invalid name makes the signature malfor
     ['v=1;', 'v=1; 1a=x;'],
     ['v=1;', 'v=1; x;'],
   ] as const)
-    expect(faultOf(signedMail.replace(from, to))).toBe('signature syntax error')
+    expect(errorOf(signedMail.replace(from, to))).toBe('signature syntax error')
 })
 
 test('a key with t=s requires the same domain in i= and d=', () => {
   const exact = keyRecord(rsa, 't=s; ')
-  expect(faultOf(sign({ i: '@open.test' }), exact)).toBeUndefined()
-  expect(faultOf(sign({ i: '@a.open.test' }), exact)).toBe('domain mismatch')
+  expect(errorOf(sign({ i: '@open.test' }), exact)).toBeUndefined()
+  expect(errorOf(sign({ i: '@a.open.test' }), exact)).toBe('domain mismatch')
 })
 
 test('a key of another type does not verify, even with matching bytes', () => {
   const signedMail = signText(mail, { domain: 'open.test', key: edwards })
-  expect(faultOf(signedMail, keyRecord(edwards))).toBeUndefined()
-  expect(faultOf(signedMail)).toBe('inappropriate key algorithm')
+  expect(errorOf(signedMail, keyRecord(edwards))).toBeUndefined()
+  expect(errorOf(signedMail)).toBe('inappropriate key algorithm')
 })
 
 test('the verifier compares and resolves international names as A-labels (RFC 8616 §5)', () => {
   const signedMail = sign({ d: 'b\xc3\xbccher.test', i: '@M\xc3\xbcller.B\xc3\x9cCHER.test' })
   const [report] = verify(signedMail, keyRecord(rsa), 's1._domainkey.xn--bcher-kva.test')
   expect(report).toMatchObject({ domain: 'xn--bcher-kva.test' })
-  expect(report?.fault).toBeUndefined()
+  expect(report?.error).toBeUndefined()
 })
 
 test('a DNS failure has its own code, and a name without a query does not exist', () => {
@@ -116,8 +116,8 @@ test('a DNS failure has its own code, and a name without a query does not exist'
   const message = { octets, header: scanHeaders(octets, limits) }
   const keys = { 's1._domainkey.open.test': { code: 'ESERVFAIL' } }
   const reports = verifySignatures(message, { keys, now, readKey: parseKeyRecord })
-  expect(reports).toMatchObject([{ fault: 'DNS failure', dnsCode: 'ESERVFAIL' }])
-  expect(verifySignatures(message, { keys: {}, now, readKey: parseKeyRecord })).toMatchObject([{ fault: 'no key' }])
+  expect(reports).toMatchObject([{ error: 'DNS failure', dnsCode: 'ESERVFAIL' }])
+  expect(verifySignatures(message, { keys: {}, now, readKey: parseKeyRecord })).toMatchObject([{ error: 'no key' }])
 })
 
 /** Returns the CPU time of the fastest of three runs, in ms. */

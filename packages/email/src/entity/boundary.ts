@@ -1,4 +1,4 @@
-// Finds the boundary of a multipart: the one that its type names, or the one that its body shows (RFC 2046 §5.1.1).
+// Finds the boundary of a multipart in its content type or in its body (RFC 2046 §5.1.1).
 
 /** Returns the boundary parameter of a multipart type. */
 export function readBoundary(type: string): string | undefined {
@@ -9,8 +9,8 @@ export function readBoundary(type: string): string | undefined {
 /** The longest preamble, in octets. */
 const maxPreambleBytes = 16 * 1024
 /** Matches a delimiter line, followed by the first field of a part or by the empty line of a part without fields. */
-const delimiter = /^--([\w'()+,./:=?][\w'()+,./:=? -]{0,69})\r?\n(?:[!-9;-~]{1,76}:|\r?\n)/
-const dashesOnly = /^-*$/
+const delimiterPattern = /^--([\w'()+,./:=?][\w'()+,./:=? -]{0,69})\r?\n(?:[!-9;-~]{1,76}:|\r?\n)/
+const dashesPattern = /^-*$/
 
 interface BodyRange {
   readonly octets: Buffer
@@ -19,18 +19,21 @@ interface BodyRange {
   readonly outerBoundaries: readonly string[]
 }
 
-/** Returns the boundary of the first line in a body that has the form of a delimiter. It returns undefined if there is none. */
+/**
+ * Returns the boundary of the first line in a body that has the form of a delimiter. It returns undefined if there is
+ * no such line.
+ */
 export function guessBoundary({ octets, start, outerBoundaries }: BodyRange): string | undefined {
   const end = Math.min(octets.length, start + maxPreambleBytes)
-  for (let position = start; position >= 0 && position < end; position = nextDashes(octets, position)) {
-    const boundary = delimiter.exec(octets.toString('latin1', position, position + 160))?.[1]?.trimEnd()
-    if (boundary === undefined || dashesOnly.test(boundary)) continue
+  for (let position = start; position >= 0 && position < end; position = findNextDashes(octets, position)) {
+    const boundary = delimiterPattern.exec(octets.toString('latin1', position, position + 160))?.[1]?.trimEnd()
+    if (boundary === undefined || dashesPattern.test(boundary)) continue
     return outerBoundaries.includes(`--${boundary}`) ? undefined : boundary
   }
   return undefined
 }
 
-function nextDashes(octets: Buffer, start: number): number {
+function findNextDashes(octets: Buffer, start: number): number {
   const position = octets.indexOf('\n--', start)
   return position < 0 ? -1 : position + 1
 }

@@ -3,19 +3,21 @@ import type { HeaderBlock, HeaderField } from '../mail/header.ts'
 import { charsetOfMeta } from '../text/charset-of-meta.ts'
 import { readBoundary } from './boundary.ts'
 
-/** Octets that replace others for the parser. Signatures are verified over the original octets. */
+/** A range of octets that the parser reads with another text. Signatures are verified over the original octets. */
 export interface Correction {
   readonly start: number
   readonly end: number
   readonly text: string
 }
 
-/** An entity whose fields are corrected. */
+/** An entity whose structure fields may be malformed. */
 interface CorrectedEntity {
   readonly header: HeaderBlock
   /** True for the message itself and for the first part of its parent. A text there is meant for people. */
   readonly isFirst: boolean
-  /** Finds the boundary that the body shows (RFC 2046 §5.1.1) if the type names none, or one that the body lacks. */
+  /**
+   * Finds the boundary in the body (RFC 2046 §5.1.1), if the type names no boundary or a boundary that the body lacks.
+   */
   findBoundary(boundary: string | undefined): string | undefined
 }
 
@@ -35,7 +37,7 @@ export function correctFields(entity: CorrectedEntity): CorrectedFields {
     ...(field && type !== field.value ? [replaceField(field, `Content-Type: ${type}`)] : []),
     ...(encodingField ? correctEncoding(encodingField) : []),
   ]
-  return { type, corrections: corrections.sort((first, second) => first.start - second.start) }
+  return { type, corrections: corrections.sort((left, right) => left.start - right.start) }
 }
 
 /** Returns the octets with all corrections, which must be in order and must not overlap. */
@@ -54,29 +56,33 @@ function replaceField({ start, end }: HeaderField, line: string): Correction {
 }
 
 /** The encodings of RFC 2045 §6.1. */
-const encodings = /^(?:7bit|8bit|binary|base64|quoted-printable)$/i
+const encodingPattern = /^(?:7bit|8bit|binary|base64|quoted-printable)$/i
 
 /** Corrects an encoding. The field is one token, and anything after it is ignored. */
 function correctEncoding(field: HeaderField): Correction[] {
-  if (encodings.test(field.value)) return []
-  const token = /^[\s"']*([a-z0-9-]{1,20})/i.exec(withoutComments(field.value))?.[1] ?? ''
-  return encodings.test(token) ? [replaceField(field, `Content-Transfer-Encoding: ${token}`)] : []
+  if (encodingPattern.test(field.value)) return []
+  const token = /^[\s"']*([a-z0-9-]{1,20})/i.exec(removeComments(field.value))?.[1] ?? ''
+  return encodingPattern.test(token) ? [replaceField(field, `Content-Transfer-Encoding: ${token}`)] : []
 }
 
-const wellFormedType = /^[\w!#$%&'*+.^`|~-]{1,127}\/[\w!#$%&'*+.^`|~-]{1,127}$/
-/** Matches the text types that keep their type wherever they are. Any other text in a place for people is read as plain text. */
-const textTypeForPrograms =
+const wellFormedTypePattern = /^[\w!#$%&'*+.^`|~-]{1,127}\/[\w!#$%&'*+.^`|~-]{1,127}$/
+/**
+ * Matches the text types that keep their type wherever they are. Any other text that people are meant to read is read
+ * as plain text.
+ */
+const programTextTypePattern =
   /^text\/(?:plain|html|calendar|csv|tab-separated-values|(?:x-)?vcard|directory|rfc822-headers|rtf|richtext|x-amp-html|watch-html|css|xml|javascript|ecmascript)$/
 
 function correctType(value: string, entity: CorrectedEntity): string {
-  const plainValue = withoutComments(value)
+  const plainValue = removeComments(value)
   const [, typeName = '', semicolon = '', remainder = ''] =
     /^[\s;]*"?([^\s;"]*)"?\s*(;?)([\s\S]*)$/.exec(plainValue) ?? []
   const params = remainder.trim() === '' ? '' : `; ${remainder.trim()}`
   const name = chooseTypeName(typeName.toLowerCase(), entity)
   if (name === undefined) return value
-  const isWellWritten = name === typeName.toLowerCase() && plainValue === value && (params === '' || semicolon === ';')
-  const correctedValue = isWellWritten ? value : `${name}${params}`
+  const needsNoCorrection =
+    name === typeName.toLowerCase() && plainValue === value && (params === '' || semicolon === ';')
+  const correctedValue = needsNoCorrection ? value : `${name}${params}`
   if (name.startsWith('multipart/')) return correctMultipart({ value: correctedValue, name, params }, entity)
   // The parser would read HTML as UTF-8 when only the HTML itself names its charset.
   return name === 'text/html' && !/;\s*charset\b/i.test(params)
@@ -84,11 +90,11 @@ function correctType(value: string, entity: CorrectedEntity): string {
     : correctedValue
 }
 
-/** Returns the effective type. It returns undefined if the field stays as it is. */
+/** Returns the effective type. It returns undefined if the field stays unchanged. */
 function chooseTypeName(typeName: string, { header, isFirst }: CorrectedEntity): string | undefined {
-  const isFile = header.fields.some(namesFile)
-  if (wellFormedType.test(typeName)) {
-    const isForPeople = isFirst && !isFile && typeName.startsWith('text/') && !textTypeForPrograms.test(typeName)
+  const isFile = header.fields.some(declaresFile)
+  if (wellFormedTypePattern.test(typeName)) {
+    const isForPeople = isFirst && !isFile && typeName.startsWith('text/') && !programTextTypePattern.test(typeName)
     return isForPeople ? 'text/plain' : typeName
   }
   if (isFile) return undefined
@@ -101,19 +107,19 @@ function chooseTypeName(typeName: string, { header, isFirst }: CorrectedEntity):
   return isBase64 && !/^(?:text|plain)?\b/.test(typeName) ? undefined : 'text/plain'
 }
 
-function namesFile({ name, value }: HeaderField): boolean {
+function declaresFile({ name, value }: HeaderField): boolean {
   if (name === 'content-disposition') return !/^inline\b/i.test(value) || /;\s*filename\b/i.test(value)
   return name === 'content-type' && /[;\s]name\b/i.test(value)
 }
 
-interface WrittenType {
+interface DeclaredType {
   readonly value: string
   readonly name: string
   readonly params: string
 }
 
-/** Returns a multipart type with the boundary that the body shows. Without any boundary in the body the entity is plain text. */
-function correctMultipart({ value, name, params }: WrittenType, entity: CorrectedEntity): string {
+/** Returns a multipart type with the boundary of the body. If the body has no boundary, the entity is plain text. */
+function correctMultipart({ value, name, params }: DeclaredType, entity: CorrectedEntity): string {
   const declaredBoundary = readBoundary(`x${params}`)
   const boundary = entity.findBoundary(declaredBoundary)
   if (boundary === undefined) return 'text/plain'
@@ -121,7 +127,7 @@ function correctMultipart({ value, name, params }: WrittenType, entity: Correcte
 }
 
 /** Removes comments, which are in parentheses and may be nested. A quoted string contains none (RFC 5322 §3.2.2). */
-function withoutComments(value: string): string {
+function removeComments(value: string): string {
   if (!value.includes('(')) return value
   let depth = 0
   const pieces: string[] = []

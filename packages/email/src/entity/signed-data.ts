@@ -1,12 +1,14 @@
-// Reads the message inside an S/MIME signature (RFC 8551 §3.5.2). This needs no key, and verifies nothing.
+// Reads the message inside an S/MIME signature (RFC 8551 §3.5.2). Reading needs no key, and does not verify the
+// signature.
 
 /** The deepest nesting of constructed octet strings. Programs write one level. */
 const maxDepth = 8
 const [octetString, sequence, objectId, explicitContent] = [0x04, 0x30, 0x06, 0xa0]
+/** The bit of a tag that marks a constructed element (X.690 §8.1.2.5). */
 const constructedBit = 0x20
 
 /** Object identifiers of content types (RFC 5652 §5.1, §6.1; RFC 5083 §2; RFC 3274 §1.1), as the hexadecimal digits of their encoding. */
-const kinds: ReadonlyMap<string, CmsKind> = new Map([
+const kindsByObjectId: ReadonlyMap<string, CmsKind> = new Map([
   ['2a864886f70d010702', 'signed-data'],
   ['2a864886f70d010703', 'enveloped-data'],
   ['2a864886f70d0109100117', 'authEnveloped-data'],
@@ -19,7 +21,7 @@ type CmsKind = 'signed-data' | 'enveloped-data' | 'authEnveloped-data' | 'compre
 interface CmsContent {
   /** The kind, by its name in the parameter `smime-type` (RFC 8551 §3.2.2). */
   readonly kind: CmsKind
-  /** The signed MIME entity. Absent if there is none inside, as in a detached signature or a list of certificates. */
+  /** The signed MIME entity. It is absent in a detached signature and in a list of certificates. */
   readonly content?: Buffer | undefined
 }
 
@@ -28,16 +30,16 @@ export function readCms(octets: Buffer): CmsContent | undefined {
   const info = readElement(octets, 0, octets.length)
   const type = info?.tag === sequence ? readElement(octets, info.start, info.limit) : undefined
   if (!info || type?.tag !== objectId || type.end === undefined) return undefined
-  const kind = kinds.get(octets.toString('hex', type.start, type.end))
+  const kind = kindsByObjectId.get(octets.toString('hex', type.start, type.end))
   if (kind !== 'signed-data') return kind && { kind }
   const content = readElement(octets, type.end, info.limit)
   const contentElement =
     content?.tag === explicitContent ? readElement(octets, content.start, content.limit) : undefined
-  return { kind, content: contentElement?.tag === sequence ? readSigned(octets, contentElement) : undefined }
+  return { kind, content: contentElement?.tag === sequence ? readSignedData(octets, contentElement) : undefined }
 }
 
 /** Reads `SignedData` (RFC 5652 §5.1): a version, the digest algorithms, and then the signed content. */
-function readSigned(octets: Buffer, { start, limit }: Element): Buffer | undefined {
+function readSignedData(octets: Buffer, { start, limit }: Element): Buffer | undefined {
   const versionEnd = skipElement(octets, start, limit)
   const algorithmsEnd = versionEnd === undefined ? undefined : skipElement(octets, versionEnd, limit)
   const info = algorithmsEnd === undefined ? undefined : readElement(octets, algorithmsEnd, limit)
@@ -51,7 +53,7 @@ function readSigned(octets: Buffer, { start, limit }: Element): Buffer | undefin
 interface Element {
   readonly tag: number
   readonly start: number
-  /** The end of the content. Absent if an end mark follows it instead (X.690 §8.1.3.6). */
+  /** The end of the content. It is undefined if an end-of-contents element follows (X.690 §8.1.3.6). */
   readonly end: number | undefined
   /** The offset that the content cannot exceed. */
   readonly limit: number

@@ -4,20 +4,20 @@ import { findRecipient } from '../mail/recipients.ts'
 
 /**
  * Returns the claimed sender and agents of a mail in the form of stored messages, such as `@alice@alice.test`.
- * Unreadable text stays as it is.
+ * Unreadable text is unchanged.
  */
 export function describeClaims(
   { sender, recipients }: { readonly sender?: string | undefined; readonly recipients: readonly string[] },
   agents: AgentDirectory,
 ): Pick<RefusalClaims, 'claimed_sender' | 'agent'> {
-  const agentNames = [...new Set(recipients.map(address => recipientNameOf(address, agents)))]
+  const agentNames = [...new Set(recipients.map(address => readClaimedAgent(address, agents)))]
   return {
-    ...(sender && { claimed_sender: senderOf(sender) }),
+    ...(sender && { claimed_sender: readClaimedSender(sender) }),
     ...(agentNames.length > 0 && { agent: agentNames.join(', ') }),
   }
 }
 
-function senderOf(field: string): string {
+function readClaimedSender(field: string): string {
   const [, bracketedAddress, plainAddress] =
     /^(?:[^<>]*<([^<>@\s]+@[^<>@\s]+)>|([^<>@\s,;:"]+@[^<>@\s,;:"]+))$/.exec(field.trim()) ?? []
   const address = bracketedAddress ?? plainAddress
@@ -25,7 +25,7 @@ function senderOf(field: string): string {
 }
 
 /** Returns the name of an agent, even if the agent does not exist. */
-function recipientNameOf(address: string, agents: AgentDirectory): string {
+function readClaimedAgent(address: string, agents: AgentDirectory): string {
   const recipient = findRecipient(address, agents)
   if (recipient) return recipient.agent
   const [local, domain, remaining] = address.toLowerCase().split('@')

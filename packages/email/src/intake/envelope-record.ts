@@ -4,7 +4,9 @@ import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 import type { RawMail } from '../mail/raw-mail.ts'
 
-/** Returns the record of an envelope and of the flags by earlier mail, to read the mail once more. */
+/**
+ * Returns the record of an envelope and of the flags that depend on earlier mail, with which the mail can be replayed.
+ */
 export function recordEnvelope({ envelope }: RawMail, historyFlags: readonly string[]): Json {
   const { from, to, ip, helo, endpoint, source } = envelope
   return {
@@ -18,7 +20,7 @@ export function recordEnvelope({ envelope }: RawMail, historyFlags: readonly str
   }
 }
 
-/** Reads such a record. It returns undefined for any other value. */
+/** Reads a recorded envelope. It returns undefined for any other value. */
 export function restoreEnvelope(record: Json): Pick<RawMail, 'envelope' | 'historyFlags'> | undefined {
   if (!isJsonObject(record) || !Array.isArray(record.to)) return undefined
   const { historyFlags, ...envelope } = record

@@ -1,44 +1,48 @@
-// Accepts mail from any endpoint, and does the work that all endpoints share.
+// Accepts mail from all endpoints: verifies, normalizes and stores it, and records refusals.
 
 import { isoTime, Rejection } from '@postern/message'
 import type { ChannelContext, Inbound, RefusalContext } from '@postern/pipeline'
 import { createIntakeSteps, hasRefusal, receive, recordRefusal } from '@postern/pipeline'
-import type { MailEnvelopeIn, RawMail } from '../mail/raw-mail.ts'
+import type { IncomingEnvelope, RawMail } from '../mail/raw-mail.ts'
 import { findRecipient } from '../mail/recipients.ts'
 import { describeClaims } from './claims.ts'
 
 export type MailIntake = ReturnType<typeof createMailIntake>
 
-/** Creates the work that every mail endpoint does with a message. */
+/** Creates the intake that all mail endpoints share. */
 export function createMailIntake<Proven>(inbound: Inbound<RawMail, Proven>, gateway: ChannelContext) {
   const { admission, store, system, agents } = gateway
-  const rawOf = (octets: Uint8Array, envelope: MailEnvelopeIn): RawMail => ({
-    octets: withoutMboxLine(octets),
+  const toRawMail = (octets: Uint8Array, envelope: IncomingEnvelope): RawMail => ({
+    octets: removeMboxLine(octets),
     envelope,
     receivedAt: isoTime(system.now()),
   })
-  const withClaims = ({ claimed_sender: sender, agent, ...context }: RefusalContext): RefusalContext => ({
+  const addClaims = ({ claimed_sender: sender, agent, ...context }: RefusalContext): RefusalContext => ({
     ...context,
     ...describeClaims({ sender, recipients: agent?.split(', ') ?? [] }, agents),
   })
-  const receptionOf = (context: RefusalContext) => {
-    return { admission, store, system, steps: createIntakeSteps(system), ...withClaims(context) }
-  }
-  const record = (error: unknown, context: RefusalContext) => {
+  const createReception = (context: RefusalContext) => ({
+    ...{ admission, store, system, steps: createIntakeSteps(system) },
+    ...addClaims(context),
+  })
+  const recordRefusalOnce = (error: unknown, context: RefusalContext) => {
     if (!context.request || !hasRefusal(context.request))
-      recordRefusal(error, inbound.name, { store, system, ...withClaims(context) })
+      recordRefusal(error, inbound.name, { store, system, ...addClaims(context) })
   }
   return {
     /**
-     * Accepts a mail for all its recipients. It resolves once the mail is durable. A server that forwards mail for others names the client.
+     * Accepts a mail for all its recipients. It resolves once the mail is durable. If a server forwards mail for other
+     * servers, the envelope names the client.
      * @throws Rejection, Unavailable
      */
-    accept: (octets: Uint8Array, envelope: MailEnvelopeIn, context: RefusalContext) =>
-      receive(inbound, rawOf(octets, envelope), receptionOf({ ...context, from: envelope.ip ?? context.from })),
-    /** Accepts a mail like `take`, with an outcome for each recipient of the envelope. The sender is judged once. */
-    acceptEach(octets: Uint8Array, envelope: MailEnvelopeIn, context: RefusalContext) {
-      const raw = rawOf(octets, envelope)
-      const reception = receptionOf(context)
+    accept: (octets: Uint8Array, envelope: IncomingEnvelope, context: RefusalContext) =>
+      receive(inbound, toRawMail(octets, envelope), createReception({ ...context, from: envelope.ip ?? context.from })),
+    /**
+     * Accepts a mail like `accept`, with an outcome for each recipient of the envelope. The sender is judged only once.
+     */
+    acceptEach(octets: Uint8Array, envelope: IncomingEnvelope, context: RefusalContext) {
+      const raw = toRawMail(octets, envelope)
+      const reception = createReception(context)
       const proof = inbound.verify(raw, reception.steps)
       return Promise.allSettled(
         envelope.to.map(address => receive(narrowInbound(inbound, proof, findAgent(address)), raw, reception)),
@@ -51,11 +55,11 @@ export function createMailIntake<Proven>(inbound: Inbound<RawMail, Proven>, gate
     checkRecipient(address: string, context: RefusalContext): void {
       if (findAgent(address)) return
       const rejection = new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
-      record(rejection, { ...context, agent: address })
+      recordRefusalOnce(rejection, { ...context, agent: address })
       throw rejection
     },
-    /** Records a refusal from before a message was read, unless it is recorded already. */
-    recordRefusal: record,
+    /** Records the refusal of a request whose message was not read, unless the refusal is already recorded. */
+    recordRefusal: recordRefusalOnce,
   }
 
   function findAgent(address: string): string | undefined {
@@ -63,8 +67,11 @@ export function createMailIntake<Proven>(inbound: Inbound<RawMail, Proven>, gate
   }
 }
 
-/** Removes the line of the mbox format (RFC 4155) that pipes of mail servers put before a message. */
-function withoutMboxLine(octets: Uint8Array): Uint8Array {
+/**
+ * Removes the line of the mbox format (RFC 4155) that mail servers write before a message when they pipe it to a
+ * program.
+ */
+function removeMboxLine(octets: Uint8Array): Uint8Array {
   const start = Buffer.from(octets.buffer, octets.byteOffset, Math.min(octets.length, 1024)).toString('latin1')
   const line = /^From [^\s:][^\r\n]*\r?\n/.exec(start)?.[0]
   return line ? octets.subarray(line.length) : octets

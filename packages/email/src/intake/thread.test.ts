@@ -12,7 +12,7 @@ test('readThread() begins a thread with the message itself', () => {
   expect(read('Message-ID: <a@x>')).toEqual({
     id: 'a@x',
     messageId: 'a@x',
-    source: 'a@x',
+    rootId: 'a@x',
     inReplyTo: undefined,
     references: [],
     aliases: [],
@@ -21,11 +21,11 @@ test('readThread() begins a thread with the message itself', () => {
 
 test('readThread() takes the first reference as the root', () => {
   const thread = read('Message-ID: <c@x>\r\nIn-Reply-To: <b@x>\r\nReferences: <a@x>\r\n <b@x>')
-  expect(thread).toMatchObject({ source: 'a@x', inReplyTo: 'b@x', references: ['a@x', 'b@x'] })
+  expect(thread).toMatchObject({ rootId: 'a@x', inReplyTo: 'b@x', references: ['a@x', 'b@x'] })
 })
 
 test('readThread() takes the id of the answered mail when there are no references', () => {
-  expect(read('In-Reply-To: your mail <b@x> of today')).toMatchObject({ source: 'b@x', inReplyTo: 'b@x' })
+  expect(read('In-Reply-To: your mail <b@x> of today')).toMatchObject({ rootId: 'b@x', inReplyTo: 'b@x' })
 })
 
 test.each([

@@ -4,7 +4,7 @@ import { Rejection } from '@postern/message'
 import type { ChannelContext, IntakeSteps } from '@postern/pipeline'
 import type { MailLimits } from '../config/limits.ts'
 import type { AddressReader, MailAddresses } from '../mail/address-list.ts'
-import { countEntries } from '../mail/address-list.ts'
+import { countMaxEntries } from '../mail/address-list.ts'
 import { readAuthor } from '../mail/author.ts'
 import type { HeaderBlock } from '../mail/header.ts'
 import { fieldValues, findField, scanHeaders } from '../mail/header.ts'
@@ -24,7 +24,7 @@ export interface ReadMailDeps {
   readonly steps: IntakeSteps
 }
 
-/** A message with a parsed header. All cheap facts are known, and nothing is proven. */
+/** A message with a parsed header, before its author is proven. */
 export interface UnprovenMail {
   readonly raw: RawMail
   /** True if the message comes from the null sender to addresses that only bounces of the gateway's mail use. */
@@ -67,7 +67,7 @@ function readMailAddresses(
   const [replyTo, to, cc] = ['reply-to', 'to', 'cc'].map(name =>
     fieldValues(header, name).flatMap(value => readAddresses(value).mailboxes),
   ) as [Mailbox[], Mailbox[], Mailbox[]]
-  if (to.length + cc.length > limits.addresses) throw tooManyRecipients(limits)
+  if (to.length + cc.length > limits.addresses) throw createTooManyRecipientsRejection(limits)
   return { author, replyTo, to, cc }
 }
 
@@ -86,35 +86,39 @@ function readReporter(header: HeaderBlock, readAddresses: AddressReader): Mailbo
 /** The average length of an address with its name. */
 const charsPerAddress = 80
 
-/** Refuses far too many addresses unread, because parsing them delays other work. A name may hold separators too. */
+/**
+ * Refuses far too many addresses without parsing them, because parsing would delay other work. The limit is generous,
+ * because a name may contain separators too.
+ */
 function refuseTooManyRecipients(header: HeaderBlock, limits: MailLimits): void {
   const values = ['reply-to', 'to', 'cc'].flatMap(name => fieldValues(header, name))
-  const entryCount = values.reduce((sum, value) => sum + countEntries(value), 0)
-  if (entryCount > limits.addresses * 4) throw tooManyRecipients(limits)
+  const entryCount = values.reduce((sum, value) => sum + countMaxEntries(value), 0)
+  if (entryCount > limits.addresses * 4) throw createTooManyRecipientsRejection(limits)
   if (values.reduce((sum, value) => sum + value.length, 0) > limits.addresses * charsPerAddress) {
     throw new Rejection('malformed', 'Cannot read mail: its recipients are too long')
   }
 }
 
-function tooManyRecipients({ addresses }: MailLimits): Rejection {
+function createTooManyRecipientsRejection({ addresses }: MailLimits): Rejection {
   return new Rejection('malformed', `Cannot read mail: more than ${addresses} recipients in the header`)
 }
 
-/** Returns the recipients of a mail whose transport gave no envelope: those that the last hop recorded, else those that the author named. */
+/**
+ * Returns the recipients of a mail whose transport gave no envelope: the recipients that the last hop recorded, or else
+ * those that the author named.
+ */
 function listNamedRecipients(header: HeaderBlock, { to, cc }: MailAddresses): readonly string[] {
-  // Responders write their own name here, without an address.
-  const deliveredTo = ['delivered-to', 'x-original-to'].flatMap(name => fieldValues(header, name)).filter(isAddressLike)
+  // Autoresponders write their own name here, without an address.
+  const deliveredTo = ['delivered-to', 'x-original-to']
+    .flatMap(name => fieldValues(header, name))
+    .filter(value => value.includes('@'))
   if (deliveredTo.length > 0) return deliveredTo
   return [...to, ...cc].map(formatMailbox)
 }
 
-function isAddressLike(value: string): boolean {
-  return value.includes('@')
-}
-
 /**
- * Returns true if all recipients are bounce addresses. A report about the gateway's mail is unsigned, in the name of some server, but the recipient
- * address is a text that the gateway signed.
+ * Returns true if all recipients are bounce addresses. A report about the gateway's mail is unsigned and comes from any
+ * server, but the gateway has signed the recipient address.
  */
 function areBounceAddresses(
   recipients: readonly AddressedAgent[],

@@ -1,4 +1,4 @@
-// Loads the code for the first mail in advance, without delaying other work.
+// Loads the code for the first mail in advance, with pauses for other work.
 import type { System } from '@postern/message'
 
 /**

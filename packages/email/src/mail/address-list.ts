@@ -12,8 +12,8 @@ export async function openAddressReader(): Promise<AddressReader> {
   return value => readAddressList(parse, value)
 }
 
-/** Returns the maximum number of entries that a parser may find in an address field, counted without parsing it. */
-export function countEntries(value: string): number {
+/** Returns an upper bound of the entries in an address field, without parsing it. */
+export function countMaxEntries(value: string): number {
   let count = 1
   for (const char of value) if (char === ',' || char === ';' || char === ':' || char === '<') count += 1
   return count
@@ -35,7 +35,7 @@ function readAddressList(parse: typeof ParseAddresses, value: string) {
   // The parser drops control characters, but another program may stop at them.
   const hasControls = /(?!\t)\p{Cc}/u.test(value)
   const hasAddressInName = !value.includes('<') && addresses.some(({ name }) => name?.includes('@'))
-  return { mailboxes, isDoubtful: hasGroup || hasControls || hasAddressInName || mailboxes.length < addresses.length }
+  return { mailboxes, isAmbiguous: hasGroup || hasControls || hasAddressInName || mailboxes.length < addresses.length }
 }
 
 /** The mailboxes in the address fields of a message. */

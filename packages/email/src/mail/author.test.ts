@@ -1,6 +1,6 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
-import { hasOneReading } from './author.ts'
+import { isUnambiguous } from './author.ts'
 
 test.each([
   ['"B (x) <y>" (a \\) b) <b@b.test>', true],
@@ -12,10 +12,10 @@ test.each([
   ['(a (b) c) <b@b.test>', false],
   ['b@b.test \\', true],
 ])('hasOneReading() returns for %j: %s', (value, hasOne) => {
-  expect(hasOneReading(value)).toBe(hasOne)
+  expect(isUnambiguous(value)).toBe(hasOne)
 })
 
 test.each(['"\\', '(\\', '"', '('])('hasOneReading() takes linear time for a From that repeats %j', piece => {
   // For eight times the input, linear work grows about 8 times, and quadratic work 64 times.
-  expect(measureGrowth(hasOneReading, piece, 64_000)).toBeLessThan(24)
+  expect(measureGrowth(isUnambiguous, piece, 64_000)).toBeLessThan(24)
 })

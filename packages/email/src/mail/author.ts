@@ -17,29 +17,30 @@ export function readAuthor(fromFields: readonly string[], readAddresses: Address
   const value = fromFields[0]
   if (!value) throw new Rejection('malformed', 'Cannot read mail: no From')
   if (value.length > maxFromChars) throw new Rejection('malformed', 'Cannot read mail: From is too long')
-  const { mailboxes, isDoubtful } = readAddresses(value)
+  const { mailboxes, isAmbiguous } = readAddresses(value)
   if (mailboxes.length > 1) throw new Rejection('malformed', 'Cannot read mail: more than one mailbox in From')
   const author = mailboxes[0]
-  if (!author || isDoubtful || !hasOneReading(value))
+  if (!author || isAmbiguous || !isUnambiguous(value))
     throw new Rejection('malformed', 'Cannot read mail: From is not one plain mailbox')
   return author
 }
 
 /**
- * Each pattern also matches text that is never closed. Otherwise it would read that text again from each quote or
- * parenthesis in it.
+ * Both patterns also match an unclosed quote or comment. Otherwise the search would restart at each quote or
+ * parenthesis and take quadratic time.
  */
-const quotedText = /"(?:[^"\\]|\\.)*("|\\?$)/gs
+const quotedTextPattern = /"(?:[^"\\]|\\.)*("|\\?$)/gs
 
-const commentText = /\((?:[^()<>@"\\]|\\.)*(\)|(?=[()<>@"])|\\?$)/gs
+const commentPattern = /\((?:[^()<>@"\\]|\\.)*(\)|(?=[()<>@"])|\\?$)/gs
 
-const blankIfClosed = (end: string) => (text: string, last: string) => (last === end ? ' ' : text)
+const createBlanker = (closingMark: string) => (text: string, lastMark: string) =>
+  lastMark === closingMark ? ' ' : text
 
 /**
- * Returns true if a field has at most one `<…>` outside quotes and comments, and nothing after it. Of two, some programs read the first and some the
- * last, and a provider's verdict on one says nothing about the other.
+ * Returns true if a field has at most one `<…>` outside quotes and comments, and nothing after it. If there are two,
+ * some programs read the first and some the last, and a provider's verdict on one says nothing about the other.
  */
-export function hasOneReading(value: string): boolean {
-  const plainValue = value.replace(quotedText, blankIfClosed('"')).replace(commentText, blankIfClosed(')'))
+export function isUnambiguous(value: string): boolean {
+  const plainValue = value.replace(quotedTextPattern, createBlanker('"')).replace(commentPattern, createBlanker(')'))
   return /^[^<>"()]*(?:<[^<>"()]*>[\s,]*)?$/.test(plainValue)
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { HeaderBlock } from './header.ts'
 
 /**
- * Fields that servers on the way add or change. Two copies of a mail that came by different ways differ in these fields
+ * Fields that servers add or change in transit. Two copies of a mail that took different paths differ in these fields
  * only.
  */
 const traceNames: ReadonlySet<string> = new Set([
@@ -38,10 +38,10 @@ const tracePrefixes = [
  */
 export function digestContent(octets: Buffer, { fields, bodyStart }: HeaderBlock): string {
   const hash = createHash('sha256')
-  for (const { name, start, end } of fields) if (!isTrace(name)) hash.update(octets.subarray(start, end))
+  for (const { name, start, end } of fields) if (!isTraceField(name)) hash.update(octets.subarray(start, end))
   return hash.update('\r\n').update(octets.subarray(bodyStart)).digest('hex')
 }
 
-function isTrace(name: string): boolean {
+function isTraceField(name: string): boolean {
   return traceNames.has(name) || tracePrefixes.some(prefix => name.startsWith(prefix))
 }

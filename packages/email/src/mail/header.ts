@@ -1,7 +1,8 @@
 // Splits the header of a message into fields by octets (RFC 5322 §2.2).
 
 import { isAscii, isUtf8 } from 'node:buffer'
-// This imports a single file, because without the schemas of the whole package a thread that reads mail starts a third sooner.
+// The import names a single file, because a worker thread starts a third sooner without the schemas of the whole
+// package.
 import { Rejection } from '@postern/message/errors'
 import type { MailLimits } from '../config/limits.ts'
 import { toBuffer } from './buffers.ts'
@@ -16,6 +17,7 @@ export interface HeaderField {
   readonly end: number
 }
 
+/** The header of a message or a part. */
 export interface HeaderBlock {
   readonly fields: readonly HeaderField[]
   /** The offset of the first octet after the empty line, or the length of the message if it has no empty line. */
@@ -33,7 +35,7 @@ const maxNameBytes = 998
 
 /**
  * Splits the header block of a message into fields (RFC 5322 §2.2). It reads octets, with CRLF or LF line ends. The
- * author is read from these fields only, so no later parser can change the answer.
+ * author is read from these fields only, so no later parser can change the author.
  * @throws Rejection `too_large` over a limit, `malformed` for a line that is no field, a bare CR or NUL
  */
 export function scanHeaders(message: Uint8Array, limits: HeaderLimits, start = 0): HeaderBlock {
@@ -41,11 +43,13 @@ export function scanHeaders(message: Uint8Array, limits: HeaderLimits, start = 0
   const fields: HeaderField[] = []
   let position = start
   while (position < octets.length) {
-    if (isLineEnd(octets, position)) return { fields, bodyStart: endOfLine(octets, position) }
-    const end = endOfField(octets, position, position + limits.field_bytes)
-    if (end - position > limits.field_bytes) throw tooLarge(`a header field is larger than ${limits.field_bytes} bytes`)
-    if (end - start > limits.header_bytes) throw tooLarge(`the header is larger than ${limits.header_bytes} bytes`)
-    if (fields.length >= limits.fields) throw tooLarge(`more than ${limits.fields} header fields`)
+    if (startsLineEnd(octets, position)) return { fields, bodyStart: findLineEnd(octets, position) }
+    const end = findFieldEnd(octets, position, position + limits.field_bytes)
+    if (end - position > limits.field_bytes)
+      throw createTooLargeRejection(`a header field is larger than ${limits.field_bytes} bytes`)
+    if (end - start > limits.header_bytes)
+      throw createTooLargeRejection(`the header is larger than ${limits.header_bytes} bytes`)
+    if (fields.length >= limits.fields) throw createTooLargeRejection(`more than ${limits.fields} header fields`)
     fields.push(readField(octets, position, end))
     position = end
   }
@@ -62,19 +66,19 @@ export function findField({ fields }: HeaderBlock, name: string): string | undef
   return fields.find(field => field.name === name)?.value
 }
 
-function isLineEnd(octets: Buffer, position: number): boolean {
+function startsLineEnd(octets: Buffer, position: number): boolean {
   return octets[position] === LF || (octets[position] === CR && octets[position + 1] === LF)
 }
 
-function endOfLine(octets: Buffer, position: number): number {
+function findLineEnd(octets: Buffer, position: number): number {
   const lf = octets.indexOf(LF, position)
   return lf < 0 ? octets.length : lf + 1
 }
 
-/** Returns the offset after the last line of a folded field. It stops looking soon after `cap`. */
-function endOfField(octets: Buffer, start: number, cap: number): number {
-  let end = endOfLine(octets, start)
-  while (end <= cap && (octets[end] === SPACE || octets[end] === TAB)) end = endOfLine(octets, end)
+/** Returns the offset after the last line of a folded field. It stops soon after `maxEnd`. */
+function findFieldEnd(octets: Buffer, start: number, maxEnd: number): number {
+  let end = findLineEnd(octets, start)
+  while (end <= maxEnd && (octets[end] === SPACE || octets[end] === TAB)) end = findLineEnd(octets, end)
   return end
 }
 
@@ -83,12 +87,12 @@ function readField(octets: Buffer, start: number, end: number): HeaderField {
   const colon = line.indexOf(COLON)
   const name = colon < 0 || colon > maxNameBytes ? '' : line.toString('latin1', 0, colon).replace(/[ \t]+$/, '')
   if (!namePattern.test(name)) throw new Rejection('malformed', 'Cannot read mail: a header line is not a field')
-  if (hasBareControl(line)) throw new Rejection('malformed', 'Cannot read mail: a header field has a bare CR or NUL')
+  if (hasBareCrOrNul(line)) throw new Rejection('malformed', 'Cannot read mail: a header field has a bare CR or NUL')
   const text = decodeOctets(line.subarray(colon + 1))
   return { name: name.toLowerCase(), value: text.replace(/\r?\n/g, '').trim(), start, end }
 }
 
-function hasBareControl(line: Buffer): boolean {
+function hasBareCrOrNul(line: Buffer): boolean {
   if (line.includes(NUL)) return true
   for (let cr = line.indexOf(CR); cr >= 0; cr = line.indexOf(CR, cr + 1)) if (line[cr + 1] !== LF) return true
   return false
@@ -99,6 +103,6 @@ function decodeOctets(octets: Buffer): string {
   return isAscii(octets) || !isUtf8(octets) ? octets.toString('latin1') : octets.toString('utf8')
 }
 
-function tooLarge(subject: string): Rejection {
+function createTooLargeRejection(subject: string): Rejection {
   return new Rejection('too_large', `Cannot read mail: ${subject}`)
 }

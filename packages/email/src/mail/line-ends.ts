@@ -2,9 +2,9 @@
 
 const [LF, CR] = [0x0a, 0x0d]
 
-/** Copies octets with CRLF line ends. `bareCount` is the number of LF without a CR before them. */
-function copyWithCrlf(octets: Buffer, bareCount: number): Buffer {
-  const result = Buffer.allocUnsafe(octets.length + bareCount)
+/** Copies octets with CRLF line ends. `bareLfCount` is the number of line feeds without a CR before them. */
+function copyWithCrlf(octets: Buffer, bareLfCount: number): Buffer {
+  const result = Buffer.allocUnsafe(octets.length + bareLfCount)
   let length = 0
   for (let index = 0; index < octets.length; index += 1) {
     const octet = octets[index] ?? 0
@@ -18,10 +18,13 @@ function copyWithCrlf(octets: Buffer, bareCount: number): Buffer {
   return result
 }
 
-/** Returns the message with CRLF for every bare LF, as DKIM hashes it. It returns the same buffer if there is none. */
+/**
+ * Returns the message with CRLF in place of every bare LF, which is the form that DKIM hashes. It returns the same
+ * buffer if there is no bare LF.
+ */
 export function toCrlf(octets: Buffer): Buffer {
-  const bareCount = countBareLf(octets)
-  return bareCount === 0 ? octets : copyWithCrlf(octets, bareCount)
+  const bareLfCount = countBareLf(octets)
+  return bareLfCount === 0 ? octets : copyWithCrlf(octets, bareLfCount)
 }
 
 function countBareLf(octets: Buffer): number {

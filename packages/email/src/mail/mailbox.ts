@@ -13,7 +13,10 @@ export interface Mailbox {
   readonly name?: string | undefined
 }
 
-/** A dot-atom (RFC 5322 §3.2.3) with the letters of RFC 6531. Quoted local parts are only ever used to deceive. */
+/**
+ * A dot-atom (RFC 5322 §3.2.3) with the letters of RFC 6531. A quoted local part does not match, because such local
+ * parts mostly serve to deceive.
+ */
 const localPattern = /^[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~.-]{1,64}$/u
 
 /** Formats a mailbox as `local@domain`, the form on the wire. */
@@ -26,7 +29,7 @@ export function parseMailbox(text: string): Mailbox | undefined {
   const index = text.lastIndexOf('@')
   const local = text.slice(0, Math.max(index, 0))
   const domain = index > 0 ? toAsciiDomain(text.slice(index + 1).replace(/\.$/, '')) : undefined
-  if (!domain || hasBrokenLabel(domain)) return undefined
+  if (!domain || hasInvalidALabel(domain)) return undefined
   return localPattern.test(local) ? { local: local.normalize('NFC'), domain } : undefined
 }
 
@@ -34,7 +37,7 @@ export function parseMailbox(text: string): Mailbox | undefined {
  * Returns true if a domain has an A-label that encodes no letters (RFC 5890 §2.3.2.1). Programs show such a label literally
  * or in their own way.
  */
-function hasBrokenLabel(domain: string): boolean {
+function hasInvalidALabel(domain: string): boolean {
   return (
     domain.includes('xn--') &&
     domainToUnicode(domain)

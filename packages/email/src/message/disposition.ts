@@ -4,15 +4,15 @@ import { agentFlag } from '@postern/message'
 import type { ProvenMail } from '../authenticate/proven-mail.ts'
 import { isAutoReply } from '../automatic/auto-reply.ts'
 import { isListMail } from '../automatic/field-rules.ts'
-import type { MarkContext } from '../automatic/marks.ts'
-import { findMarks } from '../automatic/marks.ts'
+import type { NoAnswerContext } from '../automatic/no-answer-flags.ts'
+import { findNoAnswerFlags } from '../automatic/no-answer-flags.ts'
 import type { ParsedReport } from '../bounces/bounce.ts'
 import { judgeReport, noReport } from '../bounces/bounce.ts'
 import type { EmailConfig } from '../config.ts'
-import type { ReplyAddress } from '../out/reply-address.ts'
+import type { ReplyAddress } from '../outgoing/reply-address.ts'
 
 /** The flags of mail that no agent may see. Such mail is stored for the operator. */
-const keepFlags: ReadonlySet<string> = new Set([
+const operatorOnlyFlags: ReadonlySet<string> = new Set([
   'duplicate_header',
   'parser_killed',
   'mime_limits',
@@ -31,11 +31,11 @@ interface DispositionFacts {
 /** Returns the flags, the reports and the disposition of a mail for one of its recipients. */
 export function decideDisposition(
   mail: ProvenMail,
-  context: MarkContext,
+  context: NoAnswerContext,
   { recipientFlags, reply, parsedReport }: DispositionFacts,
   config: Pick<EmailConfig, 'answer_lists' | 'show_auto_replies'>,
 ) {
-  const marks = findMarks(mail, context)
+  const noAnswerFlags = findNoAnswerFlags(mail, context)
   const { agentMail, tokens, token } = context
   const { agent } = context.recipient
   const report = parsedReport
@@ -46,17 +46,17 @@ export function decideDisposition(
   const listFlags = config.answer_lists && isListMail(mail) ? ['by_list'] : []
   const formFlags = reply.namedBy === 'form' ? ['by_form'] : []
   const mailFlags = [...mail.flags, ...recipientFlags, ...agentFlags, ...listFlags, ...formFlags]
-  const flags = [...mailFlags, ...reply.flags, ...quarantineFlags, ...marks, ...report.flags]
-  return { flags, handling: chooseDisposition(mail, { marks, flags }, config), report }
+  const flags = [...mailFlags, ...reply.flags, ...quarantineFlags, ...noAnswerFlags, ...report.flags]
+  return { flags, mailDisposition: chooseMailDisposition(mail, { noAnswerFlags, flags }, config), report }
 }
 
-/** Returns the disposition. `show` means that the agent reads the mail and that nothing is sent. */
-function chooseDisposition(
+/** Returns the disposition. `show` means that the agent reads the mail and that the gateway sends no response. */
+function chooseMailDisposition(
   mail: ProvenMail,
-  { marks, flags }: { readonly marks: readonly string[]; readonly flags: readonly string[] },
+  { noAnswerFlags, flags }: { readonly noAnswerFlags: readonly string[]; readonly flags: readonly string[] },
   config: Pick<EmailConfig, 'show_auto_replies'>,
 ): 'answer' | 'show' | 'keep' {
-  if (flags.some(flag => keepFlags.has(flag))) return 'keep'
-  if (marks.length === 0) return 'answer'
-  return config.show_auto_replies && isAutoReply(mail, marks) ? 'show' : 'keep'
+  if (flags.some(flag => operatorOnlyFlags.has(flag))) return 'keep'
+  if (noAnswerFlags.length === 0) return 'answer'
+  return config.show_auto_replies && isAutoReply(mail, noAnswerFlags) ? 'show' : 'keep'
 }

@@ -7,10 +7,10 @@ import type { MailBody, MailDetails, MailFile } from '../body/mail-body.ts'
 import { readHeaderText } from '../mail/header-text.ts'
 import { formatMailbox } from '../mail/mailbox.ts'
 
-/** The recipients that are shown. More of them are flagged as a crowd. */
+/** The maximum number of recipients that an agent sees. */
 const maxShownRecipients = 50
 
-/** Describes the other recipients, and the person who forwarded the mail. */
+/** Describes the recipients besides the agent, and the person who forwarded the mail. */
 export function describeAddressing({ addresses: { to, cc }, header }: ProvenMail): MailDetails {
   const resentFrom = readHeaderText(header, 'resent-from')
   const isOnlyRecipient = to.length + cc.length <= 1
@@ -21,8 +21,8 @@ export function describeAddressing({ addresses: { to, cc }, header }: ProvenMail
   }
 }
 
-/** The flags that an agent ought to know when it reads the text. */
-const agentFlags: ReadonlySet<string> = new Set([
+/** The flags that an agent sees together with the text. */
+const shownFlagNames: ReadonlySet<string> = new Set([
   'hidden_text',
   'invisible_characters',
   'alternative_mismatch',
@@ -62,23 +62,23 @@ export function listMailParts(
   const content = text || subject
   return [
     ...(content ? [{ kind: 'text', mime: 'text/plain', content } as const] : []),
-    ...files.map(partOfFile),
+    ...files.map(toFilePart),
     ...listDetailParts({ ...(text && subject && { subject }), ...details }, flags),
   ]
 }
 
-function partOfFile({ name, mime, size, digest, role }: MailFile): FilePart | ArtifactPart {
+function toFilePart({ name, mime, size, digest, role }: MailFile): FilePart | ArtifactPart {
   const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
   if (!role) return { kind: 'file', name, mime, size, bytes_ref }
   return { kind: 'artifact', name, mime, size, artifact_type: `email.${role}`, bytes_ref }
 }
 
 /**
- * Returns the part of kind `email`, which this gateway defines, with the details for the agent, or none if there are none. Agents that do not
- * know the kind skip it.
+ * Returns the part of kind `email`, which this gateway defines, with the details for the agent. The list is empty if
+ * there are no details. Agents that do not know the kind skip it.
  */
 function listDetailParts(details: MailDetails, flags: readonly string[]): Part[] {
-  const shownFlags = [...new Set(flags.filter(flag => agentFlags.has(flag)))]
+  const shownFlags = [...new Set(flags.filter(flag => shownFlagNames.has(flag)))]
   const part = { kind: 'email', ...details, ...(shownFlags.length > 0 && { flags: shownFlags }) }
   return Object.keys(part).length > 1 ? [part as unknown as Part] : []
 }

@@ -1,4 +1,4 @@
-// Describes the target of replies to a mail: subject, thread and recipients.
+// Describes the target of a response to a mail: subject, thread and recipients.
 
 import type { AgentChain } from '@postern/message'
 import type { AgentDirectory } from '@postern/pipeline'
@@ -9,11 +9,11 @@ import type { MailThread } from '../intake/thread.ts'
 import { findField } from '../mail/header.ts'
 import { readHeaderText } from '../mail/header-text.ts'
 import { formatMailbox } from '../mail/mailbox.ts'
-import { findOtherRecipients } from '../out/other-recipients.ts'
-import type { ReplyAddress } from '../out/reply-address.ts'
+import { findOtherRecipients } from '../outgoing/other-recipients.ts'
+import type { ReplyAddress } from '../outgoing/reply-address.ts'
 import type { ParsedTag } from '../tokens/address-tokens.ts'
 
-/** Returns the people of To and Cc who get the response too. */
+/** Returns the people in To and Cc who also get the response. */
 export function listOtherRecipients(
   mail: ProvenMail,
   reply: ReplyAddress,
@@ -24,18 +24,21 @@ export function listOtherRecipients(
 }
 
 interface ReplyRecipients {
-  readonly others: readonly string[]
+  readonly otherRecipients: readonly string[]
   readonly scope: string
   readonly chain: AgentChain | undefined
   readonly isSilent: boolean
 }
 
 /** Describes the recipients of a response. */
-export function describeReply({ mailbox, name }: ReplyAddress, { others, scope, chain, isSilent }: ReplyRecipients) {
+export function describeReply(
+  { mailbox, name }: ReplyAddress,
+  { otherRecipients, scope, chain, isSilent }: ReplyRecipients,
+) {
   return {
     mailbox,
     ...(name && { name }),
-    others: [...others],
+    others: [...otherRecipients],
     scope,
     ...(chain && { hop: chain.hop, max_hops: chain.max_hops }),
     ...(isSilent && { is_silent: true }),
@@ -43,8 +46,8 @@ export function describeReply({ mailbox, name }: ReplyAddress, { others, scope, 
 }
 
 /**
- * Lists the references. The message of the token in the recipient address comes before those that the mail program
- * names.
+ * Lists the references. The response that the token of the recipient address names comes before the references of the
+ * mail program.
  */
 export function listReferences({ references }: MailThread, { token }: ParsedTag): readonly string[] {
   return token?.kind === 'reply' ? [token.alias, ...references] : references
@@ -55,6 +58,7 @@ export function describeInitiator({ addresses: { author } }: ProvenMail, otherRe
   return otherRecipients.length > 0 ? { begunBy: `mailto:${formatMailbox(author).toLowerCase()}` } : {}
 }
 
+/** Describes the subject and the thread of a response. */
 export function describeTarget({ header }: ProvenMail, thread: MailThread, { tag }: ParsedTag) {
   const topic = readHeaderText(header, 'thread-topic')
   const index = findField(header, 'thread-index')

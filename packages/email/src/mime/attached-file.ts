@@ -5,19 +5,21 @@ import type { Attachment } from 'mailparser'
 import type { MailFile } from '../body/mail-body.ts'
 import { readCms } from '../entity/signed-data.ts'
 
-/** Returns the content type with the parameters that distinguish kinds of S/MIME. */
-export function fullTypeOf({ content, contentType, headers }: Attachment): string {
+/** Returns the content type with the parameter that distinguishes the kinds of S/MIME. */
+export function readFullType({ content, contentType, headers }: Attachment): string {
   const field = headers.get('content-type')
   const params = typeof field === 'object' && 'params' in field ? (field.params as Record<string, string>) : {}
   const kind = params['smime-type'] ?? (/pkcs7-mime$/i.test(contentType) ? readCms(content)?.kind : undefined)
   return kind ? `${contentType}; smime-type=${kind}` : contentType
 }
 
+/** Returns the SHA-256 of some bytes, in lower-case hex. */
 export function digestBytes(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-export function readFile({ content, contentType, filename }: Attachment, index: number): MailFile {
+/** Converts an attachment into a file. `index` numbers a file without a usable name. */
+export function toMailFile({ content, contentType, filename }: Attachment, index: number): MailFile {
   return {
     name: safeFileName(filename, index),
     mime: /^[\w.+-]+\/[\w.+-]+$/.test(contentType) ? contentType.toLowerCase() : 'application/octet-stream',

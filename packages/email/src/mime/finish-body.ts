@@ -5,19 +5,19 @@ import type { Attachment, ParsedMail } from 'mailparser'
 import { readCalendar } from '../body/calendar.ts'
 import type { MailDetails, MailFile } from '../body/mail-body.ts'
 import type { HeaderBlock, HeaderField } from '../mail/header.ts'
-import { digestBytes, fullTypeOf, readFile } from './attached-file.ts'
+import { digestBytes, readFullType, toMailFile } from './attached-file.ts'
 import type { BodyOptions, ParsedBody } from './job.ts'
 import type { MailText, MailTexts } from './mail-text.ts'
 import { readMailText } from './mail-text.ts'
 import { findSecurityFlags } from './security-flags.ts'
 import type { UnsignedStructure } from './unsigned-structure.ts'
 
-/** The invitations that are read. No mail to an agent has more. */
+/** The maximum number of invitations that are read. No honest mail has more. */
 const maxEvents = 5
 
 /** The texts and files of a message, or of a message inside it. */
 export interface ParsedTexts extends MailTexts, Pick<ParsedMail, 'attachments'> {
-  /** True if some of them were inside a signature of S/MIME. */
+  /** True if some of the texts or files were inside an S/MIME signature. */
   readonly isOpened?: boolean | undefined
 }
 
@@ -28,8 +28,8 @@ export function finishBody(
   structure: UnsignedStructure | undefined,
   options: BodyOptions,
 ): ParsedBody {
-  const body = readParsed(mail, header, options)
-  return structure ? noteStructure(body, mail, structure) : body
+  const body = createBody(mail, header, options)
+  return structure ? flagUnsignedStructure(body, mail, structure) : body
 }
 
 /** Returns true if a field describes the structure of the body. */
@@ -37,28 +37,32 @@ export function isStructureField({ name }: HeaderField): boolean {
   return name.startsWith('content-') || name === 'mime-version'
 }
 
-/** Marks the body as having an unsigned structure. HTML that may have been made from a plain text hides parts of that text, so its source is kept. */
-function noteStructure(body: ParsedBody, { html }: ParsedTexts, structure: UnsignedStructure): ParsedBody {
+/**
+ * Marks the body as having an unsigned structure. A forwarder may have relabelled signed plain text as HTML, which
+ * hides parts of it. So the source of HTML is stored as a file.
+ */
+function flagUnsignedStructure(body: ParsedBody, { html }: ParsedTexts, structure: UnsignedStructure): ParsedBody {
   const source = structure.keepsSource && html ? toTextFile(html, 'html_source') : []
   const flags = structure.isIgnored ? [...body.flags, 'unsigned_structure'] : body.flags
   return { ...body, files: [...body.files, ...source], flags }
 }
 
-export function emptyBody(flag: string): ParsedBody {
+/** Creates the body of a message that could not be read, with the flag that gives the reason. */
+export function createEmptyBody(flag: string): ParsedBody {
   return { text: '', files: [], details: {}, flags: [flag] }
 }
 
-function readParsed(mail: ParsedTexts, header: HeaderBlock, options: BodyOptions): ParsedBody {
+function createBody(mail: ParsedTexts, header: HeaderBlock, options: BodyOptions): ParsedBody {
   const { limits } = options
   const mailText = readMailText(mail, options)
   const attachments = mail.attachments.slice(0, limits.attachments)
-  const files = attachments.map(readFile)
-  const types = mail.attachments.map(attachment => ({ type: fullTypeOf(attachment), name: attachment.filename }))
+  const files = attachments.map(toMailFile)
+  const types = mail.attachments.map(attachment => ({ type: readFullType(attachment), name: attachment.filename }))
   const flags = new Set([
     ...mailText.flags,
     ...findSecurityFlags({ header, files: types, text: mailText.text, isOpened: mail.isOpened === true }),
     ...(mail.attachments.length > files.length ? ['attachments_dropped'] : []),
-    ...(attachments.some(hidesInName) ? [invisibleFlag] : []),
+    ...(attachments.some(hasInvisibleName) ? [invisibleFlag] : []),
   ])
   const texts = [
     toTextFile(mailText.fullText, 'full_text'),
@@ -73,7 +77,7 @@ function readParsed(mail: ParsedTexts, header: HeaderBlock, options: BodyOptions
   }
 }
 
-const hidesInName = ({ filename }: Attachment) => readVisibleText(filename ?? '').removedCount > 0
+const hasInvisibleName = ({ filename }: Attachment) => readVisibleText(filename ?? '').removedCount > 0
 
 function listDetails(mailText: MailText, attachments: readonly Attachment[], files: readonly MailFile[]): MailDetails {
   const calendars = attachments.filter(({ contentType }) => /^text\/calendar$/i.test(contentType)).slice(0, maxEvents)
@@ -84,13 +88,13 @@ function listDetails(mailText: MailText, attachments: readonly Attachment[], fil
     return originalName && safeName && originalName !== safeName ? [[safeName, originalName]] : []
   })
   return {
-    ...(mailText.invisible > 0 && { invisible_characters: mailText.invisible }),
+    ...(mailText.invisibleCount > 0 && { invisible_characters: mailText.invisibleCount }),
     ...(calendar.length > 0 && { calendar }),
     ...(names.length > 0 && { file_names: Object.fromEntries(names) }),
   }
 }
 
-/** Adds a text as a file next to the newest text. It is stored once, and not passed on with every later message. */
+/** Returns a text as a file. A file is stored once, and later messages of the thread do not repeat it. */
 function toTextFile(text: string | undefined, role: NonNullable<MailFile['role']>): MailFile[] {
   if (text === undefined) return []
   const bytes = Buffer.from(text)

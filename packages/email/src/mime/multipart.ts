@@ -2,43 +2,49 @@
 import type { HeaderBlock, HeaderLimits } from '../mail/header.ts'
 import { scanHeaders } from '../mail/header.ts'
 
+/** A part without parts of its own. */
 export interface Leaf {
   readonly type: string
   readonly octets: Buffer
-  /** The charset that the part names. */
+  /** The charset that the part declares. */
   readonly charset: string
   /** True if the part is one of several forms of the same text. */
   readonly isAlternative: boolean
 }
 
-/** An entity: a message, or a part of it. */
-export interface Entity {
+/** A message or a part of a message. */
+export interface PartEntity {
   readonly octets: Buffer
   readonly header: HeaderBlock
-  readonly end: number
+  /** The offset after the last octet of the body. */
+  readonly bodyEnd: number
   readonly depth: number
   readonly isAlternative: boolean
 }
 
+/** The deepest nesting of multiparts that is read here. The parser reads deeper messages. */
 const maxDepth = 3
 
-/** Returns the leaves of a multipart. `readPart` reads each of its parts. It returns undefined if the multipart is not plainly well-formed. */
+/**
+ * Returns the leaves of a multipart. `readPart` reads each part. `readMultipart` returns undefined if a part is
+ * unreadable, or if a delimiter line is not exact.
+ */
 export function readMultipart(
-  entity: Entity,
+  entity: PartEntity,
   type: ContentType,
   limits: HeaderLimits,
-  readPart: (part: Entity, limits: HeaderLimits) => readonly Leaf[] | undefined,
+  readPart: (part: PartEntity, limits: HeaderLimits) => readonly Leaf[] | undefined,
 ): readonly Leaf[] | undefined {
-  const { octets, header, end, depth } = entity
+  const { octets, header, bodyEnd, depth } = entity
   const boundary = type.params.get('boundary')
   if (!boundary || depth >= maxDepth) return undefined
-  const parts = splitMultipart(octets, { start: header.bodyStart, end }, boundary)
+  const parts = splitMultipart(octets, { start: header.bodyStart, end: bodyEnd }, boundary)
   const isAlternative = entity.isAlternative || type.name === 'multipart/alternative'
   const leaves: Leaf[] = []
   for (const { start, end: partEnd } of parts ?? []) {
     const partHeader = scanPart(octets, start, limits)
     if (!partHeader || partHeader.bodyStart > partEnd) return undefined
-    const part = { octets, header: partHeader, end: partEnd, depth: depth + 1, isAlternative }
+    const part = { octets, header: partHeader, bodyEnd: partEnd, depth: depth + 1, isAlternative }
     const partLeaves = readPart(part, limits)
     if (!partLeaves) return undefined
     leaves.push(...partLeaves)
@@ -54,6 +60,7 @@ function scanPart(octets: Buffer, start: number, limits: HeaderLimits): HeaderBl
   }
 }
 
+/** A content type with its parameters. */
 export interface ContentType {
   readonly name: string
   readonly params: ReadonlyMap<string, string>
@@ -64,23 +71,30 @@ interface Range {
   readonly end: number
 }
 
-/** The maximum number of delimiter lines. No message of texts has more. */
-const maxParts = 20
+/** The maximum number of delimiter lines. No message that consists of texts has more. */
+const maxDelimiters = 20
 
 /**
  * Returns the parts of a multipart body (RFC 2046 §5.1.1), without the line ends before their delimiters. It returns undefined unless every delimiter
  * line is exact and only the last one closes the multipart.
  */
 function splitMultipart(octets: Buffer, range: Range, boundary: string): readonly Range[] | undefined {
-  const lines = [...listDelimiters(octets, range, `--${boundary}`)]
-  const last = lines.at(-1)
-  const isSound =
-    lines.length > 1 && lines.length <= maxParts && lines.every(line => line.isClosing === (line === last))
-  if (!isSound || !lines.every(line => line.isExact)) return undefined
-  return lines.slice(1).map(({ start }, index) => ({ start: lines[index]?.end ?? start, end: start - 2 }))
+  const delimiterLines = [...listDelimiters(octets, range, `--${boundary}`)]
+  const lastLine = delimiterLines.at(-1)
+  const isWellFormed =
+    delimiterLines.length > 1 &&
+    delimiterLines.length <= maxDelimiters &&
+    delimiterLines.every(line => line.isClosing === (line === lastLine))
+  if (!isWellFormed || !delimiterLines.every(line => line.isExact)) return undefined
+  return delimiterLines
+    .slice(1)
+    .map(({ start }, index) => ({ start: delimiterLines[index]?.end ?? start, end: start - 2 }))
 }
 
-/** Yields the lines that begin like a delimiter. `isExact` is true if only the mark of the last delimiter and a line end follow the boundary. */
+/**
+ * Yields the lines that begin with the delimiter. `isExact` is true if only the mark of the last delimiter and a line
+ * end follow the boundary.
+ */
 function* listDelimiters(octets: Buffer, { start, end }: Range, delimiter: string) {
   for (
     let position = findDashes(octets, start, start);

@@ -58,7 +58,7 @@ function compose({ encoding, type, octets }: BodyCase): () => Promise<void> {
   const body = pieces[encoding].map(piece => piece.repeat(octets / piece.length)).join('x\r\n')
   const message = toCrlf(Buffer.from(`${fields}${body}x`))
   const header = scanHeaders(message, limits)
-  const options = { keepsQuotes: false, isLoose: false, limits }
+  const options = { keepsQuotes: false, isStructureUnsigned: false, limits }
   return async () => {
     await readSimpleBody(message, header, options)
     await readMailBody(message, header, options)

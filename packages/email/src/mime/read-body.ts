@@ -4,29 +4,33 @@ import type { Attachment } from 'mailparser'
 import { simpleParser } from 'mailparser'
 import type { MailLimits } from '../config/limits.ts'
 import { applyCorrections } from '../entity/corrected-fields.ts'
-import { exceedsMimeLimits, measureMime } from '../entity/shape.ts'
+import { exceedsMimeLimits, measureMime } from '../entity/measure-mime.ts'
 import { readCms } from '../entity/signed-data.ts'
 import type { HeaderBlock } from '../mail/header.ts'
 import { findField, scanHeaders } from '../mail/header.ts'
 import { toCrlf } from '../mail/line-ends.ts'
 import { CharsetStream } from '../text/charsets.ts'
 import type { ParsedTexts } from './finish-body.ts'
-import { emptyBody, finishBody, isStructureField } from './finish-body.ts'
+import { createEmptyBody, finishBody, isStructureField } from './finish-body.ts'
 import type { BodyOptions, ParsedBody } from './job.ts'
 import type { UnsignedStructure } from './unsigned-structure.ts'
 import { readUnsignedStructure } from './unsigned-structure.ts'
 
-/** Reads the content of a message. A message that is too complex or too broken to read is not lost: the result then has no content and a flag. */
+/**
+ * Reads the content of a message. The result for a message that is too complex or too broken has a flag and no content.
+ */
 export async function readMailBody(octets: Buffer, header: HeaderBlock, options: BodyOptions): Promise<ParsedBody> {
   try {
     const entity = correctEntity(octets, header, options.limits)
-    if (!entity) return emptyBody('mime_limits')
-    const structure = options.isLoose ? readUnsignedStructure(entity.octets, entity.header, options.limits) : undefined
-    const parsedMail = await parseEntity(withBareHeader(entity, structure))
-    const mail = await openSigned(parsedMail, options.limits)
+    if (!entity) return createEmptyBody('mime_limits')
+    const structure = options.isStructureUnsigned
+      ? readUnsignedStructure(entity.octets, entity.header, options.limits)
+      : undefined
+    const parsedMail = await parseEntity(reduceHeader(entity, structure))
+    const mail = await openSignedEntities(parsedMail, options.limits)
     return finishBody(mail, entity.header, structure, options)
   } catch {
-    return emptyBody('unparsable')
+    return createEmptyBody('unparsable')
   }
 }
 
@@ -37,15 +41,15 @@ interface MimeEntity {
 
 /** Returns the message in the form that the parser reads. It returns undefined if the message is too complex. */
 function correctEntity(octets: Buffer, header: HeaderBlock, limits: MailLimits): MimeEntity | undefined {
-  const shape = measureMime(octets, header, limits)
-  if (exceedsMimeLimits(shape, limits)) return undefined
-  if (shape.corrections.length === 0) return { octets, header }
-  const correctedOctets = applyCorrections(octets, shape.corrections)
+  const measurement = measureMime(octets, header, limits)
+  if (exceedsMimeLimits(measurement, limits)) return undefined
+  if (measurement.corrections.length === 0) return { octets, header }
+  const correctedOctets = applyCorrections(octets, measurement.corrections)
   return { octets: correctedOctets, header: scanHeaders(correctedOctets, limits) }
 }
 
-async function parseEntity(octets: Buffer): Promise<ParsedTexts> {
-  return await simpleParser(octets, {
+function parseEntity(octets: Buffer): Promise<ParsedTexts> {
+  return simpleParser(octets, {
     skipHtmlToText: true,
     skipTextToHtml: true,
     keepCidLinks: true,
@@ -55,31 +59,31 @@ async function parseEntity(octets: Buffer): Promise<ParsedTexts> {
   })
 }
 
-/** The deepest nesting of signatures. Programs write at most two. */
-const maxSignatures = 3
+/** The deepest nesting of signatures. Programs write at most two levels. */
+const maxSignatureDepth = 3
 
 /**
- * Returns a message with the content of its S/MIME signatures in their place (RFC 8551 §3.5.2). A signature that is unreadable, too complex or a
- * signed document stays a file.
+ * Replaces each S/MIME signature of a message with the content that it signs (RFC 8551 §3.5.2). An unreadable or too
+ * complex signature stays a file, and so does a signed document.
  */
-async function openSigned(mail: ParsedTexts, limits: MailLimits, depth = 0): Promise<ParsedTexts> {
+async function openSignedEntities(mail: ParsedTexts, limits: MailLimits, depth = 0): Promise<ParsedTexts> {
   const attachedEntities = new Map<Attachment, MimeEntity>()
-  for (const file of depth < maxSignatures ? mail.attachments : []) {
-    const entity = attachedEntities.size < limits.embedded_messages ? findSigned(file, limits) : undefined
+  for (const file of depth < maxSignatureDepth ? mail.attachments : []) {
+    const entity = attachedEntities.size < limits.embedded_messages ? findSignedEntity(file, limits) : undefined
     if (entity) attachedEntities.set(file, entity)
   }
   if (attachedEntities.size === 0) return mail
-  let openedTexts: ParsedTexts = { ...mail, attachments: mail.attachments.filter(file => !attachedEntities.has(file)) }
+  let joinedMail: ParsedTexts = { ...mail, attachments: mail.attachments.filter(file => !attachedEntities.has(file)) }
   for (const entity of [...attachedEntities.values()].toReversed()) {
-    const innerTexts = await openSigned(await parseEntity(withBareHeader(entity)), limits, depth + 1)
-    openedTexts = joinMails(innerTexts, openedTexts)
+    const signedMail = await openSignedEntities(await parseEntity(reduceHeader(entity)), limits, depth + 1)
+    joinedMail = joinMails(signedMail, joinedMail)
   }
-  return { ...openedTexts, isOpened: true }
+  return { ...joinedMail, isOpened: true }
 }
 
 /** Finds the entity inside a signature. Signed documents have the same types and file names, but no header. */
-function findSigned(file: Attachment, limits: MailLimits): MimeEntity | undefined {
-  const content = mayBeSigned(file) ? readCms(file.content)?.content : undefined
+function findSignedEntity(file: Attachment, limits: MailLimits): MimeEntity | undefined {
+  const content = mayBeSmimeFile(file) ? readCms(file.content)?.content : undefined
   if (!content) return undefined
   try {
     const octets = toCrlf(content)
@@ -90,19 +94,22 @@ function findSigned(file: Attachment, limits: MailLimits): MimeEntity | undefine
   }
 }
 
-/** Returns true for an S/MIME file by its type or by the ending of its name (RFC 8551 §3.9). */
-function mayBeSigned({ contentType, filename }: Attachment): boolean {
+/** Returns true if the type or the name of a file is that of an S/MIME file (RFC 8551 §3.9). */
+function mayBeSmimeFile({ contentType, filename }: Attachment): boolean {
   return /^application\/(?:x-)?pkcs7-mime$/i.test(contentType) || /\.p7m$/i.test(filename ?? '')
 }
 
-/** Joins two messages. The signed one comes first, and text that others added around it, such as the footer of a list, comes after it. */
-function joinMails(first: ParsedTexts, second: ParsedTexts): ParsedTexts {
-  const texts = [first.text, second.text].filter(text => text?.trim())
-  const htmls = [first, second].map(({ text, html }) => html || toHtml(text ?? ''))
+/**
+ * Joins a signed message and the message around it. Text that a forwarder added around the signed message, such as the
+ * footer of a list, comes last.
+ */
+function joinMails(signedMail: ParsedTexts, outerMail: ParsedTexts): ParsedTexts {
+  const texts = [signedMail.text, outerMail.text].filter(text => text?.trim())
+  const htmls = [signedMail, outerMail].map(({ text, html }) => html || toHtml(text ?? ''))
   return {
-    attachments: [...first.attachments, ...second.attachments],
+    attachments: [...signedMail.attachments, ...outerMail.attachments],
     ...(texts.length > 0 && { text: texts.join('\n') }),
-    ...((first.html || second.html) && { html: htmls.filter(html => html !== '').join('<br/>\n') }),
+    ...((signedMail.html || outerMail.html) && { html: htmls.filter(html => html !== '').join('<br/>\n') }),
   }
 }
 
@@ -113,18 +120,18 @@ function toHtml(text: string): string {
 /** The largest message that is copied, in octets. Copying a larger one costs more than reading its fields. */
 const maxCopiedOctets = 64 * 1024
 
+const crlf = Buffer.from('\r\n')
+
 /**
  * Returns the message with only the fields about its structure. The author and subject have already been read, and the parser needs no other field.
  */
-function withBareHeader({ octets, header }: MimeEntity, structure?: UnsignedStructure): Buffer {
+function reduceHeader({ octets, header }: MimeEntity, structure?: UnsignedStructure): Buffer {
   const { fields, bodyStart } = header
   if (structure) {
     const lines = structure.fields.map(field => `${field}\r\n`).join('')
-    return Buffer.concat([Buffer.from(lines, 'latin1'), lineEnd, octets.subarray(bodyStart)])
+    return Buffer.concat([Buffer.from(lines, 'latin1'), crlf, octets.subarray(bodyStart)])
   }
   if (octets.length > maxCopiedOctets) return octets
   const lines = fields.filter(isStructureField).map(({ start, end }) => octets.subarray(start, end))
-  return Buffer.concat([...lines, lineEnd, octets.subarray(bodyStart)])
+  return Buffer.concat([...lines, crlf, octets.subarray(bodyStart)])
 }
-
-const lineEnd = Buffer.from('\r\n')

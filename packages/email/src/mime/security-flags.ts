@@ -1,10 +1,10 @@
-// Recognises mail that is signed or encrypted by S/MIME or OpenPGP, or wrapped into TNEF.
+// Recognizes mail that is signed or encrypted by S/MIME or OpenPGP, or wrapped into TNEF.
 import type { HeaderBlock } from '../mail/header.ts'
 import { findField } from '../mail/header.ts'
 
 /**
- * Content types of signed, encrypted and wrapped messages or parts. They are only recognized: the part stays a file with its original octets, and the
- * agent gets a flag (EM-4.9).
+ * Content types of signed, encrypted and wrapped messages or parts. The gateway only flags them (EM-4.9). The part
+ * stays a file with its original octets.
  */
 const securityRules: readonly { readonly flag: string; readonly type: RegExp }[] = [
   { flag: 'smime_signed', type: /^multipart\/signed\b.*pkcs7-signature/i },
@@ -15,16 +15,18 @@ const securityRules: readonly { readonly flag: string; readonly type: RegExp }[]
   },
   { flag: 'pgp_signed', type: /^multipart\/signed\b.*pgp-signature/i },
   { flag: 'pgp_encrypted', type: /^multipart\/encrypted\b.*pgp-encrypted/i },
-  // Some servers (Exchange) rebuild the message on the way. The parts are still there, but not the multipart around them.
+  // Some servers (Exchange) rebuild the message in transit. The parts remain, but the multipart around them is lost.
   { flag: 'pgp_encrypted', type: /^application\/pgp-encrypted\b/i },
   { flag: 'tnef', type: /^application\/(?:vnd\.)?ms-tnef\b/i },
 ]
 
-/** Matches inline armour at the beginning of a line. */
+/** The patterns of inline armour at the beginning of a line. */
 const armours: readonly (readonly [flag: string, armour: RegExp])[] = [
   ['pgp_encrypted', /^-----BEGIN PGP MESSAGE-----\s*$/m],
   ['pgp_signed', /^-----BEGIN PGP SIGNED MESSAGE-----\s*$/m],
 ]
+
+const pkcs7Type = /^application\/(?:x-)?pkcs7-mime\b/i
 
 interface SecuredMail {
   readonly header: HeaderBlock
@@ -53,5 +55,3 @@ export function findSecurityFlags({ header, files, text, isOpened }: SecuredMail
     ]),
   ]
 }
-
-const pkcs7Type = /^application\/(?:x-)?pkcs7-mime\b/i

@@ -1,10 +1,10 @@
-// Parses a message that consists of texts, as mailparser would.
+// Parses messages that consist of texts, with the same results as mailparser.
 
 import { lazy } from '@postern/message/lazy'
 import type { HeaderBlock, HeaderLimits } from '../mail/header.ts'
 import { findField } from '../mail/header.ts'
 import { decodeBase64Lines, decodeQuotedPrintable } from '../text/transfer-encoding.ts'
-import type { ContentType, Entity, Leaf } from './multipart.ts'
+import type { ContentType, Leaf, PartEntity } from './multipart.ts'
 import { readMultipart } from './multipart.ts'
 
 /**
@@ -14,19 +14,20 @@ import { readMultipart } from './multipart.ts'
 const [maxHtmlChars, maxTags, maxRules] = [16 * 1024, 500, 50]
 
 /**
- * Reads a message that consists of texts: plain, HTML, or several of them in `multipart/alternative` and `multipart/mixed`. The result is that of
- * mailparser. It returns undefined for a message with files, or with anything that is not plainly well-formed, which only the parser can read.
+ * Reads a message that consists of texts: plain, HTML, or several of them in `multipart/alternative` and
+ * `multipart/mixed`. The result equals that of mailparser. It returns undefined for a message with files or with an
+ * irregular structure, which only mailparser can read.
  */
 export async function readSimpleMime(octets: Buffer, header: HeaderBlock, limits: HeaderLimits) {
-  const root = { octets, header, end: octets.length, depth: 0, isAlternative: false }
+  const root = { octets, header, bodyEnd: octets.length, depth: 0, isAlternative: false }
   const leaves = readEntity(root, limits)
   if (!leaves) return undefined
   const hasHtml = leaves.some(({ type }) => type === 'text/html')
-  // The parser joins HTML and other texts that are not alternatives of it.
+  // Only mailparser joins HTML with texts that are not its alternatives.
   if (hasHtml && leaves.length > 1 && leaves.some(({ isAlternative }) => !isAlternative)) return undefined
   const texts = await Promise.all(leaves.map(async leaf => ({ type: leaf.type, text: await decodeLeaf(leaf) })))
   const html = joinTexts(texts, 'text/html', '<br/>\n')
-  if (html !== undefined && !isLight(html)) return undefined
+  if (html !== undefined && !isQuickToRead(html)) return undefined
   return { text: joinTexts(texts, 'text/plain', '\n'), html }
 }
 
@@ -35,13 +36,15 @@ export async function readSimpleMime(octets: Buffer, header: HeaderBlock, limits
  * one.
  */
 async function decodeLeaf({ octets, charset }: Leaf): Promise<string> {
-  const text = unicodeCharset.test(charset) ? octets.toString() : (await loadCharsets()).decodeCharset(octets, charset)
+  const text = unicodeCharsetPattern.test(charset)
+    ? octets.toString()
+    : (await loadCharsets()).decodeCharset(octets, charset)
   return text.replace(/\r?\n/g, '\n')
 }
 
 const loadCharsets = lazy(() => import('../text/charsets.ts'))
 
-function isLight(html: string): boolean {
+function isQuickToRead(html: string): boolean {
   return (
     html.length <= maxHtmlChars &&
     html.split('<', maxTags + 1).length <= maxTags &&
@@ -58,32 +61,35 @@ function joinTexts(
   return texts.length > 0 ? texts.join(separator) : undefined
 }
 
-function readEntity(entity: Entity, limits: HeaderLimits): readonly Leaf[] | undefined {
+function readEntity(entity: PartEntity, limits: HeaderLimits): readonly Leaf[] | undefined {
   const { header, depth } = entity
   const type = readType(findField(header, 'content-type') ?? (depth === 0 ? 'text/plain' : ''))
   if (!type || !hasPlainHeader(header)) return undefined
   if (!type.name.startsWith('multipart/')) return readLeaf(entity, type)
-  const isEncoded = !isIdentity(findField(header, 'content-transfer-encoding'))
+  const isEncoded = !isIdentityEncoding(findField(header, 'content-transfer-encoding'))
   return isEncoded ? undefined : readMultipart(entity, type, limits, readEntity)
 }
 
-function readLeaf({ octets, header, end, isAlternative }: Entity, type: ContentType): readonly Leaf[] | undefined {
+function readLeaf(
+  { octets, header, bodyEnd, isAlternative }: PartEntity,
+  type: ContentType,
+): readonly Leaf[] | undefined {
   const charset = type.params.get('charset')
   // HTML without a charset may declare one in its text.
   if (type.name === 'text/html' && charset === undefined) return undefined
   const decodedBody = decodeTransfer(
-    octets.subarray(header.bodyStart, end),
+    octets.subarray(header.bodyStart, bodyEnd),
     findField(header, 'content-transfer-encoding'),
   )
   if (!decodedBody) return undefined
   return [{ type: type.name, octets: decodedBody, charset: charset ?? 'utf-8', isAlternative }]
 }
 
-const unicodeCharset = /^(?:utf-8|us-ascii)$/i
+const unicodeCharsetPattern = /^(?:utf-8|us-ascii)$/i
 
-const knownCharsets = /^(?:utf-8|us-ascii|iso-8859-(?:[1-9]|1[0-6])|windows-125[0-8]|koi8-[ru])$/i
+const knownCharsetPattern = /^(?:utf-8|us-ascii|iso-8859-(?:[1-9]|1[0-6])|windows-125[0-8]|koi8-[ru])$/i
 
-/** Returns true if a header has no field twice, and nothing that makes a file of a text. */
+/** Returns true if no field is repeated, and no Content-Disposition turns a text into a file. */
 function hasPlainHeader(header: HeaderBlock): boolean {
   const names = new Set(header.fields.map(({ name }) => name))
   return names.size === header.fields.length && /^inline$/i.test(findField(header, 'content-disposition') ?? 'inline')
@@ -92,9 +98,9 @@ function hasPlainHeader(header: HeaderBlock): boolean {
 const typePattern =
   /^(text\/plain|text\/html|multipart\/alternative|multipart\/mixed)((?:[ \t]*;[ \t]*[a-z]+=(?:"[^"\\]*"|[\w.+:-]+))*)[ \t]*;?$/i
 
-/** The values of each parameter. The parser reads all others. */
+/** The parameters and values that are read here. A message with any other parameter or value goes to mailparser. */
 const paramPatterns: Readonly<Record<string, RegExp>> = {
-  charset: knownCharsets,
+  charset: knownCharsetPattern,
   boundary: /^[\w'+./:=-]{1,70}$/,
   format: /^fixed$/i,
 }
@@ -111,12 +117,12 @@ function readType(value: string): ContentType | undefined {
 
 /** Decodes a Content-Transfer-Encoding (RFC 2045 §6). It returns undefined unless the octets are exactly so encoded. */
 function decodeTransfer(octets: Buffer, encoding = '7bit'): Buffer | undefined {
-  if (isIdentity(encoding)) return octets
+  if (isIdentityEncoding(encoding)) return octets
   if (/^quoted-printable$/i.test(encoding)) return decodeQuotedPrintable(octets)
   return /^base64$/i.test(encoding) ? decodeBase64Lines(octets) : undefined
 }
 
-/** Returns true if an encoding changes nothing. */
-function isIdentity(encoding = '7bit'): boolean {
+/** Returns true if an encoding leaves the octets unchanged. */
+function isIdentityEncoding(encoding = '7bit'): boolean {
   return /^(?:7bit|8bit|binary)$/i.test(encoding)
 }

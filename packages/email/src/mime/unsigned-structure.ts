@@ -10,25 +10,26 @@ export interface UnsignedStructure {
   readonly fields: readonly string[]
   /** True if the original fields do not fit the body, so that it is read as plain text. */
   readonly isIgnored: boolean
-  /** True if readers may see only some of the signed text, as in HTML, so that its source is kept too. */
+  /** True if readers may see only some of the signed text, as in HTML. Then its source is also stored. */
   readonly keepsSource: boolean
 }
 
 /**
- * Returns a safe reading of a body. A server that forwards a mail can change its unsigned fields: another boundary, type or encoding shows one piece
- * of the signed text and hides the rest. So the fields count only if they account for the whole body. Otherwise the body is read as plain text.
+ * Returns a safe reading of a body. A server that forwards a mail can change its unsigned fields: another boundary,
+ * type or encoding shows one piece of the signed text and hides the rest. So the fields count only if they explain the
+ * whole body. Otherwise the body is read as plain text.
  */
 export function readUnsignedStructure(octets: Buffer, header: HeaderBlock, limits: HeaderLimits): UnsignedStructure {
   const body = octets.subarray(header.bodyStart)
   const type = findField(header, 'content-type') ?? 'text/plain'
   const encoding = /^[a-z0-9-]*/i.exec(findField(header, 'content-transfer-encoding') ?? '')?.[0].toLowerCase() ?? ''
-  if (/^multipart\//i.test(type)) return readMultipart(body, type, limits) ?? readAsText(body)
+  if (/^multipart\//i.test(type)) return readMultipartStructure(body, type, limits) ?? readAsPlainText(body)
   const isBase64 = encoding === 'base64'
-  if (isBase64 && !isBase64Text(body)) return readAsText(body)
+  if (isBase64 && !isBase64Text(body)) return readAsPlainText(body)
   const isHtml = /^text\/html\b/i.test(type)
   const isPlain = /^text\/plain\b/i.test(type)
-  if (!isHtml && !isPlain && !isBase64) return readAsText(body)
-  if (isHtml && !isBase64 && !/^\s*</.test(body.toString('latin1', 0, 1024))) return readAsText(body)
+  if (!isHtml && !isPlain && !isBase64) return readAsPlainText(body)
+  if (isHtml && !isBase64 && !/^\s*</.test(body.toString('latin1', 0, 1024))) return readAsPlainText(body)
   const rebuiltType = isHtml || isPlain ? rebuildTextType(type) : type
   const fields = [
     `Content-Type: ${rebuiltType}`,
@@ -37,8 +38,8 @@ export function readUnsignedStructure(octets: Buffer, header: HeaderBlock, limit
   return { fields, isIgnored: false, keepsSource: isHtml }
 }
 
-/** Matches charsets in which plain ASCII reads as something else. */
-const foreignToAscii = /^(?:utf-?(?:7|16|32)|ucs|hz-|ebcdic|cp037|ibm)/i
+/** Matches charsets that decode plain ASCII to other text. */
+const nonAsciiCharset = /^(?:utf-?(?:7|16|32)|ucs|hz-|ebcdic|cp037|ibm)/i
 
 /** Rebuilds a text type, so that the parser finds nothing in it that was not checked here. */
 function rebuildTextType(type: string): string {
@@ -46,34 +47,34 @@ function rebuildTextType(type: string): string {
   const flowedParam = /;\s*format\s*=\s*"?flowed\b/i.test(type) ? '; format=flowed' : ''
   const delspParam = /;\s*delsp\s*=\s*"?yes\b/i.test(type) ? '; delsp=yes' : ''
   const name = /^text\/html\b/i.test(type) ? 'text/html' : 'text/plain'
-  return `${name}; charset=${foreignToAscii.test(charset) ? 'utf-8' : charset}${flowedParam}${delspParam}`
+  return `${name}; charset=${nonAsciiCharset.test(charset) ? 'utf-8' : charset}${flowedParam}${delspParam}`
 }
 
-function readAsText(body: Buffer): UnsignedStructure {
+function readAsPlainText(body: Buffer): UnsignedStructure {
   const charset = isUtf8(body) ? 'utf-8' : 'windows-1252'
   return { fields: [`Content-Type: text/plain; charset=${charset}`], isIgnored: true, keepsSource: false }
 }
 
 /** Reads the structure of a multipart. It returns undefined if there is text outside its parts. */
-function readMultipart(body: Buffer, type: string, limits: HeaderLimits): UnsignedStructure | undefined {
+function readMultipartStructure(body: Buffer, type: string, limits: HeaderLimits): UnsignedStructure | undefined {
   const boundary = readBoundary(type) ?? ''
   const subtype = /^multipart\/([\w.+-]{1,64})/i.exec(type)?.[1] ?? 'mixed'
   if (!/^[\w'()+,./:=? -]{1,70}$/.test(boundary)) return undefined
-  const first = findLine(body, `--${boundary}`, 0)
-  const last = findLine(body, `--${boundary}--`, 0)
-  if (first < 0 || (last >= 0 && last < first)) return undefined
-  const epilogue = last < 0 ? '' : body.toString('latin1', last + boundary.length + 4)
-  if (!isKnownPreamble(body.toString('latin1', 0, first)) || epilogue.trim() !== '') return undefined
-  if (!haveSoundHeaders(body, `--${boundary}`, limits)) return undefined
+  const openingDelimiter = findLine(body, `--${boundary}`, 0)
+  const closingDelimiter = findLine(body, `--${boundary}--`, 0)
+  if (openingDelimiter < 0 || (closingDelimiter >= 0 && closingDelimiter < openingDelimiter)) return undefined
+  const epilogue = closingDelimiter < 0 ? '' : body.toString('latin1', closingDelimiter + boundary.length + 4)
+  if (!isKnownPreamble(body.toString('latin1', 0, openingDelimiter)) || epilogue.trim() !== '') return undefined
+  if (!haveValidPartHeaders(body, `--${boundary}`, limits)) return undefined
   const field = `Content-Type: multipart/${subtype}; boundary="${boundary}"`
   return { fields: [field], isIgnored: false, keepsSource: false }
 }
 
 /**
- * Returns true if every delimiter is followed by a valid header of a part. Otherwise text after a line that becomes a delimiter would be read as a
- * header, which nobody sees.
+ * Returns true if every delimiter is followed by a valid header of a part. Otherwise a text line could become a
+ * delimiter, and the text after it a header that nobody sees.
  */
-function haveSoundHeaders(body: Buffer, delimiter: string, limits: HeaderLimits): boolean {
+function haveValidPartHeaders(body: Buffer, delimiter: string, limits: HeaderLimits): boolean {
   for (let position = findLine(body, delimiter, 0); position >= 0; position = findLine(body, delimiter, position + 1)) {
     const start = body.indexOf('\n', position) + 1
     if (start > 0 && !isPartHeader(body, start, limits)) return false
@@ -112,7 +113,7 @@ function isKnownPreamble(text: string): boolean {
   return text.trim() === '' || (text.length <= 1000 && preambles.some(pattern => pattern.test(visibleText)))
 }
 
-/** Returns true if the body is whole groups of four base64 characters, which a sentence hardly ever is. */
+/** Returns true if the body consists of complete groups of four base64 characters. A sentence hardly ever does. */
 function isBase64Text(body: Buffer): boolean {
   const text = body.toString('latin1').trimEnd().replace(/\r?\n/g, '')
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)

@@ -1,4 +1,4 @@
-// Checks DMARC (RFC 9989): the policy of the domain of the author.
+// Checks the DMARC policy of the author's domain (RFC 9989).
 import { lazy } from '@postern/message/lazy'
 import type { JudgedSignature } from '../signatures/judge-signature.ts'
 import type { DnsBudget } from './mail-dns.ts'
@@ -11,7 +11,7 @@ export interface DmarcCheck {
   readonly result: 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
   /** The policy to apply. It is undefined if the domain has no record. */
   readonly policy?: DmarcPolicy | undefined
-  /** The author's Organizational Domain, if it is known. No name outside of it can align. */
+  /** The author's Organizational Domain, if it is known. No domain outside of it can align. */
   readonly organization?: string | undefined
   /** The signing domains that align, in lower case. */
   readonly alignedSigners: ReadonlySet<string>
@@ -24,10 +24,12 @@ interface DmarcInput {
   readonly spf: SpfCheck | undefined
 }
 
-/** The library is loaded once: a new import for each mail would resolve its name each time. */
+/** Loads the library once, because every `import()` resolves the name of the module again. */
 export const loadDmarc = lazy(() => import('mailauth/lib/dmarc/index.js'))
 
-/** Asks for the policy of the author's domain and compares. Only signatures that are whole and in time count. */
+/**
+ * Queries the policy of the author's domain and checks the alignment. Only signatures with the verdict `pass` count.
+ */
 export async function checkDmarc(
   { authorDomain, signatures, spf }: DmarcInput,
   { resolve }: DnsBudget,

@@ -1,4 +1,4 @@
-// Asks DNS for the checks of mail, with bounded questions and answers and a short cache.
+// Queries DNS for the checks of mail, with limits on queries and answers, and a short cache.
 
 import { createExpiringMap } from '@postern/limits'
 import type { System } from '@postern/message'
@@ -6,25 +6,28 @@ import type { MailLimits } from '../config/limits.ts'
 
 export type MailDns = ReturnType<typeof createMailDns>
 
-/** The DNS questions that one message may ask. */
+/** The DNS queries that one message may cause. */
 export type DnsBudget = ReturnType<MailDns['openBudget']>
 
 /**
- * The times for which the cache keeps records and absent names, ms, and its size. The resolver hides the lifetimes of the records, so these times are
- * short enough for all. An absent name is soon queried again.
+ * The times for which the cache keeps records and absent names, ms, and the size of the cache. The resolver hides the
+ * lifetimes of records, so these times are short enough for every record. An absent name is soon queried again.
  */
 const [presentMs, absentMs, cacheEntries] = [30_000, 2_000, 2_000]
 
-/** The largest answer, in records and in characters. A mail server never needs a larger one. */
+/** The largest answer, in records and in characters. A mail server never needs a larger answer. */
 const [maxRecords, maxAnswerChars] = [100, 64 * 1024]
 
-/** The time budget for all questions of a message, in timeouts. Without it, each question could take one timeout. */
+/**
+ * The time budget for all queries of a message, as a multiple of the timeout. Without this budget, each query could
+ * take one timeout.
+ */
 const timeoutsPerBudget = 3
 
 /**
- * Creates the resolver for the checks of mail. Every question has a time limit, and the size of answers is limited. The cache keeps answers for half
- * a minute, and does not keep failures. Errors have a `code`: `ENOTFOUND` and `ENODATA` mean that the name or record is absent, and every other code
- * means that DNS failed.
+ * Creates the resolver for the checks of mail. Every query has a time limit, and the size of answers is limited. The
+ * cache keeps answers for half a minute, and does not keep failures. Errors have a `code`: `ENOTFOUND` and `ENODATA`
+ * mean that the name or record is absent, and every other code means that DNS failed.
  */
 export function createMailDns(system: Pick<System, 'resolveDns' | 'now' | 'sleep'>, limits: MailLimits) {
   const cache = createExpiringMap<Promise<unknown>>(cacheEntries, () => system.now())
@@ -37,7 +40,7 @@ export function createMailDns(system: Pick<System, 'resolveDns' | 'now' | 'sleep
     cache.set(key, answer, presentMs)
     answer.catch(error => {
       if (cache.get(key) !== answer) return
-      if (isAbsence(error)) cache.set(key, answer, absentMs)
+      if (isAbsenceError(error)) cache.set(key, answer, absentMs)
       else cache.delete(key)
     })
     return answer
@@ -45,18 +48,21 @@ export function createMailDns(system: Pick<System, 'resolveDns' | 'now' | 'sleep
 
   const isCached = (name: string) => cache.get(`TXT ${name.toLowerCase()}`) !== undefined
   return {
-    /** Returns those of the names that have TXT records in the cache. */
+    /** Returns the names that have TXT records in the cache. */
     listCached: (names: readonly string[]): ReadonlySet<string> => new Set(names.filter(isCached)),
     openBudget() {
       let queryCount = 0
       const expiresAt = system.now() + limits.dns_timeout_ms * timeoutsPerBudget
       return {
-        /** True once a message has asked more questions than it may. Later failures are then the message's own fault, and not DNS trouble. */
+        /**
+         * Returns true after a message has caused more queries than it may. The message itself then causes further
+         * failures, and not DNS.
+         */
         isExhausted: () => queryCount > limits.dns_questions,
         async resolve(name: string, type: string): Promise<unknown> {
           queryCount += 1
-          if (queryCount > limits.dns_questions) throw dnsError('EBUDGET', 'too many questions')
-          if (system.now() >= expiresAt) throw dnsError('ETIMEOUT', 'all questions together took too long')
+          if (queryCount > limits.dns_questions) throw createDnsError('EBUDGET', 'too many queries')
+          if (system.now() >= expiresAt) throw createDnsError('ETIMEOUT', 'all queries together took too long')
           return query(name, type)
         },
       }
@@ -64,7 +70,7 @@ export function createMailDns(system: Pick<System, 'resolveDns' | 'now' | 'sleep
   }
 }
 
-function isAbsence(error: unknown): boolean {
+function isAbsenceError(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: string }
   return code === 'ENOTFOUND' || code === 'ENODATA'
 }
@@ -78,7 +84,7 @@ async function queryWithTimeout(
   const cancellation = new AbortController()
   const expire = async () => {
     await sleep(timeoutMs, cancellation.signal)
-    throw dnsError('ETIMEOUT', 'no answer in time')
+    throw createDnsError('ETIMEOUT', 'no answer in time')
   }
   try {
     return checkSize(await Promise.race([resolveDns(name, type), expire()]))
@@ -87,14 +93,14 @@ async function queryWithTimeout(
   }
 }
 
-/** Treats an absurdly large answer as no answer. */
+/** Refuses an answer above the size limits, as if the record were absent. */
 function checkSize(answer: unknown): unknown {
   const records = Array.isArray(answer) ? answer : [answer]
   const chars = records.reduce<number>((sum, record) => sum + JSON.stringify(record ?? null).length, 0)
-  if (records.length > maxRecords || chars > maxAnswerChars) throw dnsError('ENODATA', 'answer too large')
+  if (records.length > maxRecords || chars > maxAnswerChars) throw createDnsError('ENODATA', 'answer too large')
   return answer
 }
 
-function dnsError(code: string, message: string): Error & { readonly code: string } {
+function createDnsError(code: string, message: string): Error & { readonly code: string } {
   return Object.assign(new Error(message), { code })
 }

@@ -1,7 +1,7 @@
 // Checks SPF (RFC 7208): the right of a client to send for a domain.
 
 import { lazy } from '@postern/message/lazy'
-import type { MailEnvelopeIn } from '../mail/raw-mail.ts'
+import type { IncomingEnvelope } from '../mail/raw-mail.ts'
 import type { DnsBudget } from './mail-dns.ts'
 
 type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'permerror' | 'temperror'
@@ -9,10 +9,10 @@ type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'permerror'
 /** The SPF verdict on the client (RFC 7208). */
 export interface SpfCheck {
   readonly result: SpfResult
-  /** The domain of the policy: that of MAIL FROM, or that of HELO for the null sender. */
+  /** The domain of the policy: the domain of MAIL FROM, or of HELO if the sender is null. */
   readonly domain: string
-  /** True if the domain is that of MAIL FROM. */
-  readonly isOfSender: boolean
+  /** True if the domain is the domain of MAIL FROM. */
+  readonly isMailFromDomain: boolean
   readonly ip: string
 }
 
@@ -23,11 +23,14 @@ interface SpfOptions {
   readonly timeoutMs: number
 }
 
-/** The library is loaded once: a new import for each mail would resolve its name each time. */
+/** Loads the library once, because every `import()` resolves the name of the module again. */
 export const loadSpf = lazy(() => import('mailauth/lib/spf/index.js'))
 
-/** Checks whether the client may send for MAIL FROM. It returns undefined if the transport did not supply enough data. */
-export async function checkSpf(envelope: MailEnvelopeIn, options: SpfOptions): Promise<SpfCheck | undefined> {
+/**
+ * Checks if the client may send for the domain of MAIL FROM. It returns undefined if the transport did not supply
+ * enough data.
+ */
+export async function checkSpf(envelope: IncomingEnvelope, options: SpfOptions): Promise<SpfCheck | undefined> {
   const { ip, helo, from } = envelope
   if (!ip || from === undefined || !(from || helo)) return undefined
   const { spf } = await loadSpf()
@@ -40,12 +43,12 @@ export async function checkSpf(envelope: MailEnvelopeIn, options: SpfOptions): P
     strict: true,
     maxElapsedTime: options.timeoutMs,
   })
-  // A policy that needs more questions than a message may ask is a broken policy, not DNS trouble.
-  const needsTooManyQueries = status.result === 'temperror' && options.budget.isExhausted()
+  // A policy that exceeds the limit of DNS queries (RFC 7208 §4.6.4) is a permanent error.
+  const exceedsQueryLimit = status.result === 'temperror' && options.budget.isExhausted()
   return {
-    result: needsTooManyQueries ? 'permerror' : (status.result as SpfResult),
+    result: exceedsQueryLimit ? 'permerror' : (status.result as SpfResult),
     domain,
-    isOfSender: from !== '',
+    isMailFromDomain: from !== '',
     ip,
   }
 }

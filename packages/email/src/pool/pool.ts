@@ -4,7 +4,7 @@ import type { System } from '@postern/message'
 import { Unavailable } from '@postern/message'
 import type { MailLimits } from '../config/limits.ts'
 import type { MimeJob, MimeResult } from '../mime/job.ts'
-import { toOwnBuffer } from '../mime/job.ts'
+import { copyToOwnMemory } from '../mime/job.ts'
 import type { MimeReply } from './worker.ts'
 
 export type MimePool = ReturnType<typeof createMimePool>
@@ -16,7 +16,10 @@ interface PoolOptions extends Pick<PoolState, 'limits' | 'system'> {
 
 const workerFile = new URL('./worker-thread.mjs', import.meta.url)
 
-/** Creates threads that read strangers' bytes. They start with the first message and are replaced when one dies. */
+/**
+ * Creates the worker threads that parse untrusted mail. They start with the first message, and a thread that dies is
+ * replaced.
+ */
 export function createMimePool({ limits, system, file = workerFile }: PoolOptions) {
   const slots = Array.from({ length: limits.parsers }, () => ({ worker: undefined, batch: [], rounds: 0 }))
   const queue: ParseTask[] = []
@@ -24,17 +27,18 @@ export function createMimePool({ limits, system, file = workerFile }: PoolOption
   const pool: PoolState = { limits, system, file, slots, queue, shutdown, isWatched: false, isFilling: false }
   return {
     /**
-     * Runs a job and returns its result. It returns undefined if the message killed its thread or outlasted its time,
-     * and did so again when it ran alone.
-     * @throws Unavailable when too many messages wait already
+     * Runs a job and returns its result. It returns undefined if the thread died or timed out, and did so again when
+     * the message ran alone.
+     * @throws Unavailable if too many messages wait already
      */
     run(job: MimeJob, sender: MailSender = {}): Promise<MimeResult | undefined> {
       if (shutdown.signal.aborted || queue.length >= limits.waiting) {
         throw new Unavailable('Cannot take mail: too many messages are waiting', { retryAfter: 30 })
       }
       return new Promise((resolve, reject) => {
-        const giveUp = () => reject(new Unavailable('Cannot take mail: the gateway is shutting down'))
-        const settle: ParseTask['settle'] = result => (shutdown.signal.aborted && !result ? giveUp() : resolve(result))
+        const rejectAtShutdown = () => reject(new Unavailable('Cannot take mail: the gateway is shutting down'))
+        const settle: ParseTask['settle'] = result =>
+          shutdown.signal.aborted && !result ? rejectAtShutdown() : resolve(result)
         queue.push({ job, ...sender, isSuspect: false, settle })
         fillSlotsSoon(pool)
       })
@@ -47,19 +51,19 @@ export function createMimePool({ limits, system, file = workerFile }: PoolOption
   }
 }
 
-/** The sender of a message, as far as it is known before the message is read. */
+/** The facts about the sender of a message that are known before the message is parsed. */
 export interface MailSender {
   /** The network that the message came from. Messages of one network occupy one thread at a time. */
   readonly network?: string | undefined
-  /** True if something proves the author already. */
+  /** True if evidence already proves the author. */
   readonly isProven?: boolean | undefined
 }
 
 interface ParseTask extends MailSender {
   readonly job: MimeJob
   /**
-   * True if the thread of the message died or hung. The message runs once more and alone, so that only the message to
-   * blame is lost.
+   * True if the thread of the message died or hung. The message then runs once more and alone, so that only the message
+   * that caused this is lost.
    */
   readonly isSuspect: boolean
   readonly settle: (result: MimeResult | undefined) => void
@@ -87,21 +91,21 @@ interface PoolState {
 
 /** The rounds of the watch that a batch may run, and that a further thread may be idle. */
 const roundsPerBatch = 10
-/** The most messages and octets of a batch. Waking a thread costs as much as reading a small message. */
+/** The maximum numbers of messages and octets in a batch. Waking a thread costs as much as reading a small message. */
 const [maxBatchTasks, maxBatchOctets] = [16, 256 * 1024]
 
 function startWorker(pool: PoolState, slot: WorkerSlot): Worker {
   const { limits, system, file } = pool
   const resourceLimits = { maxOldGenerationSizeMb: limits.parse_memory_mb }
   const worker = new Worker(file, { resourceLimits, workerData: limits })
-  const stop = (error?: unknown) => {
+  const handleExit = (error?: unknown) => {
     if (slot.worker !== worker) return
     if (error) system.log.warn({ err: error }, 'a mail parser died')
     loseWorker(pool, slot)
   }
   worker.on('message', (replies: readonly MimeReply[]) => slot.worker === worker && settleBatch(pool, slot, replies))
-  worker.on('error', stop)
-  worker.on('exit', () => stop())
+  worker.on('error', handleExit)
+  worker.on('exit', () => handleExit())
   return worker
 }
 
@@ -119,15 +123,18 @@ function settleBatch(pool: PoolState, slot: WorkerSlot, replies: readonly MimeRe
   fillSlots(pool)
 }
 
-/** Gives the messages of a lost thread one more attempt, each alone. A message that loses its second thread too is to blame. */
+/**
+ * Gives each message of a lost thread one more attempt, alone. A message whose second thread also dies has caused it,
+ * and gets no result.
+ */
 function loseWorker(pool: PoolState, slot: WorkerSlot): void {
   const { queue, shutdown } = pool
   const { batch } = slot
   slot.worker = undefined
   slot.batch = []
-  const isOver = ({ isSuspect }: ParseTask) => isSuspect || shutdown.signal.aborted
-  for (const task of batch.filter(isOver)) task.settle(undefined)
-  queue.unshift(...batch.filter(task => !isOver(task)).map(task => ({ ...task, isSuspect: true })))
+  const isLost = ({ isSuspect }: ParseTask) => isSuspect || shutdown.signal.aborted
+  for (const task of batch.filter(isLost)) task.settle(undefined)
+  queue.unshift(...batch.filter(task => !isLost(task)).map(task => ({ ...task, isSuspect: true })))
   fillSlots(pool)
 }
 
@@ -145,20 +152,23 @@ function fillSlots(pool: PoolState): void {
   const { slots, queue, shutdown } = pool
   for (const slot of slots) {
     if (shutdown.signal.aborted || slot.batch.length > 0 || queue.length === 0) continue
-    if (!needsSlot(slots)) break
+    if (!needsFurtherThread(slots)) break
     const batch = dequeueBatch(pool)
     if (batch.length === 0) break
     slot.batch = batch
     slot.rounds = 0
     slot.worker ??= startWorker(pool, slot)
     slot.worker.ref()
-    slot.worker.postMessage(slot.batch.map(({ job }) => ({ ...job, octets: toOwnBuffer(job.octets) })))
+    slot.worker.postMessage(slot.batch.map(({ job }) => ({ ...job, octets: copyToOwnMemory(job.octets) })))
   }
-  void watch(pool)
+  void watchSlots(pool)
 }
 
-/** Ends threads that take too long or are idle. All threads share one timer, because a timer for each message would cost more than it saves. */
-async function watch(pool: PoolState): Promise<void> {
+/**
+ * Ends threads that take too long or are idle. All threads share one timer, because a timer for each message would cost
+ * more.
+ */
+async function watchSlots(pool: PoolState): Promise<void> {
   const { slots, shutdown, system, limits } = pool
   if (pool.isWatched) return
   pool.isWatched = true
@@ -170,7 +180,10 @@ async function watch(pool: PoolState): Promise<void> {
   pool.isWatched = false
 }
 
-/** Ends an idle thread, except the first one, because the next message would wait for a new one. */
+/**
+ * Returns true if the watch must check a thread: it has a batch, or it is idle and not the first thread. The first
+ * thread never ends, because the next message would wait for a new thread.
+ */
 function isWatchable({ slots }: PoolState, slot: WorkerSlot): boolean {
   return slot.batch.length > 0 || (slot.worker !== undefined && slot !== slots[0])
 }
@@ -185,11 +198,11 @@ async function checkSlot(pool: PoolState, slot: WorkerSlot): Promise<void> {
   await worker?.terminate()
 }
 
-/** Removes the next messages for one thread from the queue: several small ones, or one that is large or suspect. */
+/** Removes the next messages for one thread from the queue: several small messages, or one large or suspect message. */
 function dequeueBatch({ slots, queue }: PoolState): readonly ParseTask[] {
   const activeNetworks = new Set(slots.flatMap(({ batch }) => batch.map(({ network }) => network)))
   const readyTasks = queue.filter(({ network }) => network === undefined || !activeNetworks.has(network))
-  // A suspect message of an unproven author may cost another thread, so it waits until no other message does.
+  // A suspect message of an unproven author may kill another thread, so it waits until no other message waits.
   const firstTask = readyTasks.find(({ isSuspect, isProven }) => !isSuspect || isProven) ?? readyTasks[0]
   const batch = firstTask?.isSuspect ? [firstTask] : limitBatch(readyTasks.filter(({ isSuspect }) => !isSuspect))
   const batchTasks = new Set(batch)
@@ -207,9 +220,10 @@ function limitBatch(tasks: readonly ParseTask[]): readonly ParseTask[] {
 }
 
 /**
- * Returns true if a further thread may start. A thread takes 40 to 60 MB, and two on few cores slow each other down. So a further one starts only if
- * each of the others has been reading one mail for long. A slow mail delays other mail no longer than that.
+ * Returns true if a further thread may start. A thread takes 40 to 60 MB, and two threads on few cores slow each other
+ * down. So another thread starts only if every running thread has parsed its batch for more than one round of the
+ * watch. A slow mail delays other mail no longer than that.
  */
-function needsSlot(slots: readonly WorkerSlot[]): boolean {
+function needsFurtherThread(slots: readonly WorkerSlot[]): boolean {
   return slots.every(({ batch, rounds }) => batch.length === 0 || rounds > 1)
 }

@@ -1,8 +1,8 @@
 // Authenticates and decodes the webhooks of Forward Email.
 import { z } from 'zod'
 import type { ProvidersConfig } from '../config/providers.ts'
-import { clientOf, missingRawMail, readProviderJson, textSchema } from '../webhook/body.ts'
-import { checkHexHmac, checkIsSigned } from '../webhook/proof.ts'
+import { checkHexHmac, checkIsSigned } from '../webhook/authentication.ts'
+import { createMissingMailError, readClient, readProviderJson, textSchema } from '../webhook/body.ts'
 import type { MailProvider } from './provider.ts'
 
 const payloadSchema = z.object({
@@ -25,9 +25,12 @@ export function openForwardEmail({ secret, trust_provider_verdict }: ForwardEmai
     decode({ headers, body }) {
       checkHexHmac(headers.get('x-webhook-signature'), body, secret)
       const { raw, recipients, session, dmarc } = readProviderJson(headers, body, payloadSchema)
-      if (!raw) throw missingRawMail('Its webhook must carry "raw".')
+      if (!raw) throw createMissingMailError('Its webhook must carry "raw".')
       const { sender, remoteAddress, hostNameAppearsAs } = session
-      const envelope = { ...(sender !== undefined && { from: sender }), ...clientOf(remoteAddress, hostNameAppearsAs) }
+      const envelope = {
+        ...(sender !== undefined && { from: sender }),
+        ...readClient(remoteAddress, hostNameAppearsAs),
+      }
       const hasDmarcPass = trust_provider_verdict && dmarc?.status?.result === 'pass'
       return {
         octets: Buffer.from(raw, 'utf8'),

@@ -2,8 +2,8 @@
 import { parseMediaType } from '@postern/http'
 import { Rejection } from '@postern/message'
 import { z } from 'zod'
-import { formText, missingRawMail, parseForm, readProviderJson } from '../webhook/body.ts'
-import { checkIsSigned, checkPublicSignature, readPublicKey } from '../webhook/proof.ts'
+import { checkIsSigned, checkPublicSignature, readPublicKey } from '../webhook/authentication.ts'
+import { createMissingMailError, formText, parseForm, readProviderJson } from '../webhook/body.ts'
 import type { DecodedMail, MailProvider, WebhookRequest } from './provider.ts'
 
 const payloadSchema = z.object({
@@ -28,7 +28,7 @@ function decodePostal({ headers, body }: WebhookRequest): DecodedMail {
   const isJson = parseMediaType(headers.get('content-type'))?.type === 'application/json'
   const payload = isJson ? readProviderJson(headers, body, payloadSchema) : readPostalForm(headers, body)
   const { message, rcpt_to, mail_from } = payload
-  if (!message) throw missingRawMail('Choose the format "Raw message" for the HTTP endpoint.')
+  if (!message) throw createMissingMailError('Choose the format "Raw message" for the HTTP endpoint.')
   if (!rcpt_to) throw new Rejection('malformed', 'Cannot read webhook: "rcpt_to" is missing')
   // A bounce has no sender; Postal writes null for it.
   const envelope = { from: mail_from ?? '', to: [rcpt_to] }

@@ -1,8 +1,8 @@
 // Authenticates and decodes the webhooks of Postmark.
 import { z } from 'zod'
-import { missingRawMail, readProviderJson } from '../webhook/body.ts'
-import type { BasicCredentials } from '../webhook/proof.ts'
-import { checkBasicCredentials } from '../webhook/proof.ts'
+import type { BasicCredentials } from '../webhook/authentication.ts'
+import { checkBasicCredentials } from '../webhook/authentication.ts'
+import { createMissingMailError, readProviderJson } from '../webhook/body.ts'
 import type { MailProvider } from './provider.ts'
 
 const payloadSchema = z.object({ RawEmail: z.string().optional(), OriginalRecipient: z.string() })
@@ -14,7 +14,7 @@ export function openPostmark(credentials: BasicCredentials): MailProvider {
     decode({ headers, body }) {
       checkBasicCredentials(headers, credentials)
       const { RawEmail, OriginalRecipient } = readProviderJson(headers, body, payloadSchema)
-      if (!RawEmail) throw missingRawMail('Switch on "Include raw email content in JSON payload".')
+      if (!RawEmail) throw createMissingMailError('Switch on "Include raw email content in JSON payload".')
       return { octets: Buffer.from(RawEmail, 'utf8'), envelope: { to: [OriginalRecipient] }, isLossy: true }
     },
   }

@@ -12,29 +12,28 @@ import { openSes } from './ses.ts'
 
 export type ProviderName = keyof ProvidersConfig
 
-/** Everything there is to know about a provider. */
+/** A supported provider: how to open its webhook, its reply codes and its size limit. */
 export interface ProviderRow<Name extends ProviderName = ProviderName> {
   open(config: NonNullable<ProvidersConfig[Name]>, system: ProviderSystem): MailProvider
   readonly replies: ProviderReplies
   readonly size: ProviderSize
 }
 
-/** Only faults that the sender can fix: a bounce of suspicious mail would reach a person who never wrote. */
+/** The refusals that the sender can fix. A bounce of suspicious mail would reach a person who never wrote it. */
 const bounces: ReadonlySet<RejectionCode> = new Set(['no_recipient', 'too_large', 'forbidden'])
-const [base64Size, formSize, jsonSize] = [1.4, 3, 2].map(factor => ({ factor, overheadBytes: 64 * 1024 })) as [
-  ProviderSize,
-  ProviderSize,
-  ProviderSize,
-]
+const overheadBytes = 64 * 1024
+const base64Size: ProviderSize = { factor: 1.4, overheadBytes }
+const formSize: ProviderSize = { factor: 3, overheadBytes }
+const jsonSize: ProviderSize = { factor: 2, overheadBytes }
 
-/** Amazon SNS carries 256 KB, escaped once more. */
-const snsSize: ProviderSize = { factor: 2, overheadBytes: 64 * 1024, limitBytes: 1024 * 1024 }
+/** Amazon SNS carries 256 KB, and escapes the JSON once more. */
+const snsSize: ProviderSize = { factor: 2, overheadBytes, limitBytes: 1024 * 1024 }
 
-/** A further provider is a file and a row here. */
+/** The supported providers. To add a provider, add a file and a row. */
 export const providerRows: { readonly [Name in ProviderName]-?: ProviderRow<Name> } = {
   postal: { open: openPostal, replies: { refusedStatus: 422, bounces }, size: base64Size },
   mailgun: { open: openMailgun, replies: { refusedStatus: 406 }, size: formSize },
-  // Every other status is tried again for three days.
+  // SendGrid retries after every other status for three days.
   sendgrid: { open: openSendGrid, replies: { refusedStatus: 200 }, size: formSize },
   postmark: { open: openPostmark, replies: { refusedStatus: 403 }, size: jsonSize },
   ses: { open: openSes, replies: { refusedStatus: 403, unprovenStatus: 403 }, size: snsSize },

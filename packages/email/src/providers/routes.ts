@@ -63,7 +63,7 @@ async function answerWebhook(
   }
 }
 
-/** Accepts the mail of a webhook. It throws only before the mail is decoded. */
+/** Accepts the mail of a webhook. It throws only if the mail could not be decoded. */
 async function acceptWebhook(
   raw: Request,
   { name, provider, replies, size }: OpenProvider,
@@ -101,8 +101,8 @@ function acceptMail(
 }
 
 /**
- * Answers a webhook whose mail was not decoded. `too_large` gets the provider's reply to a refused mail. Every other refusal concerns only the
- * caller.
+ * Answers a webhook whose mail was not decoded. `too_large` gets the provider's reply to a refused mail. Every other
+ * refusal concerns only the client.
  */
 function answerUnread(error: unknown, replies: ProviderReplies, log: Log): Response {
   if (error instanceof Rejection && error.code === 'too_large') return answerRefused(error, replies, log)

@@ -2,15 +2,15 @@
 import { createHash } from 'node:crypto'
 import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
-import type { Form } from '../webhook/body.ts'
-import { checkWebhookShape, clientOf, formText, missingRawMail, parseForm } from '../webhook/body.ts'
 import {
   checkIsSigned,
   checkPublicSignature,
   checkWebhookTime,
   createSeenTokens,
   readPublicKey,
-} from '../webhook/proof.ts'
+} from '../webhook/authentication.ts'
+import type { Form } from '../webhook/body.ts'
+import { checkWebhookShape, createMissingMailError, formText, parseForm, readClient } from '../webhook/body.ts'
 import type { MailProvider, ProviderSystem, WebhookRequest } from './provider.ts'
 
 const [signatureField, timestampField] = [
@@ -19,39 +19,38 @@ const [signatureField, timestampField] = [
 ] as const
 const [day, minute] = [86_400_000, 60_000]
 /** The accepted age of a webhook, ms. SendGrid retries for three days, and may repeat the old signature. */
-const window = { pastMs: 4 * day, aheadMs: 5 * minute }
+const timeWindow = { pastMs: 4 * day, aheadMs: 5 * minute }
 const envelopeSchema = z.object({ from: z.string().optional(), to: z.array(z.string()) })
 
 /** Opens SendGrid's Inbound Parse with "send raw" and a security policy that signs the time and the body with ECDSA. */
 export function openSendGrid({ public_key }: { readonly public_key: string }, system: ProviderSystem): MailProvider {
   const key = readPublicKey(public_key)
-  const seenTokens = createSeenTokens(system, window.pastMs + window.aheadMs)
-  // The token is the hash of the signed text, because the signature itself can be spelled in many valid ways.
-  const tokenOf = ({ headers, body }: WebhookRequest) =>
+  const seenTokens = createSeenTokens(system, timeWindow.pastMs + timeWindow.aheadMs)
+  // The token is the hash of the signed text, because the signature itself has many valid encodings.
+  const digestRequest = ({ headers, body }: WebhookRequest) =>
     createHash('sha256')
       .update(`${headers.get(timestampField)}`)
       .update(body)
       .digest('base64')
-  const signatureOf = (headers: Headers) => headers.get(signatureField)
   return {
     checkHeaders: headers => checkIsSigned(headers, signatureField),
     decode(request) {
       const { headers, body } = request
       const timestamp = headers.get(timestampField) ?? ''
-      checkPublicSignature(signatureOf(headers), Buffer.concat([Buffer.from(timestamp), body]), key)
-      checkWebhookTime(timestamp, system.now(), window)
-      seenTokens.check(tokenOf(request))
+      checkPublicSignature(headers.get(signatureField), Buffer.concat([Buffer.from(timestamp), body]), key)
+      checkWebhookTime(timestamp, system.now(), timeWindow)
+      seenTokens.check(digestRequest(request))
       return decodeSendGrid(parseForm(headers, body))
     },
-    remember: request => seenTokens.remember(tokenOf(request)),
+    remember: request => seenTokens.remember(digestRequest(request)),
   }
 }
 
 function decodeSendGrid(form: Form) {
   const octets = form.get('email')
-  if (!octets?.length) throw missingRawMail('Switch on "POST the raw, full MIME message".')
+  if (!octets?.length) throw createMissingMailError('Switch on "POST the raw, full MIME message".')
   const json = parseBoundedJson(form.get('envelope') ?? Buffer.from('{}'), { label: 'webhook' })
   const { from, to } = checkWebhookShape(json, envelopeSchema)
-  const envelope = { ...(from !== undefined && { from }), to, ...clientOf(formText(form, 'sender_ip'), undefined) }
+  const envelope = { ...(from !== undefined && { from }), to, ...readClient(formText(form, 'sender_ip'), undefined) }
   return { octets, envelope, isLossy: true }
 }

@@ -2,7 +2,7 @@
 import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
 import type { ProvidersConfig } from '../config/providers.ts'
-import { checkWebhookShape, missingRawMail } from '../webhook/body.ts'
+import { checkWebhookShape, createMissingMailError } from '../webhook/body.ts'
 import type { DecodedMail, MailProvider, ProviderSystem } from './provider.ts'
 import { createSnsVerifier, snsSchema } from './sns.ts'
 
@@ -22,8 +22,8 @@ const receivedSchema = z.object({
 type SesConfig = NonNullable<ProvidersConfig['ses']>
 
 /**
- * Opens Amazon SES, which delivers mail by an SNS action over an HTTPS subscription of a configured topic. SNS sends JSON with the content type of
- * text.
+ * Opens Amazon SES, which delivers mail by an SNS action over an HTTPS subscription of a configured topic. SNS sends
+ * JSON with the content type `text/plain`.
  */
 export function openSes({ topics, trust_provider_verdict }: SesConfig, system: ProviderSystem): MailProvider {
   const sns = createSnsVerifier(topics, system)
@@ -43,8 +43,8 @@ function decodeNotification(text: string, isTrusted: boolean): DecodedMail | und
   const json = parseBoundedJson(Buffer.from(text), { label: 'notification' })
   const { notificationType, content, mail, receipt } = checkWebhookShape(json, receivedSchema)
   if (notificationType !== 'Received') return undefined
-  if (!content || !receipt) throw missingRawMail('Use an SNS action with the encoding Base64.')
-  // Without a word about it: a mail has a colon in its first line, base64 has none.
+  if (!content || !receipt) throw createMissingMailError('Use an SNS action with the encoding Base64.')
+  // If the notification does not name the encoding, a colon shows raw mail, because base64 has no colon.
   const isBase64 = receipt.action?.encoding?.toUpperCase() === 'BASE64' || !content.slice(0, 4096).includes(':')
   return {
     octets: Buffer.from(content, isBase64 ? 'base64' : 'utf8'),

@@ -4,9 +4,10 @@ import { verify, X509Certificate } from 'node:crypto'
 import { createExpiringMap } from '@postern/limits'
 import { parseUrl, Rejection, Unavailable } from '@postern/message'
 import { z } from 'zod'
-import { refuseSignature } from '../webhook/proof.ts'
+import { createSignatureRejection } from '../webhook/authentication.ts'
 import type { ProviderSystem } from './provider.ts'
 
+/** The schema of a message of Amazon SNS. */
 export const snsSchema = z.object({
   Type: z.enum(['Notification', 'SubscriptionConfirmation', 'UnsubscribeConfirmation']),
   MessageId: z.string(),
@@ -31,11 +32,14 @@ const signedMembers: Readonly<Record<SnsMessage['Type'], readonly (keyof SnsMess
 }
 const hashes = { '1': 'sha1', '2': 'sha256' } as const
 const certificatePath = /^\/SimpleNotificationService-[0-9a-f]{16,64}\.pem$/
-/** The longest retry delay that a topic accepts is one hour. */
-const window = { pastMs: 2 * 3_600_000, aheadMs: 15 * 60_000 }
+/** The accepted age of a message, ms. The longest retry delay of a topic is one hour. */
+const timeWindow = { pastMs: 2 * 3_600_000, aheadMs: 15 * 60_000 }
 const maxKeys = 16
 
-/** Creates the verifier of Amazon SNS messages. It fetches something only for configured topics, and only from Amazon SNS in the topic's region. */
+/**
+ * Creates the verifier of Amazon SNS messages. It sends requests only for configured topics, and only to Amazon SNS in
+ * the topic's region.
+ */
 export function createSnsVerifier(topics: readonly string[], { fetch, now }: ProviderSystem) {
   const keys = createExpiringMap<Promise<KeyObject>>(maxKeys)
 
@@ -64,10 +68,11 @@ export function createSnsVerifier(topics: readonly string[], { fetch, now }: Pro
       const region = checkTopic(message.TopicArn, topics)
       checkTime(message.Timestamp, now())
       const url = checkSnsUrl(message.SigningCertURL, region)
-      if (!certificatePath.test(url.pathname) || url.search) throw foreignAddress()
+      if (!certificatePath.test(url.pathname) || url.search) throw createForeignUrlRejection()
       const key = await findKey(url.href)
       const signature = Buffer.from(message.Signature, 'base64')
-      if (!verify(hashes[message.SignatureVersion], signedText(message), key, signature)) throw refuseSignature()
+      if (!verify(hashes[message.SignatureVersion], buildSignedText(message), key, signature))
+        throw createSignatureRejection()
     },
     /**
      * Confirms a verified subscription.
@@ -89,22 +94,23 @@ function checkTopic(topic: string, topics: readonly string[]): string {
 
 function checkTime(timestamp: string, now: number): void {
   const sentAt = Date.parse(timestamp)
-  if (sentAt > now - window.pastMs && sentAt < now + window.aheadMs) return
+  if (sentAt > now - timeWindow.pastMs && sentAt < now + timeWindow.aheadMs) return
   throw new Rejection('expired', 'Cannot accept webhook: its time is too far from now')
 }
 
 function checkSnsUrl(text: string, region: string): URL {
   const url = parseUrl(text)
   const domainSuffix = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
-  if (url?.protocol !== 'https:' || url.host !== `sns.${region}.${domainSuffix}` || url.username) throw foreignAddress()
+  if (url?.protocol !== 'https:' || url.host !== `sns.${region}.${domainSuffix}` || url.username)
+    throw createForeignUrlRejection()
   return url
 }
 
-function foreignAddress(): Rejection {
+function createForeignUrlRejection(): Rejection {
   return new Rejection('forbidden', 'Cannot accept webhook: an address in it is not of Amazon SNS in its region')
 }
 
-function signedText(message: SnsMessage): Buffer {
+function buildSignedText(message: SnsMessage): Buffer {
   const lines = signedMembers[message.Type].flatMap(name => (message[name] == null ? [] : [name, message[name]]))
   return Buffer.from(lines.map(line => `${line}\n`).join(''), 'utf8')
 }

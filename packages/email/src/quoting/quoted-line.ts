@@ -1,11 +1,12 @@
-// Distinguishes quoted lines, blank lines and lines of marks from lines with text.
+// Recognizes quoted lines, blank lines and delimiter lines.
 import { alternativesOf, listPhrases } from './phrase-table.ts'
 
-/** Matches a mailbox that is wrapped before its last bracket, which looks like a quoted line. */
-const endsMailbox = new RegExp(`^>\\s?${alternativesOf(listPhrases('wrote'))}?\\s?[:：]$`, 'iu')
+/** Matches the rest of a mailbox that was wrapped before its last bracket. Such a line looks like a quoted line. */
+const wrappedMailboxEnd = new RegExp(`^>\\s?${alternativesOf(listPhrases('wrote'))}?\\s?[:：]$`, 'iu')
 
+/** Returns true if a line begins with the quote prefix `>`. */
 export function isQuotedLine(line: string): boolean {
-  return /^\s?>/.test(line) && !endsMailbox.test(line)
+  return /^\s?>/.test(line) && !wrappedMailboxEnd.test(line)
 }
 
 /** Matches the direction marks that programs put around names in right-to-left text, and blanks without a width. */
@@ -16,18 +17,21 @@ export function readVisibleLine(line = ''): string {
   return line.replace(invisibleCharacters, '').trim()
 }
 
+/** Returns true if a line has only white space. */
 export function isBlank(line: string): boolean {
   return line.trim() === ''
 }
 
 const maxDelimiterChars = 200
 
-/** Returns true for a line of marks only, perhaps with an invisible character of a mail tracker. */
+/** Returns true for a line of dashes or similar signs only, perhaps with an invisible character of a mail tracker. */
 export function isDelimiterLine(line: string): boolean {
   return line.length < maxDelimiterChars && /^[\s\-_=+~#*—–\u1427\u200b]+$/u.test(line)
 }
 
-/** Returns true if the line above announces the quoted lines, as people do when they show something. */
+/**
+ * Returns true if the nearest text above ends with a colon, with which people announce lines that they quote by hand.
+ */
 export function isAnnounced(lines: readonly string[], index: number): boolean {
   return /[:：]\s*$/.test(findAbove(lines, index))
 }

@@ -7,29 +7,30 @@ const forwardedPhrase = alternativesOf(listPhrases('forwarded'))
 const begunPhrase = alternativesOf(listPhrases('begun'))
 const originalPhrase = alternativesOf(listPhrases('original').filter(phrase => phrase !== 'original'))
 
-/** Matches the line above forwarded text, which is the topic of the mail. */
-const opensForward = new RegExp(
+/** Matches the line above forwarded text. Forwarded text is the topic of the mail, and is not removed. */
+const forwardLinePattern = new RegExp(
   `^\\*?(?:[-=_]{2,30} ?${forwardedPhrase} ?[-=_]{2,30}|${begunPhrase}\\s?[:：])\\*?$`,
   'iu',
 )
 /** Matches the spaces that QQ writes as HTML even into plain text. */
 const qqSpaces = '(?:\\s|&nbsp;){0,6}'
-const separatorLine = new RegExp(
-  // The second form is QQ's, and the third that of GroupWise: `>>> name date >>>`.
+const separatorPattern = new RegExp(
+  // The second alternative is the line of QQ, and the third is the line of GroupWise: `>>> name date >>>`.
   `^\\*?[-=_]{2,30}${qqSpaces}${originalPhrase}${qqSpaces}[-=_]{2,30}\\*?$|^-{10,40}${qqSpaces}Original${qqSpaces}-{10,40}$|^>>> [^<>]{1,100}(?:<[^<>\\s]{3,100}> )?[^<>]{0,20}\\p{Nd}[^<>]{0,20} >>>$`,
   'iu',
 )
 
-/** Returns true if an unquoted line announces forwarded text below it. */
+/** Returns true if a text has an unquoted line that announces forwarded text below it. */
 export function hasForwardLine(text: string): boolean {
   return text.split('\n').some(isForwardLine)
 }
 
+/** Returns true if a line announces forwarded text below it. */
 export function isForwardLine(line: string): boolean {
-  return line.length < maxSeparatorChars && opensForward.test(readVisibleLine(line))
+  return line.length < maxSeparatorChars && forwardLinePattern.test(readVisibleLine(line))
 }
 
-/** Returns true if everything below a line is the answered message, with or without marks. */
+/** Returns true if everything below a line is the answered message, with or without quote prefixes. */
 export function isSeparator(line: string): boolean {
-  return line.length < maxSeparatorChars && separatorLine.test(readVisibleLine(line).normalize('NFC'))
+  return line.length < maxSeparatorChars && separatorPattern.test(readVisibleLine(line).normalize('NFC'))
 }

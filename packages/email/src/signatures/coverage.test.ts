@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { mailLimitsSchema } from '../config/limits.ts'
 import { scanHeaders } from '../mail/header.ts'
-import { leavesEndOpen, readSharedCoverage, selectCovered } from './coverage.ts'
+import { allowsAppendedText, readSharedCoverage, selectCovered } from './coverage.ts'
 
 const scan = (...fields: readonly string[]) =>
   scanHeaders(Buffer.from(`${fields.join('\r\n')}\r\n\r\n`), mailLimitsSchema.parse({}))
@@ -34,7 +34,7 @@ test('several signatures of an author share only their common fields, without ot
 
 test('an author’s signature with l= leaves the end open, and another domain’s does not', () => {
   const header = scan(signature('example.com', 'from', ' l=10;'))
-  expect(leavesEndOpen(header, 'example.com')).toBe(true)
-  expect(leavesEndOpen(header, 'example.org')).toBe(false)
-  expect(leavesEndOpen(scan(signature('example.com', 'from')), 'example.com')).toBe(false)
+  expect(allowsAppendedText(header, 'example.com')).toBe(true)
+  expect(allowsAppendedText(header, 'example.org')).toBe(false)
+  expect(allowsAppendedText(scan(signature('example.com', 'from')), 'example.com')).toBe(false)
 })

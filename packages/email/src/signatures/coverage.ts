@@ -7,11 +7,12 @@ import { couldSignFor, readTag } from './signature-field.ts'
 
 /**
  * Lower-case names of the fields that a proof covers. A name occurs once for each covered field of that name, counted
- * from the bottom (RFC 6376 §5.4.2). `all` means that the delivering server is the proof, or that there is none.
+ * from the bottom (RFC 6376 §5.4.2). `all` means that the delivering server vouches for the whole header, or that
+ * nothing is proven.
  */
 export type Coverage = readonly string[] | 'all'
 
-/** Returns the header without the fields that others may have added or changed under the proof. */
+/** Returns the header without the fields that somebody may have added or changed although the proof is still valid. */
 export function selectCovered(header: HeaderBlock, coverage: Coverage): HeaderBlock {
   if (coverage === 'all') return header
   const isCovered = createConsumer(coverage)
@@ -26,29 +27,28 @@ const coverableFields = [
 ]
 
 /**
- * Returns the header fields that nobody can have added or changed under the proof of the author, or all of them if the
- * author is not proven. A signed mail stays signed if somebody adds a field that the signature does not name: such a
- * field must decide nothing.
+ * Returns the header fields that the proof of the author covers, or all fields if the author is not proven. A signature
+ * stays valid if somebody adds a field that it does not name, so such a field must decide nothing.
  */
-export function readCovered(header: HeaderBlock, { to, cc }: Pick<MailAddresses, 'to' | 'cc'>, coverage: Coverage) {
+export function applyCoverage(header: HeaderBlock, { to, cc }: Pick<MailAddresses, 'to' | 'cc'>, coverage: Coverage) {
   const signedHeader = selectCovered(header, coverage)
-  const has = (name: string) => findField(signedHeader, name) !== undefined
+  const hasSignedField = (name: string) => findField(signedHeader, name) !== undefined
   const uncoveredNames = coverableFields.filter(
     name => fieldValues(signedHeader, name).length < fieldValues(header, name).length,
   )
   return {
     signedHeader,
-    /** The people whom the covered fields name. */
-    signedRecipients: { to: has('to') ? to : [], cc: has('cc') ? cc : [] },
-    /** `unsigned_to` and the like, for fields that the proof does not cover. */
+    /** The recipients that the covered fields name. */
+    signedRecipients: { to: hasSignedField('to') ? to : [], cc: hasSignedField('cc') ? cc : [] },
+    /** The flags of fields that the proof does not cover, such as `unsigned_to`. */
     flags: uncoveredNames.map(name => `unsigned_${name.replaceAll('-', '_')}`),
   }
 }
 
 /**
- * Returns the fields that every possible signature of the author covers (`h=`), verified or not, or undefined if the
- * author has no signature. It serves verdicts that do not name their signature. `isSealed` adds the message signatures
- * of an ARC chain, which may prove the author too.
+ * Returns the fields that every possible signature of the author covers (`h=`), verified or not. It returns undefined
+ * if the author has no signature. The result serves verdicts that do not name their signature. If `isSealed` is true,
+ * the message signatures of an ARC chain count too, because they may prove the author.
  */
 export function readSharedCoverage(
   header: HeaderBlock,
@@ -62,8 +62,11 @@ export function readSharedCoverage(
   return lists.length === 0 ? undefined : lists.reduce((left, right) => left.filter(createConsumer(right)))
 }
 
-/** Returns true if a signature of the author leaves the end of the body open (`l=`), where others may have added text. */
-export function leavesEndOpen(header: HeaderBlock, authorDomain: string): boolean {
+/**
+ * Returns true if a signature of the author limits the signed part of the body (`l=`), so that somebody may have
+ * appended text.
+ */
+export function allowsAppendedText(header: HeaderBlock, authorDomain: string): boolean {
   return listCandidates(header, authorDomain).some(field => readTag(field, 'l') !== '')
 }
 

@@ -1,7 +1,7 @@
-// Looks up the keys of signatures in DNS.
+// Queries DNS for the keys of signatures.
 
 import type { DnsResolver } from '@postern/message'
-import type { TxtAnswer } from '../dkim/report.ts'
+import type { TxtAnswer } from '../dkim/signature-report.ts'
 import type { ChainPlan } from './plan-signatures.ts'
 
 /** Queries DNS for every key of the plan. The error code of a failed query counts as its answer. */

@@ -1,7 +1,7 @@
-// Judges a computed DKIM signature by the gateway's own rules, and describes it as a proof.
+// Judges a verified DKIM signature by the gateway's own rules, and describes it as a proof.
 
 import type { Proof } from '@postern/message'
-import type { DkimFault, SignatureReport } from '../dkim/report.ts'
+import type { DkimError, SignatureReport } from '../dkim/signature-report.ts'
 
 /** The verdict on one signature. Only `pass` proves anything. */
 export type SignatureVerdict =
@@ -16,7 +16,7 @@ export type SignatureVerdict =
   | 'no_key'
   | 'dns_trouble'
   | 'not_from'
-  /** True if the transport may have damaged a good signature. */
+  /** The transport may have damaged a valid signature. */
   | 'unverifiable'
 
 /** A DKIM signature, judged by the gateway's rules. */
@@ -24,25 +24,25 @@ export interface JudgedSignature extends SignatureReport {
   readonly verdict: SignatureVerdict
 }
 
-/** The seconds that the clock of a signer may be ahead. */
+/** The number of seconds by which the clock of a signer may be ahead. */
 const maxClockSkewSeconds = 600
 
 export interface JudgeOptions {
   /** The time of the check, ms since the epoch. */
   readonly now: number
-  /** The least bits of an RSA key; shorter keys prove nothing. */
+  /** The minimum number of bits of an RSA key. Shorter keys prove nothing. */
   readonly minKeyBits: number
-  /** True if the body may differ from the signed one through no fault of its author. */
+  /** True if the transport may have changed the body, so that its hash differs. */
   readonly isDamaged: boolean
 }
 
-/** Judges a signature that was computed. */
+/** Adds the verdict to the report of a signature. */
 export function classifySignature(report: SignatureReport, options: JudgeOptions): JudgedSignature {
-  const isUnsure = report.fault === 'body hash did not verify' && options.isDamaged
-  return { ...report, verdict: isUnsure ? 'unverifiable' : verdictOf(report, options) }
+  const mayBeDamaged = report.error === 'body hash did not verify' && options.isDamaged
+  return { ...report, verdict: mayBeDamaged ? 'unverifiable' : verdictOf(report, options) }
 }
 
-const faultVerdicts: Readonly<Record<DkimFault, SignatureVerdict>> = {
+const errorVerdicts: Readonly<Record<DkimError, SignatureVerdict>> = {
   'signature syntax error': 'malformed',
   'signature missing required tag': 'malformed',
   'incompatible version': 'malformed',
@@ -69,10 +69,10 @@ const faultVerdicts: Readonly<Record<DkimFault, SignatureVerdict>> = {
 
 /** Returns the verdict. A valid signature may still prove nothing about the whole message now. */
 function verdictOf(
-  { fault, uncoveredOctets, isTesting, signedAt, bits, covers }: SignatureReport,
+  { error, uncoveredOctets, isTesting, signedAt, bits, covers }: SignatureReport,
   { now, minKeyBits }: JudgeOptions,
 ): SignatureVerdict {
-  if (fault) return faultVerdicts[fault]
+  if (error) return errorVerdicts[error]
   if (uncoveredOctets > 0) return 'undersized'
   if (isTesting) return 'testing'
   if (signedAt !== undefined && signedAt > now / 1000 + maxClockSkewSeconds) return 'not_yet'
@@ -100,9 +100,10 @@ export function formatKeyId({ domain, selector }: Pick<JudgedSignature, 'domain'
   return `d=${domain}/s=${selector}`
 }
 
+/** Describes a judged signature as a proof. */
 export function proofOfSignature(signature: JudgedSignature, isAligned: boolean): Proof {
-  const { verdict, fault, dnsCode, domain, algorithm, bits, covers, id } = signature
-  const reason = [verdict, fault, dnsCode].filter(Boolean).join(': ')
+  const { verdict, error, dnsCode, domain, algorithm, bits, covers, id } = signature
+  const reason = [verdict, error, dnsCode].filter(Boolean).join(': ')
   return {
     kind: 'dkim',
     verdict: wireVerdicts[verdict],

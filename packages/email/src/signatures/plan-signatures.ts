@@ -1,27 +1,22 @@
-// Chooses the signatures of a message to verify, and their keys.
+// Chooses the signatures of a message to verify, and the names of their keys.
 
 import { Rejection } from '@postern/message'
 import type { MailLimits } from '../config/limits.ts'
-import { parseSignature } from '../dkim/verify.ts'
+import { parseSignature } from '../dkim/parse-signature.ts'
 import type { HeaderBlock, HeaderField } from '../mail/header.ts'
 import { couldSignFor } from './signature-field.ts'
 
-/**
- * The largest signature field in octets. A 4096-bit signature over every known field needs half of it, and white space
- * beyond that only costs time.
- */
+/** The largest signature field, in octets. A 4096-bit signature over every known field needs half of this size. */
 const maxSignatureOctets = 4096
 
-/**
- * The longest DNS name in characters (RFC 1035 §2.3.4). A resolver reports a longer name as trouble, as if the name
- * might exist tomorrow.
- */
+/** The longest DNS name in characters (RFC 1035 §2.3.4). A resolver reports a longer name as a temporary error. */
 const maxNameChars = 253
 
 /**
- * Returns the signatures of a message to verify, and the names of their keys. The choice precedes all cryptography and DNS queries. If there are few
- * signatures, all are verified. If there are many, only the first ones that could speak for the author are verified.
- * @throws Rejection if there are absurdly many
+ * Returns the signatures of a message to verify, and the names of their keys. The choice needs no cryptography and no
+ * DNS queries. It includes all signatures if there are few. If there are many, it includes only the first signatures
+ * that could speak for the author.
+ * @throws Rejection if there are more than `refused_signatures`
  */
 export function planSignatures(
   header: HeaderBlock,
@@ -32,9 +27,9 @@ export function planSignatures(
   if (fields.length > limits.refused_signatures) {
     throw new Rejection('malformed', `Cannot verify mail: more than ${limits.refused_signatures} signatures`)
   }
-  const isCrowded = fields.length > limits.signatures
+  const hasTooMany = fields.length > limits.signatures
   const boundedFields = fields.filter(({ start, end }) => end - start <= maxSignatureOctets)
-  const candidates = isCrowded ? boundedFields.filter(field => couldSignFor(field, authorDomain)) : boundedFields
+  const candidates = hasTooMany ? boundedFields.filter(field => couldSignFor(field, authorDomain)) : boundedFields
   const plannedFields = new Set(candidates.slice(0, limits.signatures))
   const isIgnored = (field: HeaderField) =>
     (chainFields.has(field.name) && !chain.isSealed) || (field.name === 'dkim-signature' && !plannedFields.has(field))
@@ -42,15 +37,15 @@ export function planSignatures(
   return {
     keyNames: [...keyNames, ...chain.keyNames.filter(name => !keyNames.has(name))],
     ignoredRanges: header.fields.filter(isIgnored).map(({ start, end }) => [start, end] as const),
-    flags: isCrowded ? ['too_many_signatures'] : [],
+    flags: hasTooMany ? ['too_many_signatures'] : [],
   }
 }
 
 /** Returns the name of the key of a signature. It returns an empty list if the field alone shows that the signature cannot verify. */
 function listKeyName(field: HeaderField): string[] {
-  const { fault, domain, selector } = parseSignature(field)
+  const { error, domain, selector } = parseSignature(field)
   const name = `${selector}._domainkey.${domain}`
-  return fault || name.length > maxNameChars ? [] : [name]
+  return error || name.length > maxNameChars ? [] : [name]
 }
 
 /** The part of an ARC chain that is verified, and the names of its keys. */

@@ -9,13 +9,16 @@ export function couldSignFor(field: HeaderField, authorDomain: string): boolean 
   return domain !== undefined && couldAlign(domain, authorDomain)
 }
 
-/** Returns the value of a tag (RFC 6376 §3.2). A name that is given twice makes the signature invalid later on. */
+/** Returns the value of a tag (RFC 6376 §3.2). A repeated tag makes the signature invalid when it is verified. */
 export function readTag({ value }: Pick<HeaderField, 'value'>, name: string): string {
   const tag = value.split(';').find(text => text.slice(0, text.indexOf('=')).trim() === name)
   return tag ? tag.slice(tag.indexOf('=') + 1).replace(/\s+/g, '') : ''
 }
 
-/** Returns true if two domains may belong to one organization. It is a cheap test that errs only by saying yes. */
+/**
+ * Returns true if two domains may belong to one organization. The test is cheap. It may return true for unrelated
+ * domains, but never false for related domains.
+ */
 function couldAlign(domain: string, authorDomain: string): boolean {
   return domain === authorDomain || lastLabels(domain) === lastLabels(authorDomain)
 }

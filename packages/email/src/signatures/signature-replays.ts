@@ -1,14 +1,14 @@
-// Recognizes one signed mail that others forward to many recipients (DKIM replay).
+// Recognizes a signed mail that somebody sends again to many recipients (DKIM replay).
 
 import { createExpiringMap } from '@postern/limits'
 import type { System } from '@postern/message'
 
 /**
- * Returns the flags of a signature that comes to some agents. `replayed_signature` means that it came before and that
- * its header names none of the new agents. `signature_flood` means that this has happened too often in a day. The
- * record of agents is a hint that a restart forgets and that other gateways do not share.
+ * Records a signature that arrives for some agents, and returns its flags. `replayed_signature` means that the
+ * signature arrived before, and that its header does not name a new agent. `signature_flood` means that this happened
+ * too often in a day. The record is in memory, so a restart forgets it, and other processes do not share it.
  */
-export type NoteSignature = (id: string, recipients: readonly ReplayRecipient[]) => string[]
+export type RecordSignature = (id: string, recipients: readonly ReplayRecipient[]) => string[]
 
 interface ReplayRecipient {
   readonly agent: string
@@ -24,11 +24,14 @@ interface SignatureUse {
 const dayMs = 86_400_000
 const [maxSignatures, maxUnnamed] = [50_000, 20]
 
-/** Creates the record of signatures. A valid mail that others forward to many recipients keeps its valid signature (DKIM replay). */
-export function createSignatureReplays({ now }: Pick<System, 'now'>): NoteSignature {
+/**
+ * Creates the record of signatures. A mail that somebody sends again to many recipients keeps its valid signature (DKIM
+ * replay).
+ */
+export function createSignatureReplays({ now }: Pick<System, 'now'>): RecordSignature {
   const signatures = createExpiringMap<SignatureUse>(maxSignatures, now)
 
-  function findOrAdd(id: string): SignatureUse {
+  function findOrAddUse(id: string): SignatureUse {
     const knownUse = signatures.get(id)
     if (knownUse) return knownUse
     const newUse: SignatureUse = { agents: new Set(), unnamedCount: 0 }
@@ -37,7 +40,7 @@ export function createSignatureReplays({ now }: Pick<System, 'now'>): NoteSignat
   }
 
   return (id, recipients) => {
-    const use = findOrAdd(id)
+    const use = findOrAddUse(id)
     const isRepeated = use.agents.size > 0
     const unnamedRecipients = recipients.filter(({ agent, isNamed }) => !isNamed && !use.agents.has(agent))
     for (const { agent } of recipients) use.agents.add(agent)

@@ -9,8 +9,8 @@ import type { RawMail } from '../mail/raw-mail.ts'
 const replacementCharacter = Buffer.from('\ufffd')
 
 /**
- * Returns true if octets may have changed between the author's server and this one. That requires a lossy path, and octets that it can lose: octets
- * beyond ASCII, or the replacement characters of octets that are already lost.
+ * Returns true if octets may have changed between the author's server and this one. That requires a lossy server, and
+ * octets beyond ASCII, or the replacement characters of octets that are already lost.
  */
 export function mayBeDamaged({ raw, header }: { readonly raw: RawMail; readonly header: HeaderBlock }): boolean {
   if (!raw.envelope.source?.isLossy) return false

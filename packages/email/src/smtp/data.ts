@@ -4,7 +4,7 @@ import { Rejection, Unavailable } from '@postern/message'
 
 interface ReadDataOptions {
   /** The memory budget of the message. The caller releases it. */
-  readonly hold: BodyHold
+  readonly memoryBudget: BodyHold
   readonly maxBytes: number
   /** The longest time for the whole message, ms. */
   readonly transferMs: number
@@ -14,13 +14,16 @@ interface ReadDataOptions {
 }
 
 /**
- * The period for measuring a client's pace, ms, and the octets that it must send in it. A slower client is disconnected. This is 1 KB a second,
- * because a client waits three minutes for the server (RFC 5321 §4.5.3.2.5).
+ * The period for measuring the pace of a client, ms, and the minimum number of octets in a period. The gateway
+ * disconnects a client that sends less than this 1 KB a second.
  */
-const [paceMs, minPaceBytes] = [60_000, 60 * 1000]
+const [pacePeriodMs, minBytesPerPeriod] = [60_000, 60 * 1000]
 /** The longest wait of a message for memory, ms. It is below the three minutes that a client waits for the gateway. */
 const maxMemoryWaitMs = 120_000
-/** The multiple of the size limit up to which a message is read and discarded, so that its client gets the reason. A larger message is stopped. */
+/**
+ * The multiple of the size limit up to which a message is read and discarded, so that its client gets the reason. Above
+ * it, the gateway disconnects the client.
+ */
 const maxDiscardFactor = 4
 
 /**
@@ -34,21 +37,25 @@ export async function readData(stream: AsyncIterable<Uint8Array>, options: ReadD
   stopPromise.catch(() => undefined)
   const endController = new AbortController()
   const reception: DataReception = {
-    ...{ ...options, collection: createCollection(), endSignal: endController.signal },
-    ...{ size: 0, isWaiting: false, hasWaited: false },
-    stop(fault) {
+    ...options,
+    collection: createCollection(),
+    endSignal: endController.signal,
+    size: 0,
+    isWaiting: false,
+    hasWaited: false,
+    stop(error) {
       if (endController.signal.aborted) return
       endController.abort()
       reception.collection.clear()
-      options.hold.release()
-      options.closeConnection(fault)
-      reject(fault)
+      options.memoryBudget.release()
+      options.closeConnection(error)
+      reject(error)
     },
   }
-  void stopLate(reception)
-  void stopSlow(reception)
+  void stopAtDeadline(reception)
+  void stopIfSlow(reception)
   try {
-    return await Promise.race([collect(stream, reception), stopPromise])
+    return await Promise.race([collectOctets(stream, reception), stopPromise])
   } finally {
     endController.abort()
   }
@@ -58,7 +65,7 @@ interface DataReception extends ReadDataOptions {
   readonly collection: ReturnType<typeof createCollection>
   /** A signal that is aborted at the end of the message. */
   readonly endSignal: AbortSignal
-  stop(fault: unknown): void
+  stop(error: unknown): void
   /** The number of octets so far. */
   size: number
   /** True while the message waits for memory, when nothing is read. */
@@ -67,50 +74,54 @@ interface DataReception extends ReadDataOptions {
   hasWaited: boolean
 }
 
-async function stopLate({ transferMs, sleep, endSignal, stop }: DataReception): Promise<void> {
+async function stopAtDeadline({ transferMs, sleep, endSignal, stop }: DataReception): Promise<void> {
   await sleep(transferMs, endSignal)
   if (!endSignal.aborted) stop(new Unavailable('Cannot accept mail: it came too slowly'))
 }
 
-async function stopSlow(reception: DataReception): Promise<void> {
+async function stopIfSlow(reception: DataReception): Promise<void> {
   const { sleep, endSignal, stop } = reception
   while (!endSignal.aborted) {
     const previousSize = reception.size
     reception.hasWaited = reception.isWaiting
-    await sleep(paceMs, endSignal)
-    const isSlow = reception.size - previousSize < minPaceBytes && !reception.hasWaited
+    await sleep(pacePeriodMs, endSignal)
+    const isSlow = reception.size - previousSize < minBytesPerPeriod && !reception.hasWaited
     if (!endSignal.aborted && isSlow)
       stop(new Unavailable('Cannot accept mail: slower than 1 KB a second for a minute'))
   }
 }
 
 /**
- * The maximum number of chunks. The parser emits every line that begins with a dot as its own chunk, in its own turn of the event loop. For 25 MB of
- * such lines it needs twenty seconds. No honest text has a hundred thousand of them.
+ * The maximum number of chunks. The parser emits every line that begins with a dot as its own chunk, in its own turn of
+ * the event loop. For 25 MB of such lines, the parser needs twenty seconds. No honest text has a hundred thousand such
+ * lines.
  */
 const maxChunks = 100_000
 
-async function collect(stream: AsyncIterable<Uint8Array>, reception: DataReception): Promise<Uint8Array> {
-  const { maxBytes, hold, collection, endSignal, stop } = reception
-  const tooLarge = () => new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
+async function collectOctets(stream: AsyncIterable<Uint8Array>, reception: DataReception): Promise<Uint8Array> {
+  const { maxBytes, memoryBudget, collection, endSignal, stop } = reception
+  const createTooLargeRejection = () => new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
   let chunkCount = 0
   for await (const chunk of readChunks(stream)) {
     reception.size += chunk.length
     chunkCount += 1
     if (chunkCount === maxChunks) stop(new Rejection('malformed', 'Cannot accept mail: it comes in too many pieces'))
-    if (reception.size > maxBytes * maxDiscardFactor) stop(tooLarge())
+    if (reception.size > maxBytes * maxDiscardFactor) stop(createTooLargeRejection())
     if (reception.size > maxBytes) {
       collection.clear()
-      hold.release()
-    } else await acquireCapacity(chunk.length, reception)
+      memoryBudget.release()
+    } else await acquireMemory(chunk.length, reception)
     if (endSignal.aborted) break
     if (reception.size <= maxBytes) collection.add(chunk)
   }
-  if (reception.size > maxBytes) throw tooLarge()
+  if (reception.size > maxBytes) throw createTooLargeRejection()
   return collection.join()
 }
 
-/** Yields the chunks of a stream. A client that disconnects in the middle causes a Rejection, and not an internal error. */
+/**
+ * Yields the chunks of a stream. If the client disconnects in the middle, the error is a Rejection, and not an internal
+ * error.
+ */
 async function* readChunks(stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   try {
     yield* stream
@@ -120,17 +131,17 @@ async function* readChunks(stream: AsyncIterable<Uint8Array>): AsyncIterable<Uin
 }
 
 /** Waits until there is memory for the octets, and stops the message if that takes too long. */
-async function acquireCapacity(bytes: number, reception: DataReception): Promise<void> {
-  const { hold, sleep, endSignal, stop } = reception
+async function acquireMemory(bytes: number, reception: DataReception): Promise<void> {
+  const { memoryBudget, sleep, endSignal, stop } = reception
   try {
-    return hold.add(bytes)
+    return memoryBudget.add(bytes)
   } catch {
     const timeout = new AbortController()
     const waitSignal = AbortSignal.any([endSignal, timeout.signal])
     void sleep(maxMemoryWaitMs, waitSignal).then(() => timeout.abort())
     reception.isWaiting = true
     reception.hasWaited = true
-    await hold.acquire(bytes, waitSignal).catch(stop)
+    await memoryBudget.acquire(bytes, waitSignal).catch(stop)
     reception.isWaiting = false
     timeout.abort()
   }

@@ -7,9 +7,9 @@ import type { Listening, RefusalContext } from '@postern/pipeline'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
 import type { MailListenConfig } from '../config/servers.ts'
 import type { MailIntake } from '../intake/intake.ts'
-import type { MailEnvelopeIn } from '../mail/raw-mail.ts'
+import type { IncomingEnvelope } from '../mail/raw-mail.ts'
 import { readData } from './data.ts'
-import { toSmtpCut, toSmtpReply } from './replies.ts'
+import { toClosingReply, toSmtpReply } from './replies.ts'
 import { openListenSocket } from './socket.ts'
 
 interface SmtpListenerDeps {
@@ -24,8 +24,9 @@ interface SmtpListenerDeps {
 }
 
 /**
- * Listens for mail from an MTA in front of the gateway, over SMTP or LMTP without login and TLS. It is meant for loopback or a private network. The
- * library is loaded with the first connection, or soon after the start, so that the port opens at once.
+ * Listens for mail from an MTA in front of the gateway, over SMTP or LMTP without login and TLS. The listener is meant
+ * for loopback or a private network. The library is loaded with the first connection, or soon after the start, so that
+ * the port opens at once.
  */
 export async function openSmtpListener(deps: SmtpListenerDeps): Promise<Listening> {
   const { config } = deps
@@ -41,7 +42,7 @@ export async function openSmtpListener(deps: SmtpListenerDeps): Promise<Listenin
   sockets.on('error', () => undefined)
   return {
     label: 'mail',
-    description: `${config.protocol.toUpperCase()} on ${socketAddress.text}`,
+    description: `${config.protocol.toUpperCase()} on ${socketAddress.description}`,
     port: socketAddress.port,
     release: () => new Promise(resolve => sockets.close(() => resolve())),
     async close() {
@@ -56,6 +57,7 @@ export async function openSmtpListener(deps: SmtpListenerDeps): Promise<Listenin
   }
 }
 
+/** Loads the library of the listener. */
 export function loadSmtpServer(): Promise<typeof import('smtp-server')> {
   return import('smtp-server')
 }
@@ -64,7 +66,7 @@ async function createSmtpServer(deps: SmtpListenerDeps, transfers: Set<Promise<v
   const { SMTPServer } = await loadSmtpServer()
   const { config, domain, maxBytes } = deps
   const isLmtp = config.protocol === 'lmtp'
-  // The file system decides who may open a socket, because its clients have no address.
+  // The clients of a Unix socket have no address. The file system decides who may open the socket.
   const trustedPeers = config.path === undefined ? config.trusted_peers : true
   const server = new SMTPServer({
     lmtp: isLmtp,
@@ -83,7 +85,7 @@ async function createSmtpServer(deps: SmtpListenerDeps, transfers: Set<Promise<v
     useXClient: trustedPeers,
     onRcptTo({ address }, session, done) {
       try {
-        deps.intake.checkRecipient(address, contextOf(session, deps))
+        deps.intake.checkRecipient(address, describeRefusal(session, deps))
         done()
       } catch (error) {
         done(toSmtpError(error))
@@ -91,65 +93,78 @@ async function createSmtpServer(deps: SmtpListenerDeps, transfers: Set<Promise<v
     },
     onClose: session => recordAnnouncedSize(session, deps),
     onData(stream, session, done) {
-      // One session may deliver several messages.
-      const context = { ...contextOf(session, deps), request: {} }
-      const closeConnection = (error: unknown) => cutOff(server, session, error, { ...deps, context })
-      const bodyHold = deps.bodies.hold(networkOf(withoutPrefix(session.remoteAddress)))
-      const limits = { maxBytes, transferMs: config.transfer_ms, sleep: deps.sleep }
-      const transfer = readData(stream as AsyncIterable<Uint8Array>, { ...limits, hold: bodyHold, closeConnection })
-        .then(octets => acceptData(octets, session, { ...deps, context }))
+      const transfer = receiveData(stream as AsyncIterable<Uint8Array>, { server, session }, deps)
         .then(outcome => done(null, outcome))
-        .catch(error => {
-          deps.intake.recordRefusal(error, context)
-          done(toSmtpError(error))
-        })
-        .finally(() => {
-          bodyHold.release()
-          transfers.delete(transfer)
-        })
+        .catch(error => done(toSmtpError(error)))
+        .finally(() => transfers.delete(transfer))
       transfers.add(transfer)
     },
   })
-  // A client that disconnects during a session is not reported, because it retries.
+  // The listener ignores a client that disconnects during a session, because the client retries.
   server.on('error', () => undefined)
   return server
 }
 
+interface SmtpSession {
+  readonly server: SMTPServer
+  readonly session: SMTPServerSession
+}
+
+/** Receives the message after DATA, and returns the reply. It records a refusal. */
+async function receiveData(
+  stream: AsyncIterable<Uint8Array>,
+  { server, session }: SmtpSession,
+  deps: SmtpListenerDeps,
+): Promise<string | (string | Error)[]> {
+  const { config, maxBytes, bodies, sleep, intake } = deps
+  // One session may deliver several messages, so each message has its own request.
+  const context = { ...describeRefusal(session, deps), request: {} }
+  const memoryBudget = bodies.hold(networkOf(removeIpv6Prefix(session.remoteAddress)))
+  const closeConnection = (error: unknown) => {
+    intake.recordRefusal(error, { ...context, statusOf: () => toClosingReply(error).code })
+    closeWithReply({ server, session }, error)
+  }
+  const limits = { maxBytes, transferMs: config.transfer_ms, sleep }
+  try {
+    const octets = await readData(stream, { ...limits, memoryBudget, closeConnection })
+    return await acceptData(octets, session, { ...deps, context })
+  } catch (error) {
+    intake.recordRefusal(error, context)
+    throw error
+  } finally {
+    memoryBudget.release()
+  }
+}
+
 /** Closes a connection in the middle of its message, because reading the remaining octets would cost too much. */
-function cutOff(
-  server: SMTPServer,
-  session: SMTPServerSession,
-  error: unknown,
-  { intake, context }: AcceptMailDeps,
-): void {
+function closeWithReply({ server, session }: SmtpSession, error: unknown): void {
   const connection = [...server.connections].find(({ id }) => id === session.id)
-  const { code, enhanced, text } = toSmtpCut(error)
-  intake.recordRefusal(error, { ...context, statusOf: () => code })
+  const { code, enhanced, text } = toClosingReply(error)
   connection?.send(`${code} ${enhanced}` as unknown as number, text)
   connection?.close()
 }
 
 /**
- * Records the refusal of a message that its client announced as too large (RFC 1870 §6.1). The library refuses it itself, and reports that only at
- * the end of the session, by its last reply.
+ * Records the refusal of a message that its client announced as too large (RFC 1870 §6.1). The library itself refuses
+ * such a message, and reports the refusal only at the end of the session, as its last reply.
  */
 function recordAnnouncedSize(session: SMTPServerSession, deps: SmtpListenerDeps): void {
   const { maxBytes, intake } = deps
   if (!session.error?.startsWith('552 5.3.4 Error:')) return
   const rejection = new Rejection('too_large', `Cannot accept mail: announced as larger than ${maxBytes} bytes`)
-  intake.recordRefusal(rejection, contextOf(session, deps))
+  intake.recordRefusal(rejection, describeRefusal(session, deps))
 }
 
 interface AcceptMailDeps extends SmtpListenerDeps {
   readonly context: RefusalContext
 }
 
-/** Returns the data about a refused mail for the operator's list, as far as the session has them. */
-function contextOf({ remoteAddress, envelope }: SMTPServerSession, { config }: SmtpListenerDeps): RefusalContext {
+/** Returns the data about a refused mail for the operator's list of refusals, as far as the session has them. */
+function describeRefusal({ remoteAddress, envelope }: SMTPServerSession, { config }: SmtpListenerDeps): RefusalContext {
   const sender = envelope.mailFrom ? envelope.mailFrom.address : undefined
   const agent = envelope.rcptTo.map(({ address }) => address).join(', ')
   return {
-    from: withoutPrefix(remoteAddress),
+    from: removeIpv6Prefix(remoteAddress),
     endpoint: config.protocol.toUpperCase(),
     statusOf: error => toSmtpReply(error).code,
     ...(sender && { claimed_sender: sender }),
@@ -172,7 +187,7 @@ async function acceptData(
   return results.map(result => (result.status === 'fulfilled' ? 'accepted' : toSmtpError(result.reason)))
 }
 
-function readEnvelope(session: SMTPServerSession, config: MailListenConfig): MailEnvelopeIn {
+function readEnvelope(session: SMTPServerSession, config: MailListenConfig): IncomingEnvelope {
   const { envelope, remoteAddress, hostNameAppearsAs } = session
   return {
     from: envelope.mailFrom ? envelope.mailFrom.address : '',
@@ -189,27 +204,27 @@ function readEnvelope(session: SMTPServerSession, config: MailListenConfig): Mai
 function isFromTrustedPeer({ remoteAddress, xForward, xClient }: SMTPServerSession, config: MailListenConfig): boolean {
   const clientAddress = xForward.get('ADDR:DEFAULT') ?? xClient.get('ADDR:DEFAULT')
   const address = typeof clientAddress === 'string' ? clientAddress : remoteAddress
-  return config.path !== undefined || config.trusted_peers.includes(withoutPrefix(address))
+  return config.path !== undefined || config.trusted_peers.includes(removeIpv6Prefix(address))
 }
 
 /** Returns an IPv4 address without its IPv6 prefix. */
-function withoutPrefix(address: string): string {
+function removeIpv6Prefix(address: string): string {
   return address.replace(/^::ffff:/i, '')
 }
 
 /**
- * Returns true if the session shows which client delivered the mail. An LMTP client is a server that forwards mail, and so a trusted peer: it alone
- * knows that client.
+ * Returns true if the session shows which client delivered the mail. An LMTP client or a trusted peer is a server that
+ * forwards mail, so only a declared client counts.
  */
 function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_peers }: MailListenConfig): boolean {
   const { remoteAddress, xForward, xClient } = session
   if (xForward.get('ADDR') || xClient.get('ADDR')) return true
-  return protocol === 'smtp' && path === undefined && !trusted_peers.includes(withoutPrefix(remoteAddress))
+  return protocol === 'smtp' && path === undefined && !trusted_peers.includes(removeIpv6Prefix(remoteAddress))
 }
 
 /**
- * Returns an error for the library. After a numeric code the library writes an enhanced code of its own (5.1.1 for every 550), so the code
- * here already contains the right one.
+ * Returns an error for the library. After a numeric code, the library writes its own enhanced code (5.1.1 for every
+ * 550). So the code here is a text that already contains the enhanced code.
  */
 function toSmtpError(error: unknown): Error {
   const { code, enhanced, text } = toSmtpReply(error)

@@ -4,7 +4,7 @@ import { Rejection, Unavailable } from '@postern/message'
 
 type Codes = readonly [code: number, enhanced: string]
 
-const replies: Readonly<Record<RejectionCode, Codes>> = {
+const replyCodes: Readonly<Record<RejectionCode, Codes>> = {
   malformed: [554, '5.6.0'],
   too_large: [552, '5.3.4'],
   unsupported: [554, '5.6.1'],
@@ -25,19 +25,22 @@ const internalErrorCodes: Codes = [451, '4.3.0']
  * internal error has no details.
  */
 export function toSmtpReply(error: unknown) {
-  if (error instanceof Rejection) return formatReply(replies[error.code], withRetry(error))
+  if (error instanceof Rejection) return formatReply(replyCodes[error.code], appendRetryDelay(error))
   if (error instanceof Unavailable) return formatReply(unavailableCodes, error.message)
   return formatReply(internalErrorCodes, 'Cannot accept mail now')
 }
 
-/** Returns the reply in the middle of a message, after which the connection closes. It is 421 if another attempt may succeed (RFC 5321 §3.8). */
-export function toSmtpCut(error: unknown) {
+/**
+ * Returns the reply with which the gateway closes a connection in the middle of a message. The code is 421 if another
+ * attempt may succeed (RFC 5321 §3.8).
+ */
+export function toClosingReply(error: unknown) {
   const isPermanent = error instanceof Rejection && error.code !== 'rate_limited'
   return isPermanent ? toSmtpReply(error) : { ...toSmtpReply(error), code: 421, enhanced: '4.4.2' }
 }
 
 /** Appends the retry delay to the text, because SMTP has no field for it. */
-function withRetry({ message, retryAfter }: Rejection): string {
+function appendRetryDelay({ message, retryAfter }: Rejection): string {
   return retryAfter === undefined ? message : `${message}; try again in ${Math.max(1, Math.ceil(retryAfter))} s`
 }
 

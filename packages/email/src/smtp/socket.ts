@@ -13,12 +13,12 @@ export async function openListenSocket(server: Server, config: MailListenConfig)
   const { host, port = 0, path } = config
   if (path !== undefined) {
     await listenOnPath(server, path)
-    return { text: path, port: 0 }
+    return { description: path, port: 0 }
   }
   await listenWith(server, () => server.listen(port, host))
   const address = server.address()
   const boundPort = typeof address === 'object' && address ? address.port : port
-  return { text: `${host}:${boundPort}`, port: boundPort }
+  return { description: `${host}:${boundPort}`, port: boundPort }
 }
 
 /** Opens a socket for its owner and its group. It replaces the file of a process that was killed. */

@@ -34,7 +34,7 @@ test.each([
   ['a mail that is too large', 552, 'MAIL FROM', Undeliverable],
   ['a recipient', 550, 'RCPT TO', Undeliverable],
   ['a recipient, for now', 450, 'RCPT TO', Unavailable],
-])('a refusal of %s is a configuration fault, or ends the mail', (_what, responseCode, command, kind) => {
+])('a refusal of %s is a configuration error, or ends the mail', (_what, responseCode, command, kind) => {
   expect(
     classifySmtpError({ code: 'EENVELOPE', responseCode, command, response: `${responseCode} no` }),
   ).toBeInstanceOf(kind)

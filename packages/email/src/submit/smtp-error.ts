@@ -1,4 +1,4 @@
-// Classifies the errors of an SMTP client as permanent refusals or as worth another attempt.
+// Classifies the errors of an SMTP client as permanent or temporary.
 import { Unavailable, Undeliverable } from '@postern/message'
 import { isDeadAddress } from '../bounces/bounce.ts'
 import { formatReplyCodes, readSmtpReply } from './smtp-reply.ts'
@@ -13,13 +13,20 @@ interface SmtpError {
   readonly command?: string
 }
 
-/** Codes for faults of the message or the address, found before or without a reply. All other faults pass with time. */
+/**
+ * The error codes for an unusable message or address, without a reply of the server. All other errors are temporary.
+ */
 const permanentCodes: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE'])
 
-/** Codes for faults of the gateway's own account. An operator fixes them, and the mail is still sent. */
+/**
+ * The error codes for problems of the gateway's own account. After an operator has fixed them, the mail is still sent.
+ */
 const accountCodes: ReadonlySet<string> = new Set(['EAUTH', 'ENOAUTH', 'EOAUTH2', 'ETLS', 'EREQUIRETLS'])
 
-/** Commands before any mail is named. A refusal there means this client (RFC 5321 §3.1), and an operator fixes it. */
+/**
+ * The commands before the first mail. A refusal of these commands concerns the gateway itself (RFC 5321 §3.1), and an
+ * operator can fix the cause.
+ */
 const greetingCommands: ReadonlySet<string> = new Set(['CONN', 'EHLO', 'HELO'])
 
 /** Classifies a failed submission (RFC 5321 §4.2.1: codes with 5 are permanent, and codes with 4 temporary). */

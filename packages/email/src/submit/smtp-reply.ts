@@ -3,8 +3,8 @@
 import type { DeliveryReply } from '@postern/message'
 
 /**
- * Returns the code and the enhanced code (RFC 3463) of a reply. Its text is left out, because it may name other
- * addresses.
+ * Returns the code and the enhanced code (RFC 3463) of a reply. The result omits the text, because the text may name
+ * other addresses.
  */
 export function formatReplyCodes(code: number | undefined, text: string): string {
   const enhancedCode = /(?:^|[\s-])([245]\.\d{1,3}\.\d{1,3})(?=\s|$)/.exec(text)?.[1]

@@ -6,7 +6,7 @@ import { toBuffer } from '../mail/buffers.ts'
 import { classifySmtpError } from './smtp-error.ts'
 import { formatReplyCodes, readSmtpReply } from './smtp-reply.ts'
 
-/** A function that submits mail to one smarthost, which does the rest (MX, TLS, reputation). */
+/** A function that submits mail to one smarthost, which delivers it. */
 export type MailSubmitter = SubmitMail & { close(): void }
 
 interface SubmissionResult {
@@ -15,7 +15,7 @@ interface SubmissionResult {
 }
 
 /**
- * The longest wait for a connection and its greeting, ms. No mail was handed over by then, so another attempt loses
+ * The longest wait for a connection and its greeting, ms. No mail has been sent by then, so another attempt loses
  * nothing.
  */
 const maxGreetingMs = 60_000
@@ -23,23 +23,23 @@ const maxGreetingMs = 60_000
 type SubmitOptions = Pick<SubmitConfig, 'host' | 'port'> & Partial<SubmitConfig>
 
 /**
- * Creates the submitter. It keeps connections open and shares them, and loads the library with the first mail.
+ * Creates the submitter. It shares open connections, and loads the library with the first mail.
  * @throws Undeliverable (the call) for a permanent refusal, Unavailable if another attempt may succeed
  */
 export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmitter {
   let transport: Promise<Transporter> | undefined
-  const open = () => {
+  const openOnce = () => {
     transport ??= openTransport(config)
     return transport
   }
   const submit = async ({ from, to }: MailEnvelope, octets: Uint8Array) => {
     try {
-      const submission: SubmissionResult = await (await open()).sendMail({
+      const submission: SubmissionResult = await (await openOnce()).sendMail({
         envelope: { from, to: [...to] },
         raw: toBuffer(octets),
       })
       const { response = '', rejectedErrors = [] } = submission
-      // LMTP refuses each recipient after the message, when the library already treats the mail as sent.
+      // With LMTP, the server refuses a recipient after the message, when the library already treats the mail as sent.
       if (rejectedErrors.length > 0) throw rejectedErrors[0]
       const code = Number(/^\d{3}/.exec(response)?.[0] ?? 250)
       return { response: formatReplyCodes(code, response), reply: readSmtpReply({ response }) }
@@ -49,7 +49,7 @@ export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmit
     }
   }
   return Object.assign(submit, {
-    close: () => void transport?.then(transport => transport.close()),
+    close: () => void transport?.then(openedTransport => openedTransport.close()),
   })
 }
 
@@ -63,7 +63,7 @@ async function openTransport(config: SubmitOptions): Promise<Transporter> {
     host,
     port,
     secure,
-    // TLS proves nothing on this machine. Elsewhere a password never goes out in the clear.
+    // TLS protects nothing on the local machine. To another machine, the password is never sent in the clear.
     ignoreTLS: isLocal && !secure,
     requireTLS: !isLocal && user !== undefined,
     ...(user !== undefined && { auth: { user, pass: password ?? '' } }),

@@ -16,13 +16,16 @@ export function decodeCharset(octets: Buffer, charset: string): string {
 const maxPrescanOctets = 1024
 const metaCharset = /<meta\s[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i
 
-/** Decodes HTML. It reads UTF-8 if the HTML names no charset, or one that would turn plain ASCII into something else. */
+/**
+ * Decodes HTML. It decodes UTF-8 if the HTML names no charset, or a charset that would decode plain ASCII to other
+ * text.
+ */
 function decodeHtml(octets: Buffer): string {
   const name = metaCharset.exec(octets.toString('latin1', 0, maxPrescanOctets))?.[1] ?? 'utf-8'
   return decodeCharset(octets, /^(?:utf-?(?:7|16|32)|ucs|x-)/i.test(name) ? 'utf-8' : name)
 }
 
-/** Decodes a body to UTF-8, as a decoder for mailparser (`Iconv`). */
+/** Converts a body to UTF-8 for mailparser, in place of its `Iconv`. */
 export class CharsetStream extends Transform {
   readonly #charset: string
   readonly #chunks: Buffer[] = []

@@ -2,11 +2,11 @@
 import { statefulCharsets } from './stateful-charsets.ts'
 
 const wordPattern = /=\?([!-<>@-Z^-~]{1,40})\?([bq])\?([!->@-~]*)\?=/gi
-/** The maximum number of encoded words in one value. RFC 2047 allows 75 characters for each, and no program reads more of them. */
+/** The maximum number of encoded words in one value. No honest value has more words. */
 const maxWords = 2000
 
 /** Charsets whose words each begin and end in ASCII. The decoder would treat two shifts in a row between joined words as an attack. */
-const shiftingCharset = /^(?:cs)?iso-?2022|^hz/
+const shiftingCharsetPattern = /^(?:cs)?iso-?2022|^hz/
 
 /** Adjacent encoded words of one charset, and their position in the value. */
 interface WordRun {
@@ -17,8 +17,9 @@ interface WordRun {
 }
 
 /**
- * Decodes the encoded words of a header value. White space between two of them is dropped (RFC 2047 §6.2). Programs split words inside a character,
- * against §5, so the octets of adjacent words in one charset are joined before they are decoded.
+ * Decodes the encoded words of a header value. White space between two encoded words is dropped (RFC 2047 §6.2).
+ * Against §5, some programs split words inside a character, so the octets of adjacent words in one charset are joined
+ * before they are decoded.
  */
 export function decodeWords(value: string): string {
   if (!value.includes('=?')) return value
@@ -38,13 +39,17 @@ function listRuns(value: string): readonly WordRun[] {
   for (const { 0: word, 1: charsetName = '', 2: encoding = '', 3: data = '', index } of value.matchAll(wordPattern)) {
     wordCount += 1
     if (wordCount > maxWords) break
-    // RFC 2231 §5: a language may follow the charset.
+    // A language may follow the charset (RFC 2231 §5).
     const charset = (charsetName.split('*')[0] ?? '').toLowerCase()
     const octets = encoding.toLowerCase() === 'b' ? Buffer.from(data, 'base64') : decodeQ(data)
-    const last = runs.at(-1)
-    if (last?.charset === charset && !shiftingCharset.test(charset) && value.slice(last.end, index).trim() === '') {
-      last.octets.push(octets)
-      last.end = index + word.length
+    const lastRun = runs.at(-1)
+    if (
+      lastRun?.charset === charset &&
+      !shiftingCharsetPattern.test(charset) &&
+      value.slice(lastRun.end, index).trim() === ''
+    ) {
+      lastRun.octets.push(octets)
+      lastRun.end = index + word.length
     } else {
       runs.push({ charset, octets: [octets], start: index, end: index + word.length })
     }
@@ -52,7 +57,7 @@ function listRuns(value: string): readonly WordRun[] {
   return runs
 }
 
-/** Decodes a run of encoded words. Words in an unknown charset stay as they are. */
+/** Decodes a run of encoded words. Words in an unknown charset are unchanged. */
 function decodeRun({ charset, octets, start, end }: WordRun, value: string): string {
   try {
     const joinedOctets = Buffer.concat(octets)

@@ -1,8 +1,8 @@
 // Decodes quoted-printable and base64 text that follows the rules, and leaves other text to the parser.
 
 /**
- * Patterns for quoted-printable text. The first finds broken rules: blanks at the end of a line, or an equals sign without two hexadecimal digits or
- * a line end after it.
+ * Patterns for quoted-printable text. `brokenQuote` matches a violation of RFC 2045 §6.7: blanks at the end of a line,
+ * or an equals sign without two hexadecimal digits or a line end after it.
  */
 const [brokenQuote, softBreak, quotedOctet] = [
   /[ \t](?:[\r\n]|$)|=(?!\r\n|[0-9A-Fa-f]{2})/,
@@ -10,6 +10,7 @@ const [brokenQuote, softBreak, quotedOctet] = [
   /=([0-9A-Fa-f]{2})/g,
 ]
 
+/** Decodes quoted-printable text. It returns undefined for text that violates RFC 2045 §6.7. */
 export function decodeQuotedPrintable(octets: Buffer): Buffer | undefined {
   const text = octets.toString('latin1')
   if (brokenQuote.test(text)) return undefined
@@ -17,6 +18,7 @@ export function decodeQuotedPrintable(octets: Buffer): Buffer | undefined {
   return Buffer.from(text.replace(softBreak, '').replace(quotedOctet, decodeOctet), 'latin1')
 }
 
+/** Decodes lines of base64. It returns undefined for any other text. */
 export function decodeBase64Lines(octets: Buffer): Buffer | undefined {
   const text = octets.toString('latin1').replaceAll('\r\n', '')
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined

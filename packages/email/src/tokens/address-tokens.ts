@@ -5,8 +5,9 @@ import type { AddressMac } from './address-mac.ts'
 import { createAddressMac } from './address-mac.ts'
 import type { AddressToken } from './bounce-address.ts'
 import { findBounceToken, readBounceToken } from './bounce-address.ts'
-import type { HopMark } from './hop-field.ts'
+import type { HopCount } from './hop-field.ts'
 import { formatHopField, isOwnHopField } from './hop-field.ts'
+import type { AgentTag } from './reply-token.ts'
 import { readReplyToken } from './reply-token.ts'
 import type { Unsubscription } from './unsubscription.ts'
 import { formatUnsubscription, readUnsubscription } from './unsubscription.ts'
@@ -20,11 +21,12 @@ export interface ParsedTag {
 
 export type AddressTokens = ReturnType<typeof createAddressTokens>
 
+/** A response whose replies get their own address. */
 interface ReplyPlan {
   readonly response: string
   /** The tag of the address that the message came to. */
   readonly tag?: string | undefined
-  /** ms since the epoch. */
+  /** The date of the response, ms since the epoch. */
   readonly issuedAt: number
 }
 
@@ -33,7 +35,7 @@ const maxLocalChars = 64
 
 const dayMs = 24 * 3_600_000
 
-/** The days in which a reply finds its thread by the address alone. */
+/** The number of days in which a reply finds its thread by the address alone. */
 const replyDays = 180
 
 /** Returns an alias of a response that is short enough for an address. */
@@ -41,13 +43,14 @@ export function replyAlias(response: string): string {
   return `reply:${response.slice(0, 16)}`
 }
 
+/** Creates the formatter and reader of tokens with the keys of a secret. */
 export function createAddressTokens(secret: SecretRing, domain: string) {
   const mac = createAddressMac(secret)
   return {
     /** Returns the envelope sender of one delivery (VERP), or the plain address if the longer one would not fit. */
     formatBounceAddress(agent: string, delivery: string): string {
       const id = delivery.toLowerCase()
-      const local = `${agent}+b.${id}.${mac.sign('bounce', agent, id, 20)}`
+      const local = `${agent}+b.${id}.${mac.sign({ purpose: 'bounce', agent, data: id }, 20)}`
       return /^[0-9a-z]{1,20}$/.test(id) && local.length <= maxLocalChars ? `${local}@${domain}` : `${agent}@${domain}`
     },
     /** Returns the address for replies to a response, or undefined if it would not fit. */
@@ -55,22 +58,23 @@ export function createAddressTokens(secret: SecretRing, domain: string) {
       if (!/^[0-9a-f]{32}$/.test(response)) return undefined
       const expiryDay = Math.floor(issuedAt / dayMs) + replyDays
       const data = `${response.slice(0, 16)}${(expiryDay & 0xffff).toString(16).padStart(4, '0')}`
-      const local = `${agent}${tag ? `+${tag}` : ''}+r.${data}${mac.sign('reply', agent, data, 12)}`
+      const local = `${agent}${tag ? `+${tag}` : ''}+r.${data}${mac.sign({ purpose: 'reply', agent, data }, 12)}`
       return local.length <= maxLocalChars ? `${local}@${domain}` : undefined
     },
     /** Splits the tag of an address into the peer's tag and a token. `now` is in ms. */
     readTag(agent: string, tag: string | undefined, now: number): ParsedTag {
       if (tag === undefined) return {}
       const start = tag.lastIndexOf('+') + 1
-      const last = tag.slice(start)
-      const token = readToken(mac, agent, last, now)
+      const lastTag = tag.slice(start)
+      const token = readToken(mac, { agent, text: lastTag }, now)
       const tagWithoutToken = token ? tag.slice(0, Math.max(start - 1, 0)) : tag
       return { ...(token && { token }), ...(tagWithoutToken && { tag: tagWithoutToken }) }
     },
     /** Finds a bounce token in a text that quotes one, such as a complaint. */
     findBounce: (agent: string, text: string) => findBounceToken(mac, agent, text),
     /** Returns the value of the header field that marks mail of this gateway. */
-    formatHop: (agent: string, mark: HopMark, response: string) => formatHopField(mac, agent, mark, response),
+    formatHop: (agent: string, hopCount: HopCount, response: string) =>
+      formatHopField(mac, { agent, response }, hopCount),
     /** Returns true if this gateway wrote the value of a hop field. */
     isOwnHop: (value: string) => isOwnHopField(mac, value),
     /** Returns the token in the link by which a person ends unasked mail of an agent. */
@@ -80,12 +84,16 @@ export function createAddressTokens(secret: SecretRing, domain: string) {
 }
 
 /** Returns the token in the last tag of an address, or undefined if the tag is not a token or is too old. */
-function readToken(mac: AddressMac, agent: string, text: string, now: number): AddressToken | undefined {
-  const reply = readReplyToken(mac, agent, text, now)
-  return reply === undefined ? readBounceToken(mac, agent, text) : { kind: 'reply', alias: replyAlias(reply) }
+function readToken(mac: AddressMac, tag: AgentTag, now: number): AddressToken | undefined {
+  const response = readReplyToken(mac, tag, now)
+  if (response === undefined) return readBounceToken(mac, tag.agent, tag.text)
+  return { kind: 'reply', alias: replyAlias(response) }
 }
 
-/** Opens the tokens of this gateway. Their key is made once, and is durable before the first use. */
+/**
+ * Creates the function that opens the tokens of this gateway. Their key is created once, and stored before its first
+ * use.
+ */
 export function createTokenOpener({
   store,
   agents,

@@ -1,4 +1,4 @@
-// Reads the bounce address of each delivery (VERP), and finds such addresses in text.
+// Reads the bounce addresses of deliveries (VERP), and finds such addresses in text.
 import type { AddressMac } from './address-mac.ts'
 
 type BounceToken = Extract<AddressToken, { kind: 'bounce' }>
@@ -10,35 +10,41 @@ export type AddressToken =
   /** A reply to the response with this alias. */
   | { readonly kind: 'reply'; readonly alias: string }
 
-/** The tokens that are looked for in one text. A complaint quotes one mail, which has the address a few times. */
+/**
+ * The maximum number of tokens that are checked in one text. A complaint quotes one mail, which has the address a few
+ * times.
+ */
 const maxCandidates = 50
 
 /** Finds the first bounce token of an agent in a text. */
 export function findBounceToken(mac: AddressMac, agent: string, text: string): BounceToken | undefined {
-  for (const last of listCandidates(text)) {
-    const token = readBounceToken(mac, agent, last)
+  for (const candidate of listCandidates(text)) {
+    const token = readBounceToken(mac, agent, candidate)
     if (token) return token
   }
   return undefined
 }
 
+/** Reads a bounce token. It returns undefined if this gateway did not write it. */
 export function readBounceToken(mac: AddressMac, agent: string, text: string): BounceToken | undefined {
   const [, delivery = '', signature = ''] = /^b\.([0-9a-z]{1,20})\.([0-9a-f]{20})$/i.exec(text) ?? []
   const id = delivery.toLowerCase()
-  return mac.isSigned(signature.toLowerCase(), 'bounce', agent, id) && id ? { kind: 'bounce', delivery: id } : undefined
+  return mac.isSigned(signature.toLowerCase(), { purpose: 'bounce', agent, data: id }) && id
+    ? { kind: 'bounce', delivery: id }
+    : undefined
 }
 
 /** Returns only the parts of a text that look like bounce addresses. The result is short enough to be checked for every agent. */
 export function quoteBounceAddresses(text: string): string {
   return listCandidates(text)
-    .map(last => `+${last}@`)
+    .map(token => `+${token}@`)
     .join(' ')
 }
 
 function listCandidates(text: string): readonly string[] {
   const addresses: string[] = []
-  for (const [, last = ''] of text.matchAll(/\+(b\.[0-9a-z]{1,20}\.[0-9a-f]{20})@/gi)) {
-    if (addresses.push(last) >= maxCandidates) break
+  for (const [, token = ''] of text.matchAll(/\+(b\.[0-9a-z]{1,20}\.[0-9a-f]{20})@/gi)) {
+    if (addresses.push(token) >= maxCandidates) break
   }
   return addresses
 }

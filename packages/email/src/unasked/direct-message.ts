@@ -2,10 +2,11 @@
 import type { ActRefusal, PostAction } from '@postern/message'
 import { refuseAct } from '@postern/message'
 import type { Addressing, AgentDirectory } from '@postern/pipeline'
-import { isUnread } from '../automatic/unread-mailbox.ts'
+import { isUnattended } from '../automatic/unattended-mailbox.ts'
 import { formatMailbox, parseMailbox } from '../mail/mailbox.ts'
 import { findRecipient } from '../mail/recipients.ts'
-import { packTarget } from '../out/target.ts'
+import { packTarget } from '../outgoing/target.ts'
+import { scopeOfMailbox } from '../outgoing/thread-scope.ts'
 import { replyAlias } from '../tokens/address-tokens.ts'
 import type { UnaskedRules } from './unasked-rules.ts'
 import { findUnaskedObstacle } from './unasked-rules.ts'
@@ -13,16 +14,19 @@ import { findUnaskedObstacle } from './unasked-rules.ts'
 interface DirectMessageRules {
   readonly agents: AgentDirectory
   readonly unasked: UnaskedRules
-  /** The correspondents among the people. If it is absent, they are not known yet, and every mailbox counts as one. */
+  /**
+   * The correspondents among the people. If it is absent, they are not known yet, and every mailbox counts as a
+   * correspondent.
+   */
   readonly correspondents?: ReadonlySet<string> | undefined
 }
 
-/** The most recipients. More people would be a mailing. */
+/** The maximum number of recipients. A message to more people would be a mailing. */
 const maxRecipients = 20
 
 /**
  * Plans the deliveries of an agent's own message to the people it mentions, or refuses it if the operator allows none
- * of them. The reply of a single recipient returns to its thread. It is pure.
+ * of them. The reply of a single recipient continues the thread. The function is pure.
  */
 export function addressDirectMessage(
   { agent, response, chain }: PostAction,
@@ -48,7 +52,7 @@ export function addressDirectMessage(
   return {
     deliveries: people.map(recipient => ({ to: recipient, target: packTarget({ ...target, recipient }) })),
     aliases: [`${response.id}@${agents.domain}`, replyAlias(response.id)],
-    ...(also_to.length === 0 && { scope: `v:${mailbox}` }),
+    ...(also_to.length === 0 && { scope: scopeOfMailbox(mailbox) }),
     ...(omission && { refusal: omission }),
   }
 }
@@ -62,7 +66,7 @@ const noRecipientRefusal = refuseAct(
   'Cannot post by email: it names nobody. Name whom it is for in "mentions"',
 )
 
-/** A mentioned person: the mailbox that mail reaches, or the reason why there is none. */
+/** The mailbox of a mentioned person, or the refusal to write to that person. */
 interface MentionResult {
   readonly mailbox?: string
   readonly refusal?: ActRefusal
@@ -78,12 +82,12 @@ function readMention(text: string, { agents, unasked, correspondents }: DirectMe
   if (findRecipient(address, agents)) return refuse('forbidden', 'it is an agent of this gateway. Call it instead')
   const obstacle = findUnaskedObstacle(mailbox, unasked, correspondents)
   if (obstacle) return refuse('forbidden', obstacle.reason, obstacle.key)
-  return isUnread(mailbox) ? refuse('no_recipient', 'nobody reads that mailbox') : { mailbox: address }
+  return isUnattended(mailbox) ? refuse('no_recipient', 'nobody reads that mailbox') : { mailbox: address }
 }
 
 /**
  * Plans the gateway's own mail to a mailbox that may never have written. It returns undefined for a text that is no
- * mailbox, or for an agent's address. It is pure.
+ * mailbox, or for an agent's address. The function is pure.
  */
 export function addressMailNotice({ response }: PostAction, agents: AgentDirectory): Addressing | undefined {
   const [mention = ''] = response.mentions ?? []

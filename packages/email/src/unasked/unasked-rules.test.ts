@@ -1,6 +1,6 @@
 import type { AnsweredTurn, ChannelContext } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
-import { packTarget } from '../out/target.ts'
+import { packTarget } from '../outgoing/target.ts'
 import { createCorrespondentFinder, refuseMailReply } from './unasked-rules.ts'
 
 const now = Date.UTC(2026, 0, 31)

@@ -1,18 +1,19 @@
-// Decides to whom agents may write without a question: mailboxes that the operator lists, and correspondents if the
-// operator allows them.
+// Decides to whom agents may write first: mailboxes that the operator lists, and correspondents if the operator allows
+// them.
 import type { ActRefusal } from '@postern/message'
 import { isPersonal, refuseAct } from '@postern/message'
 import type { AnsweredTurn, ChannelContext } from '@postern/pipeline'
 import type { Mailbox } from '../mail/mailbox.ts'
 import { formatMailbox, parseMailbox } from '../mail/mailbox.ts'
-import { isNamedBy } from '../out/reply-address.ts'
-import { scopeOfMailbox } from '../out/scope.ts'
-import { readTarget } from '../out/target.ts'
+import { isListed } from '../outgoing/reply-address.ts'
+import { readTarget } from '../outgoing/target.ts'
+import { scopeOfMailbox } from '../outgoing/thread-scope.ts'
 
 /** The entry of `email.write_to` that stands for proven people who wrote to the agent themselves. */
 const correspondents = 'correspondents'
 const dayMs = 86_400_000
 
+/** The operator's rules for unasked mail. */
 export interface UnaskedRules {
   /** The allowed mailboxes and domains, and `correspondents`. */
   readonly write_to: readonly string[]
@@ -20,21 +21,22 @@ export interface UnaskedRules {
 }
 
 /**
- * Returns the reason why an agent may not write to a mailbox, and the key that would allow it, or undefined if it may.
- * `ownCorrespondents` are the correspondents among the mailboxes.
+ * Returns the reason why an agent may not write to a mailbox, and the configuration key that would allow it. It returns
+ * undefined if the agent may write. `agentCorrespondents` are the correspondents of the agent. If they are undefined,
+ * every mailbox counts as a correspondent.
  */
 export function findUnaskedObstacle(
   mailbox: Mailbox,
   { write_to, write_to_days }: UnaskedRules,
-  ownCorrespondents: ReadonlySet<string> | undefined,
+  agentCorrespondents: ReadonlySet<string> | undefined,
 ): { readonly reason: string; readonly key: string } | undefined {
   const address = formatMailbox(mailbox).toLowerCase()
-  if (isNamedBy(mailbox, write_to)) return undefined
+  if (isListed(mailbox, write_to)) return undefined
   if (!write_to.includes(correspondents)) {
     const fix = 'Add the address, its domain or "correspondents" to email.write_to'
     return { reason: `the operator does not allow it. ${fix}`, key: 'email.write_to' }
   }
-  if (ownCorrespondents === undefined || ownCorrespondents.has(address)) return undefined
+  if (agentCorrespondents === undefined || agentCorrespondents.has(address)) return undefined
   const rule = `${write_to_days} days (email.write_to_days)`
   return { reason: `no proven mail of theirs to this agent has come within ${rule}`, key: 'email.write_to_days' }
 }
@@ -77,7 +79,8 @@ export function refuseMailReply(
   const isProven = sender.verified && isPersonal(turn.flags)
   const isRecent = Date.parse(received_at) >= now - rules.write_to_days * dayMs
   const address = formatMailbox(mailbox)
-  // The author has written, perhaps from a chat. A person in Reply-To has not.
+  // The mailbox counts as the author's only if the author wrote from it or from a linked chat account. A person whom
+  // Reply-To names has not written.
   const author = parseMailbox(sender.address.replace(/^@/, ''))
   const isAuthor = scope === scopeOfMailbox(address) || (author && formatMailbox(author) === address)
   const ownCorrespondents = new Set(isAuthor && isProven && isRecent ? [address.toLowerCase()] : [])

@@ -5,7 +5,7 @@ import { escapeHtml } from '@postern/message/html-characters'
 import type { ChannelContext } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { unsubscribe } from '../out/suppression.ts'
+import { unsubscribe } from '../outgoing/suppression.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 import type { Unsubscription } from '../tokens/unsubscription.ts'
 
@@ -16,12 +16,12 @@ interface UnsubscribeRouting {
 
 /** The largest body in octets. The form has one field. */
 const maxBodyBytes = 4096
-/** The page has no script, no picture and no frame around it. */
+/** The page has no scripts and no pictures, and no other page may frame it. */
 const contentSecurityPolicy = "default-src 'none'; form-action 'self'; frame-ancestors 'none'"
 
 /**
- * Creates the routes `/email/unsubscribe/{agent}/{token}`. A POST ends unasked mail at once (RFC 8058). A GET only shows a question, because link
- * scanners send GETs.
+ * Creates the routes `/email/unsubscribe/{agent}/{token}`. A POST unsubscribes at once (RFC 8058). A GET only asks for
+ * confirmation, because link scanners send GETs.
  */
 export function createUnsubscribeRoutes(routing: UnsubscribeRouting): Hono {
   const path = '/email/unsubscribe/:agent/:token'

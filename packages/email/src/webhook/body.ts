@@ -4,10 +4,16 @@ import { parseBoundedJson, parseMediaType } from '@postern/http'
 import { Rejection, Unavailable } from '@postern/message'
 import { z } from 'zod'
 
-/** The fields of a form as octets, because mail is not always UTF-8. Of fields with the same name the first counts, except in lists (`x[]`). */
+/**
+ * The fields of a form as octets, because mail is not always UTF-8. If several fields have the same name, the first
+ * field counts, except in lists (`x[]`).
+ */
 export type Form = ReadonlyMap<string, Buffer>
 
-/** The limits on the fields of a form and on the header of one part, in octets. Both are far above what any provider sends, and bound the memory. */
+/**
+ * The limits on the fields of a form and on the header of one part, in octets. No provider sends more. The limits bound
+ * the memory.
+ */
 const [maxFields, maxPartHeaderBytes] = [1000, 8192]
 
 const formats: Readonly<Record<string, (body: Buffer, parameters: ReadonlyMap<string, string>) => Form>> = {
@@ -32,21 +38,21 @@ export function formText(form: Form, name: string): string {
 }
 
 function parseMultipart(body: Buffer, boundary: string): Form {
-  if (!boundary || boundary.length > 200) throw malformedWebhook('it has no boundary')
+  if (!boundary || boundary.length > 200) throw createMalformedRejection('it has no boundary')
   const delimiter = Buffer.from(`\r\n--${boundary}`)
-  const first = body.indexOf(delimiter.subarray(2))
+  const firstDelimiter = body.indexOf(delimiter.subarray(2))
   const form = new Map<string, Buffer>()
   let fieldCount = 0
-  let position = first < 0 ? -1 : first + delimiter.length - 2
+  let position = firstDelimiter < 0 ? -1 : firstDelimiter + delimiter.length - 2
   while (position >= 0 && body.toString('latin1', position, position + 2) !== '--') {
     fieldCount += 1
-    if (fieldCount > maxFields) throw malformedWebhook(`more than ${maxFields} fields`)
+    if (fieldCount > maxFields) throw createMalformedRejection(`more than ${maxFields} fields`)
     const end = body.indexOf(delimiter, position)
-    if (end < 0) throw malformedWebhook('a part has no end')
+    if (end < 0) throw createMalformedRejection('a part has no end')
     addPart(body.subarray(position, end), form)
     position = end + delimiter.length
   }
-  if (position < 0) throw malformedWebhook('its boundary does not occur')
+  if (position < 0) throw createMalformedRejection('its boundary does not occur')
   return form
 }
 
@@ -59,14 +65,20 @@ function addField(form: Map<string, Buffer>, name: string, value: Buffer): void 
   if (!form.has(key)) form.set(key, value)
 }
 
-/** Matches the parameter `name`, and skips quoted strings: a file name comes from a stranger and may contain something that looks like it. */
+/**
+ * Matches the parameter `name`. It skips quoted strings, because a file name comes from a stranger and may contain text
+ * like `name=`.
+ */
 const namePattern =
   /^content-disposition:(?:[^"\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*")*?;[ \t]*name=(?:"([^"\r\n]*)"|([^\s;"]+))/im
 
-/** Adds the field of a part. The part begins after its delimiter with the rest of that line, then has its header, an empty line and the value. */
+/**
+ * Adds the field of a part. The part begins with the rest of its delimiter line. Its header, an empty line and the
+ * value follow.
+ */
 function addPart(part: Buffer, form: Map<string, Buffer>): void {
   const headerEnd = part.subarray(0, maxPartHeaderBytes).indexOf('\r\n\r\n')
-  if (headerEnd < 0) throw malformedWebhook('a part has no header')
+  if (headerEnd < 0) throw createMalformedRejection('a part has no header')
   const header = part.toString('utf8', 0, headerEnd)
   const name = namePattern.exec(header)
   const key = name?.[1] ?? name?.[2]
@@ -78,7 +90,7 @@ function parseUrlEncoded(body: Buffer): Form {
   let fieldCount = 0
   for (let position = 0; position < body.length; ) {
     fieldCount += 1
-    if (fieldCount > maxFields) throw malformedWebhook(`more than ${maxFields} fields`)
+    if (fieldCount > maxFields) throw createMalformedRejection(`more than ${maxFields} fields`)
     const next = body.indexOf('&', position)
     const end = next < 0 ? body.length : next
     const equals = body.subarray(position, end).indexOf('=')
@@ -92,7 +104,7 @@ function parseUrlEncoded(body: Buffer): Form {
 
 const [percent, plus, space] = [0x25, 0x2b, 0x20]
 
-/** Decodes `+` and `%xx` to octets. Malformed escapes stay as they are. */
+/** Decodes `+` and `%xx` to octets. Malformed escapes are unchanged. */
 function decodePercent(text: Buffer): Buffer {
   const octets = Buffer.allocUnsafe(text.length)
   let length = 0
@@ -113,8 +125,8 @@ function hexOf(octet: number | undefined): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN
 }
 
-function malformedWebhook(problem: string): Rejection {
-  return new Rejection('malformed', `Cannot read webhook: ${problem}`)
+function createMalformedRejection(reason: string): Rejection {
+  return new Rejection('malformed', `Cannot read webhook: ${reason}`)
 }
 
 /**
@@ -139,7 +151,7 @@ export function checkWebhookShape<T>(value: unknown, schema: z.ZodType<T>): T {
 }
 
 /** Returns the error for a webhook without raw mail. The provider keeps the mail and retries until an operator has configured it to send raw mail. */
-export function missingRawMail(fix: string): Unavailable {
+export function createMissingMailError(fix: string): Unavailable {
   return new Unavailable(`Cannot read webhook: it has no raw mail. ${fix}`, { retryAfter: 3600 })
 }
 
@@ -148,9 +160,10 @@ export function splitAddresses(text: string): string[] {
   return text.split(',').flatMap(address => address.trim() || [])
 }
 
-/** Returns the client that the provider names. An invalid IP address is left out. */
-export function clientOf(ip: string | undefined, helo: string | undefined): { ip?: string; helo?: string } {
+/** Returns the client that the provider names. It omits an invalid IP address. */
+export function readClient(ip: string | undefined, helo: string | undefined): { ip?: string; helo?: string } {
   return { ...(ip && isIP(ip) !== 0 && { ip }), ...(helo && { helo: helo.slice(0, 255) }) }
 }
 
+/** The schema of optional text in a webhook. */
 export const textSchema = z.string().optional()

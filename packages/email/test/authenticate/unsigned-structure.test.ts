@@ -186,7 +186,11 @@ test('an unsigned type, boundary, charset or encoding hides no line of a body', 
       const lines = drafted.map((line, index) => (line === 'word' ? `word${index} is here` : line))
       const head = `Content-Type: ${type}; boundary="${boundary}"; charset=${charset}\r\nContent-Transfer-Encoding: ${encoding}`
       const octets = Buffer.from(`${head}\r\n\r\n${lines.join('\r\n')}\r\n`)
-      const read = await readMailBody(octets, scanHeaders(octets, limits), { keepsQuotes: true, isLoose: true, limits })
+      const read = await readMailBody(octets, scanHeaders(octets, limits), {
+        keepsQuotes: true,
+        isStructureUnsigned: true,
+        limits,
+      })
       const visibleText = [read.text, ...read.files.map(({ bytes }) => Buffer.from(bytes).toString())].join('\n')
       // The header of a part is not text, and the header of the mail is signed.
       const words = listBodyWords(lines.join('\n'), { isText: read.flags.includes('unsigned_structure') })

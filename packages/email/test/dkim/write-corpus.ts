@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Rejection } from '@postern/message'
-import { canonicalBodies } from '../../src/dkim/canonical.ts'
+import { bodyCanonicalizers } from '../../src/dkim/canonicalization.ts'
 import { toCrlf } from '../../src/mail/line-ends.ts'
 import { readSignedMail } from '../suites/dkim-suite.ts'
 import { listTags } from './differences.ts'
@@ -41,7 +41,7 @@ function listMails(): readonly SignedCase[] {
 }
 
 function measureBody({ octets }: SignedCase, form: 'simple' | 'relaxed'): number {
-  return canonicalBodies[form](octets.subarray(octets.indexOf('\r\n\r\n') + 4)).length
+  return bodyCanonicalizers[form](octets.subarray(octets.indexOf('\r\n\r\n') + 4)).length
 }
 
 mkdirSync(folder, { recursive: true })

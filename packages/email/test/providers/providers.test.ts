@@ -20,7 +20,7 @@ import {
   writeSns,
 } from '../setup/provider-requests.ts'
 import { openSmtpClient } from '../setup/smtp-client.ts'
-import { readCertificatePem, readProviderConfig, readRecorded, recordedAt } from './fixture.ts'
+import { readCertificatePem, readProviderConfig, readRecorded, recordedAt } from './recorded-request.ts'
 
 const names = ['postal', 'mailgun', 'sendgrid', 'postmark', 'ses', 'cloudmailin', 'forwardemail']
 const refusals: Readonly<Record<string, number>> = {

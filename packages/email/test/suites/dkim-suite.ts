@@ -20,7 +20,7 @@ export async function scoreDkim(folder: URL): Promise<readonly ScoredCase[]> {
     const header = scanHeaders(message, limits)
     const signatures = verifySignatures({ octets: message, header }, { keys, now, readKey: parseKeyRecord })
     const verdicts = signatures.map(report => classifySignature(report, { now, minKeyBits: 1024, isDamaged: false }))
-    const note = verdicts.map(({ verdict, fault }) => `${verdict} ${fault}`).join(', ')
+    const note = verdicts.map(({ verdict, error }) => `${verdict} ${error}`).join(', ')
     return { isRight: verdicts.length > 0 && verdicts.every(({ verdict }) => verdict === 'pass'), note }
   })
 }

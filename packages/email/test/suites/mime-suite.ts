@@ -31,7 +31,11 @@ async function scoreMessage(name: string, octets: Buffer): Promise<ScoredCase> {
   try {
     const header = scanHeaders(octets, limits)
     // The body is read regardless of the author, and before it is known whether the mail is accepted.
-    const { text, flags } = await readMailBody(octets, header, { keepsQuotes: false, isLoose: false, limits })
+    const { text, flags } = await readMailBody(octets, header, {
+      keepsQuotes: false,
+      isStructureUnsigned: false,
+      limits,
+    })
     const ms = Math.round(performance.now() - start)
     if (flags.includes('unparsable') && text === '') return { name, isRight: false, note: 'not parsed' }
     const problem = await compareAuthor(fieldValues(header, 'from'))

@@ -1,6 +1,6 @@
 // Runs Discourse's corpus of replies.
 import { readdirSync, readFileSync } from 'node:fs'
-import { trimReply } from '../../src/body/reply-trim.ts'
+import { trimReply } from '../../src/body/trim-reply.ts'
 import type { ScoredCase } from './score.ts'
 
 /** Scores the trimming of replies on Discourse's corpus. The new text must match exactly, except for white space at its ends. */
