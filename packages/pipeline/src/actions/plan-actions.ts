@@ -119,8 +119,8 @@ export function createActionChecker(actingAgent: ActingAgent, deps: ActionDeps):
       const plan = planPost(toWellFormed(act), actingAgent, deps)
       if (isActRefusal(plan)) return plan
       // The store knows stored files and correspondents, so such a post is planned at the end of the turn.
-      const mayWait = act.parts.some(isReference) || needsLookup(act, deps)
-      if (act.id !== undefined && !mayWait) plans.set(act.id, plan)
+      const needsStore = act.parts.some(isReference) || needsLookup(act, deps)
+      if (act.id !== undefined && !needsStore) plans.set(act.id, plan)
       return undefined
     },
     async check(act) {
@@ -222,13 +222,14 @@ async function planRevision(
   deps: ActionDeps,
 ): Promise<PlannedAction | ActRefusal> {
   if (act.act === 'edit' && showNothing(act.parts)) return refuseBlank('edit')
-  const problem = `Cannot ${act.act} ${JSON.stringify(act.response)}`
+  const errorPrefix = `Cannot ${act.act} ${JSON.stringify(act.response)}`
   const storedResponse = await deps.store.findResponse(act.response)
   if (!storedResponse || storedResponse.agent !== agent)
-    return refuseAct('no_recipient', `${problem}: this agent has no answer or post with this id`)
-  if (storedResponse.retractedAt !== undefined) return refuseAct('no_recipient', `${problem}: it was deleted before`)
+    return refuseAct('no_recipient', `${errorPrefix}: this agent has no answer or post with this id`)
+  if (storedResponse.retractedAt !== undefined)
+    return refuseAct('no_recipient', `${errorPrefix}: it was deleted before`)
   const channel = findChannel(deps.channels, storedResponse.via)
-  if (!channel) return refuseAct('unsupported', `${problem}: its channel (${storedResponse.via}) is closed`)
+  if (!channel) return refuseAct('unsupported', `${errorPrefix}: its channel (${storedResponse.via}) is closed`)
   const revision =
     act.act === 'edit'
       ? reviseResponse(storedResponse, act, deps, channel)
@@ -239,10 +240,10 @@ async function planRevision(
   const action = { act: act.act, agent, id, at, response: revision.response, message, target, rendering }
   const addressing = channel.actions?.address?.(action) ?? refuseUnable(act.act, channel)
   if (isActRefusal(addressing)) return addressing
-  const planned = deliveryPlanOf(addressing)
+  const deliveryPlan = deliveryPlanOf(addressing)
   return act.act === 'edit'
-    ? { kind: 'edit', ...revision, deliveryPlan: planned }
-    : { kind: 'delete', response: act.response, deliveryPlan: planned }
+    ? { kind: 'edit', ...revision, deliveryPlan }
+    : { kind: 'delete', response: act.response, deliveryPlan }
 }
 
 function reviseResponse(

@@ -19,14 +19,17 @@ export async function planReply(
   deps: ActionDeps,
 ): Promise<PlannedAction | ActRefusal> {
   const { store, channels, system } = deps
-  const problem = `Cannot reply in ${JSON.stringify(act.thread.slice(0, 200))}`
+  const errorPrefix = `Cannot reply in ${JSON.stringify(act.thread.slice(0, 200))}`
   if (showNothing(act.parts)) return refuseBlank('reply')
   const conversation = await store.findConversation(agent, act.thread)
   const turn = conversation && (await store.readTurn(conversation.message))
   if (!turn)
-    return refuseAct('no_recipient', `${problem}: nobody speaks to this agent in a conversation with this thread_id`)
+    return refuseAct(
+      'no_recipient',
+      `${errorPrefix}: nobody speaks to this agent in a conversation with this thread_id`,
+    )
   const channel = findChannel(channels, turn.via)
-  if (!channel) return refuseAct('unsupported', `${problem}: its channel (${turn.via}) is closed`)
+  if (!channel) return refuseAct('unsupported', `${errorPrefix}: its channel (${turn.via}) is closed`)
   const names = readInlineNames(turn, deps)
   const givenParts = withoutRequirements(act.parts)
   const boundedParts = names ? await boundInlineParts(givenParts, names) : givenParts

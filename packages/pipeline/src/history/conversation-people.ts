@@ -22,19 +22,19 @@ export async function findNamedPeople(
 ): Promise<readonly string[]> {
   if (policy !== 'conversation') return []
   const { recipient, sender } = turn.content
-  const excludedAddresses = new Set([recipient, sender.address].map(normalize))
+  const excludedAddresses = new Set([recipient, sender.address].map(normalizeAddress))
   const addresses = listNamedAddresses(parts).filter(address => !excludedAddresses.has(address))
   const isNewConversation = turn.isFirst === true && !turn.merged
   if (addresses.length === 0 || isNewConversation) return []
   const entries = await store.readHistory({ thread: turn.thread, before: turn.message, ...window })
   const writerNames = entries.flatMap(({ role, author }) =>
-    role === 'user' && author.verified ? [normalize(author.address)] : [],
+    role === 'user' && author.verified ? [normalizeAddress(author.address)] : [],
   )
   const people = new Set(writerNames)
   return addresses.filter(address => people.has(address))
 }
 
-function normalize(text: string): string {
+function normalizeAddress(text: string): string {
   const address = parseIfAddress(text)
   return address ? formatAddress(address) : text
 }

@@ -15,9 +15,9 @@ export interface InlineMentionDeps {
 /** The people whom the text of a turn may name. */
 export interface InlineNames {
   /** The people whom any text may name: the sender and the agent. */
-  readonly always: readonly string[]
+  readonly unconditionalNames: readonly string[]
   /** Finds the people whom these parts name and may name. */
-  find(parts: readonly Part[]): Promise<readonly string[]>
+  findNames(parts: readonly Part[]): Promise<readonly string[]>
 }
 
 /** Returns the names that the text of a turn may have; undefined if it may have any. */
@@ -26,8 +26,8 @@ export function readInlineNames(turn: Turn, { store, findAgent }: InlineMentionD
   const { recipient, recipient_capabilities, sender } = turn.content
   if (recipient_capabilities.mention_relay.kind !== 'inline' || policy === 'any') return undefined
   return {
-    always: [sender.address, recipient],
-    find: parts => findNamedPeople(turn, parts, { store, mentions: policy }),
+    unconditionalNames: [sender.address, recipient],
+    findNames: parts => findNamedPeople(turn, parts, { store, mentions: policy }),
   }
 }
 
@@ -40,10 +40,10 @@ export function createNameCheck(people: readonly string[]): (address: string) =>
 /** Returns whole parts in whose text nobody else is named. `mentions` has further people whom they may name. */
 export async function boundInlineParts(
   parts: readonly Part[],
-  { always, find }: InlineNames,
+  { unconditionalNames, findNames }: InlineNames,
   mentions: readonly string[] = [],
 ): Promise<Part[]> {
-  const isNamed = createNameCheck([...always, ...mentions, ...(await find(parts))])
+  const isNamed = createNameCheck([...unconditionalNames, ...mentions, ...(await findNames(parts))])
   return parts.map(part =>
     part.kind === 'text' ? { ...part, content: writeNamesAsText(part.content, isNamed) } : part,
   )

@@ -6,32 +6,32 @@ import { announceSpeaker } from './speaker-names.ts'
 export type Turns = readonly HistoricalMessage[]
 
 /** The single messages of merged turns. They are not part of the turn, because agents get the conversation by turns. */
-const messagesOf = new WeakMap<HistoricalMessage, Turns>()
+const messagesByTurn = new WeakMap<HistoricalMessage, Turns>()
 
 /** Returns the messages that a turn of the history consists of, without the lines that name their writers. */
 export function listMessagesOfTurn(turn: HistoricalMessage): Turns {
-  return messagesOf.get(turn) ?? [turn]
+  return messagesByTurn.get(turn) ?? [turn]
 }
 
 /** Changes the parts of a turn, which still consists of the same messages. */
 export function replaceParts(turn: HistoricalMessage, parts: HistoricalMessage['parts']): HistoricalMessage {
   const newTurn = { ...turn, parts }
-  const messages = messagesOf.get(turn)
-  if (messages) messagesOf.set(newTurn, messages)
+  const messages = messagesByTurn.get(turn)
+  if (messages) messagesByTurn.set(newTurn, messages)
   return newTurn
 }
 
 export function mergeNeighbours(turns: Turns): Turns {
   const mergedTurns: HistoricalMessage[] = []
-  let speaker: HistoricalSender | undefined
+  let lastWriter: HistoricalSender | undefined
   for (const turn of turns) {
     const lastTurn = mergedTurns.at(-1)
     if (lastTurn?.role === turn.role) {
-      const joinedTurn = joinTurns(lastTurn, turn, speaker)
-      messagesOf.set(joinedTurn, [...listMessagesOfTurn(lastTurn), turn])
+      const joinedTurn = joinTurns(lastTurn, turn, lastWriter)
+      messagesByTurn.set(joinedTurn, [...listMessagesOfTurn(lastTurn), turn])
       mergedTurns[mergedTurns.length - 1] = joinedTurn
     } else mergedTurns.push(turn)
-    speaker = turn.sender
+    lastWriter = turn.sender
   }
   return mergedTurns
 }
@@ -43,9 +43,9 @@ export function mergeNeighbours(turns: Turns): Turns {
 function joinTurns(
   turn: HistoricalMessage,
   { sender, parts }: HistoricalMessage,
-  speaker: HistoricalSender | undefined,
+  lastWriter: HistoricalSender | undefined,
 ): HistoricalMessage {
-  if (isSameWriter(sender, speaker)) return { ...turn, parts: [...turn.parts, ...parts] }
+  if (isSameWriter(sender, lastWriter)) return { ...turn, parts: [...turn.parts, ...parts] }
   const writers = [...(turn.writers ?? [turn.sender]), sender]
   return {
     ...turn,
@@ -55,8 +55,8 @@ function joinTurns(
   }
 }
 
-function isSameWriter(sender: HistoricalSender, speaker: HistoricalSender | undefined): boolean {
-  const { address, verified, auth_method } = speaker ?? {}
+function isSameWriter(sender: HistoricalSender, lastWriter: HistoricalSender | undefined): boolean {
+  const { address, verified, auth_method } = lastWriter ?? {}
   return address === sender.address && verified === sender.verified && auth_method === sender.auth_method
 }
 

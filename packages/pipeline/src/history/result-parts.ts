@@ -8,9 +8,9 @@ import { isFilePart, knownPartSchema } from '@postern/message'
  * This form is ours: the contract leaves open what a result is. Returns undefined for every other result.
  */
 export function readResultParts(result: unknown): readonly Part[] | undefined {
-  const candidates = typeof result === 'object' && result !== null && 'parts' in result ? result.parts : undefined
-  if (!Array.isArray(candidates)) return undefined
-  const parts = candidates.map(part => knownPartSchema.safeParse(part).data)
+  const rawParts = typeof result === 'object' && result !== null && 'parts' in result ? result.parts : undefined
+  if (!Array.isArray(rawParts)) return undefined
+  const parts = rawParts.map(part => knownPartSchema.safeParse(part).data)
   return parts.every(part => part !== undefined) && parts.some(isFilePart) ? parts.filter(isPresentable) : undefined
 }
 

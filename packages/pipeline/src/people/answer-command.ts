@@ -88,9 +88,9 @@ function createAnswer(content: string, acts: readonly PlannedAction[] = []): Com
 
 async function requestLink(text: string, { turn, identity, turnContext }: CommandContext): Promise<CommandAnswer> {
   const texts = createPersonTexts(turnContext.channels)
-  const otherAddress = readPersonAddress(text, turnContext.channels, ownDomain(turn))
-  const problem = otherAddress ? findProblem(otherAddress, identity, turn, turnContext) : texts.noAddress()
-  if (!otherAddress || problem) return createAnswer(problem ?? texts.noAddress())
+  const otherAddress = readPersonAddress(text, turnContext.channels, readOwnDomain(turn))
+  const refusalText = otherAddress ? findRefusalText(otherAddress, identity, turn, turnContext) : texts.noAddress()
+  if (!otherAddress || refusalText) return createAnswer(refusalText ?? texts.noAddress())
   const target = await proveTarget(otherAddress, turnContext)
   if (!target) return createAnswer(personTexts.notFound())
   const { agent, message } = turn
@@ -120,7 +120,7 @@ async function proveTarget(target: PersonAddress, { channels }: TurnContext): Pr
   }
 }
 
-function findProblem(
+function findRefusalText(
   target: PersonAddress,
   { via, address }: PersonIdentity,
   turn: Turn,
@@ -131,12 +131,12 @@ function findProblem(
   const rules = channel?.descriptor.speaker
   if (rules?.isChat) return personTexts.fromChat()
   const { local, domain } = parseAddress(target.address)
-  const isOurs = domain === ownDomain(turn)
-  if (isOurs && (rules?.ownsDomain || findAgent(local.split('+')[0] ?? local))) return personTexts.agent()
+  const isOwnDomain = domain === readOwnDomain(turn)
+  if (isOwnDomain && (rules?.ownsDomain || findAgent(local.split('+')[0] ?? local))) return personTexts.agent()
   return findNoticeAddressing(channel) ? undefined : personTexts.cannotSend()
 }
 
-function ownDomain({ content }: Turn): string {
+function readOwnDomain({ content }: Turn): string {
   return parseAddress(content.recipient).domain
 }
 
@@ -213,7 +213,7 @@ async function confirmCode(code: string, isBare: boolean, context: CommandContex
 
 async function endLink(text: string, context: CommandContext): Promise<CommandAnswer> {
   const { turn, identity, turnContext } = context
-  const otherAddress = readPersonAddress(text, turnContext.channels, ownDomain(turn))
+  const otherAddress = readPersonAddress(text, turnContext.channels, readOwnDomain(turn))
   const { agent } = turn
   const events = await planLinkedEvents('unlink', context)
   const isDone = otherAddress && (await turnContext.store.unlink({ agent, identity, other: otherAddress, events }))

@@ -70,13 +70,11 @@ function describeSpeaker(
   const identity = readPersonIdentity(content, flags, channels)
   const linkedPerson =
     identity &&
-    people.find(person => person.agent === agent && person.addresses.some(address => isSame(address, identity)))
+    people.find(person => person.agent === agent && person.addresses.some(address => isSameAddress(address, identity)))
   if (linkedPerson) return showPerson(agent, linkedPerson)
   return describeSender({ agent, content, flags }, channels) ?? { addresses: [{ via, address: sender.address }] }
 }
 
-function isSame(first: PersonAddress, second: PersonAddress): boolean {
-  return (
-    first.via === second.via && first.address === second.address && (first.subject ?? second.subject) === second.subject
-  )
+function isSameAddress(left: PersonAddress, right: PersonAddress): boolean {
+  return left.via === right.via && left.address === right.address && (left.subject ?? right.subject) === right.subject
 }

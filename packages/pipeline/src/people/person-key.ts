@@ -11,13 +11,13 @@ type SentMessage = Pick<NormalizedMessage, 'sender' | 'received_via'>
 type Channels = readonly { readonly descriptor: Pick<ChannelDescriptor, 'name' | 'speaker'> }[]
 
 /** Returns a digest as the key, so that no agent mistakes a key for an address. */
-function formatKey(components: readonly string[]): string {
+function computeKey(components: readonly string[]): string {
   return hash('sha256', JSON.stringify(components), 'hex').slice(0, 32)
 }
 
 /** Returns the key of the person who has an address: of its principal, or of the address itself while its principal is unknown. */
 export function keyOfPerson(agent: string, { via, address, subject }: PersonAddress): string {
-  return formatKey([agent, 'person', via, subject ?? address])
+  return computeKey([agent, 'person', via, subject ?? address])
 }
 
 /** Returns the key and addresses of a person, in the form for agents. */
@@ -37,7 +37,7 @@ export function describeSender(
   if (identity) return showPerson(agent, { founder: identity, addresses: [identity] })
   const components = listProofComponents(content)
   const { sender, received_via: via } = content
-  return components && { id: formatKey([agent, ...components]), addresses: [{ via, address: sender.address }] }
+  return components && { id: computeKey([agent, ...components]), addresses: [{ via, address: sender.address }] }
 }
 
 /** Returns the parts of the key for other proofs. With proof of a whole domain the address counts, and otherwise the subject at its issuer. */

@@ -99,7 +99,7 @@ function createPersonState(
 ): PersonState & Pick<TurnPerson, 'computeChange'> {
   let replacement: Json | undefined
   let changes: readonly StateChange[] = []
-  const read = async () => (replacement === undefined ? store.readPersonState(agent, person) : replacement)
+  const readStoredState = async () => (replacement === undefined ? store.readPersonState(agent, person) : replacement)
 
   async function applyChanges(initialState: Json | undefined): Promise<Json | undefined> {
     let state = initialState
@@ -112,7 +112,7 @@ function createPersonState(
   }
 
   return {
-    get: async () => applyChanges(await read()),
+    get: async () => applyChanges(await readStoredState()),
     set(change) {
       if (typeof change === 'function') {
         changes = [...changes, change]
@@ -123,7 +123,7 @@ function createPersonState(
     },
     async computeChange() {
       if (replacement === undefined && changes.length === 0) return undefined
-      const previousState = await read()
+      const previousState = await readStoredState()
       const state = await applyChanges(previousState)
       if (state === undefined) return undefined
       return { person, state, ...(replacement === undefined && { replaces: { state: previousState } }) }
@@ -137,7 +137,7 @@ export interface TurnSpeaker {
   /** The person's principals whose chat messages the history may contain. If others read along, it is at most the one they speak as. */
   readonly speakers: readonly string[]
   /** True if they speak from a chat in a conversation of an address that has since been unlinked. */
-  readonly isStranger: boolean
+  readonly isUnlinked: boolean
 }
 
 export async function findSpeaker(
@@ -147,19 +147,19 @@ export async function findSpeaker(
 ): Promise<TurnSpeaker> {
   const { agent, content, via, thread } = turn
   const identity = readPersonIdentity(content, turn.flags, turnContext.channels)
-  if (!identity) return { turnPerson, speakers: [], isStranger: false }
+  if (!identity) return { turnPerson, speakers: [], isUnlinked: false }
   const person = await turnContext.store.findPerson(agent, identity)
   const addresses = person?.addresses ?? [identity]
   const subjects = addresses.flatMap(({ subject }) => subject ?? [])
   if (await isPrivateConversation(turn, identity, turnContext))
-    return { turnPerson, speakers: subjects, isStranger: false }
+    return { turnPerson, speakers: subjects, isUnlinked: false }
   if (!findRules(turnContext.channels, content.received_via)?.isChat)
-    return { turnPerson, speakers: [], isStranger: false }
+    return { turnPerson, speakers: [], isUnlinked: false }
   const isJoined = via !== content.received_via
   const ownThread =
     isJoined &&
     (await turnContext.store.findOwnThread({ agent, scopes: listScopes(addresses, turnContext), subjects }, thread))
-  return { turnPerson, speakers: [identity.subject], isStranger: isJoined && !ownThread }
+  return { turnPerson, speakers: [identity.subject], isUnlinked: isJoined && !ownThread }
 }
 
 /** Reads the history of this conversation, or of all the person's conversations if the agent may know them. */
@@ -167,11 +167,11 @@ export async function readPast(
   turn: Turn,
   { reach }: HistoryPolicy,
   store: Pick<Store, 'readHistory' | 'readPersonHistory'>,
-  { turnPerson, speakers, isStranger }: TurnSpeaker,
+  { turnPerson, speakers, isUnlinked }: TurnSpeaker,
 ): Promise<readonly Entry[]> {
   const window = { before: beginningOf(turn), ...reach, speakers }
   const { agent, thread } = turn
-  if (isStranger) return []
+  if (isUnlinked) return []
   if (!turnPerson) return store.readHistory({ thread, ...window })
   return store.readPersonHistory({ agent, thread, scopes: turnPerson.scopes, ...window })
 }

@@ -40,7 +40,7 @@ const maxDurationMs = 30 * 86_400_000
 interface SettleContext {
   readonly turnContext: Pick<TurnContext, 'requirements' | 'system'>
   /** The requirements that were issued in this turn; absent if none was. */
-  readonly issued: RequirementList['issued'] | undefined
+  readonly issuedIds: RequirementList['issuedIds'] | undefined
 }
 
 export interface SettledAnswer {
@@ -82,26 +82,26 @@ interface SettledPolicy {
   readonly requirement?: PlannedRequirement
 }
 
-function settlePolicy(policy: Policy, turn: Turn, { turnContext, issued }: SettleContext): SettledPolicy {
-  const { requirements: gateway, system } = turnContext
+function settlePolicy(policy: Policy, turn: Turn, { turnContext, issuedIds }: SettleContext): SettledPolicy {
+  const { requirements: requirementDeps, system } = turnContext
   const publicPolicy = withoutState(policy)
-  if (!gateway) return { policy: publicPolicy }
-  const ownUrlMember = ownUrl(policy, gateway)
+  if (!requirementDeps) return { policy: publicPolicy }
+  const urlMember = readOwnUrl(policy, requirementDeps)
   const { kind } = policy
-  if (!isRequirementKind(kind)) return { policy: { ...publicPolicy, ...ownUrlMember } }
+  if (!isRequirementKind(kind)) return { policy: { ...publicPolicy, ...urlMember } }
   if (kind === 'payment_required') checkPrice(policy)
-  const issuedId = issued?.get(policy.state ?? '')
+  const issuedId = issuedIds?.get(policy.state ?? '')
   const id = issuedId ?? randomHex(system, 16)
-  const expiresAt = computeExpiry(policy, issuedId !== undefined, system.now()) ?? system.now() + gateway.ttlMs
-  const settledPolicy = { ...publicPolicy, ...ownUrlMember, requirement: id, expires_at: isoTime(expiresAt) }
-  const requirement = planRequirement(settledPolicy, { kind, id, expiresAt }, turn, gateway)
-  return { policy: forSender(settledPolicy), requirement: { ...requirement, ...notifyMember(policy) } }
+  const expiresAt = computeExpiry(policy, issuedId !== undefined, system.now()) ?? system.now() + requirementDeps.ttlMs
+  const settledPolicy = { ...publicPolicy, ...urlMember, requirement: id, expires_at: isoTime(expiresAt) }
+  const requirement = planRequirement(settledPolicy, { kind, id, expiresAt }, turn, requirementDeps)
+  return { policy: toSenderPolicy(settledPolicy), requirement: { ...requirement, ...notifyMember(policy) } }
 }
 
 const operatorWaitText = 'A person has to allow this first. The answer follows as soon as that is decided.'
 
 /** Returns the policy for the sender. If an operator decides, it says only that the sender has to wait; the requirement contains the question. */
-function forSender(policy: Policy): Policy {
+function toSenderPolicy(policy: Policy): Policy {
   if (!isForOperator(policy)) return policy
   const { kind, approver, requirement, expires_at, sender_message, code, data } = policy
   const message = typeof sender_message === 'string' && sender_message !== '' ? sender_message : operatorWaitText
@@ -146,11 +146,11 @@ function withoutState(policy: Policy): Policy {
 }
 
 /** Returns the agent's own `url`. It leaves out the decision page, whose address is added when the requirement is shown. */
-function ownUrl({ url, state }: Policy, gateway: RequirementDeps): { readonly url?: string } {
-  if (url === undefined || url === actionUrl(gateway, state ?? '')) return {}
-  if (new URL(url).origin === gateway.origin && !new URL(url).pathname.startsWith('/actions/')) return { url }
+function readOwnUrl({ url, state }: Policy, requirementDeps: RequirementDeps): { readonly url?: string } {
+  if (url === undefined || url === actionUrl(requirementDeps, state ?? '')) return {}
+  if (new URL(url).origin === requirementDeps.origin && !new URL(url).pathname.startsWith('/actions/')) return { url }
   throw new Error(
-    `Cannot answer: the url of a policy part must be on ${gateway.origin}, outside of /actions/, not on ${new URL(url).origin}`,
+    `Cannot answer: the url of a policy part must be on ${requirementDeps.origin}, outside of /actions/, not on ${new URL(url).origin}`,
   )
 }
 
@@ -178,17 +178,17 @@ export function withoutPolicies(chunk: PartialResponse): PartialResponse {
 /** Returns the decision for the agent, with the state that the agent was given. The state is computed, because only its digest is stored. */
 export function withState(
   { policy_resolution: resolution }: NormalizedMessage,
-  gateway: RequirementDeps | undefined,
+  requirementDeps: RequirementDeps | undefined,
 ): Pick<NormalizedMessage, 'policy_resolution'> {
-  if (!gateway || resolution?.requirement === undefined) return {}
-  const state = gateway.stateOf(resolution.requirement, resolution.in_reply_to_state)
+  if (!requirementDeps || resolution?.requirement === undefined) return {}
+  const state = requirementDeps.stateOf(resolution.requirement, resolution.in_reply_to_state)
   return { policy_resolution: { ...resolution, in_reply_to_state: state } }
 }
 
 /** The requirements that an agent makes in one turn, before any of them is stored. */
 export interface RequirementList extends AgentRequirements {
   /** The ids of the requirements by their states. */
-  readonly issued: ReadonlyMap<string, string>
+  readonly issuedIds: ReadonlyMap<string, string>
 }
 
 /** Creates the list of a turn. `gateway` is absent if nobody can decide anything; every requirement throws then. */
@@ -196,22 +196,22 @@ export function createRequirementList(
   gateway: RequirementDeps | undefined,
   system: Pick<System, 'randomBytes' | 'now'>,
 ): RequirementList {
-  const issued = new Map<string, string>()
+  const issuedIds = new Map<string, string>()
   function issue(kind: RequirementKind, { expires_in, ...members }: ConsentRequirement) {
     if (!gateway) throw new Error('Cannot require: nothing can be decided here')
     const id = randomHex(system, 16)
     const state = gateway.stateOf(id)
-    issued.set(state, id)
+    issuedIds.set(state, id)
     const lifetimeMs = expires_in === undefined ? gateway.ttlMs : expires_in * 1000
     const expires_at = isoTime(system.now() + lifetimeMs)
-    return respond({ kind, url: actionUrl(gateway, state), ...members, state, requirement: id, expires_at })
+    return toResponse({ kind, url: actionUrl(gateway, state), ...members, state, requirement: id, expires_at })
   }
   return {
-    issued,
+    issuedIds,
     requireConsent: requirement => issue('consent_required', parseGiven(consentSchema, requirement, 'the requirement')),
     requirePayment: requirement => issue('payment_required', parseGiven(paymentSchema, requirement, 'the requirement')),
     requireAuth: requirement => issue('unauthorized', parseGiven(authSchema, requirement, 'the requirement')),
-    refuse: refusal => respond(parseGiven(refusalSchema, refusal, 'the refusal')),
+    refuse: refusal => toResponse(parseGiven(refusalSchema, refusal, 'the refusal')),
   }
 }
 
@@ -225,16 +225,16 @@ function withoutCall({ data: _, ...policy }: Policy): Policy {
   return policy
 }
 
-function respond(policy: Policy): PartialResponse {
+function toResponse(policy: Policy): PartialResponse {
   const parts: PartialResponse['parts'] = [{ kind: 'policy', policy }]
   return { parts, status: statusWithPolicies(parts, undefined) }
 }
 
-export function createShowRequirement(gateway: Pick<RequirementDeps, 'origin' | 'stateOf'>): ShowRequirement {
+export function createShowRequirement(requirementDeps: Pick<RequirementDeps, 'origin' | 'stateOf'>): ShowRequirement {
   return policy => {
     if (typeof policy.requirement !== 'string') return policy
     if (isForOperator(policy)) return withoutCall(policy)
-    const state = gateway.stateOf(policy.requirement)
-    return { ...policy, state, url: policy.url ?? actionUrl(gateway, state) }
+    const state = requirementDeps.stateOf(policy.requirement)
+    return { ...policy, state, url: policy.url ?? actionUrl(requirementDeps, state) }
   }
 }

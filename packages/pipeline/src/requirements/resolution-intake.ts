@@ -30,14 +30,14 @@ const inheritedFlags: readonly string[] = [agentFlag, replayFlag, 'by_list', 'by
 export function describeResolution(
   { id, policy }: Pick<RequirementRecord, 'id' | 'policy'>,
   { digest, kind, outcome, resolver, isCancelled, receipt, args, remember }: RequirementDecision,
-  at: string,
+  resolvedAt: string,
 ): PolicyResolution {
   return {
     in_reply_to_state: digest,
     requirement: id,
     kind,
     outcome,
-    resolved_at: at,
+    resolved_at: resolvedAt,
     resolver,
     ...(isCancelled && { cancelled: true as const }),
     ...(receipt && { receipt: { provider: receipt.provider, reference: receipt.reference } }),
@@ -123,7 +123,7 @@ function describeSubject({ title, message }: RequirementRecord['policy']): strin
   return (title ?? message).slice(0, maxSubjectChars).toWellFormed()
 }
 
-const descriptions: Readonly<Record<RequirementObjection, string>> = {
+const objectionTexts: Readonly<Record<RequirementObjection, string>> = {
   unknown: 'is not known',
   used: 'has been used already',
   expired: 'has expired',
@@ -139,7 +139,7 @@ const resolutionPath = 'message.metadata.mentionable.policy_resolution'
 
 /** Returns the refusal of a message whose decision does not count. Its sender would otherwise believe that it does. */
 export function refuseResolution(reason: RequirementObjection): Rejection {
-  return refuseClaim('in_reply_to_state', descriptions[reason])
+  return refuseClaim('in_reply_to_state', objectionTexts[reason])
 }
 
 export function refuseClaim(
@@ -153,7 +153,7 @@ export function refuseClaim(
 
 /** Returns the objection to a decision as a sentence for people. */
 export function describeObjection(reason: RequirementObjection): string {
-  return `This ${descriptions[reason]}.`
+  return `This ${objectionTexts[reason]}.`
 }
 
 /** The `method` of a decision that the gateway makes because nobody decided in time. */

@@ -26,8 +26,8 @@ const requirements: RequirementDeps = {
 const sender = { address: '@ada@peer.test', auth_method: 'none', verified: false } as const
 const turn = { content: { sender } as Partial<NormalizedMessage> } as Turn
 
-function settle(partial: PartialResponse | undefined, issued: ReadonlyMap<string, string> = new Map()) {
-  return settleRequirements(turn, partial, { turnContext: { requirements, system }, issued })
+function settle(partial: PartialResponse | undefined, issuedIds: ReadonlyMap<string, string> = new Map()) {
+  return settleRequirements(turn, partial, { turnContext: { requirements, system }, issuedIds })
 }
 
 const asks = (policy: Partial<Policy>): Part => ({
@@ -44,7 +44,7 @@ test('the gateway stores a requirement of context.requireConsent() under the dig
   const policy = part?.kind === 'policy' ? part.policy : undefined
   expect(requirement.status).toBe('input_required')
   expect(policy).toMatchObject({ state: expect.any(String), url: `${origin}/actions/${policy?.state}` })
-  const settled = settle(requirement, list.issued)
+  const settled = settle(requirement, list.issuedIds)
   const expiresAt = now + 120_000
   const stored = {
     kind: 'consent_required',
@@ -69,8 +69,8 @@ test('the gateway stores a requirement of context.requireConsent() under the dig
 test('a requirement that the agent did not return does not count', () => {
   const list = createRequirementList(requirements, system)
   list.requirePayment({ message: 'Pay', amount: '1.00', currency: 'EUR' })
-  expect(settle({ parts: [] }, list.issued).requirements).toEqual([])
-  expect(settle(undefined, list.issued)).toEqual({ partial: undefined, requirements: [] })
+  expect(settle({ parts: [] }, list.issuedIds).requirements).toEqual([])
+  expect(settle(undefined, list.issuedIds)).toEqual({ partial: undefined, requirements: [] })
 })
 
 test('the gateway ignores states and ids that an agent made up', () => {

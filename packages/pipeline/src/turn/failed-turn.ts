@@ -8,8 +8,8 @@ import { describeFailure } from '../retry/describe-failure.ts'
 import { settleFailedAttempt } from '../retry/retry.ts'
 import type { AnswerDraft } from './answer/plan-answer.ts'
 import { planFailure } from './answer/plan-answer.ts'
-import { keepStreamed } from './notes/streamed-answer.ts'
-import { clipFault } from './trace/agent-fault.ts'
+import { storeCanceledAnswer } from './notes/streamed-answer.ts'
+import { clipError } from './trace/agent-fault.ts'
 import { logFieldsOf } from './trace/log-fields.ts'
 import type { TurnTrace } from './trace/turn-trace.ts'
 
@@ -19,9 +19,9 @@ interface FailedTurn {
   readonly draft: AnswerDraft | undefined
   readonly trace: TurnTrace
   /** Aborts when the process shuts down. */
-  readonly stop: AbortSignal
+  readonly stopSignal: AbortSignal
   /** Aborts when the store has ended the turn. */
-  readonly ended: AbortSignal
+  readonly endSignal: AbortSignal
 }
 
 /**
@@ -29,15 +29,15 @@ interface FailedTurn {
  * @throws `error` if only the expiry of the lease helps
  */
 export async function endFailedTurn(turn: Turn, error: unknown, failedTurn: FailedTurn): Promise<void> {
-  const { turnContext, draft, trace, stop, ended } = failedTurn
+  const { turnContext, draft, trace, stopSignal, endSignal } = failedTurn
   const { results, system, retry } = turnContext
-  if (stop.aborted) {
+  if (stopSignal.aborted) {
     const dueAt = system.now()
     return results.release(turn, { dueAt, uncounted: true, attempt: trace.end('shut_down', draft?.usage) })
   }
   if (error instanceof LeaseLost) {
     await recordLostTurn(turn, failedTurn)
-    if (ended.aborted) return logAbortedTurn(turn, ended.reason, failedTurn)
+    if (endSignal.aborted) return logAbortedTurn(turn, endSignal.reason, failedTurn)
   }
   if (!(error instanceof Unavailable)) throw error
   const failedTry = {
@@ -63,7 +63,7 @@ function logAbortedTurn(turn: Turn, reason: unknown, { turnContext }: Pick<Faile
 
 /** Records the streamed answer and the attempt of a turn that the store has ended or that another worker has leased. */
 async function recordLostTurn(turn: Turn, { turnContext, draft, trace }: FailedTurn): Promise<void> {
-  await keepStreamed(turn, turnContext, draft)
+  await storeCanceledAnswer(turn, turnContext, draft)
   await turnContext.store.noteAttempt(turn, trace.endLost(draft?.usage))
 }
 
@@ -94,7 +94,7 @@ export interface AnsweredAttempt {
   readonly outcome: TurnOutcome
 }
 
-interface UnaskedReason {
+interface SkippedCallReason {
   readonly code: TurnReason
   readonly sentence: string
 }
@@ -102,7 +102,7 @@ interface UnaskedReason {
 /** Answers a turn as failed without calling its agent. */
 export function answerWithoutAgent(
   turn: Turn,
-  { code, sentence }: UnaskedReason,
+  { code, sentence }: SkippedCallReason,
   failedTurn: FailedTurn,
 ): AnsweredAttempt {
   const { turnContext, draft, trace } = failedTurn
@@ -111,19 +111,19 @@ export function answerWithoutAgent(
 }
 
 /** Answers a turn whose agent has thrown. @throws `error` if the turn has to be retried */
-export function answerFault(turn: Turn, error: unknown, failedTurn: FailedTurn): AnsweredAttempt {
-  const { turnContext, draft, trace, stop } = failedTurn
-  if (stop.aborted || error instanceof Unavailable) throw error
+export function answerAgentError(turn: Turn, error: unknown, failedTurn: FailedTurn): AnsweredAttempt {
+  const { turnContext, draft, trace, stopSignal } = failedTurn
+  if (stopSignal.aborted || error instanceof Unavailable) throw error
   const fields = logFieldsOf(turn)
-  const fault = clipFault(error)
+  const clippedError = clipError(error)
   // After a `TurnAborted` the store refuses the answer because the lease is lost, and that is logged instead.
-  if (!(error instanceof TurnAborted)) turnContext.system.log.error({ ...fields, err: fault }, 'agent failed')
+  if (!(error instanceof TurnAborted)) turnContext.system.log.error({ ...fields, err: clippedError }, 'agent failed')
   trace.recordFailure(error)
-  const reason = fault instanceof Error ? fault.message : 'agent failed'
-  return { answer: planFailure(turn, turnContext, reason, draft), outcome: outcomeOfFault(error) }
+  const reason = clippedError instanceof Error ? clippedError.message : 'agent failed'
+  return { answer: planFailure(turn, turnContext, reason, draft), outcome: outcomeOfError(error) }
 }
 
-function outcomeOfFault(error: unknown): TurnOutcome {
+function outcomeOfError(error: unknown): TurnOutcome {
   if (error instanceof TurnAborted) return error.kind === 'shutting_down' ? 'shut_down' : error.kind
   return error instanceof DOMException && error.name === 'TimeoutError' ? 'timed_out' : 'failed'
 }

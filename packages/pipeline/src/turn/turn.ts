@@ -24,7 +24,7 @@ import type { CallDeps } from './call/call-deps.ts'
 import { startTurnClock } from './call/turn-clock.ts'
 import { planLinkedCopy, planOperatorNotices } from './extra-mails.ts'
 import type { AnsweredAttempt } from './failed-turn.ts'
-import { answerFault, answerWithoutAgent, commitUnstorable, endFailedTurn, resumeDraft } from './failed-turn.ts'
+import { answerAgentError, answerWithoutAgent, commitUnstorable, endFailedTurn, resumeDraft } from './failed-turn.ts'
 import { checkState } from './limits/answer-size.ts'
 import type { TurnNotes } from './notes/turn-notes.ts'
 import { createTurnNotes, noteSynthesis } from './notes/turn-notes.ts'
@@ -32,17 +32,23 @@ import { logFieldsOf } from './trace/log-fields.ts'
 import { TurnTrace } from './trace/turn-trace.ts'
 
 /** Works a turn: history, `agent.handle`, commit. `stop` aborts when the process shuts down, and the turn is then released. */
-export async function workTurn(turn: Turn, turnContext: TurnContext, stop: AbortSignal): Promise<void> {
+export async function workTurn(turn: Turn, turnContext: TurnContext, stopSignal: AbortSignal): Promise<void> {
   const { results, system } = turnContext
   const trace = new TurnTrace(turn, system, step => turnContext.noteStep?.(turn, step))
-  const ending = listenForEnd(turn, turnContext)
+  const endListener = listenForEnd(turn, turnContext)
   let draft: AnswerDraft | undefined
   try {
     // The code that admitted the message learns of the lease at the same moment. The wait lets it follow the turn before the first pieces. Nobody
     // follows a turn that begins before its message is durable, and a wait would be too long for its transaction.
     if (!turn.stored) await new Promise(setImmediate)
     draft = turn.token > 1 ? await resumeDraft(turn, turnContext) : { id: makeId(system) }
-    const { answer, outcome } = await answerTurn(turn, { turnContext, draft, stop, ended: ending.signal, trace })
+    const { answer, outcome } = await answerTurn(turn, {
+      turnContext,
+      draft,
+      stopSignal,
+      endSignal: endListener.signal,
+      trace,
+    })
     const answerWithAttempt = { ...answer, attempt: trace.end(outcome, draft.usage ?? answer.response?.usage) }
     turnContext.noteAnswered?.(turn)
     try {
@@ -52,10 +58,10 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
     }
     system.log.info({ ...logFieldsOf(turn), message: turn.message, status: answer.response?.status }, 'turn committed')
   } catch (error) {
-    await endFailedTurn(turn, error, { turnContext, draft, trace, stop, ended: ending.signal })
+    await endFailedTurn(turn, error, { turnContext, draft, trace, stopSignal, endSignal: endListener.signal })
   } finally {
-    ending.unlisten()
-    if (ending.signal.aborted) turnContext.store.notify(`message:${turn.message}`, { kind: 'left' })
+    endListener.unlisten()
+    if (endListener.signal.aborted) turnContext.store.notify(`message:${turn.message}`, { kind: 'left' })
     if (draft?.usage) turnContext.countUsage?.(turn.agent, draft.usage)
   }
 }
@@ -110,19 +116,19 @@ export function isTurnNews(notice: unknown): notice is NoteNotice | StageNotice 
   return kind === 'note' || kind === 'stage'
 }
 
-async function answerTurn(turn: Turn, run: Omit<TurnRun, 'running' | 'notes'>): Promise<AnsweredAttempt> {
+async function answerTurn(turn: Turn, run: Omit<TurnRun, 'runningAgent' | 'notes'>): Promise<AnsweredAttempt> {
   const { turnContext } = run
-  const running = turnContext.findAgent(turn.agent)
-  if (!running)
+  const runningAgent = turnContext.findAgent(turn.agent)
+  if (!runningAgent)
     return answerWithoutAgent(turn, { code: 'agent_removed', sentence: 'there is no such agent any more' }, run)
   const { maxCrashes } = turnContext
   if (turn.crashes >= maxCrashes)
     return answerWithoutAgent(turn, { code: 'agent_crashes', sentence: `gave up after ${maxCrashes} crashes` }, run)
   try {
-    const answer = await runWithNotes(turn, { ...run, running })
+    const answer = await runWithNotes(turn, { ...run, runningAgent })
     return { answer, outcome: outcomeOf(answer, run.trace) }
   } catch (error) {
-    return answerFault(turn, error, run)
+    return answerAgentError(turn, error, run)
   }
 }
 
@@ -131,7 +137,7 @@ function outcomeOf({ response }: Answer, { silenceOutcome: silence }: TurnTrace)
   return response.status === 'failed' ? 'failed' : 'answered'
 }
 
-type TurnRun = Pick<CallDeps, 'turnContext' | 'running' | 'draft' | 'trace' | 'stop' | 'ended' | 'notes'>
+type TurnRun = Pick<CallDeps, 'turnContext' | 'runningAgent' | 'draft' | 'trace' | 'stopSignal' | 'endSignal' | 'notes'>
 
 /** Runs a turn with its notes. A failed turn also keeps its notes, until the next attempt replaces them. */
 async function runWithNotes(turn: Turn, run: Omit<TurnRun, 'notes'>): Promise<Answer> {
@@ -150,13 +156,13 @@ async function runWithNotes(turn: Turn, run: Omit<TurnRun, 'notes'>): Promise<An
 /** Opens the notes of a turn. They are created with the first note, because most turns have none. */
 function openNotes(turn: Turn, turnContext: TurnContext): TurnNotes {
   let createdNotes: TurnNotes | undefined
-  let end: 'ended' | 'abandoned' | undefined
+  let endKind: 'ended' | 'abandoned' | undefined
   function open(): TurnNotes {
     if (createdNotes) return createdNotes
     createdNotes = createTurnNotes(turn, turnContext)
     // A first note after the end of the turn fails like any later note.
-    if (end === 'ended') void createdNotes.end()
-    if (end === 'abandoned') void createdNotes.abandon().catch(() => undefined)
+    if (endKind === 'ended') void createdNotes.end()
+    if (endKind === 'abandoned') void createdNotes.abandon().catch(() => undefined)
     return createdNotes
   }
   return {
@@ -165,13 +171,13 @@ function openNotes(turn: Turn, turnContext: TurnContext): TurnNotes {
     has: type => createdNotes?.has(type) === true,
     beginCall: call => open().beginCall(call),
     async abandon() {
-      end = 'abandoned'
+      endKind = 'abandoned'
       await createdNotes?.abandon()
     },
     async end() {
       // A retried turn replaces its earlier notes, even if it has none.
       const notes = createdNotes ?? (turn.token > 1 ? open() : undefined)
-      end = 'ended'
+      endKind = 'ended'
       return notes ? notes.end() : {}
     },
   }
@@ -179,8 +185,8 @@ function openNotes(turn: Turn, turnContext: TurnContext): TurnNotes {
 
 /** Answers a message: as a command about the sender's linked addresses, which never reaches the agent, or by the agent. */
 async function runAgent(turn: Turn, run: TurnRun): Promise<Answer> {
-  const { turnContext, running, draft } = run
-  const command = running.people?.link ? await answerCommand(turn, turnContext, running) : undefined
+  const { turnContext, runningAgent, draft } = run
+  const command = runningAgent.people?.link ? await answerCommand(turn, turnContext, runningAgent) : undefined
   if (!command) return planAgentAnswer(turn, run, await callWithState(turn, run))
   const { partial, acts } = command
   return { ...planAnswer(turn, turnContext, partial, draft), ...withActions(acts), isGatewayReply: true }
@@ -191,13 +197,13 @@ interface AgentOutcome {
   readonly answer: PartialResponse | undefined
   readonly state: ReturnType<typeof createAgentState>
   readonly actionList: ActionList | undefined
-  readonly issued: RequirementList['issued'] | undefined
+  readonly issuedIds: RequirementList['issuedIds'] | undefined
 }
 
 /** Calls the agent with its state, and records the notes of its answer. The lists of actions and requirements are created on first use. */
 async function callWithState(turn: Turn, run: TurnRun): Promise<AgentOutcome> {
-  const { turnContext, running, notes } = run
-  const speaker = running.people?.link
+  const { turnContext, runningAgent, notes } = run
+  const speaker = runningAgent.people?.link
     ? await openSpeaker(turn, run)
     : { turnPerson: undefined, person: describeSender(turn, turnContext.channels) }
   const state = createAgentState(turn, turnContext.store)
@@ -211,24 +217,26 @@ async function callWithState(turn: Turn, run: TurnRun): Promise<AgentOutcome> {
     openRequirements: () => (requirementList ??= createRequirementList(turnContext.requirements, turnContext.system)),
   })
   for (const note of answer?.notes ?? []) notes.note(note as AgentNote)
-  if (running.history.synthesizes) noteSynthesis(turn, answer, running.history, notes)
-  return { answer, state, actionList, issued: requirementList?.issued }
+  if (runningAgent.history.synthesizes) noteSynthesis(turn, answer, runningAgent.history, notes)
+  return { answer, state, actionList, issuedIds: requirementList?.issuedIds }
 }
 
 /** Plans the rows of an agent's answer: its deliveries, requirements, actions and states. */
 async function planAgentAnswer(turn: Turn, run: TurnRun, outcome: AgentOutcome): Promise<Answer> {
-  const { turnContext, running, draft } = run
-  const { answer, state, actionList, issued } = outcome
+  const { turnContext, runningAgent, draft } = run
+  const { answer, state, actionList, issuedIds } = outcome
   const { partial, requirements } = needsSettling(answer)
-    ? await settleAnswer(turn, answer, { turnContext, issued })
+    ? await settleAnswer(turn, answer, { turnContext, issuedIds })
     : { partial: answer, requirements: [] }
   const actions = [...(actionList?.actions ?? []), ...(partial?.acts ?? [])]
   const plannedActions =
-    actions.length > 0 ? await planTurnActions(turn, { ...noteRefused(run), plans: actionList?.plans }, actions) : []
+    actions.length > 0
+      ? await planTurnActions(turn, { ...withRefusalRecord(run), plans: actionList?.plans }, actions)
+      : []
   const { store } = turnContext
-  draft.people = await findNamedPeople(turn, partial?.parts ?? [], { store, mentions: running.mentions })
+  draft.people = await findNamedPeople(turn, partial?.parts ?? [], { store, mentions: runningAgent.mentions })
   const plan = saysSomething(partial) ? planAnswer(turn, turnContext, partial, draft) : planSilence(draft)
-  const copies = running.people?.link ? await planLinkedCopy(turn, plan, turnContext, running) : []
+  const copies = runningAgent.people?.link ? await planLinkedCopy(turn, plan, turnContext, runningAgent) : []
   const notices = planNotices(requirements, turn, turnContext)
   return {
     ...plan,
@@ -245,12 +253,12 @@ function planSilence({ interim }: AnswerDraft): Omit<Answer, 'response'> {
 }
 
 /** Returns the dependencies that record refused actions in the trace of the turn. */
-function noteRefused({ turnContext, trace }: Pick<TurnRun, 'turnContext' | 'trace'>) {
+function withRefusalRecord({ turnContext, trace }: Pick<TurnRun, 'turnContext' | 'trace'>) {
   return { ...turnContext, onRefused: (refusedAct: RefusedAct) => trace.recordRefusedAct(refusedAct) }
 }
 
 function openActionList(turn: Turn, run: Pick<TurnRun, 'turnContext' | 'trace'>): ActionList {
-  const turnContext = noteRefused(run)
+  const turnContext = withRefusalRecord(run)
   const checker = createActionChecker(actingAgentOf(turn), turnContext)
   return createActionList(turnContext.system, { ...checker, onRefused: turnContext.onRefused })
 }
@@ -266,18 +274,18 @@ function planNotices(
 
 /** Finds the person of a turn, and prepares the computation of their state at the commit. */
 async function openSpeaker(turn: Turn, run: TurnRun): Promise<Pick<CallDeps, 'turnPerson' | 'person'>> {
-  const { turnContext, running, draft } = run
-  const turnPerson = await findTurnPerson(turn, turnContext, running)
+  const { turnContext, runningAgent, draft } = run
+  const turnPerson = await findTurnPerson(turn, turnContext, runningAgent)
   if (turnPerson) draft.renewPersonState = () => computePersonState(turnPerson, run)
-  return { turnPerson, person: turnPerson?.agentPerson ?? (await findAgentPerson(turn, turnContext, running)) }
+  return { turnPerson, person: turnPerson?.agentPerson ?? (await findAgentPerson(turn, turnContext, runningAgent)) }
 }
 
 /** Computes the state of a person. A change is code of the agent and may never end, so it has the same deadline as the agent. */
 async function computePersonState(
   turnPerson: TurnPerson,
-  { running, stop, ended }: Pick<TurnRun, 'running' | 'stop' | 'ended'>,
+  { runningAgent, stopSignal, endSignal }: Pick<TurnRun, 'runningAgent' | 'stopSignal' | 'endSignal'>,
 ): Promise<Answer['personState']> {
-  const clock = startTurnClock(running.deadlineMs, [stop, ended])
+  const clock = startTurnClock(runningAgent.deadlineMs, [stopSignal, endSignal])
   try {
     const changedState = await clock.limit(turnPerson.computeChange())
     if (changedState) checkState(changedState.state, 'the person')
@@ -295,7 +303,7 @@ function needsSettling(answer: PartialResponse | undefined): answer is PartialRe
 async function settleAnswer(
   turn: Turn,
   answer: PartialResponse,
-  settleContext: Pick<TurnRun, 'turnContext'> & { readonly issued: RequirementList['issued'] | undefined },
+  settleContext: Pick<TurnRun, 'turnContext'> & { readonly issuedIds: RequirementList['issuedIds'] | undefined },
 ): Promise<SettledAnswer> {
   const settledAnswer = settleRequirements(turn, answer, settleContext)
   const { parts = [] } = settledAnswer.partial ?? {}

@@ -85,8 +85,8 @@ export function createSlots<Work extends Held, Held>(
   options: SlotOptions<Work, Held>,
 ): Slots<Work, Held> {
   const { groupOf, groupSlots = () => Number.POSITIVE_INFINITY } = options
-  const usedSlots = { running, held: new Set<Held>(), freed: new Set<Work>() }
-  const waiting = createWaitingGroups()
+  const usedSlots = { running, tickets: new Set<Held>(), freedWork: new Set<Work>() }
+  const waitingGroups = createWaitingGroups()
   const pollSize = createPollSize()
   let heldByOthers: PollEnd['heldByOthers'] = new Map()
 
@@ -102,37 +102,37 @@ export function createSlots<Work extends Held, Held>(
   function noteIfFull(group: string | undefined): number {
     const capacity = countCapacity()
     const freeOfGroup = group === undefined ? capacity.limit : countFreeOf(group, capacity) - countOthers(group)
-    const free = Math.min(capacity.limit, freeOfGroup)
-    if (free <= 0) pollSize.widen()
-    if (capacity.limit <= 0) waiting.addAll()
-    if (group !== undefined && freeOfGroup <= 0) waiting.add(group)
-    return free
+    const freeSlots = Math.min(capacity.limit, freeOfGroup)
+    if (freeSlots <= 0) pollSize.widen()
+    if (capacity.limit <= 0) waitingGroups.addAll()
+    if (group !== undefined && freeOfGroup <= 0) waitingGroups.add(group)
+    return freeSlots
   }
 
   return {
     ...createSlotReservations(usedSlots, options, noteIfFull),
     countCapacity,
     maxConcurrent: groupSlots,
-    hasWaiting: waiting.has,
+    hasWaiting: waitingGroups.has,
     noteIfFull,
-    noteFailedPoll: waiting.addAll,
+    noteFailedPoll: waitingGroups.addAll,
     hasCapacity(work) {
       const group = groupOf(work)
       // A poll in progress may fill its slots with work of this group alone.
-      return noteIfFull(group) > pollSize.size() && !waiting.has(group)
+      return noteIfFull(group) > pollSize.size() && !waitingGroups.has(group)
     },
     beginPoll(isConcurrent = false) {
       const capacity = countCapacity()
-      waiting.clear(capacity.limit > 0, group => countFreeOf(group, capacity) > 0)
+      waitingGroups.clear(capacity.limit > 0, group => countFreeOf(group, capacity) > 0)
       return isConcurrent ? { ...capacity, limit: pollSize.begin(capacity.limit) } : capacity
     },
     notePoll({ leased, readyCount, heldByOthers: reportedCounts }) {
       heldByOthers = reportedCounts
       const capacity = countCapacity()
       // A group that is full because of other workers is polled when our own work of the group ends.
-      for (const [group, count] of reportedCounts) if (countFreeOf(group, capacity) <= count) waiting.add(group)
+      for (const [group, count] of reportedCounts) if (countFreeOf(group, capacity) <= count) waitingGroups.add(group)
       const size = pollSize.end(readyCount)
-      if (readyCount >= size) waiting.addAll()
+      if (readyCount >= size) waitingGroups.addAll()
       return leased >= size
     },
   }
@@ -158,8 +158,8 @@ function createWaitingGroups() {
 
 interface UsedSlots<Work, Held> {
   readonly running: ReadonlyMap<Work, unknown>
-  readonly held: Set<Held>
-  readonly freed: Set<Work>
+  readonly tickets: Set<Held>
+  readonly freedWork: Set<Work>
 }
 
 type SlotReservations<Work extends Held, Held> = Pick<
@@ -168,25 +168,25 @@ type SlotReservations<Work extends Held, Held> = Pick<
 >
 
 function createSlotReservations<Work extends Held, Held>(
-  { held, freed }: UsedSlots<Work, Held>,
+  { tickets, freedWork }: UsedSlots<Work, Held>,
   { slots, groupOf }: SlotOptions<Work, Held>,
   noteIfFull: (group: string | undefined) => void,
 ): SlotReservations<Work, Held> {
   return {
     reserveSlot(work) {
-      held.add(work)
+      tickets.add(work)
       noteIfFull(groupOf(work))
     },
-    undoLease: work => void held.delete(work),
-    countHeld: () => held.size,
-    release: work => held.delete(work),
+    undoLease: work => void tickets.delete(work),
+    countHeld: () => tickets.size,
+    release: work => tickets.delete(work),
     free(work) {
       // The limit keeps a slow store from getting more concurrent results than there are slots.
-      if (freed.size >= slots) return false
-      freed.add(work)
+      if (freedWork.size >= slots) return false
+      freedWork.add(work)
       return true
     },
-    forget: work => void freed.delete(work),
+    forget: work => void freedWork.delete(work),
   }
 }
 
@@ -222,7 +222,7 @@ function createPollSize() {
 }
 
 function countSlots<Work extends Held, Held>(
-  { running, held, freed }: UsedSlots<Work, Held>,
+  { running, tickets, freedWork }: UsedSlots<Work, Held>,
   { slots, groupOf, isWaiting = () => false, isSlow = () => false, isClosed }: SlotOptions<Work, Held>,
 ): Capacity {
   const usedByGroup = new Map<string, number>()
@@ -232,7 +232,7 @@ function countSlots<Work extends Held, Held>(
     const group = groupOf(work)
     if (group !== undefined) usedByGroup.set(group, (usedByGroup.get(group) ?? 0) + 1)
   }
-  for (const work of running.keys()) if (!isWaiting(work) && !freed.has(work)) add(work, !isSlow(work))
-  for (const work of held) add(work)
+  for (const work of running.keys()) if (!isWaiting(work) && !freedWork.has(work)) add(work, !isSlow(work))
+  for (const work of tickets) add(work)
   return { limit: isClosed() ? 0 : slots - busyCount, usedByGroup }
 }

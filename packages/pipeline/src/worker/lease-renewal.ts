@@ -25,7 +25,7 @@ interface LeaseRenewalDeps {
 
 export interface LeaseRenewal {
   /** Renews leases before they expire, until the signal aborts. */
-  renewUntilStopped(stop: AbortSignal): Promise<void>
+  renewUntilStopped(stopSignal: AbortSignal): Promise<void>
   /**
    * Renews the leases of running work if they may have expired by the clock. After a step of the clock or a suspension, a process could otherwise
    * lease
@@ -39,7 +39,7 @@ export function createLeaseRenewal(deps: LeaseRenewalDeps): LeaseRenewal {
   let renewedAt = system.now()
   let renewal: Promise<void> | undefined
 
-  async function renewOne(work: Work): Promise<void> {
+  async function renewLease(work: Work): Promise<void> {
     try {
       await store.renew(work, leaseMs)
     } catch (error) {
@@ -49,7 +49,7 @@ export function createLeaseRenewal(deps: LeaseRenewalDeps): LeaseRenewal {
 
   async function renewAll(): Promise<void> {
     renewedAt = system.now()
-    await Promise.all(listRunning().map(renewOne))
+    await Promise.all(listRunning().map(renewLease))
   }
 
   function renewTogether(): Promise<void> {
@@ -60,9 +60,9 @@ export function createLeaseRenewal(deps: LeaseRenewalDeps): LeaseRenewal {
   }
 
   return {
-    async renewUntilStopped(stop) {
-      while (!stop.aborted) {
-        await system.sleep(Math.min(leaseMs / 3, maxPauseMs), stop)
+    async renewUntilStopped(stopSignal) {
+      while (!stopSignal.aborted) {
+        await system.sleep(Math.min(leaseMs / 3, maxPauseMs), stopSignal)
         await renewTogether()
       }
     },

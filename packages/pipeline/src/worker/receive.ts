@@ -94,6 +94,9 @@ export async function admitOwn(
   { rules, store }: AdmissionDeps,
   correlationId: string,
 ): Promise<AdmitResult> {
-  const admittedIntake = rules.reduce((current, rule) => rule.admit?.(current) ?? current, readVisibleIntake(intake))
+  const admittedIntake = rules.reduce(
+    (currentIntake, rule) => rule.admit?.(currentIntake) ?? currentIntake,
+    readVisibleIntake(intake),
+  )
   return store.admit(admittedIntake, correlationId)
 }

@@ -22,7 +22,7 @@ export interface RefusalDeps extends RefusalContext {
 }
 
 const recordedRequests = new WeakSet<object>()
-const rehearsedRequests = new WeakMap<object, RehearsalOutcome>()
+const selfTestOutcomes = new WeakMap<object, RehearsalOutcome>()
 
 /** The expected outcome of a request of the gateway to itself. */
 export type RehearsalOutcome = 'refused' | 'taken'
@@ -33,7 +33,7 @@ export type RehearsalOutcome = 'refused' | 'taken'
  * one.
  */
 export function markRehearsal(request: object, expectedOutcome: RehearsalOutcome): void {
-  rehearsedRequests.set(request, expectedOutcome)
+  selfTestOutcomes.set(request, expectedOutcome)
 }
 
 /** Returns true if a refusal of this request has been recorded. */
@@ -45,7 +45,7 @@ export function hasRefusal(request: object): boolean {
 export function recordRefusal(error: unknown, via: ChannelName, deps: RefusalDeps): void {
   const { store, system, from, statusOf, request } = deps
   if (request) recordedRequests.add(request)
-  if (request && rehearsedRequests.get(request) === 'refused' && error instanceof Rejection) return
+  if (request && selfTestOutcomes.get(request) === 'refused' && error instanceof Rejection) return
   const { code, reason } = codeRefusal(error)
   const { endpoint, claimed_sender, agent, peer_id } = deps
   const context = { endpoint, status: statusOf?.(error), claimed_sender, agent, peer_id }
@@ -60,7 +60,7 @@ export function recordRefusal(error: unknown, via: ChannelName, deps: RefusalDep
 /** Records an accepted message that reaches no agent in the same list, so that nothing for an agent vanishes without a trace. */
 export function recordUnused({ code, reason, agent }: UnusedIntake, via: ChannelName, deps: RefusalDeps): void {
   const { store, system, from, endpoint, claimed_sender, peer_id, request } = deps
-  if (request && rehearsedRequests.get(request) === 'taken') return
+  if (request && selfTestOutcomes.get(request) === 'taken') return
   const context = { endpoint, claimed_sender, agent: agent ?? deps.agent, peer_id }
   if (!store.refuse({ at: isoTime(system.now()), via, from, code, reason, ...context })) return
   system.log.info({ via, from, code, reason }, 'message accepted, with nothing for an agent')

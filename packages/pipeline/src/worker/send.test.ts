@@ -6,7 +6,7 @@ import type { PreparedDelivery } from '../ports/channel/addressing.ts'
 import { createSender } from '../ports/channel/outbound.ts'
 import { createBreaker } from './hosts/breaker.ts'
 import type { SendDeps } from './send.ts'
-import { send } from './send.ts'
+import { sendDelivery } from './send.ts'
 
 function sendBy(prepare: (() => PreparedDelivery) | undefined) {
   const { store, settlements } = createMemoryStore()
@@ -17,7 +17,7 @@ function sendBy(prepare: (() => PreparedDelivery) | undefined) {
     retry: { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 },
     channels: prepare ? [sketchChannel(delivery('d1').via, { prepare })] : [],
   }
-  return { settlement: send(delivery('d1'), sending), settlements, warn }
+  return { settlement: sendDelivery(delivery('d1'), sending), settlements, warn }
 }
 
 function failWith(error: unknown): () => PreparedDelivery {
@@ -110,13 +110,13 @@ describe('send() with a breaker', () => {
 
   const silent = () => Promise.reject(new Unavailable('Cannot fetch: no answer in time'))
   const sendTimes = async (sending: SendDeps, times: number) => {
-    for (let count = 0; count < times; count += 1) await send(delivery('d1'), sending)
+    for (let count = 0; count < times; count += 1) await sendDelivery(delivery('d1'), sending)
   }
 
   test('postpones a delivery to a silent host without rendering or counting it', async () => {
     const { sending, prepare } = openSending(() => 0, silent)
     await sendTimes(sending, 5)
-    expect(await send(delivery('d2'), sending)).toEqual({
+    expect(await sendDelivery(delivery('d2'), sending)).toEqual({
       state: 'later',
       dueAt: 30 * 60_000,
       reason: 'host_left_alone',
@@ -131,8 +131,8 @@ describe('send() with a breaker', () => {
     const { sending } = openSending(() => now, silent)
     const old = { ...delivery('d1'), attempt: 4, firstAttemptAt: 0 }
     now = 48 * 3_600_000
-    for (let count = 0; count < 5; count += 1) await send({ ...delivery('d2'), queuedAt: now }, sending)
-    expect(await send(old, sending)).toEqual({
+    for (let count = 0; count < 5; count += 1) await sendDelivery({ ...delivery('d2'), queuedAt: now }, sending)
+    expect(await sendDelivery(old, sending)).toEqual({
       state: 'dead',
       reason: 'given_up',
       error: 'given up after 3 tries: its host does not answer and is left alone for a while',
@@ -165,17 +165,20 @@ describe('send() with a breaker', () => {
       () => Promise.reject(error),
     )
     await sendTimes(sending, 1)
-    expect(await send(delivery('d2'), sending)).toMatchObject({ dueAt: 60_000, error: 'its host asked for time' })
+    expect(await sendDelivery(delivery('d2'), sending)).toMatchObject({
+      dueAt: 60_000,
+      error: 'its host asked for time',
+    })
     expect(prepare).toHaveBeenCalledTimes(1)
   })
 
   test('postpones all mail for a minute if its one server does not answer, and nothing else', async () => {
     const { sending, prepare } = openSending(() => 0, silent)
-    const sendMail = (name: string) => send({ ...delivery(name), to: `${name}@${name}.test` }, sending)
+    const sendMail = (name: string) => sendDelivery({ ...delivery(name), to: `${name}@${name}.test` }, sending)
     for (const name of ['a', 'b', 'c', 'd', 'e']) await sendMail(name)
     expect(await sendMail('f')).toMatchObject({ state: 'later', dueAt: 60_000, uncounted: true })
     expect(prepare).toHaveBeenCalledTimes(5)
-    await send(delivery('d1'), sending)
+    await sendDelivery(delivery('d1'), sending)
     expect(prepare).toHaveBeenCalledTimes(6)
   })
 })

@@ -25,7 +25,7 @@ export interface SendDeps {
 }
 
 /** Renders and delivers, then settles the delivery: as sent, as later with a time, or as dead with a reason. */
-export async function send(delivery: Delivery, deps: SendDeps): Promise<Settlement> {
+export async function sendDelivery(delivery: Delivery, deps: SendDeps): Promise<Settlement> {
   const settlement = await trySend(delivery, deps)
   await deps.results.settle(delivery, settlement)
   logSettlement(delivery, settlement, deps.system)
@@ -53,13 +53,13 @@ async function trySend(delivery: Delivery, deps: SendDeps): Promise<Settlement> 
   const host = findDeliveryGroup(delivery.to)
   const admission = host === undefined ? undefined : await deps.breaker?.admit(host)
   if (admission?.waitUntil !== undefined) return postpone(delivery, admission, deps)
-  let outcome: AttemptHealth = { health: 'unknown' }
+  let attemptHealth: AttemptHealth = { health: 'unknown' }
   try {
     const { settlement, error } = await attemptDelivery(delivery, channel, deps)
-    outcome = readHealth(error)
+    attemptHealth = readHealth(error)
     return settlement
   } finally {
-    admission?.report(outcome)
+    admission?.report(attemptHealth)
   }
 }
 
@@ -76,7 +76,7 @@ function postpone(
       attempt,
       firstAttemptAt,
       now: system.now(),
-      random: drawChance(system),
+      random: drawRandom(system),
     },
     retry,
   )
@@ -99,7 +99,7 @@ async function attemptDelivery(
   } catch (error) {
     system.log.warn({ correlation_id: delivery.correlationId, delivery: delivery.id, err: error }, 'delivery failed')
     const { attempt, firstAttemptAt } = delivery
-    const failedAttempt = { error, attempt, firstAttemptAt, now: system.now(), random: drawChance(system) }
+    const failedAttempt = { error, attempt, firstAttemptAt, now: system.now(), random: drawRandom(system) }
     return {
       settlement: { ...settleFailedAttempt(failedAttempt, retry), wire, attempt: withTiming(readReply(error)) },
       error,
@@ -114,6 +114,6 @@ function readReply(error: unknown): DeliveryReply {
   return { ...(status !== undefined && { status }), ...(replyLine !== undefined && { reply_line: replyLine }) }
 }
 
-function drawChance({ randomBytes }: Pick<System, 'randomBytes'>): number {
+function drawRandom({ randomBytes }: Pick<System, 'randomBytes'>): number {
   return (randomBytes(1)[0] ?? 0) / 256
 }

@@ -40,23 +40,23 @@ export function createWorkPool<Work extends Held, Held = Work>(
 ): WorkPool<Work, Held> {
   const running = new Map<Work, Promise<void>>()
   const slots = createSlots<Work, Held>(running, options)
-  let hasMore = false
+  let mayFindMore = false
 
   /** Polls once. @returns true if another poll may find more */
   async function poll(): Promise<boolean> {
     const { limit, usedByGroup } = options.countsAlone ? slots.beginPoll() : slots.countCapacity()
     if (limit <= 0) return false
-    hasMore = false
-    const leased = await options.lease(limit, usedByGroup).catch(error => {
+    mayFindMore = false
+    const leasedWork = await options.lease(limit, usedByGroup).catch(error => {
       slots.noteFailedPoll()
       options.onError(error)
       return []
     })
-    for (const work of leased) begin(work)
-    return leased.length > 0 && (hasMore || leased.length === limit)
+    for (const work of leasedWork) begin(work)
+    return leasedWork.length > 0 && (mayFindMore || leasedWork.length === limit)
   }
 
-  const { wake, untilFilled } = createPolling(poll)
+  const { wake, findPollInProgress } = createPolling(poll)
 
   function wakeIfWaiting(work: Work | Held): void {
     if (slots.hasWaiting(options.groupOf(work))) wake()
@@ -82,7 +82,7 @@ export function createWorkPool<Work extends Held, Held = Work>(
     wake,
     begin,
     endPoll(end) {
-      hasMore = slots.notePoll(end)
+      mayFindMore = slots.notePoll(end)
     },
     releaseSlot(work) {
       if (slots.release(work)) wakeIfWaiting(work)
@@ -91,7 +91,7 @@ export function createWorkPool<Work extends Held, Held = Work>(
       if (slots.free(work)) wakeIfWaiting(work)
     },
     noteSlow: wakeIfWaiting,
-    drain: () => drain({ running, findPollInProgress: untilFilled, countHeld: slots.countHeld }),
+    drain: () => drain({ running, findPollInProgress, countHeld: slots.countHeld }),
   }
 }
 
@@ -101,9 +101,9 @@ interface DrainDeps {
   countHeld(): number
 }
 
-async function drain({ running, findPollInProgress: untilFilled, countHeld }: DrainDeps): Promise<void> {
-  while (untilFilled() || running.size > 0 || countHeld() > 0) {
-    await Promise.all([untilFilled(), ...running.values(), countHeld() > 0 && sleepBriefly()])
+async function drain({ running, findPollInProgress, countHeld }: DrainDeps): Promise<void> {
+  while (findPollInProgress() || running.size > 0 || countHeld() > 0) {
+    await Promise.all([findPollInProgress(), ...running.values(), countHeld() > 0 && sleepBriefly()])
   }
 }
 
@@ -125,7 +125,7 @@ function createPolling(poll: () => Promise<boolean>) {
   }
 
   return {
-    untilFilled: () => polling,
+    findPollInProgress: () => polling,
     // The delay lets one poll replace all pieces of work that end at the same moment.
     wake(): void {
       if (isScheduled) return

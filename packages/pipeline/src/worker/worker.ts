@@ -25,7 +25,7 @@ import { HeldWrites } from './held-writes.ts'
 import type { LeaseRenewal } from './lease-renewal.ts'
 import { createLeaseRenewal } from './lease-renewal.ts'
 import type { SendDeps } from './send.ts'
-import { send } from './send.ts'
+import { sendDelivery } from './send.ts'
 import type { LostLeases } from './turns/lost-leases.ts'
 import { createLostLeases } from './turns/lost-leases.ts'
 import { TurnIsolation } from './turns/turn-isolation.ts'
@@ -49,32 +49,38 @@ export interface Worker {
 /** Starts a worker, which works turns, deliveries and broadcasts concurrently until it is stopped. */
 export function startWorker(
   { store, ...turnContext }: Omit<TurnContext, 'store' | 'results'> & { readonly store: Store },
-  sending: Omit<SendDeps, 'results'>,
+  sendDeps: Omit<SendDeps, 'results'>,
   system: WorkerSystem,
   options: WorkerOptions,
 ): Worker {
-  const stopping = new AbortController()
-  const abandoning = new AbortController()
-  const results = createHeldResults(store, { ...system, stop: abandoning.signal })
-  const lostLeases = createLostLeases(abandoning.signal)
+  const stopController = new AbortController()
+  const abandonController = new AbortController()
+  const results = createHeldResults(store, { ...system, stop: abandonController.signal })
+  const lostLeases = createLostLeases(abandonController.signal)
   const leaseRenewal = createLeaseRenewal({
     ...{ store, system, leaseMs: options.leaseMs, onLost: lostLeases.end },
     listRunning: () => pools.leasingPools.flatMap(pool => [...pool.running.keys()]).filter(lostLeases.isStored),
   })
   const pools: WorkerPools = createPools({
     turnContext: { ...turnContext, store },
-    sending,
+    sendDeps,
     results,
     system,
     options,
-    isClosed: () => stopping.signal.aborted,
-    abandoned: abandoning.signal,
-    ...{ leases: leaseRenewal, lost: lostLeases },
+    isClosed: () => stopController.signal.aborted,
+    abandonSignal: abandonController.signal,
+    ...{ leaseRenewal, lostLeases },
   })
-  const running: WorkerState = { store, system, pools, stopping: stopping.signal, abandoned: abandoning.signal }
+  const workerState: WorkerState = {
+    store,
+    system,
+    pools,
+    stopSignal: stopController.signal,
+    abandonSignal: abandonController.signal,
+  }
   const unlisten = store.listen('work', kinds => wakeFor(kinds, pools))
-  void watchClock(running)
-  void leaseRenewal.renewUntilStopped(abandoning.signal)
+  void watchClock(workerState)
+  void leaseRenewal.renewUntilStopped(abandonController.signal)
   return {
     async untilTurnsEnd(agent) {
       const [turns] = pools.leasingPools
@@ -82,11 +88,11 @@ export function startWorker(
     },
     countTurns: agent => pools.countTurns(agent),
     async stop(graceMs) {
-      stopping.abort()
+      stopController.abort()
       unlisten()
-      await settleWithin(graceMs, running, abandoning.signal)
-      abandoning.abort(new TurnAborted('shutting_down'))
-      await settleWithin(1_000, running)
+      await drainWithin(graceMs, workerState, abandonController.signal)
+      abandonController.abort(new TurnAborted('shutting_down'))
+      await drainWithin(1_000, workerState)
     },
   }
 }
@@ -96,8 +102,8 @@ interface WorkerState {
   readonly store: TurnContext['store']
   readonly system: WorkerSystem
   readonly pools: WorkerPools
-  readonly stopping: AbortSignal
-  readonly abandoned: AbortSignal
+  readonly stopSignal: AbortSignal
+  readonly abandonSignal: AbortSignal
 }
 
 /** Wakes the pools of these kinds, or all of them if the kinds are not understood. */
@@ -107,21 +113,21 @@ function wakeFor(kinds: unknown, { byKind }: WorkerPools): void {
 }
 
 /** Wakes the pools for work without a notice: due retries and expired leases. */
-async function watchClock({ store, system, pools, stopping }: WorkerState): Promise<void> {
-  while (!stopping.aborted) {
+async function watchClock({ store, system, pools, stopSignal }: WorkerState): Promise<void> {
+  while (!stopSignal.aborted) {
     for (const pool of pools.allPools) pool.wake()
     const dueAt = await store.nextDue().catch(() => undefined)
     const waitMs = dueAt === undefined ? maxSleepMs : Math.min(maxSleepMs, Math.max(50, dueAt - system.now()))
-    await system.sleep(waitMs, stopping)
+    await system.sleep(waitMs, stopSignal)
   }
 }
 
-async function settleWithin(ms: number, { system, pools }: WorkerState, abortSignal?: AbortSignal): Promise<void> {
-  const settled = new AbortController()
-  const end = () => settled.abort()
+async function drainWithin(ms: number, { system, pools }: WorkerState, abortSignal?: AbortSignal): Promise<void> {
+  const sleepController = new AbortController()
+  const end = () => sleepController.abort()
   const drained = Promise.all(pools.allPools.map(pool => pool.drain())).then(end)
   abortSignal?.addEventListener('abort', end)
-  await Promise.race([drained, system.sleep(ms, settled.signal)])
+  await Promise.race([drained, system.sleep(ms, sleepController.signal)])
 }
 
 export interface WorkerOptions {
@@ -144,15 +150,15 @@ export type WorkerSystem = Pick<System, 'now' | 'randomBytes' | 'log' | 'sleep'>
 
 interface PoolDeps {
   readonly turnContext: Omit<TurnContext, 'results'>
-  readonly sending: Omit<SendDeps, 'results'>
+  readonly sendDeps: Omit<SendDeps, 'results'>
   readonly results: HeldResults
   readonly system: WorkerSystem
   readonly options: WorkerOptions
   isClosed(): boolean
   /** Aborts when running turns must end. */
-  readonly abandoned: AbortSignal
-  readonly leases: Pick<LeaseRenewal, 'refresh'>
-  readonly lost: LostLeases
+  readonly abandonSignal: AbortSignal
+  readonly leaseRenewal: Pick<LeaseRenewal, 'refresh'>
+  readonly lostLeases: LostLeases
 }
 
 type AnyPool = Pick<WorkPool<unknown>, 'wake' | 'drain'>
@@ -176,10 +182,10 @@ function createPools(deps: PoolDeps): WorkerPools {
   const { turns, countTurns } = createTurnPool(deps)
   const deliveries = [createPool('answer', options.deliverySlots), createPool('broadcast', broadcastSlots)] as const
   const broadcasts = createBroadcastPool(deps)
-  const leased = [turns, ...deliveries] as const
+  const leasingPools = [turns, ...deliveries] as const
   return {
-    leasingPools: leased,
-    allPools: [...leased, broadcasts],
+    leasingPools,
+    allPools: [...leasingPools, broadcasts],
     byKind: { turns: [turns], deliveries, broadcasts: [broadcasts] },
     countTurns,
   }
@@ -188,14 +194,14 @@ function createPools(deps: PoolDeps): WorkerPools {
 function createTurnPool(
   deps: PoolDeps,
 ): Pick<WorkerPools, 'countTurns'> & { readonly turns: WorkPool<Turn, TurnTicket> } {
-  const { turnContext, results, options, abandoned, lost } = deps
+  const { turnContext, results, options, abandonSignal, lostLeases } = deps
   const { store } = turnContext
   const { turnSlots, turnsPerAgent, turnsOf, turnsElsewhere = () => 0 } = options
-  const pausedTurns = new Set<Turn>()
+  const turnsInCall = new Set<Turn>()
   // More turns may wait than run, because a waiting turn uses no slot.
   const waiting = createWaitingTurns(4 * turnSlots, (turn, isWaiting) => {
-    if (isWaiting) pausedTurns.add(turn)
-    else pausedTurns.delete(turn)
+    if (isWaiting) turnsInCall.add(turn)
+    else turnsInCall.delete(turn)
     // It is only a hint: a worker that misses it runs one turn fewer for a while.
     const note = () => store.noteWaiting(turn, isWaiting)
     void (turn.stored?.then(note) ?? note()).catch(() => undefined)
@@ -203,9 +209,9 @@ function createTurnPool(
     turns.wake()
   })
   const isolation = new TurnIsolation({
-    ...{ system: deps.system, abandoned },
+    ...{ system: deps.system, abandonSignal },
     isSuspect: ({ crashes }) => crashes > 0 && crashes < turnContext.maxCrashes,
-    isWaiting: turn => pausedTurns.has(turn),
+    isWaiting: turn => turnsInCall.has(turn),
     noteAlone: turn => store.noteAlone(turn),
     onOpen: () => turns.wake(),
   })
@@ -220,7 +226,7 @@ function createTurnPool(
   const turns: WorkPool<Turn, TurnTicket> = createWorkPool<Turn, TurnTicket>({
     ...readPoolOptions(deps),
     slots: turnSlots,
-    isWaiting: turn => pausedTurns.has(turn) || isolation.isQueued(turn),
+    isWaiting: turn => turnsInCall.has(turn) || isolation.isQueued(turn),
     groupOf: turn => turn.agent,
     groupSlots: agent => Math.max(0, maxTurnsOf(agent) - turnsElsewhere(agent)),
     lease: async (limit, usedByGroup) =>
@@ -231,7 +237,7 @@ function createTurnPool(
             request => store.leaseTurns({ ...request, consumer, shares: { ...turnLimits, usedByGroup } }),
             limit,
           ),
-    run: turn => isolation.run(turn, () => lost.run(turn, signal => workTurn(turn, contextOf(turn), signal))),
+    run: turn => isolation.run(turn, () => lostLeases.run(turn, signal => workTurn(turn, contextOf(turn), signal))),
   })
   const hasCapacity: TurnConsumer['hasCapacity'] = ticket => !isolation.isClosed && turns.hasCapacity(ticket)
   const continuesAdmission: TurnConsumer['continuesAdmission'] = ({ agent }) =>
@@ -239,7 +245,7 @@ function createTurnPool(
   const consumer = { ...createConsumer(turns, options, turnLimits), hasCapacity, continuesAdmission }
   store.setTurnConsumer?.(consumer)
   const countTurns = (agent: string) =>
-    [...turns.running.keys()].filter(turn => turn.agent === agent && !pausedTurns.has(turn)).length
+    [...turns.running.keys()].filter(turn => turn.agent === agent && !turnsInCall.has(turn)).length
   return { turns, countTurns }
 }
 
@@ -272,7 +278,7 @@ interface DeliveryPoolOptions {
 function createDeliveryPool(deps: PoolDeps, { rank, slots }: DeliveryPoolOptions): DeliveryPool {
   const { turnContext, results, options } = deps
   const { store } = turnContext
-  const sending = { ...deps.sending, results }
+  const sendDeps = { ...deps.sendDeps, results }
   const maxPerHost = options.deliveriesPerHost
   const mailSlots = Math.ceil(slots / largeShare)
   const callerGroupSlots = Math.max(1, Math.floor(mailSlots / callerGroups))
@@ -287,7 +293,7 @@ function createDeliveryPool(deps: PoolDeps, { rank, slots }: DeliveryPoolOptions
       deliveries.noteSlow(delivery)
     }, slowAfterMs)
     try {
-      await send(delivery, sending)
+      await sendDelivery(delivery, sendDeps)
     } finally {
       clearTimeout(timer)
       slowDeliveries.delete(delivery)
@@ -333,21 +339,21 @@ function createBroadcastPool(deps: PoolDeps): WorkPool<Broadcast> {
 }
 
 function readPoolOptions({ isClosed, system }: PoolDeps) {
-  return { isClosed, onError: (error: unknown) => logEnd(system, error) }
+  return { isClosed, onError: (error: unknown) => logFailure(system, error) }
 }
 
 async function lease<Work>(
-  { options: { holder, leaseMs }, results, leases }: PoolDeps,
+  { options: { holder, leaseMs }, results, leaseRenewal }: PoolDeps,
   leaseWork: (request: LeaseRequest) => Promise<readonly Work[]>,
   limit: number,
 ): Promise<readonly Work[]> {
   await results.tryAll()
-  const refreshing = leases.refresh()
-  if (refreshing) await refreshing
+  const renewal = leaseRenewal.refresh()
+  if (renewal) await renewal
   return leaseWork({ holder, limit, leaseMs })
 }
 
-function logEnd(system: Pick<System, 'log'>, error: unknown): void {
+function logFailure(system: Pick<System, 'log'>, error: unknown): void {
   if (error instanceof LeaseLost) system.log.warn({ err: error }, 'lease lost, result thrown away')
   else if (error instanceof Unavailable) system.log.warn({ err: error }, 'the store cannot be asked now')
   else system.log.error({ err: error }, 'work failed; its lease will run out')

@@ -136,12 +136,12 @@ function joinParts(
 /** Adds the parts of one piece. Its first text continues the last one, unless it `staysApart`; its other texts become parts of their own. */
 export function appendParts(
   earlierParts: readonly Part[],
-  [first, ...laterParts]: readonly Part[],
+  [firstPart, ...laterParts]: readonly Part[],
   { staysApart = false }: { readonly staysApart?: boolean } = {},
 ): Part[] {
-  if (first === undefined) return [...earlierParts]
+  if (firstPart === undefined) return [...earlierParts]
   const partsWithFirst =
-    staysApart && first.kind === 'text' ? [...earlierParts, first] : appendPart(earlierParts, first)
+    staysApart && firstPart.kind === 'text' ? [...earlierParts, firstPart] : appendPart(earlierParts, firstPart)
   let parts = partsWithFirst
   for (const part of laterParts) {
     if (part.kind === 'text') parts.push(part)
@@ -158,12 +158,14 @@ export function isCall(part: Part): part is ToolCallPart {
 function appendPart(parts: readonly Part[], part: Part): Part[] {
   if (part.kind === 'text') {
     const section = sectionOf(part)?.id
-    const textIndex = parts.findLastIndex(earlier => sectionOf(earlier)?.id === section)
+    const textIndex = parts.findLastIndex(earlierPart => sectionOf(earlierPart)?.id === section)
     const lastText = parts[textIndex]
     if (lastText?.kind !== 'text' || lastText.mime !== part.mime) return [...parts, part]
     return parts.with(textIndex, { ...lastText, content: lastText.content + part.content })
   }
   const callIndex =
-    part.kind === 'tool_call' ? parts.findIndex(earlier => earlier.kind === 'tool_call' && earlier.id === part.id) : -1
+    part.kind === 'tool_call'
+      ? parts.findIndex(earlierPart => earlierPart.kind === 'tool_call' && earlierPart.id === part.id)
+      : -1
   return callIndex < 0 ? [...parts, part] : parts.with(callIndex, part)
 }

@@ -2,7 +2,7 @@ import type { Part, PartialResponse } from '@postern/message'
 import { normalizedResponseSchema } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { message } from '../../../test/messages.ts'
-import { completeResponse, failedAnswer } from './complete-response.ts'
+import { completeResponse, createFailedAnswer } from './complete-response.ts'
 
 function markdown(content: string): Part {
   return { kind: 'text', mime: 'text/markdown', content }
@@ -36,7 +36,7 @@ describe('completeResponse()', () => {
 })
 
 test('failedAnswer() tells the peer only whom to ask', () => {
-  expect(failedAnswer('c0ffee')).toEqual({
+  expect(createFailedAnswer('c0ffee')).toEqual({
     status: 'failed',
     parts: [{ kind: 'text', mime: 'text/plain', content: 'Sorry, this could not be answered. Reference: c0ffee' }],
   })

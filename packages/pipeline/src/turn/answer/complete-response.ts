@@ -29,7 +29,7 @@ export function completeResponse(
 }
 
 /** Returns the answer that the peer gets when an agent fails: neutral, with an id the operator can look up. */
-export function failedAnswer(correlationId: string): PartialResponse {
+export function createFailedAnswer(correlationId: string): PartialResponse {
   const content = `Sorry, this could not be answered. Reference: ${correlationId}`
   return { status: 'failed', parts: [{ kind: 'text', mime: 'text/plain', content }] }
 }

@@ -21,21 +21,21 @@ export function readEmptyAnswer(
 
 /** Withholds the blank beginning of a streamed answer from watchers until text follows it. */
 export class BlankBeginning {
-  readonly #held: Part[] = []
-  #hasWords = false
+  readonly #heldParts: Part[] = []
+  #hasContent = false
 
   /** Returns the piece in the form for watchers. */
   pass(chunk: PartialResponse): PartialResponse {
     const { parts = [], status, ...otherMembers } = chunk
-    if (this.#hasWords || parts.length === 0) return chunk
+    if (this.#hasContent || parts.length === 0) return chunk
     const isInterim = status === 'working'
     if (!showNothing(parts)) {
       if (isInterim) return chunk
-      this.#hasWords = true
-      return { ...chunk, parts: [...this.#held.splice(0), ...parts] }
+      this.#hasContent = true
+      return { ...chunk, parts: [...this.#heldParts.splice(0), ...parts] }
     }
     // Interim text is not part of the answer.
-    if (!isInterim) this.#held.push(...parts)
+    if (!isInterim) this.#heldParts.push(...parts)
     return { ...otherMembers, ...(status !== undefined && { status }) }
   }
 }

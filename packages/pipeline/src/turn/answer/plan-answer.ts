@@ -20,7 +20,7 @@ import type { Turn } from '../../ports/records/work/turn.ts'
 import type { ActingAgent } from '../../ports/turn/action-deps.ts'
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 import { isCall } from './collect-answer.ts'
-import { completeResponse, failedAnswer } from './complete-response.ts'
+import { completeResponse, createFailedAnswer } from './complete-response.ts'
 
 /** The id of a turn's answer, and the state of the answer so far. */
 export interface AnswerDraft {
@@ -154,7 +154,7 @@ export function actingAgentOf({ agent, content, via }: Turn): ActingAgent {
 
 /** Plans the answer of a failed turn. A channel that cannot address even this answer must not prevent the turn from ending. */
 export function planFailure(turn: Turn, turnContext: TurnContext, error: string, draft?: AnswerDraft): Answer {
-  const failedPartial = { ...failedAnswer(turn.correlationId), usage: draft?.usage }
+  const failedPartial = { ...createFailedAnswer(turn.correlationId), usage: draft?.usage }
   const answerDraft = draft ?? { id: makeId(turnContext.system) }
   try {
     const failedAnswerPlan = planAnswer(turn, turnContext, failedPartial, answerDraft)

@@ -23,15 +23,17 @@ import { viewPast } from './view-past.ts'
 
 /** Gives an agent its message and reads its answer to the end, or to the end of its time. */
 export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResponse | undefined> {
-  const { turnContext, running, stop, ended } = deps
-  const clock = startTurnClock(running.deadlineMs, [stop, ended])
+  const { turnContext, runningAgent, stopSignal, endSignal } = deps
+  const clock = startTurnClock(runningAgent.deadlineMs, [stopSignal, endSignal])
   const { signal } = clock
   try {
     const { hasBackground, fetchedParts } = needsFetching(turn, turnContext)
       ? await clock.limit(fetchReferenced(turn, turnContext, signal))
       : { hasBackground: false, fetchedParts: turn.content.parts }
-    const principal = turn.content.called_by?.on_behalf ? await clock.limit(findCaller(turn, turnContext)) : undefined
-    const pendingPast = viewPast(hasBackground ? { ...turn, isFirst: false } : turn, turnContext, running, deps)
+    const principal = turn.content.called_by?.on_behalf
+      ? await clock.limit(findRepresentedSender(turn, turnContext))
+      : undefined
+    const pendingPast = viewPast(hasBackground ? { ...turn, isFirst: false } : turn, turnContext, runningAgent, deps)
     const past = pendingPast instanceof Promise ? await pendingPast : pendingPast
     const view = toWellFormed(past.view)
     const message = presentMessage(turn.content, {
@@ -46,21 +48,21 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
     const onChunk = createChunkReader(turn, deps, signal)
     const run = async () => {
       try {
-        const answer = await running.agent.handle(message, context)
+        const answer = await runningAgent.agent.handle(message, context)
         return await collectAnswer(await boundInlineMentions(answer, turn, turnContext), onChunk)
       } catch (error) {
         throw toReadableError(error)
       }
     }
     signal.throwIfAborted()
-    deps.trace.recordCall(describeAgentInput(turn.content, fetchedParts, past), running.deadlineMs)
+    deps.trace.recordCall(describeAgentInput(turn.content, fetchedParts, past), runningAgent.deadlineMs)
     const rawAnswer = await clock.limit(run())
     if (!onChunk.hasRead()) {
       deps.draft.usage = rawAnswer?.usage
       deps.trace.recordWithheld(rawAnswer?.withheld)
     }
     if (rawAnswer) deps.trace.recordPiece(rawAnswer)
-    if (!rawAnswer && running.receives && !running.receives.includes(message.kind ?? 'message'))
+    if (!rawAnswer && runningAgent.receives && !runningAgent.receives.includes(message.kind ?? 'message'))
       deps.trace.recordNotReceived()
     const emptyAnswer = readEmptyAnswer(rawAnswer)
     if (emptyAnswer) deps.trace.recordEmptyAnswer()
@@ -69,7 +71,7 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
     clock.stop()
     return await addLocalAgents(turn, answer, {
       ...{ turnContext, notes: deps.notes, trace: deps.trace },
-      ...{ signals: [signal, stop], onChunk },
+      ...{ signals: [signal, stopSignal], onChunk },
     })
   } finally {
     clock.stop()
@@ -83,7 +85,7 @@ const maxCallers = 64
  * Returns the sender on whose behalf another agent of this gateway calls: the one at the beginning, if that agent was itself called on behalf of
  * somebody. Returns undefined if a message on the way has been forgotten.
  */
-async function findCaller({ content }: Turn, { store }: TurnContext): Promise<Sender | undefined> {
+async function findRepresentedSender({ content }: Turn, { store }: TurnContext): Promise<Sender | undefined> {
   let { called_by: call } = content
   for (let callers = 0; call && callers < maxCallers; callers += 1) {
     const [change] = await store.listChanges([call.message])

@@ -13,7 +13,7 @@ import type { TurnTrace } from '../trace/turn-trace.ts'
 
 export interface CallDeps {
   readonly turnContext: TurnContext
-  readonly running: RunningAgent
+  readonly runningAgent: RunningAgent
   readonly state: AgentState
   /** Returns the actions of the turn. The list is created when the agent acts for the first time. */
   openActions(): ActionList
@@ -27,7 +27,7 @@ export interface CallDeps {
   readonly draft: AnswerDraft
   readonly trace: TurnTrace
   /** Aborts when the process shuts down. */
-  readonly stop: AbortSignal
+  readonly stopSignal: AbortSignal
   /** Aborts when the store has ended the turn. */
-  readonly ended: AbortSignal
+  readonly endSignal: AbortSignal
 }

@@ -26,11 +26,11 @@ export function createChunkReader(
 ): ChunkReader {
   const { store, system, channels } = turnContext
   const canRevise = findChannel(channels, turn.via)?.actions?.address !== undefined
-  let saidAt = Number.NEGATIVE_INFINITY
+  let interimAt = Number.NEGATIVE_INFINITY
   let index = 0
-  const beginning = new BlankBeginning()
-  const read = (receivedChunk: PartialResponse): Promise<void> | undefined => {
-    const { stage, withheld, ...chunk } = beginning.pass(withoutPolicies(receivedChunk))
+  const blankBeginning = new BlankBeginning()
+  const readChunk = (receivedChunk: PartialResponse): Promise<void> | undefined => {
+    const { stage, withheld, ...chunk } = blankBeginning.pass(withoutPolicies(receivedChunk))
     // An error here ends the agent's iterator, because nobody reads pieces after the deadline.
     signal.throwIfAborted()
     if (stage !== undefined) enterStage(stage, { notes, draft, trace })
@@ -41,11 +41,11 @@ export function createChunkReader(
     const notice = { kind: 'part', chunk, run: turn.token, index, response: draft.id }
     for (const message of [...(turn.merged ?? []), turn.message]) store.notify(`message:${message}`, notice)
     index += 1
-    if (!canRevise || !isInterim(chunk) || system.now() < saidAt + minInterimMs) return undefined
-    saidAt = system.now()
+    if (!canRevise || !isInterim(chunk) || system.now() < interimAt + minInterimMs) return undefined
+    interimAt = system.now()
     return storeInterimAnswer(turn, turnContext, chunk, draft)
   }
-  return Object.assign(read, { hasRead: () => index > 0 })
+  return Object.assign(readChunk, { hasRead: () => index > 0 })
 }
 
 export function enterStage(name: string, { notes, draft, trace }: Pick<CallDeps, 'notes' | 'draft' | 'trace'>): void {

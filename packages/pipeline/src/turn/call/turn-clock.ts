@@ -4,18 +4,18 @@
  * Starts the clock of a turn. Its signal aborts after `deadlineMs`, or when one of `stops` aborts. `AbortSignal.any` with `AbortSignal.timeout`
  * would do the same, but they keep the turn and its answer in memory until the deadline, even if the agent finishes early.
  */
-export function startTurnClock(deadlineMs: number, stops: readonly AbortSignal[]) {
+export function startTurnClock(deadlineMs: number, stopSignals: readonly AbortSignal[]) {
   const controller = new AbortController()
-  const waits: ((reason: unknown) => void)[] = []
+  const pendingRejects: ((reason: unknown) => void)[] = []
   const abort = (reason: unknown) => {
     controller.abort(reason)
-    for (const end of waits) end(reason)
+    for (const rejectWork of pendingRejects) rejectWork(reason)
   }
   const onStop = ({ target }: Event) => abort((target as AbortSignal).reason)
   const timer = setTimeout(() => abort(new DOMException('the agent took too long', 'TimeoutError')), deadlineMs)
-  for (const stop of stops) {
-    if (stop.aborted) abort(stop.reason)
-    else stop.addEventListener('abort', onStop, { once: true })
+  for (const stopSignal of stopSignals) {
+    if (stopSignal.aborted) abort(stopSignal.reason)
+    else stopSignal.addEventListener('abort', onStop, { once: true })
   }
   return {
     signal: controller.signal,
@@ -23,13 +23,13 @@ export function startTurnClock(deadlineMs: number, stops: readonly AbortSignal[]
     limit: <T>(work: Promise<T>) =>
       new Promise<T>((resolve, reject) => {
         work.then(resolve, reject)
-        waits.push(reject)
+        pendingRejects.push(reject)
         if (controller.signal.aborted) reject(controller.signal.reason)
       }),
     /** Stops the clock, so that it keeps nothing of the turn in memory. */
     stop() {
       clearTimeout(timer)
-      for (const stop of stops) stop.removeEventListener('abort', onStop)
+      for (const stopSignal of stopSignals) stopSignal.removeEventListener('abort', onStop)
     },
   }
 }

@@ -11,8 +11,8 @@ export function viewPast(
   turn: Turn,
   turnContext: TurnContext,
   { history }: Pick<RunningAgent, 'history'>,
-  { turnPerson, only }: PastScope,
+  { turnPerson, includedSeqs }: PastScope,
 ): Past | Promise<Past> {
   if (turn.isFirst && !turnPerson) return { view: { turns: [] }, entries: [] }
-  return viewEarlier(turn, turnContext, { history }, { turnPerson, only })
+  return viewEarlier(turn, turnContext, { history }, { turnPerson, includedSeqs })
 }

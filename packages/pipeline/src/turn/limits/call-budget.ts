@@ -19,16 +19,16 @@ interface CountedCalls {
  * last attempt count. Each hop that a message has already made between agents halves its limit.
  */
 export function createCallBudget(callsPerMessage = defaultCallsPerMessage): CallBudget {
-  const messages = new Map<number, CountedCalls>()
+  const callsByMessage = new Map<number, CountedCalls>()
 
   function findOrAddCalls(firstMessage: number, { content }: CallingTurn): CountedCalls {
-    const existingCalls = messages.get(firstMessage)
+    const existingCalls = callsByMessage.get(firstMessage)
     if (existingCalls) return existingCalls
     const hop = content.recipient_capabilities.agent_chain?.hop ?? 0
     const newCalls = { maxCalls: Math.ceil(callsPerMessage / 2 ** hop), turns: new Map() }
-    messages.set(firstMessage, newCalls)
-    const [oldest] = messages.keys()
-    if (messages.size > maxCountedMessages && oldest !== undefined) messages.delete(oldest)
+    callsByMessage.set(firstMessage, newCalls)
+    const [oldestMessage] = callsByMessage.keys()
+    if (callsByMessage.size > maxCountedMessages && oldestMessage !== undefined) callsByMessage.delete(oldestMessage)
     return newCalls
   }
 

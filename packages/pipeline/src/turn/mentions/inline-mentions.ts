@@ -29,7 +29,7 @@ async function boundAnswer(answer: PartialResponse, names: InlineNames): Promise
 }
 
 /** Matches the end of a text that may be the beginning of a name. */
-const openName = /@[^\s@]{0,320}(?:@[^\s@]{0,320})?$/
+const openNamePattern = /@[^\s@]{0,320}(?:@[^\s@]{0,320})?$/
 
 async function* boundPieces(pieces: AsyncIterable<AgentChunk>, names: InlineNames): AsyncGenerator<AgentChunk> {
   const stream = new BoundStream(names)
@@ -37,7 +37,7 @@ async function* boundPieces(pieces: AsyncIterable<AgentChunk>, names: InlineName
     const partial = toPartial(piece)
     if (!partial.parts) yield partial
     else {
-      const parts = await stream.addParts(partial.parts, isInterim(partial))
+      const parts = await stream.addParts(partial.parts, { isWhole: isInterim(partial) })
       if (parts.length > 0 || Object.keys(partial).length > 1) yield { ...partial, parts }
     }
   }
@@ -48,43 +48,43 @@ async function* boundPieces(pieces: AsyncIterable<AgentChunk>, names: InlineName
 /** The text of a streamed answer, of which the last name may be unfinished. */
 class BoundStream {
   readonly #names: InlineNames
-  #held: TextPart | undefined
-  #before = ''
+  #heldText: TextPart | undefined
+  #precedingCharacter = ''
 
   constructor(names: InlineNames) {
     this.#names = names
   }
 
   /** Returns the parts that can be sent now. `isWhole` is true if no later piece continues them. */
-  async addParts(parts: readonly Part[], isWhole: boolean): Promise<Part[]> {
+  async addParts(parts: readonly Part[], { isWhole }: { readonly isWhole: boolean }): Promise<Part[]> {
     const readyParts: Part[] = []
     for (const part of parts) {
-      if (part.kind !== 'text' || part.mime !== this.#held?.mime) readyParts.push(...(await this.end()))
-      readyParts.push(...(part.kind === 'text' ? await this.#takeText(part) : [part]))
+      if (part.kind !== 'text' || part.mime !== this.#heldText?.mime) readyParts.push(...(await this.end()))
+      readyParts.push(...(part.kind === 'text' ? await this.#addText(part) : [part]))
     }
     return isWhole ? [...readyParts, ...(await this.end())] : readyParts
   }
 
   /** Returns the parts that were held back. */
   async end(): Promise<Part[]> {
-    const heldText = this.#held
-    this.#held = undefined
-    return heldText ? [await this.#bound(heldText)] : []
+    const heldText = this.#heldText
+    this.#heldText = undefined
+    return heldText ? [await this.#boundText(heldText)] : []
   }
 
-  async #takeText(part: TextPart): Promise<Part[]> {
-    const text = (this.#held?.content ?? '') + part.content
-    const [end = ''] = openName.exec(text) ?? []
-    this.#held = end ? { ...part, content: end } : undefined
-    const content = end ? text.slice(0, -end.length) : text
-    return content ? [await this.#bound({ ...part, content })] : []
+  async #addText(part: TextPart): Promise<Part[]> {
+    const text = (this.#heldText?.content ?? '') + part.content
+    const [unfinishedName = ''] = openNamePattern.exec(text) ?? []
+    this.#heldText = unfinishedName ? { ...part, content: unfinishedName } : undefined
+    const content = unfinishedName ? text.slice(0, -unfinishedName.length) : text
+    return content ? [await this.#boundText({ ...part, content })] : []
   }
 
-  async #bound(part: TextPart): Promise<TextPart> {
-    const { always, find } = this.#names
-    const isNamed = createNameCheck([...always, ...(await find([part]))])
-    const content = writeNamesAsText(part.content, isNamed, this.#before)
-    this.#before = part.content.at(-1) ?? this.#before
+  async #boundText(part: TextPart): Promise<TextPart> {
+    const { unconditionalNames, findNames } = this.#names
+    const isNamed = createNameCheck([...unconditionalNames, ...(await findNames([part]))])
+    const content = writeNamesAsText(part.content, isNamed, this.#precedingCharacter)
+    this.#precedingCharacter = part.content.at(-1) ?? this.#precedingCharacter
     return { ...part, content }
   }
 }

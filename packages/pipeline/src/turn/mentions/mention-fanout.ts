@@ -24,7 +24,7 @@ import type { MentionFanoutLimits, TurnContext } from '../../ports/turn/turn-con
 import { withoutRequirements } from '../../requirements/requirements.ts'
 import { startTurnClock } from '../call/turn-clock.ts'
 import { reportRefusedCall } from '../limits/refused-call.ts'
-import { noteCall, readCallAnswer } from '../notes/call-notes.ts'
+import { describeNotedCall, readCallAnswer } from '../notes/call-notes.ts'
 import type { TurnNotes } from '../notes/turn-notes.ts'
 import type { TurnTrace } from '../trace/turn-trace.ts'
 
@@ -63,7 +63,7 @@ export async function joinLocalAgents(
   })
 }
 
-type CallDeps = Pick<
+type OtherAgentDeps = Pick<
   TurnContext,
   'store' | 'system' | 'findAgent' | 'callAgent' | 'callBudget' | 'presentParts' | 'waiting' | 'traceparentOf'
 >
@@ -75,7 +75,7 @@ type CallDeps = Pick<
  */
 export async function callOtherAgent(
   turn: Turn,
-  callDeps: CallDeps,
+  callDeps: OtherAgentDeps,
   { signal, callKey, notes, trace, parent }: TurnCallContext,
   ...[address, content, { broadcast: isBroadcast, agentKey, onBehalfOf, ...options } = {}]: Parameters<
     AgentContext['call']
@@ -93,7 +93,7 @@ export async function callOtherAgent(
   if (onBehalfOf && onBehalfOf.id !== turn.content.id)
     throw new Rejection('malformed', 'Cannot call agent: "onBehalfOf" takes the message of the turn alone')
   const calledBy = { message: turn.message, isOnBehalf: onBehalfOf !== undefined }
-  const notedCall = noteCall(`${callKey}${revision}`, address, question, { isBroadcast, agentKey })
+  const notedCall = describeNotedCall(`${callKey}${revision}`, address, question, { isBroadcast, agentKey })
   try {
     checkChainGoesOn(chain)
     callBudget?.consume(turn)
@@ -101,20 +101,20 @@ export async function callOtherAgent(
     if (error instanceof Rejection) await reportRefusedCall(turn, notedCall, error, { ...callDeps, notes })
     throw error
   }
-  const end = await notes.beginCall(notedCall)
+  const callEnd = await notes.beginCall(notedCall)
   const step = trace.steps.begin({ kind: 'call', name: address }, parent)
-  const traced = traceparentOf && { traceparent: traceparentOf(turn, step.number) }
-  const callOptions = { ...traced, as: turn.agent, chain, signal, retryKey, credentials, calledBy }
+  const traceMember = traceparentOf && { traceparent: traceparentOf(turn, step.number) }
+  const callOptions = { ...traceMember, as: turn.agent, chain, signal, retryKey, credentials, calledBy }
   const call = () => callAgent(address, presentParts(question, 'peer'), { ...options, ...callOptions })
   try {
     const rawAnswer = await (waiting ? waiting.trackCall(turn, call) : call())
     const answer = readVisibleAnswer(rawAnswer, { turn, address, log: callDeps.system.log })
-    end.recordAnswer(answer)
+    callEnd.recordAnswer(answer)
     step.end(readCallAnswer(answer).error && { failureCode: answer.status })
     return answer
   } catch (error) {
     // An aborted call gets no outcome: either another worker repeats it, or nobody does.
-    if (!(signal.reason instanceof TurnAborted)) end.recordFailure(error)
+    if (!(signal.reason instanceof TurnAborted)) callEnd.recordFailure(error)
     step.end({ failureCode: failureCodeOf(error) })
     throw error
   }
@@ -176,7 +176,9 @@ export async function askLocalAgents(
   const maxAgents = Math.ceil(maxMentions / 2 ** (recipient_capabilities.agent_chain?.hop ?? 0))
   const localAgents = chooseMentions(mentions, { excluded: [recipient, sender.address], maxMentions: maxAgents })
   if (isFinalHop(recipient_capabilities.agent_chain)) {
-    return localAgents.map(localAgent => noteOf(localAgent, 'was not asked: this was the final hop of the chain.'))
+    return localAgents.map(localAgent =>
+      createRemark(localAgent, 'was not asked: this was the final hop of the chain.'),
+    )
   }
   const answerParts = parts.length > 0 ? [announceSpeaker(recipient), ...parts] : []
   const question = [announceSpeaker(sender.address), ...message.parts.map(quoteNames), ...answerParts]
@@ -184,14 +186,14 @@ export async function askLocalAgents(
   const answers = await mapConcurrently(localAgents, concurrency, localAgent =>
     // It does not wait for a sibling that is still running when the time is over.
     clock
-      .limit(askOne(localAgent, question, { ...deps, signal: clock.signal }))
-      .catch(() => [noteOf(localAgent, notReachable)]),
+      .limit(askLocalAgent(localAgent, question, { ...deps, signal: clock.signal }))
+      .catch(() => [createRemark(localAgent, unreachableText)]),
   ).finally(() => clock.stop())
   deps.signal.throwIfAborted()
   return answers.flat()
 }
 
-async function askOne(
+async function askLocalAgent(
   localAgent: string,
   question: readonly Part[],
   { ask, signal, system }: LocalAgentDeps,
@@ -201,18 +203,23 @@ async function askOne(
     const { parts, status } = await ask(localAgent, question, signal)
     const partialAnswers = selectAnswerParts(parts)
     if (partialAnswers.length > 0) return [announceSpeaker(localAgent), ...partialAnswers]
-    return [noteOf(localAgent, status === 'completed' ? 'had nothing to say.' : 'could not answer.')]
+    return [createRemark(localAgent, status === 'completed' ? 'had nothing to say.' : 'could not answer.')]
   } catch (error) {
     system.log.warn({ localAgent, err: error }, 'an agent that was mentioned cannot be called')
-    return [noteOf(localAgent, error instanceof Rejection ? (refusalNotes[error.code] ?? notReachable) : notReachable)]
+    return [
+      createRemark(
+        localAgent,
+        error instanceof Rejection ? (refusalTexts[error.code] ?? unreachableText) : unreachableText,
+      ),
+    ]
   }
 }
 
-const notReachable = 'was not reachable.'
-const refusalNotes: Readonly<Record<string, string>> = { forbidden: 'may not be asked.' }
+const unreachableText = 'was not reachable.'
+const refusalTexts: Readonly<Record<string, string>> = { forbidden: 'may not be asked.' }
 
 /** Returns a line of the gateway itself. Nobody can forge it, because text of siblings that looks like such a line is quoted. */
-function noteOf(localAgent: string, remark: string): Part {
+function createRemark(localAgent: string, remark: string): Part {
   return { kind: 'text', mime: 'text/plain', content: `${localAgent} ${remark}` }
 }
 
@@ -257,8 +264,8 @@ export function nameLocalAgents(
   { mentions = [], parts = [], status }: PartialResponse,
   maxMentions: number,
 ): Part[] {
-  const isSaid = status !== 'failed' && status !== 'rejected'
-  if (relay.kind !== 'inline' || !isSaid || isFinalHop(agent_chain)) return []
+  const isShown = status !== 'failed' && status !== 'rejected'
+  if (relay.kind !== 'inline' || !isShown || isFinalHop(agent_chain)) return []
   const text = plainTextOf(parts)
   // The sender is the platform, not one of the readers.
   const localAgents = chooseMentions(mentions, { excluded: [recipient], maxMentions })
@@ -270,6 +277,6 @@ export function nameLocalAgents(
 }
 
 function isNamedIn(text: string, address: string): boolean {
-  const literal = address.replace(/[^\p{L}\p{N}@]/gu, '\\$&')
-  return new RegExp(`(?<![\\w.@/-])${literal}(?![\\w-]|[.@]\\w)`, 'i').test(text)
+  const escapedAddress = address.replace(/[^\p{L}\p{N}@]/gu, '\\$&')
+  return new RegExp(`(?<![\\w.@/-])${escapedAddress}(?![\\w-]|[.@]\\w)`, 'i').test(text)
 }

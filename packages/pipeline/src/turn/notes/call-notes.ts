@@ -20,7 +20,7 @@ export interface NotedCall {
 }
 
 /** Describes a call for the notes. `callKey` identifies the call in its turn. A call with another callee or text counts as another call. */
-export function noteCall(
+export function describeNotedCall(
   callKey: string,
   worker: string,
   parts: readonly Part[],

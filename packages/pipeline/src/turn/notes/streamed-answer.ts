@@ -15,7 +15,7 @@ import { planAnswer, planWithdrawal } from '../answer/plan-answer.ts'
  * Stores the streamed part of an answer whose task was canceled, because watchers have seen it and expect to find it again. It is not an answer: no
  * history contains it, and none of it is sent. The store accepts it only if the task was really canceled.
  */
-export async function keepStreamed(
+export async function storeCanceledAnswer(
   turn: Turn,
   { results, system }: Pick<TurnContext, 'results' | 'system'>,
   draft: AnswerDraft | undefined,

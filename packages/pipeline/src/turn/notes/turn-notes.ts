@@ -29,7 +29,7 @@ export interface TurnNotes {
 
 /** The maximum number of notes in one turn; more of them are a mistake. */
 const maxNotes = 500
-const maxNoteChars = 64 * 1024
+const maxNoteJsonChars = 64 * 1024
 
 /** Records a manager's answer in a phase as its synthesis, unless the manager has recorded one itself. */
 export function noteSynthesis(
@@ -44,8 +44,8 @@ export function noteSynthesis(
   notes.note({ type: 'synthesis', content, from_manager: agent, phase_id })
 }
 
-export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
-  const writer = createTurnNoteWriter(turn, gateway)
+export function createTurnNotes(turn: Turn, notesDeps: NotesDeps): TurnNotes {
+  const writer = createTurnNoteWriter(turn, notesDeps)
   let openActions: readonly string[] = []
   const calls = createOpenCalls(turn, writer)
   const types = new Set<string>()
@@ -56,7 +56,7 @@ export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
     if (noteCount >= maxNotes) throw new Rejection('too_large', `Cannot note: more than ${maxNotes} in one turn`)
   }
 
-  const stages = createTurnStages(turn, gateway, {
+  const stages = createTurnStages(turn, notesDeps, {
     writer,
     nextNumber() {
       checkQuota()
@@ -69,7 +69,7 @@ export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
     checkQuota()
     const { id, open } = pairNote(agentNote, noteCount + 1, openActions)
     const call_id = `${formatTurnId(turn.message)}${id}`
-    writer.add(`note ${noteCount + 1}`, withPhase(agentNote, turn), { call_id }, maxNoteChars)
+    writer.add(`note ${noteCount + 1}`, withPhase(agentNote, turn), { call_id }, maxNoteJsonChars)
     noteCount += 1
     types.add(agentNote.type)
     openActions = open
@@ -116,10 +116,10 @@ function pairNote({ type, call_id }: AgentNote, number: number, openActions: rea
     const id = ownId ?? `.note ${number}`
     return { id, open: type === 'action' || type === 'delegation' ? [...openActions, id] : openActions }
   }
-  const index = ownId === undefined ? 0 : openActions.indexOf(ownId)
+  const actionIndex = ownId === undefined ? 0 : openActions.indexOf(ownId)
   return {
-    id: openActions[index] ?? ownId ?? `.note ${number}`,
-    open: index < 0 ? openActions : openActions.toSpliced(index, 1),
+    id: openActions[actionIndex] ?? ownId ?? `.note ${number}`,
+    open: actionIndex < 0 ? openActions : openActions.toSpliced(actionIndex, 1),
   }
 }
 
@@ -130,7 +130,7 @@ interface TurnNoteWriter {
   add(
     name: string,
     note: AgentNote,
-    setting: Omit<NoteContext, 'agent_key' | 'turn_id' | 'at'>,
+    noteContext: Omit<NoteContext, 'agent_key' | 'turn_id' | 'at'>,
     maxChars?: number,
   ): void
   /** Adds a formatted note. `id` is the id under which watchers of the turn receive it and a chat shows it. */
@@ -162,7 +162,7 @@ function createTurnNoteWriter(turn: Turn, { store, system, readNote }: NotesDeps
     return lastWrite ?? Promise.resolve()
   }
 
-  function keep(name: string, id: string, body: TurnNote['body']): void {
+  function addFormatted(name: string, id: string, body: TurnNote['body']): void {
     if (isEnded || !readNote) return
     const storedBody = { ...body, message_id: id }
     waitingNotes.push({ name, at: typeof body.at === 'string' ? body.at : isoTime(system.now()), body: storedBody })
@@ -172,18 +172,18 @@ function createTurnNoteWriter(turn: Turn, { store, system, readNote }: NotesDeps
   }
 
   return {
-    addFormatted: keep,
-    add(name, note, setting, maxChars = Number.POSITIVE_INFINITY) {
+    addFormatted,
+    add(name, note, noteContext, maxChars = Number.POSITIVE_INFINITY) {
       if (isEnded || !readNote) return
       const now = isoTime(system.now())
       const body = readNote(toWellFormed(note), {
         agent_key: turn.agent,
         turn_id: formatTurnId(turn.message),
         at: now,
-        ...setting,
+        ...noteContext,
       })
       checkSize(body, maxChars)
-      keep(name, setting.call_id, body)
+      addFormatted(name, noteContext.call_id, body)
     },
     flush,
     async end() {
@@ -215,17 +215,17 @@ interface StageDeps {
 }
 
 /** Creates the record of a turn's stages, which its agent names one after another. Each stage is stored when it ends, with its duration. */
-function createTurnStages(turn: Turn, { system, store }: NotesDeps, { writer, nextNumber: takeNumber }: StageDeps) {
+function createTurnStages(turn: Turn, { system, store }: NotesDeps, { writer, nextNumber }: StageDeps) {
   let openStage:
-    | { readonly stage: string; readonly answer: string; readonly number: number; readonly from: number }
+    | { readonly stage: string; readonly answer: string; readonly number: number; readonly startedAt: number }
     | undefined
-  const idOf = (number: number) => `${formatTurnId(turn.message)}.note ${number}`
+  const formatNoteId = (number: number) => `${formatTurnId(turn.message)}.note ${number}`
 
   function end(): void {
     if (!openStage) return
-    const { stage, answer, number, from } = openStage
+    const { stage, answer, number, startedAt: from } = openStage
     openStage = undefined
-    writer.addFormatted(`note ${number}`, idOf(number), {
+    writer.addFormatted(`note ${number}`, formatNoteId(number), {
       kind: 'activity',
       role: 'system',
       scope: 'agent',
@@ -248,8 +248,8 @@ function createTurnStages(turn: Turn, { system, store }: NotesDeps, { writer, ne
         )
       }
       end()
-      openStage = { stage, answer, number: takeNumber(), from: system.now() }
-      notifyWatchers(turn, store, { kind: 'stage', id: idOf(openStage.number), stage })
+      openStage = { stage, answer, number: nextNumber(), startedAt: system.now() }
+      notifyWatchers(turn, store, { kind: 'stage', id: formatNoteId(openStage.number), stage })
     },
     end,
   }

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { describeAgentFault } from './agent-fault.ts'
+import { describeAgentError } from './agent-fault.ts'
 
 test('the record names the first line of an error outside this program', () => {
   const ours = `    at toPartial (file://${import.meta.dirname}/turn-trace.ts:115:3)`
   const error = Object.assign(new Error('x'), {
     stack: `Error: x\n${ours}\n    at handle (file:///srv/agents/desk.ts:7:3)`,
   })
-  expect(describeAgentFault(error)).toMatchObject({ file: '/srv/agents/desk.ts', line: 7 })
-  expect(describeAgentFault(Object.assign(new Error('x'), { stack: `Error: x\n${ours}` })).file).toBeUndefined()
+  expect(describeAgentError(error)).toMatchObject({ file: '/srv/agents/desk.ts', line: 7 })
+  expect(describeAgentError(Object.assign(new Error('x'), { stack: `Error: x\n${ours}` })).file).toBeUndefined()
 })
 
 test.each([
@@ -18,13 +18,13 @@ test.each([
   ['token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl expired', 'token [hidden] expired'],
   ['Cannot read properties of undefined', 'Cannot read properties of undefined'],
 ])('describeAgentFault() removes secrets from "%s"', (message, kept) => {
-  const fault = describeAgentFault(new Error(message))
+  const fault = describeAgentError(new Error(message))
   expect(fault.message).toBe(kept)
   expect(fault.stack).not.toContain('hunter22')
 })
 
 test('describeAgentFault() takes linear time for any error', () => {
   const before = process.threadCpuUsage()
-  describeAgentFault(new Error('token='.repeat(1_000_000)))
+  describeAgentError(new Error('token='.repeat(1_000_000)))
   expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000)
 })

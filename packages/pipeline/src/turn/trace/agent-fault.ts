@@ -5,7 +5,7 @@ import type { AgentFault } from '@postern/message'
 const [maxMessageChars, maxStackChars] = [1_000, 4_000] as const
 
 /** Describes the failure of an agent for the operator, with limited length and without text that looks like a secret. */
-export function describeAgentFault(error: unknown): AgentFault {
+export function describeAgentError(error: unknown): AgentFault {
   if (!(error instanceof Error)) return { name: typeof error, message: hideSecrets(String(error), maxMessageChars) }
   const stack = typeof error.stack === 'string' ? hideSecrets(error.stack, maxStackChars) : undefined
   const location = stack && findLocation(stack)
@@ -23,7 +23,7 @@ const nameOf = ({ name }: Error) => String(name).slice(0, 100)
  * Returns an error whose message has at most 1,000 characters, for the log and the store. An agent may throw an error as long as everything that it has
  * read.
  */
-export function clipFault(error: unknown): unknown {
+export function clipError(error: unknown): unknown {
   if (!(error instanceof Error) || error.message.length <= maxMessageChars) return error
   const name = nameOf(error)
   const message = `${error.message.slice(0, maxMessageChars).toWellFormed()} …`
@@ -62,6 +62,6 @@ const secretPatterns: readonly RegExp[] = [
 ]
 
 function hideSecrets(text: string, maxChars: number): string {
-  const clipped = text.slice(0, maxChars).toWellFormed()
-  return secretPatterns.reduce((masked, pattern) => masked.replace(pattern, '[hidden]'), clipped)
+  const clippedText = text.slice(0, maxChars).toWellFormed()
+  return secretPatterns.reduce((maskedText, pattern) => maskedText.replace(pattern, '[hidden]'), clippedText)
 }

@@ -13,13 +13,13 @@ export async function viewEarlier(
   turn: Turn,
   turnContext: TurnContext,
   { history }: Pick<RunningAgent, 'history'>,
-  { turnPerson, only }: PastScope,
+  { turnPerson, includedSeqs }: PastScope,
 ): Promise<Past> {
   const { store } = turnContext
   const speaker = await findSpeaker(turn, turnContext, turnPerson)
   const context = await readHistoryContext(turn, history, store, speaker)
   const pastEntries = await readPast(turn, history, store, speaker)
-  const entries = only ? pastEntries.filter(({ seq }) => only.has(seq)) : pastEntries
+  const entries = includedSeqs ? pastEntries.filter(({ seq }) => includedSeqs.has(seq)) : pastEntries
   return { view: history.view(entries, context), entries: entries.map(({ seq }) => seq) }
 }
 
@@ -28,10 +28,10 @@ async function readHistoryContext(
   turn: Turn,
   { noteReach: limit = 0 }: HistoryPolicy,
   store: Pick<Store, 'readNotes'>,
-  { speakers, isStranger }: TurnSpeaker,
+  { speakers, isUnlinked }: TurnSpeaker,
 ): Promise<HistoryMoment> {
   const { agent, thread, content } = turn
-  const readsNotes = limit > 0 && !isStranger
+  const readsNotes = limit > 0 && !isUnlinked
   const notes = readsNotes ? await store.readNotes({ thread, before: beginningOf(turn), limit, speakers }) : []
   return { agent, phase_id: content.phase_id, previous_phase_id: content.previous_phase_id, notes }
 }
@@ -45,5 +45,5 @@ export interface Past {
 
 export interface PastScope {
   readonly turnPerson: TurnPerson | undefined
-  readonly only?: ReadonlySet<number> | undefined
+  readonly includedSeqs?: ReadonlySet<number> | undefined
 }

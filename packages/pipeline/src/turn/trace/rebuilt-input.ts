@@ -27,7 +27,7 @@ export async function rebuildAgentInput(
   { turnContext, running }: { readonly turnContext: TurnContext; readonly running: RunningAgent },
 ): Promise<RebuiltInput> {
   const turnPerson = await findTurnPerson(turn, turnContext, running)
-  const past = await viewPast(turn, turnContext, running, { turnPerson, only: new Set(recordedInput.history) })
+  const past = await viewPast(turn, turnContext, running, { turnPerson, includedSeqs: new Set(recordedInput.history) })
   const message = toAgentInput(turn.content, turn.content.parts, past)
   const seqs = [...recordedInput.history, ...(turn.merged ?? []), turn.message]
   return {

@@ -22,24 +22,24 @@ interface RecordedTool {
   /** True if the agent itself recorded the run, so that the call's parts in the answer change nothing. */
   isRecorded: boolean
   /** True if the end of the call was in a piece of the answer. The complete answer contains it again. */
-  isOver: boolean
+  isEndReported: boolean
 }
 
 /** The steps of one attempt. `onEnd` gets each step when it ends. */
 export class StepLog {
   readonly #now: () => number
-  readonly #told: (step: EndedStep) => void
+  readonly #onEnd: (step: EndedStep) => void
   readonly #tools = new Map<string, RecordedTool>()
   readonly #models: ModelRun[] = []
-  readonly #open = new Map<number, (end?: StepEnd) => void>()
+  readonly #openSteps = new Map<number, (end?: StepEnd) => void>()
   #stage: { readonly number: number | undefined; end(): void } | undefined
   #count = 0
-  #model: number | undefined
+  #lastModelStep: number | undefined
   #isClosed = false
 
   constructor(now: () => number, onEnd: (step: EndedStep) => void) {
     this.#now = now
-    this.#told = onEnd
+    this.#onEnd = onEnd
   }
 
   /** Begins a step, by default inside the current stage. */
@@ -48,8 +48,8 @@ export class StepLog {
     const start = { ...members, name: clipName(stepStart.name) }
     const startedAt = Math.min(at ?? Number.POSITIVE_INFINITY, this.#now())
     const tool = start.kind === 'tool' ? this.#recordTool(start, startedAt) : undefined
-    const number = this.#takeNumber()
-    const requestedByStep = tool && this.#model
+    const number = this.#nextNumber()
+    const requestedByStep = tool && this.#lastModelStep
     let isOpen = !this.#isClosed
     const end = (stepEnd: StepEnd = {}) => {
       if (!isOpen) return
@@ -58,8 +58,8 @@ export class StepLog {
       if (tool) Object.assign(tool, { ms: endedAt - startedAt, ok: stepEnd.failureCode === undefined })
       if (start.kind === 'model') this.#recordModel(start.name, { ...stepEnd, startedAt, endedAt }, number)
       if (number === undefined) return
-      this.#open.delete(number)
-      this.#told({
+      this.#openSteps.delete(number)
+      this.#onEnd({
         ...start,
         ...stepEnd,
         ...{ number, startedAt, endedAt },
@@ -67,7 +67,7 @@ export class StepLog {
         ...(requestedByStep !== undefined && { requestedByStep }),
       })
     }
-    if (number !== undefined && isOpen) this.#open.set(number, end)
+    if (number !== undefined && isOpen) this.#openSteps.set(number, end)
     return { number: number ?? parent, end }
   }
 
@@ -83,13 +83,13 @@ export class StepLog {
     for (const part of parts) {
       if (part.kind !== 'tool_call') continue
       const knownTool = this.#tools.get(part.id)
-      if (knownTool?.isRecorded || knownTool?.isOver) continue
+      if (knownTool?.isRecorded || knownTool?.isEndReported) continue
       const hasEnded = part.result !== undefined || part.error !== undefined
       const now = this.#now()
-      const tool = knownTool ?? this.#writeTool(part.id, { name: clipName(part.name), at: now })
+      const tool = knownTool ?? this.#addTool(part.id, { name: clipName(part.name), at: now })
       if (!tool) continue
       tool.ok = part.error === undefined
-      if (hasEnded) this.#endHeard(part.id, tool, { now, isLate: knownTool === undefined })
+      if (hasEnded) this.#endToolCall(part.id, tool, { now, isLate: knownTool === undefined })
     }
   }
 
@@ -97,7 +97,7 @@ export class StepLog {
   close(failureCode: string): void {
     const stage = this.#stage
     this.#stage = undefined
-    for (const [number, end] of [...this.#open]) if (number !== stage?.number) end({ failureCode })
+    for (const [number, end] of [...this.#openSteps]) if (number !== stage?.number) end({ failureCode })
     stage?.end()
     this.#isClosed = true
   }
@@ -110,22 +110,22 @@ export class StepLog {
     return this.#models
   }
 
-  #takeNumber(): number | undefined {
+  #nextNumber(): number | undefined {
     if (this.#count >= maxSteps) return undefined
     this.#count += 1
     return this.#count
   }
 
-  #writeTool(id: string, { name, at }: Pick<RecordedTool, 'name' | 'at'>): RecordedTool | undefined {
+  #addTool(id: string, { name, at }: Pick<RecordedTool, 'name' | 'at'>): RecordedTool | undefined {
     if (this.#tools.size >= maxRuns) return undefined
-    const tool = { name, at, ok: true, isRecorded: false, isOver: false }
+    const tool = { name, at, ok: true, isRecorded: false, isEndReported: false }
     this.#tools.set(id, tool)
     return tool
   }
 
   #recordTool({ id = '', name }: StepStart, at: number): RecordedTool {
-    const tool = this.#tools.get(id) ?? this.#writeTool(id, { name, at })
-    return Object.assign(tool ?? { name, ok: true, isOver: false }, { at, isRecorded: true })
+    const tool = this.#tools.get(id) ?? this.#addTool(id, { name, at })
+    return Object.assign(tool ?? { name, ok: true, isEndReported: false }, { at, isRecorded: true })
   }
 
   #recordModel(
@@ -133,7 +133,7 @@ export class StepLog {
     { startedAt, endedAt, failureCode, usage }: StepEnd & Pick<EndedStep, 'startedAt' | 'endedAt'>,
     number: number | undefined,
   ): void {
-    this.#model = number
+    this.#lastModelStep = number
     if (this.#models.length >= maxRuns) return
     const { input_tokens, output_tokens } = usage ?? {}
     this.#models.push({
@@ -144,14 +144,18 @@ export class StepLog {
   }
 
   /** Records the end of a call in the answer. `isLate` is true if its beginning was never reported, so that its duration is unknown. */
-  #endHeard(id: string, tool: RecordedTool, { now, isLate }: { readonly now: number; readonly isLate: boolean }): void {
-    tool.isOver = true
+  #endToolCall(
+    id: string,
+    tool: RecordedTool,
+    { now, isLate }: { readonly now: number; readonly isLate: boolean },
+  ): void {
+    tool.isEndReported = true
     if (this.#isClosed) return
     if (!isLate) tool.ms = now - tool.at
-    const number = this.#takeNumber()
+    const number = this.#nextNumber()
     if (number === undefined) return
     const parent = this.#stage?.number
-    this.#told({
+    this.#onEnd({
       ...{ kind: 'tool', name: tool.name, id, number, startedAt: tool.at, endedAt: now },
       ...(parent !== undefined && { parent }),
       ...(!tool.ok && { failureCode: 'failed' }),

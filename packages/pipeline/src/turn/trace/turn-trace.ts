@@ -14,7 +14,7 @@ import type {
 import { InvalidAnswer, TurnAborted } from '@postern/message'
 import type { EndedStep } from '../../ports/agent/step-recorder.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
-import { describeAgentFault } from './agent-fault.ts'
+import { describeAgentError } from './agent-fault.ts'
 import { StepLog } from './step-log.ts'
 
 /** The maximum number of characters of withheld text in the record of one attempt. */
@@ -29,17 +29,17 @@ export class TurnTrace {
   readonly #attempt: number
   readonly #leasedAt: number
   readonly steps: StepLog
-  #given: GivenMessage | undefined
+  #input: GivenMessage | undefined
   #calledAt: number | undefined
   #firstOutputAt: number | undefined
-  #fault: AgentFault | undefined
+  #error: AgentFault | undefined
   #reason: TurnReason | undefined
   #deadlineMs: number | undefined
-  #aborted: TurnOutcome | undefined
+  #abortOutcome: TurnOutcome | undefined
   #isEmpty = false
   readonly #withheld: { readonly kind: string; text: string }[] = []
   #withheldChars = 0
-  readonly #refused: RefusedAct[] = []
+  readonly #refusedActs: RefusedAct[] = []
 
   /** Begins the record. `onStepEnd` gets each step of the turn when the step ends. */
   constructor(
@@ -55,7 +55,7 @@ export class TurnTrace {
 
   /** Records that the agent is called with this message and has this much time. */
   recordCall(input: GivenMessage, deadlineMs: number): void {
-    this.#given = input
+    this.#input = input
     this.#deadlineMs = deadlineMs
     this.#calledAt = this.#now()
   }
@@ -80,7 +80,7 @@ export class TurnTrace {
 
   /** Records an impossible action, as far as there is room. */
   recordRefusedAct(act: RefusedAct): void {
-    if (this.#refused.length < maxRefusedActs) this.#refused.push(act)
+    if (this.#refusedActs.length < maxRefusedActs) this.#refusedActs.push(act)
   }
 
   /** Records that the answer has no visible content. */
@@ -95,7 +95,7 @@ export class TurnTrace {
 
   /** Ends the record of an attempt that the store has aborted, or whose lease is lost. */
   endLost(usage: readonly TokenUsage[] | undefined): TurnAttempt {
-    const { error: _, ...attempt } = this.end(this.#aborted ?? 'lost', usage)
+    const { error: _, ...attempt } = this.end(this.#abortOutcome ?? 'lost', usage)
     return attempt
   }
 
@@ -107,8 +107,8 @@ export class TurnTrace {
   /** Records a failure. `reason` defaults to the reason of the error. */
   recordFailure(error: unknown, reason: TurnReason | undefined = reasonOf(error)): void {
     this.#reason = reason
-    if (error instanceof TurnAborted) this.#aborted = error.kind === 'shutting_down' ? 'shut_down' : error.kind
-    this.#fault = describeAgentFault(error)
+    if (error instanceof TurnAborted) this.#abortOutcome = error.kind === 'shutting_down' ? 'shut_down' : error.kind
+    this.#error = describeAgentError(error)
   }
 
   /** Ends the record and returns it for the store. `nextAt` is the time of the next attempt, in ms. */
@@ -124,13 +124,13 @@ export class TurnTrace {
       outcome,
       ...(reason !== undefined && { reason }),
       ...(outcome === 'timed_out' && this.#deadlineMs !== undefined && { deadline_ms: this.#deadlineMs }),
-      ...(this.#given && { given: this.#given }),
+      ...(this.#input && { given: this.#input }),
       ...(tools.length > 0 && { tools }),
       ...(models.length > 0 && { models }),
       ...(usage && usage.length > 0 && { usage }),
       ...(this.#withheld.length > 0 && { withheld: this.#withheld }),
-      ...(this.#refused.length > 0 && { refused_acts: this.#refused }),
-      ...(this.#fault && { error: this.#fault }),
+      ...(this.#refusedActs.length > 0 && { refused_acts: this.#refusedActs }),
+      ...(this.#error && { error: this.#error }),
       ...(nextAt !== undefined && { next_at: nextAt }),
     }
   }

@@ -37,8 +37,8 @@ export function findLoop(incoming: LoopCandidate, memory: LoopMemory, limits: Lo
   }
   if (!canCompare(text, { isFromAgent })) return undefined
   const minSimilar = isFromAgent ? similarTurns : 2 * similarTurns
-  const isSame = countSimilar(text, memory.readTexts(minSimilar), { isFromAgent }) >= minSimilar
-  return isSame ? 'same_words' : undefined
+  const isRepeated = countSimilar(text, memory.readTexts(minSimilar), { isFromAgent }) >= minSimilar
+  return isRepeated ? 'same_words' : undefined
 }
 
 /** Creates the rule that sets the loop limits of every message with a turn, except tasks, whose callers wait and whose chain is limited. */

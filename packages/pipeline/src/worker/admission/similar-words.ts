@@ -24,9 +24,9 @@ export function countSimilar(
   { isFromAgent }: { readonly isFromAgent: boolean },
 ): number {
   const shingles = readShingles(text)
-  const share = isFromAgent ? shareOfSmaller : shareOfBoth
+  const computeShare = isFromAgent ? computeShareOfSmaller : computeShareOfUnion
   const differentIndex = earlierTexts.findIndex(
-    earlierText => share(shingles, readShingles(earlierText)) < minSimilarShare,
+    earlierText => computeShare(shingles, readShingles(earlierText)) < minSimilarShare,
   )
   return differentIndex < 0 ? earlierTexts.length : differentIndex
 }
@@ -44,13 +44,13 @@ function readShingles(text: string): ReadonlySet<string> {
   return new Set(words.slice(2).map((word, index) => `${words[index]} ${words[index + 1]} ${word}`))
 }
 
-function shareOfBoth(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
-  const common = countCommon(left, right)
-  return common / (left.size + right.size - common || 1)
+function computeShareOfUnion(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  const commonCount = countCommon(left, right)
+  return commonCount / (left.size + right.size - commonCount || 1)
 }
 
 /** Returns the common share of the smaller set, because echoes grow: each one contains the one before. */
-function shareOfSmaller(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+function computeShareOfSmaller(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
   return countCommon(left, right) / (Math.min(left.size, right.size) || 1)
 }
 

@@ -5,13 +5,13 @@ import { Unavailable, Undeliverable } from '@postern/message'
 import { addToCount } from '../work-pool.ts'
 import type { AttemptHealth, BreakerContext, BreakerPolicy, HostReason, HostState } from './host-health.ts'
 import {
+  computeNextState,
   decideAttempt,
   findBreakerPolicy,
   isInFuture,
   isWorthKeeping,
-  logChange,
-  nameReason,
-  nextHostState,
+  logStateChange,
+  readHostReason,
   unknownHost,
 } from './host-health.ts'
 
@@ -48,22 +48,22 @@ export function createBreaker(
 ): Breaker {
   const states = createHostStates(policyOf(''), now)
   /** The number of attempts in progress for each host. The delivery slots bound the total. */
-  const running = new Map<string, number>()
-  const countRunning = (host: string) => running.get(host) ?? 0
+  const attemptCounts = new Map<string, number>()
+  const countAttempts = (host: string) => attemptCounts.get(host) ?? 0
   /** The signals to deliveries that wait for the next report about a host. */
   const reportSignals = new Map<string, AbortController>()
 
   function recordOutcome(host: string, attempt: AttemptHealth, previousState = unknownHost): void {
-    const nextState = nextHostState(previousState, attempt, { now: now(), policy: policyOf(host) })
+    const nextState = computeNextState(previousState, attempt, { now: now(), policy: policyOf(host) })
     states.set(host, nextState)
-    logChange(log, host, previousState, nextState)
+    logStateChange(log, host, previousState, nextState)
   }
 
-  function begin(host: string): Admission {
-    addToCount(running, host, 1)
+  function beginAttempt(host: string): Admission {
+    addToCount(attemptCounts, host, 1)
     return {
       report(attempt) {
-        addToCount(running, host, -1)
+        addToCount(attemptCounts, host, -1)
         const state = states.get(host)
         // A healthy host has no record.
         if (state || attempt.health !== 'healthy' || attempt.retryAfterMs !== undefined)
@@ -84,14 +84,14 @@ export function createBreaker(
     async admit(host) {
       for (;;) {
         const state = states.get(host)
-        if (!state) return begin(host)
+        if (!state) return beginAttempt(host)
         const [time, policy] = [now(), policyOf(host)]
-        const decision = decideAttempt(state, { running: countRunning(host), now: time, policy })
+        const decision = decideAttempt(state, { running: countAttempts(host), now: time, policy })
         if (decision === 'defer') return toDeferral(state, { now: time, policy })
         if (decision === 'attempt') {
           if (state.openUntil !== undefined)
             states.set(host, { ...state, probeUntil: time + policy.probeMs, touchedAt: time })
-          return begin(host)
+          return beginAttempt(host)
         }
         await waitForReport(host)
       }
@@ -106,7 +106,7 @@ function listHostsLeftAlone(states: HostStates, contextOf: (host: string) => Bre
     const causes = findCauses(state, context)
     const until = Math.max(...Object.values(causes))
     return Object.keys(causes).length > 0
-      ? [{ host, until, reason: nameReason(state, context).sentence, ...causes }]
+      ? [{ host, until, reason: readHostReason(state, context).sentence, ...causes }]
       : []
   })
 }
@@ -120,7 +120,7 @@ function findCauses({ openUntil, heldUntil }: HostState, { now, policy }: Breake
 }
 
 function toDeferral(state: HostState, context: BreakerContext): Admission {
-  return { waitUntil: Math.max(...Object.values(findCauses(state, context))), ...nameReason(state, context) }
+  return { waitUntil: Math.max(...Object.values(findCauses(state, context))), ...readHostReason(state, context) }
 }
 
 /**

@@ -8,14 +8,14 @@ export interface HostReason {
   readonly sentence: string
 }
 
-const notAnswering: HostReason = {
+const unresponsiveReason: HostReason = {
   reason: 'host_left_alone',
   sentence: 'its host does not answer and is left alone for a while',
 }
-const askedForPause: HostReason = { reason: 'host_asked_for_time', sentence: 'its host asked for time' }
+const requestedPauseReason: HostReason = { reason: 'host_asked_for_time', sentence: 'its host asked for time' }
 
-export function nameReason({ openUntil }: HostState, { now, policy }: BreakerContext): HostReason {
-  return isInFuture(openUntil, now, policy.capMs) ? notAnswering : askedForPause
+export function readHostReason({ openUntil }: HostState, { now, policy }: BreakerContext): HostReason {
+  return isInFuture(openUntil, now, policy.capMs) ? unresponsiveReason : requestedPauseReason
 }
 
 /** Returns true if a time is in the future. A time further ahead than `windowMs` counts as past, because the clock has been set back since. */
@@ -23,7 +23,7 @@ export function isInFuture(until: number | undefined, now: number, windowMs: num
   return until !== undefined && until > now && until <= now + windowMs
 }
 
-export function logChange(log: System['log'], host: string, previousState: HostState, nextState: HostState): void {
+export function logStateChange(log: System['log'], host: string, previousState: HostState, nextState: HostState): void {
   if (nextState.openUntil !== undefined && nextState.openUntil !== previousState.openUntil) {
     const until = isoTime(nextState.openUntil)
     log.warn(
@@ -105,23 +105,23 @@ export interface BreakerContext {
  */
 export function decideAttempt(
   state: HostState,
-  { running, now, policy }: BreakerContext & { readonly running: number },
+  { running: attemptCount, now, policy }: BreakerContext & { readonly running: number },
 ): 'attempt' | 'wait' | 'defer' {
   const { openUntil, probeUntil, heldUntil } = state
   if (isInFuture(heldUntil, now, policy.capMs) || isInFuture(openUntil, now, policy.capMs)) return 'defer'
   if (openUntil !== undefined) return isInFuture(probeUntil, now, policy.probeMs) ? 'wait' : 'attempt'
-  const failureCount = recentFailures(state, { now, policy }).length
-  return failureCount > 0 && running > 0 && failureCount + running >= policy.failures ? 'wait' : 'attempt'
+  const failureCount = listRecentFailures(state, { now, policy }).length
+  return failureCount > 0 && attemptCount > 0 && failureCount + attemptCount >= policy.failures ? 'wait' : 'attempt'
 }
 
-function recentFailures({ failures }: HostState, { now, policy: { withinMs } }: BreakerContext): readonly number[] {
-  return failures.filter(at => at > now - withinMs && at <= now)
+function listRecentFailures({ failures }: HostState, { now, policy: { withinMs } }: BreakerContext): readonly number[] {
+  return failures.filter(failedAt => failedAt > now - withinMs && failedAt <= now)
 }
 
-export function nextHostState(state: HostState, attempt: AttemptHealth, context: BreakerContext): HostState {
+export function computeNextState(state: HostState, attempt: AttemptHealth, context: BreakerContext): HostState {
   const updatedState = {
     ...state,
-    heldUntil: holdUntil(state, attempt, context),
+    heldUntil: computeHeldUntil(state, attempt, context),
     touchedAt: context.now,
     probeUntil: undefined,
   }
@@ -130,7 +130,7 @@ export function nextHostState(state: HostState, attempt: AttemptHealth, context:
   return countFailure(updatedState, context)
 }
 
-function holdUntil(
+function computeHeldUntil(
   { heldUntil }: HostState,
   { retryAfterMs }: AttemptHealth,
   { now, policy: { capMs } }: BreakerContext,
@@ -143,7 +143,7 @@ function holdUntil(
 function countFailure(state: HostState, { now, policy }: BreakerContext): HostState {
   // A late report from the attempts that caused the pause adds nothing.
   if (isInFuture(state.openUntil, now, policy.capMs)) return state
-  const failures = [...recentFailures(state, { now, policy }), now].slice(-policy.failures)
+  const failures = [...listRecentFailures(state, { now, policy }), now].slice(-policy.failures)
   if (state.openUntil === undefined && failures.length < policy.failures) return { ...state, failures }
   const openMs = Math.min(policy.capMs, policy.openMs * 2 ** state.openings)
   return { ...state, failures, openUntil: now + openMs, openings: state.openings + 1 }

@@ -11,7 +11,7 @@ export interface LostLeases {
   isStored(work: object): boolean
 }
 
-export function createLostLeases(abandoned: AbortSignal): LostLeases {
+export function createLostLeases(abandonSignal: AbortSignal): LostLeases {
   const controllers = new Map<object, AbortController>()
   const unstoredTurns = new Set<object>()
   const end = (work: object, reason: LeaseLost) => controllers.get(work)?.abort(reason)
@@ -28,7 +28,7 @@ export function createLostLeases(abandoned: AbortSignal): LostLeases {
           reason => end(turn, reason),
         )
       }
-      return begin(AbortSignal.any([abandoned, controller.signal])).finally(() => {
+      return begin(AbortSignal.any([abandonSignal, controller.signal])).finally(() => {
         controllers.delete(turn)
         unstoredTurns.delete(turn)
       })

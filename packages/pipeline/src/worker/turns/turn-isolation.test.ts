@@ -22,7 +22,7 @@ function openIsolation() {
     })
   const isolation = new TurnIsolation({
     system: { now: () => clock.now, sleep },
-    abandoned: abandoned.signal,
+    abandonSignal: abandoned.signal,
     isSuspect: ({ crashes }) => crashes === 1,
     isWaiting: each => waiting.has(each),
     noteAlone: async ({ message }) => void log.push(`alone ${message}`),
@@ -110,7 +110,7 @@ describe('a turn whose process has died', () => {
     const lost = new Error('lost')
     const isolation = new TurnIsolation({
       system: { now: () => 0, sleep: () => new Promise(() => undefined) },
-      abandoned: new AbortController().signal,
+      abandonSignal: new AbortController().signal,
       isSuspect: () => true,
       isWaiting: () => false,
       noteAlone: () => Promise.reject(lost),

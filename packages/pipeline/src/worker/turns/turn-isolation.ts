@@ -6,7 +6,7 @@ import { createOneByOne } from '../work-pool.ts'
 interface IsolationDeps {
   readonly system: Pick<System, 'now' | 'sleep'>
   /** Aborts when running turns must end. */
-  readonly abandoned: AbortSignal
+  readonly abandonSignal: AbortSignal
   /** Returns true if a process has crashed during the turn. */
   isSuspect(turn: Turn): boolean
   /** Returns true if the turn waits for another agent. */
@@ -26,15 +26,15 @@ const maxAloneMs = 10_000
  */
 export class TurnIsolation {
   readonly #deps: IsolationDeps
-  readonly #running = new Set<Turn>()
-  readonly #queued = new Set<Turn>()
+  readonly #runningTurns = new Set<Turn>()
+  readonly #queuedTurns = new Set<Turn>()
   readonly #runOneByOne = createOneByOne()
   #isClosed = false
-  #changed = Promise.withResolvers<void>()
+  #change = Promise.withResolvers<void>()
 
   constructor(deps: IsolationDeps) {
     this.#deps = deps
-    deps.abandoned.addEventListener('abort', () => this.noteChange(), { once: true })
+    deps.abandonSignal.addEventListener('abort', () => this.noteChange(), { once: true })
   }
 
   /** True while other turns have to wait. */
@@ -44,68 +44,68 @@ export class TurnIsolation {
 
   /** Returns true if a turn waits until it may run alone; it needs no slot until then. */
   isQueued(turn: Turn): boolean {
-    return this.#queued.has(turn)
+    return this.#queuedTurns.has(turn)
   }
 
   /** Checks again whether a turn may begin, because a turn has ended or waits for another agent. */
   noteChange(): void {
-    this.#changed.resolve()
-    this.#changed = Promise.withResolvers()
+    this.#change.resolve()
+    this.#change = Promise.withResolvers()
   }
 
   run(turn: Turn, work: () => Promise<void>): Promise<void> {
-    if (!this.#deps.isSuspect(turn)) return this.#runBeside(turn, work)
+    if (!this.#deps.isSuspect(turn)) return this.#runAmongOthers(turn, work)
     const finished = Promise.withResolvers<void>()
-    this.#queued.add(turn)
-    void this.#runOneByOne('suspects', () => this.#runApart(turn, work, finished))
+    this.#queuedTurns.add(turn)
+    void this.#runOneByOne('suspects', () => this.#runAlone(turn, work, finished))
     return finished.promise
   }
 
-  async #runBeside(turn: Turn, work: () => Promise<void>): Promise<void> {
-    while (this.#isClosed && !this.#deps.abandoned.aborted) await this.#changed.promise
+  async #runAmongOthers(turn: Turn, work: () => Promise<void>): Promise<void> {
+    while (this.#isClosed && !this.#deps.abandonSignal.aborted) await this.#change.promise
     await this.#track(turn, work)
   }
 
   /** Runs the next suspect and resolves once another one may run; `done` settles with the turn. */
-  async #runApart(turn: Turn, work: () => Promise<void>, finished: PromiseWithResolvers<void>): Promise<void> {
-    const { system, abandoned, isWaiting, noteAlone, onOpen } = this.#deps
+  async #runAlone(turn: Turn, work: () => Promise<void>, finished: PromiseWithResolvers<void>): Promise<void> {
+    const { system, abandonSignal, isWaiting, noteAlone, onOpen } = this.#deps
     this.#isClosed = true
     const startedAt = system.now()
     try {
-      await this.#until(() => [...this.#running].every(isWaiting), maxAloneMs)
-      if (!abandoned.aborted) await noteAlone(turn)
-      this.#queued.delete(turn)
+      await this.#waitUntil(() => [...this.#runningTurns].every(isWaiting), maxAloneMs)
+      if (!abandonSignal.aborted) await noteAlone(turn)
+      this.#queuedTurns.delete(turn)
       this.#track(turn, work).then(finished.resolve, finished.reject)
-      await this.#until(() => !this.#running.has(turn) || isWaiting(turn), maxAloneMs)
+      await this.#waitUntil(() => !this.#runningTurns.has(turn) || isWaiting(turn), maxAloneMs)
     } catch (error) {
       finished.reject(error)
     } finally {
-      this.#queued.delete(turn)
+      this.#queuedTurns.delete(turn)
       this.#isClosed = false
       this.noteChange()
       onOpen()
     }
-    if (this.#queued.size > 0) await this.#until(() => false, system.now() - startedAt)
+    if (this.#queuedTurns.size > 0) await this.#waitUntil(() => false, system.now() - startedAt)
   }
 
   async #track(turn: Turn, work: () => Promise<void>): Promise<void> {
-    this.#running.add(turn)
+    this.#runningTurns.add(turn)
     try {
       await work()
     } finally {
-      this.#running.delete(turn)
+      this.#runningTurns.delete(turn)
       this.noteChange()
     }
   }
 
-  async #until(isTrue: () => boolean, maxMs: number): Promise<void> {
-    const { system, abandoned } = this.#deps
+  async #waitUntil(isFulfilled: () => boolean, maxMs: number): Promise<void> {
+    const { system, abandonSignal } = this.#deps
     const sleepController = new AbortController()
     let isTimedOut = false
-    const timeout = system.sleep(maxMs, AbortSignal.any([sleepController.signal, abandoned])).then(() => {
+    const timeout = system.sleep(maxMs, AbortSignal.any([sleepController.signal, abandonSignal])).then(() => {
       isTimedOut = true
     })
-    while (!isTrue() && !isTimedOut && !abandoned.aborted) await Promise.race([this.#changed.promise, timeout])
+    while (!isFulfilled() && !isTimedOut && !abandonSignal.aborted) await Promise.race([this.#change.promise, timeout])
     sleepController.abort()
   }
 }

@@ -8,28 +8,28 @@ const immediateMembers: ReadonlySet<PropertyKey> = new Set(['listen', 'notify', 
  * Returns the context of a turn that begins before its message is durable. Its agent may answer at once. Everything else that reads or writes rows, or
  * that calls another agent, waits for the message. If the message is not stored, it fails with `LeaseLost`.
  */
-export function waitForMessage(context: TurnContext, stored: Promise<void>): TurnContext {
+export function waitForMessage(context: TurnContext, whenStored: Promise<void>): TurnContext {
   const { store, results, readAttachment, callAgent } = context
   return {
     ...context,
-    store: waitInMembers(store, stored),
+    store: waitInMembers(store, whenStored),
     results: {
       // The store decides whether the answer is stored together with the message.
       commit: results.commit,
-      release: (...args) => stored.then(() => results.release(...args)),
-      keepStreamed: (...args) => stored.then(() => results.keepStreamed(...args)),
+      release: (...args) => whenStored.then(() => results.release(...args)),
+      keepStreamed: (...args) => whenStored.then(() => results.keepStreamed(...args)),
     },
-    readAttachment: (...args) => stored.then(() => readAttachment(...args)),
-    ...(callAgent && { callAgent: (...args) => stored.then(() => callAgent(...args)) }),
+    readAttachment: (...args) => whenStored.then(() => readAttachment(...args)),
+    ...(callAgent && { callAgent: (...args) => whenStored.then(() => callAgent(...args)) }),
   }
 }
 
-function waitInMembers<Store extends object>(store: Store, stored: Promise<void>): Store {
+function waitInMembers<Store extends object>(store: Store, whenStored: Promise<void>): Store {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== 'function' || immediateMembers.has(name)) return member
-      return (...args: unknown[]) => stored.then(() => Reflect.apply(member, target, args))
+      return (...args: unknown[]) => whenStored.then(() => Reflect.apply(member, target, args))
     },
   })
 }
