@@ -11,10 +11,10 @@ import { describeChannel } from './channels.ts'
 import { createQuietSystem, turn } from './memory-store.ts'
 import { message } from './messages.ts'
 
-export const acting = { agent: 'echo', address: '@echo@agents.test' }
+export const actingAgent = { agent: 'echo', address: '@echo@agents.test' }
 
 /** Returns a response of `echo` with this id, as a store finds it. */
-export function foundResponse(id: string, members: Partial<ResponseRecord> = {}): ResponseRecord {
+export function createResponseRecord(id: string, members: Partial<ResponseRecord> = {}): ResponseRecord {
   return {
     response: {
       id,
@@ -35,13 +35,13 @@ export function foundResponse(id: string, members: Partial<ResponseRecord> = {})
 }
 
 interface ActBench {
-  readonly gateway: PublisherDeps
+  readonly publisherDeps: PublisherDeps
   readonly actions: OutgoingAction[]
-  readonly done: { readonly acts: readonly PlannedAction[]; readonly correlationId: string }[]
+  readonly storedActions: { readonly acts: readonly PlannedAction[]; readonly correlationId: string }[]
   readonly refusals: Refusal[]
 }
 
-interface Sketch {
+interface ActBenchOptions {
   readonly responses?: readonly ResponseRecord[]
   readonly messages?: Readonly<Record<string, MessageTarget>>
   /** Conversations by their `thread_id`. */
@@ -52,7 +52,7 @@ interface Sketch {
   readonly log?: PublisherDeps['system']['log']
 }
 
-export const addressed: Addressing = {
+export const postAddressing: Addressing = {
   deliveries: [{ to: 'https://peer.test/inbox', target: null }],
   aliases: ['https://agents.test/post'],
   broadcasts: [{ relation: 'follower', target: null }],
@@ -61,7 +61,7 @@ export const addressed: Addressing = {
 }
 
 /** Returns a channel that supports every action and adds it to `actions`. */
-export function ableChannel(
+export function createActingChannel(
   name: ChannelName,
   actions: OutgoingAction[],
   members: Partial<Channel> = {},
@@ -71,20 +71,26 @@ export function ableChannel(
     actions: {
       address(action) {
         actions.push(action)
-        return addressed
+        return postAddressing
       },
     },
     ...members,
   }
 }
 
-export function openActBench(sketch: Sketch = {}): ActBench {
+export function openActBench(options: ActBenchOptions = {}): ActBench {
   const actions: OutgoingAction[] = []
-  const done: ActBench['done'] = []
+  const storedActions: ActBench['storedActions'] = []
   const refusals: Refusal[] = []
-  const { conversations = {}, turns = {} } = sketch
-  const { responses = [], messages = {}, channels = [ableChannel('activitypub', actions)], storeFiles, log } = sketch
-  const gateway: PublisherDeps = {
+  const { conversations = {}, turns = {} } = options
+  const {
+    responses = [],
+    messages = {},
+    channels = [createActingChannel('activitypub', actions)],
+    storeFiles,
+    log,
+  } = options
+  const publisherDeps: PublisherDeps = {
     store: {
       findResponse: async id => responses.find(({ response }) => response.id === id),
       findBlob: async () => undefined,
@@ -92,17 +98,17 @@ export function openActBench(sketch: Sketch = {}): ActBench {
       findConversation: async (agent, id) => (agent === 'echo' ? conversations[id] : undefined),
       readTurn: async number => ({ ...turn(number), ...turns[number] }),
       findMessageTo: async (agent, id) => (agent === 'echo' ? messages[id] : undefined),
-      act: async (acts, correlationId) => void done.push({ acts, correlationId }),
+      act: async (acts, correlationId) => void storedActions.push({ acts, correlationId }),
       refuse: refusal => refusals.push(refusal) > 0,
     },
     system: createQuietSystem({ ...(log && { log }), randomBytes: count => new Uint8Array(count).fill(7) }),
     channels: channels.map(channel => channel as Channel),
     ...(storeFiles && { storeFiles }),
   }
-  return { gateway, actions, done, refusals }
+  return { publisherDeps, actions, storedActions, refusals }
 }
 
 /** Returns a message over ActivityPub, as a store finds it. */
-export function foundMessage(number: number): MessageTarget {
+export function createMessageTarget(number: number): MessageTarget {
   return { message: number, via: 'activitypub', target: { of: turn(number).content.id } }
 }

@@ -30,6 +30,6 @@ export function describeChannel(name: string, members: Partial<ChannelDescriptor
 }
 
 /** Returns a channel with only the members that a test needs. */
-export function sketchChannel(name: string, members: Partial<Channel> = {}): Channel {
+export function createPartialChannel(name: string, members: Partial<Channel> = {}): Channel {
   return { descriptor: describeChannel(name), ...members } as Partial<Channel> as Channel
 }

@@ -3,15 +3,15 @@ import type { HistoricalMessage, Part } from '@postern/message'
 import fc from 'fast-check'
 import type { Entry } from '../src/ports/records/transcript.ts'
 
-type SketchedEntry = Pick<Entry, 'role' | 'parts'> & Partial<Pick<Entry, 'author'>>
+type PartialEntry = Pick<Entry, 'role' | 'parts'> & Partial<Pick<Entry, 'author'>>
 
 export function text(content: string): Part {
   return { kind: 'text', mime: 'text/plain', content }
 }
 
 /** Returns a thread of these entries, in this order. */
-export function thread(said: readonly SketchedEntry[]): readonly Entry[] {
-  return said.map(({ role, parts, author }, index) => ({
+export function thread(partialEntries: readonly PartialEntry[]): readonly Entry[] {
+  return partialEntries.map(({ role, parts, author }, index) => ({
     seq: index + 1,
     entryId: `entry-${index + 1}`,
     role,
@@ -28,8 +28,8 @@ export function script(roles: string): readonly Entry[] {
 
 /** Returns the entries that a store reads from the two ends of a thread. */
 export function readEnds(entries: readonly Entry[], { head, tail }: { head: number; tail: number }): readonly Entry[] {
-  const from = Math.max(head, entries.length - tail)
-  return [...entries.slice(0, head), ...entries.slice(from)]
+  const tailStart = Math.max(head, entries.length - tail)
+  return [...entries.slice(0, head), ...entries.slice(tailStart)]
 }
 
 /** Returns turns as the entries of a thread. */
@@ -56,7 +56,7 @@ const arbitraryCall = fc
     return state === 'ended' ? { ...call, result: { found: id } } : { ...call, error: { message: 'not found' } }
   })
 
-const arbitraryOther = fc.constantFrom<Part>(
+const arbitraryAttachment = fc.constantFrom<Part>(
   { kind: 'link', url: 'https://peer.test/' },
   { kind: 'file', name: 'a.txt', bytes_ref: { kind: 'inline', data_base64: 'YQ==' } },
 )
@@ -64,16 +64,16 @@ const arbitraryOther = fc.constantFrom<Part>(
 const arbitraryPart = fc.oneof(
   { weight: 6, arbitrary: arbitraryText },
   { weight: 2, arbitrary: arbitraryCall },
-  { weight: 1, arbitrary: arbitraryOther },
+  { weight: 1, arbitrary: arbitraryAttachment },
 )
 
 /** Generates realistic threads, with consecutive entries of one side, empty entries, open calls and huge turns. */
 export function arbitraryThread(maxLength: number): fc.Arbitrary<readonly Entry[]> {
-  const said = fc.record({
+  const arbitraryEntry = fc.record({
     role: fc.constantFrom<Entry['role']>('user', 'assistant'),
     parts: fc.array(arbitraryPart, { maxLength: 3 }),
   })
-  return fc.array(said, { maxLength, size: 'max' }).map(thread)
+  return fc.array(arbitraryEntry, { maxLength, size: 'max' }).map(thread)
 }
 
 export const arbitraryWindow = fc.record({

@@ -9,20 +9,20 @@ import type { Settlement } from '../src/ports/records/work/settlement.ts'
 import type { Turn } from '../src/ports/records/work/turn.ts'
 import type { ResponseRecord } from '../src/ports/store/lookup-store.ts'
 import type { Store } from '../src/ports/store/store.ts'
-import type { WorkerSystem } from '../src/worker/worker.ts'
+import type { WorkerSystem } from '../src/worker/pools/worker-options.ts'
 import { message } from './messages.ts'
 
 /** The calls that a worker makes to its store, in order. */
 interface StoreLog {
-  readonly partialAnswers: {
+  readonly interimAnswers: {
     readonly turn: Turn
     readonly answer: Answer & { readonly response: NormalizedResponse }
   }[]
   readonly commits: { readonly turn: Turn; readonly answer: Answer }[]
   readonly releases: { readonly turn: Turn; readonly dueAt: number; readonly uncounted?: boolean | undefined }[]
   readonly settlements: { readonly delivery: Delivery; readonly settlement: Settlement }[]
-  readonly renewed: (Turn | Delivery)[]
-  readonly alone: Turn[]
+  readonly renewedWork: (Turn | Delivery)[]
+  readonly isolatedTurns: Turn[]
   readonly notes: { readonly turn: Turn; readonly notes: readonly TurnNote[] }[]
 }
 
@@ -30,7 +30,7 @@ export interface MemoryStore extends StoreLog {
   readonly store: Store
   addTurns(...turns: readonly Turn[]): void
   /** Adds turns like `addTurns`, but without a notice. */
-  addSilently(...turns: readonly Turn[]): void
+  addTurnsSilently(...turns: readonly Turn[]): void
   addDeliveries(...deliveries: readonly Delivery[]): void
 }
 
@@ -43,35 +43,35 @@ export interface MemoryStoreOptions {
 /** Creates a store with only the methods that a worker calls; any other call is a bug and throws. Leases never expire. */
 export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { beforeLease = async () => {}, nextDue = async () => undefined } = options
-  const waiting = { turns: [] as Turn[], deliveries: [] as Delivery[] }
+  const queuedWork = { turns: [] as Turn[], deliveries: [] as Delivery[] }
   const log: StoreLog = {
-    partialAnswers: [],
+    interimAnswers: [],
     commits: [],
     releases: [],
     settlements: [],
-    renewed: [],
-    alone: [],
+    renewedWork: [],
+    isolatedTurns: [],
     notes: [],
   }
   const events = new EventEmitter()
   const store: Partial<Store> = {
     async leaseTurns({ limit }) {
-      const leased = waiting.turns.splice(0, limit)
-      if (leased.length > 0) await beforeLease()
-      return leased
+      const leasedTurns = queuedWork.turns.splice(0, limit)
+      if (leasedTurns.length > 0) await beforeLease()
+      return leasedTurns
     },
-    leaseDeliveries: async ({ limit, rank }) => (rank === 'answer' ? waiting.deliveries.splice(0, limit) : []),
+    leaseDeliveries: async ({ limit, rank }) => (rank === 'answer' ? queuedWork.deliveries.splice(0, limit) : []),
     leaseBroadcasts: async () => [],
     commit: async (turn, answer) => void log.commits.push({ turn, answer }),
-    say: async (turn, answer) => void log.partialAnswers.push({ turn, answer }),
-    findAnswer: async number => findSaid(log, number),
+    say: async (turn, answer) => void log.interimAnswers.push({ turn, answer }),
+    findAnswer: async number => findInterimAnswer(log, number),
     release: async (turn, { dueAt, uncounted }) => void log.releases.push({ turn, dueAt, uncounted }),
     settle: async (delivery, settlement) => void log.settlements.push({ delivery, settlement }),
     noteWaiting: async () => undefined,
-    noteAlone: async turn => void log.alone.push(turn),
+    noteAlone: async turn => void log.isolatedTurns.push(turn),
     noteAttempt: async () => undefined,
     note: async (turn, notes) => void log.notes.push({ turn, notes }),
-    renew: async work => void log.renewed.push(work),
+    renew: async work => void log.renewedWork.push(work),
     nextDue,
     readHistory: async () => [],
     readNotes: async () => [],
@@ -86,23 +86,23 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
     ...log,
     store: store as Store,
     addTurns(...turns) {
-      waiting.turns.push(...turns)
+      queuedWork.turns.push(...turns)
       events.emit('work')
     },
-    addSilently(...turns) {
-      waiting.turns.push(...turns)
+    addTurnsSilently(...turns) {
+      queuedWork.turns.push(...turns)
     },
     addDeliveries(...deliveries) {
-      waiting.deliveries.push(...deliveries)
+      queuedWork.deliveries.push(...deliveries)
       events.emit('work')
     },
   }
 }
 
-function findSaid({ partialAnswers }: StoreLog, message: number): ResponseRecord | undefined {
-  const said = partialAnswers.find(({ turn }) => turn.message === message)
-  if (!said) return undefined
-  const { turn, answer } = said
+function findInterimAnswer({ interimAnswers }: StoreLog, message: number): ResponseRecord | undefined {
+  const interimAnswer = interimAnswers.find(({ turn }) => turn.message === message)
+  if (!interimAnswer) return undefined
+  const { turn, answer } = interimAnswer
   const { agent, via, content, target } = turn
   return { response: answer.response, rendering: answer.rendering, message: content, agent, via, target }
 }
@@ -143,13 +143,13 @@ export function createQuietSystem(members: Partial<WorkerSystem> = {}): WorkerSy
   return {
     now: () => 0,
     randomBytes: count => new Uint8Array(count),
-    sleep: waitReally,
+    sleep: sleepInRealTime,
     log: noLog,
     ...members,
   }
 }
 
-function waitReally(ms: number, signal?: AbortSignal): Promise<void> {
+function sleepInRealTime(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const end = () => {
       clearTimeout(timer)

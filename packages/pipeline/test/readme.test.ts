@@ -8,9 +8,9 @@ const folder = new URL('..', import.meta.url)
 test('the example in the README prints the output in its comments', () => {
   const readme = readFileSync(new URL('README.md', folder), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
-  const said = [...code.matchAll(/^console\.log\(.*\) \/\/ (.*)$/gm)].map(([, line]) => line)
+  const documentedLines = [...code.matchAll(/^console\.log\(.*\) \/\/ (.*)$/gm)].map(([, line]) => line)
   const options = { cwd: fileURLToPath(folder), encoding: 'utf8' } as const
-  const printed = execFileSync(process.execPath, ['--input-type=module-typescript', '--eval', code], options)
-  expect(said).toHaveLength(3)
-  expect(printed.trimEnd().split('\n')).toEqual(said)
+  const output = execFileSync(process.execPath, ['--input-type=module-typescript', '--eval', code], options)
+  expect(documentedLines).toHaveLength(3)
+  expect(output.trimEnd().split('\n')).toEqual(documentedLines)
 })

@@ -9,7 +9,7 @@ import { accounts, describeChannel } from './channels.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { createMemoryStore, createQuietSystem, turn } from './memory-store.ts'
 
-export const running = new AbortController().signal
+export const openSignal = new AbortController().signal
 const retry = { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 }
 export const receivedAt = Date.parse('2026-01-01T00:00:00.000Z')
 
@@ -21,15 +21,15 @@ export const channel: Pick<Channel, 'descriptor' | 'address'> = {
   }),
 }
 
-interface Bench {
+interface TurnBench {
   readonly memory: MemoryStore
   readonly turnContext: TurnContext
 }
 
-export function openBench(
+export function openTurnBench(
   handle: Agent['handle'] | undefined,
   members: Partial<TurnContext> & { deadlineMs?: number } = {},
-): Bench {
+): TurnBench {
   const { deadlineMs = 5_000, ...rest } = members
   const memory = createMemoryStore()
   const history = createSlidingWindowPolicy()
@@ -49,15 +49,15 @@ export function openBench(
 }
 
 /** Runs one turn and returns the committed answer. */
-export async function answerTo(handle: Agent['handle'], members: Parameters<typeof openBench>[1] = {}) {
-  const { memory, turnContext } = openBench(handle, members)
-  await workTurn(turn(1), turnContext, running)
+export async function runTurnOf(handle: Agent['handle'], members: Parameters<typeof openTurnBench>[1] = {}) {
+  const { memory, turnContext } = openTurnBench(handle, members)
+  await workTurn(turn(1), turnContext, openSignal)
   return memory.commits[0]?.answer
 }
 
 const neutralText = 'Sorry, this could not be answered. Reference: c1'
 
-export function expectNeutral(answer: Awaited<ReturnType<typeof answerTo>>): void {
+export function expectNeutralFailure(answer: Awaited<ReturnType<typeof runTurnOf>>): void {
   expect(answer?.response?.status).toBe('failed')
   expect(answer?.response?.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: neutralText }])
   expect(answer?.deliveries).toHaveLength(1)

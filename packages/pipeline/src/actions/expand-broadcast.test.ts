@@ -1,6 +1,6 @@
 import { LeaseLost, noLog } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
-import { sketchChannel } from '../../test/channels.ts'
+import { createPartialChannel } from '../../test/channels.ts'
 
 import type { Broadcast, PlannedBroadcast } from '../index.ts'
 import type { Channel } from '../ports/channel/channel.ts'
@@ -18,10 +18,10 @@ const leasedBroadcast: Broadcast = {
 }
 
 /** Returns this many followers, with the numbers 2, 4, 6, … */
-function followers(count: number): readonly Relation[] {
+function createFollowers(count: number): readonly Relation[] {
   const { via, agent, relation } = leasedBroadcast
-  return Array.from({ length: count }, (_, at) => {
-    return { via, agent, relation, peer: `p${at + 1}`, target: null, since: 0, number: 2 * (at + 1) }
+  return Array.from({ length: count }, (_, index) => {
+    return { via, agent, relation, peer: `p${index + 1}`, target: null, since: 0, number: 2 * (index + 1) }
   })
 }
 
@@ -32,7 +32,7 @@ interface Page {
 }
 
 /** Expands a broadcast to the listed followers, and returns the stored pages. */
-async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcast> = {}, stopAfter = Infinity) {
+async function expandTo(followers: readonly Relation[], broadcast: Partial<Broadcast> = {}, stopAfter = Infinity) {
   const pages: Page[] = []
   const plannedBroadcasts: PlannedBroadcast[] = []
   const channel: Partial<Channel> = {
@@ -47,13 +47,13 @@ async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcas
     { ...leasedBroadcast, ...broadcast },
     {
       store: {
-        listRelations: async ({ after = 0, limit }) => listed.filter(({ number }) => number > after).slice(0, limit),
+        listRelations: async ({ after = 0, limit }) => followers.filter(({ number }) => number > after).slice(0, limit),
       },
       results: {
         expand: async (_held, deliveries, progress) =>
           void pages.push({ to: deliveries.map(({ to }) => to), ...progress }),
       },
-      channels: [sketchChannel('activitypub', channel)],
+      channels: [createPartialChannel('activitypub', channel)],
       isClosed: () => pages.length >= stopAfter,
       system: { log: noLog },
     },
@@ -67,7 +67,7 @@ function failToPlan(): never {
 
 describe('expandBroadcast()', () => {
   test('stores page after page, until a page is not full', async () => {
-    const { pages, sizes, asked } = await expandTo(followers(450))
+    const { pages, sizes, asked } = await expandTo(createFollowers(450))
     expect(sizes).toEqual([200, 200, 50])
     expect(pages.map(({ after, isDone }) => [after, isDone])).toEqual([
       [400, false],
@@ -79,7 +79,7 @@ describe('expandBroadcast()', () => {
   })
 
   test('ends with an empty page if the last one was full', async () => {
-    const { pages } = await expandTo(followers(200))
+    const { pages } = await expandTo(createFollowers(200))
     expect(pages.map(({ to, after, isDone }) => [to.length, after, isDone])).toEqual([
       [200, 400, false],
       [0, 400, true],
@@ -91,32 +91,32 @@ describe('expandBroadcast()', () => {
   })
 
   test('continues after the stored cursor', async () => {
-    const { pages } = await expandTo(followers(5), { after: 6 })
+    const { pages } = await expandTo(createFollowers(5), { after: 6 })
     expect(pages).toEqual([{ to: ['p4', 'p5'], after: 10, isDone: true }])
   })
 
   test('omits later followers', async () => {
-    const { pages } = await expandTo(followers(500), { lastPeer: 404 })
+    const { pages } = await expandTo(createFollowers(500), { lastPeer: 404 })
     expect(pages.map(({ to, after, isDone }) => [to.length, after, isDone])).toEqual([
       [200, 400, false],
       [2, 404, true],
     ])
   })
 
-  test('stops between pages when the process stops, without ending the broadcast', async () => {
-    const { pages } = await expandTo(followers(450), {}, 1)
+  test('stops between two pages when the process stops, and the broadcast stays open', async () => {
+    const { pages } = await expandTo(createFollowers(450), {}, 1)
     expect(pages.map(({ after, isDone }) => [after, isDone])).toEqual([[400, false]])
   })
 
   test('stops when another worker holds the lease', async () => {
     const expansion = expandBroadcast(leasedBroadcast, {
       store: {
-        listRelations: async () => followers(200),
+        listRelations: async () => createFollowers(200),
       },
       results: {
         expand: () => Promise.reject(new LeaseLost('lost')),
       },
-      channels: [sketchChannel('activitypub', { actions: { expand: () => [] } })],
+      channels: [createPartialChannel('activitypub', { actions: { expand: () => [] } })],
       isClosed: () => false,
       system: { log: noLog },
     })
@@ -131,12 +131,12 @@ describe('expandBroadcast()', () => {
     const error = vi.fn()
     await expandBroadcast(leasedBroadcast, {
       store: {
-        listRelations: async () => followers(3),
+        listRelations: async () => createFollowers(3),
       },
       results: {
         expand: async (_held, _deliveries, { isDone }) => void ends.push(isDone),
       },
-      channels: [sketchChannel(leasedBroadcast.via, channel)],
+      channels: [createPartialChannel(leasedBroadcast.via, channel)],
       isClosed: () => false,
       system: { log: { ...noLog, error } },
     })

@@ -1,71 +1,98 @@
 import type { AgentAction, AgentReply, OutgoingAction, Part } from '@postern/message'
 import { noLog, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
-import { ableChannel, acting, addressed, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
-import { describeChannel, sketchChannel } from '../../test/channels.ts'
+import {
+  actingAgent,
+  createActingChannel,
+  createMessageTarget,
+  createResponseRecord,
+  openActBench,
+  postAddressing,
+} from '../../test/act-bench.ts'
+import { createPartialChannel, describeChannel } from '../../test/channels.ts'
 import { createQuietSystem, turn } from '../../test/memory-store.ts'
 import type { AgentActions } from '../ports/agent/agent-context.ts'
 import type { StoredFiles } from '../ports/turn/action-deps.ts'
 import { createActionList, planActions } from './plan-actions.ts'
 
-const words: Part = { kind: 'text', mime: 'text/markdown', content: 'news' }
+const textPart: Part = { kind: 'text', mime: 'text/markdown', content: 'news' }
 const picture: Part = { kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'YQ==' } }
-const stored: Part = { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: 'ab' } }
+const storedFile: Part = { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: 'ab' } }
 const blob = { digest: 'ab', bytes: new Uint8Array([97]) }
-const storeFiles = (): StoredFiles => ({ parts: [stored], blobs: [blob] })
-const planned = { deliveries: addressed.deliveries, broadcasts: addressed.broadcasts }
+const storeFiles = (): StoredFiles => ({ parts: [storedFile], blobs: [blob] })
+const deliveryPlan = { deliveries: postAddressing.deliveries, broadcasts: postAddressing.broadcasts }
 
 /** Plans one action, and returns the plan with the spies of the log. */
-async function planOne(act: AgentAction, sketch: Parameters<typeof openActBench>[0] = {}, via?: 'a2a' | 'email') {
+async function planAction(act: AgentAction, options: Parameters<typeof openActBench>[0] = {}, via?: 'a2a' | 'email') {
   const warn = vi.fn()
   const error = vi.fn()
-  const bench = openActBench({ ...sketch, log: { ...noLog, warn, error } })
-  const [plan] = await planActions([act], { ...acting, via, message: 'm1' }, bench.gateway)
+  const bench = openActBench({ ...options, log: { ...noLog, warn, error } })
+  const [plan] = await planActions([act], { ...actingAgent, via, message: 'm1' }, bench.publisherDeps)
   return { ...bench, plan, warn, error }
 }
 
 describe('planActions() for a post', () => {
   test('creates a synthetic message and a response under the caller’s id', async () => {
     const id = '0123456789abcdef0123456789abcdef'
-    const { plan, actions } = await planOne({ act: 'post', id, parts: [words], visibility: 'unlisted', subject: 'CW' })
+    const { plan, actions } = await planAction({
+      act: 'post',
+      id,
+      parts: [textPart],
+      visibility: 'unlisted',
+      subject: 'CW',
+    })
     if (plan?.kind !== 'post') throw new Error('it is a post')
-    const { syntheticMessage: synthetic, answer } = plan
+    const { syntheticMessage, answer } = plan
     expect(answer.response).toEqual({
       id,
       thread_id: id,
       in_reply_to: `post:${id}`,
       sender: '@echo@agents.test',
-      parts: [words],
+      parts: [textPart],
       status: 'completed',
       visibility: 'unlisted',
       subject: 'CW',
       created_at: '1970-01-01T00:00:00.000Z',
     })
-    expect(answer).toMatchObject({ ...planned, aliases: addressed.aliases, isListed: true, rendering: { pieces: 2 } })
-    expect(synthetic).toMatchObject({ agent: 'echo', disposition: 'keep', duplicateKey: `post:${id}`, flags: ['post'] })
-    expect(synthetic.message).toMatchObject({
+    expect(answer).toMatchObject({
+      ...deliveryPlan,
+      aliases: postAddressing.aliases,
+      isListed: true,
+      rendering: { pieces: 2 },
+    })
+    expect(syntheticMessage).toMatchObject({
+      agent: 'echo',
+      disposition: 'keep',
+      duplicateKey: `post:${id}`,
+      flags: ['post'],
+    })
+    expect(syntheticMessage.message).toMatchObject({
       id: `post:${id}`,
       thread_source: id,
       received_via: 'activitypub',
       parts: [],
     })
-    expect(synthetic.thread).toEqual({ scope: 'public', references: [] })
+    expect(syntheticMessage.thread).toEqual({ scope: 'public', references: [] })
     expect(actions).toEqual([{ act: 'post', agent: 'echo', response: answer.response }])
   })
 
   test('makes text, subject and alt texts well-formed', async () => {
     const alt: Part = { kind: 'file', description: '\ude00', bytes_ref: { kind: 'inline', data_base64: 'YQ==' } }
-    const { plan } = await planOne({ act: 'post', parts: [{ ...words, content: 'a\ud83d' }, alt], subject: '\ud83d' })
+    const { plan } = await planAction({
+      act: 'post',
+      parts: [{ ...textPart, content: 'a\ud83d' }, alt],
+      subject: '\ud83d',
+    })
     expect(plan).toMatchObject({
       answer: { response: { parts: [{ content: 'a\ufffd' }, { description: '\ufffd' }], subject: '\ufffd' } },
     })
   })
 
   test('assigns an id, and a separate scope if the post is not public', async () => {
-    const address = () => ({ ...addressed, isListed: false })
-    const { plan } = await planOne(
-      { act: 'post', parts: [words] },
-      { channels: [sketchChannel('activitypub', { actions: { address } })] },
+    const address = () => ({ ...postAddressing, isListed: false })
+    const { plan } = await planAction(
+      { act: 'post', parts: [textPart] },
+      { channels: [createPartialChannel('activitypub', { actions: { address } })] },
     )
     if (plan?.kind !== 'post') throw new Error('it is a post')
     const { id } = plan.answer.response
@@ -73,44 +100,48 @@ describe('planActions() for a post', () => {
     expect(plan.syntheticMessage.thread.scope).toBe(`post:${id}`)
   })
 
-  test('chooses the answered message’s channel if it can post, or else the first that can', async () => {
+  test('chooses the channel of the answered message if it can post, or else the first channel that can', async () => {
     const actions: OutgoingAction[] = []
-    const channels = [ableChannel('activitypub', actions), ableChannel('email', actions), sketchChannel('a2a')]
+    const channels = [
+      createActingChannel('activitypub', actions),
+      createActingChannel('email', actions),
+      createPartialChannel('a2a'),
+    ]
     for (const [via, expected] of [
       ['email', 'email'],
       ['a2a', 'activitypub'],
     ] as const) {
-      const { plan } = await planOne({ act: 'post', parts: [words] }, { channels }, via)
+      const { plan } = await planAction({ act: 'post', parts: [textPart] }, { channels }, via)
       expect(plan?.kind === 'post' && plan.syntheticMessage.message.received_via).toBe(expected)
     }
   })
 
   test('stores bytes of parts only for a channel that links files', async () => {
     const act = { act: 'post', parts: [picture] } as const
-    const inside = await planOne({ ...act, parts: [picture] }, { storeFiles })
-    expect(inside.plan).toMatchObject({ answer: { response: { parts: [picture] }, blobs: [] } })
+    const withInlineFile = await planAction({ ...act, parts: [picture] }, { storeFiles })
+    expect(withInlineFile.plan).toMatchObject({ answer: { response: { parts: [picture] }, blobs: [] } })
     const channels = [
-      ableChannel('activitypub', [], { descriptor: describeChannel('activitypub', { addressesFiles: true }) }),
+      createActingChannel('activitypub', [], { descriptor: describeChannel('activitypub', { addressesFiles: true }) }),
     ]
-    const outside = await planOne({ ...act, parts: [picture] }, { storeFiles, channels })
-    expect(outside.plan).toMatchObject({ answer: { response: { parts: [stored] }, blobs: [blob] } })
-    const without = await planOne({ ...act, parts: [picture] }, { channels })
-    expect(without.plan).toMatchObject({ answer: { response: { parts: [picture] }, blobs: [] } })
+    const withStoredFile = await planAction({ ...act, parts: [picture] }, { storeFiles, channels })
+    expect(withStoredFile.plan).toMatchObject({ answer: { response: { parts: [storedFile] }, blobs: [blob] } })
+    const withoutFileStore = await planAction({ ...act, parts: [picture] }, { channels })
+    expect(withoutFileStore.plan).toMatchObject({ answer: { response: { parts: [picture] }, blobs: [] } })
   })
 })
 
 describe('planActions() for an edit or a deletion', () => {
   const responses = [
-    foundResponse('mine'),
-    foundResponse('of another', { agent: 'help' }),
-    foundResponse('gone', { retractedAt: '2026-01-01T00:00:00.000Z' }),
-    foundResponse('by mail', { via: 'email' }),
+    createResponseRecord('mine'),
+    createResponseRecord('of another', { agent: 'help' }),
+    createResponseRecord('gone', { retractedAt: '2026-01-01T00:00:00.000Z' }),
+    createResponseRecord('by mail', { via: 'email' }),
   ]
 
   test('keeps every member of the response except its text', async () => {
-    const { plan, actions } = await planOne({ act: 'edit', response: 'mine', parts: [words] }, { responses })
-    const response = { ...foundResponse('mine').response, parts: [words] }
-    expect(plan).toEqual({ kind: 'edit', response, blobs: [], deliveryPlan: planned })
+    const { plan, actions } = await planAction({ act: 'edit', response: 'mine', parts: [textPart] }, { responses })
+    const response = { ...createResponseRecord('mine').response, parts: [textPart] }
+    expect(plan).toEqual({ kind: 'edit', response, blobs: [], deliveryPlan })
     expect(actions).toMatchObject([
       { act: 'edit', agent: 'echo', id: '07'.repeat(8), response, target: { inbox: 'x' }, rendering: { pieces: 1 } },
     ])
@@ -118,16 +149,16 @@ describe('planActions() for an edit or a deletion', () => {
 
   test('stores files of an edit if its channel links them', async () => {
     const channels = [
-      ableChannel('activitypub', [], { descriptor: describeChannel('activitypub', { addressesFiles: true }) }),
+      createActingChannel('activitypub', [], { descriptor: describeChannel('activitypub', { addressesFiles: true }) }),
     ]
     const act: AgentAction = { act: 'edit', response: 'mine', parts: [picture] }
-    const { plan } = await planOne(act, { responses, storeFiles, channels })
-    expect(plan).toMatchObject({ response: { parts: [stored] }, blobs: [blob] })
+    const { plan } = await planAction(act, { responses, storeFiles, channels })
+    expect(plan).toMatchObject({ response: { parts: [storedFile] }, blobs: [blob] })
   })
 
   test('addresses a deletion to the recipients of the deleted post', async () => {
-    const { plan, actions } = await planOne({ act: 'delete', response: 'mine' }, { responses })
-    expect(plan).toEqual({ kind: 'delete', response: 'mine', deliveryPlan: planned })
+    const { plan, actions } = await planAction({ act: 'delete', response: 'mine' }, { responses })
+    expect(plan).toEqual({ kind: 'delete', response: 'mine', deliveryPlan })
     expect(actions).toMatchObject([{ act: 'delete', response: { parts: [{ content: 'old' }] } }])
   })
 
@@ -135,11 +166,11 @@ describe('planActions() for an edit or a deletion', () => {
     'omits an action on a response that is %s, and reports it',
     async response => {
       const acts: AgentAction[] = [
-        { act: 'edit', response, parts: [words] },
+        { act: 'edit', response, parts: [textPart] },
         { act: 'delete', response },
       ]
       for (const act of acts) {
-        const { plan, actions, warn } = await planOne(act, { responses })
+        const { plan, actions, warn } = await planAction(act, { responses })
         expect([plan, actions]).toEqual([undefined, []])
         expect(warn).toHaveBeenCalledExactlyOnceWith(
           { agent: 'echo', act: act.act },
@@ -151,66 +182,66 @@ describe('planActions() for an edit or a deletion', () => {
 })
 
 describe('planActions() for a reaction', () => {
-  const messages = { m1: foundMessage(1), m2: foundMessage(2) }
+  const messages = { m1: createMessageTarget(1), m2: createMessageTarget(2) }
 
   test('reacts to the turn’s message, unless the agent names another', async () => {
-    const { plan, actions } = await planOne({ act: 'like' }, { messages })
-    expect(plan).toEqual({ kind: 'react', message: 1, deliveryPlan: planned })
+    const { plan, actions } = await planAction({ act: 'like' }, { messages })
+    expect(plan).toEqual({ kind: 'react', message: 1, deliveryPlan })
     expect(actions).toEqual([
       { act: 'like', agent: 'echo', target: messages.m1.target, at: '1970-01-01T00:00:00.000Z' },
     ])
-    expect((await planOne({ act: 'boost', message: 'm2' }, { messages })).plan).toMatchObject({ message: 2 })
+    expect((await planAction({ act: 'boost', message: 'm2' }, { messages })).plan).toMatchObject({ message: 2 })
   })
 
   test('omits a reaction to a message that the agent never received', async () => {
-    const { plan, warn } = await planOne({ act: 'like', message: 'm3' }, { messages })
+    const { plan, warn } = await planAction({ act: 'like', message: 'm3' }, { messages })
     expect(plan).toBeUndefined()
     expect(warn).toHaveBeenCalledOnce()
   })
 })
 
 describe('planActions() for an unsupported action', () => {
-  const channels = [sketchChannel('activitypub')]
-  const refusing = [sketchChannel('activitypub', { actions: { address: () => undefined } })]
+  const channels = [createPartialChannel('activitypub')]
+  const refusingChannels = [createPartialChannel('activitypub', { actions: { address: () => undefined } })]
   const acts: readonly AgentAction[] = [
-    { act: 'post', parts: [words] },
-    { act: 'edit', response: 'mine', parts: [words] },
+    { act: 'post', parts: [textPart] },
+    { act: 'edit', response: 'mine', parts: [textPart] },
     { act: 'delete', response: 'mine' },
     { act: 'like' },
   ]
 
   test.each(acts)('omits $act', async act => {
-    const stored = { responses: [foundResponse('mine')], messages: { m1: foundMessage(1) } }
-    expect((await planOne(act, { ...stored, channels })).plan).toBeUndefined()
-    expect((await planOne(act, { ...stored, channels: [...refusing] })).plan).toBeUndefined()
-    expect((await planOne(act, { ...stored, channels: [] })).plan).toBeUndefined()
+    const stored = { responses: [createResponseRecord('mine')], messages: { m1: createMessageTarget(1) } }
+    expect((await planAction(act, { ...stored, channels })).plan).toBeUndefined()
+    expect((await planAction(act, { ...stored, channels: [...refusingChannels] })).plan).toBeUndefined()
+    expect((await planAction(act, { ...stored, channels: [] })).plan).toBeUndefined()
   })
 
-  test('holds back only the action for which the channel throws', async () => {
+  test('omits only the action for which the channel throws', async () => {
     const channelError = new TypeError('target is null')
     const error = vi.fn()
-    const { gateway } = openActBench({
+    const { publisherDeps } = openActBench({
       channels: [
         {
           descriptor: describeChannel('activitypub'),
           actions: {
             address(action) {
-              if (action.act === 'post') return addressed
+              if (action.act === 'post') return postAddressing
               throw channelError
             },
           },
         },
       ],
-      messages: { m1: foundMessage(1) },
+      messages: { m1: createMessageTarget(1) },
       log: { ...noLog, error },
     })
     const plans = await planActions(
       [
         { act: 'like', message: 'm1' },
-        { act: 'post', parts: [words] },
+        { act: 'post', parts: [textPart] },
       ],
-      acting,
-      gateway,
+      actingAgent,
+      publisherDeps,
     )
     expect(plans.map(({ kind }) => kind)).toEqual(['post'])
     expect(error).toHaveBeenCalledWith(
@@ -219,25 +250,31 @@ describe('planActions() for an unsupported action', () => {
     )
   })
 
-  test('holds back all actions while the store does not answer', async () => {
-    const { gateway } = openActBench()
-    vi.spyOn(gateway.store, 'findMessageTo').mockRejectedValue(new Unavailable('Cannot read now'))
-    await expect(planActions([{ act: 'like', message: 'm1' }], acting, gateway)).rejects.toThrow('Cannot read now')
+  test('throws for all actions while the store does not answer', async () => {
+    const { publisherDeps } = openActBench()
+    vi.spyOn(publisherDeps.store, 'findMessageTo').mockRejectedValue(new Unavailable('Cannot read now'))
+    await expect(planActions([{ act: 'like', message: 'm1' }], actingAgent, publisherDeps)).rejects.toThrow(
+      'Cannot read now',
+    )
   })
 })
 
-test('planActions() lets a reply name nobody on a platform that notifies everybody whom a text names, as in an answer', async () => {
+test('planActions() removes the names of strangers from a reply if the platform notifies everybody whom a text names', async () => {
   const actions: OutgoingAction[] = []
   const inline = { ...turn(1).content, recipient_capabilities: { mention_relay: { kind: 'inline' } } } as const
-  const { gateway } = openActBench({
+  const { publisherDeps } = openActBench({
     conversations: { t: { message: 1, scope: 's', key: 't' } },
     turns: { 1: { content: inline, via: 'a2a' } },
-    channels: [ableChannel('a2a', actions, { address: () => addressed })],
+    channels: [createActingChannel('a2a', actions, { address: () => postAddressing })],
   })
   const parts: Part[] = [
     { kind: 'text', mime: 'text/markdown', content: `Ask @guest@elsewhere.test, ${inline.sender.address}.` },
   ]
-  const [plan] = await planActions([{ act: 'reply', thread: 't', parts } satisfies AgentReply], acting, gateway)
+  const [plan] = await planActions(
+    [{ act: 'reply', thread: 't', parts } satisfies AgentReply],
+    actingAgent,
+    publisherDeps,
+  )
   const response = plan?.kind === 'post' ? plan.answer.response : undefined
   expect(response?.parts).toMatchObject([{ content: `Ask guest@elsewhere.test, ${inline.sender.address}.` }])
 })
@@ -282,10 +319,10 @@ describe('createActionList()', () => {
   test.each<[string, (acts: AgentActions) => unknown]>([
     ['a post without parts', acts => acts.post([])],
     ['a malformed part', acts => acts.post([{ kind: 'text' } as Part])],
-    ['a visibility that there is not', acts => acts.post('x', { visibility: 'secret' as 'public' })],
-    ['an edit without words', acts => acts.edit('r1', [])],
-    ['a deletion of nothing', acts => acts.delete(undefined as unknown as string)],
-    ['a reaction that there is not', acts => acts.react('hug' as 'like')],
+    ['an unknown visibility', acts => acts.post('x', { visibility: 'secret' as 'public' })],
+    ['an edit without parts', acts => acts.edit('r1', [])],
+    ['a deletion without an id', acts => acts.delete(undefined as unknown as string)],
+    ['an unknown reaction', acts => acts.react('hug' as 'like')],
   ])('throws on %s at the call of the agent', (_what, act) => {
     const list = openList()
     expect(() => act(list)).toThrow(Error)

@@ -101,7 +101,7 @@ async function resolveActionFiles(act: AgentAction, { store }: ActionDeps): Prom
   return 'parts' in act ? { ...act, parts: [...(await resolveFiles(act.parts, store))] } : act
 }
 
-/** Finds the reason why an action is impossible, as far as it can be known while the agent still runs. */
+/** Refuses impossible actions while the agent still runs, as far as the gateway can know them by then. */
 interface ActionChecker {
   checkPost(act: AgentPost): ActRefusal | undefined
   /** Returns the refusal of an action; undefined if the action is possible. @throws Unavailable */
@@ -146,7 +146,7 @@ function planAction(
     : planReaction(act, actingAgent, deps)
 }
 
-/** Returns the refusal for a channel that cannot do such an action and gives no reason of its own. */
+/** Refuses an action that its channel cannot do, if the channel itself gives no reason. */
 function refuseUnable(act: string, { descriptor }: Channel): ActRefusal {
   const channel = descriptor.name
   return act === 'post'
@@ -232,7 +232,7 @@ async function planRevision(
   if (!channel) return refuseAct('unsupported', `${errorPrefix}: its channel (${storedResponse.via}) is closed`)
   const revision =
     act.act === 'edit'
-      ? reviseResponse(storedResponse, act, deps, channel)
+      ? reviseResponse(storedResponse, { parts: act.parts, channel }, deps)
       : { response: storedResponse.response, blobs: [] }
   const { message, target, rendering } = storedResponse
   const id = randomHex(deps.system, 8)
@@ -248,9 +248,8 @@ async function planRevision(
 
 function reviseResponse(
   storedResponse: ResponseRecord,
-  { parts }: AgentEdit,
+  { parts, channel }: Pick<AgentEdit, 'parts'> & { readonly channel: Channel },
   deps: ActionDeps,
-  channel: Channel | undefined,
 ) {
   const storedFiles = storeFilesFor(channel, withoutRequirements(parts), deps)
   const { text_mentions: storedMentions, ...response } = storedResponse.response
@@ -297,7 +296,7 @@ export interface ActionList extends AgentActions {
 /** The maximum number of actions in one turn. An agent that does more has a bug. */
 const maxActionsPerTurn = 50
 
-/** Creates the list of a turn's actions. With `judge`, the agent learns at once of an impossible action; an impossible post is not collected. */
+/** Creates the list of a turn's actions. With `checker`, the agent learns at once of an impossible action, and an impossible post is not collected. */
 export function createActionList(
   system: Pick<System, 'now' | 'randomBytes'>,
   checker?: ActionChecker & Pick<ActionDeps, 'onRefused'>,
@@ -345,7 +344,7 @@ export function toParts(content: string | readonly GivenPart[]): Part[] {
 
 /**
  * Returns the parts of an answer with files that every channel can send. A stored file gets its size. A file that is not stored here becomes its
- * `url`, or a line of text if it has none. Text stays, whatever happens to a file.
+ * `url`, or a line of text if it has none. Text parts stay unchanged.
  */
 export async function resolveFiles(
   parts: readonly Part[],
@@ -391,7 +390,7 @@ export async function storeLinkedFiles(
   const isFromChat = findChannel(channels, turn.content.received_via)?.descriptor.speaker.isChat
   if (!fetchFile || !sender.verified || urls.length === 0 || isFromChat) return parts
   const fetchedFiles = await Promise.all(
-    [...new Set(urls)].slice(0, maxFiles).map(url => fetchLinkedFile(url, turn, turnContext, signal)),
+    [...new Set(urls)].slice(0, maxFiles).map(url => fetchLinkedFile(url, turn, { ...turnContext, signal })),
   )
   const files = fetchedFiles.flat()
   if (files.length > 0) await store.keepFiles(turn, files)
@@ -401,15 +400,14 @@ export async function storeLinkedFiles(
 async function fetchLinkedFile(
   url: string,
   { correlationId }: Turn,
-  { fetchFile, system }: TurnContext,
-  signal: AbortSignal,
+  { fetchFile, system, signal }: Pick<TurnContext, 'fetchFile' | 'system'> & { readonly signal: AbortSignal },
 ): Promise<readonly LinkedFile[]> {
   try {
     const file = await fetchFile?.(url, signal)
     return file ? [{ ...file, url, digest: hash('sha256', file.bytes) }] : []
   } catch (error) {
     signal.throwIfAborted()
-    system.log.info({ correlation_id: correlationId, err: error }, 'a file of a message cannot be had')
+    system.log.info({ correlation_id: correlationId, err: error }, 'a file of a message cannot be fetched')
     return []
   }
 }

@@ -1,62 +1,73 @@
 import type { AgentAction, Part } from '@postern/message'
 import { noLog, refuseAct } from '@postern/message'
 import { describe, expect, test } from 'vitest'
-import { acting, addressed, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
-import { sketchChannel } from '../../test/channels.ts'
+import {
+  actingAgent,
+  createMessageTarget,
+  createResponseRecord,
+  openActBench,
+  postAddressing,
+} from '../../test/act-bench.ts'
+import { createPartialChannel } from '../../test/channels.ts'
 import { turn } from '../../test/memory-store.ts'
 import { createPublisher, performActions } from './publisher.ts'
 
-const words: Part = { kind: 'text', mime: 'text/markdown', content: 'news' }
-const unknown = /^Cannot (edit|delete) "\w+": this agent has no answer or post with this id$/
+const textPart: Part = { kind: 'text', mime: 'text/markdown', content: 'news' }
+const unknownResponsePattern = /^Cannot (edit|delete) "\w+": this agent has no answer or post with this id$/
 
-function openPublisher(sketch: Parameters<typeof openActBench>[0] = {}) {
-  const bench = openActBench(sketch)
+function openPublisher(options: Parameters<typeof openActBench>[0] = {}) {
+  const bench = openActBench(options)
   const { signal } = new AbortController()
   return {
     ...bench,
-    publisher: createPublisher({ actingAgent: acting, gateway: bench.gateway, signal, log: noLog }),
+    publisher: createPublisher({ actingAgent, gateway: bench.publisherDeps, signal, log: noLog }),
   }
 }
 
 describe('performActions()', () => {
   test('performs all actions in one commit with one correlation id', async () => {
-    const { gateway, done } = openActBench({ responses: [foundResponse('r1')] })
+    const { publisherDeps, storedActions } = openActBench({ responses: [createResponseRecord('r1')] })
     await performActions(
       [
-        { act: 'post', parts: [words] },
+        { act: 'post', parts: [textPart] },
         { act: 'delete', response: 'r1' },
       ],
-      acting,
-      gateway,
+      actingAgent,
+      publisherDeps,
     )
-    expect(done).toMatchObject([{ correlationId: '07'.repeat(8), acts: [{ kind: 'post' }, { kind: 'delete' }] }])
+    expect(storedActions).toMatchObject([
+      { correlationId: '07'.repeat(8), acts: [{ kind: 'post' }, { kind: 'delete' }] },
+    ])
   })
 
   test('performs no action if one of them is impossible', async () => {
-    const { gateway, done } = openActBench()
+    const { publisherDeps, storedActions } = openActBench()
     const acts: AgentAction[] = [
-      { act: 'post', parts: [words] },
+      { act: 'post', parts: [textPart] },
       { act: 'delete', response: 'unknown' },
     ]
-    const refused = { name: 'Rejection', code: 'no_recipient', message: expect.stringMatching(unknown) }
-    await expect(performActions(acts, acting, gateway)).rejects.toMatchObject(refused)
-    expect(done).toEqual([])
+    const refused = { name: 'Rejection', code: 'no_recipient', message: expect.stringMatching(unknownResponsePattern) }
+    await expect(performActions(acts, actingAgent, publisherDeps)).rejects.toMatchObject(refused)
+    expect(storedActions).toEqual([])
   })
 })
 
 describe('a publisher', () => {
   test('posts, edits, deletes and reacts immediately', async () => {
-    const { publisher, done } = openPublisher({ responses: [foundResponse('r1')], messages: { m1: foundMessage(1) } })
+    const { publisher, storedActions } = openPublisher({
+      responses: [createResponseRecord('r1')],
+      messages: { m1: createMessageTarget(1) },
+    })
     const id = await publisher.post('news', { visibility: 'public' })
-    expect(done[0]?.acts).toMatchObject([{ kind: 'post', answer: { response: { id, visibility: 'public' } } }])
+    expect(storedActions[0]?.acts).toMatchObject([{ kind: 'post', answer: { response: { id, visibility: 'public' } } }])
     await publisher.edit('r1', 'new')
     await publisher.delete('r1')
     await publisher.react('like', 'm1')
-    expect(done.map(({ acts }) => acts[0]?.kind)).toEqual(['post', 'edit', 'delete', 'react'])
+    expect(storedActions.map(({ acts }) => acts[0]?.kind)).toEqual(['post', 'edit', 'delete', 'react'])
   })
 
   test('returns a refusal to the agent and records it for the operator', async () => {
-    const { publisher, done, refusals } = openPublisher({ channels: [sketchChannel('activitypub')] })
+    const { publisher, storedActions, refusals } = openPublisher({ channels: [createPartialChannel('activitypub')] })
     const results = [
       await publisher.post('news'),
       await publisher.edit('r1', 'new'),
@@ -64,44 +75,50 @@ describe('a publisher', () => {
     ]
     const messages = [
       /^Cannot post: no open channel has posts\. Open channels: activitypub$/,
-      unknown,
+      unknownResponsePattern,
       /^Cannot like "m1": this agent got no message with this id$/,
     ]
     expect(results).toMatchObject(messages.map(each => ({ refused: true, message: expect.stringMatching(each) })))
-    expect(done).toEqual([])
+    expect(storedActions).toEqual([])
     expect(refusals).toMatchObject(
       ['post', 'edit', 'like'].map((act, at) => {
         const reason = expect.stringMatching(messages[at] ?? '')
-        return { agent: 'echo', claimed_sender: acting.address, endpoint: `act: ${act}`, via: 'activitypub', reason }
+        return {
+          agent: 'echo',
+          claimed_sender: actingAgent.address,
+          endpoint: `act: ${act}`,
+          via: 'activitypub',
+          reason,
+        }
       }),
     )
   })
 
   test('rejects malformed actions', async () => {
-    const { publisher, done } = openPublisher({ responses: [foundResponse('r1')] })
+    const { publisher, storedActions } = openPublisher({ responses: [createResponseRecord('r1')] })
     await expect(publisher.post([])).rejects.toThrow(Error)
     await expect(publisher.post([{ kind: 'text' } as Part])).rejects.toThrow(Error)
     await expect(publisher.edit('r1', [])).rejects.toThrow(Error)
-    expect(done).toEqual([])
+    expect(storedActions).toEqual([])
   })
 })
 
-describe('a reply of a publisher', () => {
+describe('the reply function of a publisher', () => {
   const conversations = { t1: { message: 1, scope: 'v:alice', key: 'k1', author: 'https://peer.test/alice' } }
 
   test('replies to the last message of the conversation, in the same thread', async () => {
-    const answered: string[] = []
-    const channel = sketchChannel('activitypub', {
+    const answeredMessages: string[] = []
+    const channel = createPartialChannel('activitypub', {
       address: ({ turn, response }) => {
-        answered.push(`${turn.content.id} ${response.in_reply_to}`)
-        return addressed
+        answeredMessages.push(`${turn.content.id} ${response.in_reply_to}`)
+        return postAddressing
       },
     })
-    const { publisher, done } = openPublisher({ conversations, channels: [channel] })
+    const { publisher, storedActions } = openPublisher({ conversations, channels: [channel] })
     const id = await publisher.reply('t1', 'It is ready.')
     const { content } = turn(1)
-    expect(answered).toEqual([`${content.id} ${content.id}`])
-    expect(done[0]?.acts).toMatchObject([
+    expect(answeredMessages).toEqual([`${content.id} ${content.id}`])
+    expect(storedActions[0]?.acts).toMatchObject([
       {
         kind: 'post',
         syntheticMessage: {
@@ -111,21 +128,21 @@ describe('a reply of a publisher', () => {
           disposition: 'keep',
           flags: ['post'],
         },
-        answer: { response: { id, in_reply_to: content.id }, deliveries: addressed.deliveries },
+        answer: { response: { id, in_reply_to: content.id }, deliveries: postAddressing.deliveries },
       },
     ])
   })
 
-  test('gets a refusal for an unknown conversation, a closed or refusing channel, and an empty text', async () => {
+  test('returns a refusal for an unknown conversation, a closed or refusing channel, and an empty text', async () => {
     const refusal = refuseAct('forbidden', 'Cannot reply: not here', 'email.write_to')
-    const channels = [sketchChannel('activitypub', { actions: { addressReply: async () => refusal } })]
-    const { publisher, done, refusals } = openPublisher({ conversations, channels })
+    const channels = [createPartialChannel('activitypub', { actions: { addressReply: async () => refusal } })]
+    const { publisher, storedActions, refusals } = openPublisher({ conversations, channels })
     expect(await publisher.reply('t2', 'words')).toMatchObject({ refused: true, code: 'no_recipient' })
     expect(await publisher.reply('t1', 'words')).toMatchObject(refusal)
     expect(await publisher.reply('t1', ' \n')).toMatchObject({ refused: true, code: 'malformed' })
-    const closed = openPublisher({ conversations, channels: [sketchChannel('email')] })
-    expect(await closed.publisher.reply('t1', 'words')).toMatchObject({ refused: true, code: 'unsupported' })
-    expect([...done, ...closed.done]).toEqual([])
+    const closedChannel = openPublisher({ conversations, channels: [createPartialChannel('email')] })
+    expect(await closedChannel.publisher.reply('t1', 'words')).toMatchObject({ refused: true, code: 'unsupported' })
+    expect([...storedActions, ...closedChannel.storedActions]).toEqual([])
     expect(refusals.map(({ endpoint }) => endpoint)).toEqual(['act: reply', 'act: reply', 'act: reply'])
   })
 })

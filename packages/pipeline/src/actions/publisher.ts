@@ -1,4 +1,4 @@
-// Performs the actions of an agent outside its answers: all of them, or none.
+// Performs actions that an agent takes without being asked, all of them or none.
 import type { ActRefusal, AgentAction, Log, RefusedAct } from '@postern/message'
 import { agentActionSchema, isoTime, makeId, parseGiven, Rejection, randomHex, refuseAct } from '@postern/message'
 import type { AgentPublisher } from '../ports/agent/agent-publisher.ts'

@@ -9,7 +9,7 @@ interface SyntheticMessageOrigin {
   /** `@agent@domain` */
   readonly address: string
   readonly channel: Pick<ChannelDescriptor, 'name' | 'mentionRelay'>
-  /** The name of its thread, if it begins one. */
+  /** The name of the thread, if the message begins one. */
   readonly threadSource: string
   /** The scope of the people who may join the thread; `public` for everyone. */
   readonly scope: string

@@ -16,7 +16,7 @@ export interface InlineMentionDeps {
 export interface InlineNames {
   /** The people whom any text may name: the sender and the agent. */
   readonly unconditionalNames: readonly string[]
-  /** Finds the people whom these parts name and may name. */
+  /** Finds those people whom the text of these parts names and is allowed to name. */
   findNames(parts: readonly Part[]): Promise<readonly string[]>
 }
 
@@ -31,13 +31,13 @@ export function readInlineNames(turn: Turn, { store, findAgent }: InlineMentionD
   }
 }
 
-/** Creates the check that an address is one of these people's. */
+/** Creates a function that tells whether an address belongs to one of these people. */
 export function createNameCheck(people: readonly string[]): (address: string) => boolean {
   const addresses = new Set(people.flatMap(text => parseIfAddress(text) ?? []).map(formatAddress))
   return address => addresses.has(address)
 }
 
-/** Returns whole parts in whose text nobody else is named. `mentions` has further people whom they may name. */
+/** Turns names of other people in the text of complete parts into plain text. `mentions` lists further people whom the text may name. */
 export async function boundInlineParts(
   parts: readonly Part[],
   { unconditionalNames, findNames }: InlineNames,

@@ -8,19 +8,19 @@ test('mergeMessages() adds the parts and authors of all messages to the last, wi
     { ...message(), id: 'a', parts: [text('1'), text('2')] },
     { ...message(), id: 'b', parts: [] },
   ]
-  const last = Object.defineProperty({ ...message(), id: 'c', parts: [text('3')] }, 'raw', {
+  const lastMessage = Object.defineProperty({ ...message(), id: 'c', parts: [text('3')] }, 'raw', {
     enumerable: true,
     get: () => {
       throw new Error('raw was read')
     },
   })
-  const merged = mergeMessages(earlierMessages, last)
-  expect(merged.id).toBe('c')
-  expect(merged.parts).toEqual([text('1'), text('2'), text('3')])
-  expect(merged.merged?.map(({ id, part_count }) => [id, part_count])).toEqual([
+  const mergedMessage = mergeMessages(earlierMessages, lastMessage)
+  expect(mergedMessage.id).toBe('c')
+  expect(mergedMessage.parts).toEqual([text('1'), text('2'), text('3')])
+  expect(mergedMessage.merged?.map(({ id, part_count }) => [id, part_count])).toEqual([
     ['a', 2],
     ['b', 0],
   ])
-  expect(() => merged.raw).toThrow('raw was read')
-  expect(mergeMessages([], last)).toBe(last)
+  expect(() => mergedMessage.raw).toThrow('raw was read')
+  expect(mergeMessages([], lastMessage)).toBe(lastMessage)
 })

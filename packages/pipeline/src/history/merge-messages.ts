@@ -2,7 +2,7 @@
 
 import type { NormalizedMessage } from '@postern/message'
 
-/** Returns the last of several messages with the parts of all, in order. `merged` says how many parts belong to each earlier message. */
+/** Returns the last message with the parts of all messages, in order. Its `merged` counts the parts of each earlier message. */
 export function mergeMessages(
   earlierMessages: readonly NormalizedMessage[],
   lastMessage: NormalizedMessage,

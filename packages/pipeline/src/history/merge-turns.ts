@@ -21,6 +21,7 @@ export function replaceParts(turn: HistoricalMessage, parts: HistoricalMessage['
   return newTurn
 }
 
+/** Merges neighbouring turns of one role, so that the roles alternate. */
 export function mergeNeighbours(turns: Turns): Turns {
   const mergedTurns: HistoricalMessage[] = []
   let lastWriter: HistoricalSender | undefined
@@ -37,7 +38,7 @@ export function mergeNeighbours(turns: Turns): Turns {
 }
 
 /**
- * Appends a turn to the one before it. `speaker` wrote last. The same address with different proof is a different writer, so that a forged name
+ * Appends a turn to the previous one. `speaker` wrote last. The same address with different proof is a different writer, so that a forged name
  * never mixes with proven words.
  */
 function joinTurns(

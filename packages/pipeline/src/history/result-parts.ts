@@ -4,8 +4,8 @@ import type { Part } from '@postern/message'
 import { isFilePart, knownPartSchema } from '@postern/message'
 
 /**
- * Reads the files, pictures and texts in the result of a tool, if it is an object whose `parts` are message parts, at least one of them a file.
- * This form is ours: the contract leaves open what a result is. Returns undefined for every other result.
+ * Reads the files, pictures and texts in the result of a tool, if the result is an object whose `parts` are message parts, with at least one file among them.
+ * Tools define no form for results, so this form is Postern's own. Returns undefined for every other result.
  */
 export function readResultParts(result: unknown): readonly Part[] | undefined {
   const rawParts = typeof result === 'object' && result !== null && 'parts' in result ? result.parts : undefined

@@ -18,8 +18,8 @@ export interface SlidingWindowOptions {
 }
 
 /**
- * Creates the default policy: a byte-stable head, then the newest turns that fit. Neighbours of one role are merged. The view is pure, and applied
- * to its own turns it returns them unchanged, except for the names of speakers.
+ * Creates the default policy: a byte-stable head, then the newest turns that fit. Neighbours of one role are merged. The view has no side
+ * effects. If it is applied to its own turns, it changes only the names of speakers.
  */
 export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): HistoryPolicy {
   const { maxTurns = 40, maxChars = 48_000 } = options
@@ -82,7 +82,7 @@ function endWithAgent(turns: Turns): Turns {
   return turns.at(-1)?.role === 'user' ? turns.slice(0, -1) : turns
 }
 
-/** Takes the head within half of the budget. It depends only on the first turns, so it does not change while the thread grows. */
+/** Selects the head, which gets at most half of the budget. It depends only on the first turns, so it does not change while the thread grows. */
 function selectHead(turns: Turns, { keepHead, maxChars }: Window): Turns {
   let remainingChars = Math.floor(maxChars / 2)
   const end = turns.findIndex(turn => {

@@ -54,7 +54,7 @@ type Handlers = {
 
 const handlers: Handlers = {
   link: ({ address }, context) => requestLink(address, context),
-  confirm: ({ code, isBare }, context) => confirmCode(code, isBare, context),
+  confirm: confirmCode,
   unlink: ({ address }, context) => endLink(address, context),
   linked: (_, context) => listLinked(context),
   forget: (_, context) => forgetSender(context),
@@ -192,7 +192,10 @@ function planNotice(
   )
 }
 
-async function confirmCode(code: string, isBare: boolean, context: CommandContext): Promise<CommandAnswer | undefined> {
+async function confirmCode(
+  { code, isBare }: Extract<PersonCommand, { name: 'confirm' }>,
+  context: CommandContext,
+): Promise<CommandAnswer | undefined> {
   const { turn, identity, turnContext } = context
   const { agent, message } = turn
   const { store } = turnContext

@@ -24,9 +24,13 @@ export async function listForgotten(
 ): Promise<readonly AgentForgetting[]> {
   const { persons: people, messages } = await store.findPersonMessages(request)
   const peopleByKey = new Map<string, CollectedPerson>()
-  for (const { agent, ...person } of people) addPerson(peopleByKey, agent, showPerson(agent, person))
+  for (const { agent, ...person } of people) addPerson(peopleByKey, { agent, ...showPerson(agent, person) })
   for (const message of messages)
-    addPerson(peopleByKey, message.agent, describeSpeaker(message, people, channels), message.thread)
+    addPerson(peopleByKey, {
+      agent: message.agent,
+      thread: message.thread,
+      ...describeSpeaker(message, people, channels),
+    })
   return [...peopleByKey.values()].flatMap(({ agent, person, addresses, threads }) =>
     agents.includes(agent)
       ? [{ agent, ...(person && { person }), addresses: [...addresses.values()], threads: [...threads] }]
@@ -46,11 +50,14 @@ interface SenderDescription {
   readonly addresses: readonly Pick<PersonAddress, 'via' | 'address'>[]
 }
 
+interface DescribedSender extends SenderDescription {
+  readonly agent: string
+  readonly thread?: string | undefined
+}
+
 function addPerson(
   peopleByKey: Map<string, CollectedPerson>,
-  agent: string,
-  { id: person, addresses }: SenderDescription,
-  thread?: string | undefined,
+  { agent, id: person, addresses, thread }: DescribedSender,
 ): void {
   const key = JSON.stringify([agent, person])
   const collectedPerson = peopleByKey.get(key) ?? { agent, person, addresses: new Map(), threads: new Set() }

@@ -4,11 +4,11 @@ import type { Intake } from '../ports/records/intake.ts'
 import { identifySpeaker } from './identify-speaker.ts'
 
 function speakerOf(members: Partial<Intake['message']>, overrides: Partial<Intake> = {}): string | undefined {
-  const { raw: _, history: __, ...told } = message()
-  return identifySpeaker({ ...overrides, message: { ...told, sender: proven, ...members } } as Intake)
+  const { raw: _, history: __, ...intakeMessage } = message()
+  return identifySpeaker({ ...overrides, message: { ...intakeMessage, sender: provenSender, ...members } } as Intake)
 }
 
-const proven = {
+const provenSender = {
   address: '@alice@peer.test',
   auth_method: 'ap-http-signature' as const,
   verified: true,
@@ -19,7 +19,7 @@ test('identifySpeaker() recognizes the same sender in every message', () => {
   const [one, two] = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'].map(issued_at =>
     speakerOf({
       id: issued_at,
-      sender: { ...proven, identities: [{ ...transportEvidence, issued_at }] },
+      sender: { ...provenSender, identities: [{ ...transportEvidence, issued_at }] },
     }),
   )
   expect(one).toBeDefined()
@@ -33,9 +33,9 @@ test('identifySpeaker() distinguishes senders by rights, audience, hop and autho
   const hop = { mention_relay: { kind: 'none' }, agent_chain: { hop: 2, max_hops: 5, is_final: false } } as const
   const speakers = [
     speakerOf({}),
-    speakerOf({ sender: { ...proven, address: '@other@peer.test' } }),
-    speakerOf({ sender: { ...proven, identities: delegated } }),
-    speakerOf({ sender: { ...proven, identities: [{ ...evidence, claims: { role: 'admin' } }] } }),
+    speakerOf({ sender: { ...provenSender, address: '@other@peer.test' } }),
+    speakerOf({ sender: { ...provenSender, identities: delegated } }),
+    speakerOf({ sender: { ...provenSender, identities: [{ ...evidence, claims: { role: 'admin' } }] } }),
     speakerOf({ recipient_capabilities: hop }),
     speakerOf({}, { audience: 'direct' }),
     speakerOf({}, { authorship: { author: 'https://peer.test/2', object: 'o' } }),
@@ -43,18 +43,18 @@ test('identifySpeaker() distinguishes senders by rights, audience, hop and autho
   expect(new Set(speakers).size).toBe(speakers.length)
 })
 
-test('identifySpeaker() separates messages without proof, events and decisions', () => {
-  expect(speakerOf({ sender: { address: proven.address, auth_method: 'none', verified: false } })).toBeUndefined()
+test('identifySpeaker() returns undefined for messages without proof, events and decisions', () => {
+  expect(speakerOf({ sender: { address: provenSender.address, auth_method: 'none', verified: false } })).toBeUndefined()
   expect(speakerOf({ kind: 'reaction' })).toBeUndefined()
   expect(speakerOf({ policy_resolution: { in_reply_to_state: 's' } as never })).toBeUndefined()
 })
 
-test('identifySpeaker() separates commands for the gateway, which later messages neither join nor interrupt', () => {
-  const asking = (content: string) => speakerOf({ parts: [{ kind: 'text', mime: 'text/plain', content }] })
-  expect(['forget me', 'link ada@example.org', 'confirm ABCDE-FGHJK'].map(asking)).toEqual([
+test('identifySpeaker() returns undefined for commands to the gateway, so that later messages neither join nor interrupt them', () => {
+  const speakerOfText = (content: string) => speakerOf({ parts: [{ kind: 'text', mime: 'text/plain', content }] })
+  expect(['forget me', 'link ada@example.org', 'confirm ABCDE-FGHJK'].map(speakerOfText)).toEqual([
     undefined,
     undefined,
     undefined,
   ])
-  expect(asking('please forget me')).toBeDefined()
+  expect(speakerOfText('please forget me')).toBeDefined()
 })

@@ -6,8 +6,8 @@ import { readPersonCommand } from './person-commands.ts'
 
 /**
  * Returns the speaker with their rights and their audience as one key. Messages with different keys are never merged, and do not interrupt each
- * other's turns. Returns undefined for events, decisions (`policy_resolution`), commands to the gateway, and messages without proof: each of these
- * stands alone.
+ * other's turns. Returns undefined for events, decisions (`policy_resolution`), commands to the gateway, and messages without proof,
+ * because each of these messages has a turn of its own.
  */
 export function identifySpeaker({ message, authorship, audience }: Intake): string | undefined {
   const { sender, kind = 'message', policy_resolution, recipient, recipient_capabilities } = message

@@ -20,7 +20,7 @@ interface LinkChangeContext {
 
 /**
  * Creates the function that describes a change as a message of the person who gave the command, in their conversation, so that an answer reaches
- * them. It describes no change of other persons, which happens if somebody else had the address before: their data does not belong there.
+ * them. It does not describe changes of other persons, for example of an earlier owner of the address, because their data does not belong in this conversation.
  */
 export function createLinkChangeRenderer(command: LinkChangeContext): RenderLinkChange {
   return change => (concernsPerson(change, command.identity) ? describeChange(change, command) : undefined)

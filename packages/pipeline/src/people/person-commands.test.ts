@@ -2,7 +2,7 @@ import type { NormalizedMessage } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { readPersonCommand } from './person-commands.ts'
 
-const said = (content: string, overrides: object = {}) =>
+const readCommand = (content: string, overrides: object = {}) =>
   readPersonCommand({
     parts: [{ kind: 'text', mime: 'text/plain', content }],
     ...overrides,
@@ -24,7 +24,7 @@ describe('readPersonCommand()', () => {
     ['Forget me!', { name: 'forget' }],
     ['forget me\n-- \nAlice\nalice@example.org', { name: 'forget' }],
   ])('reads %j', (text, command) => {
-    expect(said(text)).toEqual(command)
+    expect(readCommand(text)).toEqual(command)
   })
 
   test.each([
@@ -40,14 +40,14 @@ describe('readPersonCommand()', () => {
     'forget me not',
     `link ${'a'.repeat(600)}@b.example`,
   ])('does not treat %j as a command', text => {
-    expect(said(text)).toBeUndefined()
+    expect(readCommand(text)).toBeUndefined()
   })
 
   test('ignores a message with a file, with two texts or without a text', () => {
     const file = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://x.example/' } }
     const text = { kind: 'text', mime: 'text/plain', content: 'linked' }
-    expect(said('', { parts: [text, file] })).toBeUndefined()
-    expect(said('', { parts: [text, text] })).toBeUndefined()
-    expect(said('linked', { kind: 'edit' })).toBeUndefined()
+    expect(readCommand('', { parts: [text, file] })).toBeUndefined()
+    expect(readCommand('', { parts: [text, text] })).toBeUndefined()
+    expect(readCommand('linked', { kind: 'edit' })).toBeUndefined()
   })
 })

@@ -19,7 +19,7 @@ const toConfirmCommand = (text: string, isBare: boolean): PersonCommand | undefi
   return code === undefined ? undefined : { name: 'confirm', code, isBare }
 }
 
-/** The commands. Each must be the whole text of a message; white space and case do not matter. A bare code counts only while one is open. */
+/** The commands. A command must be the whole text of a message; white space and case do not matter. A bare code counts only while a code is open. */
 const commands: readonly CommandRow[] = [
   { pattern: /^(?:confirm|link|code) ([a-z0-9]{5}[ -]?[a-z0-9]{5})$/i, read: text => toConfirmCommand(text, false) },
   { pattern: /^([a-z0-9]{5}-[a-z0-9]{5})$/i, read: text => toConfirmCommand(text, true) },

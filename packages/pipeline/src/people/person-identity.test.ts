@@ -14,9 +14,9 @@ test.each([
   ['<alice@example.org>', 'mailboxes', '@alice@example.org', 'alice@example.org'],
   ['@Alice@b.example', 'accounts', '@alice@b.example', '@alice@b.example'],
 ])('readPersonAddress() parses %s by the rules of the first channel that accepts it', (text, via, address, shown) => {
-  const read = readPersonAddress(text, channels)
-  expect(read).toMatchObject({ via, address })
-  expect(read && showPersonAddress(read, channels)).toBe(shown)
+  const personAddress = readPersonAddress(text, channels)
+  expect(personAddress).toMatchObject({ via, address })
+  expect(personAddress && showPersonAddress(personAddress, channels)).toBe(shown)
 })
 
 test('readPersonAddress() rejects an address that no channel accepts', () => {
@@ -48,8 +48,8 @@ describe('readPersonIdentity()', () => {
     ({ received_via: via, sender: { address, verified, identities } }) as unknown as NormalizedMessage
 
   test('returns the address, and the principal that the channel has proven', () => {
-    const said = message('accounts', '@Alice@b.example', [evidence('https://b.example/users/alice')])
-    expect(readPersonIdentity(said, [], channels)).toEqual({
+    const provenMessage = message('accounts', '@Alice@b.example', [evidence('https://b.example/users/alice')])
+    expect(readPersonIdentity(provenMessage, [], channels)).toEqual({
       via: 'accounts',
       address: '@alice@b.example',
       subject: 'https://b.example/users/alice',
@@ -58,14 +58,14 @@ describe('readPersonIdentity()', () => {
 
   test.each([
     ['is not verified', message('mailboxes', '@a@b.example', [evidence('box:a@b.example')], false), []],
-    ['has only a domain’s word', message('mailboxes', '@a@b.example', [evidence('b.example', 'domain')]), []],
-    ['has another’s proof', message('mailboxes', '@a@b.example', [evidence('box:x@b.example')]), []],
+    ['has proof only of a whole domain', message('mailboxes', '@a@b.example', [evidence('b.example', 'domain')]), []],
+    ['has proof of another address', message('mailboxes', '@a@b.example', [evidence('box:x@b.example')]), []],
     ['has only forwarded evidence', message('accounts', '@a@b.example', [evidence('x', 'address', 'bearer')]), []],
     ['has no confirmed name', message('accounts', '@~unconfirmed@b.example', [evidence('https://b.example/1')]), []],
-    ['comes by a channel without such rules', message('calls', '@a@b.example', [evidence('a')]), []],
-    ['comes by a channel that is gone', message('fax', '@a@b.example', [evidence('a')]), []],
+    ['writes over a channel without speaker rules', message('calls', '@a@b.example', [evidence('a')]), []],
+    ['writes over a closed channel', message('fax', '@a@b.example', [evidence('a')]), []],
     ['is an agent', message('accounts', '@a@b.example', [evidence('https://b.example/a')]), ['from_agent']],
-    ['writes by a list', message('mailboxes', '@a@b.example', [evidence('box:a@b.example')]), ['by_list']],
+    ['writes through a mailing list', message('mailboxes', '@a@b.example', [evidence('box:a@b.example')]), ['by_list']],
   ])('returns no identity for a sender who %s', (_, from, flags) => {
     expect(readPersonIdentity(from, flags, channels)).toBeUndefined()
   })

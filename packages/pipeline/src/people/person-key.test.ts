@@ -11,7 +11,7 @@ const alice: NormalizedMessage['sender'] = {
   identities: [transportEvidence],
 }
 
-function describeBy(sender: Partial<NormalizedMessage['sender']>, flags: readonly string[] = [], agent = 'echo') {
+function describeAlice(sender: Partial<NormalizedMessage['sender']>, flags: readonly string[] = [], agent = 'echo') {
   const content = message({ sender: { ...alice, ...sender } })
   return describeSender({ agent, content, flags }, [
     { descriptor: describeChannel('activitypub', { speaker: accounts }) },
@@ -20,43 +20,43 @@ function describeBy(sender: Partial<NormalizedMessage['sender']>, flags: readonl
 
 describe('describeSender()', () => {
   test('gives one key to a principal in any case of its address, and separate keys for each agent', () => {
-    const described = describeBy({})
-    expect(described).toEqual({
+    const alicePerson = describeAlice({})
+    expect(alicePerson).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{32}$/),
       addresses: [{ via: 'activitypub', address: '@alice@peer.test' }],
     })
-    expect(describeBy({ address: '@Alice@Peer.test' })?.id).toBe(described?.id)
-    expect(described?.id).toBe(
+    expect(describeAlice({ address: '@Alice@Peer.test' })?.id).toBe(alicePerson?.id)
+    expect(alicePerson?.id).toBe(
       keyOfPerson('echo', { via: 'activitypub', address: '@x@y.test', subject: transportEvidence.subject }),
     )
-    expect(describeBy({}, [], 'help')?.id).not.toBe(described?.id)
+    expect(describeAlice({}, [], 'help')?.id).not.toBe(alicePerson?.id)
   })
 
   test('distinguishes a later owner of an address', () => {
     const identities = [{ ...transportEvidence, subject: 'https://peer.test/users/alice-2' }]
-    expect(describeBy({ identities })?.id).not.toBe(describeBy({})?.id)
+    expect(describeAlice({ identities })?.id).not.toBe(describeAlice({})?.id)
   })
 
   test('gives no key without a proof', () => {
-    expect(describeBy({ verified: false, auth_method: 'none', identities: [] })).toBeUndefined()
+    expect(describeAlice({ verified: false, auth_method: 'none', identities: [] })).toBeUndefined()
   })
 
-  test('gives separate keys to relayed messages, and to callers whom an issuer names', () => {
-    const byList = describeBy({}, ['by_list'])
-    const issued = { ...transportEvidence, assurance: 'oauth', subject: 'client-1', issuer: 'https://id.test' }
+  test('gives separate keys to messages from a mailing list, and to callers with a token', () => {
+    const listPerson = describeAlice({}, ['by_list'])
+    const issuedIdentity = { ...transportEvidence, assurance: 'oauth', subject: 'client-1', issuer: 'https://id.test' }
     const [caller, another] = ['client-1', 'client-2'].map(subject =>
-      describeBy({ identities: [{ ...issued, subject }] }),
+      describeAlice({ identities: [{ ...issuedIdentity, subject }] }),
     )
-    const keys = [describeBy({})?.id, byList?.id, caller?.id, another?.id]
+    const keys = [describeAlice({})?.id, listPerson?.id, caller?.id, another?.id]
     expect(new Set(keys).size).toBe(4)
     expect(keys).not.toContain(undefined)
-    expect(describeBy({ identities: [issued] })?.id).toBe(caller?.id)
+    expect(describeAlice({ identities: [issuedIdentity] })?.id).toBe(caller?.id)
   })
 
-  test('distinguishes users of a domain that vouches for all of them, by their addresses', () => {
-    const vouched = { ...transportEvidence, assurance: 'domain', subject: 'peer.test' }
+  test('distinguishes users by their addresses if only their whole domain is proven', () => {
+    const domainIdentity = { ...transportEvidence, assurance: 'domain', subject: 'peer.test' }
     const keys = ['@alice@peer.test', '@bob@peer.test'].map(
-      address => describeBy({ address, identities: [vouched] })?.id,
+      address => describeAlice({ address, identities: [domainIdentity] })?.id,
     )
     expect(new Set(keys).size).toBe(2)
   })

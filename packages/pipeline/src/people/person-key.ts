@@ -10,12 +10,12 @@ type SentMessage = Pick<NormalizedMessage, 'sender' | 'received_via'>
 
 type Channels = readonly { readonly descriptor: Pick<ChannelDescriptor, 'name' | 'speaker'> }[]
 
-/** Returns a digest as the key, so that no agent mistakes a key for an address. */
+/** Computes a key as a digest, so that no agent mistakes it for an address. */
 function computeKey(components: readonly string[]): string {
   return hash('sha256', JSON.stringify(components), 'hex').slice(0, 32)
 }
 
-/** Returns the key of the person who has an address: of its principal, or of the address itself while its principal is unknown. */
+/** Computes the key of the person who has an address: from the principal, or from the address itself while its principal is unknown. */
 export function keyOfPerson(agent: string, { via, address, subject }: PersonAddress): string {
   return computeKey([agent, 'person', via, subject ?? address])
 }
@@ -40,7 +40,7 @@ export function describeSender(
   return components && { id: computeKey([agent, ...components]), addresses: [{ via, address: sender.address }] }
 }
 
-/** Returns the parts of the key for other proofs. With proof of a whole domain the address counts, and otherwise the subject at its issuer. */
+/** Lists the components of the key for other proofs. With proof of a whole domain the address counts, and otherwise the subject at its issuer. */
 function listProofComponents({ sender, received_via: via }: SentMessage): readonly string[] | undefined {
   const provenIdentity = sender.verified
     ? sender.identities?.find(({ proof }) => proof.type === 'transport')

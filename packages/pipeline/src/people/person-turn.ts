@@ -89,9 +89,9 @@ function listScopes(addresses: readonly PersonAddress[], { channels }: TurnConte
   })
 }
 
-type StateChange = (before: Json | undefined) => Json | undefined | Promise<Json | undefined>
+type StateChange = (state: Json | undefined) => Json | undefined | Promise<Json | undefined>
 
-/** Creates the person's state for a turn. It keeps the agent's changes in order, and applies them whenever the state is read. */
+/** Creates the person's state for a turn. The changes of the agent are collected in order, and applied whenever the state is read. */
 function createPersonState(
   { agent }: Turn,
   { id: person }: Person,
@@ -134,9 +134,9 @@ function createPersonState(
 /** The speaker whose past a turn may see. */
 export interface TurnSpeaker {
   readonly turnPerson: TurnPerson | undefined
-  /** The person's principals whose chat messages the history may contain. If others read along, it is at most the one they speak as. */
+  /** The person's principals whose chat messages the history may contain. If others can read the conversation, the list has at most the principal that speaks. */
   readonly speakers: readonly string[]
-  /** True if they speak from a chat in a conversation of an address that has since been unlinked. */
+  /** True if the person speaks from a chat, in a conversation of an address that is no longer linked with theirs. */
   readonly isUnlinked: boolean
 }
 

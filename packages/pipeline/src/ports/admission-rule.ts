@@ -13,7 +13,7 @@ export interface AdmissionRule {
   count?(intakes: readonly Intake[], from: string): void
   /** Does the same as `admit`, but only for messages of peers. */
   admitPeer?(intake: Intake): Intake
-  /** Returns the message for the next rule, or finally for the store. Pure. @throws Rejection */
+  /** Returns the message for the next rule, or finally for the store. It has no side effects. @throws Rejection */
   admit?(intake: Intake): Intake
 }
 

@@ -15,7 +15,7 @@ export interface RequirementClaim {
 
 /** Checks the decisions of callers. The store decides whether the requirement is still open when it admits the message. */
 export interface RequirementClaims {
-  /** Checks the claim of a caller. @throws Rejection `forbidden`, or another one that names the fault of the receipt */
+  /** Checks the claim of a caller. @throws Rejection `forbidden`, or another one that says what is wrong with the receipt */
   check(
     claim: RequirementClaim,
     caller: { readonly agent: string; readonly sender: Sender },
@@ -27,7 +27,7 @@ export interface RequirementDeps {
   readonly origin: string
   /** The lifetime of a requirement, in ms, unless the agent sets another one. */
   readonly ttlMs: number
-  /** Returns the state of a requirement, 256 bits in base64url; with `digest`, the state that has this digest, even if a former key made it. */
+  /** Returns the state of a requirement, 256 bits in base64url; with `digest`, the state that has this digest, even if an earlier key of the gateway derived it. */
   stateOf(id: string, digest?: string): string
   digestOf(state: string): string
 }

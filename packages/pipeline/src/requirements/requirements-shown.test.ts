@@ -6,7 +6,7 @@ import { createShowRequirement } from './requirements.ts'
 const origin = 'https://agents.test'
 const state = 'S'.repeat(43)
 const show = createShowRequirement({ origin, stateOf: id => id.padEnd(43, 'S') })
-const asks = (policy: Partial<Policy>): Part => ({
+const createPolicyPart = (policy: Partial<Policy>): Part => ({
   kind: 'policy',
   policy: { kind: 'consent_required', message: '?', ...policy },
 })
@@ -15,18 +15,26 @@ test('a requirement shows its state and its page, or the agent’s page, and oth
   const text: Part = { kind: 'text', mime: 'text/plain', content: 'hi' }
   expect(
     showRequirements(
-      [text, asks({ requirement: '' }), asks({ requirement: '', url: `${origin}/own` }), asks({})],
+      [
+        text,
+        createPolicyPart({ requirement: '' }),
+        createPolicyPart({ requirement: '', url: `${origin}/own` }),
+        createPolicyPart({}),
+      ],
       show,
     ),
   ).toEqual([
     text,
-    asks({ requirement: '', state, url: `${origin}/actions/${state}` }),
-    asks({ requirement: '', state, url: `${origin}/own` }),
-    asks({}),
+    createPolicyPart({ requirement: '', state, url: `${origin}/actions/${state}` }),
+    createPolicyPart({ requirement: '', state, url: `${origin}/own` }),
+    createPolicyPart({}),
   ])
   const parts = [text]
   expect(showRequirements(parts, show)).toBe(parts)
-  expect([hasRequirements([asks({ requirement: 'd' })]), hasRequirements([asks({}), text])]).toEqual([true, false])
+  expect([
+    hasRequirements([createPolicyPart({ requirement: 'd' })]),
+    hasRequirements([createPolicyPart({}), text]),
+  ]).toEqual([true, false])
 })
 
 test('the operator’s copy contains no states or links, at any depth', () => {

@@ -100,7 +100,7 @@ function settlePolicy(policy: Policy, turn: Turn, { turnContext, issuedIds }: Se
 
 const operatorWaitText = 'A person has to allow this first. The answer follows as soon as that is decided.'
 
-/** Returns the policy for the sender. If an operator decides, it says only that the sender has to wait; the requirement contains the question. */
+/** Returns the policy for the sender. If an operator decides, it only asks the sender to wait; the stored requirement contains the question. */
 function toSenderPolicy(policy: Policy): Policy {
   if (!isForOperator(policy)) return policy
   const { kind, approver, requirement, expires_at, sender_message, code, data } = policy
@@ -159,7 +159,7 @@ function checkPrice(policy: Policy): void {
   if (error) throw new Error(`Cannot require payment: ${describeFaults(error, policy)}`)
 }
 
-/** Removes everything from policies by which a requirement could be decided, or that looks like it. Only answers can require something. */
+/** Removes all members of policies with which somebody could decide a requirement, because only answers can require something. */
 export function withoutRequirements(parts: readonly Part[]): Part[] {
   return parts.map(part => {
     if (part.kind !== 'policy') return part
@@ -169,7 +169,7 @@ export function withoutRequirements(parts: readonly Part[]): Part[] {
   })
 }
 
-/** Returns a piece without its policies, for readers who get it before it is durable. A requirement is shown only after it is stored. */
+/** Returns a piece of an answer without its policies, for readers who get it before it is durable. A requirement is shown only after it is stored. */
 export function withoutPolicies(chunk: PartialResponse): PartialResponse {
   if (!chunk.parts?.some(part => part.kind === 'policy')) return chunk
   return { ...chunk, parts: chunk.parts.filter(part => part.kind !== 'policy') }
@@ -191,7 +191,7 @@ export interface RequirementList extends AgentRequirements {
   readonly issuedIds: ReadonlyMap<string, string>
 }
 
-/** Creates the list of a turn. `gateway` is absent if nobody can decide anything; every requirement throws then. */
+/** Creates the list of a turn. Without `requirementDeps` nobody can decide anything, so every requirement throws. */
 export function createRequirementList(
   gateway: RequirementDeps | undefined,
   system: Pick<System, 'randomBytes' | 'now'>,

@@ -15,7 +15,7 @@ import type {
 } from '../ports/records/requirement-record.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
 
-/** The properties of the message that caused a requirement which the message of its decision takes over. */
+/** The properties that the message of a decision takes over from the message that caused the requirement. */
 interface RequirementOrigin extends Pick<Turn, 'content' | 'target' | 'flags' | 'task'> {
   /** The scope of its thread. */
   readonly scope: string
@@ -26,7 +26,7 @@ interface RequirementOrigin extends Pick<Turn, 'content' | 'target' | 'flags' | 
 /** The flags about the kind of writer, which a decision inherits: an agent's words are not a person's. */
 const inheritedFlags: readonly string[] = [agentFlag, replayFlag, 'by_list', 'by_form']
 
-/** Describes a decision for the agent. Pure. `at`: ISO 8601 UTC. */
+/** Describes a decision for the agent. `resolvedAt` is ISO 8601 UTC. */
 export function describeResolution(
   { id, policy }: Pick<RequirementRecord, 'id' | 'policy'>,
   { digest, kind, outcome, resolver, isCancelled, receipt, args, remember }: RequirementDecision,
@@ -54,7 +54,7 @@ export function resolutionIdOf(requirement: string): string {
   return `urn:postern:resolution:${requirement}`
 }
 
-/** Returns a decision as a message of the sender who was asked, in the same thread and over the same channel. Pure. */
+/** Creates the message of a decision. Its sender is the person who was asked, and its thread and channel are those of the question. */
 export function createResolutionIntake(
   requirement: RequirementRecord,
   decision: RequirementDecision,
@@ -164,7 +164,7 @@ export function decideByTimeout({ digest, kind }: RequirementRecord): Requiremen
   return { digest, kind, outcome: 'declined', resolver: { method: timeoutMethod }, isCancelled: true }
 }
 
-/** Returns the text of such a decision, which stays in the history for models to read. */
+/** Returns the text of a decision by timeout, which stays in the history for models to read. */
 export function describeTimeout({ policy }: Pick<RequirementRecord, 'policy'>): NormalizedMessage['parts'] {
   return [{ kind: 'text', mime: 'text/plain', content: `Nobody decided in time: ${describeSubject(policy)}` }]
 }

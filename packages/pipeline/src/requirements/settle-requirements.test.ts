@@ -30,7 +30,7 @@ function settle(partial: PartialResponse | undefined, issuedIds: ReadonlyMap<str
   return settleRequirements(turn, partial, { turnContext: { requirements, system }, issuedIds })
 }
 
-const asks = (policy: Partial<Policy>): Part => ({
+const createPolicyPart = (policy: Partial<Policy>): Part => ({
   kind: 'policy',
   policy: { kind: 'x', message: 'May I?', ...policy },
 })
@@ -44,7 +44,7 @@ test('the gateway stores a requirement of context.requireConsent() under the dig
   const policy = part?.kind === 'policy' ? part.policy : undefined
   expect(requirement.status).toBe('input_required')
   expect(policy).toMatchObject({ state: expect.any(String), url: `${origin}/actions/${policy?.state}` })
-  const settled = settle(requirement, list.issuedIds)
+  const settledAnswer = settle(requirement, list.issuedIds)
   const expiresAt = now + 120_000
   const stored = {
     kind: 'consent_required',
@@ -52,8 +52,8 @@ test('the gateway stores a requirement of context.requireConsent() under the dig
     requirement: policy?.requirement,
     expires_at: '2026-01-01T00:02:00.000Z',
   }
-  expect(policiesIn(settled)).toEqual([stored])
-  expect(settled.requirements).toEqual([
+  expect(policiesIn(settledAnswer)).toEqual([stored])
+  expect(settledAnswer.requirements).toEqual([
     {
       id: policy?.requirement,
       digest: `digest of ${policy?.state}`,
@@ -63,7 +63,7 @@ test('the gateway stores a requirement of context.requireConsent() under the dig
       expiresAt,
     },
   ])
-  expect(settled.partial).toMatchObject({ visibility: 'direct', mentions: [] })
+  expect(settledAnswer.partial).toMatchObject({ visibility: 'direct', mentions: [] })
 })
 
 test('a requirement that the agent did not return does not count', () => {
@@ -74,13 +74,13 @@ test('a requirement that the agent did not return does not count', () => {
 })
 
 test('the gateway ignores states and ids that an agent made up', () => {
-  const made = {
+  const inventedPolicy = {
     kind: 'consent_required',
     state: requirements.stateOf('mine'),
     requirement: 'mine',
     expires_at: '2099-01-01T00:00:00Z',
   }
-  const { requirements: planned, ...settled } = settle({ parts: [asks(made)] })
+  const { requirements: planned, ...settled } = settle({ parts: [createPolicyPart(inventedPolicy)] })
   expect(planned).toHaveLength(1)
   expect(planned[0]?.id).toMatch(/^[0-9a-f]{32}$/)
   expect(planned[0]?.expiresAt).toBe(now + requirements.ttlMs)
@@ -88,9 +88,10 @@ test('the gateway ignores states and ids that an agent made up', () => {
 })
 
 test('an agent without a context sets the lifetime, from one minute to 30 days', () => {
-  const lasts = (expires_in: unknown) =>
-    (settle({ parts: [asks({ kind: 'consent_required', expires_in })] }).requirements[0]?.expiresAt ?? 0) - now
-  expect([lasts(600), lasts(1e9), lasts(5), lasts('600')]).toEqual([
+  const readLifetimeMs = (expires_in: unknown) =>
+    (settle({ parts: [createPolicyPart({ kind: 'consent_required', expires_in })] }).requirements[0]?.expiresAt ?? 0) -
+    now
+  expect([readLifetimeMs(600), readLifetimeMs(1e9), readLifetimeMs(5), readLifetimeMs('600')]).toEqual([
     600_000,
     30 * 86_400_000,
     requirements.ttlMs,
@@ -109,7 +110,7 @@ test.each<[string, Partial<PartialResponse>, string | undefined]>([
   ['dance_first', { status: 'completed' }, 'input_required'],
   ['constructor', {}, 'input_required'],
 ])('%s with %o is %s, never success (MN-7.1)', (kind, details, status) => {
-  expect(settle({ ...details, parts: [asks({ kind })] }).partial?.status).toBe(status)
+  expect(settle({ ...details, parts: [createPolicyPart({ kind })] }).partial?.status).toBe(status)
 })
 
 test('an answer without policies stays unchanged', () => {
@@ -118,7 +119,7 @@ test('an answer without policies stays unchanged', () => {
 })
 
 test('the gateway refuses a URL on another origin, and a URL of its own action pages (MN-7.1)', () => {
-  const withUrl = (url: string) => () => settle({ parts: [asks({ kind: 'forbidden', url })] })
+  const withUrl = (url: string) => () => settle({ parts: [createPolicyPart({ kind: 'forbidden', url })] })
   expect(withUrl('https://evil.test/x')).toThrow(
     'Cannot answer: the url of a policy part must be on https://agents.test, outside of /actions/, not on https://evil.test',
   )
@@ -130,16 +131,23 @@ test('the gateway refuses a URL on another origin, and a URL of its own action p
 })
 
 test('a price needs a decimal number and a currency', () => {
-  const pay = (price: object) => () => settle({ parts: [asks({ kind: 'payment_required', ...price })] })
-  expect(pay({})).toThrow('Cannot require payment: "amount" is missing; "currency" is missing')
-  expect(pay({ amount: 1.5, currency: 'EUR' })).toThrow('Cannot require payment: "amount" (1.5) must be a text')
-  expect(pay({ amount: '1,50', currency: 'EUR' })).toThrow('"amount" ("1,50") must be a decimal number as text')
-  expect(pay({ amount: '1.50', currency: 'euro' })).toThrow('"currency" ("euro") must be three capital letters')
-  expect(pay({ amount: '1.50', currency: 'EUR' })().requirements).toHaveLength(1)
+  const requirePrice = (price: object) => () =>
+    settle({ parts: [createPolicyPart({ kind: 'payment_required', ...price })] })
+  expect(requirePrice({})).toThrow('Cannot require payment: "amount" is missing; "currency" is missing')
+  expect(requirePrice({ amount: 1.5, currency: 'EUR' })).toThrow(
+    'Cannot require payment: "amount" (1.5) must be a text',
+  )
+  expect(requirePrice({ amount: '1,50', currency: 'EUR' })).toThrow(
+    '"amount" ("1,50") must be a decimal number as text',
+  )
+  expect(requirePrice({ amount: '1.50', currency: 'euro' })).toThrow(
+    '"currency" ("euro") must be three capital letters',
+  )
+  expect(requirePrice({ amount: '1.50', currency: 'EUR' })().requirements).toHaveLength(1)
 })
 
 test('an answer has at most five requirements', () => {
-  const parts = Array.from({ length: 6 }, () => asks({ kind: 'consent_required' }))
+  const parts = Array.from({ length: 6 }, () => createPolicyPart({ kind: 'consent_required' }))
   expect(() => settle({ parts })).toThrow('an answer may have at most 5 requirements')
 })
 
@@ -162,10 +170,13 @@ test('the gateway refuses an agent’s invalid values at the call', () => {
 
 test('posts and edits contain nothing that can decide a requirement', () => {
   const parts = [
-    asks({ kind: 'consent_required', state: 's', requirement: 'd', url: `${origin}/actions/s` }),
-    asks({ url: `${origin}/x` }),
+    createPolicyPart({ kind: 'consent_required', state: 's', requirement: 'd', url: `${origin}/actions/s` }),
+    createPolicyPart({ url: `${origin}/x` }),
   ]
-  expect(withoutRequirements(parts)).toEqual([asks({ kind: 'consent_required' }), asks({ url: `${origin}/x` })])
+  expect(withoutRequirements(parts)).toEqual([
+    createPolicyPart({ kind: 'consent_required' }),
+    createPolicyPart({ url: `${origin}/x` }),
+  ])
   expect(withoutPolicies({ parts: [...parts, { kind: 'text', mime: 'text/plain', content: 'hi' }] })).toEqual({
     parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }],
   })

@@ -2,7 +2,7 @@
 
 import { Unavailable, Undeliverable } from '@postern/message'
 
-/** Returns a sentence for the operator. Only our own error classes have one; any other error is a bug, and its text appears only in the log. */
+/** Returns a sentence for the operator. Only `Unavailable` and `Undeliverable` have such a sentence; any other error is a bug, and its text appears only in the log. */
 export function describeFailure(error: unknown): string {
   const hasOperatorMessage = error instanceof Unavailable || error instanceof Undeliverable
   if (!hasOperatorMessage) return 'internal error, see the log'
@@ -10,7 +10,7 @@ export function describeFailure(error: unknown): string {
   return code === undefined ? error.message : `${error.message}: ${code}`
 }
 
-/** Matches the codes of the network, DNS and TLS. Codes of other libraries say less than their sentences. */
+/** Matches the codes of the network, DNS and TLS. Codes of other libraries say less than their messages. */
 const systemCodePattern =
   /^(?:ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_TLS_)[A-Z_]{0,40}$/
 

@@ -16,14 +16,14 @@ export interface FailedAttempt {
   readonly error: unknown
   /** 1 for the first. */
   readonly attempt: number
-  /** The time at which it was first tried or postponed, in ms; default: now. Earlier time, such as a pause of the gateway, does not count. */
+  /** The time of the first attempt or postponement, in ms; default: now. Time before it does not count, for example while the gateway was stopped. */
   readonly firstAttemptAt?: number | undefined
   readonly now: number
   /** A random number in [0, 1), for the jitter. */
   readonly random: number
 }
 
-/** Returns the settlement of a failed attempt: a later one at a given time, the last of them at the very end; or dead, with a reason. Pure. */
+/** Settles a failed attempt: with the time of the next attempt, or as dead with a reason once the time is over. It has no side effects. */
 export function settleFailedAttempt(
   { error, attempt, firstAttemptAt, now, random }: FailedAttempt,
   policy: RetryPolicy,
@@ -34,10 +34,10 @@ export function settleFailedAttempt(
   const giveUpAt = (firstAttemptAt ?? now) + policy.giveUpAfterMs
   if (now >= giveUpAt)
     return { state: 'dead', reason: 'given_up', error: `given up after ${attempt} tries: ${description}` }
-  // Whole milliseconds: the store keeps times as integers.
+  // The time is a whole number of milliseconds, because the store keeps integers.
   return {
     state: 'later',
-    dueAt: Math.ceil(Math.min(giveUpAt, now + computeRetryDelay(error, attempt, random, policy))),
+    dueAt: Math.ceil(Math.min(giveUpAt, now + computeRetryDelay({ error, attempt, random }, policy))),
     reason: 'unavailable',
     error: description,
   }
@@ -53,7 +53,7 @@ interface PostponedAttempt extends Omit<FailedAttempt, 'error'> {
 /** The longest jitter. Deliveries that wait for the same time are spread over a tenth of their wait, at most a minute. */
 const maxJitterMs = 60_000
 
-/** Settles a delivery to a host that gets no requests for now: later, without counting an attempt; dead if its time is over. Pure. */
+/** Settles a delivery to a paused host: postponed without counting an attempt, or dead if its time is over. It has no side effects. */
 export function settlePostponed(
   { waitUntil, reason, description, attempt, firstAttemptAt, now, random }: PostponedAttempt,
   { giveUpAfterMs }: RetryPolicy,
@@ -76,9 +76,7 @@ const minRetryAfterMs = 1_000
 
 /** Returns the wait that the server's `Retry-After` demands; without one, exponential backoff with jitter over its upper half. */
 function computeRetryDelay(
-  error: unknown,
-  attempt: number,
-  random: number,
+  { error, attempt, random }: Pick<FailedAttempt, 'error' | 'attempt' | 'random'>,
   { initialDelayMs, maxDelayMs }: RetryPolicy,
 ): number {
   const delayMs = Math.min(maxDelayMs, initialDelayMs * 2 ** (attempt - 1))

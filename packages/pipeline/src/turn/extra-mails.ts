@@ -34,20 +34,21 @@ export async function planLinkedCopy(
   const person = identity && (await turnContext.store.findPerson(turn.agent, identity))
   const mailbox = person?.addresses.find(({ via, subject }) => via === mail.descriptor.name && subject !== undefined)
   return identity && mailbox
-    ? planMailCopy(mail, mailbox, { parts, asker: identity, subject: response.subject }, turn, turnContext)
+    ? planMailCopy({ channel: mail, mailbox, parts, asker: identity, subject: response.subject }, turn, turnContext)
     : []
 }
 
 interface MailCopy {
+  readonly channel: Channel
+  /** The linked mailbox that gets the copy. */
+  readonly mailbox: PersonAddress
   readonly parts: readonly Part[]
   readonly asker: PersonAddress
   readonly subject: string | undefined
 }
 
 function planMailCopy(
-  channel: Channel,
-  { address: to, subject: principal = '' }: PersonAddress,
-  { parts, asker, subject }: MailCopy,
+  { channel, mailbox, parts, asker, subject }: MailCopy,
   turn: Turn,
   turnContext: TurnContext,
 ): readonly PlannedAction[] {
@@ -57,12 +58,12 @@ function planMailCopy(
   const directMessage = {
     id: makeId(system),
     channel,
-    to,
+    to: mailbox.address,
     ...storedFiles,
     subject: subject ?? `An answer of ${turn.content.recipient}`,
     flag: 'linked_copy',
     author: asker.subject,
-    scope: channel.conversations?.privateScope?.(principal),
+    scope: channel.conversations?.privateScope?.(mailbox.subject ?? ''),
   } as const
   const addressNotice = channel.actions?.addressNotice
   const act = addressNotice && planDirectMessage(directMessage, turn, addressNotice, system)
@@ -80,7 +81,7 @@ export function planOperatorNotices(
 ): readonly PlannedAction[] {
   return requirements.flatMap(requirement => {
     if (requirement.notify === undefined) return []
-    const act = planOperatorNotice(requirement, requirement.notify, turn, turnContext)
+    const act = planOperatorNotice({ ...requirement, mailbox: requirement.notify }, turn, turnContext)
     if (act) return [act]
     const fields = { correlation_id: turn.correlationId, agent: turn.agent }
     turnContext.system.log.warn(
@@ -92,8 +93,7 @@ export function planOperatorNotices(
 }
 
 function planOperatorNotice(
-  { id: requirement, policy: { kind, title }, expiresAt }: PlannedRequirement,
-  mailbox: string,
+  { id: requirement, policy: { kind, title }, expiresAt, mailbox }: PlannedRequirement & { readonly mailbox: string },
   turn: Turn,
   { channels, system }: TurnContext,
 ): PlannedAction | undefined {

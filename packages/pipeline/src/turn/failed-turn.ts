@@ -9,7 +9,7 @@ import { settleFailedAttempt } from '../retry/retry.ts'
 import type { AnswerDraft } from './answer/plan-answer.ts'
 import { planFailure } from './answer/plan-answer.ts'
 import { storeCanceledAnswer } from './notes/streamed-answer.ts'
-import { clipError } from './trace/agent-fault.ts'
+import { clipError } from './trace/agent-error.ts'
 import { logFieldsOf } from './trace/log-fields.ts'
 import type { TurnTrace } from './trace/turn-trace.ts'
 
@@ -58,7 +58,7 @@ export async function endFailedTurn(turn: Turn, error: unknown, failedTurn: Fail
 /** Logs an aborted turn as information and not as an error, because the abort was intended. */
 function logAbortedTurn(turn: Turn, reason: unknown, { turnContext }: Pick<FailedTurn, 'turnContext'>): void {
   const { kind } = reason as TurnAborted
-  turnContext.system.log.info({ ...logFieldsOf(turn), message: turn.message, reason: kind }, 'turn broken off')
+  turnContext.system.log.info({ ...logFieldsOf(turn), message: turn.message, reason: kind }, 'turn aborted')
 }
 
 /** Records the streamed answer and the attempt of a turn that the store has ended or that another worker has leased. */
@@ -73,7 +73,7 @@ async function commitFailure(turn: Turn, error: unknown, { turnContext, draft, t
   await turnContext.results.commit(turn, { ...failure, attempt: trace.end('failed', existingDraft.usage) })
 }
 
-/** Commits the failure of an answer that cannot be stored because it is not JSON. It is the agent's fault, so a retry would not help. */
+/** Commits the failure of an answer that cannot be stored because it is not JSON. The agent caused the error, so a retry would not help. */
 export async function commitUnstorable(
   turn: Turn,
   answer: Answer,

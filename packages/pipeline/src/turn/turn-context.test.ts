@@ -2,7 +2,7 @@ import type { EntryChange, NormalizedMessage, Part } from '@postern/message'
 import { noLog, plainTextOf } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { createGate, createQuietSystem, turn } from '../../test/memory-store.ts'
-import { answerTo, expectNeutral, openBench, running } from '../../test/turn-bench.ts'
+import { expectNeutralFailure, openSignal, openTurnBench, runTurnOf } from '../../test/turn-bench.ts'
 import type { AgentChunk } from '../ports/agent/agent.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
 import { workTurn } from './turn.ts'
@@ -10,7 +10,7 @@ import { workTurn } from './turn.ts'
 describe('workTurn(), for its agent,', () => {
   test('reports every streamed chunk in order, before it commits the answer', async () => {
     const chunks: string[] = []
-    const { memory, turnContext } = openBench(async function* (): AsyncGenerator<AgentChunk> {
+    const { memory, turnContext } = openTurnBench(async function* (): AsyncGenerator<AgentChunk> {
       yield 'one, '
       yield 'two'
     })
@@ -18,35 +18,35 @@ describe('workTurn(), for its agent,', () => {
       const { chunk } = notice as { chunk: { parts: { content: string }[] } }
       chunks.push(`${chunk.parts[0]?.content}${memory.commits.length}`)
     })
-    await workTurn(turn(1), turnContext, running)
+    await workTurn(turn(1), turnContext, openSignal)
     expect(chunks).toEqual(['one, 0', 'two0'])
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'one, two' }])
   })
 
   test('reports no chunk after the deadline, and ends the stream', async () => {
-    const late = createGate()
-    const ended = createGate()
-    const { memory, turnContext } = openBench(
+    const lateGate = createGate()
+    const endGate = createGate()
+    const { memory, turnContext } = openTurnBench(
       async function* () {
         try {
-          await late.opened
+          await lateGate.opened
           yield 'too late'
         } finally {
-          ended.open()
+          endGate.open()
         }
       },
       { deadlineMs: 10 },
     )
     const onChunk = vi.fn()
     memory.store.listen('message:1', onChunk)
-    await workTurn(turn(1), turnContext, running)
-    late.open()
-    await ended.opened
+    await workTurn(turn(1), turnContext, openSignal)
+    lateGate.open()
+    await endGate.opened
     expect(onChunk).not.toHaveBeenCalled()
   })
 
   test('commits the state with the answer', async () => {
-    const answer = await answerTo((_message, { state }) => {
+    const answer = await runTurnOf((_message, { state }) => {
       state.set({ colour: 'blue' })
       return 'done'
     })
@@ -54,27 +54,27 @@ describe('workTurn(), for its agent,', () => {
   })
 
   test('commits no state with a failure', async () => {
-    const answer = await answerTo((_message, { state }) => {
+    const answer = await runTurnOf((_message, { state }) => {
       state.set({ colour: 'blue' })
       throw new Error('broken')
     })
-    expectNeutral(answer)
+    expectNeutralFailure(answer)
     expect(answer?.state).toBeUndefined()
   })
 
   test('returns the state of this turn instead of the previous turn’s', async () => {
-    const { memory, turnContext } = openBench(async (_message, { state }) => {
-      const before = await state.get()
+    const { memory, turnContext } = openTurnBench(async (_message, { state }) => {
+      const initialState = await state.get()
       state.set(null)
-      return JSON.stringify([before, await state.get()])
+      return JSON.stringify([initialState, await state.get()])
     })
     vi.spyOn(memory.store, 'readState').mockResolvedValue('stored')
-    await workTurn(turn(1), turnContext, running)
+    await workTurn(turn(1), turnContext, openSignal)
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["stored",null]' }])
   })
 
   test('makes the names and values of a state well-formed', async () => {
-    const answer = await answerTo(async (_message, { state }) => {
+    const answer = await runTurnOf(async (_message, { state }) => {
       state.set({ 'a\ud83d': ['\ude00'] })
       return 'ok'
     })
@@ -84,7 +84,7 @@ describe('workTurn(), for its agent,', () => {
   test('gives the agent its history, readable parts, attachments and a log with the message’s id', async () => {
     const info = vi.fn()
     let receivedMessage: NormalizedMessage | undefined
-    const { memory, turnContext } = openBench(
+    const { memory, turnContext } = openTurnBench(
       async (message, { history, attachment, log, correlationId }) => {
         receivedMessage = message
         log.info({ step: 1 }, 'working')
@@ -107,7 +107,7 @@ describe('workTurn(), for its agent,', () => {
     const asked = turn(1)
     const file = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } } as const
     const withFile = { ...asked, content: { ...asked.content, parts: [...asked.content.parts, file] } }
-    await workTurn(withFile, { ...turnContext, system: createQuietSystem({ log: { ...noLog, info } }) }, running)
+    await workTurn(withFile, { ...turnContext, system: createQuietSystem({ log: { ...noLog, info } }) }, openSignal)
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["c1",4,1,1]' }])
     expect(receivedMessage?.history).toHaveLength(4)
     expect(receivedMessage?.parts).toEqual([{ kind: 'link', url: 'https://agents.test/signed' }])
@@ -116,7 +116,7 @@ describe('workTurn(), for its agent,', () => {
 
   test('marks files at URLs that peers chose, in the message and the history', async () => {
     let receivedMessage: NormalizedMessage | undefined
-    const { memory, turnContext } = openBench(
+    const { memory, turnContext } = openTurnBench(
       async message => {
         receivedMessage = message
         return 'ok'
@@ -124,7 +124,7 @@ describe('workTurn(), for its agent,', () => {
       { presentParts: parts => [...parts] },
     )
     const file: Part = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } }
-    const stored: Part = {
+    const storedFile: Part = {
       kind: 'file',
       bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) },
     }
@@ -135,41 +135,41 @@ describe('workTurn(), for its agent,', () => {
       })),
     )
     const asked = turn(1)
-    await workTurn({ ...asked, content: { ...asked.content, parts: [file, stored] } }, turnContext, running)
-    const foreign = { ...file, bytes_ref: { ...file.bytes_ref, foreign: true } }
-    expect(receivedMessage?.parts).toEqual([foreign, stored])
-    expect(receivedMessage?.history?.map(({ parts }) => parts)).toEqual([[foreign], [file]])
+    await workTurn({ ...asked, content: { ...asked.content, parts: [file, storedFile] } }, turnContext, openSignal)
+    const foreignFile = { ...file, bytes_ref: { ...file.bytes_ref, foreign: true } }
+    expect(receivedMessage?.parts).toEqual([foreignFile, storedFile])
+    expect(receivedMessage?.history?.map(({ parts }) => parts)).toEqual([[foreignFile], [file]])
   })
 
-  test('reads the raw message only if the agent does', async () => {
+  test('reads the raw message only if the agent reads it', async () => {
     const raw = vi.fn(() => 'octets')
-    const lazy = (): Turn => {
+    const createLazyTurn = (): Turn => {
       const { content, ...rest } = turn(1)
       return { ...rest, content: Object.defineProperty({ ...content }, 'raw', { get: raw, enumerable: true }) }
     }
-    const indifferent = openBench(() => 'hi')
-    await workTurn(lazy(), indifferent.turnContext, running)
+    const benchWithoutRaw = openTurnBench(() => 'hi')
+    await workTurn(createLazyTurn(), benchWithoutRaw.turnContext, openSignal)
     expect(raw).not.toHaveBeenCalled()
-    const curious = openBench(message => String(message.raw))
-    await workTurn(lazy(), curious.turnContext, running)
-    expect(curious.memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'octets' }])
+    const benchWithRaw = openTurnBench(message => String(message.raw))
+    await workTurn(createLazyTurn(), benchWithRaw.turnContext, openSignal)
+    expect(benchWithRaw.memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'octets' }])
   })
 })
 
 test('a called agent gets the sender whom its caller names, until the store has forgotten the sender', async () => {
-  const { memory, turnContext } = openBench(message => JSON.stringify(message.on_behalf_of ?? 'nobody'))
-  const called = turn(1)
+  const { memory, turnContext } = openTurnBench(message => JSON.stringify(message.on_behalf_of ?? 'nobody'))
+  const calledTurn = turn(1)
   const called_by = { agent: 'front', message: 7, correlation_id: 'c7', on_behalf: true }
-  const content = { ...called.content, called_by }
+  const content = { ...calledTurn.content, called_by }
   let changes: readonly EntryChange[] = []
-  const sender = { ...called.content.sender, address: '@ann@peer.test' }
+  const sender = { ...calledTurn.content.sender, address: '@ann@peer.test' }
   Object.assign(memory.store, {
     listChanges: async () => changes,
-    readTurn: async () => ({ ...called, content: { ...called.content, sender } }),
+    readTurn: async () => ({ ...calledTurn, content: { ...calledTurn.content, sender } }),
   })
-  await workTurn({ ...called, content }, turnContext, running)
+  await workTurn({ ...calledTurn, content }, turnContext, openSignal)
   changes = [{ seq: 7, how: 'forgotten' }]
-  await workTurn({ ...called, content }, turnContext, running)
+  await workTurn({ ...calledTurn, content }, turnContext, openSignal)
   const said = memory.commits.map(({ answer }) => plainTextOf(answer.response?.parts ?? []))
   expect(said).toEqual([JSON.stringify(sender), '"nobody"'])
 })

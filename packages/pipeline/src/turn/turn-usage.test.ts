@@ -2,86 +2,91 @@ import type { TokenUsage } from '@postern/message'
 import { LeaseLost, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { turn } from '../../test/memory-store.ts'
-import { answerTo, expectNeutral, openBench, running } from '../../test/turn-bench.ts'
+import { expectNeutralFailure, openSignal, openTurnBench, runTurnOf } from '../../test/turn-bench.ts'
 import type { Agent, AgentChunk } from '../ports/agent/agent.ts'
 import { workTurn } from './turn.ts'
 
-const spent: TokenUsage = { model: 'm', input_tokens: 10, output_tokens: 2 }
-const twice: TokenUsage = { model: 'm', input_tokens: 20, output_tokens: 4, total_tokens: 24 }
+const usage: TokenUsage = { model: 'm', input_tokens: 10, output_tokens: 2 }
+const doubledUsage: TokenUsage = { model: 'm', input_tokens: 20, output_tokens: 4, total_tokens: 24 }
 
 async function* stream(...chunks: readonly AgentChunk[]): AsyncGenerator<AgentChunk> {
   yield* chunks
 }
 
 async function* breakOff(error: Error): AsyncGenerator<AgentChunk> {
-  yield { usage: [spent] }
+  yield { usage: [usage] }
   yield 'half'
-  yield { usage: [spent] }
+  yield { usage: [usage] }
   throw error
 }
 
-/** Works a turn, and returns the counted tokens and the committed answer. */
-async function work(handle: Agent['handle']) {
+/** Runs a turn, and returns the counted tokens and the committed answer. */
+async function runTurn(handle: Agent['handle']) {
   const countUsage = vi.fn()
-  const { memory, turnContext } = openBench(handle, { countUsage })
-  await workTurn(turn(1), turnContext, running)
+  const { memory, turnContext } = openTurnBench(handle, { countUsage })
+  await workTurn(turn(1), turnContext, openSignal)
   return { answer: memory.commits[0]?.answer, releases: memory.releases, counted: countUsage.mock.calls }
 }
 
 describe('the usage of a turn', () => {
   test('stays with its answer, streamed or not', async () => {
     const parts = [{ kind: 'text', mime: 'text/plain', content: 'hi' }] as const
-    const pieces = stream({ usage: [spent] }, 'hi', { usage: [spent] })
-    expect((await answerTo(() => pieces))?.response?.usage).toEqual([twice])
-    expect((await answerTo(() => ({ parts: [...parts], usage: [spent, spent] })))?.response?.usage).toEqual([twice])
-    expect((await answerTo(() => 'hi'))?.response).not.toHaveProperty('usage')
-    expect((await answerTo(() => ({ parts: [...parts], usage: [] })))?.response).not.toHaveProperty('usage')
+    const pieces = stream({ usage: [usage] }, 'hi', { usage: [usage] })
+    expect((await runTurnOf(() => pieces))?.response?.usage).toEqual([doubledUsage])
+    expect((await runTurnOf(() => ({ parts: [...parts], usage: [usage, usage] })))?.response?.usage).toEqual([
+      doubledUsage,
+    ])
+    expect((await runTurnOf(() => 'hi'))?.response).not.toHaveProperty('usage')
+    expect((await runTurnOf(() => ({ parts: [...parts], usage: [] })))?.response).not.toHaveProperty('usage')
   })
 
   test('includes interim text', async () => {
     const interimText: AgentChunk = { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: '…' }] }
-    const answer = await answerTo(() => stream({ ...interimText, usage: [spent] }, { usage: [spent] }, 'hi'))
-    expect(answer?.response).toMatchObject({ status: 'completed', usage: [twice] })
+    const answer = await runTurnOf(() => stream({ ...interimText, usage: [usage] }, { usage: [usage] }, 'hi'))
+    expect(answer?.response).toMatchObject({ status: 'completed', usage: [doubledUsage] })
   })
 
-  test('does not make an answer of silence', async () => {
-    for (const handle of [() => stream({ usage: [spent] }), () => ({ usage: [spent] })]) {
-      const { answer, counted } = await work(handle)
+  test('does not turn silence into an answer', async () => {
+    for (const handle of [() => stream({ usage: [usage] }), () => ({ usage: [usage] })]) {
+      const { answer, counted } = await runTurn(handle)
       expect(answer).toEqual({
         deliveries: [],
         state: undefined,
         attempt: expect.objectContaining({ outcome: 'silent' }),
       })
-      expect(counted).toEqual([['echo', [expect.objectContaining(spent)]]])
+      expect(counted).toEqual([['echo', [expect.objectContaining(usage)]]])
     }
   })
 
-  test('stays with the failure of an agent that breaks off, and counts once', async () => {
-    const { answer, counted } = await work(() => breakOff(new Error('broken')))
-    expectNeutral(answer)
-    expect(answer?.response?.usage).toEqual([twice])
-    expect(counted).toEqual([['echo', [twice]]])
+  test('stays with the failure of an agent that throws in its stream, and counts once', async () => {
+    const { answer, counted } = await runTurn(() => breakOff(new Error('broken')))
+    expectNeutralFailure(answer)
+    expect(answer?.response?.usage).toEqual([doubledUsage])
+    expect(counted).toEqual([['echo', [doubledUsage]]])
   })
 
-  test('includes a failed earlier try', async () => {
-    const { releases, counted } = await work(() => breakOff(new Unavailable('later')))
+  test('includes a failed earlier attempt', async () => {
+    const { releases, counted } = await runTurn(() => breakOff(new Unavailable('later')))
     expect(releases).toHaveLength(1)
-    expect(counted).toEqual([['echo', [twice]]])
+    expect(counted).toEqual([['echo', [doubledUsage]]])
   })
 
   test('stays with the text of a canceled turn', async () => {
-    const { memory, turnContext } = openBench(() => stream({ usage: [spent] }, 'half'))
-    const kept = vi.fn()
-    Object.assign(memory.store, { keepStreamed: kept })
+    const { memory, turnContext } = openTurnBench(() => stream({ usage: [usage] }, 'half'))
+    const keepStreamed = vi.fn()
+    Object.assign(memory.store, { keepStreamed })
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('canceled'))
-    await expect(workTurn(turn(1), turnContext, running)).rejects.toThrow(LeaseLost)
-    expect(kept.mock.calls[0]?.[1].body).toMatchObject({ is_incomplete: true, usage: [expect.objectContaining(spent)] })
+    await expect(workTurn(turn(1), turnContext, openSignal)).rejects.toThrow(LeaseLost)
+    expect(keepStreamed.mock.calls[0]?.[1].body).toMatchObject({
+      is_incomplete: true,
+      usage: [expect.objectContaining(usage)],
+    })
   })
 
   test('fails the answer if its numbers do not add up', async () => {
     const usage = [{ input_tokens: 1, output_tokens: 1, total_tokens: 3 }]
-    const answer = await answerTo(() => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }], usage }))
-    expectNeutral(answer)
+    const answer = await runTurnOf(() => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }], usage }))
+    expectNeutralFailure(answer)
     expect(answer?.error).toContain('is not "input_tokens" plus "output_tokens"')
   })
 })

@@ -2,14 +2,21 @@ import { getEventListeners } from 'node:events'
 import { LeaseLost, noLog, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { createGate, createQuietSystem, turn } from '../../test/memory-store.ts'
-import { answerTo, channel, expectNeutral, openBench, receivedAt, running } from '../../test/turn-bench.ts'
+import {
+  channel,
+  expectNeutralFailure,
+  openSignal,
+  openTurnBench,
+  receivedAt,
+  runTurnOf,
+} from '../../test/turn-bench.ts'
 import type { Agent } from '../ports/agent/agent.ts'
 import type { Channel } from '../ports/channel/channel.ts'
 import { workTurn } from './turn.ts'
 
 describe('workTurn()', () => {
   test('commits the answer with the deliveries and aliases of its channel', async () => {
-    const answer = await answerTo(() => 'hi')
+    const answer = await runTurnOf(() => 'hi')
     expect(answer?.response).toMatchObject({ status: 'completed', in_reply_to: 'https://peer.test/activities/1' })
     expect(answer?.deliveries).toEqual([{ to: 'https://peer.test/inbox', target: null }])
     expect(answer?.aliases).toEqual([`https://agents.test/posts/${answer?.response?.id}`])
@@ -17,7 +24,7 @@ describe('workTurn()', () => {
   })
 
   test('commits silence without a response and without deliveries', async () => {
-    expect(await answerTo(() => undefined)).toEqual({
+    expect(await runTurnOf(() => undefined)).toEqual({
       deliveries: [],
       state: undefined,
       attempt: expect.objectContaining({ outcome: 'silent' }),
@@ -25,7 +32,7 @@ describe('workTurn()', () => {
   })
 
   test('commits an answer without deliveries if its channel is closed', async () => {
-    const answer = await answerTo(() => 'hi', { channels: [] })
+    const answer = await runTurnOf(() => 'hi', { channels: [] })
     expect(answer).toMatchObject({ deliveries: [], aliases: [], response: { status: 'completed' } })
   })
 
@@ -43,15 +50,15 @@ describe('workTurn()', () => {
       },
     ],
     [
-      'breaks off its stream',
+      'throws in its stream',
       async function* () {
         yield 'part'
         throw new Error('the password is hunter2')
       },
     ],
   ])('hides the error from the peer if the agent %s', async (_how, handle) => {
-    const answer = await answerTo(handle)
-    expectNeutral(answer)
+    const answer = await runTurnOf(handle)
+    expectNeutralFailure(answer)
     expect(answer?.error).toBe('the password is hunter2')
     expect(JSON.stringify(answer?.response)).not.toContain('hunter2')
   })
@@ -61,21 +68,21 @@ describe('workTurn()', () => {
     ['a completed response without parts', {}],
     ['a malformed part', { parts: [{ kind: 'text' }] }],
   ])('fails if the agent returns %s', async (_what, wrong) => {
-    expectNeutral(await answerTo(() => wrong as string))
+    expectNeutralFailure(await runTurnOf(() => wrong as string))
   })
 
   test('logs the agent’s error with the correlation id', async () => {
     const error = vi.fn()
     const system = createQuietSystem({ log: { ...noLog, error } })
-    const broken = new Error('broken')
-    await answerTo(() => Promise.reject(broken), { system })
-    expect(error).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', err: broken }, 'agent failed')
+    const agentError = new Error('broken')
+    await runTurnOf(() => Promise.reject(agentError), { system })
+    expect(error).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', err: agentError }, 'agent failed')
   })
 
-  test('keeps a thousand characters of an error that has millions', async () => {
+  test('keeps only a thousand characters of a long error message', async () => {
     const error = vi.fn()
     const system = createQuietSystem({ log: { ...noLog, error } })
-    const answer = await answerTo(() => Promise.reject(new Error('x'.repeat(5_000_000))), { system })
+    const answer = await runTurnOf(() => Promise.reject(new Error('x'.repeat(5_000_000))), { system })
     expect(answer?.error).toBe(`${'x'.repeat(1_000)} …`)
     const [{ err }] = error.mock.calls[0] as [{ err: Error }]
     expect(err.message.length + (err.stack?.length ?? 0)).toBeLessThan(3_000)
@@ -83,21 +90,21 @@ describe('workTurn()', () => {
 
   test('fails at the deadline and aborts the agent', async () => {
     let signal: AbortSignal | undefined
-    const answer = await answerTo(
+    const answer = await runTurnOf(
       (_message, context) => {
         signal = context.signal
         return new Promise(() => {})
       },
       { deadlineMs: 10 },
     )
-    expectNeutral(answer)
+    expectNeutralFailure(answer)
     expect(signal?.aborted).toBe(true)
     expect(signal?.reason).toMatchObject({ name: 'TimeoutError' })
   })
 
   test('frees the memory of an ended turn', async () => {
     let signal: AbortSignal | undefined
-    await answerTo((_message, context) => {
+    await runTurnOf((_message, context) => {
       signal = context.signal
       return 'hi'
     })
@@ -112,7 +119,7 @@ describe('workTurn()', () => {
   ] as const)('aborts the agent if the turn is %s', async (kind, error) => {
     const handleStart = createGate()
     let reason: unknown
-    const { memory, turnContext } = openBench((_message, { signal }) => {
+    const { memory, turnContext } = openTurnBench((_message, { signal }) => {
       handleStart.open()
       return new Promise((_, reject) =>
         signal.addEventListener('abort', () => {
@@ -121,11 +128,11 @@ describe('workTurn()', () => {
         }),
       )
     })
-    const worked = workTurn(turn(1), turnContext, running)
+    const turnEnd = workTurn(turn(1), turnContext, openSignal)
     await handleStart.opened
     memory.store.notify('message:2', { kind })
     memory.store.notify('message:1', { kind })
-    await worked
+    await turnEnd
     expect(memory.commits[0]?.answer.error).toBe(error)
     expect(reason).toMatchObject({ name: 'TurnAborted', kind })
   })
@@ -137,69 +144,73 @@ describe('workTurn()', () => {
       handleStart.open()
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('fetch failed'))))
     }
-    const { memory, turnContext } = openBench(handle, { system: createQuietSystem({ log }) })
+    const { memory, turnContext } = openTurnBench(handle, { system: createQuietSystem({ log }) })
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('its work is over'))
-    const worked = workTurn(turn(1), turnContext, running)
+    const worked = workTurn(turn(1), turnContext, openSignal)
     await handleStart.opened
     memory.store.notify('message:1', { kind: 'canceled' })
     await worked
     const logFields = { correlation_id: 'c1', message: 1, agent: 'echo', reason: 'canceled' }
-    expect(log.info.mock.calls).toEqual([[logFields, 'turn broken off']])
+    expect(log.info.mock.calls).toEqual([[logFields, 'turn aborted']])
     expect([log.warn, log.error, log.debug].flatMap(({ mock }) => mock.calls)).toEqual([])
   })
 
   test('stops listening after the turn', async () => {
-    const { memory, turnContext } = openBench(() => 'hi')
+    const { memory, turnContext } = openTurnBench(() => 'hi')
     const unlisten = vi.fn()
     vi.spyOn(memory.store, 'listen').mockReturnValue(unlisten)
-    await workTurn(turn(1), turnContext, running)
+    await workTurn(turn(1), turnContext, openSignal)
     vi.spyOn(memory.store, 'readHistory').mockRejectedValue(new Error('disk'))
-    await workTurn(turn(2), turnContext, running)
+    await workTurn(turn(2), turnContext, openSignal)
     expect(unlisten).toHaveBeenCalledTimes(2)
   })
 
-  test('returns the turn for a later try if a dependency does not answer', async () => {
-    const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 90 })))
-    await workTurn({ ...turn(1), attempt: 2 }, turnContext, running)
+  test('releases the turn for a later attempt if a dependency does not answer', async () => {
+    const { memory, turnContext } = openTurnBench(() =>
+      Promise.reject(new Unavailable('No answer', { retryAfter: 90 })),
+    )
+    await workTurn({ ...turn(1), attempt: 2 }, turnContext, openSignal)
     expect(memory.commits).toEqual([])
     expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 90_000, uncounted: undefined }])
   })
 
-  test('retries up to the time limit since the first try, even if the agent asks for longer', async () => {
-    const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 7_200 })))
-    await workTurn(turn(1), turnContext, running)
+  test('retries only until the time limit since the first attempt, even if the agent asks for a longer wait', async () => {
+    const { memory, turnContext } = openTurnBench(() =>
+      Promise.reject(new Unavailable('No answer', { retryAfter: 7_200 })),
+    )
+    await workTurn(turn(1), turnContext, openSignal)
     expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 3_600_000 }])
     expect(memory.commits).toEqual([])
   })
 
   test('fails permanently at the time limit', async () => {
-    const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer')))
-    await workTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, running)
+    const { memory, turnContext } = openTurnBench(() => Promise.reject(new Unavailable('No answer')))
+    await workTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, openSignal)
     expect(memory.releases).toEqual([])
-    expectNeutral(memory.commits[0]?.answer)
+    expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.error).toBe('No answer')
   })
 
-  test('keeps the streamed part of an answer that breaks off permanently', async () => {
-    const breakOff = async function* () {
+  test('keeps the streamed part of an answer whose agent fails for good', async () => {
+    const streamUntilError = async function* () {
       yield 'half '
       yield 'of it'
       throw new Unavailable('No answer')
     }
-    const { memory, turnContext } = openBench(() => breakOff())
-    await workTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, running)
-    expectNeutral(memory.commits[0]?.answer)
+    const { memory, turnContext } = openTurnBench(() => streamUntilError())
+    await workTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, openSignal)
+    expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.response?.unfinished).toEqual([
       { kind: 'text', mime: 'text/markdown', content: 'half of it' },
     ])
   })
 
-  test('answers a turn that never ended as failed, without another run', async () => {
+  test('answers a turn as failed after its third crash, without another run', async () => {
     const handle = vi.fn(() => 'hi')
-    const { memory, turnContext } = openBench(handle)
-    await workTurn({ ...turn(1), crashes: 3 }, turnContext, running)
+    const { memory, turnContext } = openTurnBench(handle)
+    await workTurn({ ...turn(1), crashes: 3 }, turnContext, openSignal)
     expect(handle).not.toHaveBeenCalled()
-    expectNeutral(memory.commits[0]?.answer)
+    expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer).toMatchObject({
       error: 'gave up after 3 crashes',
       attempt: { outcome: 'failed', reason: 'agent_crashes' },
@@ -207,9 +218,9 @@ describe('workTurn()', () => {
   })
 
   test('answers for a removed agent', async () => {
-    const { memory, turnContext } = openBench(undefined)
-    await workTurn(turn(1), turnContext, running)
-    expectNeutral(memory.commits[0]?.answer)
+    const { memory, turnContext } = openTurnBench(undefined)
+    await workTurn(turn(1), turnContext, openSignal)
+    expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer).toMatchObject({
       error: 'there is no such agent any more',
       attempt: { outcome: 'failed', reason: 'agent_removed' },
@@ -220,32 +231,32 @@ describe('workTurn()', () => {
     const address = () => {
       throw new TypeError('target.inbox is undefined')
     }
-    const answer = await answerTo(() => 'hi', {
+    const answer = await runTurnOf(() => 'hi', {
       channels: [{ ...channel, address } as Partial<Channel> as Channel],
     })
     expect(answer).toMatchObject({ deliveries: [], error: 'target.inbox is undefined', response: { status: 'failed' } })
   })
 
-  test('returns the turn without counting the try when the process shuts down', async () => {
-    const stop = new AbortController()
-    const { memory, turnContext } = openBench(() => new Promise(() => stop.abort()))
-    await workTurn(turn(1), turnContext, stop.signal)
+  test('releases the turn without counting the attempt when the process shuts down', async () => {
+    const stopController = new AbortController()
+    const { memory, turnContext } = openTurnBench(() => new Promise(() => stopController.abort()))
+    await workTurn(turn(1), turnContext, stopController.signal)
     expect(memory.commits).toEqual([])
     expect(memory.releases).toMatchObject([{ dueAt: receivedAt, uncounted: true }])
   })
 
   test('does not call the agent after the shutdown', async () => {
     const handle = vi.fn(() => 'hi')
-    const { memory, turnContext } = openBench(handle)
+    const { memory, turnContext } = openTurnBench(handle)
     await workTurn(turn(1), turnContext, AbortSignal.abort(new Error('shutting down')))
     expect(handle).not.toHaveBeenCalled()
     expect(memory.releases).toMatchObject([{ uncounted: true }])
   })
 
   test('drops the answer if another process now holds the turn', async () => {
-    const { memory, turnContext } = openBench(() => 'hi')
+    const { memory, turnContext } = openTurnBench(() => 'hi')
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('lost'))
-    await expect(workTurn(turn(1), turnContext, running)).rejects.toThrow(LeaseLost)
+    await expect(workTurn(turn(1), turnContext, openSignal)).rejects.toThrow(LeaseLost)
     expect(memory.releases).toEqual([])
   })
 })

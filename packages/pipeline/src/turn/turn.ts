@@ -1,4 +1,4 @@
-// Works one turn: reads the history, calls the agent and commits its answer.
+// Runs one turn: reads the history, calls the agent and commits its answer.
 import type { Json, PartialResponse, RefusedAct, TurnOutcome } from '@postern/message'
 import { makeId, StateChanged, TurnAborted, toWellFormed } from '@postern/message'
 import type { ActionList } from '../actions/plan-actions.ts'
@@ -25,13 +25,13 @@ import { startTurnClock } from './call/turn-clock.ts'
 import { planLinkedCopy, planOperatorNotices } from './extra-mails.ts'
 import type { AnsweredAttempt } from './failed-turn.ts'
 import { answerAgentError, answerWithoutAgent, commitUnstorable, endFailedTurn, resumeDraft } from './failed-turn.ts'
-import { checkState } from './limits/answer-size.ts'
+import { checkState } from './limits/state-size.ts'
 import type { TurnNotes } from './notes/turn-notes.ts'
 import { createTurnNotes, noteSynthesis } from './notes/turn-notes.ts'
 import { logFieldsOf } from './trace/log-fields.ts'
 import { TurnTrace } from './trace/turn-trace.ts'
 
-/** Works a turn: history, `agent.handle`, commit. `stop` aborts when the process shuts down, and the turn is then released. */
+/** Runs a turn: reads the history, calls `agent.handle` and commits the answer. When the process shuts down, `stopSignal` aborts, and the turn is released. */
 export async function workTurn(turn: Turn, turnContext: TurnContext, stopSignal: AbortSignal): Promise<void> {
   const { results, system } = turnContext
   const trace = new TurnTrace(turn, system, step => turnContext.noteStep?.(turn, step))
@@ -110,7 +110,7 @@ export function isTurnLeft(notice: unknown): boolean {
   return (notice as { readonly kind?: unknown } | undefined)?.kind === 'left'
 }
 
-/** Returns true if a notice is about a note or a stage of a running turn, and not about an end. */
+/** Returns true if a notice reports a note or a stage of a running turn. */
 export function isTurnNews(notice: unknown): notice is NoteNotice | StageNotice {
   const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
   return kind === 'note' || kind === 'stage'
@@ -252,7 +252,7 @@ function planSilence({ interim }: AnswerDraft): Omit<Answer, 'response'> {
   return { deliveries: [], ...(interim && { isRevision: true }) }
 }
 
-/** Returns the dependencies that record refused actions in the trace of the turn. */
+/** Returns dependencies with which refused actions are recorded in the trace of the turn. */
 function withRefusalRecord({ turnContext, trace }: Pick<TurnRun, 'turnContext' | 'trace'>) {
   return { ...turnContext, onRefused: (refusedAct: RefusedAct) => trace.recordRefusedAct(refusedAct) }
 }

@@ -5,21 +5,21 @@ import { createLeaseRenewal } from './lease-renewal.ts'
 
 const leaseMs = 60_000
 
-function openKeeping(renew: () => Promise<void> = async () => undefined) {
+function openRenewal(renew: () => Promise<void> = async () => undefined) {
   let now = 1_000_000
   const store = { renew: vi.fn(renew) }
   const onLost = vi.fn()
-  const running = [turn(1), delivery('d1')]
+  const runningWork = [turn(1), delivery('d1')]
   const system = { now: () => now, sleep: async () => undefined }
-  const keeping = createLeaseRenewal({ store, system, leaseMs, listRunning: () => running, onLost })
-  const step = (ms: number) => {
+  const leaseRenewal = createLeaseRenewal({ store, system, leaseMs, listRunning: () => runningWork, onLost })
+  const advanceClock = (ms: number) => {
     now += ms
   }
-  return { keeping, store, onLost, running, step }
+  return { keeping: leaseRenewal, store, onLost, running: runningWork, step: advanceClock }
 }
 
 test('refresh() renews leases of running work only after the clock has stepped', async () => {
-  const { keeping, store, running, step } = openKeeping()
+  const { keeping, store, running, step } = openRenewal()
   await keeping.refresh()
   expect(store.renew).not.toHaveBeenCalled()
   step(61_000)
@@ -30,25 +30,27 @@ test('refresh() renews leases of running work only after the clock has stepped',
   expect(store.renew).toHaveBeenCalledTimes(4)
 })
 
-test('keep() renews every five seconds, so that a turn learns of its end elsewhere', async () => {
-  const stop = new AbortController()
+test('renewUntilStopped() renews every five seconds, so that a turn learns of its end elsewhere', async () => {
+  const stopController = new AbortController()
   const pauses: number[] = []
   const store = { renew: vi.fn(() => Promise.reject(new LeaseLost('canceled'))) }
-  const onLost = vi.fn(() => stop.abort())
+  const onLost = vi.fn(() => stopController.abort())
   const sleep = async (ms: number) => void pauses.push(ms)
   const system = { now: () => 0, sleep }
   const work = turn(1)
-  await createLeaseRenewal({ store, system, leaseMs, listRunning: () => [work], onLost }).renewUntilStopped(stop.signal)
+  await createLeaseRenewal({ store, system, leaseMs, listRunning: () => [work], onLost }).renewUntilStopped(
+    stopController.signal,
+  )
   expect([pauses, onLost.mock.calls]).toEqual([[5_000], [[work]]])
 })
 
-test('refresh() returns the work that another worker took over, and nothing while the store is unavailable', async () => {
-  const lost = openKeeping(() => Promise.reject(new LeaseLost('lost')))
-  lost.step(61_000)
-  await lost.keeping.refresh()
-  expect(lost.onLost.mock.calls).toEqual(lost.running.map(work => [work]))
-  const away = openKeeping(() => Promise.reject(new Unavailable('the store is away')))
-  away.step(61_000)
-  await away.keeping.refresh()
-  expect(away.onLost).not.toHaveBeenCalled()
+test('refresh() reports work that another worker took over, and reports nothing while the store is unavailable', async () => {
+  const lostBench = openRenewal(() => Promise.reject(new LeaseLost('lost')))
+  lostBench.step(61_000)
+  await lostBench.keeping.refresh()
+  expect(lostBench.onLost.mock.calls).toEqual(lostBench.running.map(work => [work]))
+  const unavailableBench = openRenewal(() => Promise.reject(new Unavailable('the store is away')))
+  unavailableBench.step(61_000)
+  await unavailableBench.keeping.refresh()
+  expect(unavailableBench.onLost).not.toHaveBeenCalled()
 })

@@ -1,4 +1,4 @@
-// Renews the leases of running work, even before other work is leased after the clock has stepped forward.
+// Renews the leases of running work.
 
 import type { System } from '@postern/message'
 import { LeaseLost } from '@postern/message'
@@ -28,8 +28,7 @@ export interface LeaseRenewal {
   renewUntilStopped(stopSignal: AbortSignal): Promise<void>
   /**
    * Renews the leases of running work if they may have expired by the clock. After a step of the clock or a suspension, a process could otherwise
-   * lease
-   * its own running work again. Callers await it before they lease work. Returns undefined if nothing has to be renewed.
+   * lease its own running work again. Callers await it before they lease work. Returns undefined if nothing has to be renewed.
    */
   refresh(): Promise<void> | undefined
 }

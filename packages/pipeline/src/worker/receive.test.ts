@@ -22,31 +22,31 @@ const intake: Intake = {
   disposition: 'answer',
 }
 
-function openReception(mostListed = 10) {
+function openReceiveDeps(maxListed = 10) {
   const refusals: Refusal[] = []
-  const admit = vi.fn(async (admitted: Intake, _correlationId: string) => ({
+  const admit = vi.fn(async (admittedIntake: Intake, _correlationId: string) => ({
     outcome: 'accepted' as const,
-    message: admitted.agent.length,
+    message: admittedIntake.agent.length,
   }))
   const withdraw = vi.fn(async () => {})
-  const reception: ReceiveDeps = {
+  const receiveDeps: ReceiveDeps = {
     admission: { rules: [], store: { admit } },
-    store: { withdraw, refuse: refusal => refusals.push(refusal) <= mostListed },
+    store: { withdraw, refuse: refusal => refusals.push(refusal) <= maxListed },
     system: createQuietSystem(),
     from: '192.0.2.1',
   }
-  return { reception, admit, withdraw, refusals }
+  return { reception: receiveDeps, admit, withdraw, refusals }
 }
 
-function inboundOf(steps: Partial<Inbound<string, string>>): Inbound<string, string> {
+function createInbound(steps: Partial<Inbound<string, string>>): Inbound<string, string> {
   return { name: 'activitypub', verify: async raw => `${raw}!`, normalize: () => [intake], ...steps }
 }
 
 describe('receive()', () => {
   test('admits every verified intake under one correlation id', async () => {
-    const { reception, admit } = openReception()
+    const { reception, admit } = openReceiveDeps()
     const normalize = vi.fn(() => [intake, { ...intake, agent: 'helper' }])
-    expect(await receive(inboundOf({ normalize }), 'raw', reception)).toEqual([
+    expect(await receive(createInbound({ normalize }), 'raw', reception)).toEqual([
       { outcome: 'accepted', message: 4 },
       { outcome: 'accepted', message: 6 },
     ])
@@ -54,13 +54,13 @@ describe('receive()', () => {
     expect(admit.mock.calls.map(([, correlationId]) => correlationId)).toEqual(['0'.repeat(16), '0'.repeat(16)])
   })
 
-  test('counts all messages, with their owners, before the store has any of them', async () => {
-    const { reception, admit, refusals } = openReception()
+  test('counts all messages of a request before it admits any of them', async () => {
+    const { reception, admit, refusals } = openReceiveDeps()
     const count = vi.fn(() => {
       throw new Rejection('rate_limited', 'Cannot take message: too many', { retryAfter: 9 })
     })
     const intakes = [intake, { ...intake, agent: 'helper' }]
-    const received = receive(inboundOf({ normalize: () => intakes }), 'raw', {
+    const received = receive(createInbound({ normalize: () => intakes }), 'raw', {
       ...reception,
       admission: { ...reception.admission, rules: [{ name: 'limits', count }] },
     })
@@ -71,34 +71,34 @@ describe('receive()', () => {
   })
 
   test('admits nothing without messages', async () => {
-    const { reception, admit, refusals } = openReception()
-    expect(await receive(inboundOf({ normalize: () => [] }), 'raw', reception)).toEqual([])
+    const { reception, admit, refusals } = openReceiveDeps()
+    expect(await receive(createInbound({ normalize: () => [] }), 'raw', reception)).toEqual([])
     expect(admit).not.toHaveBeenCalled()
     expect(refusals).toEqual([])
   })
 
-  test('withdraws messages that their author deletes, once the agents are known', async () => {
-    const { reception, admit, withdraw } = openReception()
+  test('withdraws messages only after it has admitted the others', async () => {
+    const { reception, admit, withdraw } = openReceiveDeps()
     const withdrawal = { kind: 'forget', author: 'ada', object: 'note' } as const
-    await receive(inboundOf({ withdrawals: () => [withdrawal] }), 'raw', reception)
+    await receive(createInbound({ withdrawals: () => [withdrawal] }), 'raw', reception)
     expect(withdraw).toHaveBeenCalledExactlyOnceWith('activitypub', [withdrawal])
     expect(withdraw.mock.invocationCallOrder[0]).toBeGreaterThan(admit.mock.invocationCallOrder[0] ?? Number.NaN)
   })
 
   test('withdraws nothing without a deletion', async () => {
-    const { reception, withdraw } = openReception()
-    await receive(inboundOf({ withdrawals: () => [] }), 'raw', reception)
-    await receive(inboundOf({}), 'raw', reception)
+    const { reception, withdraw } = openReceiveDeps()
+    await receive(createInbound({ withdrawals: () => [] }), 'raw', reception)
+    await receive(createInbound({}), 'raw', reception)
     expect(withdraw).not.toHaveBeenCalled()
   })
 
   test('records refusals, and normalizes nothing unproven', async () => {
-    const { reception, refusals } = openReception()
+    const { reception, refusals } = openReceiveDeps()
     const normalize = vi.fn(() => [intake])
-    const refused = new Rejection('expired', 'Cannot verify activity: signature expired')
+    const rejection = new Rejection('expired', 'Cannot verify activity: signature expired')
     await expect(
-      receive(inboundOf({ verify: () => Promise.reject(refused), normalize }), 'raw', reception),
-    ).rejects.toBe(refused)
+      receive(createInbound({ verify: () => Promise.reject(rejection), normalize }), 'raw', reception),
+    ).rejects.toBe(rejection)
     expect(normalize).not.toHaveBeenCalled()
     expect(refusals).toEqual([
       {
@@ -111,40 +111,43 @@ describe('receive()', () => {
     ])
   })
 
-  test('does not accept a message that the store could not commit', async () => {
-    const { reception, admit } = openReception()
+  test('rejects if the store cannot commit a message', async () => {
+    const { reception, admit } = openReceiveDeps()
     admit.mockRejectedValue(new Error('disk full'))
-    await expect(receive(inboundOf({}), 'raw', reception)).rejects.toThrow('disk full')
+    await expect(receive(createInbound({}), 'raw', reception)).rejects.toThrow('disk full')
   })
 })
 
 /** Creates a rule that flags each message with its name, and adds the number of messages and the peer to `counted`. */
-function createMark(name: string, counted: string[] = []): AdmissionRule {
+function createMarkingRule(name: string, countLines: string[] = []): AdmissionRule {
   return {
     name,
-    count: (intakes, from) => void counted.push(`${name} ${intakes.length} ${from}`),
+    count: (intakes, from) => void countLines.push(`${name} ${intakes.length} ${from}`),
     admit: each => ({ ...each, flags: [...(each.flags ?? []), name] }),
   }
 }
 
-const refusal = (name: string): AdmissionRule => ({
+const createRefusingRule = (name: string): AdmissionRule => ({
   name,
   admit: () => {
     throw new Rejection('forbidden', name)
   },
 })
 
-describe('receive() by a list of rules', () => {
-  function openRuled(rules: readonly AdmissionRule[]) {
-    const { reception, admit } = openReception()
-    const ruled = { ...reception, admission: { ...reception.admission, rules } }
+describe('receive() with a list of rules', () => {
+  function receiveByRules(rules: readonly AdmissionRule[]) {
+    const { reception, admit } = openReceiveDeps()
+    const depsWithRules = { ...reception, admission: { ...reception.admission, rules } }
     const normalize = () => [intake, { ...intake, agent: 'helper' }]
-    return { admit, received: receive(inboundOf({ normalize }), 'raw', ruled) }
+    return { admit, received: receive(createInbound({ normalize }), 'raw', depsWithRules) }
   }
 
   test('passes each rule the messages that the previous one left, and counts all together', async () => {
     const counted: string[] = []
-    const { admit, received } = openRuled([createMark('first', counted), createMark('second', counted)])
+    const { admit, received } = receiveByRules([
+      createMarkingRule('first', counted),
+      createMarkingRule('second', counted),
+    ])
     await received
     expect(admit.mock.calls.map(([{ agent, flags }]) => [agent, flags])).toEqual([
       ['echo', ['first', 'second']],
@@ -153,32 +156,32 @@ describe('receive() by a list of rules', () => {
     expect(counted).toEqual(['first 2 192.0.2.1', 'second 2 192.0.2.1'])
   })
 
-  test('refuses by the first refusing rule, and later rules count nothing', async () => {
+  test('refuses with the first refusing rule, and later rules count nothing', async () => {
     const counted: string[] = []
-    const rules = [refusal('earlier'), createMark('later', counted), refusal('last')]
-    const first = openRuled(rules)
+    const rules = [createRefusingRule('earlier'), createMarkingRule('later', counted), createRefusingRule('last')]
+    const first = receiveByRules(rules)
     await expect(first.received).rejects.toThrow('earlier')
     expect(counted).toEqual([])
-    const last = openRuled(rules.toReversed())
+    const last = receiveByRules(rules.toReversed())
     await expect(last.received).rejects.toThrow('last')
     expect([first, last].map(({ admit }) => admit.mock.calls.length)).toEqual([0, 0])
   })
 })
 
-test('a message of the gateway itself passes the rules uncounted', async () => {
+test('admitOwn() applies the rules to a message of the gateway without counting it', async () => {
   const counted: string[] = []
-  const { reception, admit } = openReception()
+  const { reception, admit } = openReceiveDeps()
   const { store } = reception.admission
-  const rules = [createMark('first', counted), { name: 'counts only', count: () => expect.unreachable() }]
+  const rules = [createMarkingRule('first', counted), { name: 'counts only', count: () => expect.unreachable() }]
   expect(await admitOwn(intake, { rules, store }, 'c')).toEqual({ outcome: 'accepted', message: 4 })
   expect(admit.mock.calls.map(([{ flags }, correlationId]) => [flags, correlationId])).toEqual([[['first'], 'c']])
   expect(counted).toEqual([])
-  await expect(admitOwn(intake, { rules: [refusal('not here')], store }, 'c')).rejects.toThrow('not here')
+  await expect(admitOwn(intake, { rules: [createRefusingRule('not here')], store }, 'c')).rejects.toThrow('not here')
 })
 
 describe('recordRefusal()', () => {
   test('records refusals, temporary errors and internal errors, without their text', () => {
-    const { reception, refusals } = openReception()
+    const { reception, refusals } = openReceiveDeps()
     recordRefusal(new Unavailable('The key host did not answer'), 'email', reception)
     recordRefusal(new Error('secret is undefined'), 'email', reception)
     recordRefusal(new Rejection('too_large', 'Too large'), 'email', reception)
@@ -189,8 +192,8 @@ describe('recordRefusal()', () => {
     ])
   })
 
-  test('does not log a refusal that the list omits', () => {
-    const { reception, refusals } = openReception(2)
+  test('does not log a refusal that the list leaves out', () => {
+    const { reception, refusals } = openReceiveDeps(2)
     const info = vi.fn()
     const system = { ...reception.system, log: { ...reception.system.log, info } }
     for (let count = 0; count < 1_000; count++) {
@@ -200,8 +203,8 @@ describe('recordRefusal()', () => {
     expect(info).toHaveBeenCalledTimes(2)
   })
 
-  test('omits a rehearsal with its expected end, and records any other', () => {
-    const { reception, refusals } = openReception()
+  test('omits a self-test with its expected outcome, and records any other request', () => {
+    const { reception, refusals } = openReceiveDeps()
     const request = {}
     markRehearsal(request, 'refused')
     recordRefusal(new Rejection('signature_invalid', 'Forged'), 'a2a', { ...reception, request })
@@ -209,14 +212,14 @@ describe('recordRefusal()', () => {
     expect(refusals).toEqual([])
     recordRefusal(new Unavailable('The disk is full'), 'a2a', { ...reception, request })
     recordRefusal(new Rejection('signature_invalid', 'Forged'), 'a2a', { ...reception, request: {} })
-    const taken = {}
-    markRehearsal(taken, 'taken')
-    recordRefusal(new Rejection('expired', 'Too old'), 'a2a', { ...reception, request: taken })
+    const acceptedRequest = {}
+    markRehearsal(acceptedRequest, 'taken')
+    recordRefusal(new Rejection('expired', 'Too old'), 'a2a', { ...reception, request: acceptedRequest })
     expect(refusals.map(({ code }) => code)).toEqual(['unavailable', 'signature_invalid', 'expired'])
   })
 
   test('records the request’s endpoint, its answer and its claims', () => {
-    const { reception, refusals } = openReception()
+    const { reception, refusals } = openReceiveDeps()
     const request = {}
     const context = { endpoint: 'POST /inbox', statusOf: () => 401, request, claimed_sender: 'ada', peer_id: 'note 1' }
     expect(hasRefusal(request)).toBe(false)

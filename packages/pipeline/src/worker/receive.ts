@@ -22,8 +22,7 @@ export interface ReceiveDeps extends RefusalDeps {
 
 /**
  * Verifies and normalizes a message, removes invisible characters, applies the admission rules and admits it. Once it resolves, everything is
- * durable,
- * and the channel may confirm the message to the peer. Returns an empty list for a well-formed message without work.
+ * durable, and the channel may confirm the message to the peer. Returns an empty list for a well-formed message without work.
  * @throws Rejection, Unavailable
  */
 export async function receive<Raw, Proven>(

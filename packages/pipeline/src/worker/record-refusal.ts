@@ -28,9 +28,8 @@ const selfTestOutcomes = new WeakMap<object, RehearsalOutcome>()
 export type RehearsalOutcome = 'refused' | 'taken'
 
 /**
- * Marks a request of the gateway to itself, which is not listed if it has the expected outcome. A caller may mark only a request that has proven to
- * be
- * one.
+ * Marks a request of the gateway to itself, which is not listed if it has the expected outcome. A caller may mark
+ * only a request that has proven to be such a request.
  */
 export function markRehearsal(request: object, expectedOutcome: RehearsalOutcome): void {
   selfTestOutcomes.set(request, expectedOutcome)

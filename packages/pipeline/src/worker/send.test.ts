@@ -1,6 +1,6 @@
 import { noLog, Unavailable, Undeliverable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
-import { describeChannel, sketchChannel } from '../../test/channels.ts'
+import { createPartialChannel, describeChannel } from '../../test/channels.ts'
 import { createMemoryStore, createQuietSystem, delivery } from '../../test/memory-store.ts'
 import type { PreparedDelivery } from '../ports/channel/addressing.ts'
 import { createSender } from '../ports/channel/outbound.ts'
@@ -11,20 +11,20 @@ import { sendDelivery } from './send.ts'
 function sendBy(prepare: (() => PreparedDelivery) | undefined) {
   const { store, settlements } = createMemoryStore()
   const warn = vi.fn()
-  const sending: SendDeps = {
+  const sendDeps: SendDeps = {
     results: store,
     system: createQuietSystem({ log: { ...noLog, warn } }),
     retry: { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 },
-    channels: prepare ? [sketchChannel(delivery('d1').via, { prepare })] : [],
+    channels: prepare ? [createPartialChannel(delivery('d1').via, { prepare })] : [],
   }
-  return { settlement: sendDelivery(delivery('d1'), sending), settlements, warn }
+  return { settlement: sendDelivery(delivery('d1'), sendDeps), settlements, warn }
 }
 
 function failWith(error: unknown): () => PreparedDelivery {
   return () => ({ wire: 'document', transmit: () => Promise.reject(error) })
 }
 
-describe('send()', () => {
+describe('sendDelivery()', () => {
   test('marks the delivery as sent, with the document and the note', async () => {
     const transmit = async () => ({ note: '202' })
     const { settlement, settlements } = sendBy(() => ({ wire: 'document', transmit }))
@@ -94,8 +94,8 @@ describe('send()', () => {
   })
 })
 
-describe('send() with a breaker', () => {
-  function openSending(now: () => number, transmit: () => Promise<object>) {
+describe('sendDelivery() with a breaker', () => {
+  function openSendDeps(now: () => number, transmit: () => Promise<object>) {
     const system = createQuietSystem({ now })
     const prepare = vi.fn(() => ({ wire: 'document', transmit }))
     const sending: SendDeps = {
@@ -103,18 +103,18 @@ describe('send() with a breaker', () => {
       system,
       retry: { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 48 * 3_600_000 },
       breaker: createBreaker(system),
-      channels: [sketchChannel(delivery('d1').via, { prepare })],
+      channels: [createPartialChannel(delivery('d1').via, { prepare })],
     }
     return { sending, prepare }
   }
 
-  const silent = () => Promise.reject(new Unavailable('Cannot fetch: no answer in time'))
+  const transmitToSilentHost = () => Promise.reject(new Unavailable('Cannot fetch: no answer in time'))
   const sendTimes = async (sending: SendDeps, times: number) => {
     for (let count = 0; count < times; count += 1) await sendDelivery(delivery('d1'), sending)
   }
 
   test('postpones a delivery to a silent host without rendering or counting it', async () => {
-    const { sending, prepare } = openSending(() => 0, silent)
+    const { sending, prepare } = openSendDeps(() => 0, transmitToSilentHost)
     await sendTimes(sending, 5)
     expect(await sendDelivery(delivery('d2'), sending)).toEqual({
       state: 'later',
@@ -128,11 +128,11 @@ describe('send() with a breaker', () => {
 
   test('gives up after too long a wait, also during the breaker’s pause', async () => {
     let now = 0
-    const { sending } = openSending(() => now, silent)
-    const old = { ...delivery('d1'), attempt: 4, firstAttemptAt: 0 }
+    const { sending } = openSendDeps(() => now, transmitToSilentHost)
+    const oldDelivery = { ...delivery('d1'), attempt: 4, firstAttemptAt: 0 }
     now = 48 * 3_600_000
     for (let count = 0; count < 5; count += 1) await sendDelivery({ ...delivery('d2'), queuedAt: now }, sending)
-    expect(await sendDelivery(old, sending)).toEqual({
+    expect(await sendDelivery(oldDelivery, sending)).toEqual({
       state: 'dead',
       reason: 'given_up',
       error: 'given up after 3 tries: its host does not answer and is left alone for a while',
@@ -140,17 +140,17 @@ describe('send() with a breaker', () => {
   })
 
   test.each<[string, () => Promise<object>]>([
-    ['takes them', async () => ({})],
-    ['refuses them', () => Promise.reject(new Undeliverable('The inbox answered 400', { status: 400 }))],
-    ['asks for patience', () => Promise.reject(new Unavailable('The inbox answered 429', { status: 429 }))],
+    ['accepts deliveries', async () => ({})],
+    ['refuses deliveries', () => Promise.reject(new Undeliverable('The inbox answered 400', { status: 400 }))],
+    ['asks for a pause', () => Promise.reject(new Unavailable('The inbox answered 429', { status: 429 }))],
   ])('continues to send to a host that %s', async (_, transmit) => {
-    const { sending, prepare } = openSending(() => 0, transmit)
+    const { sending, prepare } = openSendDeps(() => 0, transmit)
     await sendTimes(sending, 9)
     expect(prepare).toHaveBeenCalledTimes(9)
   })
 
   test('does not count an internal error against the host', async () => {
-    const { sending, prepare } = openSending(
+    const { sending, prepare } = openSendDeps(
       () => 0,
       () => Promise.reject(new TypeError('x')),
     )
@@ -160,7 +160,7 @@ describe('send() with a breaker', () => {
 
   test('waits as long as a host asks', async () => {
     const error = new Unavailable('The inbox answered 429', { status: 429, retryAfter: 60 })
-    const { sending, prepare } = openSending(
+    const { sending, prepare } = openSendDeps(
       () => 0,
       () => Promise.reject(error),
     )
@@ -173,7 +173,7 @@ describe('send() with a breaker', () => {
   })
 
   test('postpones all mail for a minute if its one server does not answer, and nothing else', async () => {
-    const { sending, prepare } = openSending(() => 0, silent)
+    const { sending, prepare } = openSendDeps(() => 0, transmitToSilentHost)
     const sendMail = (name: string) => sendDelivery({ ...delivery(name), to: `${name}@${name}.test` }, sending)
     for (const name of ['a', 'b', 'c', 'd', 'e']) await sendMail(name)
     expect(await sendMail('f')).toMatchObject({ state: 'later', dueAt: 60_000, uncounted: true })

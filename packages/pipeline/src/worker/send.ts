@@ -1,4 +1,4 @@
-// Sends a delivery: render, deliver, settle.
+// Sends a delivery: renders it, transmits it and settles it.
 
 import type { DeliveryReply, System } from '@postern/message'
 import { findDeliveryGroup, Unavailable, Undeliverable } from '@postern/message'
@@ -37,7 +37,7 @@ function logSettlement(delivery: Delivery, settlement: Settlement, { log }: Send
   const { state } = settlement
   const error = settlement.state === 'sent' ? undefined : settlement.error
   const fields = { correlation_id: correlationId, delivery: id, via, to, attempt, state, error }
-  if (settlement.state === 'later' && settlement.uncounted) log.debug(fields, 'delivery put off')
+  if (settlement.state === 'later' && settlement.uncounted) log.debug(fields, 'delivery postponed')
   else log.info(fields, 'delivery settled')
 }
 
@@ -89,7 +89,8 @@ async function attemptDelivery(
   { system, retry }: SendDeps,
 ): Promise<{ readonly settlement: Settlement; readonly error?: unknown }> {
   let wire: Settlement['wire']
-  const [at, startedMs] = [system.now(), performance.now()]
+  const at = system.now()
+  const startedMs = performance.now()
   const withTiming = (reply: DeliveryReply) => ({ ...reply, at, ms: Math.round(performance.now() - startedMs) })
   try {
     const preparedDelivery = channel.prepare(delivery)

@@ -1,22 +1,23 @@
 import { LeaseLost, noLog, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
-import { sketchChannel } from '../../test/channels.ts'
+import { createPartialChannel } from '../../test/channels.ts'
 import type { MemoryStore, MemoryStoreOptions } from '../../test/memory-store.ts'
 import { createGate, createMemoryStore, createQuietSystem, delivery, turn } from '../../test/memory-store.ts'
 import { createSlidingWindowPolicy } from '../history/sliding-window.ts'
 import type { Agent } from '../ports/agent/agent.ts'
 import type { LeaseRequest } from '../ports/records/work/lease-request.ts'
-import type { Worker, WorkerSystem } from './worker.ts'
+import type { WorkerSystem } from './pools/worker-options.ts'
+import type { Worker } from './worker.ts'
 import { startWorker } from './worker.ts'
 
 const retry = { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 }
 
-interface Shop {
+interface WorkerBench {
   readonly memory: MemoryStore
   readonly worker: Worker
 }
 
-interface ShopOptions extends MemoryStoreOptions {
+interface WorkerBenchOptions extends MemoryStoreOptions {
   readonly handle?: Agent['handle']
   readonly transmit?: () => Promise<object>
   readonly system?: Partial<WorkerSystem>
@@ -24,23 +25,23 @@ interface ShopOptions extends MemoryStoreOptions {
   readonly turnsPerAgent?: number
 }
 
-function openShop({
+function openWorkerBench({
   handle = () => 'hi',
   transmit = async () => ({}),
   system,
   leaseMs = 60_000,
   turnsPerAgent = 2,
   ...store
-}: ShopOptions): Shop {
+}: WorkerBenchOptions): WorkerBench {
   const memory = createMemoryStore(store)
-  const quiet = createQuietSystem(system)
-  const channel = sketchChannel('activitypub', {
+  const quietSystem = createQuietSystem(system)
+  const channel = createPartialChannel('activitypub', {
     address: () => ({ deliveries: [], aliases: [] }),
     prepare: () => ({ wire: 'document', transmit }),
   })
   const turnContext = {
     store: memory.store,
-    system: quiet,
+    system: quietSystem,
     retry,
     maxCrashes: 3,
     findAgent: () => ({ agent: { handle }, history: createSlidingWindowPolicy(), deadlineMs: 60_000 }),
@@ -48,9 +49,9 @@ function openShop({
     presentParts: () => [],
     readAttachment: async () => ({ bytes: new Uint8Array() }),
   }
-  const sending = { store: memory.store, system: quiet, retry, channels: [channel] }
+  const sendDeps = { store: memory.store, system: quietSystem, retry, channels: [channel] }
   const options = { holder: 'me', turnSlots: 2, turnsPerAgent, deliverySlots: 2, deliveriesPerHost: 2, leaseMs }
-  return { memory, worker: startWorker(turnContext, sending, quiet, options) }
+  return { memory, worker: startWorker(turnContext, sendDeps, quietSystem, options) }
 }
 
 /** Creates an agent that begins and then waits for its signal. */
@@ -60,7 +61,7 @@ function createWaitingAgent() {
     workStart.open()
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
   }
-  return { handle, begun: workStart.opened }
+  return { handle, handleStart: workStart.opened }
 }
 
 /** Waits for this many microtasks, as a caller with nested functions may. */
@@ -69,8 +70,8 @@ async function waitMicrotasks(hops: number): Promise<void> {
 }
 
 describe('startWorker()', () => {
-  test('processes existing turns and deliveries, and those that a notification announces', async () => {
-    const { memory, worker } = openShop({})
+  test('runs queued turns and deliveries, and those that a notice announces', async () => {
+    const { memory, worker } = openWorkerBench({})
     memory.addTurns(turn(1))
     await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
     memory.addTurns(turn(2), turn(3), turn(4))
@@ -83,23 +84,23 @@ describe('startWorker()', () => {
   })
 
   test('polls for the named kinds of work, and for all kinds if it knows none of them', async () => {
-    const polled: string[] = []
-    const { memory, worker } = openShop({ system: { sleep: () => new Promise(() => {}) } })
+    const leaseCalls: string[] = []
+    const { memory, worker } = openWorkerBench({ system: { sleep: () => new Promise(() => {}) } })
     for (const name of ['leaseTurns', 'leaseDeliveries', 'leaseBroadcasts'] as const) {
       const lease = memory.store[name] as (request: LeaseRequest) => Promise<readonly never[]>
       const poll = (request: LeaseRequest) => {
-        polled.push(name)
+        leaseCalls.push(name)
         return lease(request)
       }
       Object.assign(memory.store, { [name]: poll })
     }
     const pollAfter = async (payload: unknown) => {
-      polled.length = 0
+      leaseCalls.length = 0
       memory.store.notify('work', payload)
-      await vi.waitFor(() => expect(polled.length).toBeGreaterThan(0))
-      return [...new Set(polled)]
+      await vi.waitFor(() => expect(leaseCalls.length).toBeGreaterThan(0))
+      return [...new Set(leaseCalls)]
     }
-    await vi.waitFor(() => expect(polled).toContain('leaseBroadcasts'))
+    await vi.waitFor(() => expect(leaseCalls).toContain('leaseBroadcasts'))
     expect(await pollAfter(['turns'])).toEqual(['leaseTurns'])
     expect(await pollAfter(['deliveries'])).toEqual(['leaseDeliveries'])
     expect(await pollAfter(undefined)).toEqual(['leaseTurns', 'leaseDeliveries', 'leaseBroadcasts'])
@@ -109,33 +110,33 @@ describe('startWorker()', () => {
   test.each([
     { turnsPerAgent: 2, before: 4, name: 'calls the agent for the next turns while the answers of others are stored' },
     // This store ignores shares, so the two slots are the limit.
-    { turnsPerAgent: 1, before: 2, name: 'stores an answer first where the agent has one turn at a time' },
+    { turnsPerAgent: 1, before: 2, name: 'stores an answer before the next call of an agent with one turn at a time' },
   ])('$name', async ({ turnsPerAgent, before }) => {
-    const stored = createGate()
-    const asked: unknown[] = []
+    const storeGate = createGate()
+    const askedIds: unknown[] = []
     const handle: Agent['handle'] = ({ id }) => {
-      asked.push(id)
+      askedIds.push(id)
       return 'hi'
     }
-    const { memory, worker } = openShop({ handle, turnsPerAgent })
+    const { memory, worker } = openWorkerBench({ handle, turnsPerAgent })
     const { commit } = memory.store
     memory.store.commit = async (...args) => {
-      if (memory.commits.length === 0) await stored.opened
+      if (memory.commits.length === 0) await storeGate.opened
       return commit(...args)
     }
     memory.addTurns(turn(1), turn(2), turn(3), turn(4), turn(5))
-    await vi.waitFor(() => expect(asked).toHaveLength(before))
+    await vi.waitFor(() => expect(askedIds).toHaveLength(before))
     await waitMicrotasks(50)
-    expect([asked.length, memory.commits]).toEqual([before, []])
-    stored.open()
+    expect([askedIds.length, memory.commits]).toEqual([before, []])
+    storeGate.open()
     await vi.waitFor(() => expect(memory.commits).toHaveLength(5))
     await worker.stop(1_000)
   })
 
-  test('wakes by itself when unannounced work falls due', async () => {
+  test('polls by itself when work without a notice falls due', async () => {
     const sleeps: number[] = []
     const wake = createGate()
-    const { memory, worker } = openShop({
+    const { memory, worker } = openWorkerBench({
       nextDue: async () => (sleeps.length === 0 ? 1_400 : undefined),
       system: {
         now: () => 1_000,
@@ -146,15 +147,15 @@ describe('startWorker()', () => {
       },
     })
     await vi.waitFor(() => expect(sleeps).toContain(400))
-    memory.addSilently(turn(1))
+    memory.addTurnsSilently(turn(1))
     wake.open()
     await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
     await worker.stop(0)
   })
 
-  test('calls an agent after the listeners of its message in the same instant', async () => {
+  test('calls an agent after code that awaits the lease can listen to its message', async () => {
     const order: string[] = []
-    const { memory, worker } = openShop({ handle: () => void order.push('called') })
+    const { memory, worker } = openWorkerBench({ handle: () => void order.push('called') })
     const lease = memory.store.leaseTurns
     memory.store.leaseTurns = async request => {
       const leased = await lease(request)
@@ -167,21 +168,21 @@ describe('startWorker()', () => {
   })
 
   test('renews the leases of running work', async () => {
-    const { handle, begun } = createWaitingAgent()
-    const { memory, worker } = openShop({ handle, leaseMs: 30 })
+    const { handle, handleStart } = createWaitingAgent()
+    const { memory, worker } = openWorkerBench({ handle, leaseMs: 30 })
     memory.addTurns(turn(1))
-    await begun
-    await vi.waitFor(() => expect(memory.renewed.length).toBeGreaterThan(2))
-    expect(memory.renewed[0]).toMatchObject({ message: 1 })
+    await handleStart
+    await vi.waitFor(() => expect(memory.renewedWork.length).toBeGreaterThan(2))
+    expect(memory.renewedWork[0]).toMatchObject({ message: 1 })
     await worker.stop(0)
   })
 
   test('renews running work before it leases more if the clock has jumped forward', async () => {
     let now = 0
-    const { handle, begun } = createWaitingAgent()
-    const { memory, worker } = openShop({ handle, system: { now: () => now } })
+    const { handle, handleStart } = createWaitingAgent()
+    const { memory, worker } = openWorkerBench({ handle, system: { now: () => now } })
     memory.addTurns(turn(1))
-    await begun
+    await handleStart
     const order: string[] = []
     vi.spyOn(memory.store, 'renew').mockImplementation(async () => void order.push('renewed'))
     vi.spyOn(memory.store, 'leaseTurns').mockImplementation(async () => {
@@ -195,13 +196,13 @@ describe('startWorker()', () => {
     await worker.stop(0)
   })
 
-  test('ends a turn at once that another worker has taken over', async () => {
+  test('ends a turn at once if another worker has taken it over', async () => {
     const signals: AbortSignal[] = []
     const handle: Agent['handle'] = (_, { signal }) => {
       signals.push(signal)
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     }
-    const { memory, worker } = openShop({ handle, leaseMs: 30 })
+    const { memory, worker } = openWorkerBench({ handle, leaseMs: 30 })
     // The lease is lost only after the agent has the turn, which may be late on a busy machine.
     vi.spyOn(memory.store, 'renew').mockImplementation(async () => {
       if (signals.length > 0) throw new LeaseLost('lost')
@@ -214,16 +215,16 @@ describe('startWorker()', () => {
 
   test('continues after failed work or a lost result', async () => {
     const log = { ...noLog, warn: vi.fn(), error: vi.fn() }
-    const { memory, worker } = openShop({ system: { log } })
+    const { memory, worker } = openWorkerBench({ system: { log } })
     vi.spyOn(memory.store, 'commit')
       .mockRejectedValueOnce(new LeaseLost('lost'))
       .mockRejectedValueOnce(new Error('disk full'))
     memory.addTurns(turn(1), turn(2))
     await vi.waitFor(() => expect(log.error).toHaveBeenCalledTimes(1))
-    expect(log.warn).toHaveBeenCalledWith({ err: expect.any(LeaseLost) }, 'lease lost, result thrown away')
+    expect(log.warn).toHaveBeenCalledWith({ err: expect.any(LeaseLost) }, 'lease lost, result discarded')
     memory.addTurns(turn(3))
-    const failed = { turn: { message: 2 }, answer: { error: 'the answer cannot be stored' } }
-    await vi.waitFor(() => expect(memory.commits).toMatchObject([failed, { turn: { message: 3 } }]))
+    const failedCommit = { turn: { message: 2 }, answer: { error: 'the answer cannot be stored' } }
+    await vi.waitFor(() => expect(memory.commits).toMatchObject([failedCommit, { turn: { message: 3 } }]))
     await worker.stop(1_000)
   })
 })
@@ -231,14 +232,14 @@ describe('startWorker()', () => {
 describe('startWorker().stop()', () => {
   test('resolves at once if nothing runs', async () => {
     const sleep = vi.fn(createQuietSystem().sleep)
-    const { worker } = openShop({ system: { sleep } })
+    const { worker } = openWorkerBench({ system: { sleep } })
     await worker.stop(60_000)
     const grace = sleep.mock.calls.find(([ms, signal]) => ms === 60_000 && signal?.aborted)
     expect(grace).toBeDefined()
   })
 
-  test('takes no more work', async () => {
-    const { memory, worker } = openShop({})
+  test('leases no more work', async () => {
+    const { memory, worker } = openWorkerBench({})
     await worker.stop(1_000)
     const lease = vi.spyOn(memory.store, 'leaseTurns')
     memory.addTurns(turn(1))
@@ -254,29 +255,29 @@ describe('startWorker().stop()', () => {
       await finish.opened
       return 'done'
     }
-    const { memory, worker } = openShop({ handle })
+    const { memory, worker } = openWorkerBench({ handle })
     memory.addTurns(turn(1))
     await workStart.opened
-    const stopped = worker.stop(60_000)
+    const stopEnd = worker.stop(60_000)
     finish.open()
-    await stopped
+    await stopEnd
     expect(memory.commits).toHaveLength(1)
     expect(memory.releases).toEqual([])
   })
 
-  test('returns turns, uncounted, after the grace period', async () => {
-    const { handle, begun } = createWaitingAgent()
-    const { memory, worker } = openShop({ handle })
+  test('releases turns after the grace period, without counting the attempt', async () => {
+    const { handle, handleStart } = createWaitingAgent()
+    const { memory, worker } = openWorkerBench({ handle })
     memory.addTurns(turn(1))
-    await begun
+    await handleStart
     await worker.stop(5)
     expect(memory.commits).toEqual([])
     expect(memory.releases).toMatchObject([{ turn: { message: 1 }, uncounted: true }])
   })
 
-  test('returns even the turn of an agent that ignores its abort signal', async () => {
+  test('releases even the turn of an agent that ignores its abort signal', async () => {
     const workStart = createGate()
-    const { memory, worker } = openShop({
+    const { memory, worker } = openWorkerBench({
       handle: () => {
         workStart.open()
         return new Promise(() => {})
@@ -296,7 +297,7 @@ describe('startWorker().stop()', () => {
       await finish.opened
       return {}
     }
-    const { memory, worker } = openShop({ transmit })
+    const { memory, worker } = openWorkerBench({ transmit })
     memory.addDeliveries(delivery('d1'))
     await workStart.opened
     const stopped = worker.stop(60_000)
@@ -308,7 +309,7 @@ describe('startWorker().stop()', () => {
   test('waits for work that a poll is about to return', async () => {
     const taking = createGate()
     const taken = createGate()
-    const { memory, worker } = openShop({
+    const { memory, worker } = openWorkerBench({
       beforeLease: async () => {
         taking.open()
         await taken.opened
@@ -322,11 +323,11 @@ describe('startWorker().stop()', () => {
     expect(memory.commits).toHaveLength(1)
   })
 
-  test('returns work that it leased too late, without running it', async () => {
+  test('releases work that it leased too late, without running it', async () => {
     const taking = createGate()
     const taken = createGate()
     const handle = vi.fn(() => 'hi')
-    const { memory, worker } = openShop({
+    const { memory, worker } = openWorkerBench({
       handle,
       beforeLease: async () => {
         taking.open()
@@ -350,22 +351,22 @@ function failFirst<Name extends 'commit' | 'settle' | 'release'>(
   times: number,
   createError: () => Error = () => new Unavailable('Cannot store: the database does not take writes now'),
 ): () => number {
-  const real = store[name] as (...args: unknown[]) => Promise<void>
-  let asked = 0
+  const originalMethod = store[name] as (...args: unknown[]) => Promise<void>
+  let callCount = 0
   Object.assign(store, {
     async [name](...args: unknown[]) {
-      asked += 1
-      if (asked <= times) throw createError()
-      return real(...args)
+      callCount += 1
+      if (callCount <= times) throw createError()
+      return originalMethod(...args)
     },
   })
-  return () => asked
+  return () => callCount
 }
 
 describe('while the store is unavailable', () => {
   test('the worker keeps an answer and commits it later, without another call of the agent', async () => {
     const handle = vi.fn(() => 'hi')
-    const { memory, worker } = openShop({ handle })
+    const { memory, worker } = openWorkerBench({ handle })
     failFirst(memory, 'commit', 3)
     memory.addTurns(turn(1))
     await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
@@ -376,7 +377,7 @@ describe('while the store is unavailable', () => {
 
   test('the worker settles a sent delivery later, without sending it again', async () => {
     const transmit = vi.fn(async () => ({}))
-    const { memory, worker } = openShop({ transmit })
+    const { memory, worker } = openWorkerBench({ transmit })
     failFirst(memory, 'settle', 3)
     memory.addDeliveries(delivery('d1'))
     await vi.waitFor(() => expect(memory.settlements).toHaveLength(1))
@@ -386,7 +387,7 @@ describe('while the store is unavailable', () => {
 
   test('the worker stores pending results before it leases new work, so that nothing runs twice', async () => {
     const order: string[] = []
-    const { memory, worker } = openShop({})
+    const { memory, worker } = openWorkerBench({})
     const commit = memory.store.commit.bind(memory.store)
     const { leaseTurns } = memory.store
     let [isAway, refused] = [true, 0]
@@ -411,20 +412,20 @@ describe('while the store is unavailable', () => {
     await worker.stop(1_000)
   })
 
-  test('the worker drops a result whose lease was lost meanwhile', async () => {
-    const { memory, worker } = openShop({})
-    const asked: () => number = failFirst(memory, 'commit', 2, () =>
-      asked() === 1 ? new Unavailable('away') : new LeaseLost('somebody else has it'),
+  test('the worker drops a result whose lease was lost in the meantime', async () => {
+    const { memory, worker } = openWorkerBench({})
+    const readCallCount: () => number = failFirst(memory, 'commit', 2, () =>
+      readCallCount() === 1 ? new Unavailable('away') : new LeaseLost('somebody else has it'),
     )
     memory.addTurns(turn(1))
-    await vi.waitFor(() => expect(asked()).toBe(2))
+    await vi.waitFor(() => expect(readCallCount()).toBe(2))
     memory.addTurns(turn(2))
     await vi.waitFor(() => expect(memory.commits.map(({ turn: { message } }) => message)).toEqual([2]))
     await worker.stop(1_000)
   })
 
   test('a stopping process does not wait for the store forever', async () => {
-    const { memory, worker } = openShop({})
+    const { memory, worker } = openWorkerBench({})
     const asked = failFirst(memory, 'commit', Number.POSITIVE_INFINITY)
     failFirst(memory, 'release', Number.POSITIVE_INFINITY)
     memory.addTurns(turn(1))

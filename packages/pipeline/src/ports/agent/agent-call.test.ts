@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { turn } from '../../../test/memory-store.ts'
-import { answerTo, expectNeutral, openBench, running } from '../../../test/turn-bench.ts'
+import { expectNeutralFailure, openSignal, openTurnBench, runTurnOf } from '../../../test/turn-bench.ts'
 import { workTurn } from '../../turn/turn.ts'
 import type { AgentCallAnswer, CallAgent } from './agent-call.ts'
 
@@ -14,7 +14,7 @@ describe('an agent that calls another', () => {
   test('gets its answer, and the call carries the caller and the message’s chain', async () => {
     const callAgent = vi.fn<CallAgent>(async () => answer)
     const answers: AgentCallAnswer[] = []
-    const { turnContext } = openBench(
+    const { turnContext } = openTurnBench(
       async (_message, context) => {
         answers.push(await context.call('@robot@peer.test', 'hello', { contextId: 'c-1', taskId: 't-1' }))
         return 'done'
@@ -22,9 +22,9 @@ describe('an agent that calls another', () => {
       { callAgent },
     )
     const agent_chain = { hop: 2, max_hops: 5, is_final: false }
-    const asked = turn(1)
-    const recipient_capabilities = { ...asked.content.recipient_capabilities, agent_chain }
-    await workTurn({ ...asked, content: { ...asked.content, recipient_capabilities } }, turnContext, running)
+    const firstTurn = turn(1)
+    const recipient_capabilities = { ...firstTurn.content.recipient_capabilities, agent_chain }
+    await workTurn({ ...firstTurn, content: { ...firstTurn.content, recipient_capabilities } }, turnContext, openSignal)
     expect(answers).toEqual([answer])
     const [address, parts, options] = callAgent.mock.calls[0] ?? []
     expect([address, parts]).toEqual(['@robot@peer.test', [{ kind: 'text', mime: 'text/markdown', content: 'hello' }]])
@@ -41,10 +41,10 @@ describe('an agent that calls another', () => {
 
   test('cannot claim another agent’s name, or the beginning of a chain', async () => {
     const callAgent = vi.fn<CallAgent>(async () => answer)
-    const forged = { as: 'somebody', chain: undefined } as object
-    await answerTo(
+    const forgedOptions = { as: 'somebody', chain: undefined } as object
+    await runTurnOf(
       async (_message, context) => {
-        await context.call('@robot@peer.test', 'hello', forged)
+        await context.call('@robot@peer.test', 'hello', forgedOptions)
         return 'done'
       },
       { callAgent },
@@ -53,8 +53,8 @@ describe('an agent that calls another', () => {
   })
 
   test('gets the usual error if the gateway cannot call remote agents', async () => {
-    expectNeutral(
-      await answerTo(async (_message, context) => {
+    expectNeutralFailure(
+      await runTurnOf(async (_message, context) => {
         await context.call('@robot@peer.test', 'hello')
         return 'done'
       }),

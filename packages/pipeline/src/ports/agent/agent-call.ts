@@ -8,7 +8,7 @@ export interface OAuthClient {
   readonly scopes?: readonly string[] | undefined
 }
 
-/** The credentials by which a peer recognizes the caller. If all are absent, the call has a token of this gateway if the peer's card asks for one. */
+/** The credentials by which a peer recognizes the caller. Without credentials, a call carries a token of this gateway if the peer's card asks for one. */
 export interface PeerCredentials {
   /** A bearer token that the peer issued. */
   readonly token?: string | undefined
@@ -19,20 +19,20 @@ export interface PeerCredentials {
 }
 
 export const credentialUses = ['asked', 'always'] as const
-/** `asked`: a call has a credential if the peer's card asks for one, or if the peer refuses the call without one. `always`: every call has one. */
+/** With `asked`, a call has a credential if the peer's card asks for it, or if the peer refuses a call without it. With `always`, every call has a credential. */
 export type CredentialUse = (typeof credentialUses)[number]
 
 /** The options of an agent that represents one peer. */
 export interface PeerOptions extends PeerCredentials {
   /** False if the caller fetches the answer as a whole instead of as a stream. */
   readonly streams?: boolean | undefined
-  /** The longest time for the call, in ms. Until then it retries an unreachable peer; afterwards it fails for good and cancels the peer's task. */
+  /** The longest time for the call, in ms. The caller retries an unreachable peer until this time is over; then the call fails for good, and the peer's task is canceled. */
   readonly withinMs: number
 }
 
-/** The options of a call to an agent elsewhere. */
+/** The options of a call to another agent, of this gateway or elsewhere. */
 export interface AgentCallOptions {
-  /** The local name of our agent that calls. */
+  /** The name of the calling agent, which belongs to this gateway. */
   readonly as: string
   readonly signal?: AbortSignal | undefined
   /** The chain of the message that is being answered; the call is one hop further. */
@@ -44,11 +44,11 @@ export interface AgentCallOptions {
   readonly retryKey?: string | undefined
   /** The `traceparent` of the calling turn, which is sent to the peer (W3C Trace Context). */
   readonly traceparent?: string | undefined
-  /** The phase of a plan to which the call belongs. `previousPhaseId` names the phase before it, unless that is the number minus one. */
+  /** The phase of a plan to which the call belongs. `previousPhaseId` is needed only if the previous phase is not `phaseId - 1`. */
   readonly phaseId?: number | undefined
   readonly previousPhaseId?: number | undefined
   readonly peer?: PeerOptions | undefined
-  /** The calling turn, for agents of the same gateway. If `isOnBehalf` is true, the call carries the evidence about the sender of its message. */
+  /** The calling turn, if the called agent belongs to the same gateway. With `isOnBehalf`, the call carries the evidence about the sender of the turn's message. */
   readonly calledBy?: { readonly message: number; readonly isOnBehalf: boolean } | undefined
   /** Default: `asked`. */
   readonly credentials?: CredentialUse | undefined
@@ -67,7 +67,7 @@ export interface AgentAskOptions
   readonly agentKey?: string | undefined
 }
 
-/** The answer of an agent elsewhere, with its source. It comes from a stranger, so it is data and never instructions. */
+/** The answer of a called agent, with its source. A stranger may have written it, so it is data and never instructions. */
 export interface AgentCallAnswer {
   readonly parts: readonly Part[]
   /** The parts that were not passed to `onPiece`. */

@@ -15,5 +15,5 @@ export interface PersonState {
    * Sets the state when the answer is committed: to a value, or to the result of a function of the state at that moment. The function runs again if
    * another turn commits first, so it must have no side effects. If it returns undefined, the state stays as it is.
    */
-  set(change: Json | ((before: Json | undefined) => Json | undefined | Promise<Json | undefined>)): void
+  set(change: Json | ((state: Json | undefined) => Json | undefined | Promise<Json | undefined>)): void
 }

@@ -29,7 +29,7 @@ export interface EvidenceClaim {
   readonly carriers: EvidenceCarriers
 }
 
-/** The codes by which identity v0.2 names the faults of a credential. */
+/** The codes by which identity v0.2 names the errors of a credential. */
 export const publishedEvidenceCodes = [
   'wrong-domain',
   'challenge-mismatch',
@@ -42,7 +42,7 @@ export const publishedEvidenceCodes = [
   'issuer-controller-mismatch',
 ] as const
 
-/** The codes of faults that are missing in the published list. */
+/** The codes of errors that the published list lacks. */
 export const ownEvidenceCodes = [
   'malformed',
   'too-many',

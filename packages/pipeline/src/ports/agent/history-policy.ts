@@ -21,7 +21,7 @@ export interface HistoryPolicy {
   readonly noteReach?: number | undefined
   /** True if the agent's answer in a phase is recorded as the result of the phase. */
   readonly synthesizes?: boolean | undefined
-  /** Returns the view of `entries`, which the store gives in the order of the conversation. It is pure, and is not called for a new conversation. */
+  /** Returns the view of `entries`, which the store gives in the order of the conversation. It has no side effects, and is not called for a new conversation. */
   view(entries: readonly Entry[], moment?: HistoryMoment): HistoryView
 }
 

@@ -1,4 +1,4 @@
-// Describes the deliveries that an answer causes, and a delivery that is ready to go.
+// Describes an answered turn, the deliveries that its answer causes, and a rendered delivery.
 
 import type { ActRefusal, DeliveryReply, Json, NormalizedResponse } from '@postern/message'
 import type { PlannedBroadcast, PlannedDelivery } from '../records/planned-delivery.ts'
@@ -14,19 +14,22 @@ export interface AnsweredTurn {
 export interface Addressing {
   readonly deliveries: readonly PlannedDelivery[]
   readonly aliases: readonly string[]
-  /** The readers who may join the thread that the agent's own post begins; default: everybody if the post is listed, otherwise nobody. */
+  /**
+   * The scope of the readers who may join the thread that an agent's own post begins. By default, everybody may join if the post is listed, and nobody
+   * otherwise.
+   */
   readonly scope?: string | undefined
-  /** True if everybody may read it. */
+  /** True if everybody may read the answer. */
   readonly isListed?: boolean | undefined
   /** The data for rendering besides the message's own target. It is stored with the answer, and only the channel reads it. */
   readonly rendering?: Json | undefined
   /** The broadcasts to all peers in a relation to the agent. */
   readonly broadcasts?: readonly PlannedBroadcast[] | undefined
-  /** Reasons why some recipients of an act do not get it. */
+  /** The reason why some recipients of an action do not get it. */
   readonly refusal?: ActRefusal | undefined
 }
 
-/** A rendered delivery that is ready for transmission. `wire` is the document for the operator, without signatures or secrets. */
+/** A rendered delivery that is ready for transmission. `wire` is a copy of the document for the operator, without signatures or secrets. */
 export interface PreparedDelivery {
   readonly wire: Json
   /** Transmits the delivery. @throws Unavailable, Undeliverable */

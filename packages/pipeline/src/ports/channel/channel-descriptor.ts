@@ -15,7 +15,7 @@ export interface ChannelDescriptor {
   readonly answersCalls?: true
   /** True if readers see an answer while it is written. Without it, an answer is seen only once it is complete. */
   readonly streamsAnswers?: true
-  /** The time for which its peers retry a message that gets no reply, in ms. */
+  /** The time for which peers retry a message that gets no reply, in ms. */
   readonly repeatsForMs: number
   readonly speaker: SpeakerRules
   /** True if files reach peers by address and not inside messages: bytes in answers are stored and get an address. */
@@ -28,7 +28,7 @@ export interface ChannelDescriptor {
   readonly operationPaths?: RegExp
   /** True if the simulated network has a peer that speaks over this channel (`postern send --via`). */
   readonly isSimulated?: true
-  /** Another name that `postern send --via` accepts for it. */
+  /** Another name of the channel that `postern send --via` accepts. */
   readonly alias?: string
 }
 

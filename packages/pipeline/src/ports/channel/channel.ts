@@ -19,7 +19,7 @@ import type { ChannelPeers } from './optional/channel-peers.ts'
 export interface Channel<Routes = unknown> {
   readonly descriptor: ChannelDescriptor
   readonly endpoint: ChannelEndpoint<Routes>
-  /** Returns the deliveries that an answer causes. Pure. */
+  /** Returns the deliveries that an answer causes. It has no side effects. */
   address(answered: AnsweredTurn): Addressing
   /** Renders a delivery now, and transmits it when the caller calls `transmit`. */
   prepare(delivery: Delivery): PreparedDelivery

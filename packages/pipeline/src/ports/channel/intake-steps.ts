@@ -23,7 +23,7 @@ export interface UsedKey {
 export interface IntakeSteps {
   /** Returns the ms since the request came in, with fractions. */
   now(): number
-  /** Records a check that began at `since` (by `now()`) and ended at `until`; default: now. */
+  /** Records a check that began at `since` and ended at `until` (default: now), both by `now()`. */
   recordCheck(checked: CheckedProof, since: number, used?: UsedKey, until?: number): void
   /** Records the claims of the request that have been read so far, for the list of refusals. None of them is proven. */
   recordClaims(claims: RefusalClaims): void

@@ -7,16 +7,16 @@ import type { Addressing, AnsweredTurn, TransmitResult } from './addressing.ts'
 import type { Channel } from './channel.ts'
 import type { ChannelDescriptor } from './channel-descriptor.ts'
 
-/** The steps from message to wire. */
+/** The steps from message to wire. Functions that return no promise have no side effects. */
 interface Outbound<Wire> {
   readonly descriptor: ChannelDescriptor
-  /** Returns the deliveries that an answer causes. Pure. */
+  /** Returns the deliveries that an answer causes. */
   address(answered: AnsweredTurn): Addressing
-  /** Renders a delivery. Pure. */
+  /** Renders a delivery. */
   render(delivery: Delivery): Wire
-  /** Returns a wire document as the operator sees it. Pure. */
+  /** Returns a wire document as the operator sees it. */
   describe(wire: Wire): Json
-  /** Signs the document, transmits it and classifies the answer. @throws Unavailable, Undeliverable */
+  /** Signs the document, transmits it and classifies the reply. @throws Unavailable, Undeliverable */
   deliver(wire: Wire, delivery: Delivery): Promise<TransmitResult>
 }
 

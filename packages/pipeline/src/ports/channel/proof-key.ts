@@ -1,4 +1,4 @@
-// Makes the record of a public key that proved a message.
+// Creates the record of a public key that proved a message.
 
 import { hash } from 'node:crypto'
 import type { ProofKey } from '@postern/message'

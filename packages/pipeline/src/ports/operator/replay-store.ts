@@ -2,7 +2,7 @@
 
 import type { Json } from '@postern/message'
 
-/** The recorded content of a document or a DNS name at the time of a look-up. */
+/** The recorded content of a document or a DNS name at the time of a lookup. */
 export interface Lookup {
   /** The question: `GET <accept> <url>`, `DNS <type> <name>`. */
   readonly key: string
@@ -10,9 +10,9 @@ export interface Lookup {
   readonly at: number
   /** The answer, or the failure to get one. A replay reads it again. */
   readonly answer: Json
-  /** The principal who owns the document, if it belongs to a person. The look-up is deleted with the person. */
+  /** The principal who owns the document, if it belongs to a person. The lookup is deleted with the person. */
   readonly owner?: string | undefined
-  /** The id of the post that the answer shows. The look-up is deleted when its owner withdraws the post. */
+  /** The id of the post that the answer shows. The lookup is deleted when its owner withdraws the post. */
   readonly object?: string | undefined
 }
 
@@ -30,7 +30,7 @@ export interface StoredArrival {
 
 /** The port to the data that a stored message needs in order to run again under its original conditions. */
 export interface ReplayStore {
-  /** Records a look-up, with best effort and within limits; never throws. It does not record an answer that equals the last one. */
+  /** Records a lookup, with best effort and within limits; never throws. It does not record an answer that equals the previous one. */
   noteLookup(lookup: Lookup): void
   /** Finds the last answer to a question until `at` (ms); undefined if there was none, or if it has been deleted. */
   findLookup(key: string, at: number): Promise<Json | undefined>

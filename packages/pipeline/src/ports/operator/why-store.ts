@@ -21,7 +21,7 @@ export interface WhyQuery {
 
 /** The records in which the reason is found. */
 export interface WhySubject {
-  /** The kind of word that found the messages. */
+  /** The kind of search term that found the messages. */
   readonly by: 'id' | 'message' | 'delivery' | 'address'
   /** Numbers of messages; by an id the first is the most trusted one, by an address the newest. */
   readonly messages: readonly number[]
@@ -29,7 +29,7 @@ export interface WhySubject {
 
 export interface WhyStore {
   /**
-   * Finds the messages that the words name: by the ids first, then by the numbers, then by the addresses. Returns undefined if the store knows none.
+   * Finds the messages that the query names: by the ids first, then by the numbers, then by the addresses. Returns undefined if the store knows none.
    * It reads a bounded number of rows: it searches only the newest 10,000 entries for addresses and for ids without an index.
    */
   findWhySubject(query: WhyQuery): Promise<WhySubject | undefined>
@@ -39,7 +39,7 @@ export interface WhyStore {
   listWhyRefusals(query: WhyQuery): Promise<readonly Refusal[]>
   /**
    * Records that a gateway begins its work, and whose data it is. If its setup differs from that of the store or of a running gateway, it returns
-   * the difference and records nothing. `adopts`: the store takes over the given mode and origin.
+   * the difference and records nothing. With `adopts`, the store takes over the given mode and origin.
    */
   beginGatewayRun(
     holder: string,

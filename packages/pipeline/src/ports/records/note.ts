@@ -73,14 +73,14 @@ export interface NoteContext {
 }
 
 /** Reads a note of an agent. @throws Rejection malformed, naming the missing or wrong member */
-export type ReadNote = (note: AgentNote, setting: NoteContext) => NoteBody
+export type ReadNote = (note: AgentNote, context: NoteContext) => NoteBody
 
 /** Returns the id that names one turn of an agent everywhere: the turn that begins with the message of this number. */
 export function formatTurnId(message: number): string {
   return `store-${message}`
 }
 
-const maxNoteChars = 32_768
+const maxNoteTextChars = 32_768
 
 /** Returns the text of parts for a note: their text and addresses, and the names of files. */
 export function noteTextOf(parts: readonly Part[]): string {
@@ -89,8 +89,8 @@ export function noteTextOf(parts: readonly Part[]): string {
 
 /** Clips a text of others to the length that is stored, and makes it well-formed Unicode. */
 export function clipNoteText(text: string): string {
-  const clipped = text.length > maxNoteChars ? `${text.slice(0, maxNoteChars)}…` : text
-  return clipped.toWellFormed()
+  const clippedText = text.length > maxNoteTextChars ? `${text.slice(0, maxNoteTextChars)}…` : text
+  return clippedText.toWellFormed()
 }
 
 function describePart(part: Part): string {

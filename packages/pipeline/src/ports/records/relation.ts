@@ -22,8 +22,8 @@ export interface Relation extends RelationKey {
 /**
  * A change of relations that a message makes for its own agent, in the transaction that admits it; a duplicate
  * changes nothing. A second `relate` renews the target; `unrelate` without a relation does nothing. `blocked_by` also
- * ends the agent's open turns for that peer and its open deliveries to them. `reopen`: an undone relation may be made
- * again under its old id, by servers that reuse the id. `bounced`: a sent delivery of this agent did not arrive.
+ * ends the agent's open turns for that peer and its open deliveries to them. `reopen` permits a relation that
+ * was undone to be made again under its old id, because some servers reuse ids. `bounced` reports that a sent delivery of this agent did not arrive.
  */
 export type RelationEffect =
   | { readonly kind: 'relate'; readonly relation: RelationKind; readonly peer: string; readonly target: Json }

@@ -45,7 +45,7 @@ export interface RequirementRecord extends PlannedRequirement {
   readonly resolver?: Resolver | undefined
   /** The name of the receipt that paid it. */
   readonly receipt?: string | undefined
-  /** The address of the person to whom it was made. */
+  /** The address of the person from whom the agent requires it. */
   readonly address: string
 }
 

@@ -60,7 +60,7 @@ export interface TaskRecord extends TaskKey {
   readonly entries: readonly Entry[]
   /** The last answer as a whole. */
   readonly response?: NormalizedResponse | undefined
-  /** The answers before it, oldest first. */
+  /** The answers before the last one, oldest first. */
   readonly earlierResponses: readonly NormalizedResponse[]
   /** The answers that had begun when the task was canceled. */
   readonly canceledAnswers: readonly StreamedAnswer[]
@@ -87,7 +87,7 @@ export interface TaskFilter {
 
 /**
  * The tasks to delete: those unchanged since an instant (ms); or all except an owner's newest ones; or an owner's oldest ones, until the messages
- * and attachments of the rest fit in `bytes`.
+ * and attachments of the remaining tasks fit in `bytes`.
  */
 export type TaskExpiry = (
   | { readonly before: number }

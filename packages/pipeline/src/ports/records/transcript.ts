@@ -17,7 +17,7 @@ export interface Entry {
   readonly via?: ChannelName | undefined
 }
 
-/** An entry from the time before a thread reached us, whose author's server vouches for it. */
+/** An entry from the time before the gateway took part in a thread. Only its author's server attests to it. */
 export type BackgroundEntry = Pick<Entry, 'author' | 'parts' | 'at'> & {
   readonly nativeId: string
   /** The author's principal, who may withdraw it. */
@@ -28,7 +28,7 @@ export type BackgroundEntry = Pick<Entry, 'author' | 'parts' | 'at'> & {
 
 /**
  * A request for the two ends of a thread: its first `head` entries and its last `tail`, without repeats, in the order of the conversation. Every
- * answer follows the message it answers, even if the next message was already waiting when it was given.
+ * answer follows the message that it answers, even if the next message was already waiting at that time.
  */
 export interface HistoryRequest {
   readonly thread: number

@@ -36,7 +36,7 @@ export interface MessageView {
 
 /** The position of a response in its conversation. */
 export interface ResponseContext {
-  /** The message that it answers; absent if that has no known author, if the author has withdrawn it, and for a post of the agent. */
+  /** The answered message; absent for a post of the agent, and if the author of the message is unknown or has withdrawn it. */
   readonly answered?: MessageView | undefined
   /** The replies to it, oldest first. */
   readonly replies: readonly MessageView[]
@@ -52,7 +52,7 @@ export interface LookupStore {
   readNotes(request: NotesRequest): Promise<readonly StoredNote[]>
   readState(agent: string, thread: number): Promise<Json | undefined>
   findBlob(digest: string): Promise<Blob | undefined>
-  /** Returns the stored key of this name; creates and stores it if it is missing. Unpublished keys belong to `openSecret`, which rotates. */
+  /** Returns the stored key of this name, and creates and stores it if it is missing. It is for published keys; `openSecret` manages all other keys, and rotates them. */
   secret(name: string, create: () => Promise<string>): Promise<string>
   /** Returns true if a secret of this name is stored. It creates none. */
   hasSecret(name: string): Promise<boolean>

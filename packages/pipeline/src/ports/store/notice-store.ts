@@ -8,13 +8,13 @@ export type WorkKind = (typeof workKinds)[number]
 export const changeKinds = ['message', 'refusal', 'turn', 'delivery', 'requirement'] as const
 export type ChangeKind = (typeof changeKinds)[number]
 
-/** The numbers of the changed records; a requirement is named by the number of its message. */
+/** The numbers of the changed records. For a requirement, it is the number of its message. */
 export type ChangeNotice = Readonly<Partial<Record<ChangeKind, readonly number[]>>>
 
-/** Hints between processes that wait and processes that work. A hint may be lost; only the store is authoritative. */
+/** The notices between processes that wait and processes that work. A notice may be lost; only the stored data is authoritative. */
 export interface NoticeStore {
   /**
-   * Sends a hint. The common topics are `work` with a list of `WorkKind`, `changes` with a `ChangeNotice`, and `message:<n>` with one of these:
+   * Sends a notice. The common topics are `work` with a list of `WorkKind`, `changes` with a `ChangeNotice`, and `message:<n>` with one of these:
    * `{ kind: 'part', chunk }`; a notice about the agent's work (`'note'`, `'stage'`); `{ kind: 'settled' }`; the reason why its turn was aborted:
    * `{ kind: 'canceled' }`, `'deleted'`, `'interrupted'`, `'edited'`; or `{ kind: 'left' }` when the worker has left the aborted turn.
    */

@@ -1,6 +1,6 @@
 // Declares the storage of keys that count once, such as proofs and challenges.
 
-/** The port for keys that count once: a proof, a challenge. */
+/** The store of keys that count once, such as those of proofs and challenges. */
 export interface SingleUseStore {
   /**
    * Uses up a key until `until` (ms). Returns true the first time, and false for every other call until then, in this process or another. Resolves

@@ -6,11 +6,11 @@ import type { TaskExpiry, TaskFilter, TaskKey, TaskRecord, TaskWatch } from '../
 /** The message that informs an agent about the cancellation of a task in which it has asked a question. */
 export interface TaskCancelEvent {
   readonly correlationId: string
-  /** Describes the cancellation as a message of the caller. `question` is the id of the answer that asks. Pure. */
+  /** Describes the cancellation as a message of the caller. `question` is the id of the answer that asks the question. It has no side effects. */
   describe(question: string): Omit<Intake, 'duplicateKey' | 'task'>
 }
 
-/** The flag of that message. */
+/** The flag of the message that informs an agent about a cancellation. */
 export const taskCanceledFlag = 'task_canceled'
 
 /** The store of tasks. Owner and id together are the key, so the task of another owner does not exist for a caller. */

@@ -98,7 +98,7 @@ export type DeliveryConsumer = WorkConsumer<Delivery, DeliveryTicket>
  * task, the notice in the same process contains the current task (`task`, a `SettledTask`) to save a query; other processes get it without the task.
  */
 export interface WorkStore extends ResultStore {
-  /** Leases turns. `consumer` is the worker that asks, if it is a consumer; its slots are counted anew. */
+  /** Leases turns. If the calling worker is a consumer, it passes itself as `consumer`, and the store counts its slots anew. */
   leaseTurns(request: LeaseRequest & { readonly consumer?: TurnConsumer | undefined }): Promise<readonly Turn[]>
   /**
    * Sets the consumer of turns. From now on, a message that begins a thread is stored together with a lease if `consumer` has a free slot. Its turn
@@ -114,13 +114,13 @@ export interface WorkStore extends ResultStore {
    * replaces the turn's earlier note of the same name. @throws LeaseLost
    */
   note(turn: Turn, notes: readonly TurnNote[]): Promise<void>
-  /** Stores entries that precede the turn's message in its thread, except those that are already known there. @throws LeaseLost */
+  /** Stores entries that precede the turn's message in its thread, without those that the thread already has. @throws LeaseLost */
   addBackground(turn: Turn, entries: readonly BackgroundEntry[]): Promise<void>
   /** Stores files to which the turn's message refers; from now on they are part of it. @throws LeaseLost */
   keepFiles(turn: Turn, files: readonly LinkedFile[]): Promise<void>
   /** Returns true if an entry of the turn's thread has this id. */
   knows(turn: Turn, id: string): Promise<boolean>
-  /** Stores the actions of an agent that was not asked, in one transaction. */
+  /** Stores actions that an agent takes without being asked, in one transaction. */
   act(acts: readonly PlannedAction[], correlationId: string): Promise<void>
   leaseDeliveries(
     request: DeliveryLeaseRequest & { readonly consumer?: DeliveryConsumer | undefined },

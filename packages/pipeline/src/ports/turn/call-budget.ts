@@ -7,6 +7,6 @@ export type CallingTurn = Pick<Turn, 'message' | 'token' | 'content'>
 
 /** A limit on the calls to other agents that one message causes. */
 export interface CallBudget {
-  /** Counts one call of a turn. @throws Rejection `forbidden` if the message that began the calls has none left */
+  /** Counts one call of a turn. @throws Rejection `forbidden` if the first message of these calls has used up its budget */
   consume(turn: CallingTurn): void
 }

@@ -5,7 +5,7 @@ import type { AgentChunk } from '../../ports/agent/agent.ts'
 import { collectAnswer } from './collect-answer.ts'
 
 const callStart = { kind: 'tool_call', id: 'c1', name: 'look', args: { q: 'x' } } as const
-const ended: Part = { ...callStart, result: { found: 1 } }
+const endedCall: Part = { ...callStart, result: { found: 1 } }
 
 function markdown(content: string): Part {
   return { kind: 'text', mime: 'text/markdown', content }
@@ -61,17 +61,17 @@ describe('collectAnswer()', () => {
   })
 
   test('puts the end of a tool call at the position of its beginning (MN-3, MN-4.2)', async () => {
-    const { collected, seen } = await collect(stream(callStart, 'found it', ended))
-    expect(collected?.parts).toEqual([ended, markdown('found it')])
-    expect(seen.map(({ parts }) => parts?.[0])).toEqual([callStart, markdown('found it'), ended])
+    const { collected, seen } = await collect(stream(callStart, 'found it', endedCall))
+    expect(collected?.parts).toEqual([endedCall, markdown('found it')])
+    expect(seen.map(({ parts }) => parts?.[0])).toEqual([callStart, markdown('found it'), endedCall])
   })
 
   test('separates tool calls with different ids', async () => {
     const other: Part = { ...callStart, id: 'c2' }
-    expect((await collect(stream(callStart, other, ended))).collected?.parts).toEqual([ended, other])
+    expect((await collect(stream(callStart, other, endedCall))).collected?.parts).toEqual([endedCall, other])
   })
 
-  test('takes each member except the parts from the last chunk that has it', async () => {
+  test('takes each member other than the parts from the last chunk that has it', async () => {
     const { collected } = await collect(
       stream({ status: 'working', subject: 'first' }, 'text', { status: 'completed', mentions: ['@bob@peer.test'] }),
     )
@@ -83,15 +83,15 @@ describe('collectAnswer()', () => {
     })
   })
 
-  test('omits interim text, unless nothing follows it', async () => {
+  test('omits interim text, unless it is the last piece', async () => {
     const interimText: AgentChunk = { status: 'working', parts: [markdown('Looking it up.')] }
-    const followed = await collect(stream('It ', interimText, 'rains.'))
-    expect(followed.collected).toEqual({ parts: [markdown('It rains.')] })
+    const answerWithMoreText = await collect(stream('It ', interimText, 'rains.'))
+    expect(answerWithMoreText.collected).toEqual({ parts: [markdown('It rains.')] })
     const { collected } = await collect(stream('It ', interimText))
     expect(collected).toEqual({ status: 'working', parts: [markdown('It Looking it up.')] })
   })
 
-  test('does not end with the status of work that continued', async () => {
+  test('drops the status `working` of an earlier piece', async () => {
     const { collected } = await collect(stream({ status: 'working' }, 'done'))
     expect(collected).toEqual({ parts: [markdown('done')] })
   })
@@ -170,7 +170,7 @@ describe('collectAnswer()', () => {
     await expect(collect(stream('fine', wrong as AgentChunk))).rejects.toThrow(Error)
   })
 
-  test('ends the iterator when nobody listens any more', async () => {
+  test('ends the iterator of the agent if `onChunk` throws', async () => {
     let isClosed = false
     async function* endless(): AsyncGenerator<string> {
       try {

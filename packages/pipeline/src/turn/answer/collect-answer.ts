@@ -12,7 +12,8 @@ import {
   withSafeFileNames,
 } from '@postern/message'
 import type { AgentAnswer, AgentChunk } from '../../ports/agent/agent.ts'
-import { AnswerSize, StreamPauses } from '../limits/answer-size.ts'
+import { AnswerSize } from '../limits/answer-size.ts'
+import { StreamPauses } from '../limits/stream-pauses.ts'
 
 /**
  * Reads the whole answer of an agent. `onChunk` gets every piece of a streamed answer as it arrives. The text of an interim piece (status `working`)
@@ -56,8 +57,8 @@ async function* readPieces(chunks: AsyncIterable<AgentChunk>): AsyncGenerator<Pa
 }
 
 /**
- * Returns the members of a piece that remain once another piece follows: of an interim piece, its actions and tokens. The status `working` is
- * dropped, because the piece was not the end.
+ * Returns the members of a piece that remain once another piece follows. Of an interim piece, only its actions, notes and tokens remain. The status
+ * `working` is dropped, because the piece was not the last one.
  */
 function toLastingMembers(chunk: PartialResponse): PartialResponse {
   if (isInterim(chunk)) return { acts: chunk.acts, notes: chunk.notes, usage: chunk.usage }

@@ -10,10 +10,10 @@ function markdown(content: string): Part {
 
 describe('completeResponse()', () => {
   const turn = { content: message() }
-  const made = { id: '01', createdAt: '2026-01-01T00:00:01.000Z' }
+  const identity = { id: '01', createdAt: '2026-01-01T00:00:01.000Z' }
 
   test('adds the members that the gateway knows', () => {
-    const response = completeResponse({ parts: [markdown('hi')] }, turn, made)
+    const response = completeResponse({ parts: [markdown('hi')] }, turn, identity)
     expect(normalizedResponseSchema.parse(response)).toEqual({
       id: '01',
       thread_id: 'https://peer.test/contexts/1',
@@ -25,17 +25,22 @@ describe('completeResponse()', () => {
     })
   })
 
-  test('keeps the members that the agent decided', () => {
-    const said: PartialResponse = { status: 'rejected', subject: 'No', visibility: 'direct', mentions: ['@b@c.test'] }
-    expect(completeResponse(said, turn, made)).toMatchObject({ ...said, parts: [] })
+  test('keeps the members that the agent set', () => {
+    const partialResponse: PartialResponse = {
+      status: 'rejected',
+      subject: 'No',
+      visibility: 'direct',
+      mentions: ['@b@c.test'],
+    }
+    expect(completeResponse(partialResponse, turn, identity)).toMatchObject({ ...partialResponse, parts: [] })
   })
 
   test('throws for a completed answer without content', () => {
-    expect(() => completeResponse({}, turn, made)).toThrow('a completed response needs at least one part')
+    expect(() => completeResponse({}, turn, identity)).toThrow('a completed response needs at least one part')
   })
 })
 
-test('failedAnswer() tells the peer only whom to ask', () => {
+test('createFailedAnswer() tells the peer only the reference of the failure', () => {
   expect(createFailedAnswer('c0ffee')).toEqual({
     status: 'failed',
     parts: [{ kind: 'text', mime: 'text/plain', content: 'Sorry, this could not be answered. Reference: c0ffee' }],

@@ -28,7 +28,7 @@ export function completeResponse(
   return parseAgentAnswer(normalizedResponseSchema, response)
 }
 
-/** Returns the answer that the peer gets when an agent fails: neutral, with an id the operator can look up. */
+/** Creates the answer that the peer gets when an agent fails. It gives no reason, but an id that the operator can look up. */
 export function createFailedAnswer(correlationId: string): PartialResponse {
   const content = `Sorry, this could not be answered. Reference: ${correlationId}`
   return { status: 'failed', parts: [{ kind: 'text', mime: 'text/plain', content }] }

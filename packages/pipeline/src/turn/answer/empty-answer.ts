@@ -4,8 +4,8 @@ import type { Part, PartialResponse } from '@postern/message'
 import { showNothing } from '@postern/message'
 
 /**
- * Reads an answer whose parts have no content; returns undefined for every other answer. `remaining` has the other members: its status if that has a
- * meaning without text (a question, a refusal, a failure), its actions and its tokens.
+ * Reads an answer whose parts have no content; returns undefined for every other answer. `remaining` has the other members of the answer: its status if that
+ * has a meaning without text (a question, a refusal, a failure), its actions, notes and tokens.
  */
 export function readEmptyAnswer(
   answer: PartialResponse | undefined,

@@ -31,11 +31,11 @@ export interface AnswerDraft {
   receivedParts?: readonly Part[] | undefined
   /** The last speaker, if several agents share an address. */
   speaker?: string | undefined
-  /** The tokens that the agent has used on it so far. */
+  /** The tokens that the agent has used for the answer so far. */
   usage?: TokenUsage[] | undefined
   /** Computes the state of the person again if another turn has changed it in the meantime. */
   renewPersonState?: () => Promise<Answer['personState']>
-  /** The people of the conversation whom its text names. */
+  /** The people of the conversation whom the text of the answer names. */
   people?: readonly string[] | undefined
 }
 

@@ -57,12 +57,8 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
     signal.throwIfAborted()
     deps.trace.recordCall(describeAgentInput(turn.content, fetchedParts, past), runningAgent.deadlineMs)
     const rawAnswer = await clock.limit(run())
-    if (!onChunk.hasRead()) {
-      deps.draft.usage = rawAnswer?.usage
-      deps.trace.recordWithheld(rawAnswer?.withheld)
-    }
-    if (rawAnswer) deps.trace.recordPiece(rawAnswer)
-    if (!rawAnswer && runningAgent.receives && !runningAgent.receives.includes(message.kind ?? 'message'))
+    recordRawAnswer(rawAnswer, deps, onChunk)
+    if (!rawAnswer && runningAgent.receives?.includes(message.kind ?? 'message') === false)
       deps.trace.recordNotReceived()
     const emptyAnswer = readEmptyAnswer(rawAnswer)
     if (emptyAnswer) deps.trace.recordEmptyAnswer()
@@ -70,12 +66,28 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
     // The other local agents that the answer mentions have their own time limits.
     clock.stop()
     return await addLocalAgents(turn, answer, {
-      ...{ turnContext, notes: deps.notes, trace: deps.trace },
-      ...{ signals: [signal, stopSignal], onChunk },
+      turnContext,
+      notes: deps.notes,
+      trace: deps.trace,
+      signals: [signal, stopSignal],
+      onChunk,
     })
   } finally {
     clock.stop()
   }
+}
+
+/** Records an answer, with the tokens and the withheld text of an answer that was not streamed. */
+function recordRawAnswer(
+  rawAnswer: PartialResponse | undefined,
+  { draft, trace }: Pick<CallDeps, 'draft' | 'trace'>,
+  onChunk: ChunkReader,
+): void {
+  if (!onChunk.hasRead()) {
+    draft.usage = rawAnswer?.usage
+    trace.recordWithheld(rawAnswer?.withheld)
+  }
+  if (rawAnswer) trace.recordPiece(rawAnswer)
 }
 
 /** The maximum number of calls between a person and the called agent, so that no record can make the search endless. */

@@ -8,9 +8,9 @@ import type { HistoryView } from '../../ports/agent/history-policy.ts'
 import { createRecorderMember } from '../../ports/agent/step-recorder.ts'
 import { findChannel } from '../../ports/channel/channel.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
-import { callOtherAgent } from '../mentions/mention-fanout.ts'
 import { logFieldsOf } from '../trace/log-fields.ts'
 import type { CallDeps } from './call-deps.ts'
+import { callOtherAgent } from './call-other-agent.ts'
 import { enterStage } from './stream-chunks.ts'
 
 interface MessageScope {
@@ -20,7 +20,7 @@ interface MessageScope {
 }
 
 export function createContext(turn: Turn, deps: CallDeps, { signal, view, sender }: MessageScope): AgentContext {
-  const { turnContext, state, openActions: openActs, openRequirements: openRequiring, notes, person, draft } = deps
+  const { turnContext, state, openActions, openRequirements, notes, person, draft } = deps
   return {
     signal,
     ...createStreamingMember({
@@ -41,15 +41,15 @@ export function createContext(turn: Turn, deps: CallDeps, { signal, view, sender
     correlationId: turn.correlationId,
     responseId: draft.id,
     flags: turn.flags,
-    post: (content, options) => openActs().post(content, options),
-    reply: (thread, content) => openActs().reply(thread, content),
-    edit: (response, content) => openActs().edit(response, content),
-    delete: response => openActs().delete(response),
-    react: (reaction, message) => openActs().react(reaction, message),
-    requireConsent: requirement => openRequiring().requireConsent(requirement),
-    requirePayment: requirement => openRequiring().requirePayment(requirement),
-    requireAuth: requirement => openRequiring().requireAuth(requirement),
-    refuse: refusal => openRequiring().refuse(refusal),
+    post: (content, options) => openActions().post(content, options),
+    reply: (thread, content) => openActions().reply(thread, content),
+    edit: (response, content) => openActions().edit(response, content),
+    delete: response => openActions().delete(response),
+    react: (reaction, message) => openActions().react(reaction, message),
+    requireConsent: requirement => openRequirements().requireConsent(requirement),
+    requirePayment: requirement => openRequirements().requirePayment(requirement),
+    requireAuth: requirement => openRequirements().requireAuth(requirement),
+    refuse: refusal => openRequirements().refuse(refusal),
   }
 }
 
@@ -62,7 +62,7 @@ function createStepScopes(
   signal: AbortSignal,
 ): (step?: number) => StepScope {
   let calls = 0
-  const scopeOf = (parent?: number): StepScope => ({
+  const createScope = (parent?: number): StepScope => ({
     // Calls are identified by their order, which is the same when the turn is retried.
     call: (...callArguments) =>
       callOtherAgent(turn, turnContext, { signal, notes, trace, parent, callKey: String(++calls) }, ...callArguments),
@@ -70,9 +70,9 @@ function createStepScopes(
     ...createRecorderMember({
       begin(start) {
         const { number, end } = trace.steps.begin(start, parent)
-        return { within: context => ({ ...context, ...scopeOf(number) }), end }
+        return { within: context => ({ ...context, ...createScope(number) }), end }
       },
     }),
   })
-  return scopeOf
+  return createScope
 }

@@ -28,6 +28,8 @@ export async function fetchReferenced(turn: Turn, turnContext: TurnContext, sign
   return { hasBackground, fetchedParts }
 }
 
+const hiddenTextWarning = 'invisible characters were removed from posts before a message'
+
 /**
  * Stores the entries that precede a message elsewhere. They are optional, so an error does not stop the turn. Returns true if the thread may have
  * such entries now.
@@ -44,17 +46,21 @@ async function addBackground(
     const visibleEntries = entries.map(readVisibleEntry)
     const hiddenCount = visibleEntries.reduce((sum, { removedCount }) => sum + removedCount, 0)
     if (hiddenCount > 0)
-      system.log.warn({ correlation_id: turn.correlationId, flag: invisibleFlag, removed: hiddenCount }, hiddenText)
+      system.log.warn(
+        { correlation_id: turn.correlationId, flag: invisibleFlag, removed: hiddenCount },
+        hiddenTextWarning,
+      )
     const shownEntries = visibleEntries.map(({ entry }) => markQuoted(entry))
     if (shownEntries.length > 0) await store.addBackground(turn, shownEntries)
     return shownEntries.length > 0
   } catch (error) {
-    system.log.warn({ correlation_id: turn.correlationId, err: error }, 'what went before a message cannot be had')
+    system.log.warn(
+      { correlation_id: turn.correlationId, err: error },
+      'the entries before a message cannot be fetched',
+    )
     return true
   }
 }
-
-const hiddenText = 'invisible characters were removed from posts that went before a message'
 
 /** Removes invisible characters from a fetched entry, because fetched posts do not pass the admission rules that do this for messages. */
 function readVisibleEntry<Background extends Pick<BackgroundEntry, 'author' | 'parts'>>(

@@ -4,8 +4,8 @@ import type { NormalizedMessage } from '@postern/message'
 import { toWellFormed } from '@postern/message'
 
 /**
- * Returns a message as its agent reads it. All text is well formed, even if an older version stored it or an import brought it. A getter passes on
- * the lazy `raw`, because spreading would parse bytes that few agents read.
+ * Returns a message as its agent reads it. All text is well formed, even if an earlier release or an import stored it otherwise. A getter passes on
+ * the lazy `raw`, because a spread would parse bytes that few agents read.
  */
 export function presentMessage(
   content: NormalizedMessage,

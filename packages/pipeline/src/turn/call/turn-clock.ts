@@ -1,8 +1,8 @@
 // Limits the time that an agent has for a turn.
 
 /**
- * Starts the clock of a turn. Its signal aborts after `deadlineMs`, or when one of `stops` aborts. `AbortSignal.any` with `AbortSignal.timeout`
- * would do the same, but they keep the turn and its answer in memory until the deadline, even if the agent finishes early.
+ * Starts the clock of a turn. Its signal aborts after `deadlineMs`, or when one of `stopSignals` aborts. `AbortSignal.any` with `AbortSignal.timeout`
+ * would do the same, but these two keep the turn and its answer in memory until the deadline, even if the agent finishes early.
  */
 export function startTurnClock(deadlineMs: number, stopSignals: readonly AbortSignal[]) {
   const controller = new AbortController()
@@ -19,14 +19,14 @@ export function startTurnClock(deadlineMs: number, stopSignals: readonly AbortSi
   }
   return {
     signal: controller.signal,
-    /** Waits for `work` while there is time. @throws the signal's reason when the time is over */
+    /** Waits for `work` while there is time. @throws the reason of the signal when the time is over */
     limit: <T>(work: Promise<T>) =>
       new Promise<T>((resolve, reject) => {
         work.then(resolve, reject)
         pendingRejects.push(reject)
         if (controller.signal.aborted) reject(controller.signal.reason)
       }),
-    /** Stops the clock, so that it keeps nothing of the turn in memory. */
+    /** Stops the clock, which releases its references to the turn. */
     stop() {
       clearTimeout(timer)
       for (const stopSignal of stopSignals) stopSignal.removeEventListener('abort', onStop)

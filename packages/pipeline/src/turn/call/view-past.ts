@@ -6,7 +6,7 @@ import type { TurnContext } from '../../ports/turn/turn-context.ts'
 import type { Past, PastScope } from '../trace/past-view.ts'
 import { viewEarlier } from '../trace/past-view.ts'
 
-/** Reads the history for the agent; without a query if there can be none. `only` limits it to some entries. */
+/** Reads the history for the agent. A new conversation needs no query. `includedSeqs` limits the history to these entries. */
 export function viewPast(
   turn: Turn,
   turnContext: TurnContext,

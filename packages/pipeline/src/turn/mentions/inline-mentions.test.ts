@@ -22,18 +22,18 @@ function message(mention_relay: MentionRelay = { kind: 'inline' }, agent_chain?:
   }
 }
 
-const said = (content: string, ...mentions: string[]): PartialResponse => ({
+const createAnswer = (content: string, ...mentions: string[]): PartialResponse => ({
   parts: [{ kind: 'text', mime: 'text/markdown', content }],
   mentions,
 })
-const added = (...args: Parameters<typeof nameLocalAgents>) =>
+const listAddedTexts = (...args: Parameters<typeof nameLocalAgents>) =>
   nameLocalAgents(...args).map(part => 'content' in part && part.content)
 
 test('the text of an answer names the mentioned agents (MN-8.1 inline)', () => {
-  expect(added(message(), said('Ask them.', '@two@b.test', 'three@c.test'), 10)).toEqual([
+  expect(listAddedTexts(message(), createAnswer('Ask them.', '@two@b.test', 'three@c.test'), 10)).toEqual([
     '\n\n@two@b.test @three@c.test',
   ])
-  expect(added(message(), said('', '@two@b.test'), 10)).toEqual(['@two@b.test'])
+  expect(listAddedTexts(message(), createAnswer('', '@two@b.test'), 10)).toEqual(['@two@b.test'])
 })
 
 test.each([
@@ -43,19 +43,23 @@ test.each([
   ['Ask x@two@b.test', ['\n\n@two@b.test']],
   ['Ask @two@bxtest', ['\n\n@two@b.test']],
 ])('"%s" already names its agent (MN-8.1 inline)', (text, expected) => {
-  expect(added(message(), said(text, '@two@b.test'), 10)).toEqual(expected)
+  expect(listAddedTexts(message(), createAnswer(text, '@two@b.test'), 10)).toEqual(expected)
 })
 
-test('an answer omits its own agent, mentions over the limit, and all on the final hop or in refusals (MN-8.1 inline)', () => {
-  expect(added(message(), said('', '@one@a.test', '@two@b.test', '@three@c.test'), 1)).toEqual(['@two@b.test'])
-  const last = { hop: 2, max_hops: 2, is_final: true }
-  expect(added(message({ kind: 'inline' }, last), said('', '@two@b.test'), 10)).toEqual([])
-  expect(added(message(), { ...said('', '@two@b.test'), status: 'rejected' }, 10)).toEqual([])
+test('an answer names neither its own agent nor mentions over the limit, and nobody on the final hop or in refusals (MN-8.1 inline)', () => {
+  expect(listAddedTexts(message(), createAnswer('', '@one@a.test', '@two@b.test', '@three@c.test'), 1)).toEqual([
+    '@two@b.test',
+  ])
+  const finalHop = { hop: 2, max_hops: 2, is_final: true }
+  expect(listAddedTexts(message({ kind: 'inline' }, finalHop), createAnswer('', '@two@b.test'), 10)).toEqual([])
+  expect(listAddedTexts(message(), { ...createAnswer('', '@two@b.test'), status: 'rejected' }, 10)).toEqual([])
 })
 
 test('an answer of another relay kind gets no names (MN-8.1)', () => {
-  expect(added(message({ kind: 'recipient-field', fields: ['to', 'cc'] }), said('', '@two@b.test'), 10)).toEqual([])
-  expect(added(message({ kind: 'none' }), said('', '@two@b.test'), 10)).toEqual([])
+  expect(
+    listAddedTexts(message({ kind: 'recipient-field', fields: ['to', 'cc'] }), createAnswer('', '@two@b.test'), 10),
+  ).toEqual([])
+  expect(listAddedTexts(message({ kind: 'none' }), createAnswer('', '@two@b.test'), 10)).toEqual([])
 })
 
 async function* stream(...chunks: readonly AgentChunk[]): AsyncGenerator<AgentChunk> {
@@ -63,7 +67,7 @@ async function* stream(...chunks: readonly AgentChunk[]): AsyncGenerator<AgentCh
 }
 
 /** Returns the text of an answer as the platform reads it, and its pieces. */
-async function relayed(
+async function relayAnswer(
   answer: PartialResponse | AsyncIterable<AgentChunk>,
   {
     relay = { kind: 'inline' } as MentionRelay,
@@ -72,34 +76,34 @@ async function relayed(
 ) {
   const { store } = createMemoryStore()
   const entry = { seq: 1, entryId: 'e', role: 'user', parts: [], at: '' } as const
-  const written = { ...entry, author: { address: '@bob@c.test', verified: true } }
-  const claimed = { ...entry, author: { address: '@carol@c.test', verified: false } }
-  store.readHistory = async () => [written, claimed] as never
+  const provenEntry = { ...entry, author: { address: '@bob@c.test', verified: true } }
+  const unprovenEntry = { ...entry, author: { address: '@carol@c.test', verified: false } }
+  store.readHistory = async () => [provenEntry, unprovenEntry] as never
   const deps = { store, findAgent: () => ({ mentions }) as RunningAgent }
   const pieces: string[] = []
-  const bounded = await boundInlineMentions(answer, { ...turn(1), content: message(relay) }, deps)
-  const said = await collectAnswer(bounded, ({ parts = [] }) => pieces.push(plainTextOf(parts)))
-  return { text: plainTextOf(said?.parts ?? []), pieces }
+  const boundedAnswer = await boundInlineMentions(answer, { ...turn(1), content: message(relay) }, deps)
+  const collectedAnswer = await collectAnswer(boundedAnswer, ({ parts = [] }) => pieces.push(plainTextOf(parts)))
+  return { text: plainTextOf(collectedAnswer?.parts ?? []), pieces }
 }
 
 const names = 'Hi @chat@x.test, @bob@c.test, @carol@c.test, @two@b.test and @guest@d.test.'
 
-test('the text wakes only the sender, people of the conversation and the agents in `mentions` (MN-8.1 inline)', async () => {
-  const { text } = await relayed(said(names, '@two@b.test'))
+test('the text names only the sender, people of the conversation and the agents in `mentions` (MN-8.1 inline)', async () => {
+  const { text } = await relayAnswer(createAnswer(names, '@two@b.test'))
   expect(text).toBe('Hi @chat@x.test, @bob@c.test, carol@c.test, @two@b.test and guest@d.test.')
 })
 
-test('the text wakes nobody of the conversation with "named", and every named agent with "any" (MN-8.1 inline)', async () => {
-  expect((await relayed(said(names), { mentions: 'named' })).text).toContain(' bob@c.test, carol@c.test')
-  expect((await relayed(said(names), { mentions: 'any' })).text).toBe(names)
-  expect((await relayed(said(names), { relay: { kind: 'none' } })).text).toBe(names)
+test('the text names nobody of the conversation with "named", and everybody with "any" (MN-8.1 inline)', async () => {
+  expect((await relayAnswer(createAnswer(names), { mentions: 'named' })).text).toContain(' bob@c.test, carol@c.test')
+  expect((await relayAnswer(createAnswer(names), { mentions: 'any' })).text).toBe(names)
+  expect((await relayAnswer(createAnswer(names), { relay: { kind: 'none' } })).text).toBe(names)
 })
 
-test('a name split over two chunks is text, and no chunk loses text (MN-8.1 inline)', async () => {
-  const { text, pieces } = await relayed(
+test('the gateway also removes a name that is split over two chunks, and no chunk loses text (MN-8.1 inline)', async () => {
+  const { text, pieces } = await relayAnswer(
     stream('Hi @gue', 'st@d.te', 'st and @bo', 'b@c.test', { status: 'completed' }),
   )
   expect(text).toBe('Hi guest@d.test and @bob@c.test')
   expect(pieces.join('')).toBe(text)
-  expect((await relayed(stream('mail x', '@two@b.test now'))).text).toBe('mail x@two@b.test now')
+  expect((await relayAnswer(stream('mail x', '@two@b.test now'))).text).toBe('mail x@two@b.test now')
 })

@@ -45,7 +45,7 @@ async function* boundPieces(pieces: AsyncIterable<AgentChunk>, names: InlineName
   if (remainingParts.length > 0) yield { parts: remainingParts }
 }
 
-/** The text of a streamed answer, of which the last name may be unfinished. */
+/** Limits the names in a streamed answer, whose last name may be unfinished. */
 class BoundStream {
   readonly #names: InlineNames
   #heldText: TextPart | undefined

@@ -1,30 +1,20 @@
 // Asks the other agents that an answer mentions, and adds their answers to it.
 import type { NormalizedMessage, Part, PartialResponse, System } from '@postern/message'
 import {
-  checkChainGoesOn,
   chooseMentions,
   defaultMaxMentions,
-  invisibleFlag,
   isFinalHop,
   plainTextOf,
   Rejection,
-  readVisibleParts,
-  TurnAborted,
   toWellFormed,
-  Undeliverable,
   withoutSection,
 } from '@postern/message'
-import { toParts } from '../../actions/plan-actions.ts'
 import { announceSpeaker, quoteNames } from '../../history/speaker-names.ts'
 import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
-import type { AgentContext } from '../../ports/agent/agent-context.ts'
-import { failureCodeOf } from '../../ports/agent/step-recorder.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import type { MentionFanoutLimits, TurnContext } from '../../ports/turn/turn-context.ts'
-import { withoutRequirements } from '../../requirements/requirements.ts'
+import { callOtherAgent } from '../call/call-other-agent.ts'
 import { startTurnClock } from '../call/turn-clock.ts'
-import { reportRefusedCall } from '../limits/refused-call.ts'
-import { describeNotedCall, readCallAnswer } from '../notes/call-notes.ts'
 import type { TurnNotes } from '../notes/turn-notes.ts'
 import type { TurnTrace } from '../trace/turn-trace.ts'
 
@@ -63,86 +53,6 @@ export async function joinLocalAgents(
   })
 }
 
-type OtherAgentDeps = Pick<
-  TurnContext,
-  'store' | 'system' | 'findAgent' | 'callAgent' | 'callBudget' | 'presentParts' | 'waiting' | 'traceparentOf'
->
-
-/**
- * Calls another agent for a turn, one hop further. The chain continues that of the message, regardless of the agent's options. It records each call
- * before it is sent, and its outcome.
- * @throws Rejection `forbidden` on the final hop, and if its message has caused too many calls; also as `CallAgent`
- */
-export async function callOtherAgent(
-  turn: Turn,
-  callDeps: OtherAgentDeps,
-  { signal, callKey, notes, trace, parent }: TurnCallContext,
-  ...[address, content, { broadcast: isBroadcast, agentKey, onBehalfOf, ...options } = {}]: Parameters<
-    AgentContext['call']
-  >
-): Promise<AgentCallAnswer> {
-  const { findAgent, callAgent, callBudget, presentParts, waiting, traceparentOf } = callDeps
-  // A turn whose message was edited makes another call.
-  const revision = turn.revision ? ` revision ${turn.revision}` : ''
-  const retryKey = `${turn.correlationId} ${turn.agent}${revision} ${callKey}`
-  if (!callAgent) throw new Undeliverable('Cannot call agent: there is no way to agents elsewhere')
-  const parts = toParts(content)
-  const chain = turn.content.recipient_capabilities.agent_chain
-  const question = toWellFormed(withoutRequirements(parts))
-  const credentials = findAgent(turn.agent)?.credentials
-  if (onBehalfOf && onBehalfOf.id !== turn.content.id)
-    throw new Rejection('malformed', 'Cannot call agent: "onBehalfOf" takes the message of the turn alone')
-  const calledBy = { message: turn.message, isOnBehalf: onBehalfOf !== undefined }
-  const notedCall = describeNotedCall(`${callKey}${revision}`, address, question, { isBroadcast, agentKey })
-  try {
-    checkChainGoesOn(chain)
-    callBudget?.consume(turn)
-  } catch (error) {
-    if (error instanceof Rejection) await reportRefusedCall(turn, notedCall, error, { ...callDeps, notes })
-    throw error
-  }
-  const callEnd = await notes.beginCall(notedCall)
-  const step = trace.steps.begin({ kind: 'call', name: address }, parent)
-  const traceMember = traceparentOf && { traceparent: traceparentOf(turn, step.number) }
-  const callOptions = { ...traceMember, as: turn.agent, chain, signal, retryKey, credentials, calledBy }
-  const call = () => callAgent(address, presentParts(question, 'peer'), { ...options, ...callOptions })
-  try {
-    const rawAnswer = await (waiting ? waiting.trackCall(turn, call) : call())
-    const answer = readVisibleAnswer(rawAnswer, { turn, address, log: callDeps.system.log })
-    callEnd.recordAnswer(answer)
-    step.end(readCallAnswer(answer).error && { failureCode: answer.status })
-    return answer
-  } catch (error) {
-    // An aborted call gets no outcome: either another worker repeats it, or nobody does.
-    if (!(signal.reason instanceof TurnAborted)) callEnd.recordFailure(error)
-    step.end({ failureCode: failureCodeOf(error) })
-    throw error
-  }
-}
-
-/** Removes invisible characters from the answer of another agent, and tells the operator how many there were. */
-function readVisibleAnswer(
-  rawAnswer: AgentCallAnswer,
-  { turn, address, log }: { readonly turn: Turn; readonly address: string; readonly log: System['log'] },
-): AgentCallAnswer {
-  const { value: parts, removed } = readVisibleParts(rawAnswer.parts)
-  if (removed > 0) {
-    const fields = { correlation_id: turn.correlationId, address, flag: invisibleFlag, removed }
-    log.warn(fields, 'invisible characters were removed from the answer of another agent')
-  }
-  return toWellFormed({ ...rawAnswer, parts })
-}
-
-interface TurnCallContext {
-  readonly signal: AbortSignal
-  readonly notes: TurnNotes
-  readonly trace: Pick<TurnTrace, 'steps'>
-  /** The number of the step that makes the call; absent if the turn itself makes it. */
-  readonly parent?: number | undefined
-  /** The key that distinguishes the calls of a turn. The same call of a retried turn has the same key. */
-  readonly callKey: string
-}
-
 export interface LocalAgentDeps {
   /** Asks one sibling, one hop further. @throws any error of the call */
   ask(address: string, parts: readonly Part[], signal: AbortSignal): Promise<AgentCallAnswer>
@@ -159,6 +69,9 @@ export function needsMentionFanout(
 ): boolean {
   return relay.kind === 'none' && mentions.length > 0 && status !== 'failed' && status !== 'rejected'
 }
+
+const unreachableText = 'was not reachable.'
+const refusalTexts: Readonly<Record<string, string>> = { forbidden: 'may not be asked.' }
 
 /**
  * Asks the siblings that an answer mentions. Their answers follow the agent's own parts, each under its name (MN-8.1, `none`). A sibling that fails
@@ -184,7 +97,7 @@ export async function askLocalAgents(
   const question = [announceSpeaker(sender.address), ...message.parts.map(quoteNames), ...answerParts]
   const clock = startTurnClock(withinMs, [deps.signal])
   const answers = await mapConcurrently(localAgents, concurrency, localAgent =>
-    // It does not wait for a sibling that is still running when the time is over.
+    // The clock ends the wait for a sibling that is still running when the time is over.
     clock
       .limit(askLocalAgent(localAgent, question, { ...deps, signal: clock.signal }))
       .catch(() => [createRemark(localAgent, unreachableText)]),
@@ -215,10 +128,7 @@ async function askLocalAgent(
   }
 }
 
-const unreachableText = 'was not reachable.'
-const refusalTexts: Readonly<Record<string, string>> = { forbidden: 'may not be asked.' }
-
-/** Returns a line of the gateway itself. Nobody can forge it, because text of siblings that looks like such a line is quoted. */
+/** Creates a line of the gateway itself. Nobody can forge such a line, because text of siblings that looks like it is quoted. */
 function createRemark(localAgent: string, remark: string): Part {
   return { kind: 'text', mime: 'text/plain', content: `${localAgent} ${remark}` }
 }
@@ -257,7 +167,7 @@ async function mapConcurrently<Item, Value>(
 
 /**
  * Adds a last line with the agents that an answer mentions but does not name in its text, on platforms where only names in the text are mentions
- * (MN-8.1, `inline`), so that the platform notifies them. On the final hop it adds none. Pure.
+ * (MN-8.1, `inline`), so that the platform notifies them. On the final hop it adds none. It has no side effects.
  */
 export function nameLocalAgents(
   { recipient, recipient_capabilities: { mention_relay: relay, agent_chain } }: NormalizedMessage,

@@ -19,7 +19,7 @@ export interface NotedCall {
   readonly agentKey?: string | undefined
 }
 
-/** Describes a call for the notes. `callKey` identifies the call in its turn. A call with another callee or text counts as another call. */
+/** Describes a call for the notes of its turn. `callKey` identifies the call in its turn. A call with another callee or text counts as another call. */
 export function describeNotedCall(
   callKey: string,
   worker: string,
@@ -47,7 +47,7 @@ export function readCallAnswer({ parts, status }: AgentCallAnswer): CallOutcome 
   return { content: message, error: { message, code: status } }
 }
 
-/** Describes the failure of a call. Messages of our own errors are safe to show; other errors are only mentioned. */
+/** Describes the failure of a call. The messages of our own error classes are safe to show; for other errors it only says that the call failed. */
 export function describeCallFailure(error: unknown): CallOutcome {
   const isPresentable = error instanceof Rejection || error instanceof Unavailable || error instanceof Undeliverable
   const message = clipNoteText(isPresentable ? error.message : 'The call failed.')

@@ -1,4 +1,4 @@
-// Stores interim answers of an agent that streams, and keeps the streamed part of a canceled answer.
+// Stores interim answers of a streaming agent, and the streamed part of a canceled answer.
 import type { Json, Part, PartialResponse } from '@postern/message'
 import { isoTime, parseJsonText, sumUsage } from '@postern/message'
 import { resolveFiles } from '../../actions/plan-actions.ts'
@@ -44,7 +44,7 @@ export async function storeCanceledAnswer(
   await results.keepStreamed(turn, note)
 }
 
-/** Lists the positions among the texts at which a call or a requirement began another message. */
+/** Lists the positions between text parts at which a tool call or a requirement ended a message. */
 function listSplits(receivedParts: readonly Part[]): number[] {
   const splits = new Set<number>()
   let textCount = 0

@@ -1,7 +1,7 @@
 import { LeaseLost, Rejection, TurnAborted, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { turn } from '../../../test/memory-store.ts'
-import { openBench, running } from '../../../test/turn-bench.ts'
+import { openSignal, openTurnBench } from '../../../test/turn-bench.ts'
 import type { Agent } from '../../ports/agent/agent.ts'
 import type { AgentCallAnswer, CallAgent } from '../../ports/agent/agent-call.ts'
 import type { AgentContext } from '../../ports/agent/agent-context.ts'
@@ -11,33 +11,38 @@ import type { TurnContext } from '../../ports/turn/turn-context.ts'
 import { workTurn } from '../turn.ts'
 
 /** Reads notes approximately as the transcript does. */
-function readNote(note: AgentNote, setting: NoteContext): NoteBody {
+function readNote(note: AgentNote, noteContext: NoteContext): NoteBody {
   if (note.type === 'nonsense') throw new Rejection('malformed', 'Cannot read message: type: unknown type')
-  return { kind: note.type, note, ...setting } as unknown as NoteBody
+  return { kind: note.type, note, ...noteContext } as unknown as NoteBody
 }
 
-function partialAnswer(content: string, status: AgentCallAnswer['status'] = 'completed'): AgentCallAnswer {
+function createCallAnswer(content: string, status: AgentCallAnswer['status'] = 'completed'): AgentCallAnswer {
   return { parts: [{ kind: 'text', mime: 'text/plain', content }], status, source: { address: 'x', card: 'y' } }
 }
 
-function openNoting(handle: Agent['handle'], members: Partial<TurnContext> = {}) {
-  const bench = openBench(handle, { readNote, callAgent: async () => partialAnswer('done'), ...members })
-  const kept = () => [...bench.memory.notes.flatMap(({ notes }) => notes), ...(committed()?.notes ?? [])]
-  const committed = () => bench.memory.commits[0]?.answer
-  return { ...bench, kept, committed, work: (given: Turn = turn(1)) => workTurn(given, bench.turnContext, running) }
+function openNotesBench(handle: Agent['handle'], members: Partial<TurnContext> = {}) {
+  const bench = openTurnBench(handle, { readNote, callAgent: async () => createCallAnswer('done'), ...members })
+  const listNotes = () => [...bench.memory.notes.flatMap(({ notes }) => notes), ...(readCommittedAnswer()?.notes ?? [])]
+  const readCommittedAnswer = () => bench.memory.commits[0]?.answer
+  return {
+    ...bench,
+    kept: listNotes,
+    committed: readCommittedAnswer,
+    work: (runTurn: Turn = turn(1)) => workTurn(runTurn, bench.turnContext, openSignal),
+  }
 }
 
 const kindsOf = (notes: readonly TurnNote[]) => notes.map(({ body }) => body.kind)
 
 describe('a call (S-31)', () => {
-  const asks = async (_: unknown, { call }: AgentContext) => {
+  const handleWithCall = async (_: unknown, { call }: AgentContext) => {
     await call('@one@b.test', 'count them')
     return 'counted'
   }
 
-  test('is in the store before it leaves, and its outcome comes with the answer', async () => {
-    const callAgent = vi.fn<CallAgent>(async () => partialAnswer('seven'))
-    const noting = openNoting(asks, { callAgent })
+  test('is in the store before it leaves the gateway, and its outcome follows with the answer', async () => {
+    const callAgent = vi.fn<CallAgent>(async () => createCallAnswer('seven'))
+    const noting = openNotesBench(handleWithCall, { callAgent })
     const { store } = noting.memory
     vi.spyOn(store, 'note').mockImplementation(async (_, notes) => {
       expect(callAgent).not.toHaveBeenCalled()
@@ -53,9 +58,9 @@ describe('a call (S-31)', () => {
     ])
   })
 
-  test('needs a process that still has the turn', async () => {
+  test('needs a process that still holds the lease of the turn', async () => {
     const callAgent = vi.fn<CallAgent>()
-    const noting = openNoting(asks, { callAgent })
+    const noting = openNotesBench(handleWithCall, { callAgent })
     vi.spyOn(noting.memory.store, 'note').mockRejectedValue(new LeaseLost('lost'))
     vi.spyOn(noting.memory.store, 'commit').mockRejectedValue(new LeaseLost('lost'))
     await expect(noting.work()).rejects.toThrow(LeaseLost)
@@ -64,23 +69,23 @@ describe('a call (S-31)', () => {
 
   test('has the same key when the turn runs again, and another key for another text', async () => {
     const nameOf = async (words: string, given: Turn) => {
-      const noting = openNoting(async (_, { call }) => (await call('@one@b.test', words)).status)
+      const noting = openNotesBench(async (_, { call }) => (await call('@one@b.test', words)).status)
       await noting.work(given)
       return noting.kept()[0]?.name
     }
-    const first = await nameOf('count them', turn(1))
-    expect(await nameOf('count them', { ...turn(1), token: 2, attempt: 2 })).toBe(first)
-    expect(await nameOf('count others', turn(1))).not.toBe(first)
-    expect(await nameOf('count them', { ...turn(1), revision: 1 })).not.toBe(first)
+    const firstName = await nameOf('count them', turn(1))
+    expect(await nameOf('count them', { ...turn(1), token: 2, attempt: 2 })).toBe(firstName)
+    expect(await nameOf('count others', turn(1))).not.toBe(firstName)
+    expect(await nameOf('count them', { ...turn(1), revision: 1 })).not.toBe(firstName)
   })
 
   test('has its own observation among parallel calls, under its own id', async () => {
-    const noting = openNoting(
+    const noting = openNotesBench(
       async (_, { call }) => {
         await Promise.all([call('@one@b.test', 'slow'), call('@two@b.test', 'swift')])
         return 'both'
       },
-      { callAgent: async address => partialAnswer(`I am ${address}`) },
+      { callAgent: async address => createCallAnswer(`I am ${address}`) },
     )
     await noting.work()
     const bodies = noting.kept().map(({ body }) => body as unknown as NoteContext & { readonly note: AgentNote })
@@ -96,9 +101,9 @@ describe('a call (S-31)', () => {
     ['is refused', async () => Promise.reject(new Rejection('forbidden', 'not you')), 'not you', 'forbidden'],
     ['is not answered', async () => Promise.reject(new Unavailable('nobody there')), 'nobody there', 'unavailable'],
     ['fails inside', async () => Promise.reject(new Error('at /home/me')), 'The call failed.', 'failed'],
-    ['is answered by a failure', async () => partialAnswer('I broke', 'failed'), 'I broke', 'failed'],
+    ['is answered by a failure', async () => createCallAnswer('I broke', 'failed'), 'I broke', 'failed'],
   ])('that %s has a failed observation, and the agent continues', async (_what, end, content, code) => {
-    const noting = openNoting(
+    const noting = openNotesBench(
       async (_, { call }) =>
         call('@one@b.test', 'x').then(
           ({ status }) => status,
@@ -111,7 +116,7 @@ describe('a call (S-31)', () => {
   })
 
   test('ends with its turn if nobody waits for it', async () => {
-    const noting = openNoting(
+    const noting = openNotesBench(
       (_, { call }) => {
         call('@one@b.test', 'x').catch(() => undefined)
         return new Promise(resolve => setTimeout(() => resolve('gone'), 5))
@@ -123,15 +128,18 @@ describe('a call (S-31)', () => {
   })
 
   test('fails with the turn if it takes longer than the turn may', async () => {
-    const noting = openNoting(asks, { callAgent: () => new Promise(() => {}), deadlineMs: 10 } as Partial<TurnContext>)
+    const noting = openNotesBench(handleWithCall, {
+      callAgent: () => new Promise(() => {}),
+      deadlineMs: 10,
+    } as Partial<TurnContext>)
     await noting.work()
     expect(noting.committed()?.response?.status).toBe('failed')
     expect(kindsOf(noting.kept())).toEqual(['delegation', 'observation'])
     expect(noting.kept()[1]?.body).toMatchObject({ error: { message: 'The turn ended before it answered' } })
   })
 
-  test('stays open when its turn breaks off, until the next try repeats it', async () => {
-    const noting = openNoting(asks, {
+  test('stays open when its turn aborts, until the next attempt repeats it', async () => {
+    const noting = openNotesBench(handleWithCall, {
       callAgent: async (_, __, { signal }) =>
         new Promise((_resolve, reject) => {
           signal?.addEventListener('abort', () => reject(signal.reason))
@@ -142,10 +150,10 @@ describe('a call (S-31)', () => {
     expect(kindsOf(noting.kept())).toEqual(['delegation'])
   })
 
-  test('may have any text, which the gateway shortens for the store', async () => {
+  test('may have any text, which the gateway clips for the store', async () => {
     const words = `half a pair \ud800 ${'\u0001'.repeat(50_000)}`
-    const noting = openNoting(async (_, { call }) => (await call('@one@b.test', words)).status, {
-      callAgent: async () => partialAnswer(words),
+    const noting = openNotesBench(async (_, { call }) => (await call('@one@b.test', words)).status, {
+      callAgent: async () => createCallAnswer(words),
     })
     await noting.work()
     const [task, content] = noting.kept().map(({ body }) => body.note as AgentNote)
@@ -155,27 +163,27 @@ describe('a call (S-31)', () => {
     expect(noting.committed()?.response?.status).toBe('completed')
   })
 
-  test('fails after the end of the turn, since the store could not keep it any more', async () => {
-    const late = Promise.withResolvers<unknown>()
+  test('fails after the end of the turn, because the store could not record it any more', async () => {
+    const lateCall = Promise.withResolvers<unknown>()
     const callAgent = vi.fn<CallAgent>()
-    const noting = openNoting(
+    const noting = openNotesBench(
       (_, { call }) => {
-        setTimeout(() => call('@one@b.test', 'x').then(late.resolve, late.resolve), 5)
+        setTimeout(() => call('@one@b.test', 'x').then(lateCall.resolve, lateCall.resolve), 5)
         return 'done'
       },
       { callAgent },
     )
     await noting.work()
-    expect(await late.promise).toMatchObject({
+    expect(await lateCall.promise).toMatchObject({
       name: 'Undeliverable',
       message: 'Cannot call agent: the turn has ended',
     })
     expect(callAgent).not.toHaveBeenCalled()
   })
 
-  test('does not leave if the turn ends at once, and still gets an end', async () => {
+  test('does not leave the gateway if the turn ends at once, and still gets an outcome', async () => {
     const callAgent = vi.fn<CallAgent>()
-    const noting = openNoting(
+    const noting = openNotesBench(
       (_, { call }) => {
         call('@one@b.test', 'x').catch(() => undefined)
         return 'done'
@@ -193,15 +201,17 @@ describe('a call (S-31)', () => {
     expect(kindsOf(noting.kept())).toEqual(['delegation', 'observation'])
   })
 
-  test('belongs to the asking agent, if several share an address', async () => {
-    const noting = openNoting(async (_, { call }) => (await call('@one@b.test', 'x', { agentKey: 'triage' })).status)
+  test('belongs to the calling agent if several agents share an address', async () => {
+    const noting = openNotesBench(
+      async (_, { call }) => (await call('@one@b.test', 'x', { agentKey: 'triage' })).status,
+    )
     await noting.work()
     expect(noting.kept().map(({ body }) => (body.note as AgentNote).agent_key)).toEqual(['triage', 'triage'])
   })
 
-  test('reaches every agent of the conversation on request, unlike its failure', async () => {
+  test('appears to every agent of the conversation on request, unless it fails', async () => {
     const kinds = async (callAgent: CallAgent) => {
-      const noting = openNoting(
+      const noting = openNotesBench(
         async (_, { call }) =>
           call('@one@b.test', 'x', { broadcast: true }).then(
             () => 'ok',
@@ -212,29 +222,33 @@ describe('a call (S-31)', () => {
       await noting.work()
       return kindsOf(noting.kept())
     }
-    expect(await kinds(async () => partialAnswer('seven'))).toEqual(['delegation', 'observation', 'global_observation'])
+    expect(await kinds(async () => createCallAnswer('seven'))).toEqual([
+      'delegation',
+      'observation',
+      'global_observation',
+    ])
     expect(await kinds(async () => Promise.reject(new Unavailable('gone')))).toEqual(['delegation', 'observation'])
   })
 })
 
 describe('a note', () => {
   test('commits with an immediate answer, and a turn without notes writes nothing more', async () => {
-    const noting = openNoting((_, { note }) => {
+    const noting = openNotesBench((_, { note }) => {
       note({ type: 'strategic_plan', content: { phases: [] } })
       return 'planned'
     })
     await noting.work()
     expect(noting.memory.notes).toEqual([])
     expect(noting.committed()).toMatchObject({ notes: [{ name: 'note 1', body: { kind: 'strategic_plan' } }] })
-    const silent = openNoting(() => 'hi')
-    await silent.work()
-    expect(silent.memory.notes).toEqual([])
-    expect(silent.committed()).not.toHaveProperty('notes')
-    expect(silent.committed()).not.toHaveProperty('noted')
+    const benchWithoutNotes = openNotesBench(() => 'hi')
+    await benchWithoutNotes.work()
+    expect(benchWithoutNotes.memory.notes).toEqual([])
+    expect(benchWithoutNotes.committed()).not.toHaveProperty('notes')
+    expect(benchWithoutNotes.committed()).not.toHaveProperty('noted')
   })
 
   test('is in the store while its agent continues', async () => {
-    const noting = openNoting(async (_, { note }) => {
+    const noting = openNotesBench(async (_, { note }) => {
       note({ type: 'task', content: 'one' })
       note({ type: 'task', content: 'two' })
       await vi.waitFor(() => expect(noting.memory.notes).toHaveLength(1))
@@ -247,7 +261,7 @@ describe('a note', () => {
   })
 
   test('precedes a call that the agent makes after it', async () => {
-    const noting = openNoting(async (_, { note, call }) => {
+    const noting = openNotesBench(async (_, { note, call }) => {
       note({ type: 'director_context', content: 'first' })
       await call('@one@b.test', 'x')
       note({ type: 'synthesis', content: 'last', from_manager: 'echo' })
@@ -257,26 +271,26 @@ describe('a note', () => {
     expect(kindsOf(noting.kept())).toEqual(['director_context', 'delegation', 'observation', 'synthesis'])
   })
 
-  test('survives an agent’s failure and the wait for the next try, but no canceled turn', async () => {
-    const failing = (error: Error) =>
-      openNoting((_, { note }) => {
+  test('survives the failure of its agent and the wait for the next attempt, but not a canceled turn', async () => {
+    const openFailingBench = (error: Error) =>
+      openNotesBench((_, { note }) => {
         note({ type: 'error', content: 'stuck' })
         throw error
       })
-    const failed = failing(new Error('broken'))
-    await failed.work()
-    expect(kindsOf(failed.kept())).toEqual(['error'])
-    expect(failed.committed()?.response?.status).toBe('failed')
-    const again = failing(new Unavailable('later'))
-    await again.work()
-    expect([again.memory.releases.length, kindsOf(again.kept())]).toEqual([1, ['error']])
-    const broken = failing(new TurnAborted('deleted'))
-    await broken.work()
-    expect(broken.memory.notes).toEqual([])
+    const failedBench = openFailingBench(new Error('broken'))
+    await failedBench.work()
+    expect(kindsOf(failedBench.kept())).toEqual(['error'])
+    expect(failedBench.committed()?.response?.status).toBe('failed')
+    const retriedBench = openFailingBench(new Unavailable('later'))
+    await retriedBench.work()
+    expect([retriedBench.memory.releases.length, kindsOf(retriedBench.kept())]).toEqual([1, ['error']])
+    const abortedBench = openFailingBench(new TurnAborted('deleted'))
+    await abortedBench.work()
+    expect(abortedBench.memory.notes).toEqual([])
   })
 
-  test('of a repeated turn counts the tries', async () => {
-    const noting = openNoting((_, { note }) => {
+  test('of a repeated turn comes with the number of notes', async () => {
+    const noting = openNotesBench((_, { note }) => {
       note({ type: 'task', content: 'again' })
       return 'done'
     })
@@ -284,8 +298,8 @@ describe('a note', () => {
     expect(noting.committed()?.noteCount).toBe(1)
   })
 
-  test('fails at its call if it is invalid, and the store keeps nothing of it', async () => {
-    const noting = openNoting((_, { note }) => {
+  test('throws at its call if it is invalid, and the store keeps nothing of it', async () => {
+    const noting = openNotesBench((_, { note }) => {
       expect(() => note({ type: 'nonsense' })).toThrow(
         expect.objectContaining({ code: 'malformed', message: 'Cannot read message: type: unknown type' }),
       )
@@ -304,22 +318,22 @@ describe('a note', () => {
   })
 
   test('in an answer counts like a note that the agent sent, and notes alone are silence', async () => {
-    const noting = openNoting(() => ({ notes: [{ type: 'final', content: 'all is done' }] }))
+    const noting = openNotesBench(() => ({ notes: [{ type: 'final', content: 'all is done' }] }))
     await noting.work()
     expect(kindsOf(noting.kept())).toEqual(['final'])
     expect(noting.committed()).not.toHaveProperty('response')
-    const streamed = openNoting(async function* () {
+    const streamingBench = openNotesBench(async function* () {
       yield { notes: [{ type: 'task', content: 1 }], parts: [] }
-      yield { status: 'working', parts: partialAnswer('…').parts, notes: [{ type: 'task', content: 2 }] }
+      yield { status: 'working', parts: createCallAnswer('…').parts, notes: [{ type: 'task', content: 2 }] }
       yield 'done'
     } as Agent['handle'])
-    await streamed.work()
-    expect(kindsOf(streamed.kept())).toEqual(['task', 'task'])
-    expect(streamed.committed()?.response).not.toHaveProperty('notes')
+    await streamingBench.work()
+    expect(kindsOf(streamingBench.kept())).toEqual(['task', 'task'])
+    expect(streamingBench.committed()?.response).not.toHaveProperty('notes')
   })
 
   test('belongs to the phase of the synthesis for which the agent made it', async () => {
-    const noting = openNoting((_, { note }) => {
+    const noting = openNotesBench((_, { note }) => {
       note({ type: 'synthesis', content: 'a', from_manager: 'echo' })
       note({ type: 'synthesis', content: 'b', from_manager: 'echo', phase_id: 7 })
       return 'done'
@@ -330,7 +344,7 @@ describe('a note', () => {
   })
 
   test('that is an observation ends the first open action, or the named one', async () => {
-    const noting = openNoting((_, { note }) => {
+    const noting = openNotesBench((_, { note }) => {
       for (const call_id of ['a', 'b']) note({ type: 'action', tool: 'ls', args: {}, call_id })
       note({ type: 'action', tool: 'ls', args: {} })
       note({ type: 'observation', content: 'of b', call_id: 'b' })
@@ -351,11 +365,11 @@ describe('a note', () => {
 })
 
 test('an agent that continues after its error can still note while the turn settles', async () => {
-  const goesOn = async (_: unknown, { note }: AgentContext): Promise<string> => {
+  const noteAfterError = async (_: unknown, { note }: AgentContext): Promise<string> => {
     setTimeout(() => note({ type: 'observation', content: 'late' }), 5)
     throw new Error('broken')
   }
-  const noting = openNoting(goesOn)
+  const noting = openNotesBench(noteAfterError)
   const { store } = noting.memory
   const commit = store.commit.bind(store)
   vi.spyOn(store, 'commit').mockImplementation(async (...args) => {

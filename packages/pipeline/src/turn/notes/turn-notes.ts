@@ -1,21 +1,23 @@
 // Collects the notes of a running turn, and stores them before its calls and with its answer.
 import type { PartialResponse } from '@postern/message'
-import { isoTime, isStageName, Rejection, toWellFormed, Unavailable, Undeliverable } from '@postern/message'
-import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
+import { Rejection } from '@postern/message'
 import type { HistoryPolicy } from '../../ports/agent/history-policy.ts'
-import type { AgentNote, NoteContext, NoteNotice, StageNotice, TurnNote } from '../../ports/records/note.ts'
+import type { AgentNote } from '../../ports/records/note.ts'
 import { formatTurnId, noteTextOf } from '../../ports/records/note.ts'
 import type { Answer } from '../../ports/records/work/answer.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
-import type { TurnContext } from '../../ports/turn/turn-context.ts'
 import type { NotedCall } from './call-notes.ts'
-import { describeCallFailure, readCallAnswer } from './call-notes.ts'
+import type { NotesDeps } from './note-writer.ts'
+import { createTurnNoteWriter } from './note-writer.ts'
+import type { CallEnd } from './open-calls.ts'
+import { createOpenCalls } from './open-calls.ts'
+import { createTurnStages } from './turn-stages.ts'
 
 /** The notes of a turn that is running. */
 export interface TurnNotes {
   /** Adds a note, which is stored soon, at the latest with the answer. @throws Rejection malformed, too_large */
   note(note: AgentNote): void
-  /** Begins a stage and ends the one before it. `answer` is the id of the answer that it leads to. @throws Rejection malformed, too_large */
+  /** Begins a stage and ends the previous one. `answer` is the id of the resulting answer. @throws Rejection malformed, too_large */
   stage(name: string, answer: string): void
   /** Returns true if a note of this type has been recorded. */
   has(type: string): boolean
@@ -27,8 +29,9 @@ export interface TurnNotes {
   end(): Promise<Pick<Answer, 'notes' | 'noteCount'>>
 }
 
-/** The maximum number of notes in one turn; more of them are a mistake. */
+/** The maximum number of notes in one turn. An agent that makes more of them has a bug. */
 const maxNotes = 500
+/** The maximum length of a note as JSON. */
 const maxNoteJsonChars = 64 * 1024
 
 /** Records a manager's answer in a phase as its synthesis, unless the manager has recorded one itself. */
@@ -120,183 +123,5 @@ function pairNote({ type, call_id }: AgentNote, number: number, openActions: rea
   return {
     id: openActions[actionIndex] ?? ownId ?? `.note ${number}`,
     open: actionIndex < 0 ? openActions : openActions.toSpliced(actionIndex, 1),
-  }
-}
-
-type NotesDeps = Pick<TurnContext, 'store' | 'system' | 'readNote'>
-
-interface TurnNoteWriter {
-  /** Formats and adds a note. `maxChars` is the maximum length; default: any length. */
-  add(
-    name: string,
-    note: AgentNote,
-    noteContext: Omit<NoteContext, 'agent_key' | 'turn_id' | 'at'>,
-    maxChars?: number,
-  ): void
-  /** Adds a formatted note. `id` is the id under which watchers of the turn receive it and a chat shows it. */
-  addFormatted(name: string, id: string, body: TurnNote['body']): void
-  flush(): Promise<void>
-  /** Ends the writing. @returns the notes that are not written yet */
-  end(): Promise<readonly TurnNote[]>
-}
-
-/** Creates a writer that stores notes in order. Notes that arrive together are stored with one write. */
-function createTurnNoteWriter(turn: Turn, { store, system, readNote }: NotesDeps): TurnNoteWriter {
-  let waitingNotes: TurnNote[] = []
-  let lastWrite: Promise<void> | undefined
-  let scheduledFlush: ReturnType<typeof setImmediate> | undefined
-  let isEnded = false
-
-  async function writeWaiting(): Promise<void> {
-    const notes = waitingNotes
-    waitingNotes = []
-    if (notes.length > 0) await store.note(turn, notes)
-  }
-
-  function flush(): Promise<void> {
-    clearImmediate(scheduledFlush)
-    scheduledFlush = undefined
-    if (waitingNotes.length > 0) lastWrite = (lastWrite ?? Promise.resolve()).then(writeWaiting)
-    // The caller sees the error when it waits, at the latest at the end of the turn.
-    lastWrite?.catch(() => undefined)
-    return lastWrite ?? Promise.resolve()
-  }
-
-  function addFormatted(name: string, id: string, body: TurnNote['body']): void {
-    if (isEnded || !readNote) return
-    const storedBody = { ...body, message_id: id }
-    waitingNotes.push({ name, at: typeof body.at === 'string' ? body.at : isoTime(system.now()), body: storedBody })
-    notifyWatchers(turn, store, { kind: 'note', id, body })
-    // The delay lets an answer that follows at once be written together with the note.
-    scheduledFlush ??= setImmediate(() => void flush())
-  }
-
-  return {
-    addFormatted,
-    add(name, note, noteContext, maxChars = Number.POSITIVE_INFINITY) {
-      if (isEnded || !readNote) return
-      const now = isoTime(system.now())
-      const body = readNote(toWellFormed(note), {
-        agent_key: turn.agent,
-        turn_id: formatTurnId(turn.message),
-        at: now,
-        ...noteContext,
-      })
-      checkSize(body, maxChars)
-      addFormatted(name, noteContext.call_id, body)
-    },
-    flush,
-    async end() {
-      isEnded = true
-      clearImmediate(scheduledFlush)
-      await lastWrite
-      return waitingNotes
-    },
-  }
-}
-
-function notifyWatchers(
-  { message, merged = [] }: Turn,
-  store: NotesDeps['store'],
-  notice: NoteNotice | StageNotice,
-): void {
-  for (const number of [...merged, message]) store.notify(`message:${number}`, notice)
-}
-
-function checkSize(body: TurnNote['body'], maxChars: number): void {
-  if (JSON.stringify(body).length <= maxChars) return
-  throw new Rejection('too_large', `Cannot note: longer than ${maxChars} characters`)
-}
-
-interface StageDeps {
-  readonly writer: TurnNoteWriter
-  /** Returns the number of the next note of the turn. @throws Rejection too_large */
-  nextNumber(): number
-}
-
-/** Creates the record of a turn's stages, which its agent names one after another. Each stage is stored when it ends, with its duration. */
-function createTurnStages(turn: Turn, { system, store }: NotesDeps, { writer, nextNumber }: StageDeps) {
-  let openStage:
-    | { readonly stage: string; readonly answer: string; readonly number: number; readonly startedAt: number }
-    | undefined
-  const formatNoteId = (number: number) => `${formatTurnId(turn.message)}.note ${number}`
-
-  function end(): void {
-    if (!openStage) return
-    const { stage, answer, number, startedAt: from } = openStage
-    openStage = undefined
-    writer.addFormatted(`note ${number}`, formatNoteId(number), {
-      kind: 'activity',
-      role: 'system',
-      scope: 'agent',
-      agent_key: turn.agent,
-      content: { value: { stage } },
-      turn_id: formatTurnId(turn.message),
-      stage,
-      latency_ms: Math.max(0, Math.round(system.now() - from)),
-      metadata: { message_id: answer },
-    })
-  }
-
-  return {
-    /** Begins a stage and ends the one before it. `answer` is the id of the resulting answer. @throws Rejection malformed, too_large */
-    begin(stage: string, answer: string) {
-      if (!isStageName(stage)) {
-        throw new Rejection(
-          'malformed',
-          'Cannot begin stage: its name is no text of 1 to 64 letters, digits and "_-. "',
-        )
-      }
-      end()
-      openStage = { stage, answer, number: nextNumber(), startedAt: system.now() }
-      notifyWatchers(turn, store, { kind: 'stage', id: formatNoteId(openStage.number), stage })
-    },
-    end,
-  }
-}
-
-/** The functions that report the end of one call. Only the first report counts. */
-interface CallEnd {
-  recordAnswer(answer: AgentCallAnswer): void
-  recordFailure(error: unknown): void
-}
-
-const turnEndedMessage = 'Cannot call agent: the turn has ended'
-
-/** Creates the record of the unfinished calls of a turn. */
-function createOpenCalls(turn: Turn, writer: TurnNoteWriter) {
-  const openCalls = new Set<CallEnd>()
-  let hasEnded = false
-
-  /** Records the beginning of a call. @throws Undeliverable if the turn has ended; LeaseLost, Unavailable */
-  async function begin(call: NotedCall): Promise<CallEnd> {
-    if (hasEnded) throw new Undeliverable(turnEndedMessage)
-    const { name, worker, task, agentKey: agent_key } = call
-    const call_id = `${formatTurnId(turn.message)}.${name}`
-    writer.add(`call ${name}`, { type: 'delegation', worker, task, agent_key }, { call_id })
-    const end: CallEnd = {
-      recordAnswer: answer => finish(readCallAnswer(answer)),
-      recordFailure: error => finish(describeCallFailure(error)),
-    }
-    function finish({ content, error }: ReturnType<typeof readCallAnswer>): void {
-      if (!openCalls.delete(end)) return
-      writer.add(`end ${name}`, { type: 'observation', content, agent_key }, { call_id, tool: 'delegate', error })
-      if (!call.isBroadcast || error) return
-      writer.add(`told ${name}`, { type: 'global_observation', content, from_worker: worker }, { call_id })
-    }
-    openCalls.add(end)
-    await writer.flush()
-    // The turn ended during the write.
-    if (hasEnded) throw new Undeliverable(turnEndedMessage)
-    return end
-  }
-
-  return {
-    begin,
-    /** Fails every open call, because the turn has ended. */
-    end() {
-      hasEnded = true
-      for (const call of [...openCalls]) call.recordFailure(new Unavailable('The turn ended before it answered'))
-    },
   }
 }

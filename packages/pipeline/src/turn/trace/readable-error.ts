@@ -3,7 +3,7 @@
 const [maxCauses, maxInnerErrors] = [8, 100] as const
 
 /**
- * Returns a thrown value if it can be read, and otherwise an error that says that it cannot: getters may throw, and proxies may throw on any
+ * Returns a thrown value if all its members can be read, and an error in its place otherwise. Getters may throw, and proxies may throw on any
  * access. Without this check, logging the failure would fail as well, and the turn would never end.
  */
 export function toReadableError(thrown: unknown): unknown {

@@ -2,7 +2,7 @@ import type { Part } from '@postern/message'
 import { Unavailable } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { createQuietSystem, turn } from '../../../test/memory-store.ts'
-import { openBench, running } from '../../../test/turn-bench.ts'
+import { openSignal, openTurnBench } from '../../../test/turn-bench.ts'
 import type { Agent } from '../../ports/agent/agent.ts'
 import type { CallAgent } from '../../ports/agent/agent-call.ts'
 import type { AgentContext } from '../../ports/agent/agent-context.ts'
@@ -46,32 +46,34 @@ describe('the record of an agent’s steps', () => {
   })
 })
 
-interface Worked {
+interface TurnSteps {
   /** Each step as `kind name`, after the path of its parents. */
   readonly tree: readonly string[]
   readonly endedSteps: readonly EndedStep[]
-  readonly attempt: Awaited<ReturnType<typeof workOne>>['attempt']
+  readonly attempt: Awaited<ReturnType<typeof runTurn>>['attempt']
 }
 
-async function workOne(handle: Agent['handle'], callAgent: CallAgent) {
+async function runTurn(handle: Agent['handle'], callAgent: CallAgent) {
   let now = 1_000
   const endedSteps: EndedStep[] = []
   const system = createQuietSystem({ now: () => (now += 10) })
   const traceparentOf = (_: unknown, step?: number) => `step ${step ?? 'of the turn'}`
-  const { memory, turnContext } = openBench(handle, {
-    ...{ system, callAgent, traceparentOf },
+  const { memory, turnContext } = openTurnBench(handle, {
+    system,
+    callAgent,
+    traceparentOf,
     noteStep: (_, step) => endedSteps.push(step),
   })
-  await workTurn(turn(1), turnContext, running)
+  await workTurn(turn(1), turnContext, openSignal)
   return { endedSteps, attempt: memory.commits[0]?.answer.attempt }
 }
 
-async function work(handle: Agent['handle'], callAgent: CallAgent = answers): Promise<Worked> {
-  const { endedSteps, attempt } = await workOne(handle, callAgent)
+async function runWithSteps(handle: Agent['handle'], callAgent: CallAgent = answers): Promise<TurnSteps> {
+  const { endedSteps, attempt } = await runTurn(handle, callAgent)
   const byNumber = new Map(endedSteps.map(step => [step.number, step]))
   const pathOf = (step: EndedStep): string => {
-    const around = step.parent === undefined ? undefined : byNumber.get(step.parent)
-    return `${around ? `${pathOf(around)} > ` : ''}${step.kind} ${step.name}`
+    const parentStep = step.parent === undefined ? undefined : byNumber.get(step.parent)
+    return `${parentStep ? `${pathOf(parentStep)} > ` : ''}${step.kind} ${step.name}`
   }
   return {
     endedSteps,
@@ -90,13 +92,13 @@ function stepsOf(context: AgentContext): StepRecorder {
 
 describe('the steps of a turn', () => {
   test('are below the turn, stage or tool that starts them', async () => {
-    const { tree, endedSteps, attempt } = await work(async (_, context) => {
-      const asked = stepsOf(context).begin({ kind: 'model', name: 'm', server: 'model.test' })
-      asked.end({ usage: { input_tokens: 7, output_tokens: 2 }, finishReason: 'tool_calls' })
+    const { tree, endedSteps, attempt } = await runWithSteps(async (_, context) => {
+      const modelStep = stepsOf(context).begin({ kind: 'model', name: 'm', server: 'model.test' })
+      modelStep.end({ usage: { input_tokens: 7, output_tokens: 2 }, finishReason: 'tool_calls' })
       context.stage('search')
       const tool = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' })
-      const within = tool.within(context)
-      await within.call('@one@b.test', 'hi')
+      const toolContext = tool.within(context)
+      await toolContext.call('@one@b.test', 'hi')
       tool.end()
       context.stage('write')
       await context.call('@two@b.test', 'hi')
@@ -121,11 +123,11 @@ describe('the steps of a turn', () => {
 
   test('pass their own `traceparent` to the code that runs inside', async () => {
     const traceparents: (string | undefined)[] = []
-    await work(
+    await runWithSteps(
       async (_, context) => {
-        const within = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' }).within(context)
-        traceparents.push(context.traceparent, within.traceparent)
-        await within.call('@one@b.test', 'hi')
+        const toolContext = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' }).within(context)
+        traceparents.push(context.traceparent, toolContext.traceparent)
+        await toolContext.call('@one@b.test', 'hi')
         return 'done'
       },
       async (address, parts, options) => {
@@ -137,7 +139,7 @@ describe('the steps of a turn', () => {
   })
 
   test('record the reason of a failure as a code without text', async () => {
-    const { endedSteps, attempt } = await work(
+    const { endedSteps, attempt } = await runWithSteps(
       async (_, context) => {
         stepsOf(context).begin({ kind: 'model', name: 'm' }).end({ failureCode: 'Unavailable' })
         await context.call('@one@b.test', 'hi').catch(() => undefined)
@@ -155,14 +157,14 @@ describe('the steps of a turn', () => {
   })
 
   test('end with their turn if they are still running', async () => {
-    const late: (() => void)[] = []
-    const { endedSteps, attempt } = await work((_, context) => {
+    const endFunctions: (() => void)[] = []
+    const { endedSteps, attempt } = await runWithSteps((_, context) => {
       context.stage('search')
       const { end } = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' })
-      late.push(end)
+      endFunctions.push(end)
       throw new TypeError('broken')
     })
-    for (const end of late) end()
+    for (const end of endFunctions) end()
     expect(endedSteps.map(({ kind, failureCode: fault }) => [kind, fault])).toEqual([
       ['tool', 'TypeError'],
       ['stage', undefined],
@@ -171,7 +173,7 @@ describe('the steps of a turn', () => {
   })
 
   test('may have started before the agent reports them, but not after', async () => {
-    const { endedSteps } = await work((_, context) => {
+    const { endedSteps } = await runWithSteps((_, context) => {
       for (const at of [5, Number.MAX_SAFE_INTEGER])
         stepsOf(context)
           .begin({ kind: 'tool', name: 'look', id: `${at}`, at })
@@ -184,7 +186,7 @@ describe('the steps of a turn', () => {
   })
 
   test('count once if the agent also reports the call', async () => {
-    const { endedSteps, attempt } = await work(async function* (_, context) {
+    const { endedSteps, attempt } = await runWithSteps(async function* (_, context) {
       yield call('x')
       const step = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' })
       yield call('x')
@@ -197,7 +199,7 @@ describe('the steps of a turn', () => {
   })
 
   test('have a limit, so that an endless agent fills neither the record nor the trace', async () => {
-    const { endedSteps, attempt } = await work((_, context) => {
+    const { endedSteps, attempt } = await runWithSteps((_, context) => {
       for (let count = 0; count < 2_000; count += 1) {
         const name = 'x'.repeat(10_000)
         stepsOf(context).begin({ kind: 'model', name }).end()

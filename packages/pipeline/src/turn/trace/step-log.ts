@@ -93,7 +93,7 @@ export class StepLog {
     }
   }
 
-  /** Ends all open steps at the end of the turn. `failureCode` tells why they did not end themselves. */
+  /** Ends all open steps at the end of the turn. `failureCode` is the reason why they had not ended. */
   close(failureCode: string): void {
     const stage = this.#stage
     this.#stage = undefined
@@ -143,7 +143,7 @@ export class StepLog {
     })
   }
 
-  /** Records the end of a call in the answer. `isLate` is true if its beginning was never reported, so that its duration is unknown. */
+  /** Records the end of a tool call in the answer. `isLate` is true if nobody reported the beginning of the call, so that its duration is unknown. */
   #endToolCall(
     id: string,
     tool: RecordedTool,

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { createQuietSystem, turn } from '../../../test/memory-store.ts'
-import { answerTo, openBench, running } from '../../../test/turn-bench.ts'
+import { openSignal, openTurnBench, runTurnOf } from '../../../test/turn-bench.ts'
 import { workTurn } from '../turn.ts'
 import { TurnTrace } from './turn-trace.ts'
 
@@ -11,7 +11,7 @@ test('the record has an attempt with its times, its outcome and the digest of th
     now = 1_250
     return 'hi'
   }
-  const answer = await answerTo(handle, { system })
+  const answer = await runTurnOf(handle, { system })
   expect(answer?.attempt).toEqual({
     attempt: 1,
     leased_at: 1_000,
@@ -24,7 +24,7 @@ test('the record has an attempt with its times, its outcome and the digest of th
 })
 
 test('the record has an agent’s error with file and line, without secrets', async () => {
-  const answer = await answerTo(() => {
+  const answer = await runTurnOf(() => {
     const error = new TypeError('401 for Bearer abcdefgh12345678')
     throw Object.assign(error, { stack: `${error}\n    at handle (/srv/agents/desk.ts:7:3)` })
   })
@@ -43,13 +43,13 @@ test('an agent with endless tool calls cannot fill the record', () => {
 })
 
 test('the record has hidden text of a model, and shows it to no person', async () => {
-  const { memory, turnContext } = openBench(async function* () {
+  const { memory, turnContext } = openTurnBench(async function* () {
     yield { withheld: [{ kind: 'reasoning', text: 'Hours?' }] }
     yield 'Open daily.'
     yield { withheld: [{ kind: 'reasoning', text: 'x'.repeat(99_999) }] }
   })
   const notify = vi.spyOn(memory.store, 'notify')
-  await workTurn(turn(1), turnContext, running)
+  await workTurn(turn(1), turnContext, openSignal)
   const { answer } = memory.commits[0] ?? {}
   expect(answer?.attempt?.withheld).toEqual([{ kind: 'reasoning', text: expect.stringMatching(/^Hours\?x{32762}$/) }])
   expect(JSON.stringify([answer?.response, notify.mock.calls])).not.toMatch(/withheld|Hours/)

@@ -14,7 +14,7 @@ import type {
 import { InvalidAnswer, TurnAborted } from '@postern/message'
 import type { EndedStep } from '../../ports/agent/step-recorder.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
-import { describeAgentError } from './agent-fault.ts'
+import { describeAgentError } from './agent-error.ts'
 import { StepLog } from './step-log.ts'
 
 /** The maximum number of characters of withheld text in the record of one attempt. */
@@ -67,18 +67,18 @@ export class TurnTrace {
     this.steps.recordCalls(trace)
   }
 
-  /** Records text that people do not get, as far as there is room. */
+  /** Records text that people do not get, up to a maximum length. */
   recordWithheld(texts: PartialResponse['withheld']): void {
     for (const { kind, text } of texts ?? []) {
-      const clipped = text.slice(0, maxWithheldChars - this.#withheldChars).toWellFormed()
-      this.#withheldChars += clipped.length
-      const last = this.#withheld.at(-1)
-      if (last?.kind === kind) last.text += clipped
-      else if (clipped !== '') this.#withheld.push({ kind, text: clipped })
+      const clippedText = text.slice(0, maxWithheldChars - this.#withheldChars).toWellFormed()
+      this.#withheldChars += clippedText.length
+      const lastText = this.#withheld.at(-1)
+      if (lastText?.kind === kind) lastText.text += clippedText
+      else if (clippedText !== '') this.#withheld.push({ kind, text: clippedText })
     }
   }
 
-  /** Records an impossible action, as far as there is room. */
+  /** Records an impossible action, up to a maximum number of them. */
   recordRefusedAct(act: RefusedAct): void {
     if (this.#refusedActs.length < maxRefusedActs) this.#refusedActs.push(act)
   }

@@ -39,8 +39,8 @@ describe('createAccessRule()', () => {
   test('leaves messages of listed senders, and all messages to an agent without a list, unchanged', () => {
     const identities = [{ issuer: 'friend.test', subject: 's', method: 'm', assurance: 'address' }]
     const friend = { message: { sender: { identities }, received_via: 'a2a' } } as unknown as Partial<Intake>
-    const admitted = [admit('a2a', friend), admit('a2a', { agent: 'echo' })]
-    expect(admitted.map(intake => [intake?.disposition, intake?.flags])).toEqual([
+    const admittedIntakes = [admit('a2a', friend), admit('a2a', { agent: 'echo' })]
+    expect(admittedIntakes.map(intake => [intake?.disposition, intake?.flags])).toEqual([
       ['answer', undefined],
       ['answer', undefined],
     ])
@@ -62,7 +62,7 @@ describe('createAccessRule()', () => {
     })
   })
 
-  test('gives a sender without access no answer, and no entry in the sender history', () => {
+  test('sends a sender without access nothing, and records no correspondent', () => {
     const effects = [{ kind: 'relate', relation: 'correspondent', peer: 'p', target: {} }] as const
     const deliveries = [{ to: 'p', target: {} }]
     expect(admit('email', { deliveries, effects })).toMatchObject({
@@ -78,20 +78,20 @@ const friend = { identities: [{ issuer: 'friend.test', subject: 's', method: 'm'
 
 /** Opens decisions over a store with one requirement, which a message from `sender` caused. */
 function openDecisions(sender: object) {
-  const resolved: string[] = []
-  const ended: (string | undefined)[] = []
+  const resolvedDigests: string[] = []
+  const endedCorrelationIds: (string | undefined)[] = []
   const store = {
     findRequirement: async () => ({ agent: 'desk', message: 1 }),
     findMessage: async () => ({ message: { sender } }),
     resolveRequirement: async ({ digest }: { digest: string }) => {
-      resolved.push(digest)
+      resolvedDigests.push(digest)
       return { outcome: 'resolved' }
     },
-    endOverdue: async (_: string, correlationId?: string) => void ended.push(correlationId),
+    endOverdue: async (_: string, correlationId?: string) => void endedCorrelationIds.push(correlationId),
   } as unknown as Store
   const decisions = createRequirementDecisions(store, () => ({ allow: [{ issuer: 'friend.test' }] }))
   const decision = { kind: 'consent_required', outcome: 'granted', resolver: { method: 'link' } } as const
-  return { resolved, ended, decisions, decision }
+  return { resolved: resolvedDigests, ended: endedCorrelationIds, decisions, decision }
 }
 
 test('a person who has lost access cannot decide an earlier requirement', async () => {
@@ -110,9 +110,9 @@ test('a person with access can decide a requirement', async () => {
 })
 
 test('the requirement of a person who has lost access expires without a turn', async () => {
-  const stranger = openDecisions({})
-  await stranger.decisions.endOverdue('r', 'c')
-  const opened = openDecisions(friend)
-  await opened.decisions.endOverdue('r', 'c')
-  expect([stranger.ended, opened.ended]).toEqual([[undefined], ['c']])
+  const strangerDecisions = openDecisions({})
+  await strangerDecisions.decisions.endOverdue('r', 'c')
+  const friendDecisions = openDecisions(friend)
+  await friendDecisions.decisions.endOverdue('r', 'c')
+  expect([strangerDecisions.ended, friendDecisions.ended]).toEqual([[undefined], ['c']])
 })

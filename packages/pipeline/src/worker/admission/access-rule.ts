@@ -13,8 +13,7 @@ type FindAccess = (agent: string) => AgentAccess | undefined
 
 /**
  * Creates the rule that applies the agents' own access lists. On a channel whose peers wait for an answer (`answersCalls`), everybody else is
- * refused.
- * On other channels their message is kept with the flag `not_allowed`, and no agent gets a turn.
+ * refused. On other channels their message is kept with the flag `not_allowed`, and no agent gets a turn.
  */
 export function createAccessRule(findAccess: FindAccess, answersCalls: (via: ChannelName) => boolean): AdmissionRule {
   return {

@@ -7,36 +7,42 @@ import { createLoopRule, findLoop } from './loop-rule.ts'
 const limits = defaultLoopLimits
 
 /** Returns a memory of these texts, newest first. `persons` lists the positions at which a person spoke. */
-function remember(texts: readonly string[], persons: readonly number[] = []): LoopMemory {
+function createMemory(texts: readonly string[], persons: readonly number[] = []): LoopMemory {
   return {
-    readSenders: most => texts.map((_, at) => !persons.includes(at)).slice(0, most),
-    readTexts: most => texts.slice(0, most),
+    readSenders: limit => texts.map((_, at) => !persons.includes(at)).slice(0, limit),
+    readTexts: limit => texts.slice(0, limit),
   }
 }
 
-const report = (n: number) =>
+const createReport = (n: number) =>
   `I am out of office until March ${n}. In urgent cases please call my colleague, ticket ${n}.`
 const manyWords =
   'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon'.split(' ')
 /** Returns texts that share no triple of words with each other. */
-const various = (n: number) =>
+const createDistinctText = (n: number) =>
   manyWords.map((word, at) => (at % 3 === n % 3 ? `${word}${'x'.repeat(n)}` : word)).join(' ')
 
 test('the gateway stops agents after a number of turns without a person, whatever their text', () => {
-  const turns = Array.from({ length: 20 }, (_, n) => various(n + 1))
+  const turns = Array.from({ length: 20 }, (_, n) => createDistinctText(n + 1))
   const incoming = { isFromAgent: true, text: 'something else entirely' }
-  expect(findLoop(incoming, remember(turns), limits)).toBe('no_person')
-  expect(findLoop(incoming, remember(turns.slice(1)), limits)).toBe(undefined)
-  expect(findLoop(incoming, remember(turns, [7]), limits)).toBe(undefined)
-  expect(findLoop({ ...incoming, isFromAgent: false }, remember(turns), limits)).toBe(undefined)
+  expect(findLoop(incoming, createMemory(turns), limits)).toBe('no_person')
+  expect(findLoop(incoming, createMemory(turns.slice(1)), limits)).toBe(undefined)
+  expect(findLoop(incoming, createMemory(turns, [7]), limits)).toBe(undefined)
+  expect(findLoop({ ...incoming, isFromAgent: false }, createMemory(turns), limits)).toBe(undefined)
 })
 
 test('the gateway stops an agent that repeats itself for the fourth time, with any numbers and names', () => {
-  const incoming = { isFromAgent: true, text: report(9) }
-  expect(findLoop(incoming, remember([report(1), report(22), report(333)]), limits)).toBe('same_words')
-  expect(findLoop(incoming, remember([report(1), report(22)]), limits)).toBe(undefined)
-  expect(findLoop(incoming, remember([report(1), 'no, wait', report(22), report(333)]), limits)).toBe(undefined)
-  expect(findLoop({ isFromAgent: true, text: 'pong' }, remember(['pong', 'pong', 'pong']), limits)).toBe('same_words')
+  const incoming = { isFromAgent: true, text: createReport(9) }
+  expect(findLoop(incoming, createMemory([createReport(1), createReport(22), createReport(333)]), limits)).toBe(
+    'same_words',
+  )
+  expect(findLoop(incoming, createMemory([createReport(1), createReport(22)]), limits)).toBe(undefined)
+  expect(
+    findLoop(incoming, createMemory([createReport(1), 'no, wait', createReport(22), createReport(333)]), limits),
+  ).toBe(undefined)
+  expect(findLoop({ isFromAgent: true, text: 'pong' }, createMemory(['pong', 'pong', 'pong']), limits)).toBe(
+    'same_words',
+  )
 })
 
 /** Returns twenty-two words, which have twenty triples. Changing the last `changed` words changes as many triples. */
@@ -56,34 +62,34 @@ test.each([
   'texts of %s (%s) count as equal up to four fifths of their word triples: %i of 20 changed: %s',
   (...args) => {
     const [, isFromAgent, changed, sign] = args
-    expect(findLoop({ isFromAgent, text: changeEnd(changed) }, remember(Array(6).fill(changeEnd(0))), limits)).toBe(
+    expect(findLoop({ isFromAgent, text: changeEnd(changed) }, createMemory(Array(6).fill(changeEnd(0))), limits)).toBe(
       sign,
     )
   },
 )
 
-test('people may repeat seven word triples, since the guard needs eight', () => {
+test('people may repeat a text of fewer than eight word triples', () => {
   const say = (words: number) => manyWords.slice(0, words).join(' ')
   const repeat = (words: number) =>
-    findLoop({ isFromAgent: false, text: say(words) }, remember(Array(6).fill(say(words))), limits)
+    findLoop({ isFromAgent: false, text: say(words) }, createMemory(Array(6).fill(say(words))), limits)
   expect([repeat(9), repeat(10)]).toEqual([undefined, 'same_words'])
 })
 
 test('growing echoes count as equal', () => {
   const echo = (text: string) => `> ${text.replaceAll('\n', '\n> ')}\n\n- From: @a@a.test\n- Proven by: http signature`
-  const first = echo('hello there')
-  const [second, third] = [echo(first), echo(echo(first))]
-  expect(findLoop({ isFromAgent: true, text: echo(third) }, remember([third, second, first]), limits)).toBe(
+  const firstEcho = echo('hello there')
+  const [second, third] = [echo(firstEcho), echo(echo(firstEcho))]
+  expect(findLoop({ isFromAgent: true, text: echo(third) }, createMemory([third, second, firstEcho]), limits)).toBe(
     'same_words',
   )
 })
 
 test('people may repeat a short message often, and a longer one less often', () => {
   const person = (text: string) => ({ isFromAgent: false, text })
-  expect(findLoop(person('status please'), remember(Array(9).fill('status please')), limits)).toBe(undefined)
-  expect(findLoop(person(report(1)), remember(Array(5).fill(report(2))), limits)).toBe(undefined)
-  expect(findLoop(person(report(1)), remember(Array(6).fill(report(2))), limits)).toBe('same_words')
-  expect(findLoop(person(''), remember(Array(9).fill('')), limits)).toBe(undefined)
+  expect(findLoop(person('status please'), createMemory(Array(9).fill('status please')), limits)).toBe(undefined)
+  expect(findLoop(person(createReport(1)), createMemory(Array(5).fill(createReport(2))), limits)).toBe(undefined)
+  expect(findLoop(person(createReport(1)), createMemory(Array(6).fill(createReport(2))), limits)).toBe('same_words')
+  expect(findLoop(person(''), createMemory(Array(9).fill('')), limits)).toBe(undefined)
 })
 
 test('the rule limits only messages that start a turn', () => {
@@ -91,14 +97,16 @@ test('the rule limits only messages that start a turn', () => {
   const sender = { address: '@b@b.test' }
   const intake = (overrides: Partial<Intake>) =>
     ({ agent: 'a', message: { kind: 'message', sender }, disposition: 'answer', ...overrides }) as unknown as Intake
-  const limited = [
+  const limitedIntakes = [
     intake({}),
     intake({ flags: ['from_agent'] }),
     intake({ flags: ['from_agent'], disposition: 'keep' }),
     intake({ flags: ['from_agent'], task: { owner: 'o', id: 't', context: 'c' } }),
     intake({ message: { kind: 'follow' } as never }),
   ].map(each => admit?.(each))
-  expect(limited.map(each => [each?.loop, each?.budgets?.map(({ key, turns, flag }) => [key, turns, flag])])).toEqual([
+  expect(
+    limitedIntakes.map(each => [each?.loop, each?.budgets?.map(({ key, turns, flag }) => [key, turns, flag])]),
+  ).toEqual([
     [limits, undefined],
     [
       limits,

@@ -17,7 +17,7 @@ interface LoopCandidate {
   readonly text: string
 }
 
-/** The store's look-ups for the guard, each newest first, of the last `loopMemoryMs`. */
+/** The queries of the loop guard. Each returns values of the last `loopMemoryMs`, newest first. */
 export interface LoopMemory {
   /** Returns true for each of the thread's messages that came from an agent, false for the others. */
   readSenders(limit: number): readonly boolean[]
@@ -27,7 +27,7 @@ export interface LoopMemory {
 
 type LoopSign = 'no_person' | 'same_words'
 
-/** Finds the sign of a loop, even a slow one: agents among themselves for too long, or the same text repeatedly. It reads no more than it needs. */
+/** Finds the sign of a loop, even a slow one: agents among themselves for too long, or the same text repeatedly. It reads no more messages than it needs. */
 export function findLoop(incoming: LoopCandidate, memory: LoopMemory, limits: LoopLimits): LoopSign | undefined {
   const { isFromAgent, text } = incoming
   const { turnsWithoutPerson: maxTurns, similarTurns } = limits

@@ -15,8 +15,8 @@ export function canCompare(text: string, { isFromAgent }: { readonly isFromAgent
 }
 
 /**
- * Counts how many of `earlier` (newest first) say the same as `text`, in a row. It ignores parts that differ from one automatic message to the
- * next: quote marks, numbers, names, punctuation. An agent that repeats its words and adds something says the same. Pure.
+ * Counts how many of `earlierTexts` (newest first) repeat `text`, in a row. It ignores parts that differ from one automatic message to the next:
+ * quote marks, numbers, names, punctuation. An agent that repeats its text and adds something also counts as a repetition. It has no side effects.
  */
 export function countSimilar(
   text: string,
@@ -49,7 +49,7 @@ function computeShareOfUnion(left: ReadonlySet<string>, right: ReadonlySet<strin
   return commonCount / (left.size + right.size - commonCount || 1)
 }
 
-/** Returns the common share of the smaller set, because echoes grow: each one contains the one before. */
+/** Returns the share of the smaller set that both sets contain, because echoes grow: each echo contains the previous one. */
 function computeShareOfSmaller(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
   return countCommon(left, right) / (Math.min(left.size, right.size) || 1)
 }

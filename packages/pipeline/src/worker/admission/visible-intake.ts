@@ -7,9 +7,9 @@ import type { Intake } from '../../ports/records/intake.ts'
 const profileAddresses: ReadonlySet<string> = new Set(['url', 'avatar', 'provider', 'provider_subject', 'fetched_at'])
 
 /**
- * Returns a message without invisible characters in its parts and in the names that its sender shows, and with safe names for its files. It gets the
- * flag `invisible_characters` if there were any. Ids, addresses and evidence change only in that all text becomes well formed; raw bytes stay
- * unchanged. Pure.
+ * Returns a message without invisible characters in its parts and in the names that its sender shows, and with safe names for its files. The message
+ * gets the flag `invisible_characters` if there were any. Ids, addresses and evidence change only if their text is not well formed, and raw bytes stay
+ * unchanged. It has no side effects.
  */
 export function readVisibleIntake(rawIntake: Intake): Intake {
   const intake = toWellFormed(rawIntake)

@@ -1,8 +1,8 @@
-// Leaves failing hosts alone, so that they cost only a few attempts.
+// Pauses deliveries to failing hosts, so that these hosts cost only a few attempts (a circuit breaker).
 
 import type { System } from '@postern/message'
 import { Unavailable, Undeliverable } from '@postern/message'
-import { addToCount } from '../work-pool.ts'
+import { addToCount } from '../add-to-count.ts'
 import type { AttemptHealth, BreakerContext, BreakerPolicy, HostReason, HostState } from './host-health.ts'
 import {
   computeNextState,
@@ -21,11 +21,11 @@ export type Admission =
   | ({ readonly waitUntil: number } & HostReason)
 
 /**
- * Leaves hosts alone that do not answer, so that they cost a few attempts instead of one for each delivery. Its state is in memory, because losing it
- * costs only a few attempts.
+ * Pauses deliveries to hosts that do not answer, so that a host costs a few attempts instead of one for each delivery. The state is in memory, because
+ * its loss costs only a few attempts.
  */
 export interface Breaker {
-  /** Admits an attempt. It waits while other attempts find out if the host answers, but never longer than an attempt takes. */
+  /** Admits an attempt. It waits while other attempts find out whether the host answers, but never longer than an attempt takes. */
   admit(host: string): Promise<Admission>
   /** Lists the hosts to which nothing is sent now. */
   listLeftAlone(): readonly LeftAloneHost[]
@@ -125,7 +125,7 @@ function toDeferral(state: HostState, context: BreakerContext): Admission {
 
 /**
  * Reads the health of a host from the outcome of an attempt. A host that answers is `healthy`, even if it refuses; only 5xx and silence are failures. Any
- * other error counts as ours, because a stranger must not be able to pause a host by sending us bad addresses of it.
+ * other error counts as ours, because a stranger must not be able to pause a host by sending the gateway wrong addresses on it.
  */
 export function readHealth(error: unknown): AttemptHealth {
   if (error === undefined) return { health: 'healthy' }
@@ -145,7 +145,7 @@ interface HostStates {
   entries(): Iterable<readonly [host: string, state: HostState]>
 }
 
-/** Creates the states of hosts, limited in number and time; the longest unused go first, because strangers can invent hosts (CVE-2026-69132). */
+/** Creates the states of hosts, limited in number and time; those without use for the longest time go first, because strangers can invent hosts (CVE-2026-69132). */
 function createHostStates(policy: BreakerPolicy, now: () => number): HostStates {
   const { maxHosts, keepMs } = policy
   const states = new Map<string, HostState>()

@@ -18,7 +18,7 @@ export function readHostReason({ openUntil }: HostState, { now, policy }: Breake
   return isInFuture(openUntil, now, policy.capMs) ? unresponsiveReason : requestedPauseReason
 }
 
-/** Returns true if a time is in the future. A time further ahead than `windowMs` counts as past, because the clock has been set back since. */
+/** Returns true if a time is in the future. A time more than `windowMs` ahead counts as past, because the clock must have been set back. */
 export function isInFuture(until: number | undefined, now: number, windowMs: number): boolean {
   return until !== undefined && until > now && until <= now + windowMs
 }
@@ -49,7 +49,7 @@ export interface BreakerPolicy {
   readonly probeMs: number
   /** The time without news after which a host is forgotten, in ms. */
   readonly keepMs: number
-  /** The maximum number of hosts that it remembers. Beyond that it forgets the hosts whose last attempt is the oldest. */
+  /** The maximum number of hosts that the breaker remembers. Beyond it, the breaker forgets the host whose last attempt is the oldest. */
   readonly maxHosts: number
 }
 
@@ -68,7 +68,7 @@ export function findBreakerPolicy(host: string): BreakerPolicy {
   return host === mailGroup ? { ...defaultBreakerPolicy, openMs: 60_000, capMs: 10 * 60_000 } : defaultBreakerPolicy
 }
 
-/** The health of a host after an attempt: `healthy`, `failing`, or `unknown` because the fault was ours. */
+/** The health of a host after an attempt: `healthy`, `failing`, or `unknown` because the gateway itself failed. */
 export interface AttemptHealth {
   readonly health: 'healthy' | 'failing' | 'unknown'
   /** The time for which the host asked to be left alone (`Retry-After`), in ms. */
@@ -100,8 +100,8 @@ export interface BreakerContext {
 }
 
 /**
- * Decides about the next attempt. `wait` means until an attempt in progress has reported: a host that has failed gets no more concurrent attempts
- * than are needed to reach the limit of failures.
+ * Decides about the next attempt. `wait` means to wait for the report of an attempt in progress, because a host that has failed gets no more concurrent
+ * attempts than are needed to reach the limit of failures.
  */
 export function decideAttempt(
   state: HostState,

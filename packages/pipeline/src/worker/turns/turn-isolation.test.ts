@@ -12,8 +12,8 @@ interface Wait {
 function openIsolation() {
   const log: string[] = []
   const waits: Wait[] = []
-  const waiting = new Set<Turn>()
-  const abandoned = new AbortController()
+  const waitingTurns = new Set<Turn>()
+  const abandonController = new AbortController()
   const clock = { now: 0 }
   const sleep = (ms: number, signal?: AbortSignal) =>
     new Promise<void>(resolve => {
@@ -22,30 +22,30 @@ function openIsolation() {
     })
   const isolation = new TurnIsolation({
     system: { now: () => clock.now, sleep },
-    abandonSignal: abandoned.signal,
+    abandonSignal: abandonController.signal,
     isSuspect: ({ crashes }) => crashes === 1,
-    isWaiting: each => waiting.has(each),
+    isWaiting: each => waitingTurns.has(each),
     noteAlone: async ({ message }) => void log.push(`alone ${message}`),
     onOpen: () => void log.push('open'),
   })
   function run(number: number, crashes = 0) {
     const work = Promise.withResolvers<void>()
-    const ran = { ...turn(number), crashes }
-    const ended = isolation.run(ran, () => {
+    const isolatedTurn = { ...turn(number), crashes }
+    const runEnd = isolation.run(isolatedTurn, () => {
       log.push(`run ${number}`)
       return work.promise
     })
     const end = () => {
       work.resolve()
-      return ended
+      return runEnd
     }
-    return { turn: ran, end }
+    return { turn: isolatedTurn, end }
   }
-  return { isolation, log, waits, waiting, abandoned, clock, run }
+  return { isolation, log, waits, waiting: waitingTurns, abandoned: abandonController, clock, run }
 }
 
-describe('a turn whose process has died', () => {
-  test('starts after the running turns, and others start after it', async () => {
+describe('a turn whose process has crashed', () => {
+  test('starts after the running turns, and other turns start after it', async () => {
     const { isolation, log, run } = openIsolation()
     const [first, suspect] = [run(1), run(2, 1)]
     const third = run(3)
@@ -63,7 +63,7 @@ describe('a turn whose process has died', () => {
     await third.end()
   })
 
-  test('runs apart from another such turn, with as much time between for waiting turns', async () => {
+  test('runs after another such turn, and other turns may run in between for as long as that turn took', async () => {
     const { log, waits, clock, run } = openIsolation()
     const [one, other] = [run(1, 1), run(2, 1)]
     await soon()
@@ -80,7 +80,7 @@ describe('a turn whose process has died', () => {
 
   test('lets other turns start after ten seconds', async () => {
     const { isolation, log, waits, run } = openIsolation()
-    const [long, suspect] = [run(1), run(2, 1)]
+    const [longRun, suspect] = [run(1), run(2, 1)]
     await soon()
     expect(waits.map(({ ms }) => ms)).toEqual([10_000])
     waits[0]?.end()
@@ -90,20 +90,20 @@ describe('a turn whose process has died', () => {
     waits[1]?.end()
     await soon()
     expect(isolation.isClosed).toBe(false)
-    await Promise.all([long.end(), suspect.end()])
+    await Promise.all([longRun.end(), suspect.end()])
   })
 
   test('lets other turns start while it waits for another agent', async () => {
     const { isolation, log, waiting, run } = openIsolation()
     const suspect = run(1, 1)
-    const asked = run(2)
+    const otherRun = run(2)
     await soon()
     expect(log).toEqual(['alone 1', 'run 1'])
     waiting.add(suspect.turn)
     isolation.noteChange()
     await soon()
     expect(log).toEqual(['alone 1', 'run 1', 'open', 'run 2'])
-    await Promise.all([asked.end(), suspect.end()])
+    await Promise.all([otherRun.end(), suspect.end()])
   })
 
   test('fails without a run if its lease is lost, and others continue', async () => {
@@ -121,14 +121,14 @@ describe('a turn whose process has died', () => {
   })
 })
 
-test('all turns start when the process ends, so that the worker releases them', async () => {
+test('TurnIsolation starts all turns when the process ends, so that the worker releases them', async () => {
   const { log, abandoned, run } = openIsolation()
-  const all = [run(1), run(2, 1), run(3, 1), run(4)]
+  const runs = [run(1), run(2, 1), run(3, 1), run(4)]
   await soon()
   abandoned.abort()
   await soon()
   await soon()
   const startedTurns = log.filter(line => line !== 'open').toSorted()
-  await Promise.all(all.map(({ end }) => end()))
+  await Promise.all(runs.map(({ end }) => end()))
   expect(startedTurns).toEqual(['run 1', 'run 2', 'run 3', 'run 4'])
 })

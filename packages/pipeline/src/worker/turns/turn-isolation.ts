@@ -1,7 +1,7 @@
 // Runs a turn alone after its process has crashed, so that a second crash shows that the turn is the cause.
 import type { System } from '@postern/message'
 import type { Turn } from '../../ports/records/work/turn.ts'
-import { createOneByOne } from '../work-pool.ts'
+import { createOneByOne } from '../keyed-queue.ts'
 
 interface IsolationDeps {
   readonly system: Pick<System, 'now' | 'sleep'>
@@ -17,12 +17,12 @@ interface IsolationDeps {
   onOpen(): void
 }
 
-/** The longest time for which other turns wait for one that runs alone, and for which that one waits for earlier turns, in ms. */
+/** The longest time for which other turns wait for a turn that runs alone, and for which that turn waits for earlier turns, in ms. */
 const maxAloneMs = 10_000
 
 /**
- * Runs suspect turns one at a time. Between two of them other turns may begin, for as long as the earlier suspect ran, because a process that was
- * killed from outside leaves many suspects.
+ * Runs suspect turns one at a time. Between two suspects other turns may begin, for as long as the earlier suspect ran, because a process that
+ * was killed from outside leaves many suspects.
  */
 export class TurnIsolation {
   readonly #deps: IsolationDeps
@@ -66,7 +66,7 @@ export class TurnIsolation {
     await this.#track(turn, work)
   }
 
-  /** Runs the next suspect and resolves once another one may run; `done` settles with the turn. */
+  /** Runs the next suspect and resolves once another suspect may run. `finished` settles with the turn. */
   async #runAlone(turn: Turn, work: () => Promise<void>, finished: PromiseWithResolvers<void>): Promise<void> {
     const { system, abandonSignal, isWaiting, noteAlone, onOpen } = this.#deps
     this.#isClosed = true

@@ -6,11 +6,15 @@ import { createWaitingTurns } from './waiting-turns.ts'
 
 /** Returns a turn of an agent whose message has made this many hops. By default each turn has a different sender. */
 function turnOf(agent: string, hop: number, sender = `@${randomUUID()}@peer.test`): Turn {
-  const asked = turn(1)
+  const firstTurn = turn(1)
   const agent_chain = { hop, max_hops: 9, is_final: false }
-  const recipient_capabilities = { ...asked.content.recipient_capabilities, ...(hop > 0 && { agent_chain }) }
-  const content = { ...asked.content, recipient_capabilities, sender: { ...asked.content.sender, address: sender } }
-  return { ...asked, agent, content }
+  const recipient_capabilities = { ...firstTurn.content.recipient_capabilities, ...(hop > 0 && { agent_chain }) }
+  const content = {
+    ...firstTurn.content,
+    recipient_capabilities,
+    sender: { ...firstTurn.content.sender, address: sender },
+  }
+  return { ...firstTurn, agent, content }
 }
 
 const refusal = 'Cannot call agent: too many calls are under way'
@@ -19,13 +23,13 @@ test('createWaitingTurns() counts a turn while one of its calls is running', asy
   const onChange = vi.fn()
   const turns = createWaitingTurns(8, onChange)
   const asked = turn(1)
-  const [first, second] = [createGate(), createGate()]
-  const calls = [first, second].map(({ opened }) => turns.trackCall(asked, () => opened))
+  const [firstGate, secondGate] = [createGate(), createGate()]
+  const calls = [firstGate, secondGate].map(({ opened }) => turns.trackCall(asked, () => opened))
   expect(onChange.mock.calls).toEqual([[asked, true]])
-  first.open()
+  firstGate.open()
   await calls[0]
   expect(onChange.mock.calls).toEqual([[asked, true]])
-  second.open()
+  secondGate.open()
   await calls[1]
   expect(onChange.mock.calls).toEqual([
     [asked, true],
@@ -35,15 +39,15 @@ test('createWaitingTurns() counts a turn while one of its calls is running', asy
   expect(onChange).toHaveBeenLastCalledWith(asked, false)
 })
 
-test('createWaitingTurns() reserves slots for the next hop of running chains, and for other agents', async () => {
+test('createWaitingTurns() reserves calls for the next hop of running chains, and for other agents', async () => {
   const turns = createWaitingTurns(16, () => undefined)
-  const semaphore = createGate()
+  const gate = createGate()
   const startedTurns: Promise<void>[] = []
   const begin = (asked: readonly [agent: string, hop: number], times: number) => {
     for (let at = 0; at < times; at += 1)
-      startedTurns.push(turns.trackCall(turnOf(asked[0], asked[1]), () => semaphore.opened))
+      startedTurns.push(turns.trackCall(turnOf(asked[0], asked[1]), () => gate.opened))
   }
-  const isRefused = (asked: Turn) => expect(turns.trackCall(asked, () => semaphore.opened)).rejects.toThrow(refusal)
+  const isRefused = (asked: Turn) => expect(turns.trackCall(asked, () => gate.opened)).rejects.toThrow(refusal)
   begin(['a', 0], 4)
   await isRefused(turnOf('a', 0))
   begin(['b', 0], 4)
@@ -52,12 +56,12 @@ test('createWaitingTurns() reserves slots for the next hop of running chains, an
   await isRefused(turnOf('d', 1))
   begin(['d', 2], 2)
   await isRefused(turnOf('e', 2))
-  semaphore.open()
+  gate.open()
   await Promise.all(startedTurns)
   await expect(turns.trackCall(turnOf('a', 0), async () => 'room again')).resolves.toBe('room again')
 })
 
-test('createWaitingTurns() limits each sender to a quarter, whatever hop they claim', async () => {
+test('createWaitingTurns() limits each sender to a quarter of the calls, whatever hop they claim', async () => {
   const turns = createWaitingTurns(16, () => undefined)
   const semaphore = createGate()
   const begin = (asked: Turn) => turns.trackCall(asked, () => semaphore.opened)

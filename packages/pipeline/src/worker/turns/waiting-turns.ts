@@ -2,14 +2,14 @@
 import { Unavailable } from '@postern/message'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import type { WaitingTurns } from '../../ports/turn/turn-context.ts'
-import { addToCount } from '../work-pool.ts'
+import { addToCount } from '../add-to-count.ts'
 
 /** The seconds after which a refused call should be retried. */
 const retryAfterSeconds = 5
 
 /**
- * Limits the concurrent calls to `maxCalls`. The first hop of chains gets half of them, and each further hop gets half of the rest, so that new chains never block
- * running ones. One agent gets half of its hop's share. One sender gets a quarter of all, regardless of the hop that they claim.
+ * Limits the concurrent calls to `maxCalls`. The first hop of chains may use half of them, and each further hop half of the remaining ones, so that new
+ * chains never block running chains. One agent may use half of its hop's calls. One sender may use a quarter of all calls, whatever hop they claim.
  */
 export function createWaitingTurns(
   maxCalls: number,

@@ -5,25 +5,30 @@ import type { PlannedBroadcast, PlannedDelivery } from '../../records/planned-de
 import type { Relation } from '../../records/relation.ts'
 import type { Addressing, AnsweredTurn } from '../addressing.ts'
 
-/** Everything that an agent can send over a channel besides its answers. All members are optional. */
+/** Everything that an agent can send over a channel besides its answers. All members are optional. Functions that return no promise have no side effects. */
 export interface ChannelActions {
   /** Returns the deliveries that an action causes; undefined if this channel cannot do it. A channel without this function can do no action. */
   address?(action: OutgoingAction): Addressing | ActRefusal | undefined
-  /** Returns the deliveries of a broadcast to these peers; one delivery may stand for several of them. Pure. */
+  /** Returns the deliveries of a broadcast to these peers; one delivery may stand for several of them. */
   expand?(broadcast: PlannedBroadcast, relations: readonly Relation[]): readonly PlannedDelivery[]
   /**
    * Addresses an agent's own message to the people it mentions, on a channel that has no posts. Refuses if it may be sent to none of them.
-   * `correspondents` are the addresses that `findCorrespondents` returned; if absent, everybody counts, because nobody has checked yet. Pure.
+   * `correspondents` are the addresses that `findCorrespondents` returned; if absent, everybody counts as a correspondent, because nobody has checked yet.
    */
   addressDirectMessage?(post: PostAction, correspondents?: ReadonlySet<string>): Addressing | ActRefusal | undefined
-  /** Finds the mentioned people who may get messages because they have written before; absent if that is no reason. @throws Unavailable */
+  /**
+   * Finds the mentioned people who may get messages because they have written before. Absent if an earlier message does not permit messages on this
+   * channel. @throws Unavailable
+   */
   findCorrespondents?(agent: string, mentions: readonly string[]): Promise<ReadonlySet<string>>
   /**
-   * Addresses the gateway's own message to one address (`mentions`) that may never have written here; default: as any post. Agents cannot use it.
+   * Addresses the gateway's own message to one address (`mentions`) that may never have written here. Without this function, `address` addresses it
+   * like a post. Agents cannot send such messages.
    */
   addressNotice?(action: PostAction): Addressing | ActRefusal | undefined
   /**
-   * Addresses a further message in the conversation whose last message is that of `turn`; default: as an answer to it.
+   * Addresses a further message in the conversation whose last message is that of the answered turn. Without this function, the message is addressed
+   * like an answer to that turn.
    * @throws Unavailable
    */
   addressReply?(answered: AnsweredTurn): Promise<Addressing | ActRefusal>
@@ -31,6 +36,6 @@ export interface ChannelActions {
   readonly call?: CallAgent | undefined
   /** Announces to an agent's peers that the agent has left the configuration. Resolves once the announcement is durable. */
   announceRemoval?(name: string): Promise<void>
-  /** Returns true if a delivery is part of that announcement, the last one of a removed agent. Pure. */
+  /** Returns true if a delivery is part of the announcement that an agent was removed. */
   isRemovalNotice?(target: Json): boolean
 }

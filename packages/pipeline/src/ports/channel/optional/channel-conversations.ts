@@ -12,11 +12,11 @@ export interface ChannelConversations {
   fetchBackground?(turn: Turn, signal: AbortSignal): Promise<readonly BackgroundEntry[]>
   /** Finds a chat by its owner and key, even if nobody has read its history yet. */
   findThread?(owner: string, key: string): Promise<{ readonly owner: string; readonly thread_id: string } | undefined>
-  /** Returns the scope of conversations between an agent and this principal alone. Pure. */
+  /** Returns the scope of conversations between an agent and this principal alone. It has no side effects. */
   privateScope?(subject: string): string | undefined
   /**
    * Returns the target of a private answer in the conversation of `target`, to an author who wrote elsewhere (in a chat); undefined if nothing may be
-   * sent. The conversations of a channel without this function cannot continue elsewhere. Pure.
+   * sent. The conversations of a channel without this function cannot continue elsewhere. It has no side effects.
    */
   retarget?(target: Json): Json | undefined
 }

@@ -1,4 +1,4 @@
-// Declares the trials of a channel that operators ask for: previews, replays and calls of the gateway to itself.
+// Declares the checks of a channel that operators run: previews, replays and self-tests.
 import type { Json, System } from '@postern/message'
 import type { Intake } from '../../records/intake.ts'
 import type { AnsweredTurn } from '../addressing.ts'
@@ -13,7 +13,7 @@ export interface ChannelDiagnostics {
    */
   preview?(answered: AnsweredTurn): readonly Json[]
   /**
-   * Verifies, resolves and normalizes a stored message, and stores nothing. Returns the intake that its agent would get now; undefined if it would
+   * Verifies, resolves and normalizes a stored message, and stores nothing. Returns the intake that the agent would get now; undefined if it would
    * get none. Earlier messages have no influence. @throws Rejection, Unavailable
    */
   replay?(arrived: ArrivedMessage, conditions: ReplayConditions): Promise<Intake | undefined>
@@ -21,7 +21,7 @@ export interface ChannelDiagnostics {
   probe?(): Promise<string>
   /**
    * Calls one of our agents at its public address like a peer, once with a valid proof and once with a forged one. The calls reach nobody and change
-   * nothing. `fetches` has the routes from outside, one for each call.
+   * nothing. `fetches` reach the endpoint from outside, one for each call.
    */
   rehearse?(agent: string, fetches: SelfTestFetches): Promise<SelfTestResult>
 }
@@ -36,7 +36,7 @@ interface ArrivedMessage {
   readonly target: Json
 }
 
-/** The clock, look-ups and store as they were at the time of a stored message, in place of the channel's own. */
+/** The clock, lookups and store as they were at the time of a stored message, in place of the channel's own. */
 export interface ReplayConditions {
   readonly system: System
   readonly store: ChannelStore

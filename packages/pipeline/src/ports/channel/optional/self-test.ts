@@ -10,7 +10,7 @@ export interface SelfTestCall {
   readonly answer: string
 }
 
-/** The ways by which the calls of a rehearsal reach their endpoint. */
+/** The fetch functions by which the calls of a self-test reach their endpoint. */
 export interface SelfTestFetches {
   readonly proven: GuardedFetch
   readonly forged: GuardedFetch

@@ -17,7 +17,7 @@ export type MessageState = 'received' | 'working' | 'answered' | 'failed' | 'ign
 /** A row of the operator's list. */
 export interface MessageSummary {
   readonly message: number
-  /** Number of its conversation. */
+  /** The number of its conversation. */
   readonly thread: number
   readonly id: string
   readonly via: ChannelName
@@ -28,7 +28,7 @@ export interface MessageSummary {
   /** The status of its answer. */
   readonly status?: ResponseStatus | undefined
   readonly received_at: string
-  /** Time of its answer, ISO 8601 UTC. */
+  /** The time of its answer, ISO 8601 UTC. */
   readonly answered_at?: string | undefined
   readonly preview: string
   readonly correlation_id: string
@@ -47,10 +47,10 @@ export interface MessageRecord {
   readonly error?: string | undefined
   readonly response: NormalizedResponse | null
   readonly deliveries: readonly DeliveryRecord[]
-  /** Number of times that the peer sent it again. */
+  /** The number of times that the peer sent the message again. */
   readonly duplicates: number
   readonly correlation_id: string
-  /** The number of a later message that it is, or was, answered together with: `response` is the answer to both. */
+  /** The number of a later message with the same answer, because both messages were merged into one turn. */
   readonly merged_into?: number | undefined
   /** Numbers of further messages that claim the same id. */
   readonly namesakes?: readonly number[] | undefined

@@ -6,7 +6,7 @@ import type { Refusal } from './refusal.ts'
 
 export interface Page {
   readonly limit: number
-  /** The number of the last row of the page before. */
+  /** The number of the last row of the previous page. */
   readonly after?: number | undefined
 }
 

@@ -9,16 +9,16 @@ export interface Refusal {
   readonly via: ChannelName
   /** The peer's network address or host name. */
   readonly from: string
-  /** The code of a `Rejection`; `unavailable`: something we depend on did not answer; `internal`: a fault of ours. */
+  /** The code of a `Rejection`. `unavailable` means that a service on which the gateway depends did not answer, and `internal` an error of the gateway. */
   readonly code: RefusalCode
   readonly reason: string
-  /** The endpoint that it came to, such as `POST /inbox`, `SMTP` or `SendMessage`. */
+  /** The endpoint of the request, such as `POST /inbox`, `SMTP` or `SendMessage`. */
   readonly endpoint?: string | undefined
   /** The HTTP status or the SMTP reply code of the answer. */
   readonly status?: number | undefined
   /** The sender that it claims, without proof. */
   readonly claimed_sender?: string | undefined
-  /** The agent it was for. */
+  /** The addressed agent. */
   readonly agent?: string | undefined
   /** The peer's id of the activity, mail or message. */
   readonly peer_id?: string | undefined

@@ -33,12 +33,12 @@ interface WhyMessage {
   readonly isVerified: boolean
   readonly kind: string
   readonly receivedAt: number
-  /** The time at which its peer claims to have sent it. */
+  /** The time at which the peer claims to have sent the message. */
   readonly sentAt?: number | undefined
   readonly flags: readonly string[]
-  /** The number of the message whose content it edited before the answer. */
+  /** The number of the message that this message edited, if the edit came before the answer. */
   readonly changed?: number | undefined
-  /** Number of times that the peer sent it again. */
+  /** The number of times that the peer sent the message again. */
   readonly duplicates: number
   readonly correlationId: string
   readonly forgottenAt?: number | undefined
@@ -49,20 +49,20 @@ interface WhyMessage {
 interface WhyTurn {
   readonly state: MessageState
   readonly attempt: number
-  /** The attempts that may have ended with a crash, including the running one: 1 for the first, and one more for each that ran alone. */
+  /** The number of attempts that may have crashed the process, including the current one: 1 after the first crash, and one more for each attempt that ran alone. */
   readonly crashes: number
-  /** The time at which it is due or its lease expires; absent if it waits for an earlier turn of its thread. */
+  /** The time at which the turn becomes due, or at which its lease expires; absent if it waits for an earlier turn of its thread. */
   readonly dueAt?: number | undefined
   readonly leaseOwner?: string | undefined
   /** The ended attempts, oldest first. */
   readonly attempts: readonly TurnAttempt[]
-  /** True if it waits for another agent. */
+  /** True if the turn waits for another agent. */
   readonly isWaiting: boolean
-  /** The time until which it waits for further messages of the same speaker. */
+  /** The time until which the turn waits for further messages of the same speaker. */
   readonly readyAt?: number | undefined
   readonly endedAt?: number | undefined
   readonly error?: string | undefined
-  /** The number of the message with which it is answered together. */
+  /** The number of the message whose answer also answers this one. */
   readonly mergedInto?: number | undefined
   /** The turn at the head of its thread, if that is another one. */
   readonly ahead?: WhyTurnAhead | undefined

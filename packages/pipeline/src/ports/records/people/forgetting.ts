@@ -40,7 +40,7 @@ export interface ForgetPersonResult {
   readonly links: number
   readonly relations: number
   readonly attachments: number
-  /** Entries of all other kinds: chats, records, keys, look-ups, deliveries and refusals. */
+  /** Entries of all other kinds: chats, records, keys, lookups, deliveries and refusals. */
   readonly traces: number
   /** Files that could not be deleted. */
   readonly unreachable: readonly UnreachableObject[]

@@ -26,7 +26,7 @@ export interface OwnThreadFilter {
 }
 
 export interface OwnThread {
-  /** Our number of it. */
+  /** The store's number of the conversation. */
   readonly id: number
   readonly via: ChannelName
   readonly scope: string
@@ -50,6 +50,6 @@ export interface OwnThreadsRequest extends OwnThreadFilter {
 export interface OwnThreadPage {
   /** The conversations that still have a readable message of the person; a page may have few, or none. */
   readonly threads: readonly OwnThread[]
-  /** The `before` of the next page. Absent on the last one. */
+  /** The `before` of the next page; absent on the last page. */
   readonly next?: number | undefined
 }

@@ -3,14 +3,14 @@
 import type { Intake } from '../intake.ts'
 import type { Person, PersonAddress, PersonIdentity } from './person.ts'
 
-/** A link that was made or ended, with the persons that it joined or separated, before and after. */
+/** A link that was made or ended, with the persons before and after this change. */
 export interface LinkChange {
   readonly kind: 'link' | 'unlink'
   readonly before: readonly Person[]
   readonly after: readonly Person[]
 }
 
-/** Describes a change as a message to the agent, which becomes durable with it. Undefined if the agent gets no message. Pure. */
+/** Describes a change as a message to the agent, which is stored in the same transaction; undefined if the agent gets no message. It has no side effects. */
 export type RenderLinkChange = (change: LinkChange) => Intake | undefined
 
 /** The limits on codes and links that strangers can make us send and store. Times are in ms. */

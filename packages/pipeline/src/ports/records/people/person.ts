@@ -19,7 +19,7 @@ export type PersonIdentity = PersonAddress & { readonly subject: string }
 export interface Person {
   /** The key of the state that they share. It changes when addresses are linked or unlinked. */
   readonly id: string
-  /** The address to which the others were linked; the person who asks for a link keeps theirs. Its principal determines the agent's key. */
+  /** The address to which the others were linked, which is that of the person who asked for the link. Its principal determines the person's key for agents. */
   readonly founder: PersonAddress
   readonly addresses: readonly PersonAddress[]
 }

@@ -33,17 +33,17 @@ export interface Answer extends DeliveryPlan {
   readonly rendering?: Json | undefined
   /** Bytes that the response's parts refer to. */
   readonly blobs?: readonly Blob[] | undefined
-  /** The requirements on the sender; their rows are written with it. */
+  /** The requirements on the sender; their rows are written together with the answer. */
   readonly requirements?: readonly PlannedRequirement[] | undefined
   /** The agent's actions besides answering. */
   readonly acts?: readonly PlannedAction[] | undefined
-  /** The notes of the turn that are not stored yet; they precede the answer. */
+  /** The notes of the turn that are not stored yet; the store writes them before the answer. */
   readonly notes?: readonly TurnNote[] | undefined
   /** The number of own notes (`note 1`, …) of a retried turn; notes of an earlier attempt with higher numbers are deleted. */
   readonly noteCount?: number | undefined
   /** The ids of the answer on the wire; replies that name them join this thread. */
   readonly aliases?: readonly string[]
-  /** True if everybody may read it, so that it is counted and listed among the agent's publications. */
+  /** True if everybody may read the response, so that it counts as a publication of the agent and is listed. */
   readonly isListed?: boolean | undefined
   /** The agent's new state for this thread; left out when unchanged. */
   readonly state?: Json | undefined

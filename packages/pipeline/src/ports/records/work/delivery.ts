@@ -13,7 +13,7 @@ export interface Broadcast {
   readonly target: Json
   /** The number of the last peer whose delivery is queued. */
   readonly after: number
-  /** The number of the last peer that gets it; later peers are left out. */
+  /** The number of the last peer that gets the broadcast; peers that entered the relation later are left out. */
   readonly lastPeer: number
 }
 
@@ -21,12 +21,13 @@ export interface Broadcast {
 export interface Delivery
   extends Pick<Turn, 'token' | 'attempt' | 'firstAttemptAt' | 'via' | 'agent' | 'target' | 'correlationId'> {
   readonly id: string
-  /** The time at which it was queued, ms. */
+  /** The time at which the delivery was queued, in ms. */
   readonly queuedAt: number
-  /** The thread, whose deliveries to one destination go in order; absent if the delivery is not leased. */
+  /** The number of the thread; absent if the delivery is not leased. The deliveries of a thread to one destination are sent in order. */
   readonly thread?: number | undefined
+  /** The destination that the operator sees: an inbox address, a mailbox, a task id. */
   readonly to: string
-  /** The message that caused it, without `history`. `response` is absent for a handshake without a turn. */
+  /** The message that caused the delivery, without `history`. `response` is absent for a handshake without a turn. */
   readonly message: NormalizedMessage
   readonly response?: NormalizedResponse | undefined
   /** The data for rendering the response besides the message's own target. */

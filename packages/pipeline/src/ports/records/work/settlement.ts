@@ -19,7 +19,7 @@ export type Settlement = SettlementRecord &
         readonly dueAt: number
         readonly reason: DeliveryReason
         readonly error: string
-        /** True if it was not attempted, because its host is being left alone after failures. */
+        /** True if the delivery was not attempted, because its host is paused after failures. */
         readonly uncounted?: boolean | undefined
       }
     | { readonly state: 'dead'; readonly reason: DeliveryReason; readonly error: string }

@@ -9,7 +9,7 @@ export interface Turn {
   readonly token: number
   /** The number of the attempt, 1 for the first. */
   readonly attempt: number
-  /** The time at which it, or work ahead of it in its thread, first failed or was postponed, in ms; absent if that has not happened. */
+  /** The time at which the turn, or earlier work of its thread, first failed or was postponed, in ms; absent if that has not happened. */
   readonly firstAttemptAt?: number | undefined
   /** The number of process crashes during the turn: 1 after the first, and one more for each while it ran alone. */
   readonly crashes: number
@@ -24,7 +24,7 @@ export interface Turn {
   readonly task?: TaskKey | undefined
   /** Earlier messages that this turn also answers, oldest first; their parts come first in `content.parts`. */
   readonly merged?: readonly number[] | undefined
-  /** True if its message began its thread, so that nothing precedes it; absent if the store does not know. */
+  /** True if the message of the turn began its thread; absent if the store does not know. */
   readonly isFirst?: boolean | undefined
   /**
    * Resolves when the message is durable, if the turn began before that. It rejects with `LeaseLost` if the message was not stored. Absent for a turn

@@ -20,8 +20,8 @@ export function describeAgentError(error: unknown): AgentFault {
 const nameOf = ({ name }: Error) => String(name).slice(0, 100)
 
 /**
- * Returns an error whose message has at most 1,000 characters, for the log and the store. An agent may throw an error as long as everything that it has
- * read.
+ * Returns an error whose message has at most 1,000 characters, for the log and the store. The message of an agent's error may be
+ * as long as everything that the agent has read.
  */
 export function clipError(error: unknown): unknown {
   if (!(error instanceof Error) || error.message.length <= maxMessageChars) return error
@@ -34,7 +34,7 @@ export function clipError(error: unknown): unknown {
 const framePattern = /^\s+at (?:.*\()?(?:file:\/\/)?(?<file>[^\s()?]+)(?:\?[^\s()?]*)?:(?<line>\d+):\d+\)?$/
 const foreignFilePattern = /^node:|[/\\]node_modules[/\\]/
 
-/** The folders of this program: in the workspace, or the one of the bundle. The author of an agent cannot fix a file there. */
+/** The folders of this program: those of the workspace, or the folder of the bundle. Authors of agents cannot fix files there. */
 const ownFolders = import.meta.dirname.endsWith(['packages', 'pipeline', 'src', 'turn', 'trace'].join(sep))
   ? ['packages', 'apps/gateway/src'].map(folder => `${resolve(import.meta.dirname, '../../../../..', folder)}${sep}`)
   : [`${import.meta.dirname}${sep}`]
@@ -52,7 +52,7 @@ function isOwn(file: string): boolean {
   return ownFolders.some(folder => file.startsWith(folder))
 }
 
-/** Match keys and tokens in error messages of libraries and providers. Each pattern runs in linear time. */
+/** The patterns of keys and tokens in error messages of libraries and providers. Each pattern runs in linear time. */
 const secretPatterns: readonly RegExp[] = [
   /\b(?:bearer|basic|dpop)\s+[\w.~+/=-]{8,}/gi,
   /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g,

@@ -1,15 +1,15 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
-import { createGate } from '../../test/memory-store.ts'
+import { createGate } from '../../../test/memory-store.ts'
 import { rememberGroups } from './concurrency.ts'
 import type { WorkPoolOptions } from './work-pool.ts'
 import { createWorkPool } from './work-pool.ts'
 
-type Semaphores = Map<number, ReturnType<typeof createGate>>
+type Gates = Map<number, ReturnType<typeof createGate>>
 
 /** Opens a pool over `work`, in which every piece runs until its gate opens. */
 function openPool(work: number[], options: Partial<WorkPoolOptions<number>> = {}) {
-  const semaphores: Semaphores = new Map(work.map(piece => [piece, createGate()]))
+  const gates: Gates = new Map(work.map(piece => [piece, createGate()]))
   const startedJobs: number[] = []
   const lease = vi.fn(async (limit: number) => work.splice(0, limit))
   const pool = createWorkPool<number>({
@@ -18,16 +18,16 @@ function openPool(work: number[], options: Partial<WorkPoolOptions<number>> = {}
     lease,
     async run(piece) {
       startedJobs.push(piece)
-      await semaphores.get(piece)?.opened
+      await gates.get(piece)?.opened
     },
     isClosed: () => false,
     onError() {},
     ...options,
   })
-  return { pool, begun: startedJobs, lease, finish: (piece: number) => semaphores.get(piece)?.open() }
+  return { pool, startedJobs, lease, finish: (piece: number) => gates.get(piece)?.open() }
 }
 
-const leasedNothing = { leased: 0, readyCount: 0, heldByOthers: new Map() }
+const emptyPollEnd = { leased: 0, readyCount: 0, heldByOthers: new Map() }
 
 async function settle(): Promise<void> {
   for (let round = 0; round < 5; round += 1) await nextRound()
@@ -35,82 +35,82 @@ async function settle(): Promise<void> {
 
 describe('createWorkPool()', () => {
   test('runs at most one job in each slot, and fills a slot as soon as it is free', async () => {
-    const { pool, begun, finish } = openPool([1, 2, 3])
+    const { pool, startedJobs, finish } = openPool([1, 2, 3])
     pool.wake()
     await settle()
-    expect(begun).toEqual([1, 2])
+    expect(startedJobs).toEqual([1, 2])
     expect([...pool.running.keys()]).toEqual([1, 2])
     finish(2)
     await settle()
-    expect(begun).toEqual([1, 2, 3])
+    expect(startedJobs).toEqual([1, 2, 3])
     expect([...pool.running.keys()]).toEqual([1, 3])
   })
 
   test('gives a job’s slot to another job while the first one only waits', async () => {
-    const waiting = new Set<number>()
-    const { pool, begun, lease, finish } = openPool([1, 2, 3, 4], {
+    const waitingPieces = new Set<number>()
+    const { pool, startedJobs, lease, finish } = openPool([1, 2, 3, 4], {
       groupOf: () => 'all',
-      isWaiting: piece => waiting.has(piece),
+      isWaiting: piece => waitingPieces.has(piece),
     })
     pool.wake()
     await settle()
-    expect(begun).toEqual([1, 2])
-    waiting.add(1)
+    expect(startedJobs).toEqual([1, 2])
+    waitingPieces.add(1)
     pool.wake()
     await settle()
-    expect(begun).toEqual([1, 2, 3])
+    expect(startedJobs).toEqual([1, 2, 3])
     expect(lease.mock.lastCall).toEqual([1, new Map([['all', 1]])])
     // The waiting piece continues, so nothing new begins until a slot is free again.
-    waiting.delete(1)
+    waitingPieces.delete(1)
     finish(2)
     await settle()
-    expect(begun).toEqual([1, 2, 3])
+    expect(startedJobs).toEqual([1, 2, 3])
     finish(3)
     await settle()
-    expect(begun).toEqual([1, 2, 3, 4])
+    expect(startedJobs).toEqual([1, 2, 3, 4])
   })
 
-  test('gives a job’s slot to another one while the store takes its result, up to the number of slots', async () => {
-    const { pool, begun, lease } = openPool([1, 2, 3, 4, 5, 6])
+  test('gives the slot of a job to another one while the first is being stored, up to the number of slots', async () => {
+    const { pool, startedJobs, lease } = openPool([1, 2, 3, 4, 5, 6])
     pool.wake()
     await settle()
     for (const piece of [1, 2]) pool.freeSlot(piece)
     await settle()
-    expect(begun).toEqual([1, 2, 3, 4])
+    expect(startedJobs).toEqual([1, 2, 3, 4])
     for (const piece of [3, 4]) pool.freeSlot(piece)
     await settle()
-    expect([begun.length, lease.mock.calls.length, pool.running.size]).toEqual([4, 2, 4])
+    expect([startedJobs.length, lease.mock.calls.length, pool.running.size]).toEqual([4, 2, 4])
   })
 
   test('computes the group of a delivery once for all counts of the slots', async () => {
     const groupOf = vi.fn(({ to }: { readonly to: string }) => to)
-    const remembered = rememberGroups(groupOf)
+    const findGroup = rememberGroups(groupOf)
     const [first, second] = [{ to: 'a' }, { to: 'b' }]
-    expect([first, second, first, first].map(remembered)).toEqual(['a', 'b', 'a', 'a'])
+    expect([first, second, first, first].map(findGroup)).toEqual(['a', 'b', 'a', 'a'])
     expect(groupOf).toHaveBeenCalledTimes(2)
   })
 
   test('runs other groups while one group hangs', async () => {
-    const waiting = [1, 2, 3, 4, 10]
+    const queuedPieces = [1, 2, 3, 4, 10]
     const groupOf = (piece: number) => (piece < 10 ? 'hanging' : 'quick')
     // The lease returns at most two pieces of a group, as a store does.
     const lease = vi.fn(async (limit: number, running: ReadonlyMap<string, number>) => {
       const counts = new Map(running)
-      const taken = waiting.filter(piece => {
+      const leasedPieces = queuedPieces.filter(piece => {
         const count = (counts.get(groupOf(piece)) ?? 0) + 1
         if (count <= 2) counts.set(groupOf(piece), count)
         return count <= 2
       })
-      for (const piece of taken.slice(0, limit)) waiting.splice(waiting.indexOf(piece), 1)
-      return taken.slice(0, limit)
+      for (const piece of leasedPieces.slice(0, limit)) queuedPieces.splice(queuedPieces.indexOf(piece), 1)
+      return leasedPieces.slice(0, limit)
     })
-    const { pool, begun, finish } = openPool([1, 2, 3, 4, 10], { slots: 4, groupOf, lease })
+    const { pool, startedJobs, finish } = openPool([1, 2, 3, 4, 10], { slots: 4, groupOf, lease })
     pool.wake()
     await settle()
-    expect(begun).toEqual([1, 2, 10])
+    expect(startedJobs).toEqual([1, 2, 10])
     finish(1)
     await settle()
-    expect(begun).toEqual([1, 2, 10, 3])
+    expect(startedJobs).toEqual([1, 2, 10, 3])
     expect(lease).toHaveBeenLastCalledWith(
       2,
       new Map([
@@ -129,11 +129,11 @@ describe('createWorkPool()', () => {
 
   test('polls again after a wake-up during a poll', async () => {
     const work: number[] = []
-    const polling = createGate()
-    const { pool, begun } = openPool(work, {
+    const pollGate = createGate()
+    const { pool, startedJobs } = openPool(work, {
       lease: async limit => {
         const leased = work.splice(0, limit)
-        if (leased.length === 0 && begun.length === 0) await polling.opened
+        if (leased.length === 0 && startedJobs.length === 0) await pollGate.opened
         return leased
       },
     })
@@ -142,24 +142,24 @@ describe('createWorkPool()', () => {
     work.push(7)
     pool.wake()
     await settle()
-    polling.open()
+    pollGate.open()
     await settle()
-    expect(begun).toEqual([7])
+    expect(startedJobs).toEqual([7])
   })
 
   test('continues after an empty poll', async () => {
     const work: number[] = []
-    const { pool, begun } = openPool(work)
+    const { pool, startedJobs } = openPool(work)
     pool.wake()
     await settle()
     work.push(1)
     pool.wake()
     await settle()
-    expect(begun).toEqual([1])
+    expect(startedJobs).toEqual([1])
   })
 
   test('continues after a wake-up without a free slot', async () => {
-    const { pool, begun, finish } = openPool([1, 2, 3], { slots: 1 })
+    const { pool, startedJobs, finish } = openPool([1, 2, 3], { slots: 1 })
     for (const piece of [1, 2, 3]) {
       pool.wake()
       await settle()
@@ -168,7 +168,7 @@ describe('createWorkPool()', () => {
       finish(piece)
     }
     await settle()
-    expect(begun).toEqual([1, 2, 3])
+    expect(startedJobs).toEqual([1, 2, 3])
   })
 
   test('reports failed work and failed polls, and continues', async () => {
@@ -190,7 +190,7 @@ describe('createWorkPool()', () => {
     expect(pool.running.size).toBe(0)
   })
 
-  test('takes no work after it is closed', async () => {
+  test('leases no work after it is closed', async () => {
     const { pool, lease } = openPool([1], { isClosed: () => true })
     pool.wake()
     await settle()
@@ -198,13 +198,13 @@ describe('createWorkPool()', () => {
     await pool.drain()
   })
 
-  test('waits at its end for running work and for a poll', async () => {
-    const leasing = createGate()
+  test('waits in drain() for running work and for a poll', async () => {
+    const leaseGate = createGate()
     let isClosed = false
-    const { pool, begun, finish } = openPool([1], {
+    const { pool, startedJobs, finish } = openPool([1], {
       isClosed: () => isClosed,
       lease: async () => {
-        await leasing.opened
+        await leaseGate.opened
         return [1]
       },
     })
@@ -217,19 +217,20 @@ describe('createWorkPool()', () => {
     })
     await settle()
     expect(isDrained).toBe(false)
-    leasing.open()
+    leaseGate.open()
     await settle()
-    expect([begun, isDrained]).toEqual([[1], false])
+    expect([startedJobs, isDrained]).toEqual([[1], false])
     finish(1)
     await drained
     expect(pool.running.size).toBe(0)
   })
 
   describe('for a store that leases work before anybody polls,', () => {
-    const openShared = () => openPool([], { slots: 3, groupOf: piece => (piece < 10 ? 'a' : 'b'), groupSlots: () => 2 })
+    const openSharedPool = () =>
+      openPool([], { slots: 3, groupOf: piece => (piece < 10 ? 'a' : 'b'), groupSlots: () => 2 })
 
     test('has capacity after a poll of all work, for as many as a group has slots', () => {
-      const { pool } = openShared()
+      const { pool } = openSharedPool()
       expect(pool.hasCapacity(1)).toBe(false)
       expect(pool.beginPoll()).toEqual({ limit: 3, usedByGroup: new Map() })
       for (const piece of [1, 2]) {
@@ -275,7 +276,7 @@ describe('createWorkPool()', () => {
       const { pool } = openPool([], { slots: 20, groupOf, groupSlots: () => 18 })
       expect(pool.beginPoll(true).limit).toBe(20)
       expect(pool.hasCapacity(1)).toBe(false)
-      pool.endPoll(leasedNothing)
+      pool.endPoll(emptyPollEnd)
       // This poll found nothing, so the next one is smaller.
       expect(pool.beginPoll(true).limit).toBe(16)
       for (const piece of [1, 2, 11, 12]) {
@@ -307,10 +308,10 @@ describe('createWorkPool()', () => {
       expect(limits).toEqual([100, 16, 32, 40])
     })
 
-    test('starts nothing after a poll with a full result, even if others kept the pool busy', () => {
+    test('has no capacity after a poll with a full result, even if other workers run the work', () => {
       const { pool } = openPool([], { slots: 100 })
       pool.beginPoll(true)
-      pool.endPoll(leasedNothing)
+      pool.endPoll(emptyPollEnd)
       expect(pool.beginPoll(true).limit).toBe(16)
       pool.endPoll({ leased: 0, readyCount: 16, heldByOthers: new Map() })
       expect(pool.hasCapacity(1)).toBe(false)
@@ -329,7 +330,7 @@ describe('createWorkPool()', () => {
       expect(lease).toHaveBeenCalledTimes(1)
     })
 
-    test('polls when work of a group ends that is full together with others', async () => {
+    test('polls when work ends in a group that is full because of other workers', async () => {
       const lease = vi.fn(async () => [])
       const { pool, finish } = openPool([1], { slots: 9, groupOf: () => 'a', groupSlots: () => 2, lease })
       pool.reserveSlot(1)
@@ -344,13 +345,13 @@ describe('createWorkPool()', () => {
     test('gives the next poll all slots after they have run out', () => {
       const { pool } = openPool([], { slots: 20 })
       pool.beginPoll(true)
-      pool.endPoll(leasedNothing)
+      pool.endPoll(emptyPollEnd)
       for (let piece = 0; piece < 20; piece += 1) pool.reserveSlot(piece)
       for (let piece = 0; piece < 18; piece += 1) pool.releaseSlot(piece)
       expect(pool.beginPoll(true).limit).toBe(18)
     })
 
-    test('starts as much other work of a group as leaves half of its slots free', () => {
+    test('leaves half of the slots of a group free if other workers run its work', () => {
       const { pool } = openPool([], { slots: 20, groupOf: () => 'a', groupSlots: () => 8 })
       pool.beginPoll(true)
       pool.endPoll({ leased: 0, readyCount: 0, heldByOthers: new Map([['a', 2]]) })
@@ -360,11 +361,11 @@ describe('createWorkPool()', () => {
       }
       expect([pool.hasCapacity(1), pool.maxConcurrent('a')]).toEqual([false, 8])
       pool.beginPoll(true)
-      pool.endPoll(leasedNothing)
+      pool.endPoll(emptyPollEnd)
       expect(pool.hasCapacity(1)).toBe(true)
     })
 
-    test('frees a slot without work, and a closed pool has none', () => {
+    test('frees the slot of a ticket without work, and has no slots once it is closed', () => {
       let isClosed = false
       const { pool } = openPool([], { slots: 1, isClosed: () => isClosed })
       pool.reserveSlot(1)
@@ -375,8 +376,8 @@ describe('createWorkPool()', () => {
       expect(pool.hasCapacity(1)).toBe(false)
     })
 
-    test('waits at its end for work that has not started too', async () => {
-      const { pool, begun, finish } = openPool([1])
+    test('waits in drain() for leased work that has not started', async () => {
+      const { pool, startedJobs, finish } = openPool([1])
       pool.reserveSlot(1)
       let isDrained = false
       const drained = pool.drain().then(() => {
@@ -385,7 +386,7 @@ describe('createWorkPool()', () => {
       await settle()
       pool.begin(1)
       await settle()
-      expect([begun, isDrained]).toEqual([[1], false])
+      expect([startedJobs, isDrained]).toEqual([[1], false])
       finish(1)
       await drained
     })
@@ -399,12 +400,12 @@ describe('createWorkPool()', () => {
       finish(1)
       await settle()
       expect(lease).toHaveBeenCalledTimes(1)
-      const full = openPool([1], { slots: 9, groupOf, groupSlots: () => 1, countsAlone: true })
-      full.pool.wake()
+      const fullPool = openPool([1], { slots: 9, groupOf, groupSlots: () => 1, countsAlone: true })
+      fullPool.pool.wake()
       await settle()
-      full.finish(1)
+      fullPool.finish(1)
       await settle()
-      expect(full.lease).toHaveBeenCalledTimes(2)
+      expect(fullPool.lease).toHaveBeenCalledTimes(2)
     })
 
     test('polls again after a failed poll', async () => {

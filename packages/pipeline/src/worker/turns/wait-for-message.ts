@@ -1,12 +1,12 @@
-// Keeps a turn away from the store until its message is durable.
+// Delays the store accesses of a turn until its message is durable.
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 
-/** Members that say nothing about stored rows and need no message in the store. */
+/** The functions of the store that neither read nor write rows of the message. */
 const immediateMembers: ReadonlySet<PropertyKey> = new Set(['listen', 'notify', 'now', 'refuse', 'noteLookup'])
 
 /**
  * Returns the context of a turn that begins before its message is durable. Its agent may answer at once. Everything else that reads or writes rows, or
- * that calls another agent, waits for the message. If the message is not stored, it fails with `LeaseLost`.
+ * that calls another agent, waits for the message. If the message cannot be stored, these operations fail with `LeaseLost`.
  */
 export function waitForMessage(context: TurnContext, whenStored: Promise<void>): TurnContext {
   const { store, results, readAttachment, callAgent } = context

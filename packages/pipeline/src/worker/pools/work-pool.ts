@@ -24,7 +24,7 @@ export interface WorkPool<Work extends Held, Held = Work> extends PoolSlots<Held
   /** Polls for work soon; cheap to call often. */
   wake(): void
   readonly running: ReadonlyMap<Work, Promise<void>>
-  /** Gives the slot of work to other work although it still runs, because only its result has to be stored. */
+  /** Frees the slot of work that still runs, because only its result has to be stored. */
   freeSlot(work: Work): void
   /** Polls for work that waits for the slot of this slow work, if there may be any. */
   noteSlow(work: Work): void
@@ -139,38 +139,10 @@ function createPolling(poll: () => Promise<boolean>) {
   }
 }
 
-/** Changes the count of a key by one. It deletes a key whose count is 0. */
-export function addToCount<Key>(counts: Map<Key, number>, key: Key, change: 1 | -1): void {
-  const count = (counts.get(key) ?? 0) + change
-  if (count > 0) counts.set(key, count)
-  else counts.delete(key)
-}
-
 const drainPollMs = 10
 
 function sleepBriefly(): Promise<void> {
   return new Promise(resolve => {
     setTimeout(resolve, drainPollMs).unref()
   })
-}
-
-/** Runs `work` once all earlier work with this key has ended. */
-type RunOneByOne = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>
-
-/**
- * Creates a queue for each key. Work with the same key runs one at a time and in order, even after a failure; work with another key does not wait
- * for it.
- */
-export function createOneByOne(): RunOneByOne {
-  const latestByKey = new Map<string, Promise<unknown>>()
-  return async function runOneByOne(key, work) {
-    const earlierRun = latestByKey.get(key)
-    const run = earlierRun ? earlierRun.then(work, work) : work()
-    latestByKey.set(key, run)
-    try {
-      return await run
-    } finally {
-      if (latestByKey.get(key) === run) latestByKey.delete(key)
-    }
-  }
 }

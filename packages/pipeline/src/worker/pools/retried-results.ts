@@ -1,0 +1,32 @@
+// Repeats the writes of results until the store is available.
+import type { ResultStore } from '../../ports/store/work-store.ts'
+import type { PendingWritesDeps } from './pending-writes.ts'
+import { PendingWrites } from './pending-writes.ts'
+
+/**
+ * Writes results to the store. While the store is unavailable, it keeps the results, and it writes them afterwards. A write throws `Unavailable` only
+ * after the shutdown has begun.
+ */
+export interface RetriedResults extends ResultStore {
+  /** Retries all pending writes now. Callers do this before they lease work, because otherwise work with an unwritten result could be leased again. */
+  retryAll(): Promise<void>
+}
+
+export function createRetriedResults(store: ResultStore, deps: PendingWritesDeps): RetriedResults {
+  const pendingWrites = new PendingWrites(deps)
+  async function writeOrRetry(write: () => Promise<void>): Promise<void> {
+    try {
+      await write()
+    } catch (error) {
+      await pendingWrites.retryUntilStored(write, error)
+    }
+  }
+  return {
+    commit: (...args) => writeOrRetry(() => store.commit(...args)),
+    release: (...args) => writeOrRetry(() => store.release(...args)),
+    settle: (...args) => writeOrRetry(() => store.settle(...args)),
+    expand: (...args) => writeOrRetry(() => store.expand(...args)),
+    keepStreamed: (...args) => writeOrRetry(() => store.keepStreamed(...args)),
+    retryAll: () => pendingWrites.retryAll(),
+  }
+}
