@@ -99,7 +99,7 @@ test('the text names nobody of the conversation with "named", and everybody with
   expect((await relayAnswer(createAnswer(names), { relay: { kind: 'none' } })).text).toBe(names)
 })
 
-test('the gateway also removes a name that is split over two chunks, and no chunk loses text (MN-8.1 inline)', async () => {
+test('the gateway also finds a name that begins in one chunk and ends in the next (MN-8.1 inline)', async () => {
   const { text, pieces } = await relayAnswer(
     stream('Hi @gue', 'st@d.te', 'st and @bo', 'b@c.test', { status: 'completed' }),
   )
