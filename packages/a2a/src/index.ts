@@ -48,7 +48,7 @@ function loadGrpc(): Promise<typeof import('./grpc/listener.ts')> {
   })
 }
 
-/** Opens the A2A 1.0 channel over JSON-RPC, HTTP+JSON and gRPC. Other agents call ours, and get the answer in the response to their call. */
+/** Opens the A2A 1.0 channel over JSON-RPC, HTTP+JSON and gRPC. Other agents call ours, and the response to their call contains the answer. */
 export function openA2a(fullConfig: A2aConfig, gateway: ChannelContext): Channel<Hono> {
   const config = boundHops(fullConfig, gateway.maxHops)
   const { store, system, agents, showRequirement } = gateway
@@ -98,7 +98,7 @@ export function openA2a(fullConfig: A2aConfig, gateway: ChannelContext): Channel
   }
 }
 
-/** Opens the public endpoint: the operations in every binding, and the keys. */
+/** Opens the public endpoint, which serves the operations in every binding and the keys. */
 function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRing) {
   const { store, system, agents } = gateway
   const { limits } = config
@@ -109,13 +109,13 @@ function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRi
   const feeds = createFeeds(
     { store: tasks, system },
     {
-      perCaller: limits.streams_per_caller,
-      perConnector: limits.streams_per_caller * sharedOwnerFactor,
+      maxPerCaller: limits.streams_per_caller,
+      maxPerConnector: limits.streams_per_caller * sharedOwnerFactor,
       idleMs: limits.stream_idle_seconds * 1000,
     },
   )
   const expiry = createExpiry(gateway, {
-    taskMs: config.task_ttl,
+    taskTtlMs: config.task_ttl,
     maxTasks: limits.tasks_per_caller,
     maxBytes: limits.bytes_per_caller,
   })
@@ -156,11 +156,11 @@ function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRi
 
 export { a2aDescriptor } from './speaker.ts'
 
-/** Returns the configuration with the port that was chosen before, so that a free port stays the same. */
-function withPortOf<At extends { readonly port: number }>(
-  config: At,
+/** Returns the configuration with the port of the previous listener if port 0 lets the system choose, so that the port stays the same. */
+function withPortOf<Socket extends { readonly port: number }>(
+  config: Socket,
   previousListener: { readonly port: number } | undefined,
-): At {
+): Socket {
   return config.port === 0 && previousListener ? { ...config, port: previousListener.port } : config
 }
 

@@ -44,8 +44,8 @@ export function normalizeMessage(resolvedMessage: ResolvedMessage, domain: strin
     thread: { scope: caller.owner, references: [] },
     aliases: [],
     proofs: [caller.proof, ...senderEvidence.proofs],
-    arrival: recordCallArrival(resolvedMessage),
-    raw: { bytes: rawOf(call), form: 'json' },
+    arrival: describeArrival(resolvedMessage),
+    raw: { bytes: stripRequest(call), form: 'json' },
     ...(blobs.length > 0 && { blobs }),
     target: { id: task.id, context: task.context },
     disposition: 'answer',
@@ -69,7 +69,7 @@ function duplicateKeyOf({ call, params, task }: ResolvedMessage): string {
  * Returns the bytes of a request without its credentials, or unchanged if it has none. In JSON-RPC, the parameters are a member. In the other
  * bindings, they are the whole request.
  */
-export function rawOf({ document, bytes, binding }: Call): Uint8Array {
+export function stripRequest({ document, bytes, binding }: Call): Uint8Array {
   const envelope = binding === 'JSONRPC' && isJsonObject(document) ? document : undefined
   const params = envelope ? envelope.params : document
   const strippedParams = stripParams(params)
@@ -99,17 +99,17 @@ export interface CallArrival {
   readonly question?: string
 }
 
-function recordCallArrival({ call, senderEvidence, claim }: ResolvedMessage): Json {
+function describeArrival({ call, senderEvidence, claim }: ResolvedMessage): Json {
   const hasEvidence = senderEvidence.accepted.length > 0 || senderEvidence.proofs.length > 0
   const arrival = {
-    ...recordCaller(call),
+    ...describeCallOrigin(call),
     ...(hasEvidence && { evidence: senderEvidence }),
     ...(claim && { resolution: claim.resolution }),
   }
   return arrival as unknown as Json
 }
 
-export function recordCaller({ binding, version, caller }: Call): { readonly [member: string]: Json } {
+export function describeCallOrigin({ binding, version, caller }: Call): { readonly [member: string]: Json } {
   const { scopes: _, usedKey: _key, ...callerFields } = caller
   return { binding, version, caller: callerFields as unknown as Json }
 }
@@ -189,19 +189,19 @@ function readText(part: WirePart): TextPart {
   }
 }
 
-const noteMembers = ['artifact_type', 'description', 'url', 'title'] as const
+const partNoteMembers = ['artifact_type', 'description', 'url', 'title'] as const
 
-const noteKinds: ReadonlySet<unknown> = new Set(['file', 'artifact', 'link'])
+const partNoteKinds: ReadonlySet<unknown> = new Set(['file', 'artifact', 'link'])
 
-const maxNoteChars = 4_096
+const maxPartNoteChars = 4_096
 
 /** Reads the writer's note of a part. Members that are not short texts are ignored. */
 function readPartNote({ metadata }: WirePart): Partial<PartNote> {
   const mentionable = isJsonObject(metadata?.mentionable) ? metadata.mentionable : {}
-  if (!noteKinds.has(mentionable.kind)) return {}
-  const texts = noteMembers.flatMap(name => {
+  if (!partNoteKinds.has(mentionable.kind)) return {}
+  const texts = partNoteMembers.flatMap(name => {
     const value = mentionable[name]
-    return typeof value === 'string' && value !== '' && value.length <= maxNoteChars ? [[name, value] as const] : []
+    return typeof value === 'string' && value !== '' && value.length <= maxPartNoteChars ? [[name, value] as const] : []
   })
   return { kind: mentionable.kind as PartNote['kind'], ...Object.fromEntries(texts) }
 }

@@ -24,13 +24,13 @@ type TaskIds = Pick<TaskRecord, 'id' | 'context'>
 /** The task of a message. `isCanceled` is set for the message that tells an agent of a cancellation, whose answer no caller fetches. */
 type TaskTarget = TaskIds & { readonly isCanceled?: true }
 
-/** A task after an answer, and the way in which it reaches the peer: it is fetched, or a notification is sent. */
+/** A task after an answer. `isPushed` is true if it is sent as a notification, and false if the caller fetches it. */
 export interface TaskDocument {
   readonly task: WireTask
   readonly isPushed: boolean
 }
 
-/** Addresses an answer to its task. The answer stays there until the caller fetches it, so it counts as delivered once it is stored. */
+/** Addresses an answer to its task. The caller fetches the answer, so it counts as delivered once it is stored. */
 export function addressTask({ turn }: AnsweredTurn) {
   const { id, isCanceled } = turn.target as unknown as TaskTarget
   if (isCanceled) return { deliveries: [], aliases: [] }
@@ -43,8 +43,8 @@ export function previewTaskTarget({ id, thread_id }: NormalizedResponse): Json {
 }
 
 /**
- * The most characters of a notification, approximately. Subscribers fetch the rest. A task may have ten subscribers, and the operator's list
- * stores the whole notification.
+ * The most characters of a notification, approximately. Subscribers fetch larger tasks. A task may have ten subscribers, and the operator's list
+ * stores the complete notification.
  */
 const maxPushedChars = 256 * 1024
 
@@ -63,7 +63,7 @@ export function renderDelivery({ target, response, message }: Delivery): TaskDoc
   return { task: isPushed && countTaskChars(task) > maxPushedChars ? show(undefined) : task, isPushed }
 }
 
-/** Describes a task for the operator. It contains no signature and no secret. */
+/** Describes a task for the operator. A task contains no signature and no secret. */
 export function describeTask({ task }: TaskDocument): Json {
   return { ...task } as unknown as Json
 }
@@ -102,9 +102,9 @@ export function loadBytes(
   return parts.some(part => part.kind !== 'text') ? readKnownBytes(store, parts) : noBytes
 }
 
-type ShownTask = Pick<SettledTask, 'id' | 'context' | 'state' | 'updatedAt' | 'response'>
+type RenderedTask = Pick<SettledTask, 'id' | 'context' | 'state' | 'updatedAt' | 'response'>
 
-interface RenderView {
+interface TaskContent {
   readonly artifacts: readonly ProducedArtifact[]
   readonly history: readonly Entry[]
   readonly bytesByDigest: BytesByDigest
@@ -116,7 +116,10 @@ interface RenderView {
  * Renders a task. Results are artifacts and never messages (A2A §3.7). A question, a refusal or a failure is the status message until the next
  * message is being processed, because an answered question is history. A task that waits for a paused agent says so.
  */
-function renderTask(record: ShownTask, { artifacts, history, bytesByDigest, isPaused = false }: RenderView): WireTask {
+function renderTask(
+  record: RenderedTask,
+  { artifacts, history, bytesByDigest, isPaused = false }: TaskContent,
+): WireTask {
   const { id, context, state, updatedAt, response } = record
   const statusParts = response && statesAtRest.has(state) ? listStatusParts(response) : []
   const answer = response && statusParts.length > 0 ? { id: response.id, parts: statusParts } : undefined
@@ -136,7 +139,7 @@ function renderTask(record: ShownTask, { artifacts, history, bytesByDigest, isPa
 
 const pausedParts: readonly Part[] = [{ kind: 'text', mime: 'text/plain', content: agentPausedText }]
 
-/** An artifact that the agent has made. */
+/** An artifact of the agent. */
 export interface ProducedArtifact {
   readonly id: string
   readonly name?: string | undefined
@@ -181,13 +184,13 @@ function artifactsOf(answer: NormalizedResponse | undefined): readonly ProducedA
   return answer ? splitSections(answer.id, listArtifactParts(answer)) : []
 }
 
-/** Returns the parts that are an artifact: a result, or the parts that were streamed before a question, a refusal or a failure. */
+/** Returns the parts that are an artifact. They are a result, or were streamed before a question, a refusal or a failure. */
 export function listArtifactParts(response: NormalizedResponse): readonly Part[] {
   if (isResult(response)) return response.parts
   return [...response.parts.slice(0, response.results ?? 0), ...(response.unfinished ?? [])]
 }
 
-/** Returns the parts that are a status message: a question, a refusal or a failure, without the parts that an artifact has already. */
+/** Returns the parts that are a status message. They are a question, a refusal or a failure, without the parts of the artifact. */
 export function listStatusParts(response: NormalizedResponse): readonly Part[] {
   return isResult(response) ? [] : response.parts.slice(response.results ?? 0)
 }
@@ -203,23 +206,23 @@ export async function showParts(store: Pick<Store, 'findBlob'>, parts: readonly 
 }
 
 /**
- * Selects the entries of the history. The last answer is the status message and not yet history. Of earlier answers, the history has the parts
- * that no artifact has.
+ * Selects the entries of the history. The last answer is the status message and not yet history. The history contains those parts of earlier answers
+ * that are in no artifact.
  */
 function pickHistory(record: SettledTask, historyLength: number): readonly Entry[] {
   // Reading the entries may query the store, so it happens only if necessary.
   if (historyLength === 0) return []
   const { entries = [], response, earlierResponses } = record
-  const last = entries.at(-1)
-  const pastEntries = response && last?.role === 'assistant' ? entries.slice(0, -1) : entries
+  const lastEntry = entries.at(-1)
+  const pastEntries = response && lastEntry?.role === 'assistant' ? entries.slice(0, -1) : entries
   const statusPartsById = new Map(earlierResponses.map(answer => [answer.id, listStatusParts(answer)]))
   const messages = pastEntries.map(entry =>
-    entry.role === 'assistant' ? withStatusParts(entry, statusPartsById) : entry,
+    entry.role === 'assistant' ? replaceWithStatusParts(entry, statusPartsById) : entry,
   )
   return messages.filter(({ parts }) => parts.length > 0).slice(-historyLength)
 }
 
-function withStatusParts(entry: Entry, statusPartsById: ReadonlyMap<string, readonly Part[]>): Entry {
+function replaceWithStatusParts(entry: Entry, statusPartsById: ReadonlyMap<string, readonly Part[]>): Entry {
   return { ...entry, parts: statusPartsById.get(entry.nativeId ?? '') ?? entry.parts }
 }
 
@@ -227,12 +230,12 @@ function withStatusParts(entry: Entry, statusPartsById: ReadonlyMap<string, read
 export function trimHistory(task: WireTask, maxChars: number): WireTask {
   const { history = [], ...members } = task
   let chars = 0
-  const first = history.findLastIndex(({ parts }) => {
+  const firstExcess = history.findLastIndex(({ parts }) => {
     chars += countPartChars(parts)
     return chars > maxChars
   })
-  if (first < 0) return task
-  const shortHistory = history.slice(first + 1)
+  if (firstExcess < 0) return task
+  const shortHistory = history.slice(firstExcess + 1)
   return shortHistory.length > 0 ? { ...members, history: shortHistory } : members
 }
 
@@ -254,7 +257,7 @@ function renderEntry(entry: Entry, { id, context }: TaskIds, bytesByDigest: Byte
   }
 }
 
-/** The most bytes of attachments in one answer. Attachments beyond it are only described. */
+/** The most bytes of attachments in one answer. Attachments beyond this limit have no bytes. */
 const maxAttachmentBytes = 16 * 1024 * 1024
 
 /** Reads the bytes that `parts` refer to, each digest once. */
@@ -293,7 +296,7 @@ export function showTasks(
   { showRequirement: show, isPaused }: Pick<ChannelContext, 'showRequirement' | 'isPaused'>,
 ): ShownTasks {
   if (!show && !isPaused) return store
-  const showOne = <Task extends SettledTask>(record: Task) => (show ? showRecord(record, show) : record)
+  const showTaskRecord = <Task extends SettledTask>(record: Task) => (show ? showRecord(record, show) : record)
   return {
     ...(isPaused && { isPaused }),
     findBlob: digest => store.findBlob(digest),
@@ -301,11 +304,11 @@ export function showTasks(
     listen: (topic, listener) => store.listen(topic, notice => listener(show ? showNotice(notice, show) : notice)),
     async findTask(key) {
       const record = await store.findTask(key)
-      return record && showOne(record)
+      return record && showTaskRecord(record)
     },
     async listTasks(filter) {
       const { tasks, total } = await store.listTasks(filter)
-      return { tasks: tasks.map(showOne), total }
+      return { tasks: tasks.map(showTaskRecord), total }
     },
   }
 }
@@ -315,7 +318,7 @@ function showNotice(notice: unknown, show: ShowRequirement): unknown {
   return task ? { ...(notice as object), task: showRecord(task, show) } : notice
 }
 
-/** Shows a record. Members that are read on demand stay so, because reading them costs queries. */
+/** Shows the requirements in a record. Its getters stay lazy, because they query the store. */
 function showRecord<Task extends SettledTask>(record: Task, show: ShowRequirement): Task {
   const { owner, id, agent, context, state, updatedAt } = record
   let entries: readonly Entry[] | undefined
@@ -328,11 +331,11 @@ function showRecord<Task extends SettledTask>(record: Task, show: ShowRequiremen
     state,
     updatedAt,
     get entries() {
-      entries ??= record.entries?.map(entry => withParts(entry, show))
+      entries ??= record.entries?.map(entry => showPartsOf(entry, show))
       return entries
     },
     get response() {
-      response ??= { read: record.response && withParts(record.response, show) }
+      response ??= { read: record.response && showPartsOf(record.response, show) }
       return response.read
     },
     get earlierResponses() {
@@ -349,10 +352,10 @@ function showRecord<Task extends SettledTask>(record: Task, show: ShowRequiremen
 /** Shows a delivery to a subscriber, who has the rights of the task's owner, because the owner set up the subscription. */
 export function showDelivery(delivery: Delivery, show: ShowRequirement | undefined): Delivery {
   const { response } = delivery
-  return show && response ? { ...delivery, response: withParts(response, show) } : delivery
+  return show && response ? { ...delivery, response: showPartsOf(response, show) } : delivery
 }
 
-function withParts<HasParts extends { readonly parts: readonly Part[] }>(
+function showPartsOf<HasParts extends { readonly parts: readonly Part[] }>(
   partHolder: HasParts,
   show: ShowRequirement,
 ): HasParts {

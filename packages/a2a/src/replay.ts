@@ -15,17 +15,17 @@ import { readRpcRequest } from './rpc/json-rpc.ts'
 import { readProtoNames } from './validate/proto-names.ts'
 
 /**
- * Creates the function that reads a stored call again. Its credential is not stored, so the caller is the one that it proved when the call came,
- * and the same is true of further credentials in the message.
+ * Creates the function that reads a stored call again. Credentials are not stored, so the function uses the caller and the evidence that were verified
+ * when the call arrived.
  */
 export function createCallReplay(
   config: A2aConfig,
   context: ChannelContext,
 ): NonNullable<ChannelDiagnostics['replay']> {
-  return async ({ agent, arrival, raw, target }, moment) => {
-    const gateway = { ...context, ...moment }
+  return async ({ agent, arrival, raw, target }, replayTime) => {
+    const gateway = { ...context, ...replayTime }
     const storedCall = restoreCall(arrival)
-    const task = readTask(target)
+    const task = readTaskIds(target)
     if (!storedCall || !task) return undefined
     const { question } = storedCall
     const document = parseCallBody(raw)
@@ -66,7 +66,7 @@ const readParams: Readonly<Record<Call['binding'], (document: unknown, version: 
   },
 }
 
-function readTask(target: Json): { readonly id: string; readonly context: string } | undefined {
+function readTaskIds(target: Json): { readonly id: string; readonly context: string } | undefined {
   const { id, context } = isJsonObject(target) ? target : {}
   return typeof id === 'string' && typeof context === 'string' ? { id, context } : undefined
 }

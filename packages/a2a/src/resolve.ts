@@ -8,9 +8,9 @@ import type { Call } from './endpoint/call.ts'
 import { A2aRejection, refuseField } from './format/errors.ts'
 import { mediaTypeOf } from './format/part-content.ts'
 import type { WireMessage, WirePart } from './format/wire.ts'
-import type { CalledBy } from './message/called-by.ts'
+import type { CallingTurnMember } from './message/called-by.ts'
 import { readCalledBy } from './message/called-by.ts'
-import type { CheckedClaim, Phase, SenderEvidence } from './message/mentionable.ts'
+import type { CheckedClaim, MessagePhase, SenderEvidence } from './message/mentionable.ts'
 import { clampChain, noSenderEvidence, readPhase, readPolicyClaim, readSenderEvidence } from './message/mentionable.ts'
 import { findPersonBehind, sharedOwnerFactor } from './message/person-behind.ts'
 import { createPushConfig } from './push/watch.ts'
@@ -19,17 +19,17 @@ import { createTaskId } from './tasks/task-id.ts'
 import type { PushConfig, SendMessageParams } from './validate/params.ts'
 import { checkParams } from './validate/params.ts'
 
-declare const proven: unique symbol
+declare const resolvedBrand: unique symbol
 
-/** A checked message with its task, which is the caller's own. Only `resolveMessage` makes one. */
+/** A checked message with its task, which is the caller's own. Only `resolveMessage` creates it. */
 export interface ResolvedMessage {
-  readonly [proven]: true
+  readonly [resolvedBrand]: true
   readonly call: Call
   readonly params: SendMessageParams
   readonly task: Omit<TaskIntake, 'owner'>
   readonly chain: AgentChain | undefined
-  readonly phase: Phase | undefined
-  readonly calledBy: CalledBy | undefined
+  readonly phase: MessagePhase | undefined
+  readonly calledBy: CallingTurnMember | undefined
   readonly senderEvidence: SenderEvidence
   readonly claim: CheckedClaim | undefined
   /** The time of receipt, in ms since the epoch. */
@@ -78,7 +78,11 @@ export async function resolveMessage(
   return {
     call,
     params,
-    task: { ...task, ...shareOf(call, senderEvidence, config.limits.open_tasks_per_caller), ...(watch && { watch }) },
+    task: {
+      ...task,
+      ...describeShare(call, senderEvidence, config.limits.open_tasks_per_caller),
+      ...(watch && { watch }),
+    },
     chain,
     phase,
     calledBy,
@@ -89,10 +93,14 @@ export async function resolveMessage(
 }
 
 /**
- * Returns the share of the owner's limit. Callers without credentials share one owner, and so do the people who use one connector. Their names
- * distinguish them.
+ * Returns the limit of open tasks. Callers without credentials share one owner, and so do the people who use one connector. Each of them has a
+ * separate limit within the limit of the owner.
  */
-function shareOf(call: Call, evidence: SenderEvidence, maxTasks: number): Pick<TaskIntake, 'maxOpenTasks' | 'share'> {
+function describeShare(
+  call: Call,
+  evidence: SenderEvidence,
+  maxTasks: number,
+): Pick<TaskIntake, 'maxOpenTasks' | 'share'> {
   const name = call.caller.isAnonymous ? networkOf(call.from) : findPersonBehind(call, evidence)
   return name === undefined
     ? { maxOpenTasks: maxTasks }
@@ -113,8 +121,8 @@ function resolveWatch(
 }
 
 /**
- * Finds the task of a message or creates one. A new task without a context opens one with the same id, so that the thread is the same by either
- * name.
+ * Finds the task of a message or creates one. A new task without a context creates a context with the same id, so that both ids name the same
+ * thread.
  */
 function resolveTask(
   message: WireMessage,
@@ -129,8 +137,8 @@ function resolveTask(
 }
 
 /**
- * Finds the task that the message continues. Only the store decides whether the task has ended, because it recognizes retries and no answer can
- * be stored in between.
+ * Finds the task that the message continues. Only the store decides whether the task has ended, because it recognizes retries, and its decision is
+ * atomic with the admission.
  */
 async function continueTask(message: WireMessage, call: Call, store: ChannelContext['store']): Promise<TaskIds> {
   const { id, context } = await findOwnTask(message.taskId ?? '', call, store)
@@ -155,7 +163,7 @@ function checkInputModes(parts: readonly WirePart[], declaredModes: readonly str
   const index = parts.findIndex(part => !isAcceptedType(mediaTypeOf(part), declaredModes))
   if (index < 0) return
   const violations = [{ field: `message.parts[${index}].mediaType`, description: 'is not an input mode of this agent' }]
-  const message = `Cannot SendMessage: message.parts[${index}] is of a media type this agent does not take`
+  const message = `Cannot SendMessage: message.parts[${index}] has a media type that this agent does not accept`
   throw new A2aRejection('contentTypeNotSupported', message, { violations })
 }
 

@@ -11,7 +11,7 @@ import { MethodNotAllowed } from './format/errors.ts'
 import { renderLegacyCard } from './legacy/card.ts'
 import type { BindingDeps } from './operations/operation.ts'
 import { createRestAnswer } from './rest/rest.ts'
-import { answerRpcFault, createRpcAnswer } from './rpc/json-rpc.ts'
+import { answerRpcError, createRpcAnswer } from './rpc/json-rpc.ts'
 
 interface A2aRouteDeps extends BindingDeps {
   readonly cards: Cards
@@ -22,22 +22,22 @@ const cardSeconds = 300
 /** Creates the JSON-RPC and HTTP+JSON endpoints and the cards of all agents. */
 export function createA2aRoutes(deps: A2aRouteDeps): Hono {
   const routes = new Hono()
-  if (deps.config.cors.length > 0) for (const path of browserPaths) routes.use(path, answerCors(deps.config))
-  const answerRpc = createRpcAnswer(deps)
-  const answerCard = createCardAnswer(deps)
+  if (deps.config.cors.length > 0) for (const path of browserPaths) routes.use(path, createCors(deps.config))
+  const handleRpc = createRpcAnswer(deps)
+  const serveCard = createCardHandler(deps)
   for (const path of ['/a2a', '/a2a/', '/agents/:agent/a2a', '/agents/:agent/a2a/']) {
-    routes.post(path, answerRpc)
-    routes.all(path, c => answerRpcFault(c, null, new MethodNotAllowed(['POST']), deps.gateway))
+    routes.post(path, handleRpc)
+    routes.all(path, c => answerRpcError(c, null, new MethodNotAllowed(['POST']), deps.gateway))
   }
   if (deps.config.versions.includes('0.3')) {
-    const answerLegacyCard = createLegacyCardAnswer(deps)
+    const answerLegacyCard = createLegacyCardHandler(deps)
     for (const path of legacyCardPaths)
       routes.get(path, c => answerLegacyCard(c).catch(error => answerStatus(c, error, deps.gateway)))
   }
   const answerRest = createRestAnswer(deps)
   for (const path of ['/a2a/rest/*', '/agents/:agent/a2a/rest/*']) routes.all(path, answerRest)
   for (const path of ['/.well-known/agent-card.json', '/agents/:agent/.well-known/agent-card.json']) {
-    routes.get(path, c => answerCard(c).catch(error => answerStatus(c, error, deps.gateway)))
+    routes.get(path, c => serveCard(c).catch(error => answerStatus(c, error, deps.gateway)))
     routes.all(path, c => answerStatus(c, new MethodNotAllowed(['GET', 'HEAD']), deps.gateway))
   }
   return routes
@@ -47,10 +47,10 @@ export function createA2aRoutes(deps: A2aRouteDeps): Hono {
 const browserPaths = ['/.well-known/*', '/a2a/*', '/agents/:agent/.well-known/*', '/agents/:agent/a2a/*']
 
 /**
- * Creates the answer to CORS requests. Pages of the configured origins may call (Fetch standard, CORS protocol). Credentials are headers, never
+ * Creates the middleware for CORS. Pages of the configured origins may call (Fetch standard, CORS protocol). Credentials are headers, never
  * cookies.
  */
-function answerCors({ cors: origin, auth }: A2aConfig): MiddlewareHandler {
+function createCors({ cors: origin, auth }: A2aConfig): MiddlewareHandler {
   const headerNames = ['a2a-version', 'a2a-extensions', 'x-a2a-extensions', 'last-event-id', auth.api_key_header]
   return cors({
     origin: origin === '*' ? origin : [...origin],
@@ -64,7 +64,7 @@ function answerCors({ cors: origin, auth }: A2aConfig): MiddlewareHandler {
 /** The paths at which clients before 1.0 look for a card. */
 const legacyCardPaths = ['/.well-known/agent.json', '/agents/:agent/.well-known/agent.json']
 
-function createLegacyCardAnswer({ cards }: A2aRouteDeps) {
+function createLegacyCardHandler({ cards }: A2aRouteDeps) {
   return async (c: Context): Promise<Response> => {
     const { text } = await cards.find(c.req.param('agent'))
     const headers = { 'cache-control': `public, max-age=${cardSeconds}`, 'content-type': 'application/json' }
@@ -73,14 +73,14 @@ function createLegacyCardAnswer({ cards }: A2aRouteDeps) {
 }
 
 /**
- * Creates the answer with a card. Clients of 0.3 name no version and use the same path, so all clients that name none get a card for both
+ * Creates the handler that serves a card. Clients of 0.3 name no version and use the same path. All clients that name no version get a card for both
  * versions (A2A §3.6.2).
  */
-function createCardAnswer({ cards, config }: A2aRouteDeps) {
-  const isLegacySpoken = config.versions.includes('0.3')
+function createCardHandler({ cards, config }: A2aRouteDeps) {
+  const supportsLegacy = config.versions.includes('0.3')
   return async (c: Context): Promise<Response> => {
     const version = c.req.header('a2a-version') || c.req.query('A2A-Version') || '0.3'
-    const isMixed = isLegacySpoken && /^0\.3(\.|$)/.test(version)
+    const isMixed = supportsLegacy && /^0\.3(\.|$)/.test(version)
     const { text, etag } = await cards.find(c.req.param('agent'), { isMixed })
     const headers = { etag, 'cache-control': `public, max-age=${cardSeconds}`, vary: 'A2A-Version' }
     if (matchesEtag(c.req.header('if-none-match'), etag)) return c.body(null, 304, headers)

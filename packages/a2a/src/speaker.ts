@@ -10,7 +10,7 @@ export const a2aDescriptor = {
   mentionRelay: { kind: 'none' },
   answersCalls: true,
   streamsAnswers: true,
-  // A client that was offline over a weekend repeats its call.
+  // A client that was offline for a weekend may repeat its call.
   repeatsForMs: 3 * 24 * 3_600_000,
   openPaths: ['a2a', 'agents'],
   operationPaths: /^(\/agents\/[^/]+)?\/a2a\/rest\//,

@@ -16,8 +16,8 @@ type AuthDeps = Pick<ChannelContext, 'system' | 'store'> & {
 }
 
 /**
- * Creates the check. It finds the caller by an API key, by a token, or without credentials if that is allowed. Tokens
- * follow the rules of all channels.
+ * Creates the function that finds the caller by an API key or a token. Callers without credentials are anonymous if the configuration allows it.
+ * Tokens follow the rules of all channels.
  */
 export function createVerifyCaller(
   config: A2aConfig,

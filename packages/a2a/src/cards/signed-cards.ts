@@ -77,7 +77,7 @@ export function createCards({ config, gateway, keys }: CardDeps) {
           ? { agent, endpoint: `${origin}/a2a`, grpcAddress, extensions: extensionsOf(agent) }
           : sourceOf(agent)
       const cacheKey = `${source.endpoint} ${isMixed}`
-      const key = await keys.current()
+      const key = await keys.findCurrent()
       const cachedCard = cards.get(cacheKey)
       if (cachedCard?.agent === agent && cachedCard.kid === key.kid) return cachedCard.card
       const card = createServedCard(source, key, { isMixed })
@@ -87,7 +87,7 @@ export function createCards({ config, gateway, keys }: CardDeps) {
     /** Returns the extended card, for callers that identify themselves (A2A §3.1.11). */
     async renderExtended(agent: AgentProfile): Promise<object> {
       const card = renderExtendedCard(sourceOf(agent), config)
-      return { ...card, signatures: [await signCard(card, await keys.current(), jku)] }
+      return { ...card, signatures: [await signCard(card, await keys.findCurrent(), jku)] }
     },
   }
 }

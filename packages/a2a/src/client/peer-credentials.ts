@@ -75,7 +75,7 @@ export function createTokenSigner(
 ): SignToken {
   return async ({ agent, audience }) => {
     const { SignJWT } = await loadJose()
-    const { privateKey, kid } = await keys.current()
+    const { privateKey, kid } = await keys.findCurrent()
     const seconds = Math.floor(system.now() / 1000)
     return (
       new SignJWT({ scope })

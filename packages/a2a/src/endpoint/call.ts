@@ -49,7 +49,7 @@ export interface IncomingCall {
 }
 
 /** An admitted call and its operation. */
-export interface EnteredCall {
+export interface AdmittedCall {
   readonly name: string
   readonly call: Call
   /** Our extensions that the caller activated. */

@@ -6,18 +6,18 @@ import type { ByteHold, System } from '@postern/message'
 import { Rejection } from '@postern/message'
 
 interface BodyDeps {
-  /** The count of the bytes, which lasts until the call has ended, because grpc-js stores the message for as long. */
-  readonly hold: ByteHold | undefined
+  /** The reservation of the bytes until the call has ended, because grpc-js stores the message until then. */
+  readonly byteReservation: ByteHold | undefined
   /** Ends the call. */
   refuse(error: unknown): void
 }
 
-export interface ArrivingBody {
-  /** Counts a decoded message, because a compressed one has grown. Returns true if it may be passed on. */
+export interface GrpcBody {
+  /** Counts a decoded message, because a compressed message grows. Returns true if the message may be passed on. */
   acceptMessage(bytes: number): boolean
   /** Records that the whole message has arrived. */
   end(): void
-  /** Ends the call if the body arrives more slowly than that of any honest client. */
+  /** Ends the call if the body arrives too slowly. */
   watchPace(sleep: System['sleep']): void
 }
 
@@ -26,8 +26,8 @@ const messageMs = 60_000
 /** The fewest bytes that must arrive in each interval, ms: 1 KB a second, as for mail. */
 const [paceIntervalMs, minBytes] = [10_000, 10 * 1000]
 
-/** Watches the body of a call that has not been read yet. */
-export function openBody(call: object, { hold, refuse }: BodyDeps): ArrivingBody {
+/** Counts and limits the bytes of a call, before its message is read. */
+export function openBody(call: object, { byteReservation: hold, refuse }: BodyDeps): GrpcBody {
   const stream = findStream(call)
   const completion = new AbortController()
   let receivedBytes = 0
@@ -39,12 +39,12 @@ export function openBody(call: object, { hold, refuse }: BodyDeps): ArrivingBody
       reservedBytes += bytes
       return true
     } catch (error) {
-      end(error)
+      endCall(error)
       return false
     }
   }
 
-  function end(error: unknown): void {
+  function endCall(error: unknown): void {
     refuse(error)
     // A client that does not end its call would leave its message in memory.
     stream.close(constants.NGHTTP2_NO_ERROR)
@@ -68,20 +68,20 @@ export function openBody(call: object, { hold, refuse }: BodyDeps): ArrivingBody
       const timeoutRejection = new Rejection('rate_limited', 'Cannot take request: it did not come in time')
       const slowRejection = new Rejection('rate_limited', 'Cannot take request: slower than 1 KB a second')
       const { signal } = completion
-      void sleep(messageMs, signal).then(() => signal.aborted || end(timeoutRejection))
-      void stopWhenSlow({ sleep, signal, countBytes: () => receivedBytes, stop: () => end(slowRejection) })
+      void sleep(messageMs, signal).then(() => signal.aborted || endCall(timeoutRejection))
+      void stopWhenSlow({ sleep, signal, countBytes: () => receivedBytes, stop: () => endCall(slowRejection) })
     },
   }
 }
 
-interface Pace {
+interface PaceCheck {
   readonly sleep: System['sleep']
   readonly signal: AbortSignal
   countBytes(): number
   stop(): void
 }
 
-async function stopWhenSlow({ sleep, signal, countBytes, stop }: Pace): Promise<void> {
+async function stopWhenSlow({ sleep, signal, countBytes, stop }: PaceCheck): Promise<void> {
   while (!signal.aborted) {
     const bytesBefore = countBytes()
     await sleep(paceIntervalMs, signal)
@@ -89,7 +89,7 @@ async function stopWhenSlow({ sleep, signal, countBytes, stop }: Pace): Promise<
   }
 }
 
-/** Finds the stream of a call. grpc-js passes on whole messages only, so the bytes of one that is still arriving are visible only at its stream. */
+/** Finds the stream of a call. grpc-js passes on only complete messages, so the bytes of an incomplete message are visible only at the stream. */
 function findStream(call: object): ServerHttp2Stream {
   const { stream } = call as { readonly stream?: ServerHttp2Stream }
   if (!stream) throw new Error('grpc-js does not show the stream of a call')

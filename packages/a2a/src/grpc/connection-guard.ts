@@ -12,13 +12,13 @@ interface ConnectionGuardOptions {
   onRefused(refusal: unknown, address: string): void
 }
 
-/** The most connections of one network. Each may have 200 open calls, so no honest network needs more. */
+/** The most connections of one network. Each connection may have 200 open calls, so no honest network needs more. */
 const maxConnections = 100
 const socketChannel = 'net.server.socket'
 
 /** Starts the guard. @returns the function that ends it */
 export function guardConnections({ port, onRefused }: ConnectionGuardOptions): () => void {
-  const count = createOpenCount(
+  const countConnection = createOpenCount(
     maxConnections,
     () => new Rejection('rate_limited', 'Cannot take connection: its network has too many open', { retryAfter: 5 }),
   )
@@ -28,7 +28,7 @@ export function guardConnections({ port, onRefused }: ConnectionGuardOptions): (
     const { localPort, remoteAddress } = socket
     if (localPort !== port || remoteAddress === undefined) return
     try {
-      socket.once('close', count(networkOf(remoteAddress)))
+      socket.once('close', countConnection(networkOf(remoteAddress)))
     } catch (refusal) {
       socket.destroy()
       onRefused(refusal, remoteAddress)

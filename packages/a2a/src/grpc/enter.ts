@@ -7,20 +7,20 @@ import { isJsonObject, Rejection } from '@postern/message'
 import type { ChannelContext, IntakeSteps } from '@postern/pipeline'
 import { createIntakeSteps, hasRefusal } from '@postern/pipeline'
 import type { Caller } from '../auth/caller.ts'
-import type { EndpointDeps, EnteredCall } from '../endpoint/call.ts'
+import type { AdmittedCall, EndpointDeps } from '../endpoint/call.ts'
 import { findAddressee, listenerKeyOf } from '../endpoint/call.ts'
 import { parseCallBody } from '../endpoint/call-body.ts'
 import { listOfferedExtensions, negotiateExtensions, replayExtension } from '../endpoint/extensions.ts'
 import { negotiateVersion } from '../endpoint/negotiate-version.ts'
 import { recordCallClaims, recordRefusedCall } from '../endpoint/record-call.ts'
-import type { ArrivingBody } from './body.ts'
+import type { GrpcBody } from './body.ts'
 import { openBody } from './body.ts'
 import type { GrpcMethod } from './methods.ts'
 import { isOpenService } from './open-services.ts'
 import { readMetadata, readPeer, refuseMalformed, toGrpcError } from './status.ts'
 
 /** A call with its request still in bytes. */
-interface IncomingGrpcCall {
+interface GrpcRequest {
   readonly method: GrpcMethod
   readonly metadata: Metadata
   readonly request: Uint8Array
@@ -31,17 +31,17 @@ interface IncomingGrpcCall {
   readonly steps: IntakeSteps
 }
 
-/** Runs all checks between the caller and an operation, the cheap ones first: version, message, agent. @throws Rejection */
-export function enterGrpc(grpcCall: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
+/** Runs the checks after that of the caller, the cheap ones first: version, message, agent. It records a refusal. @throws Rejection */
+export function admitGrpcCall(grpcCall: GrpcRequest, deps: EndpointDeps): AdmittedCall {
   try {
-    return openGrpcCall(grpcCall, deps)
+    return checkGrpcCall(grpcCall, deps)
   } catch (error) {
     recordRefusedCall(error, { ...grpcCall, request: grpcCall.metadata, binding: 'GRPC' }, deps.gateway)
     throw error
   }
 }
 
-function openGrpcCall(grpcCall: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
+function checkGrpcCall(grpcCall: GrpcRequest, deps: EndpointDeps): AdmittedCall {
   const { method, metadata, request, from, caller, steps } = grpcCall
   const headers = readMetadata(metadata)
   const version = negotiateVersion({ header: headers.get('a2a-version'), query: undefined, offeredVersions })
@@ -57,13 +57,13 @@ function openGrpcCall(grpcCall: IncomingGrpcCall, deps: EndpointDeps): EnteredCa
   )
   const extensions = negotiatedExtensions.filter(uri => uri !== replayExtension)
   const origin = { caller, from, steps, request: metadata }
-  // Events have no field for an id, so no stream can be continued.
+  // Events in gRPC have no field for an id, so no stream can be continued.
   const replay = { lastEventId: undefined, canReplay: false }
   const call = { ...origin, agent, params, document, bytes, binding: 'GRPC' as const, version, ...replay }
   return { name: method.operation, extensions, call }
 }
 
-/** The offered versions. The package of the protobuf file is that of 1.0. */
+/** The offered versions. The protobuf file is that of A2A 1.0. */
 const offeredVersions = ['1.0'] as const
 
 /**
@@ -91,8 +91,8 @@ interface AdmittedCaller {
 export type CallerCheck = ReturnType<typeof createCallerCheck>
 
 /**
- * Creates the check that verifies the caller before the message is read (grpc-js reads nothing before it passes on the metadata). Otherwise
- * strangers could fill the memory.
+ * Creates the check that verifies the caller before the message is read, because otherwise strangers could fill the memory. grpc-js reads nothing
+ * before the metadata is passed on.
  */
 export function createCallerCheck(deps: CallerCheckDeps) {
   const { gateway } = deps
@@ -107,12 +107,12 @@ export function createCallerCheck(deps: CallerCheckDeps) {
       recordRefusedCall(refusal, { from, binding: 'GRPC', steps, request: call }, gateway)
       return toGrpcError(refusal, gateway)
     })
-    const admit = async (metadata: Metadata): Promise<ArrivingBody> => {
+    const admit = async (metadata: Metadata): Promise<GrpcBody> => {
       const admission = await admitCaller(metadata, path, from)
       callers.set(metadata, admission)
       return openCallerBody({ ...admission, call, metadata, from }, gateway)
     }
-    let body: ArrivingBody | undefined
+    let body: GrpcBody | undefined
     return new ServerInterceptingCall(call, {
       start(next) {
         next({
@@ -143,22 +143,22 @@ export function createCallerCheck(deps: CallerCheckDeps) {
     /** Returns the caller that was admitted with this metadata, and the checks so far. */
     callerOf(metadata: Metadata): AdmittedCaller {
       const caller = callers.get(metadata)
-      if (!caller) throw new Error('a call came in without its caller')
+      if (!caller) throw new Error('the call has no admitted caller')
       return caller
     },
   }
 }
 
-interface OpeningBody extends AdmittedCaller {
+interface CallerBodyContext extends AdmittedCaller {
   readonly call: InterceptedCall
   readonly metadata: Metadata
   readonly from: string
 }
 
 /** Opens the body of an admitted call, whose bytes count for its caller. */
-function openCallerBody({ call, caller, steps, metadata, from }: OpeningBody, gateway: ChannelContext): ArrivingBody {
+function openCallerBody({ call, caller, steps, metadata, from }: CallerBodyContext, gateway: ChannelContext): GrpcBody {
   return openBody(call, {
-    hold: gateway.bodies?.hold(listenerKeyOf({ caller, from })),
+    byteReservation: gateway.bodies?.hold(listenerKeyOf({ caller, from })),
     refuse(error) {
       if (!hasRefusal(metadata)) recordRefusedCall(error, { from, binding: 'GRPC', steps, request: metadata }, gateway)
       call.sendStatus(toGrpcError(error, gateway))
@@ -166,7 +166,7 @@ function openCallerBody({ call, caller, steps, metadata, from }: OpeningBody, ga
   })
 }
 
-/** Checks a call of health or reflection, which require no credentials. They count as requests of their address, and end after a while. */
+/** Checks a call of health or reflection, which requires no credentials. Each such call counts as a request of its address and has a time limit. */
 function checkOpenCall(
   call: InterceptedCall,
   from: string,
@@ -174,7 +174,7 @@ function checkOpenCall(
 ): ServerInterceptingCall {
   const completion = new AbortController()
   const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, gateway))
-  const body = openBody(call, { hold: gateway.bodies?.hold(networkOf(from)), refuse })
+  const body = openBody(call, { byteReservation: gateway.bodies?.hold(networkOf(from)), refuse })
   return new ServerInterceptingCall(call, {
     start(next) {
       next({
@@ -184,7 +184,7 @@ function checkOpenCall(
           } catch (error) {
             return refuse(error)
           }
-          const timeoutRejection = new Rejection('rate_limited', 'Cannot go on with call: it has lasted long enough')
+          const timeoutRejection = new Rejection('rate_limited', 'Cannot continue call: it has lasted too long')
           void gateway.system.sleep(openCallMs, completion.signal).then(() => {
             if (!completion.signal.aborted) refuse(timeoutRejection)
           })
@@ -208,7 +208,7 @@ type InterceptedCall = Parameters<ServerInterceptor>[1]
 /** The longest time of a call without credentials, ms. A client that watches the health calls again. */
 const openCallMs = 10 * 60_000
 
-/** Creates the admission of callers by their credentials. Refusals are recorded for the operator. */
+/** Creates the function that admits callers by their credentials. It records refusals for the operator. */
 function createCallerAdmission({ gateway, verifyCaller, limitAddress }: CallerCheckDeps) {
   return async (metadata: Metadata, path: string, from: string): Promise<AdmittedCaller> => {
     const steps = createIntakeSteps(gateway.system)

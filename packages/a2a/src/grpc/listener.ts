@@ -9,16 +9,16 @@ import type { Listening } from '@postern/pipeline'
 import { createIntakeSteps } from '@postern/pipeline'
 import type { GrpcConfig } from '../config.ts'
 import type { LargeAnswers } from '../endpoint/answers.ts'
-import type { EndpointDeps, EnteredCall } from '../endpoint/call.ts'
+import type { AdmittedCall, EndpointDeps } from '../endpoint/call.ts'
 import { listenerKeyOf } from '../endpoint/call.ts'
 import { recordFailure, recordRefusedCall } from '../endpoint/record-call.ts'
 import type { WireStreamEvent } from '../format/wire.ts'
 import type { Operations } from '../operations/operation.ts'
 import { findOperation } from '../operations/operations.ts'
-import { EventStream, fewEvents, maxPendingBytes } from '../streams/sse.ts'
+import { EventStream, maxPendingBytes, minPendingEvents } from '../streams/sse.ts'
 import { guardConnections } from './connection-guard.ts'
 import type { CallerCheck, LimitAddress } from './enter.ts'
-import { createCallerCheck, enterGrpc } from './enter.ts'
+import { admitGrpcCall, createCallerCheck } from './enter.ts'
 import type { GrpcMethod } from './methods.ts'
 import { grpcMethods } from './methods.ts'
 import { addOpenServices, isOpenService } from './open-services.ts'
@@ -38,7 +38,7 @@ interface ServiceDeps extends GrpcDeps {
 const maxCalls = 200
 const keepaliveMs = 30_000
 /** The time after which a connection without calls is closed, ms. */
-const idleMs = 5 * 60_000
+const maxIdleMs = 5 * 60_000
 const defaultCallsPerMinute = 6_000
 /** The time for which open calls may continue after the listener has begun to close, ms. */
 const closeTimeoutMs = 2_000
@@ -53,12 +53,12 @@ export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Prom
     'grpc.max_send_message_length': -1,
     'grpc.max_concurrent_streams': maxCalls,
     'grpc.keepalive_time_ms': keepaliveMs,
-    'grpc.max_connection_idle_ms': idleMs,
+    'grpc.max_connection_idle_ms': maxIdleMs,
   })
   server.addService(defineService(), createHandlers({ ...deps, callerCheck }))
   const endServing = addOpenServices(server)
-  const port = await bind(server, config)
-  // The connections and streams of a proxy are those of all its clients, so the proxy must limit connections and resets itself.
+  const port = await bindServer(server, config)
+  // A proxy's connections and streams serve all its clients, so the proxy must limit connections and resets itself.
   const endGuard = config.behind_proxy ? () => {} : guardListener(port, limitAddress, deps)
   return {
     label: 'a2a',
@@ -89,7 +89,7 @@ function guardListener(port: number, limitAddress: LimitAddress, { gateway }: Gr
     limitAddress,
     isCall: path => callPaths.has(path) || isOpenService(path),
     onClosed: from =>
-      record(new Rejection('rate_limited', 'Cannot go on with connection: it resets most of its streams'), from),
+      record(new Rejection('rate_limited', 'Cannot continue connection: it resets most of its streams'), from),
   })
   return () => {
     endConnections()
@@ -97,7 +97,7 @@ function guardListener(port: number, limitAddress: LimitAddress, { gateway }: Gr
   }
 }
 
-async function bind(server: Server, { host, port, tls }: GrpcConfig): Promise<number> {
+async function bindServer(server: Server, { host, port, tls }: GrpcConfig): Promise<number> {
   const credentials = tls ? await readCredentials(tls) : ServerCredentials.createInsecure()
   const name = host.includes(':') ? `[${host}]` : host
   return new Promise((resolve, reject) => {
@@ -158,7 +158,7 @@ function createHandlers(deps: ServiceDeps): UntypedServiceImplementation {
   return Object.fromEntries(grpcMethods.map(method => [method.operation, createHandler(method, deps)]))
 }
 
-/** Creates the handler of a method. gRPC sends a unary answer as a stream of one message, and this declaration makes its end known. */
+/** Creates the handler of a method. A unary answer is a stream of one message, because only streams report when the client has read them. */
 function createHandler(method: GrpcMethod, deps: ServiceDeps) {
   const writeError = (error: unknown) => toGrpcError(error, deps.gateway)
   const sendResult = (result: object, call: GrpcCall, owner: string) => {
@@ -188,20 +188,20 @@ async function handleCall(
   const { metadata, request } = call
   const admission = deps.callerCheck.callerOf(metadata)
   const grpcCall = { method, metadata, request, from: readPeer(call.getPeer()), ...admission }
-  const enteredCall = enterGrpc(grpcCall, deps)
+  const admittedCall = admitGrpcCall(grpcCall, deps)
   const origin = { ...grpcCall, binding: 'GRPC', request: metadata } as const
   const result = await findOperation(
-    enteredCall.name,
+    admittedCall.name,
     deps.operations,
-  )(enteredCall.call).catch(error => {
+  )(admittedCall.call).catch(error => {
     recordFailure(error, origin, deps.gateway)
     throw error
   })
-  sendExtensions(call, enteredCall)
-  return { result, owner: listenerKeyOf(enteredCall.call) }
+  sendExtensions(call, admittedCall)
+  return { result, owner: listenerKeyOf(admittedCall.call) }
 }
 
-function sendExtensions(call: GrpcCall, { extensions }: EnteredCall): void {
+function sendExtensions(call: GrpcCall, { extensions }: AdmittedCall): void {
   if (extensions.length === 0) return
   const metadata = new Metadata()
   metadata.set('a2a-extensions', extensions.join(', '))
@@ -219,42 +219,42 @@ type GrpcCall = ServerWritableStream<Buffer, Buffer>
 /** Sends a stream of events by a server-streaming call (A2A §10.4). The HTTP/2 pings are its heartbeat. */
 function sendGrpcStream(stream: EventStream, call: GrpcCall, format: GrpcStreamFormat): void {
   let pendingBytes = 0
-  let events = 0
-  let isOver = false
+  let pendingEvents = 0
+  let hasEnded = false
 
-  function fail(error: unknown): void {
+  function failCall(error: unknown): void {
     call.emit('error', format.writeError(error))
   }
 
-  function write(bytes: Buffer): void {
-    if (pendingBytes <= maxPendingBytes || events <= fewEvents) {
+  function sendBytes(bytes: Buffer): void {
+    if (pendingBytes <= maxPendingBytes || pendingEvents <= minPendingEvents) {
       pendingBytes += bytes.length
-      events += 1
+      pendingEvents += 1
       call.write(bytes, () => {
         pendingBytes -= bytes.length
-        events -= 1
+        pendingEvents -= 1
       })
       return
     }
-    isOver = true
+    hasEnded = true
     stopStream()
-    fail(new Rejection('rate_limited', 'Cannot go on with stream: the client reads too slowly'))
+    failCall(new Rejection('rate_limited', 'Cannot continue stream: the client reads too slowly'))
   }
 
   const stopStream = stream.start({
     send: event => {
-      if (!isOver) write(format.writeEvent(event))
+      if (!hasEnded) sendBytes(format.writeEvent(event))
     },
     beat: () => {},
     end(error) {
-      if (isOver) return
-      isOver = true
+      if (hasEnded) return
+      hasEnded = true
       if (error === undefined) call.end()
-      else fail(error)
+      else failCall(error)
     },
   })
   const abandon = () => {
-    isOver = true
+    hasEnded = true
     stopStream()
   }
   if (call.cancelled) abandon()

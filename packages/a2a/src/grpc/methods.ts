@@ -6,7 +6,7 @@ import type { MethodDefinition } from '@grpc/grpc-js'
 import { A2aRejection } from '../format/errors.ts'
 import type { OperationName } from '../format/wire.ts'
 
-/** The binary and the ProtoJSON form of one method's messages. */
+/** A method that converts its messages between protobuf and ProtoJSON. */
 export type GrpcMethod = ReturnType<typeof openMethod>
 
 type JsonCodec<Value> = { fromJSON(json: unknown): Value; toJSON(value: Value): unknown }
@@ -72,44 +72,44 @@ function openMethod(operation: OperationName, definition: Definition, { request,
 }
 
 /** The field numbers of a message that contain messages. */
-interface Shape {
-  readonly [field: number]: Shape
+interface MessageShape {
+  readonly [field: number]: MessageShape
 }
 
-const leaf: Shape = {}
+const emptyShape: MessageShape = {}
 
-/** The shape of google.protobuf.Value, which can contain itself: in a Struct (5) or in a ListValue (6). */
-const value = createValueShape()
-const struct: Shape = { 1: { 2: value } }
-const part: Shape = { 4: value, 5: struct }
-const message: Shape = { 5: part, 6: struct }
+/** The shape of google.protobuf.Value, which can contain itself in a Struct (5) or in a ListValue (6). */
+const valueShape = createValueShape()
+const structShape: MessageShape = { 1: { 2: valueShape } }
+const partShape: MessageShape = { 4: valueShape, 5: structShape }
+const messageShape: MessageShape = { 5: partShape, 6: structShape }
 
 /** The shape of SendMessageRequest. No other request contains anything of unlimited size. */
-const sendShape: Shape = { 2: message, 3: leaf, 4: struct }
+const sendShape: MessageShape = { 2: messageShape, 3: emptyShape, 4: structShape }
 
-function createValueShape(): Shape {
-  const shape: { [field: number]: Shape } = {}
+function createValueShape(): MessageShape {
+  const shape: { [field: number]: MessageShape } = {}
   shape[5] = { 1: { 2: shape } }
   shape[6] = { 1: shape }
   return shape
 }
 
 /**
- * The most fields of a message. Four fields are one member of a Struct. The limits for JSON are exact, and these only reject absurd messages
- * before they are read.
+ * The most fields of a message. One member of a Struct has four fields. The exact limits are those for JSON, and these limits only reject absurd
+ * messages before they are read.
  */
 const maxFields = 200_000
-/** The greatest depth of a message. A Struct within a Struct is three deeper. */
+/** The greatest depth of a message. Each nested Struct adds three levels. */
 const maxDepth = 200
 
 /**
  * Checks the bytes of a message before it is read, because many tiny fields cost a reader far more than their bytes.
  * @throws A2aRejection `invalidParams` for too many or too deep fields; an error for an invalid message
  */
-function checkMessageBounds(bytes: Uint8Array, shape: Shape = leaf): void {
+function checkMessageBounds(bytes: Uint8Array, shape: MessageShape = emptyShape): void {
   const reader = new BinaryReader(bytes)
   let remainingFields = maxFields
-  const walk = (end: number, shape: Shape, depth: number): void => {
+  const walk = (end: number, shape: MessageShape, depth: number): void => {
     if (depth > maxDepth) throw refuseMessage('it is nested too deep')
     while (reader.pos < end) {
       remainingFields -= 1

@@ -7,7 +7,7 @@ interface ResetGuardOptions {
   /** The port of the listener. The guard ignores other servers of the process. */
   readonly port: number
   now(): number
-  /** Counts a stream that is not one of our calls as a request of its address. @throws Rejection `rate_limited` */
+  /** Counts a stream that is no call as a request of its address. @throws Rejection `rate_limited` */
   limitAddress(address: string): void
   /** Returns true if streams of this path are counted when their call begins. */
   isCall(path: string): boolean
@@ -19,7 +19,7 @@ interface Connection {
   readonly address: string
   openedCount: number
   resetCount: number
-  isEnding: boolean
+  isClosing: boolean
 }
 
 interface StreamNotice {
@@ -27,7 +27,7 @@ interface StreamNotice {
   readonly headers?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** The most early resets of a connection, which must also be at most half of its streams, because clients can have short deadlines. */
+/** The most early resets of a connection. More are allowed up to half of its streams, because clients can have short deadlines. */
 const maxResets = 100
 /** The age, in ms, from which a reset stream does not count as an early reset. */
 const earlyMs = 1_000
@@ -44,15 +44,15 @@ export function guardResets({ port, now, limitAddress, isCall, onClosed }: Reset
     if (openConnection) return openConnection
     const { localPort, remoteAddress } = session.socket
     if (localPort !== port || remoteAddress === undefined) return undefined
-    const connection = { address: remoteAddress, openedCount: 0, resetCount: 0, isEnding: false }
+    const connection = { address: remoteAddress, openedCount: 0, resetCount: 0, isClosing: false }
     connections.set(session, connection)
     return connection
   }
 
-  function end(session: ServerHttp2Session, connection: Connection): void {
-    if (connection.isEnding) return
-    connection.isEnding = true
-    // New streams are announced first, because grpc-js throws if it answers a destroyed stream.
+  function closeConnection(session: ServerHttp2Session, connection: Connection): void {
+    if (connection.isClosing) return
+    connection.isClosing = true
+    // grpc-js first gets the new streams of this connection, because it throws if it answers a destroyed stream.
     setImmediate(() => {
       if (session.destroyed) return
       session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
@@ -72,7 +72,7 @@ export function guardResets({ port, now, limitAddress, isCall, onClosed }: Reset
     try {
       limitAddress(connection.address)
     } catch {
-      end(session, connection)
+      closeConnection(session, connection)
     }
   }
 
@@ -83,7 +83,7 @@ export function guardResets({ port, now, limitAddress, isCall, onClosed }: Reset
     if (!connection || stream.rstCode === constants.NGHTTP2_NO_ERROR || now() > openStream.openedAt + earlyMs) return
     connection.resetCount += 1
     if (connection.resetCount > maxResets && connection.resetCount > connection.openedCount / 2)
-      end(openStream.session, connection)
+      closeConnection(openStream.session, connection)
   }
 
   subscribe(createdChannel, handleOpen)

@@ -1,4 +1,4 @@
-// Describes the service `lf.a2a.v1.A2AService` (A2A §10) for clients that ask by reflection.
+// Describes the service `lf.a2a.v1.A2AService` (A2A §10) for clients that use reflection.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create, toBinary } from '@bufbuild/protobuf'
 import type { DescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
@@ -12,23 +12,23 @@ import {
 } from '@bufbuild/protobuf/wkt'
 
 const packageName = 'lf.a2a.v1'
-const struct = 'google.protobuf.Struct'
-const time = 'google.protobuf.Timestamp'
+const structType = 'google.protobuf.Struct'
+const timestampType = 'google.protobuf.Timestamp'
 
 /**
- * The messages of the service, each field as `name:number:type`. A type ends with `*` if the field is repeated, with `?` if its absence counts,
- * and with `|name` if it is in that oneof. `map<type>` has keys of text.
+ * The fields of each message of the service, as `name:number:type`. A type ends with `*` if the field is repeated, with `?` if it is optional, and
+ * with `|name` if it belongs to that oneof. `map<type>` has string keys.
  */
-const messages: Readonly<Record<string, string>> = {
+const messageFields: Readonly<Record<string, string>> = {
   SendMessageConfiguration:
     'accepted_output_modes:1:string* task_push_notification_config:2:TaskPushNotificationConfig history_length:3:int32? return_immediately:4:bool',
-  Task: `id:1:string context_id:2:string status:3:TaskStatus artifacts:4:Artifact* history:5:Message* metadata:6:${struct}`,
-  TaskStatus: `state:1:TaskState message:2:Message timestamp:3:${time}`,
-  Part: `text:1:string|content raw:2:bytes|content url:3:string|content data:4:google.protobuf.Value|content metadata:5:${struct} filename:6:string media_type:7:string`,
-  Message: `message_id:1:string context_id:2:string task_id:3:string role:4:Role parts:5:Part* metadata:6:${struct} extensions:7:string* reference_task_ids:8:string*`,
-  Artifact: `artifact_id:1:string name:2:string description:3:string parts:4:Part* metadata:5:${struct} extensions:6:string*`,
-  TaskStatusUpdateEvent: `task_id:1:string context_id:2:string status:3:TaskStatus metadata:4:${struct}`,
-  TaskArtifactUpdateEvent: `task_id:1:string context_id:2:string artifact:3:Artifact append:4:bool last_chunk:5:bool metadata:6:${struct}`,
+  Task: `id:1:string context_id:2:string status:3:TaskStatus artifacts:4:Artifact* history:5:Message* metadata:6:${structType}`,
+  TaskStatus: `state:1:TaskState message:2:Message timestamp:3:${timestampType}`,
+  Part: `text:1:string|content raw:2:bytes|content url:3:string|content data:4:google.protobuf.Value|content metadata:5:${structType} filename:6:string media_type:7:string`,
+  Message: `message_id:1:string context_id:2:string task_id:3:string role:4:Role parts:5:Part* metadata:6:${structType} extensions:7:string* reference_task_ids:8:string*`,
+  Artifact: `artifact_id:1:string name:2:string description:3:string parts:4:Part* metadata:5:${structType} extensions:6:string*`,
+  TaskStatusUpdateEvent: `task_id:1:string context_id:2:string status:3:TaskStatus metadata:4:${structType}`,
+  TaskArtifactUpdateEvent: `task_id:1:string context_id:2:string artifact:3:Artifact append:4:bool last_chunk:5:bool metadata:6:${structType}`,
   AuthenticationInfo: 'scheme:1:string credentials:2:string',
   AgentInterface: 'url:1:string protocol_binding:2:string tenant:3:string protocol_version:4:string',
   AgentCard:
@@ -36,10 +36,10 @@ const messages: Readonly<Record<string, string>> = {
   AgentProvider: 'url:1:string organization:2:string',
   AgentCapabilities:
     'streaming:1:bool? push_notifications:2:bool? extensions:3:AgentExtension* extended_agent_card:4:bool?',
-  AgentExtension: `uri:1:string description:2:string required:3:bool params:4:${struct}`,
+  AgentExtension: `uri:1:string description:2:string required:3:bool params:4:${structType}`,
   AgentSkill:
     'id:1:string name:2:string description:3:string tags:4:string* examples:5:string* input_modes:6:string* output_modes:7:string* security_requirements:8:SecurityRequirement*',
-  AgentCardSignature: `protected:1:string signature:2:string header:3:${struct}`,
+  AgentCardSignature: `protected:1:string signature:2:string header:3:${structType}`,
   TaskPushNotificationConfig:
     'tenant:1:string id:2:string task_id:3:string url:4:string token:5:string authentication:6:AuthenticationInfo',
   StringList: 'list:1:string*',
@@ -59,11 +59,11 @@ const messages: Readonly<Record<string, string>> = {
   ImplicitOAuthFlow: 'authorization_url:1:string refresh_url:2:string scopes:3:map<string>',
   PasswordOAuthFlow: 'token_url:1:string refresh_url:2:string scopes:3:map<string>',
   DeviceCodeOAuthFlow: 'device_authorization_url:1:string token_url:2:string refresh_url:3:string scopes:4:map<string>',
-  SendMessageRequest: `tenant:1:string message:2:Message configuration:3:SendMessageConfiguration metadata:4:${struct}`,
+  SendMessageRequest: `tenant:1:string message:2:Message configuration:3:SendMessageConfiguration metadata:4:${structType}`,
   GetTaskRequest: 'tenant:1:string id:2:string history_length:3:int32?',
-  ListTasksRequest: `tenant:1:string context_id:2:string status:3:TaskState page_size:4:int32? page_token:5:string history_length:6:int32? status_timestamp_after:7:${time} include_artifacts:8:bool?`,
+  ListTasksRequest: `tenant:1:string context_id:2:string status:3:TaskState page_size:4:int32? page_token:5:string history_length:6:int32? status_timestamp_after:7:${timestampType} include_artifacts:8:bool?`,
   ListTasksResponse: 'tasks:1:Task* next_page_token:2:string page_size:3:int32 total_size:4:int32',
-  CancelTaskRequest: `tenant:1:string id:2:string metadata:3:${struct}`,
+  CancelTaskRequest: `tenant:1:string id:2:string metadata:3:${structType}`,
   GetTaskPushNotificationConfigRequest: 'tenant:1:string task_id:2:string id:3:string',
   DeleteTaskPushNotificationConfigRequest: 'tenant:1:string task_id:2:string id:3:string',
   SubscribeToTaskRequest: 'tenant:1:string id:2:string',
@@ -75,7 +75,7 @@ const messages: Readonly<Record<string, string>> = {
   ListTaskPushNotificationConfigsResponse: 'configs:1:TaskPushNotificationConfig* next_page_token:2:string',
 }
 
-const enums: Readonly<Record<string, readonly string[]>> = {
+const enumValues: Readonly<Record<string, readonly string[]>> = {
   TaskState: [
     'TASK_STATE_UNSPECIFIED',
     'TASK_STATE_SUBMITTED',
@@ -91,7 +91,7 @@ const enums: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The methods of the service, each as `request response`. A response that ends with `*` is a stream. */
-const methods: Readonly<Record<string, string>> = {
+const methodTypes: Readonly<Record<string, string>> = {
   SendMessage: 'SendMessageRequest SendMessageResponse',
   SendStreamingMessage: 'SendMessageRequest StreamResponse*',
   GetTask: 'GetTaskRequest Task',
@@ -105,7 +105,7 @@ const methods: Readonly<Record<string, string>> = {
   DeleteTaskPushNotificationConfig: 'DeleteTaskPushNotificationConfigRequest google.protobuf.Empty',
 }
 
-const scalars: Readonly<Record<string, Type>> = {
+const scalarTypes: Readonly<Record<string, Type>> = {
   string: Type.STRING,
   bytes: Type.BYTES,
   bool: Type.BOOL,
@@ -120,12 +120,12 @@ export function writeServiceFiles(): readonly Buffer[] {
     package: packageName,
     syntax: 'proto3',
     dependency: importedFiles.map(({ proto }) => proto.name),
-    messageType: Object.entries(messages).map(describeMessage),
-    enumType: Object.entries(enums).map(([name, values]) => ({
+    messageType: Object.entries(messageFields).map(describeMessage),
+    enumType: Object.entries(enumValues).map(([name, values]) => ({
       name,
       value: values.map((value, number) => ({ name: value, number })),
     })),
-    service: [{ name: 'A2AService', method: Object.entries(methods).map(describeMethod) }],
+    service: [{ name: 'A2AService', method: Object.entries(methodTypes).map(describeMethod) }],
   })
   const files = [...importedFiles.map(({ proto }) => proto), file]
   return files.map(file => Buffer.from(toBinary(FileDescriptorProtoSchema, file)))
@@ -144,7 +144,7 @@ function describeMethod([name, types]: readonly [string, string]) {
 type Descriptor = MessageInitShape<typeof DescriptorProtoSchema>
 
 function describeMessage([name, fields]: readonly [string, string]): Descriptor {
-  const parsedFields = fields.split(' ').map(readField)
+  const parsedFields = fields.split(' ').map(parseField)
   const oneofs = [...new Set(parsedFields.flatMap(({ oneof }) => oneof ?? []))]
   const optionalFields = parsedFields.filter(({ isOptional }) => isOptional)
   return {
@@ -157,7 +157,7 @@ function describeMessage([name, fields]: readonly [string, string]): Descriptor 
         ? describeType(field.type)
         : { type: Type.MESSAGE, typeName: typeNameOf(`${name}.${entryNameOf(field.name)}`) }),
       ...(field.oneof && { oneofIndex: oneofs.indexOf(field.oneof) }),
-      // An optional field is in a oneof of its own (proto3 optional).
+      // Each optional field has a separate oneof (proto3 optional).
       ...(field.isOptional && { proto3Optional: true, oneofIndex: oneofs.length + optionalFields.indexOf(field) }),
     })),
     oneofDecl: [...oneofs, ...optionalFields.map(field => `_${field.name}`)].map(oneof => ({ name: oneof })),
@@ -165,7 +165,7 @@ function describeMessage([name, fields]: readonly [string, string]): Descriptor 
   }
 }
 
-function readField(text: string) {
+function parseField(text: string) {
   const [, name = '', number, type = '', mark = ''] = /^(\w+):(\d+):([\w.<>]+)(.*)$/.exec(text) ?? []
   const [, map] = /^map<(.+)>$/.exec(type) ?? []
   return {
@@ -192,15 +192,15 @@ function describeEntry(field: string, type: string): Descriptor {
   }
 }
 
-/** Returns the name of a map entry's message: `security_schemes` → `SecuritySchemesEntry`. */
+/** Returns the name of the message for the entries of a map. For example, `security_schemes` has `SecuritySchemesEntry`. */
 function entryNameOf(field: string): string {
   return `${field.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Entry`
 }
 
 function describeType(type: string) {
-  const scalar = scalars[type]
+  const scalar = scalarTypes[type]
   if (scalar !== undefined) return { type: scalar }
-  return { type: type in enums ? Type.ENUM : Type.MESSAGE, typeName: typeNameOf(type) }
+  return { type: type in enumValues ? Type.ENUM : Type.MESSAGE, typeName: typeNameOf(type) }
 }
 
 function typeNameOf(type: string): string {

@@ -7,7 +7,10 @@ import { errorHeaders, reportError } from '../endpoint/answers.ts'
 import type { A2aError } from '../format/errors.ts'
 import { A2aRejection, errorDomain, wholeSeconds } from '../format/errors.ts'
 
-/** A field of a protobuf message: text or another message. */
+/** The wire types of protobuf fields. */
+const [varint, lengthDelimited] = [0, 2] as const
+
+/** A field of a protobuf message, whose value is a text or another message. */
 type Field = readonly [number: number, value: string | Uint8Array]
 
 /** Converts an error to gRPC: status, message, and `google.rpc.Status` with its details in the trailers (A2A §10.6). */
@@ -15,13 +18,13 @@ export function toGrpcError(
   error: unknown,
   gateway: ChannelContext,
 ): Pick<ServiceError, 'code' | 'details' | 'metadata'> {
-  const fault = reportError(error, gateway)
-  const code = status[fault.type.grpc as keyof typeof status]
+  const a2aError = reportError(error, gateway)
+  const code = status[a2aError.type.grpc as keyof typeof status]
   const metadata = new Metadata()
-  metadata.set('grpc-status-details-bin', Buffer.from(writeStatus(code, fault)))
-  const { connection: _, ...headers } = errorHeaders(fault) as Readonly<Record<string, string>>
+  metadata.set('grpc-status-details-bin', Buffer.from(writeStatus(code, a2aError)))
+  const { connection: _, ...headers } = errorHeaders(a2aError) as Readonly<Record<string, string>>
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
-  return { code, details: fault.message, metadata }
+  return { code, details: a2aError.message, metadata }
 }
 
 function writeStatus(code: number, { type: { reason }, message, violations, retryAfter }: A2aError): Uint8Array {
@@ -29,7 +32,7 @@ function writeStatus(code: number, { type: { reason }, message, violations, retr
     [1, reason],
     [2, errorDomain],
   ])
-  const request = violations.map(
+  const fieldViolations = violations.map(
     ({ field, description }): Field => [
       1,
       writeFields([
@@ -40,16 +43,16 @@ function writeStatus(code: number, { type: { reason }, message, violations, retr
   )
   const details = [
     info,
-    ...(violations.length > 0 ? [writeAny('google.rpc.BadRequest', request)] : []),
+    ...(violations.length > 0 ? [writeAny('google.rpc.BadRequest', fieldViolations)] : []),
     ...(retryAfter !== undefined ? [writeAny('google.rpc.RetryInfo', [[1, writeDuration(retryAfter)]])] : []),
   ]
   const fields = writeFields([[2, message], ...details.map((detail): Field => [3, detail])])
-  return new BinaryWriter().uint32(8).int32(code).raw(fields).finish()
+  return new BinaryWriter().tag(1, varint).int32(code).raw(fields).finish()
 }
 
 /** Writes a google.protobuf.Duration of whole seconds. */
 function writeDuration(seconds: number): Uint8Array {
-  return new BinaryWriter().uint32(8).int64(wholeSeconds(seconds)).finish()
+  return new BinaryWriter().tag(1, varint).int64(wholeSeconds(seconds)).finish()
 }
 
 function writeAny(type: string, fields: readonly Field[]): Uint8Array {
@@ -58,8 +61,6 @@ function writeAny(type: string, fields: readonly Field[]): Uint8Array {
     [2, writeFields(fields)],
   ])
 }
-
-const lengthDelimited = 2
 
 function writeFields(fields: readonly Field[]): Uint8Array {
   const writer = new BinaryWriter()
@@ -72,12 +73,12 @@ function writeFields(fields: readonly Field[]): Uint8Array {
 }
 
 type PartialStatusObject = Parameters<ServerInterceptingCall['sendStatus']>[0]
-type InnerCall = Pick<ServerInterceptingCall, 'sendStatus'>
+type StatusSender = Pick<ServerInterceptingCall, 'sendStatus'>
 
-/** The texts of grpc-js for calls with invalid bytes or headers. It reports them as INTERNAL or as an unknown method. */
-const problems: readonly (readonly [details: RegExp, problem: string])[] = [
+/** The texts of grpc-js for calls with invalid bytes or headers, which it reports as INTERNAL or as an unknown method. */
+const malformedCallProblems: readonly (readonly [details: RegExp, problem: string])[] = [
   [/^Invalid grpc-timeout /, 'its time-out is not valid'],
-  [/^Failed to decompress /, 'its message is not compressed as it says'],
+  [/^Failed to decompress /, 'its message is not compressed in the declared way'],
   [/^Received no request message /, 'it has no message'],
   [/^Received a second request message /, 'it has more than one message'],
 ]
@@ -85,12 +86,12 @@ const problems: readonly (readonly [details: RegExp, problem: string])[] = [
 /** Returns the refusal of a malformed call, or undefined for every other status. */
 function findRefusal({ code, details }: PartialStatusObject): A2aRejection | undefined {
   if (code !== status.INTERNAL && code !== status.UNIMPLEMENTED) return undefined
-  const [, problem] = problems.find(([pattern]) => pattern.test(details ?? '')) ?? []
+  const [, problem] = malformedCallProblems.find(([pattern]) => pattern.test(details ?? '')) ?? []
   return problem === undefined ? undefined : new A2aRejection('invalidRequest', `Cannot read request: ${problem}`)
 }
 
-/** Ends a malformed call with the status of `refuse`. grpc-js ends such a call after all interceptors, so this must be set on the call itself. */
-export function refuseMalformed(call: InnerCall, refuse: (refusal: A2aRejection) => PartialStatusObject): void {
+/** Ends a malformed call with the status of `refuse`. grpc-js ends such a call after all interceptors, so this function replaces `sendStatus` of the call. */
+export function refuseMalformed(call: StatusSender, refuse: (refusal: A2aRejection) => PartialStatusObject): void {
   const sendStatus = call.sendStatus.bind(call)
   call.sendStatus = status => {
     const refusal = findRefusal(status)
@@ -98,7 +99,7 @@ export function refuseMalformed(call: InnerCall, refuse: (refusal: A2aRejection)
   }
 }
 
-/** Returns the metadata as headers, as in the other bindings. */
+/** Returns the metadata as headers, which the other bindings have. */
 export function readMetadata(metadata: Metadata): Headers {
   const headers = new Headers()
   for (const name of Object.keys(metadata.getMap())) {
@@ -108,7 +109,7 @@ export function readMetadata(metadata: Metadata): Headers {
   return headers
 }
 
-/** Reads the peer's `address:port`, which is without brackets for IPv6 too. */
+/** Reads the address in grpc-js's `address:port`, which has no brackets even for IPv6. */
 export function readPeer(peer: string): string {
   return /^(.+):\d+$/.exec(peer)?.[1] ?? peer
 }

@@ -19,7 +19,7 @@ export const retiredKeyMs = 7 * 86_400_000
 
 interface StoredKey {
   readonly made_at: string
-  /** True if the key revokes all keys before it. */
+  /** True if the key revokes all earlier keys. */
   readonly revokes?: true
   readonly jwk: Readonly<Record<'kty' | 'crv' | 'x' | 'y' | 'd', string>>
 }
@@ -31,21 +31,21 @@ type RingDeps = {
 
 export type OwnKeyRing = ReturnType<typeof createOwnKeyRing>
 
-/** Creates the access to the keys. Generations are only added, so every process of the gateway finds the newest one. */
+/** Creates the access to the keys. Generations are only added, so every process of the gateway finds the newest key. */
 export function createOwnKeyRing({ store, system }: RingDeps) {
   const keys: OwnKey[] = []
 
-  async function read(generation: number, storedKey?: StoredKey): Promise<OwnKey> {
+  async function readKey(generation: number, storedKey?: StoredKey): Promise<OwnKey> {
     const chooseStoredKey = async () => storedKey ?? createStoredKey(system.now())
     const text = await store.secret(secretNameOf(generation), async () => JSON.stringify(await chooseStoredKey()))
     return toOwnKey(parseJsonText(text) as StoredKey)
   }
 
   async function list(): Promise<readonly OwnKey[]> {
-    keys[0] ??= await read(1)
+    keys[0] ??= await readKey(1)
     // Another process may create a key at the same time. Each process counts the generations itself, so that a reader never creates a key.
     for (let generation = keys.length + 1; await store.hasSecret(secretNameOf(generation)); generation += 1) {
-      keys[generation - 1] ??= await read(generation)
+      keys[generation - 1] ??= await readKey(generation)
     }
     return keys
   }
@@ -62,19 +62,19 @@ export function createOwnKeyRing({ store, system }: RingDeps) {
   }
 
   return {
-    /** Returns the present signing key. If there is none, it creates and stores one. */
-    current: async () => newestOf(await list()),
-    /** Lists the valid keys: the present one first, then the recently replaced ones. */
+    /** Returns the current signing key. If there is none, it creates and stores one. */
+    findCurrent: async () => newestOf(await list()),
+    /** Lists the valid keys, the current key first and then the recently replaced keys. */
     list: listValid,
     /** Lists the public halves of the valid keys, for verification. */
-    published: async () => (await listValid()).map(({ publicJwk }) => publicJwk),
-    /** Creates a new signing key. With `isRevoking`, it revokes those before it. */
+    listPublished: async () => (await listValid()).map(({ publicJwk }) => publicJwk),
+    /** Creates a new signing key. With `isRevoking`, it revokes all earlier keys. */
     async rotate({ isRevoking }: RotateOptions = {}): Promise<OwnKey> {
       const newKey = { ...(await createStoredKey(system.now())), ...(isRevoking && { revokes: true as const }) }
       const { kid } = toOwnKey(newKey)
       // Another process may rotate at the same time. In that case, this key becomes the generation after its key.
       for (;;) {
-        const key = await read((await list()).length + 1, newKey)
+        const key = await readKey((await list()).length + 1, newKey)
         if (key.kid === kid) return newestOf(await list())
       }
     },
@@ -124,7 +124,7 @@ const cacheControl = 'public, max-age=300'
 /** Creates the route of the keys that verify our cards and tokens (RFC 7517 §5). */
 export function createKeySetRoute(keys: OwnKeyRing): Hono {
   return new Hono().get(ownKeySetPath, async c => {
-    const text = JSON.stringify({ keys: await keys.published() })
+    const text = JSON.stringify({ keys: await keys.listPublished() })
     const etag = `"${hash('sha256', text, 'base64url').slice(0, 27)}"`
     const headers = { etag, 'cache-control': cacheControl, 'access-control-allow-origin': '*' }
     if (matchesEtag(c.req.header('if-none-match'), etag)) return c.body(null, 304, headers)
@@ -132,7 +132,7 @@ export function createKeySetRoute(keys: OwnKeyRing): Hono {
   })
 }
 
-/** Creates the issuer that this gateway is for itself. Its agents call each other like strangers, with tokens of this gateway for this gateway. */
+/** Creates the issuer for the tokens of this gateway. Its agents call each other with such tokens, like agents of other gateways. */
 export function createOwnIssuer(keys: OwnKeyRing, origin: string): OwnIssuer {
   return {
     config: {
@@ -150,7 +150,7 @@ export function createOwnIssuer(keys: OwnKeyRing, origin: string): OwnIssuer {
       isConfigured: true,
       async find(header, token) {
         const { createLocalJWKSet } = await loadJose()
-        return createLocalJWKSet({ keys: (await keys.published()).map(jwk => ({ ...jwk })) })(header, token)
+        return createLocalJWKSet({ keys: (await keys.listPublished()).map(jwk => ({ ...jwk })) })(header, token)
       },
     },
   }

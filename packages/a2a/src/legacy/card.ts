@@ -10,7 +10,7 @@ interface CurrentCard extends JsonObject {
   readonly securityRequirements?: readonly { readonly schemes: Readonly<Record<string, JsonObject>> }[] | undefined
 }
 
-/** Renders a card of 1.0 in the form of 0.3. The result is unsigned, because the signature covers the other document. */
+/** Converts a card of A2A 1.0 to 0.3. The result is unsigned, because the signatures cover the original card. */
 export function renderLegacyCard(card: object): JsonObject {
   const {
     supportedInterfaces,
@@ -36,8 +36,8 @@ export function renderLegacyCard(card: object): JsonObject {
 }
 
 /**
- * Renders one card for both versions, for clients that name none: the complete card of 1.0 with the members of 0.3. Readers ignore the members
- * that they do not know (A2A §5.7).
+ * Renders one card for both versions, because some clients name no version. It is the complete card of 1.0 with the members of 0.3. Readers ignore
+ * the members that they do not know (A2A §5.7).
  */
 export function renderMixedCard(card: object): object {
   const { securitySchemes = {}, ...currentMembers } = card as CurrentCard
@@ -46,7 +46,7 @@ export function renderMixedCard(card: object): object {
   return { ...members, ...currentMembers, ...(schemes.length > 0 && { securitySchemes: Object.fromEntries(schemes) }) }
 }
 
-const types: Readonly<Record<string, string>> = {
+const schemeTypes: Readonly<Record<string, string>> = {
   httpAuthSecurityScheme: 'http',
   apiKeySecurityScheme: 'apiKey',
   oauth2SecurityScheme: 'oauth2',
@@ -57,7 +57,7 @@ const types: Readonly<Record<string, string>> = {
 function renderScheme(scheme: JsonObject): JsonObject {
   const [[kind, body] = ['', {}]] = Object.entries(scheme)
   const { location, ...members } = isJsonObject(body) ? body : {}
-  return { type: types[kind] ?? kind, ...members, ...(location !== undefined && { in: location }) }
+  return { type: schemeTypes[kind] ?? kind, ...members, ...(location !== undefined && { in: location }) }
 }
 
 function renderRequirement({ schemes }: { readonly schemes: Readonly<Record<string, JsonObject>> }): JsonObject {

@@ -13,19 +13,19 @@ interface LegacyMethod {
   readonly readParams: (params: JsonObject) => JsonObject
 }
 
-const unchanged = (params: JsonObject): JsonObject => params
+const keepParams = (params: JsonObject): JsonObject => params
 
-const methods: Readonly<Record<string, LegacyMethod>> = {
+const legacyMethods: Readonly<Record<string, LegacyMethod>> = {
   'message/send': { operation: 'SendMessage', readParams: readSendParams },
   'message/stream': { operation: 'SendStreamingMessage', readParams: readSendParams },
-  'tasks/get': { operation: 'GetTask', readParams: unchanged },
-  'tasks/cancel': { operation: 'CancelTask', readParams: unchanged },
-  'tasks/resubscribe': { operation: 'SubscribeToTask', readParams: unchanged },
+  'tasks/get': { operation: 'GetTask', readParams: keepParams },
+  'tasks/cancel': { operation: 'CancelTask', readParams: keepParams },
+  'tasks/resubscribe': { operation: 'SubscribeToTask', readParams: keepParams },
   'tasks/pushNotificationConfig/set': { operation: 'CreateTaskPushNotificationConfig', readParams: readSetParams },
   'tasks/pushNotificationConfig/get': { operation: 'GetTaskPushNotificationConfig', readParams: readConfigKey },
   'tasks/pushNotificationConfig/list': { operation: 'ListTaskPushNotificationConfigs', readParams: readConfigKey },
   'tasks/pushNotificationConfig/delete': { operation: 'DeleteTaskPushNotificationConfig', readParams: readConfigKey },
-  'agent/getAuthenticatedExtendedCard': { operation: 'GetExtendedAgentCard', readParams: unchanged },
+  'agent/getAuthenticatedExtendedCard': { operation: 'GetExtendedAgentCard', readParams: keepParams },
 }
 
 /** Returns the operation of 1.0 for a method of 0.3, with its parameters, or undefined if 0.3 has no such method. */
@@ -33,7 +33,7 @@ export function readLegacyRequest(
   method: string,
   params: unknown,
 ): { readonly name: OperationName; readonly params: unknown } | undefined {
-  const legacyMethod = Object.hasOwn(methods, method) ? methods[method] : undefined
+  const legacyMethod = Object.hasOwn(legacyMethods, method) ? legacyMethods[method] : undefined
   if (!legacyMethod) return undefined
   return { name: legacyMethod.operation, params: isJsonObject(params) ? legacyMethod.readParams(params) : params }
 }
@@ -66,7 +66,7 @@ function readPart(part: unknown): unknown {
   return Object.hasOwn(partReaders, part.kind) ? partReaders[part.kind]?.(part) : {}
 }
 
-/** Reads a file, which has `bytes` or `uri` in JSON-RPC. The protobuf of 0.3 has longer names. */
+/** Converts a file, which has `bytes` or `uri` in JSON-RPC. The protobuf file of 0.3 has longer names. */
 function readFile(file: unknown): JsonObject {
   if (!isJsonObject(file)) return {}
   const { fileWithBytes, fileWithUri, bytes = fileWithBytes, uri = fileWithUri, mimeType, name } = file
@@ -78,7 +78,7 @@ function readFile(file: unknown): JsonObject {
   }
 }
 
-/** Converts the configuration of a call. 0.3 states whether to wait, and 1.0 whether to return immediately. */
+/** Converts the configuration of a call. Its `blocking` in 0.3 is the opposite of `returnImmediately` in 1.0. */
 function readConfiguration({ blocking, pushNotificationConfig, ...members }: JsonObject): JsonObject {
   return {
     ...members,
@@ -114,5 +114,5 @@ export function stripLegacyPush(document: unknown): unknown {
     : { ...document, params: { ...document.params, configuration } }
 }
 
-/** These functions also read the answers of agents that use 0.3. */
+/** Our client also reads the answers of agents that use 0.3 with these functions. */
 export { readMessage as readLegacyMessage, readPart as readLegacyPart }

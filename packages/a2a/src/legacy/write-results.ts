@@ -13,7 +13,7 @@ import { isWireStateAtRest } from '../format/wire.ts'
 import { renderLegacyCard } from './card.ts'
 
 /** The conversion of each operation's result. The other operations have the same result in both versions. */
-const writers: Readonly<Partial<Record<OperationName, (result: never) => unknown>>> = {
+const resultWriters: Readonly<Partial<Record<OperationName, (result: never) => unknown>>> = {
   SendMessage: writeLegacyEvent,
   GetTask: writeTask,
   CancelTask: writeTask,
@@ -26,11 +26,11 @@ const writers: Readonly<Partial<Record<OperationName, (result: never) => unknown
 }
 
 export function writeLegacyResult(name: OperationName, result: object): unknown {
-  const write = writers[name]
+  const write = resultWriters[name]
   return write ? write(result as never) : result
 }
 
-/** Writes an event of a stream, or the answer to a message: a task or a message. */
+/** Converts an event of a stream, or the result of SendMessage. */
 export function writeLegacyEvent(event: WireStreamEvent): object {
   if ('task' in event) return writeTask(event.task)
   if ('message' in event) return writeMessage(event.message)
@@ -59,7 +59,7 @@ function writeTask({ id, contextId, status, artifacts, history }: WireTask): obj
   }
 }
 
-/** Writes a status in the form of 0.3: `TASK_STATE_INPUT_REQUIRED` → `input-required`. */
+/** Converts a status. For example, `TASK_STATE_INPUT_REQUIRED` becomes `input-required`. */
 function writeStatus({ state, timestamp, message }: WireTaskStatus): object {
   const name = state.replace('TASK_STATE_', '').toLowerCase().replace('_', '-')
   return { state: name, timestamp, ...(message && { message: writeMessage(message) }) }
@@ -96,5 +96,5 @@ function writePushConfig({ taskId, id, url, token, authentication }: PushConfig)
   return { taskId, pushNotificationConfig: { id, url, ...(token && { token }), ...schemes } }
 }
 
-/** This function also writes our calls to agents that use 0.3. */
+/** Our client also calls agents that use 0.3 with this function. */
 export { writeMessage as writeLegacyMessage }

@@ -1,4 +1,4 @@
-// Tells one agent of this gateway which turn of another one calls it, and for whom.
+// Passes the calling turn from one agent of this gateway to another.
 import type { NormalizedMessage } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 import type { AgentCallOptions, ChannelContext } from '@postern/pipeline'
@@ -6,9 +6,9 @@ import type { Call } from '../endpoint/call.ts'
 import type { Mentionable } from './mentionable.ts'
 
 /** The member in which a message names the turn that calls. */
-export type CalledBy = Pick<NormalizedMessage, 'called_by'>
+export type CallingTurnMember = Pick<NormalizedMessage, 'called_by'>
 
-/** Renders the member for a call to `card`. Only cards of this gateway get it, because the number of a message means nothing elsewhere. */
+/** Renders the member for a call to `card`. Only agents of this gateway get the member, because a message number has no meaning elsewhere. */
 export function renderCalledBy(
   { calledBy }: Pick<AgentCallOptions, 'calledBy'>,
   { card, origin }: { readonly card: string; readonly origin: string },
@@ -26,15 +26,15 @@ export async function readCalledBy(
   mentionable: Mentionable,
   { caller }: Pick<Call, 'caller'>,
   { store, agents }: Pick<ChannelContext, 'store' | 'agents'>,
-): Promise<CalledBy> {
-  const { called_by: claimedCaller } = mentionable as { readonly called_by?: unknown }
-  if (!isJsonObject(claimedCaller) || !Number.isSafeInteger(claimedCaller.message) || caller.issuer !== agents.origin)
+): Promise<CallingTurnMember> {
+  const { called_by: claimedTurn } = mentionable as { readonly called_by?: unknown }
+  if (!isJsonObject(claimedTurn) || !Number.isSafeInteger(claimedTurn.message) || caller.issuer !== agents.origin)
     return {}
-  const turn = await store.readTurn(Number(claimedCaller.message))
+  const turn = await store.readTurn(Number(claimedTurn.message))
   if (!turn || turn.agent !== caller.subject) return {}
   const { message, agent, correlationId: correlation_id, content } = turn
   const first_message = content.called_by?.first_message ?? content.called_by?.message
-  const isOnBehalf = claimedCaller.on_behalf === true
+  const isOnBehalf = claimedTurn.on_behalf === true
   return {
     called_by: {
       ...{ agent, message, correlation_id },

@@ -39,8 +39,8 @@ export const noSenderEvidence: SenderEvidence = { accepted: [], proofs: [], ment
 type SenderEvidenceDeps = Pick<ChannelContext, 'identity' | 'agents' | 'system'>
 
 /**
- * Reads forwarded evidence (MN-6.4), and the way in which mentions reach others if the sender speaks for a platform (MN-8.1). Invalid evidence is
- * left out and the message is still accepted. This check consumes the evidence, so it is the last one.
+ * Reads forwarded evidence (MN-6.4), and the mention relay of a sender that speaks for a platform (MN-8.1). Invalid evidence is ignored, and the
+ * message is still accepted. This check consumes the evidence, so it is the last one.
  */
 export async function readSenderEvidence(
   { identity_evidence, verifiable_credentials, mention_relay }: Mentionable,
@@ -67,7 +67,7 @@ function readRelay(claimedRelay: unknown, { caller }: Call, { identity, system }
   const relay = mentionRelaySchema.safeParse(claimedRelay)
   const isTrusted = !caller.isAnonymous && identity?.isConnector(caller) === true
   if (relay.success && isTrusted) return relay.data
-  const reason = isTrusted ? 'is none that is known' : 'comes from a caller who is no connector'
+  const reason = isTrusted ? 'is unknown' : 'comes from a caller who is no connector'
   system.log.info({ issuer: caller.issuer, subject: caller.subject, reason }, 'mention relay of a message ignored')
   return a2aDescriptor.mentionRelay
 }
@@ -85,7 +85,7 @@ const maxReceiptChars = 8_192
 const decisionScopes = ['once', ...rememberScopes]
 
 /**
- * Reads the decision in a message (MN-7.2). Its presence proves nothing.
+ * Reads the decision in a message (MN-7.2). The store still has to check the decision.
  * @throws A2aRejection `invalidParams` if it is malformed; Rejection if it is invalid
  */
 export async function readPolicyClaim(
@@ -142,10 +142,10 @@ function isCount(value: unknown): value is number {
 }
 
 /** The phase of the caller's plan that a message belongs to. */
-export type Phase = Pick<NormalizedMessage, 'phase_id' | 'previous_phase_id'>
+export type MessagePhase = Pick<NormalizedMessage, 'phase_id' | 'previous_phase_id'>
 
 /** Reads the phase of a message. @throws A2aRejection `invalidParams` */
-export function readPhase(mentionable: Mentionable): Phase {
+export function readPhase(mentionable: Mentionable): MessagePhase {
   const phaseMembers = (['phase_id', 'previous_phase_id'] as const).filter(member => isPresent(mentionable[member]))
   return Object.fromEntries(phaseMembers.map(member => [member, checkPhase(mentionable[member], member)]))
 }
@@ -158,7 +158,7 @@ function checkPhase(value: unknown, member: string): number {
 export function renderPhase({
   phaseId,
   previousPhaseId,
-}: Pick<AgentCallOptions, 'phaseId' | 'previousPhaseId'>): Phase {
+}: Pick<AgentCallOptions, 'phaseId' | 'previousPhaseId'>): MessagePhase {
   return {
     ...(phaseId !== undefined && { phase_id: phaseId }),
     ...(previousPhaseId !== undefined && { previous_phase_id: previousPhaseId }),

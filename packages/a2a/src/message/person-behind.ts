@@ -4,7 +4,7 @@ import { listPeopleBehind } from '@postern/message'
 import type { Call } from '../endpoint/call.ts'
 import type { SenderEvidence } from './mentionable.ts'
 
-/** The factor for the limits of all callers who share one owner: together, they may have as much open as this many single callers. */
+/** The factor by which the limits of callers who share one owner exceed those of a single caller. */
 export const sharedOwnerFactor = 10
 
 /**

@@ -4,7 +4,7 @@ import type { ChannelContext, Intake, TaskCancelEvent, TaskRecord } from '@poste
 import { taskCanceledFlag } from '@postern/pipeline'
 import { renderSender } from '../auth/sender.ts'
 import type { Call } from '../endpoint/call.ts'
-import { rawOf, recordCaller } from '../normalize.ts'
+import { describeCallOrigin, stripRequest } from '../normalize.ts'
 import { a2aDescriptor } from '../speaker.ts'
 
 /** A task that its caller cancels, and the call that does so. */
@@ -19,7 +19,7 @@ interface CanceledTask extends Pick<TaskRecord, 'id' | 'context'> {
 /** The largest request that is stored. A larger one has members that the gateway does not read. */
 const maxRawBytes = 16 * 1024
 
-/** Creates the event for an agent that is told of cancellations, such as an AG-UI server. Returns undefined for any other agent. */
+/** Creates the event for an agent that receives cancellations, such as an AG-UI server. Returns undefined for any other agent. */
 export function createCancelEvent(
   call: Call,
   { id, context }: TaskRecord,
@@ -34,7 +34,7 @@ export function createCancelEvent(
   }
 }
 
-/** Converts a canceled task to the message of its caller that the agent reads. `domain` is that of our agents. It is pure. */
+/** Converts a canceled task to a message of its caller, which the agent reads. `domain` is the domain of our agents. */
 export function normalizeCancel({ call, id, context, question, canceledAt }: CanceledTask, domain: string) {
   const { caller, agent, bytes } = call
   const recipient = `@${agent.name}@${domain}`
@@ -57,8 +57,8 @@ export function normalizeCancel({ call, id, context, question, canceledAt }: Can
     thread: { scope: caller.owner, references: [] },
     aliases: [],
     proofs: [caller.proof],
-    arrival: { ...recordCaller(call), question },
-    raw: { bytes: isStored ? rawOf(call) : Buffer.from(JSON.stringify({ id })), form: 'json' },
+    arrival: { ...describeCallOrigin(call), question },
+    raw: { bytes: isStored ? stripRequest(call) : Buffer.from(JSON.stringify({ id })), form: 'json' },
     target: { id, context, isCanceled: true },
     disposition: 'answer',
     flags: [taskCanceledFlag],

@@ -29,7 +29,7 @@ export interface A2aOperationDeps {
   readonly cards: Cards
   readonly challenger: Challenger
   readonly outputModes: TaskOutputModes
-  readonly expiry: Pick<Expiry, 'note'>
+  readonly expiry: Pick<Expiry, 'countBytes'>
 }
 
 /** The dependencies of each binding. */

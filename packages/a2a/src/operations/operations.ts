@@ -27,7 +27,7 @@ const absentCapabilities = {
   streaming: ['unsupportedOperation', 'streaming'],
   card: ['unsupportedOperation', 'extended agent card'],
   push: ['pushNotificationNotSupported', 'push notifications'],
-} as const satisfies Readonly<Record<string, readonly [fault: A2aErrorName, what: string]>>
+} as const satisfies Readonly<Record<string, readonly [errorName: A2aErrorName, capability: string]>>
 
 const absentPushOperations = {
   CreateTaskPushNotificationConfig: 'push',
@@ -40,7 +40,7 @@ const absentPushOperations = {
 export function createOperations(deps: A2aOperationDeps): Operations {
   const admit = createAdmitMessage(deps)
   const { streaming, push_notifications } = deps.config.capabilities
-  const table: Readonly<Record<OperationName, A2aOperation | keyof typeof absentCapabilities>> = {
+  const operationTable: Readonly<Record<OperationName, A2aOperation | keyof typeof absentCapabilities>> = {
     SendMessage: createSendMessage(deps, admit),
     SendStreamingMessage: streaming ? createSendStreamingMessage(deps, admit) : 'streaming',
     GetTask: createGetTask(deps),
@@ -50,30 +50,30 @@ export function createOperations(deps: A2aOperationDeps): Operations {
     ...(push_notifications ? createPushOperations(deps) : absentPushOperations),
     GetExtendedAgentCard: hasExtendedCard(deps.config) ? createGetExtendedCard(deps) : 'card',
   }
-  const rows = Object.entries(table).map(([name, entry]) => [name, toOperation(name, entry)] as const)
+  const rows = Object.entries(operationTable).map(([name, entry]) => [name, toOperation(name, entry)] as const)
   return new Map(rows)
 }
 
 function toOperation(name: string, entry: A2aOperation | keyof typeof absentCapabilities): A2aOperation {
   if (typeof entry === 'function') return entry
-  const [fault, capability] = absentCapabilities[entry]
+  const [errorName, capability] = absentCapabilities[entry]
   return async () => {
-    throw new A2aRejection(fault, `Cannot ${name}: no ${capability} here`)
+    throw new A2aRejection(errorName, `Cannot ${name}: no ${capability} here`)
   }
 }
 
 /** Adds the check of the scope to every operation, so that no binding can omit it. */
 export function guardOperations(
   operations: ReadonlyMap<string, A2aOperation>,
-  { table, challenger }: { readonly table: ScopeTable; readonly challenger: Challenger },
+  { table: scopeTable, challenger }: { readonly table: ScopeTable; readonly challenger: Challenger },
 ): ReadonlyMap<string, A2aOperation> {
-  const scopes: Readonly<Record<string, string>> = table
+  const scopes: Readonly<Record<string, string>> = scopeTable
   const guardedOperations = [...operations].map(([name, operation]): [string, A2aOperation] => [
     name,
     async call => {
       const scope = scopes[name]
       checkScope(call.caller, scope === undefined ? [] : [scope], challenger)
-      if (setsPushConfig(call)) checkScope(call.caller, [table.CreateTaskPushNotificationConfig], challenger)
+      if (setsPushConfig(call)) checkScope(call.caller, [scopeTable.CreateTaskPushNotificationConfig], challenger)
       return operation(call)
     },
   ])
@@ -100,11 +100,14 @@ function createSendMessage(deps: A2aOperationDeps, admit: AdmitMessage): A2aOper
     const admittedMessage = await admit(call)
     const record = await findResult(call, admittedMessage, deps)
     if (!record) throw new A2aRejection('taskNotFound', 'Task not found')
-    const form = outputModes.store(admittedMessage.task, admittedMessage.params.configuration?.acceptedOutputModes)
+    const conversion = outputModes.store(
+      admittedMessage.task,
+      admittedMessage.params.configuration?.acceptedOutputModes,
+    )
     if (isBareMessage(record, admittedMessage))
-      return { message: convertMessage(await showBareMessage(record, tasks), form) }
+      return { message: convertMessage(await showBareMessage(record, tasks), conversion) }
     const historyLength = historyLengthOf(admittedMessage)
-    return { task: convertTask(await showTask(tasks, record, { historyLength, includeArtifacts: true }), form) }
+    return { task: convertTask(await showTask(tasks, record, { historyLength, includeArtifacts: true }), conversion) }
   }
 }
 
@@ -125,7 +128,7 @@ function historyLengthOf({ params }: AdmittedMessage): number {
   return params.configuration?.historyLength ?? 0
 }
 
-/** The time in addition to the agent's own in which a turn is started and its answer stored, ms. */
+/** The time that a turn takes in addition to its agent's time, because it is started and its answer is stored, ms. */
 const turnOverheadMs = 5_000
 
 /**
@@ -144,14 +147,14 @@ function findResult(
   return waiter.awaitTask({
     key,
     message,
-    mayBeOver: outcome === 'duplicate',
+    mayHaveEnded: outcome === 'duplicate',
     waitMs,
     isPaused: () => tasks.isPaused?.(name) === true,
     needsEntries: historyLengthOf(admittedMessage) > 0,
   })
 }
 
-/** A stored message, and the part of the answer that its sender wants. */
+/** A stored message with its parameters. */
 interface AdmittedMessage extends AdmitResult {
   /** The person for whom a connector calls. */
   readonly person: string | undefined
@@ -165,8 +168,8 @@ const reuseReasons: Readonly<Partial<Record<AdmitResult['outcome'], string>>> = 
   forgotten: 'was used for a message whose task is gone: send what is new under a new id',
 }
 
-/** Verifies, normalizes and admits a message. `waiting` says how the caller waits for the answer. @throws A2aRejection, Rejection, Unavailable */
-type AdmitMessage = (call: Call, waiting?: Pick<Intake, 'isFollowed'>) => Promise<AdmittedMessage>
+/** Verifies, normalizes and admits a message. `waitOptions` has the flag `isFollowed` if the caller waits for the answer. @throws A2aRejection, Rejection, Unavailable */
+type AdmitMessage = (call: Call, waitOptions?: Pick<Intake, 'isFollowed'>) => Promise<AdmittedMessage>
 
 function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
   const { gateway, feeds, expiry } = deps
@@ -185,7 +188,7 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
       return resolvedMessage
     },
     normalize: resolvedMessage => [
-      { ...normalizeMessage(resolvedMessage, gateway.agents.domain), ...waiting, ...readFollowing(resolvedMessage) },
+      { ...normalizeMessage(resolvedMessage, gateway.agents.domain), ...waiting, ...readPolling(resolvedMessage) },
     ],
   })
   return async (call, waiting = {}) => {
@@ -206,16 +209,16 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
     const params = call.params as SendMessageParams
     // A new task has no listeners yet.
     if (params.message.taskId) feeds.track(task, admittedMessage.message)
-    expiry.note(task.owner, call.bytes.byteLength)
+    expiry.countBytes(task.owner, call.bytes.byteLength)
     return { ...admittedMessage, task, params, person: sender.person }
   }
 }
 
 /**
- * Returns the mark of a caller that wants the task at once and polls it. The agent gets such a message when the task can be polled, because some
- * callers read only what a poll shows: CrewAI 1.15.30 continues no conversation whose first task is complete in the reply.
+ * Returns `isFollowed` for a caller that wants the task at once and polls it. The agent gets such a message only when the task can be polled, because
+ * some callers read only the results of polls. For example, CrewAI 1.15.30 continues no conversation whose first task is complete in the response.
  */
-function readFollowing({ params }: Pick<ResolvedMessage, 'params'>): Pick<Intake, 'isFollowed'> {
+function readPolling({ params }: Pick<ResolvedMessage, 'params'>): Pick<Intake, 'isFollowed'> {
   return params.configuration?.returnImmediately ? { isFollowed: true } : {}
 }
 

@@ -1,4 +1,4 @@
-// Answers callers who get, list, cancel or subscribe to their tasks.
+// Creates the operations by which callers get, list, cancel and subscribe to their tasks.
 import { canonicalizeJson } from '@postern/message'
 import type { TaskFilter, TaskRecord } from '@postern/pipeline'
 import type { Call } from '../endpoint/call.ts'
@@ -39,24 +39,28 @@ export function createListTasks({ tasks, cursors, outputModes }: A2aOperationDep
     const pageSize = params.pageSize || defaultPageSize
     const filter = toFilter(params, call)
     const scope = canonicalizeJson(filter ?? null)
-    const after = params.pageToken ? await cursors.open(params.pageToken, scope) : undefined
-    const isRising = after !== undefined && after.newestAt === undefined
-    const read = async (filterChanges: Partial<TaskFilter>) =>
+    const walkPosition = params.pageToken ? await cursors.readToken(params.pageToken, scope) : undefined
+    const isSecondPass = walkPosition !== undefined && walkPosition.newestAt === undefined
+    const listTasks = async (filterChanges: Partial<TaskFilter>) =>
       filter ? tasks.listTasks({ ...filter, limit: pageSize + 1, ...filterChanges }) : { tasks: [], total: 0 }
-    // Tasks that changed during the walk come whatever state they have by now, because they may have had that of the filter.
-    const readChanged: typeof read = async filterChanges =>
-      read({ ...filterChanges, order: 'rising', state: undefined })
-    const page = await (isRising ? readChanged({ after }) : read({ after }))
+    // The filter of the state does not apply to tasks that changed during the walk, because they may have matched it before.
+    const listChangedTasks: typeof listTasks = async filterChanges =>
+      listTasks({ ...filterChanges, order: 'rising', state: undefined })
+    const page = await (isSecondPass ? listChangedTasks({ after: walkPosition }) : listTasks({ after: walkPosition }))
     const view = { historyLength: params.historyLength ?? 0, includeArtifacts: params.includeArtifacts ?? false }
-    const show = async (record: TaskRecord) =>
+    const renderRecord = async (record: TaskRecord) =>
       convertTask(await showTask(tasks, record, view), outputModes.find(record))
-    const wireTasks = await showFittingTasks(page.tasks.slice(0, pageSize), show)
-    const next = await findNextPosition(page.tasks, { shownCount: wireTasks.length, after, readChanged })
+    const wireTasks = await showFittingTasks(page.tasks.slice(0, pageSize), renderRecord)
+    const nextPosition = await findNextPosition(page.tasks, {
+      shownCount: wireTasks.length,
+      after: walkPosition,
+      readChanged: listChangedTasks,
+    })
     return {
-      tasks: isRising ? wireTasks.toReversed() : wireTasks,
-      nextPageToken: next ? await cursors.seal(next, scope) : '',
+      tasks: isSecondPass ? wireTasks.toReversed() : wireTasks,
+      nextPageToken: nextPosition ? await cursors.createToken(nextPosition, scope) : '',
       pageSize,
-      totalSize: isRising ? (await read({ limit: 1 })).total : page.total,
+      totalSize: isSecondPass ? (await listTasks({ limit: 1 })).total : page.total,
     }
   }
 }
@@ -77,10 +81,10 @@ async function findNextPosition(
   records: readonly TaskRecord[],
   { shownCount, after, readChanged }: PageContext,
 ): Promise<WalkPosition | undefined> {
-  const last = records[shownCount - 1]
-  const isRising = after !== undefined && after.newestAt === undefined
-  const newestAt = isRising ? undefined : (after?.newestAt ?? records[0]?.updatedAt)
-  if (last && records.length > shownCount) return { updatedAt: last.updatedAt, id: last.id, newestAt }
+  const lastRecord = records[shownCount - 1]
+  const isSecondPass = after !== undefined && after.newestAt === undefined
+  const newestAt = isSecondPass ? undefined : (after?.newestAt ?? records[0]?.updatedAt)
+  if (lastRecord && records.length > shownCount) return { updatedAt: lastRecord.updatedAt, id: lastRecord.id, newestAt }
   if (newestAt === undefined || after === undefined) return undefined
   const changedPosition = { updatedAt: newestAt + 1, id: '' }
   const { tasks } = await readChanged({ after: changedPosition, limit: 1 })
@@ -124,8 +128,8 @@ async function showFittingTasks(
 }
 
 /**
- * Creates CancelTask (A2A §3.1.5). The store compares and sets, so exactly one of several concurrent calls succeeds. An agent that has asked a
- * question is told of the cancellation.
+ * Creates CancelTask (A2A §3.1.5). The store updates the task atomically, so exactly one of several concurrent calls succeeds. An agent that has asked a
+ * question receives the cancellation.
  */
 export function createCancelTask({ gateway, tasks }: A2aOperationDeps): A2aOperation {
   const { store, system } = gateway

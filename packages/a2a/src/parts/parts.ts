@@ -8,19 +8,19 @@ import { mediaTypeOf } from '../format/part-content.ts'
 import type { WirePart } from '../format/wire.ts'
 
 /** A part that is not text, with its writer's note. */
-interface NotedPart {
+interface PartWithNote {
   readonly part: WirePart
   readonly note: Partial<PartNote>
   readonly blobs: Blob[]
 }
 
-export const fileReaders: Readonly<Record<Exclude<PartContent, 'text'>, (part: NotedPart) => Part>> = {
+export const fileReaders: Readonly<Record<Exclude<PartContent, 'text'>, (part: PartWithNote) => Part>> = {
   raw: readBytes,
   url: readUrl,
-  data: readJson,
+  data: readData,
 }
 
-function readBytes({ part, note, blobs }: NotedPart): FilePart | ArtifactPart {
+function readBytes({ part, note, blobs }: PartWithNote): FilePart | ArtifactPart {
   const bytes = Buffer.from(part.raw ?? '', 'base64')
   const digest = hash('sha256', bytes)
   blobs.push({ digest, bytes, mime: mediaTypeOf(part) })
@@ -28,14 +28,14 @@ function readBytes({ part, note, blobs }: NotedPart): FilePart | ArtifactPart {
   return { ...kindOf(note), ...labelOf(part, note), size: bytes.length, bytes_ref: ref }
 }
 
-function readUrl({ part, note }: NotedPart): FilePart | ArtifactPart {
+function readUrl({ part, note }: PartWithNote): FilePart | ArtifactPart {
   const url = part.url ?? ''
   // An agent may pass on an address such as `gs://…` only if it is marked as a peer's choice.
   const foreign = !/^https?:/i.test(url)
   return { ...kindOf(note), ...labelOf(part, note), bytes_ref: { kind: 'url', url, ...(foreign && { foreign }) } }
 }
 
-function readJson({ part, note }: NotedPart): ArtifactPart {
+function readData({ part, note }: PartWithNote): ArtifactPart {
   // The data must be well-formed, because its bytes are made before the message is made well-formed.
   const data = toWellFormed(part.data ?? null)
   const { artifact_type } = note
@@ -63,17 +63,17 @@ function kindOf({
 
 type ToolCall = Extract<Part, { kind: 'tool_call' }>
 
-/** Writes a tool call of an agent as data parts (Mentionable, A2A tool events v0.1). Its begin and its end have the same id. */
+/** Writes a tool call of an agent as a data part (Mentionable, A2A tool events v0.1). The call and its result have the same id. */
 function writeToolEvent({ id, name, args, result, error }: ToolCall): WirePart {
   const call = { toolCallId: id, toolName: name, ...(args !== undefined && { input: args as Json }) }
   return {
-    data: { ...describeEnd(result, error), ...call },
+    data: { ...describeOutcome(result, error), ...call },
     mediaType: 'application/json',
     metadata: { mentionable: { kind: 'tool_call' } },
   }
 }
 
-function describeEnd(result: unknown, error: ToolCall['error']): { readonly [name: string]: Json } {
+function describeOutcome(result: unknown, error: ToolCall['error']): { readonly [name: string]: Json } {
   if (error) return { type: 'tool-error', error: { message: error.message } }
   return result === undefined ? { type: 'tool-call' } : { type: 'tool-result', output: result as Json }
 }
@@ -89,10 +89,10 @@ const toolEventReaders: Readonly<Record<string, (data: Readonly<Record<string, u
 /** Reads a tool event. Returns undefined if the part is not one. */
 export function readToolEvent({ data }: WirePart): ToolCall | undefined {
   if (!isJsonObject(data) || typeof data.type !== 'string' || typeof data.toolCallId !== 'string') return undefined
-  const readEnd = Object.hasOwn(toolEventReaders, data.type) ? toolEventReaders[data.type] : undefined
+  const readOutcome = Object.hasOwn(toolEventReaders, data.type) ? toolEventReaders[data.type] : undefined
   const name = typeof data.toolName === 'string' ? data.toolName : ''
   const args = data.input === undefined ? {} : { args: data.input }
-  return readEnd && { kind: 'tool_call', id: data.toolCallId, name, ...args, ...readEnd(data) }
+  return readOutcome && { kind: 'tool_call', id: data.toolCallId, name, ...args, ...readOutcome(data) }
 }
 
 /** The known bytes as base64, by digest. */
@@ -100,14 +100,16 @@ export type BytesByDigest = ReadonlyMap<string, string>
 
 /** Writes a part of any kind except text. */
 export function writeOtherPart(part: Part, bytesByDigest: BytesByDigest): WirePart | readonly WirePart[] {
-  const write = Object.hasOwn(writers, part.kind) ? (writers[part.kind as OtherKind] as PartWriter<Part>) : writeAsData
+  const write = Object.hasOwn(partWriters, part.kind)
+    ? (partWriters[part.kind as OtherKind] as PartWriter<Part>)
+    : writeAsData
   return write(part, bytesByDigest)
 }
 
 type OtherKind = Exclude<Part['kind'], 'text'>
 type PartWriter<P> = (part: P, bytesByDigest: BytesByDigest) => WirePart | readonly WirePart[]
 
-const writers: { readonly [Kind in OtherKind]: PartWriter<Extract<Part, { kind: Kind }>> } = {
+const partWriters: { readonly [Kind in OtherKind]: PartWriter<Extract<Part, { kind: Kind }>> } = {
   link: ({ url, title, description }) => ({
     text: title ? `${title}: ${url}` : url,
     mediaType: 'text/plain',
@@ -148,7 +150,7 @@ function readInlineData(part: FilePart | ArtifactPart): { data: Json } | undefin
   }
 }
 
-/** Writes a policy as text for clients without the extension: the reason why the agent stops, and the place where a person can resolve it. */
+/** Writes a policy part, and its text for clients without the extension, so that a person can read the requirement and follow its link. */
 function writePolicy(part: PolicyPart): readonly WirePart[] {
   const { title, message, url, action_label } = part.policy
   const link = url && (action_label ? `${action_label}: ${url}` : url)

@@ -10,13 +10,13 @@ import type { ProtocolVersion } from '../format/wire.ts'
 import { createTaskId } from '../tasks/task-id.ts'
 import type { PushConfig } from '../validate/params.ts'
 
-/** A push notification config as the store keeps it. */
+/** A push notification config as it is stored. */
 export interface PushTarget {
   readonly url: string
   readonly token?: string
   readonly scheme?: string
   readonly credentials?: string
-  /** Set if a client of 0.3 named the receiver, which then gets the wire format of 0.3. */
+  /** Present if a client of A2A 0.3 named the receiver, which then gets the wire format of 0.3. */
   readonly version?: '0.3'
 }
 
@@ -34,7 +34,7 @@ type PushConfigDeps = {
 }
 
 /**
- * Converts a config to the watch that the store keeps. The operator sees only the receiver's origin, because the rest may be a secret.
+ * Converts a config to the watch that is stored. The operator sees only the receiver's origin, because the path may be a secret.
  * @throws A2aRejection `invalidParams` for a forbidden URL, and if the task has too many other configs
  */
 export async function createPushConfig(
@@ -69,8 +69,7 @@ function checkPushUrl(url: string, { push }: PushConfigDeps['system'], field: st
 }
 
 /**
- * The most configs of one task at one origin, because each notification is sent to all of them and the receiver may not have asked for
- * any.
+ * The most configs of one task at one origin. Each notification is sent to all of them, although the receiver may not have asked for any.
  */
 const maxConfigsPerOrigin = 3
 

@@ -5,7 +5,7 @@ import { isJsonObject } from '@postern/message'
 import { createIntakeSteps } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { answerStatus, jsonHeaders } from '../endpoint/answers.ts'
-import type { EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/call.ts'
+import type { AdmittedCall, EndpointDeps, IncomingCall } from '../endpoint/call.ts'
 import { findAddressee, listenerKeyOf } from '../endpoint/call.ts'
 import { checkContentType, parseCallBody, readCallBody } from '../endpoint/call-body.ts'
 import { listOfferedExtensions, negotiateExtensions, readReplay } from '../endpoint/extensions.ts'
@@ -17,10 +17,10 @@ import { findOperation } from '../operations/operations.ts'
 import type { SseFormat } from '../streams/sse.ts'
 import { EventStream, renderSse, writePlainEvent } from '../streams/sse.ts'
 import { readProtoNames } from '../validate/proto-names.ts'
-import type { FoundRoute } from './routes.ts'
+import type { RouteMatch } from './routes.ts'
 import { findRestRoute } from './routes.ts'
 
-const endpoint = /^(?:\/agents\/[^/]+)?\/a2a\/rest/
+const endpointPattern = /^(?:\/agents\/[^/]+)?\/a2a\/rest/
 
 /** Creates the HTTP+JSON binding (A2A §11) of one agent, at every path below its endpoint. */
 export function createRestAnswer(deps: BindingDeps) {
@@ -29,20 +29,20 @@ export function createRestAnswer(deps: BindingDeps) {
     const restCall: RestCall = {
       request: c.req.raw,
       agent: c.req.param('agent'),
-      path: url.pathname.replace(endpoint, ''),
+      path: url.pathname.replace(endpointPattern, ''),
       query: url.searchParams,
       versionQuery: c.req.queries('A2A-Version')?.join(),
       from: peerAddress(c.env),
       steps: createIntakeSteps(deps.gateway.system),
     }
-    let enteredCall: EnteredCall | undefined
+    let admittedCall: AdmittedCall | undefined
     try {
-      enteredCall = await enterRest(restCall, deps)
-      const result = await findOperation(enteredCall.name, deps.operations)(enteredCall.call)
-      const extensionFields = renderExtensions(enteredCall)
+      admittedCall = await admitRestCall(restCall, deps)
+      const result = await findOperation(admittedCall.name, deps.operations)(admittedCall.call)
+      const extensionFields = renderExtensions(admittedCall)
       if (result instanceof EventStream)
-        return c.body(renderSse(result, formatFor(enteredCall)), 200, { ...sseHeaders, ...extensionFields })
-      const { body, headers } = deps.largeAnswers.open(JSON.stringify(result), listenerKeyOf(enteredCall.call))
+        return c.body(renderSse(result, createSseFormat(admittedCall)), 200, { ...sseHeaders, ...extensionFields })
+      const { body, headers } = deps.largeAnswers.open(JSON.stringify(result), listenerKeyOf(admittedCall.call))
       return c.body(body, 200, {
         ...jsonHeaders,
         'content-type': chooseRestType(c.req.raw),
@@ -50,7 +50,7 @@ export function createRestAnswer(deps: BindingDeps) {
         ...headers,
       })
     } catch (error) {
-      const record = enteredCall ? recordFailure : recordRefusedCall
+      const record = admittedCall ? recordFailure : recordRefusedCall
       record(error, { ...restCall, binding: 'HTTP+JSON' }, deps.gateway)
       return answerStatus(c, error, deps.gateway, { 'content-type': chooseRestType(c.req.raw) })
     }
@@ -58,23 +58,23 @@ export function createRestAnswer(deps: BindingDeps) {
 }
 
 /** Returns the format of a stream. Each event is a plain StreamResponse, and an error that ends the stream has no event (A2A §11.7). */
-function formatFor({ call }: EnteredCall): SseFormat {
+function createSseFormat({ call }: AdmittedCall): SseFormat {
   return { writeEvent: writePlainEvent, frame: ['', ''], formatError: () => undefined, hasIds: call.canReplay }
 }
 
-function renderExtensions({ extensions }: EnteredCall): Record<string, string> {
+function renderExtensions({ extensions }: AdmittedCall): Record<string, string> {
   return extensions.length > 0 ? { 'a2a-extensions': extensions.join(', ') } : {}
 }
 
-/** The media type of A2A 1.0.1, and the type of all versions before it. */
+/** The media type of A2A 1.0.1, and the media type of earlier versions. */
 const mediaTypes = ['application/a2a+json', 'application/json'] as const
 
 type RestType = (typeof mediaTypes)[number]
 
-/** Chooses the media type of the answer: the one that `Accept` prefers, or else the type of the request. */
+/** Chooses the media type of the response. `Accept` decides, or else the media type of the request. */
 function chooseRestType({ headers }: Request): RestType {
-  const sentType = parseMediaType(headers.get('content-type'))?.type
-  const preferredTypes = sentType === 'application/json' ? mediaTypes.toReversed() : mediaTypes
+  const requestType = parseMediaType(headers.get('content-type'))?.type
+  const preferredTypes = requestType === 'application/json' ? mediaTypes.toReversed() : mediaTypes
   return (acceptsType(headers.get('accept'), preferredTypes) ?? preferredTypes[0]) as RestType
 }
 
@@ -88,7 +88,7 @@ interface RestCall extends IncomingCall {
  * Runs all checks before an operation, the cheap ones first: agent, path and method, content type, caller, version, size, JSON.
  * @throws Rejection, Unavailable
  */
-async function enterRest(restCall: RestCall, deps: EndpointDeps): Promise<EnteredCall> {
+async function admitRestCall(restCall: RestCall, deps: EndpointDeps): Promise<AdmittedCall> {
   const { gateway, verifyCaller } = deps
   const { request, from, steps } = restCall
   const { headers } = request
@@ -108,7 +108,7 @@ async function enterRest(restCall: RestCall, deps: EndpointDeps): Promise<Entere
   const extensions = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(gateway, agent))
   const bytes = match.route.input === 'query' ? noBytes : await readCallBody(request, deps)
   const document = readInput(match, restCall.query, bytes)
-  const params = mergePath(readProtoNames(document), match)
+  const params = mergePathParams(readProtoNames(document), match)
   const call = {
     caller,
     agent,
@@ -127,17 +127,17 @@ async function enterRest(restCall: RestCall, deps: EndpointDeps): Promise<Entere
 
 const noBytes = new Uint8Array()
 
-/** The versions of this binding. 0.3 has other paths. */
+/** The versions of this binding. Version 0.3 has other paths, which the gateway does not serve. */
 const restVersions = ['1.0'] as const
 
-function readInput({ route: { input } }: FoundRoute, query: URLSearchParams, bytes: Uint8Array): unknown {
+function readInput({ route: { input } }: RouteMatch, query: URLSearchParams, bytes: Uint8Array): unknown {
   if (input === 'query') return readQueryParams(query)
   if (input === 'body') return parseCallBody(bytes)
   return (bytes.length > 0 ? parseCallBody(bytes) : undefined) ?? {}
 }
 
 /** Adds the parameters of the path to those of the body. @throws A2aRejection `invalidParams` for a body that contradicts the path */
-function mergePath(document: unknown, { path }: FoundRoute): unknown {
+function mergePathParams(document: unknown, { pathParams: path }: RouteMatch): unknown {
   if (!isJsonObject(document)) return document
   const contradiction = Object.entries(path).find(([name, value]) => (document[name] || value) !== value)
   if (contradiction) throw refuseField('Cannot read request', contradiction[0], 'is not the one of the path')
@@ -145,7 +145,7 @@ function mergePath(document: unknown, { path }: FoundRoute): unknown {
 }
 
 /** The parameters of a query that are not strings (A2A §11.5). */
-const readers: Readonly<Record<string, (text: string) => unknown>> = {
+const queryReaders: Readonly<Record<string, (text: string) => unknown>> = {
   historyLength: readInteger,
   pageSize: readInteger,
   includeArtifacts: text => ({ true: true, false: false })[text] ?? text,
@@ -164,7 +164,7 @@ function readQueryParams(query: URLSearchParams): Readonly<Record<string, unknow
 }
 
 function readParam(name: string, text: string): unknown {
-  const read = Object.hasOwn(readers, name) ? readers[name] : undefined
+  const read = Object.hasOwn(queryReaders, name) ? queryReaders[name] : undefined
   return read ? read(text) : text
 }
 

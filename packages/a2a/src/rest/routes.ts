@@ -8,7 +8,7 @@ interface RestRoute {
   /** The path. `{id}` is one segment, and its name is the member of the parameters. */
   readonly path: string
   readonly operation: OperationName
-  /** The source of the other parameters. `lenient` bodies may be empty or anything else, because older clients send `null` or nothing. */
+  /** The source of the other parameters. A `lenient` body may be absent or any JSON value, because older clients send `null` or no body. */
   readonly input: 'body' | 'lenient' | 'query'
 }
 
@@ -30,20 +30,20 @@ const restRoutes: readonly RestRoute[] = [
   { methods: ['GET'], path: '/extendedAgentCard', operation: 'GetExtendedAgentCard', input: 'query' },
 ]
 
-export interface FoundRoute {
+export interface RouteMatch {
   readonly route: RestRoute
   /** The decoded parameters of the path. */
-  readonly path: Readonly<Record<string, string>>
+  readonly pathParams: Readonly<Record<string, string>>
 }
 
 const compiledRoutes = restRoutes.map(route => ({ route, pattern: compilePath(route.path) }))
 
 /**
- * Finds the operation that a request is for. `path` is the part after the endpoint, still percent-encoded. Every path may also follow one leading
- * segment, the tenant (A2A §8.3).
+ * Finds the operation that a request is for. `path` is the part after the endpoint, still percent-encoded. It may begin with the
+ * tenant as an additional segment (A2A §8.3).
  * @throws A2aRejection `notFound`; MethodNotAllowed if the path accepts other methods
  */
-export function findRestRoute(method: string, path: string): FoundRoute {
+export function findRestRoute(method: string, path: string): RouteMatch {
   const pathMatches = matchPath(path)
   const matches = pathMatches.length > 0 ? pathMatches : matchTenantPath(path)
   if (matches.length === 0) throw new A2aRejection('notFound', 'Cannot take request: there is no such path')
@@ -52,14 +52,14 @@ export function findRestRoute(method: string, path: string): FoundRoute {
   return match
 }
 
-function matchPath(path: string, tenant: Readonly<Record<string, string>> = {}): readonly FoundRoute[] {
+function matchPath(path: string, tenant: Readonly<Record<string, string>> = {}): readonly RouteMatch[] {
   return compiledRoutes.flatMap(({ route, pattern }) => {
     const match = pattern.exec(path)
-    return match ? [{ route, path: { ...tenant, ...decodeAll(match.groups ?? {}) } }] : []
+    return match ? [{ route, pathParams: { ...tenant, ...decodeParams(match.groups ?? {}) } }] : []
   })
 }
 
-function matchTenantPath(path: string): readonly FoundRoute[] {
+function matchTenantPath(path: string): readonly RouteMatch[] {
   const [, tenant = '', subpath = ''] = /^\/([^/]+)(\/.*)$/.exec(path) ?? []
   return subpath ? matchPath(subpath, { tenant: decodeSegment(tenant) }) : []
 }
@@ -71,7 +71,7 @@ function compilePath(path: string): RegExp {
   return new RegExp(`^${source}${isAction || !path.endsWith('}') ? '' : '(?<!:cancel|:subscribe)'}$`)
 }
 
-function decodeAll(groups: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function decodeParams(groups: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeSegment(value)]))
 }
 

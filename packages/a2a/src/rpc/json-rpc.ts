@@ -8,7 +8,7 @@ import { createIntakeSteps } from '@postern/pipeline'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { errorHeaders, jsonHeaders, reportError } from '../endpoint/answers.ts'
-import type { Call, EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/call.ts'
+import type { AdmittedCall, Call, EndpointDeps, IncomingCall } from '../endpoint/call.ts'
 import { findAddressee, listenerKeyOf } from '../endpoint/call.ts'
 import { checkContentType, parseCallBody, readCallBody } from '../endpoint/call-body.ts'
 import { extensionHeaders, listOfferedExtensions, negotiateExtensions, readReplay } from '../endpoint/extensions.ts'
@@ -37,25 +37,29 @@ export function createRpcAnswer(deps: BindingDeps) {
       steps: createIntakeSteps(deps.gateway.system),
       id: null,
     }
-    let enteredCall: EnteredCall | undefined
+    let admittedCall: AdmittedCall | undefined
     try {
-      enteredCall = await enterRpc(rpcCall, deps)
-      const result = await findOperation(enteredCall.name, deps.operations)(enteredCall.call)
+      admittedCall = await admitRpcCall(rpcCall, deps)
+      const result = await findOperation(admittedCall.name, deps.operations)(admittedCall.call)
       if (result instanceof EventStream) {
-        const format = formatFor(rpcCall.id, enteredCall, deps.gateway)
-        return c.body(renderSse(result, format), 200, { ...headersFor(enteredCall), ...sseHeaders })
+        const format = createSseFormat(rpcCall.id, admittedCall, deps.gateway)
+        return c.body(renderSse(result, format), 200, { ...renderHeaders(admittedCall), ...sseHeaders })
       }
-      const text = JSON.stringify({ jsonrpc: '2.0', id: rpcCall.id, result: writeVersionedResult(enteredCall, result) })
+      const text = JSON.stringify({
+        jsonrpc: '2.0',
+        id: rpcCall.id,
+        result: writeVersionedResult(admittedCall, result),
+      })
       const isLarge = text.length >= deps.largeAnswers.largeFromChars
-      const largeAnswer = isLarge ? deps.largeAnswers.open(text, listenerKeyOf(enteredCall.call)) : undefined
-      // The response is created here, because `c.body` would copy the headers into a `Headers` object, from which they are read again.
+      const largeAnswer = isLarge ? deps.largeAnswers.open(text, listenerKeyOf(admittedCall.call)) : undefined
+      // `c.body` would be slower, because it copies the headers into a `Headers` object, from which they are read again.
       return new Response(largeAnswer?.body ?? text, {
-        headers: { ...headersFor(enteredCall), ...largeAnswer?.headers },
+        headers: { ...renderHeaders(admittedCall), ...largeAnswer?.headers },
       })
     } catch (error) {
-      const record = enteredCall ? recordFailure : recordRefusedCall
+      const record = admittedCall ? recordFailure : recordRefusedCall
       record(error, { ...rpcCall, binding: 'JSONRPC' }, deps.gateway)
-      return answerRpcFault(c, rpcCall.id, error, deps.gateway)
+      return answerRpcError(c, rpcCall.id, error, deps.gateway)
     }
   }
 }
@@ -66,7 +70,7 @@ const eventWriters: Readonly<Record<ProtocolVersion, EventWriter>> = {
 }
 
 /** Returns the format of a stream. Each event is a complete JSON-RPC response (A2A §9.4.2). */
-function formatFor(id: RpcCall['id'], { call }: EnteredCall, gateway: ChannelContext): SseFormat {
+function createSseFormat(id: RpcCall['id'], { call }: AdmittedCall, gateway: ChannelContext): SseFormat {
   return {
     writeEvent: eventWriters[call.version],
     frame: [`{"jsonrpc":"2.0","id":${toSseJson(id)},"result":`, '}'],
@@ -75,26 +79,30 @@ function formatFor(id: RpcCall['id'], { call }: EnteredCall, gateway: ChannelCon
   }
 }
 
-function writeVersionedResult({ call, name }: EnteredCall, result: object): unknown {
+function writeVersionedResult({ call, name }: AdmittedCall, result: object): unknown {
   return call.version === '0.3' ? writeLegacyResult(name as OperationName, result) : result
 }
 
-function headersFor({ extensions, call }: EnteredCall): Record<string, string> {
+function renderHeaders({ extensions, call }: AdmittedCall): Record<string, string> {
   return extensions.length > 0
     ? { ...jsonHeaders, [extensionHeaders[call.version]]: extensions.join(', ') }
     : jsonHeaders
 }
 
-export function answerRpcFault(c: Context, id: RpcCall['id'], error: unknown, gateway: ChannelContext): Response {
-  const fault = reportError(error, gateway)
-  const { isTransport, http } = fault.type
-  const headers = { ...jsonHeaders, ...errorHeaders(fault) }
-  return c.body(JSON.stringify(renderRpcError(id, fault)), (isTransport ? http : 200) as ContentfulStatusCode, headers)
+export function answerRpcError(c: Context, id: RpcCall['id'], error: unknown, gateway: ChannelContext): Response {
+  const a2aError = reportError(error, gateway)
+  const { isTransport, http } = a2aError.type
+  const headers = { ...jsonHeaders, ...errorHeaders(a2aError) }
+  return c.body(
+    JSON.stringify(renderRpcError(id, a2aError)),
+    (isTransport ? http : 200) as ContentfulStatusCode,
+    headers,
+  )
 }
 
 /** A call at the JSON-RPC binding. */
 interface RpcCall extends IncomingCall {
-  /** The id of the answer, once it is known. */
+  /** The id of the response. It is null until the request is parsed. */
   id: RpcId
 }
 
@@ -103,7 +111,7 @@ interface RpcCall extends IncomingCall {
  * here are recorded for the operator.
  * @throws Rejection, Unavailable
  */
-async function enterRpc(rpcCall: RpcCall, deps: EndpointDeps): Promise<EnteredCall> {
+async function admitRpcCall(rpcCall: RpcCall, deps: EndpointDeps): Promise<AdmittedCall> {
   const { config, gateway, verifyCaller } = deps
   const { request, from, steps } = rpcCall
   const { headers } = request
@@ -168,7 +176,7 @@ interface RpcRequest {
 
 const maxIdLength = 1024
 
-/** Returns the id of the answer, which is `null` unless the request has a valid one (JSON-RPC 2.0 §5). */
+/** Returns the id of the response, which is `null` unless the request has a valid id (JSON-RPC 2.0 §5). */
 function readRpcId(document: unknown): RpcId {
   const id = isJsonObject(document) ? document.id : undefined
   if (typeof id === 'string') return id.length <= maxIdLength ? id : null
@@ -176,24 +184,24 @@ function readRpcId(document: unknown): RpcId {
 }
 
 /**
- * Reads a request. It rejects notifications, because every A2A operation has an answer and a client that wants none is mistaken.
+ * Reads a request. It rejects notifications, because every A2A operation has a result.
  * @throws A2aRejection `invalidRequest`
  */
 export function readRpcRequest(document: unknown): RpcRequest {
-  if (Array.isArray(document)) throw invalidRequest('batches are not supported')
-  if (!isJsonObject(document)) throw invalidRequest('body must be an object')
-  if (document.jsonrpc !== '2.0') throw invalidRequest('jsonrpc must be "2.0"')
-  if (document.id === undefined) throw invalidRequest('id is missing; notifications are not supported')
-  if (readRpcId(document) === null) throw invalidRequest('id must be a short string or a number')
-  if (typeof document.method !== 'string') throw invalidRequest('method must be a string')
+  if (Array.isArray(document)) throw refuseRequest('batches are not supported')
+  if (!isJsonObject(document)) throw refuseRequest('body must be an object')
+  if (document.jsonrpc !== '2.0') throw refuseRequest('jsonrpc must be "2.0"')
+  if (document.id === undefined) throw refuseRequest('id is missing; notifications are not supported')
+  if (readRpcId(document) === null) throw refuseRequest('id must be a short string or a number')
+  if (typeof document.method !== 'string') throw refuseRequest('method must be a string')
   return { method: document.method, params: document.params ?? {} }
 }
 
-function invalidRequest(problem: string): A2aRejection {
+function refuseRequest(problem: string): A2aRejection {
   return new A2aRejection('invalidRequest', `Cannot read request: ${problem}`)
 }
 
-function renderRpcError(id: RpcId, fault: A2aError): Json {
-  const { type: row, message } = fault
-  return { jsonrpc: '2.0', id, error: { code: row.code, message, data: toErrorDetails(fault) as unknown as Json } }
+function renderRpcError(id: RpcId, a2aError: A2aError): Json {
+  const { type: row, message } = a2aError
+  return { jsonrpc: '2.0', id, error: { code: row.code, message, data: toErrorDetails(a2aError) as unknown as Json } }
 }

@@ -1,4 +1,4 @@
-// Numbers the events of a task's stream, and keeps the newest ones for callers that reconnect.
+// Numbers the events of a task's stream, and stores the newest events for callers that reconnect.
 import type { WireStreamEvent } from '../format/wire.ts'
 import { countEventChars } from '../format/wire.ts'
 

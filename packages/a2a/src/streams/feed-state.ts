@@ -1,4 +1,4 @@
-// Holds the state of one task's event stream: its listeners and the answer in progress.
+// Defines the state of one task's event stream, which consists of its listeners and the answer in progress.
 import type { Part, PartialResponse, System } from '@postern/message'
 import type { Store, TaskKey, TaskState } from '@postern/pipeline'
 import type { WireStreamEvent, WireTaskStatus } from '../format/wire.ts'
@@ -33,13 +33,13 @@ export interface FeedState extends FeedDeps {
   /** The listeners that have received the task. */
   readonly listeners: Set<FeedListener>
   /** The listeners that will receive the task next. */
-  readonly joiningListeners: Set<FeedListener>
-  /** Queues a step. The steps run one after the other, so that events keep their order and no listener joins in between. */
+  readonly newListeners: Set<FeedListener>
+  /** Queues a step. Steps run one after the other, so that events keep their order and no listener joins between them. */
   readonly queue: (step: FeedStep) => void
   readonly onIdle: () => void
   contextId: string
   /** The state and the answer that the listeners have received. Undefined before the first listener. */
-  lastSent: { state: TaskState; response: string | undefined } | undefined
+  sentState: { state: TaskState; response: string | undefined } | undefined
   /** The ids of the answers that the listeners have received from the store. */
   readonly sentAnswerIds: Set<string>
   liveAnswer: LiveAnswer | undefined
@@ -58,7 +58,7 @@ export function endListener(listener: FeedListener, feed: FeedState, error?: unk
   checkIdle(feed)
 }
 
-export function checkIdle({ listeners, joiningListeners, onIdle }: FeedState): void {
+export function checkIdle({ listeners, newListeners: joiningListeners, onIdle }: FeedState): void {
   if (listeners.size + joiningListeners.size === 0) onIdle()
 }
 
@@ -94,15 +94,15 @@ export interface LiveAnswer {
   readonly sentPieces: (readonly Part[])[]
   /** The ids of the artifacts that have begun. */
   readonly startedArtifacts: Set<string>
-  /** The newest piece, which is held for a moment, in case it is the last. Undefined if none is held. */
-  heldPiece: readonly Part[] | undefined
-  /** True if the agent announced a question, a refusal or a failure, so that there is no artifact. */
+  /** The newest piece, which waits for a moment because it may be the last one. Undefined if no piece waits. */
+  pendingPiece: readonly Part[] | undefined
+  /** True if the agent announced a question, a refusal or a failure. Such an answer has no artifact. */
   isMessage: boolean
-  /** True if a piece was missed, so that the complete artifact has to be sent at the end. */
+  /** True if a piece is missing. The complete artifact is then sent at the end. */
   hasGap: boolean
 }
 
-/** Begins an answer with its first piece. Returns undefined for any other piece: a later listener has missed pieces and waits for the end. */
+/** Begins an answer with its first piece. Returns undefined for any other piece, because the feed has missed pieces and waits for the end. */
 export function beginLiveAnswer(message: number, { run, index, response }: ChunkNotice): LiveAnswer | undefined {
   if (index !== 0) return undefined
   return {
@@ -112,13 +112,13 @@ export function beginLiveAnswer(message: number, { run, index, response }: Chunk
     count: 0,
     sentPieces: [],
     startedArtifacts: new Set(),
-    heldPiece: undefined,
+    pendingPiece: undefined,
     isMessage: false,
     hasGap: false,
   }
 }
 
-/** Adds a piece and returns its meaning, or undefined after a missing piece, because the rest cannot be sent. */
+/** Adds a piece and returns its meaning, or undefined after a missing piece, because the pieces after a gap cannot be sent. */
 export function acceptChunk(
   liveAnswer: LiveAnswer,
   { chunk, run, index, response }: ChunkNotice,
@@ -127,14 +127,14 @@ export function acceptChunk(
   if (run !== liveAnswer.run || index !== liveAnswer.count) return undefined
   liveAnswer.count += 1
   const { status, parts: chunkParts = [] } = chunk
-  // A part must have content, so a text without any is left out.
+  // A part must have content, so empty texts are omitted.
   const parts = chunkParts.filter(part => part.kind !== 'text' || part.content !== '')
   if (status === 'working' && parts.length > 0) return { kind: 'interim', parts, id: `${response}-${index}` }
-  liveAnswer.isMessage = isNoResult(status, liveAnswer.isMessage)
+  liveAnswer.isMessage = becomesMessage(status, liveAnswer.isMessage)
   if (parts.length === 0 || liveAnswer.isMessage) return { kind: 'working' }
   return { kind: 'piece', parts }
 }
 
-function isNoResult(status: PartialResponse['status'], wasNoResult: boolean): boolean {
-  return status === undefined ? wasNoResult : status !== 'completed' && status !== 'working'
+function becomesMessage(status: PartialResponse['status'], isMessage: boolean): boolean {
+  return status === undefined ? isMessage : status !== 'completed' && status !== 'working'
 }

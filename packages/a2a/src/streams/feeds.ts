@@ -28,9 +28,9 @@ export type Feeds = ReturnType<typeof createFeeds>
 
 interface FeedLimits {
   /** The most concurrent streams of one caller. */
-  readonly perCaller: number
+  readonly maxPerCaller: number
   /** The most concurrent streams of all people of one connector. */
-  readonly perConnector: number
+  readonly maxPerConnector: number
   /** The time without events after which a stream ends, ms. */
   readonly idleMs: number
 }
@@ -49,7 +49,7 @@ interface OpenFeed {
   canReplay: boolean
   ticks: number
   /** The time at which the last listener left, in ms since the epoch. Undefined while there are listeners. */
-  idleSince: number | undefined
+  idleAt: number | undefined
 }
 
 interface ExpiringStream {
@@ -70,14 +70,22 @@ interface FeedsState {
   isTicking: boolean
 }
 
-export function createFeeds(deps: FeedsDeps, { perCaller, perConnector, idleMs }: FeedLimits) {
+/** Creates the feeds of all tasks that callers follow. */
+export function createFeeds(
+  deps: FeedsDeps,
+  { maxPerCaller: perCaller, maxPerConnector: perConnector, idleMs }: FeedLimits,
+) {
   const shutdown = new AbortController()
   const feeds = new Map<string, OpenFeed>()
-  const countStream = createStreamCount({ perCaller, perConnector })
-  const counters = { idleCount: 0, isTicking: false }
+  const countStream = createStreamCount({ maxPerCaller: perCaller, maxPerConnector: perConnector })
   const state: FeedsState = {
-    ...{ deps, feeds, expiringStreams: new Set(), shutdownSignal: shutdown.signal, idleMs },
-    ...counters,
+    deps,
+    feeds,
+    expiringStreams: new Set(),
+    shutdownSignal: shutdown.signal,
+    idleMs,
+    idleCount: 0,
+    isTicking: false,
   }
   return {
     /** Opens a stream. @throws Rejection `rate_limited`; Unavailable while the gateway shuts down */
@@ -86,12 +94,12 @@ export function createFeeds(deps: FeedsDeps, { perCaller, perConnector, idleMs }
         throw new Unavailable('Cannot open stream: the gateway is shutting down', { retryAfter: 5 })
       const release = countStream(request)
       // The feed must exist before the listener joins, so that it misses no event.
-      enterFeed(request, state)
+      prepareFeed(request, state)
       return new EventStream(sink => startStream({ ...request, sink }, release, state))
     },
     /** Tracks a message that was admitted, so that the listeners of its task get its events. */
     track: (key: TaskKey, message: number) => feeds.get(feedKeyOf(key))?.feed.track(message),
-    /** Returns true if the events after this one are still known. */
+    /** Returns true if the events after this one are still stored. */
     hasEventsAfter: (key: TaskKey, eventId: string) => feeds.get(feedKeyOf(key))?.feed.hasEventsAfter(eventId) ?? false,
     /** Ends every stream permanently. */
     close(): void {
@@ -103,9 +111,9 @@ export function createFeeds(deps: FeedsDeps, { perCaller, perConnector, idleMs }
 
 /** Creates the count of streams for their listeners, and for the connectors that the listeners use. @throws Rejection `rate_limited` */
 function createStreamCount({
-  perCaller,
-  perConnector,
-}: Pick<FeedLimits, 'perCaller' | 'perConnector'>): (request: FeedRequest) => () => void {
+  maxPerCaller: perCaller,
+  maxPerConnector: perConnector,
+}: Pick<FeedLimits, 'maxPerCaller' | 'maxPerConnector'>): (request: FeedRequest) => () => void {
   const refuse = (owner: string) => () =>
     new Rejection('rate_limited', `Cannot open stream: the ${owner} has too many open`, { retryAfter: 10 })
   const countForListener = createOpenCount(perCaller, refuse('caller'))
@@ -126,11 +134,11 @@ function createStreamCount({
   }
 }
 
-/** Joins the feed. Returns the function that leaves it. */
+/** Adds a listener to the feed of its task. Returns the function that removes the listener. */
 function startStream(request: FeedRequest & FeedListener, release: () => void, state: FeedsState): () => void {
   const { sink, endsAt } = request
   const { idleMs, deps, expiringStreams } = state
-  const openFeed = enterFeed(request, state)
+  const openFeed = prepareFeed(request, state)
   let lastEventAt = deps.system.now()
   const listener: FeedListener = {
     ...request,
@@ -167,13 +175,13 @@ function startStream(request: FeedRequest & FeedListener, release: () => void, s
   return leaveFeed
 }
 
-async function tick(state: FeedsState): Promise<void> {
+async function runTicks(state: FeedsState): Promise<void> {
   if (state.isTicking) return
   state.isTicking = true
   while (state.feeds.size > 0 && !state.shutdownSignal.aborted) {
     await state.deps.system.sleep(tickMs, state.shutdownSignal)
     for (const openFeed of state.feeds.values()) tickFeed(openFeed, state)
-    // The task goes on, and its caller can subscribe to it again with a new token.
+    // The task continues, and its caller can subscribe to it again with a new token.
     for (const { endsAt, end } of state.expiringStreams) if (state.deps.system.now() >= endsAt) end()
   }
   state.isTicking = false
@@ -181,18 +189,17 @@ async function tick(state: FeedsState): Promise<void> {
 
 function tickFeed(openFeed: OpenFeed, state: FeedsState): void {
   openFeed.ticks += 1
-  if (openFeed.idleSince !== undefined && state.deps.system.now() >= openFeed.idleSince + replayMs)
-    dispose(openFeed, state)
+  if (openFeed.idleAt !== undefined && state.deps.system.now() >= openFeed.idleAt + replayMs) dispose(openFeed, state)
   if (openFeed.ticks % heartbeatTicks === 0) openFeed.feed.beat()
   if (isQueryDue(openFeed.ticks)) openFeed.feed.poll()
-  // A feed whose expected listener never joined is closed here.
+  // This closes a feed whose expected listener never joined.
   if (openFeed.ticks % heartbeatTicks === 0 && openFeed.feed.isIdle()) closeIfIdle(openFeed, state)
 }
 
 function dispose(openFeed: OpenFeed, state: FeedsState): void {
   if (state.feeds.get(openFeed.name) !== openFeed) return
   state.feeds.delete(openFeed.name)
-  if (openFeed.idleSince !== undefined) state.idleCount -= 1
+  if (openFeed.idleAt !== undefined) state.idleCount -= 1
   openFeed.feed.close()
 }
 
@@ -206,31 +213,31 @@ function findFeed(key: TaskKey, state: FeedsState): OpenFeed {
     keepsEvents: () => openFeed.canReplay,
     onIdle: () => closeIfIdle(openFeed, state),
   })
-  const openFeed: OpenFeed = { name, feed, canReplay: false, ticks: 0, idleSince: undefined }
+  const openFeed: OpenFeed = { name, feed, canReplay: false, ticks: 0, idleAt: undefined }
   state.feeds.set(name, openFeed)
   return openFeed
 }
 
-function enterFeed({ key, canReplay, messages }: FeedRequest, state: FeedsState): OpenFeed {
+function prepareFeed({ key, canReplay, messages }: FeedRequest, state: FeedsState): OpenFeed {
   const openFeed = findFeed(key, state)
-  if (openFeed.idleSince !== undefined) {
-    openFeed.idleSince = undefined
+  if (openFeed.idleAt !== undefined) {
+    openFeed.idleAt = undefined
     state.idleCount -= 1
   }
   openFeed.canReplay ||= canReplay
   for (const message of messages) openFeed.feed.track(message)
-  void tick(state)
+  void runTicks(state)
   return openFeed
 }
 
-/** Removes a feed without listeners at once, unless a caller may reconnect. */
+/** Removes a feed without listeners, or keeps it for a while if a caller may reconnect. */
 function closeIfIdle(openFeed: OpenFeed, state: FeedsState): void {
-  if (openFeed.idleSince !== undefined) return
+  if (openFeed.idleAt !== undefined) return
   if (!openFeed.canReplay || state.idleCount >= maxIdleFeeds || state.shutdownSignal.aborted) {
     dispose(openFeed, state)
     return
   }
-  openFeed.idleSince = state.deps.system.now()
+  openFeed.idleAt = state.deps.system.now()
   state.idleCount += 1
 }
 

@@ -2,9 +2,9 @@
 import { toSseJson } from '@postern/http'
 import type { WireStreamEvent } from '../format/wire.ts'
 
-/** Writes an event into the `data` of a server-sent event. */
+/** The format of server-sent events in one binding. */
 export interface SseFormat {
-  /** Writes the event as JSON. All listeners share the same bytes. */
+  /** Formats the event as JSON. All listeners share the same bytes. */
   readonly writeEvent: EventWriter
   /** The JSON of a response before and after the event. */
   readonly frame: readonly [before: string, after: string]
@@ -17,8 +17,7 @@ export interface SseFormat {
 export type EventWriter = (event: WireStreamEvent) => Uint8Array
 
 /**
- * Creates a writer that writes each event once for all listeners, so that a hundred slow readers use the memory of one large artifact and not of
- * a hundred.
+ * Creates a writer that formats each event once for all listeners. A hundred slow readers of a large artifact then use its memory only once.
  */
 export function createEventWriter(toDocument: (event: WireStreamEvent) => object): EventWriter {
   const encodedEvents = new WeakMap<WireStreamEvent, Uint8Array>()
@@ -31,13 +30,13 @@ export function createEventWriter(toDocument: (event: WireStreamEvent) => object
   }
 }
 
-/** Writes the events of 1.0 unchanged. */
+/** Formats the events of A2A 1.0, which need no conversion. */
 export const writePlainEvent = createEventWriter(event => event)
 
 /** The most bytes that may wait for a slow client. Above it, the stream ends. */
 export const maxPendingBytes = 1024 * 1024
-/** The number of events that may wait regardless of their size: a large artifact, and the status after it. */
-export const fewEvents = 2
+/** The number of events that may wait regardless of their size, for example a large artifact and the status after it. */
+export const minPendingEvents = 2
 
 /** The size up to which events are copied and sent in one chunk. Larger events are sent in chunks that share their bytes. */
 const maxCopiedBytes = 16 * 1024
@@ -49,29 +48,38 @@ interface SseState {
   readonly pending: (readonly Uint8Array[])[]
   pendingBytes: number
   /** True if the reader has asked for the next event. */
-  isWanted: boolean
-  isPassing: boolean
+  isRequested: boolean
+  isSending: boolean
+  /** True if the stream ends after the pending events. */
   isEnding: boolean
-  isOver: boolean
+  hasEnded: boolean
   stopStream: (() => void) | undefined
   controller: ReadableStreamDefaultController<Uint8Array>
 }
 
-/** Renders a stream as server-sent events (WHATWG HTML §9.2): one `data` line is one event. */
+/** Renders a stream as server-sent events (WHATWG HTML §9.2). Each event has one `data` line. */
 export function renderSse(stream: EventStream, format: SseFormat): ReadableStream<Uint8Array> {
   let state: SseState
   const source: UnderlyingDefaultSource<Uint8Array> = {
     start(controller) {
-      const flags = { isWanted: false, isPassing: false, isEnding: false, isOver: false }
-      state = { pending: [], pendingBytes: 0, ...flags, stopStream: undefined, controller }
+      state = {
+        pending: [],
+        pendingBytes: 0,
+        isRequested: false,
+        isSending: false,
+        isEnding: false,
+        hasEnded: false,
+        stopStream: undefined,
+        controller,
+      }
       state.stopStream = stream.start(createSink(state, format))
     },
     pull() {
-      state.isWanted = true
+      state.isRequested = true
       sendNext(state)
     },
     cancel() {
-      state.isOver = true
+      state.hasEnded = true
       state.pending.length = 0
       state.stopStream?.()
     },
@@ -104,8 +112,8 @@ function createSink(state: SseState, format: SseFormat): Sink {
 }
 
 function write(pieces: readonly Uint8Array[], state: SseState): void {
-  if (state.isOver || state.isEnding) return
-  if (state.pendingBytes > maxPendingBytes && state.pending.length > fewEvents) {
+  if (state.hasEnded || state.isEnding) return
+  if (state.pendingBytes > maxPendingBytes && state.pending.length > minPendingEvents) {
     endSlowStream(state)
     return
   }
@@ -117,28 +125,28 @@ function write(pieces: readonly Uint8Array[], state: SseState): void {
 
 /** Sends the next event to the reader, or ends the stream after the last one. */
 function sendNext(state: SseState): void {
-  // A reader that has asked twice asks again during `enqueue`, but the chunks of one event must stay together.
-  if (state.isPassing) return
-  state.isPassing = true
-  for (let next = dequeueIfWanted(state); next; next = dequeueIfWanted(state)) {
-    for (const piece of next) state.controller.enqueue(piece)
+  // `enqueue` can call `pull` and so this function again, but the chunks of one event must stay together.
+  if (state.isSending) return
+  state.isSending = true
+  for (let nextEvent = dequeueIfWanted(state); nextEvent; nextEvent = dequeueIfWanted(state)) {
+    for (const piece of nextEvent) state.controller.enqueue(piece)
   }
-  state.isPassing = false
-  if (!state.isEnding || state.isOver || state.pending.length > 0) return
-  state.isOver = true
+  state.isSending = false
+  if (!state.isEnding || state.hasEnded || state.pending.length > 0) return
+  state.hasEnded = true
   state.controller.close()
 }
 
 function dequeueIfWanted(state: SseState): readonly Uint8Array[] | undefined {
-  const next = state.isWanted ? state.pending.shift() : undefined
-  if (!next) return undefined
-  state.isWanted = false
-  state.pendingBytes -= sizeOf(next)
-  return next
+  const nextEvent = state.isRequested ? state.pending.shift() : undefined
+  if (!nextEvent) return undefined
+  state.isRequested = false
+  state.pendingBytes -= sizeOf(nextEvent)
+  return nextEvent
 }
 
 function endSlowStream(state: SseState): void {
-  state.isOver = true
+  state.hasEnded = true
   state.stopStream?.()
   state.pending.length = 0
   const error = new Error('the client reads too slowly')
@@ -155,7 +163,7 @@ export interface Sink {
   send(event: WireStreamEvent, id: string): void
   /** Receives a heartbeat. */
   beat(): void
-  /** Ends the stream. An error is a reason outside of the task. */
+  /** Ends the stream. `error` is a cause outside of the task. */
   end(error?: unknown): void
 }
 

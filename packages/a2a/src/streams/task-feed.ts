@@ -11,7 +11,7 @@ export type TaskFeed = ReturnType<typeof createTaskFeed>
 
 interface FeedOptions {
   readonly key: TaskKey
-  /** The name that distinguishes the positions of this feed from those of an earlier one. */
+  /** The name that distinguishes the positions of this feed from those of an earlier feed of the task. */
   readonly epoch: string
   /** Returns true if a listener may reconnect and ask for missed events. */
   keepsEvents(): boolean
@@ -19,29 +19,27 @@ interface FeedOptions {
   onIdle(): void
 }
 
+/** Creates the feed of one task, which its listeners join and leave. */
 export function createTaskFeed({ store, system }: FeedDeps, options: FeedOptions) {
   const { key, epoch, keepsEvents, onIdle } = options
   const steps = createStepQueue(system)
   const eventLog = createEventLog(epoch, keepsEvents)
   const listeners = new Set<FeedListener>()
   const joiningListeners = new Set<FeedListener>()
-  const emptyState = {
-    contextId: '',
-    lastSent: undefined,
-    sentAnswerIds: new Set<string>(),
-    liveAnswer: undefined,
-    liveStatus: undefined,
-  }
   const feed: FeedState = {
     store,
     system,
     key,
     eventLog,
     listeners,
-    joiningListeners,
+    newListeners: joiningListeners,
     queue: steps.add,
     onIdle,
-    ...emptyState,
+    contextId: '',
+    sentState: undefined,
+    sentAnswerIds: new Set(),
+    liveAnswer: undefined,
+    liveStatus: undefined,
   }
   const messages = createMessageTracker(feed)
   return {
@@ -88,7 +86,7 @@ function createMessageTracker(feed: FeedState) {
   function endTurn(message: number, notice: unknown): void {
     trackedMessages.get(message)?.()
     trackedMessages.delete(message)
-    // The task and its listeners continue with a newer message of the task after an interruption. Otherwise the turn has ended.
+    // After an interruption, the task continues with a newer message, so its listeners stay. Otherwise the turn has ended.
     const isInterrupted = readAbortKind(notice) === 'interrupted'
     feed.queue(() => (isInterrupted ? sendEnd(feed) : sendChanges(feed)))
   }
@@ -113,8 +111,8 @@ function isChunk(notice: unknown): notice is ChunkNotice {
 }
 
 /**
- * Creates a queue that runs steps one after the other. If a step fails, the next ones still run, because a later query finds the changes that it
- * missed.
+ * Creates a queue that runs steps one after the other. If a step fails, the next steps still run, because a later query of the store finds the changes
+ * that the failed step did not send.
  */
 function createStepQueue({ log }: Pick<System, 'log'>) {
   const steps: FeedStep[] = []

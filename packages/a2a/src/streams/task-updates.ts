@@ -1,4 +1,4 @@
-// Finds what has changed in a task and sends it to the listeners.
+// Sends the changes of a task to its listeners.
 import type { NormalizedResponse, Part } from '@postern/message'
 import { isoTime } from '@postern/message'
 import type { TaskRecord } from '@postern/pipeline'
@@ -25,7 +25,7 @@ const maxHistoryChars = 512 * 1024
 
 /** Sends a new listener the task, or the events that it has missed. */
 export async function admitListener(listener: FeedListener, feed: FeedState): Promise<void> {
-  const { joiningListeners } = feed
+  const { newListeners: joiningListeners } = feed
   try {
     if (joiningListeners.has(listener)) await sendTask(listener, feed)
   } catch (error) {
@@ -45,7 +45,7 @@ export async function sendChanges(feed: FeedState): Promise<void> {
   }
   await sendDifference(record, feed)
   for (const listener of feed.listeners) {
-    if (isOver(listener, record)) endListener(listener, feed)
+    if (endsAfter(listener, record)) endListener(listener, feed)
   }
 }
 
@@ -65,16 +65,16 @@ async function sendTask(listener: FeedListener, feed: FeedState): Promise<void> 
   const task = missedEvents
     ? undefined
     : await addLiveAnswer(trimHistory(await showTask(store, record, listener.view), maxHistoryChars), feed)
-  if (!feed.joiningListeners.has(listener)) return
+  if (!feed.newListeners.has(listener)) return
   const firstEvents = missedEvents ?? [{ id: eventLog.currentPosition(), event: { task: task as WireTask } }]
   for (const { event, id } of firstEvents) listener.sink.send(event, id)
-  if (isOver(listener, record)) listener.sink.end()
+  if (endsAfter(listener, record)) listener.sink.end()
   else feed.listeners.add(listener)
 }
 
 async function sendDifference({ state, response, updatedAt }: TaskRecord, feed: FeedState): Promise<void> {
-  const previouslySent = feed.lastSent
-  feed.lastSent = { state, response: response?.id }
+  const previouslySent = feed.sentState
+  feed.sentState = { state, response: response?.id }
   if (response) feed.sentAnswerIds.add(response.id)
   if (!previouslySent) return
   const answer = response?.id === previouslySent.response ? undefined : response
@@ -89,8 +89,8 @@ async function sendDifference({ state, response, updatedAt }: TaskRecord, feed: 
 }
 
 /**
- * Sends the rest of a streamed artifact, or the complete artifact. Without a last piece, only the status ends it, because a part must have
- * content.
+ * Sends the last piece of a streamed artifact, or the complete artifact. If no piece is pending, only the status ends the artifact, because a part
+ * must have content.
  */
 async function sendArtifacts(answer: NormalizedResponse, feed: FeedState): Promise<void> {
   const parts = listArtifactParts(answer)
@@ -99,27 +99,27 @@ async function sendArtifacts(answer: NormalizedResponse, feed: FeedState): Promi
   const isStreamed =
     liveAnswer?.response === answer.id &&
     !liveAnswer.hasGap &&
-    (liveAnswer.heldPiece !== undefined || liveAnswer.sentPieces.length > 0)
+    (liveAnswer.pendingPiece !== undefined || liveAnswer.sentPieces.length > 0)
   const pieces = isStreamed ? liveAnswer : undefined
   if (!pieces)
     for (const artifact of splitSections(answer.id, parts)) await sendArtifact(artifact, { lastChunk: true }, feed)
-  else await sendHeldPiece(pieces, { lastChunk: true }, feed)
+  else await sendPendingPiece(pieces, { lastChunk: true }, feed)
 }
 
-function isOver({ isMessageStream }: FeedListener, record: TaskRecord): boolean {
+function endsAfter({ isMessageStream }: FeedListener, record: TaskRecord): boolean {
   return isMessageStream ? isSettled(record) : isTerminal(record.state)
 }
 
-/** The time for which the newest piece is held, so that the last one can be marked, ms. */
-const holdMs = 20
+/** The time for which the newest piece waits, so that the last piece of an answer has `lastChunk`, ms. */
+const postponeMs = 20
 
-/** The marks of a chunk. `append` continues the artifact, and `lastChunk` ends it. */
-interface ChunkMark {
+/** The flags of a chunk. `append` continues the artifact, and `lastChunk` ends it. */
+interface ChunkFlags {
   readonly append?: true
   readonly lastChunk?: true
 }
 
-/** Sends a piece of an answer in progress. A piece of an answer that is stored already is too late, because the listeners have the answer. */
+/** Sends a piece of an answer in progress. A piece that arrives after its answer is stored is ignored, because the listeners have the answer. */
 export async function sendNotice(message: number, notice: ChunkNotice, feed: FeedState): Promise<void> {
   if (feed.sentAnswerIds.has(notice.response)) return
   if (notice.index === 0) {
@@ -137,7 +137,7 @@ export async function sendNotice(message: number, notice: ChunkNotice, feed: Fee
 /** Adds an answer in progress to the task that a new listener gets. */
 async function addLiveAnswer(
   task: WireTask,
-  { liveAnswer, lastSent, liveStatus, store }: FeedState,
+  { liveAnswer, sentState: lastSent, liveStatus, store }: FeedState,
 ): Promise<WireTask> {
   if (!liveAnswer || liveAnswer.response === lastSent?.response) return task
   const { response, sentPieces } = liveAnswer
@@ -151,10 +151,10 @@ async function addLiveAnswer(
   }
 }
 
-async function sendHeldPiece(liveAnswer: LiveAnswer, mark: ChunkMark, feed: FeedState): Promise<void> {
-  const { heldPiece, sentPieces, startedArtifacts, response } = liveAnswer
+async function sendPendingPiece(liveAnswer: LiveAnswer, mark: ChunkFlags, feed: FeedState): Promise<void> {
+  const { pendingPiece: heldPiece, sentPieces, startedArtifacts, response } = liveAnswer
   if (!heldPiece) return
-  liveAnswer.heldPiece = undefined
+  liveAnswer.pendingPiece = undefined
   for (const artifact of splitSections(response, heldPiece)) {
     await sendArtifact(artifact, { ...(startedArtifacts.has(artifact.id) && { append: true }), ...mark }, feed)
     startedArtifacts.add(artifact.id)
@@ -162,7 +162,7 @@ async function sendHeldPiece(liveAnswer: LiveAnswer, mark: ChunkMark, feed: Feed
   sentPieces.push(heldPiece)
 }
 
-async function sendArtifact(producedArtifact: ProducedArtifact, mark: ChunkMark, feed: FeedState): Promise<void> {
+async function sendArtifact(producedArtifact: ProducedArtifact, mark: ChunkFlags, feed: FeedState): Promise<void> {
   const artifact = renderArtifact(producedArtifact, await loadBytes(feed.store, producedArtifact.parts))
   sendToAll({ artifactUpdate: { taskId: feed.key.id, contextId: feed.contextId, artifact, ...mark } }, feed)
 }
@@ -182,7 +182,7 @@ async function showMessage(
 }
 
 function sendWorking(feed: FeedState, message?: WireMessage): void {
-  const { lastSent, system } = feed
+  const { sentState: lastSent, system } = feed
   if (lastSent?.state === 'working' && !message) return
   if (lastSent) lastSent.state = 'working'
   const timestamp = isoTime(system.now())
@@ -191,10 +191,10 @@ function sendWorking(feed: FeedState, message?: WireMessage): void {
 }
 
 async function postponePiece(liveAnswer: LiveAnswer, parts: readonly Part[], feed: FeedState): Promise<void> {
-  await sendHeldPiece(liveAnswer, {}, feed)
-  liveAnswer.heldPiece = parts
+  await sendPendingPiece(liveAnswer, {}, feed)
+  liveAnswer.pendingPiece = parts
   const { count } = liveAnswer
   const sendIfNewest = () =>
-    liveAnswer === feed.liveAnswer && liveAnswer.count === count ? sendHeldPiece(liveAnswer, {}, feed) : undefined
-  void feed.system.sleep(holdMs).then(() => feed.queue(sendIfNewest))
+    liveAnswer === feed.liveAnswer && liveAnswer.count === count ? sendPendingPiece(liveAnswer, {}, feed) : undefined
+  void feed.system.sleep(postponeMs).then(() => feed.queue(sendIfNewest))
 }

@@ -1,10 +1,10 @@
-// Removes expired tasks, and tasks beyond the quota of an owner.
+// Deletes expired tasks, and tasks beyond the quota of an owner.
 import type { System } from '@postern/message'
 import type { Store, TaskExpiry } from '@postern/pipeline'
 
 interface ExpiryRules {
   /** The time after which a task without activity expires, ms. 0 keeps all tasks. */
-  readonly taskMs: number
+  readonly taskTtlMs: number
   /** The most tasks that are stored for one owner. */
   readonly maxTasks: number
   /** The most bytes that are stored for one owner, attachments included. */
@@ -25,16 +25,16 @@ const pauseMs = 20
 
 const sliceSize = 50
 
-/** The share of the quota after which an owner is checked at once. */
-const checkShare = 1 / 8
+/** The part of the quota after which an owner is checked immediately. */
+const immediateCheckRatio = 1 / 8
 
 /**
  * Creates the sweeps that limit the size of the store. Once a minute, and after many bytes at once, they remove expired tasks and those beyond an
  * owner's quota.
  */
-export function createExpiry({ store, system }: ExpiryDeps, { taskMs, maxTasks, maxBytes }: ExpiryRules) {
+export function createExpiry({ store, system }: ExpiryDeps, { taskTtlMs: taskMs, maxTasks, maxBytes }: ExpiryRules) {
   const shutdown = new AbortController()
-  /** The bytes of each owner since the last sweep. Each owner in it has a message in the store, so they are few. */
+  /** The bytes of each owner since the last sweep. The map has only owners with a stored message, so it stays small. */
   let bytesByOwner = new Map<string, number>()
   let sweepPause = new AbortController()
 
@@ -61,17 +61,17 @@ export function createExpiry({ store, system }: ExpiryDeps, { taskMs, maxTasks, 
       await system.sleep(sweepMs, sweepPause.signal)
       sweepPause = new AbortController()
       if (shutdown.signal.aborted) return
-      await sweep().catch(err => system.log.warn({ err, via: 'a2a' }, 'old tasks could not be taken out'))
+      await sweep().catch(err => system.log.warn({ err, via: 'a2a' }, 'old tasks could not be deleted'))
     }
   }
 
   void run()
   return {
     /** Counts the bytes of this owner's new message. */
-    note(owner: string, bytes: number): void {
+    countBytes(owner: string, bytes: number): void {
       const sum = (bytesByOwner.get(owner) ?? 0) + bytes
       bytesByOwner.set(owner, sum)
-      if (sum >= maxBytes * checkShare) sweepPause.abort()
+      if (sum >= maxBytes * immediateCheckRatio) sweepPause.abort()
     },
     close(): void {
       shutdown.abort()

@@ -1,4 +1,4 @@
-// Finds a caller's own tasks and makes the page tokens of their lists.
+// Finds a caller's own tasks and creates the page tokens of their lists.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Store, TaskFilter, TaskRecord } from '@postern/pipeline'
 import type { Call } from '../endpoint/call.ts'
@@ -6,8 +6,8 @@ import { A2aRejection, refuseField } from '../format/errors.ts'
 import { isTaskId } from './task-id.ts'
 
 /**
- * Finds the caller's own task with this agent. Another caller's task is answered like an unknown one (A2A §13.1), because owner and id are one
- * key. Ids of another form are not looked up, because they can have any length and any character, and PostgreSQL fails on U+0000.
+ * Finds the caller's own task with this agent. Another caller's task is unknown (A2A §13.1), because owner and id are one key. The store is not asked
+ * for ids of another form, because they can have any length and any character, and PostgreSQL fails on U+0000.
  * @throws A2aRejection `taskNotFound`
  */
 export async function findOwnTask(
@@ -24,7 +24,7 @@ export async function findOwnTask(
 export interface WalkPosition extends NonNullable<TaskFilter['after']> {
   /**
    * The time of the last change of the newest task of the first page, in ms since the epoch. Tasks that change during the walk move above it, and
-   * follow at its end. If it is absent, the walk lists these tasks now, oldest first.
+   * follow at its end. Absent once the walk lists these tasks, oldest first.
    */
   readonly newestAt?: number | undefined
 }
@@ -42,17 +42,18 @@ export function createCursors(store: Pick<Store, 'openSecret'>) {
   }
 
   return {
-    async seal(position: WalkPosition, scope: string): Promise<string> {
+    /** Creates the page token of a position. */
+    async createToken(position: WalkPosition, scope: string): Promise<string> {
       const positionText = formatPosition(position)
       const [signature] = await listSignatures(positionText, scope)
       return `${positionText}.${signature?.toString('base64url')}`
     },
     /** Reads a page token. @throws A2aRejection `invalidParams` for a token of another origin or scope */
-    async open(token: string, scope: string): Promise<WalkPosition> {
-      const [, updatedAt = '', id = '', newestAt = '', mac = ''] = tokenPattern.exec(token) ?? []
+    async readToken(token: string, scope: string): Promise<WalkPosition> {
+      const [, updatedAt = '', id = '', newestAt = '', macText = ''] = tokenPattern.exec(token) ?? []
       const position = { updatedAt: Number(updatedAt), id, ...(newestAt !== '' && { newestAt: Number(newestAt) }) }
       const signatures = await listSignatures(formatPosition(position), scope)
-      const sentMac = Buffer.from(mac, 'base64url')
+      const sentMac = Buffer.from(macText, 'base64url')
       if (!signatures.some(signature => sentMac.length === signature.length && timingSafeEqual(sentMac, signature))) {
         throw refuseField('Cannot ListTasks', 'pageToken', 'does not belong to this list')
       }

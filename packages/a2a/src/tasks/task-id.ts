@@ -2,7 +2,7 @@
 import type { System } from '@postern/message'
 import { makeId } from '@postern/message'
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Creates a UUID that begins with the time (RFC 9562 §5.7). The 74 bits after the time cannot be guessed. */
 export function createTaskId(system: Pick<System, 'now' | 'randomBytes'>): string {
@@ -13,5 +13,5 @@ export function createTaskId(system: Pick<System, 'now' | 'randomBytes'>): strin
 
 /** Returns true if a text has the form of our task ids. */
 export function isTaskId(id: string): boolean {
-  return uuid.test(id)
+  return uuidPattern.test(id)
 }

@@ -1,4 +1,4 @@
-// Waits for tasks in the calls that caused their turns.
+// Waits until the task of a call has ended or waits for the client.
 import type { System } from '@postern/message'
 import type { SettledTask, Store, TaskKey, TaskRecord } from '@postern/pipeline'
 import { readAbortKind } from '@postern/pipeline'
@@ -9,7 +9,7 @@ interface TaskWait {
   /** The message with the turn that the call waits for. */
   readonly message: number
   /** True if the turn may have ended before the wait began. */
-  readonly mayBeOver: boolean
+  readonly mayHaveEnded: boolean
   readonly waitMs: number
   /** Returns true if the agent is paused and begins no turn now. */
   isPaused?(): boolean
@@ -36,7 +36,7 @@ interface WaitState {
 }
 
 interface OpenWait extends TaskWait {
-  readonly waits: WaitState
+  readonly waiterState: WaitState
   /** The functions that end the subscription of each message. */
   readonly stopByMessage: Map<number, () => void>
   readonly onEnd: (task?: SettledTask) => void
@@ -55,8 +55,8 @@ export function createTaskWaiter(store: WaitState['store'], system: Pick<System,
     async awaitTask(wait: TaskWait): Promise<SettledTask | undefined> {
       if (shutdown.signal.aborted) return store.findTask(wait.key)
       const task = await new Promise<SettledTask | undefined>(resolve => {
-        beginWait({ ...wait, waits, stopByMessage: new Map(), onEnd: resolve, ticks: 0 })
-        void tick(waits, system)
+        beginWait({ ...wait, waiterState: waits, stopByMessage: new Map(), onEnd: resolve, ticks: 0 })
+        void runTicks(waits, system)
       })
       return task ?? store.findTask(wait.key)
     },
@@ -69,13 +69,13 @@ export function createTaskWaiter(store: WaitState['store'], system: Pick<System,
 }
 
 function beginWait(wait: OpenWait): void {
-  wait.waits.openWaits.add(wait)
-  listenFor(wait.message, wait)
-  if (wait.mayBeOver || wait.isPaused?.()) void queryTask(wait)
+  wait.waiterState.openWaits.add(wait)
+  listenToMessage(wait.message, wait)
+  if (wait.mayHaveEnded || wait.isPaused?.()) void queryTask(wait)
 }
 
-function listenFor(message: number, wait: OpenWait): void {
-  const stopListening = wait.waits.store.listen(`message:${message}`, notice => handleNotice(notice, wait))
+function listenToMessage(message: number, wait: OpenWait): void {
+  const stopListening = wait.waiterState.store.listen(`message:${message}`, notice => handleNotice(notice, wait))
   wait.stopByMessage.set(message, stopListening)
 }
 
@@ -87,28 +87,28 @@ function handleNotice(notice: unknown, wait: OpenWait): void {
 }
 
 async function queryTask(wait: OpenWait): Promise<void> {
-  const { store, openWaits } = wait.waits
+  const { store, openWaits } = wait.waiterState
   // An error ends the wait too, because the final query of each call throws it.
   const task = await store.findTask(wait.key).catch(() => undefined)
   if (!task || isSettled(task) || (task.state === 'submitted' && wait.isPaused?.())) endWait(wait, task)
-  else if (openWaits.has(wait)) listenForOthers(listOpenMessages(task), wait)
+  else if (openWaits.has(wait)) listenToNewMessages(listOpenMessages(task), wait)
 }
 
-/** Listens to other messages, which may continue the same task in the meantime. */
-function listenForOthers(messages: readonly number[], wait: OpenWait): void {
+/** Listens to newer messages, which may continue the same task in the meantime. */
+function listenToNewMessages(messages: readonly number[], wait: OpenWait): void {
   const newMessages = messages.filter(message => !wait.stopByMessage.has(message))
-  for (const message of newMessages) listenFor(message, wait)
+  for (const message of newMessages) listenToMessage(message, wait)
   // A turn of these messages may have ended in between.
   if (newMessages.length > 0) void queryTask(wait)
 }
 
 function endWait(wait: OpenWait, task?: SettledTask): void {
-  if (!wait.waits.openWaits.delete(wait)) return
+  if (!wait.waiterState.openWaits.delete(wait)) return
   for (const stopListening of wait.stopByMessage.values()) stopListening()
   wait.onEnd(task)
 }
 
-async function tick(waits: WaitState, system: Pick<System, 'sleep'>): Promise<void> {
+async function runTicks(waits: WaitState, system: Pick<System, 'sleep'>): Promise<void> {
   if (waits.isTicking) return
   waits.isTicking = true
   while (waits.openWaits.size > 0 && !waits.shutdownSignal.aborted) {
@@ -129,7 +129,7 @@ export function isQueryDue(ticks: number): boolean {
   return ticks === 4 || ticks % 8 === 0
 }
 
-/** Returns true if no present message can change a task, because it is at rest, or works outside of any turn. */
+/** Returns true if no turn can change a task, because the task is at rest, or its agent works outside of any turn. */
 export function isSettled(task: SettledTask): boolean {
   const { state, response } = task
   if (statesAtRest.has(state)) return true

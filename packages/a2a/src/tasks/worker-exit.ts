@@ -12,7 +12,7 @@ interface WorkerExitDeps {
 /** The longest wait, ms. It is bounded because there may be no worker to wait for. */
 const maxWaitMs = 500
 
-/** Starts to listen before the task is canceled. `end` waits for the worker, or stops listening at once. */
+/** Starts to listen for the exit of the workers, before the task is canceled. `end` waits for them if the task was canceled. */
 export function expectWorkerExit(task: TaskRecord, { tasks, system }: WorkerExitDeps) {
   const exit = new AbortController()
   const messages = isSettled(task) ? [] : listOpenMessages(task)

@@ -1,9 +1,9 @@
-// Writes the schemas of wire values, and names every member that does not fit.
+// Creates the schemas of wire values, and lists the invalid members of a value.
 import type { FieldViolation } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 import { z } from 'zod'
 
-/** The most faults that are named, so that ten thousand invalid parts do not cause ten thousand lines. */
+/** The most violations in one list, so that ten thousand invalid parts do not cause ten thousand lines. */
 const maxViolations = 16
 
 /** Finds the members of a value that do not fit its schema. The list is empty for a valid value. */
@@ -14,10 +14,10 @@ export function findWrongMembers(schema: z.ZodType, value: unknown): readonly Fi
 
 function describeIssue({ path, input, message }: z.core.$ZodIssue): FieldViolation {
   const isMissing = (input === undefined || input === null) && typeof path.at(-1) === 'string'
-  return { field: writePath(path), description: isMissing ? 'is required' : message }
+  return { field: formatPath(path), description: isMissing ? 'is required' : message }
 }
 
-function writePath(path: readonly PropertyKey[]): string {
+function formatPath(path: readonly PropertyKey[]): string {
   const steps = path.map(step => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
   return steps.join('').replace(/^\./, '')
 }
@@ -32,12 +32,12 @@ export function shapeOf<Shape extends z.ZodRawShape>(members: Shape) {
   return z.object(members, 'must be an object')
 }
 
-/** Creates a rule whose fault ends the checks of its value, so that each member has one fault. */
+/** Creates the options of a rule. Its violation ends the checks of the value, so that each member has one violation. */
 export function must(requirement: string) {
   return { error: `must ${requirement}`, abort: true } as const
 }
 
-/** Checks a list: first its length, then its items until there are enough faults. A long list does not cost a fault for each item. */
+/** Checks the length of a list, then its items until the list of violations is full. */
 export function arrayOf<Item extends z.ZodType>(
   item: Item,
   { min = 0, max }: { readonly min?: number; readonly max: number },
@@ -71,7 +71,7 @@ export const boolean = z.boolean('must be true or false')
 
 export const object = z.custom<Readonly<Record<string, unknown>>>(isJsonObject, 'must be an object')
 
-/** Checks a member. The zero value of its type counts as absent, as in proto3. */
+/** Checks a member. The zero value of its type counts as absent, which is the rule of proto3. */
 export function zeroOr<Schema extends z.ZodType>(zeros: readonly unknown[], schema: Schema) {
   return z.preprocess(value => (zeros.includes(value) ? undefined : value), schema.optional())
 }

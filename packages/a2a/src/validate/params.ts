@@ -25,7 +25,7 @@ function hasOneContent(members: Readonly<Record<string, unknown>>): boolean {
 }
 
 /** Checks a client's message. Only the gateway may use the role of the agent. */
-const userMessage = shapeOf({
+const userMessageSchema = shapeOf({
   messageId: identifier(256),
   role: oneOf(['ROLE_USER']),
   parts: arrayOf(wirePartSchema, { min: 1, max: 1000 }),
@@ -36,36 +36,36 @@ const userMessage = shapeOf({
   referenceTaskIds: optional(arrayOf(identifier(256), { max: 100 })),
 })
 
-/** Checks the tenant. None of our interfaces declares one, so every tenant is unknown (A2A §8.3). */
-const noTenant = z.literal('', 'is not a tenant of this agent')
+/** Checks the tenant. Our interfaces in JSON declare no tenant, so every tenant is unknown (A2A §8.3). */
+const tenantSchema = z.literal('', 'is not a tenant of this agent')
 
-const commonParams = { tenant: optional(noTenant), metadata: optional(object) }
+const commonParams = { tenant: optional(tenantSchema), metadata: optional(object) }
 
 /** A client's subscription to a task's push notifications (A2A §4.3.1). */
-export type PushConfig = z.output<typeof pushConfig>
+export type PushConfig = z.output<typeof pushConfigSchema>
 
 /** Checks a push configuration. Each member may become a header or a part of one. */
-const pushConfig = shapeOf({
+const pushConfigSchema = shapeOf({
   id: optional(headerText(128)),
   url: anyText,
   token: optional(headerText(1024)),
   authentication: optional(shapeOf({ scheme: token(64), credentials: optional(headerText(4096)) })),
 })
 
-const configuration = shapeOf({
+const configurationSchema = shapeOf({
   acceptedOutputModes: optional(arrayOf(line(255), { max: 100 })),
-  taskPushNotificationConfig: optional(pushConfig),
+  taskPushNotificationConfig: optional(pushConfigSchema),
   historyLength: optional(integer()),
   returnImmediately: optional(boolean),
 })
 
 /** The checks of the parameters of every operation, each compiled once. */
-export const params = {
-  SendMessage: shapeOf({ ...commonParams, message: userMessage, configuration: optional(configuration) }),
+export const paramsSchemas = {
+  SendMessage: shapeOf({ ...commonParams, message: userMessageSchema, configuration: optional(configurationSchema) }),
   GetTask: shapeOf({ ...commonParams, id: anyText, historyLength: optional(integer()) }),
   CancelTask: shapeOf({ ...commonParams, id: anyText }),
   SubscribeToTask: shapeOf({ ...commonParams, id: anyText }),
-  CreateTaskPushNotificationConfig: shapeOf({ ...commonParams, taskId: anyText, ...pushConfig.shape }),
+  CreateTaskPushNotificationConfig: shapeOf({ ...commonParams, taskId: anyText, ...pushConfigSchema.shape }),
   GetTaskPushNotificationConfig: shapeOf({ ...commonParams, taskId: anyText, id: anyText }),
   DeleteTaskPushNotificationConfig: shapeOf({ ...commonParams, taskId: anyText, id: anyText }),
   ListTaskPushNotificationConfigs: shapeOf({
@@ -87,20 +87,22 @@ export const params = {
 } as const satisfies Readonly<Record<string, z.ZodType>>
 
 /** The parameters of an operation that have passed their checks. */
-export type ParamsOf<Name extends keyof typeof params> = z.output<(typeof params)[Name]>
+export type ParamsOf<Name extends keyof typeof paramsSchemas> = z.output<(typeof paramsSchemas)[Name]>
 
-/** The parameters of SendMessage. Its message is typed as messages of both directions are. */
+/** The parameters of SendMessage. Their `message` has the type `WireMessage`, which messages of both directions share. */
 export type SendMessageParams = Omit<ParamsOf<'SendMessage'>, 'message'> & { readonly message: WireMessage }
 
 /**
  * Checks the parameters of an operation and returns them as the client wrote them, with the members that we do not know.
- * @throws A2aRejection `invalidParams` with every wrong member
+ * @throws A2aRejection `invalidParams` with every invalid member
  */
-export function checkParams<Name extends keyof typeof params>(name: Name, value: unknown): ParamsOf<Name> {
+export function checkParams<Name extends keyof typeof paramsSchemas>(name: Name, value: unknown): ParamsOf<Name> {
   if (!isJsonObject(value)) throw new A2aRejection('invalidParams', `Cannot ${name}: params must be an object`)
-  const violations = findWrongMembers(params[name], value)
-  const [first] = violations
-  if (first)
-    throw new A2aRejection('invalidParams', `Cannot ${name}: ${first.field} ${first.description}`, { violations })
+  const violations = findWrongMembers(paramsSchemas[name], value)
+  const [firstViolation] = violations
+  if (firstViolation)
+    throw new A2aRejection('invalidParams', `Cannot ${name}: ${firstViolation.field} ${firstViolation.description}`, {
+      violations,
+    })
   return value as ParamsOf<Name>
 }

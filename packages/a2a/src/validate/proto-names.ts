@@ -28,7 +28,7 @@ const memberReaders: Readonly<Record<string, (value: unknown) => unknown>> = {
 
 /**
  * Returns parameters with the JSON names of all members, because ProtoJSON allows either. If both occur, the JSON name
- * counts. It returns the same object if nothing changes, as usual.
+ * counts. It returns the same object if nothing changes, which is the usual case.
  */
 export function readProtoNames(value: unknown): unknown {
   if (!isJsonObject(value)) return value
@@ -48,10 +48,10 @@ export function readProtoNames(value: unknown): unknown {
 function mapChanged(items: readonly unknown[], read: (item: unknown) => unknown): readonly unknown[] {
   let result: unknown[] | undefined
   for (const [index, item] of items.entries()) {
-    const next = read(item)
-    if (next === item) continue
+    const readItem = read(item)
+    if (readItem === item) continue
     result ??= [...items]
-    result[index] = next
+    result[index] = readItem
   }
   return result ?? items
 }

@@ -4,15 +4,16 @@ import { z } from 'zod'
 import { must } from './checks.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-const controlCharacter = /[\u0000-\u001f\u007f]/
+const controlCharacterPattern = /[\u0000-\u001f\u007f]/
 
-const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/
+const base64Pattern = /^[A-Za-z0-9+/_-]*={0,2}$/
 
 const equalsSign = 0x3d
 
-const timestamp = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+const timestampPattern =
+  /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
-const mediaType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}([ \t]*;[\x20-\x7e]*)?$/
+const mediaTypePattern = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}([ \t]*;[\x20-\x7e]*)?$/
 
 /** Checks that a value is a string of any characters. */
 export const anyText = z.string('must be a string')
@@ -23,7 +24,7 @@ export function line(max: number) {
     z
       .string('must be a string')
       .refine(
-        text => text.length <= max && !controlCharacter.test(text),
+        text => text.length <= max && !controlCharacterPattern.test(text),
         must(`be one line of at most ${max} characters`),
       )
       // A store would turn every lone surrogate into the same character.
@@ -36,11 +37,11 @@ export function identifier(max: number) {
   return line(max).refine(text => text !== '', must('not be empty'))
 }
 
-const visibleAscii = /^[\x20-\x7e]*$/
+const visibleAsciiPattern = /^[\x20-\x7e]*$/
 
 /** Checks text that fits a header. proto3 reads an empty one as absent. */
 export function headerText(max: number) {
-  return matchingText(visibleAscii, 'visible ASCII', max)
+  return matchingText(visibleAsciiPattern, 'visible ASCII', max)
 }
 
 function matchingText(pattern: RegExp, description: string, max: number) {
@@ -58,13 +59,13 @@ export function token(max: number) {
 /** Checks base64. ProtoJSON reads the standard and the URL-safe alphabet, padded or not. */
 export const bytes = z
   .string('must be a base64 string')
-  .refine(text => base64.test(text) && countDigits(text) % 4 !== 1, must('be base64'))
+  .refine(text => base64Pattern.test(text) && countDigits(text) % 4 !== 1, must('be base64'))
 
-/** Counts the digits without padding. It is a loop, because `/=+$/` needs quadratic time for many signs before another character. */
+/** Counts the digits without padding. It uses a loop, because `/=+$/` needs quadratic time for many signs before another character. */
 function countDigits(value: string): number {
-  let end = value.length
-  while (value.charCodeAt(end - 1) === equalsSign) end -= 1
-  return end
+  let digitCount = value.length
+  while (value.charCodeAt(digitCount - 1) === equalsSign) digitCount -= 1
+  return digitCount
 }
 
 /** Checks the address of a file: https, without credentials. The gateway never fetches it. */
@@ -80,12 +81,12 @@ function isPlainHttps(text: string): boolean {
 
 export const media = z
   .string('must be a media type')
-  .refine(text => text === '' || mediaType.test(text), must('be a media type'))
+  .refine(text => text === '' || mediaTypePattern.test(text), must('be a media type'))
 
 /** Checks a timestamp of RFC 3339, as ProtoJSON writes it. */
 export const time = z
   .string('must be an ISO 8601 timestamp')
-  .refine(text => isDay(timestamp.exec(text)?.[1]), must('be an ISO 8601 timestamp'))
+  .refine(text => isDay(timestampPattern.exec(text)?.[1]), must('be an ISO 8601 timestamp'))
 
 /** Returns true if a day exists. `Date` would read 30 February as 2 March. */
 function isDay(text: string | undefined): boolean {

@@ -117,9 +117,9 @@ test('readers of the keys never create a second one, even while the first is bei
   const readers = () => Array.from({ length: 5 }, () => gateway.request(keySet))
   await Promise.all([...readers(), gateway.channel.keys?.rotate?.(), ...readers()])
   const other = createOwnKeyRing(gateway.gateway)
-  await Promise.all([other.current(), other.published(), other.current()])
-  expect(await other.published()).toHaveLength(2)
-  expect((await readJson(keySet)).keys).toEqual(await other.published())
+  await Promise.all([other.findCurrent(), other.listPublished(), other.findCurrent()])
+  expect(await other.listPublished()).toHaveLength(2)
+  expect((await readJson(keySet)).keys).toEqual(await other.listPublished())
 })
 
 describe('the extended card (A2A-A19)', () => {

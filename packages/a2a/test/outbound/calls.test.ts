@@ -452,7 +452,7 @@ describe('a call between two gateways', () => {
     const card = 'https://agents.test/agents/helper/.well-known/agent-card.json'
     const answer = await call(card, [{ kind: 'text', mime: 'text/plain', content: 'hi' }], { as: 'echo' })
     expect(joinTextParts([...answer.parts])).toBe('I hear @echo@agents.test')
-    const { kid } = await createOwnKeyRing(otherGateway.gateway).current()
+    const { kid } = await createOwnKeyRing(otherGateway.gateway).findCurrent()
     expect(answer.source.signedBy).toBe(kid)
     await system.close()
     await server.close()
