@@ -18,7 +18,7 @@ export interface FedifyBot {
   /** Every request to its inbox, before any check. */
   readonly requests: readonly Request[]
   /** Waits for a matching activity. @throws Error after thirty seconds */
-  waitFor<Kind extends Activity>(find: (activity: Activity) => Promise<Kind | undefined>): Promise<Kind>
+  waitFor<Kind extends Activity>(findActivity: (activity: Activity) => Promise<Kind | undefined>): Promise<Kind>
   close(): void
 }
 
@@ -90,10 +90,10 @@ export async function openFedifyBot(
       server.closeAllConnections()
       server.close()
     },
-    async waitFor(find) {
+    async waitFor(findActivity) {
       for (let waited = 0; waited < 30_000; waited += 20) {
         for (const activity of activities) {
-          const kind = await find(activity)
+          const kind = await findActivity(activity)
           if (kind) return kind
         }
         await new Promise(resolve => setTimeout(resolve, 20))

@@ -34,11 +34,11 @@ function rememberQuestion(context: AgentContext, answer: PartialResponse): Parti
 
 /** Serves members of the room, and asks for consent or payment before it acts. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<Answer> {
-  const { policy_resolution: decided, parts } = message
+  const { policy_resolution: resolution, parts } = message
   if (!context.identity.has({ method: member, issuer: 'chat.test' })) return 'I serve members of the chat room only.'
-  if (decided) {
-    if (decided.in_reply_to_state !== (await context.state.get())) return 'That is not what I asked.'
-    return decided.outcome === 'granted' ? 'Then it is done.' : 'Then I leave it.'
+  if (resolution) {
+    if (resolution.in_reply_to_state !== (await context.state.get())) return 'That is not what I asked.'
+    return resolution.outcome === 'granted' ? 'Then it is done.' : 'Then I leave it.'
   }
   const words = plainTextOf(parts).toLowerCase().split(/\W+/)
   const [, action] = Object.entries(actions).find(([word]) => words.includes(word)) ?? []

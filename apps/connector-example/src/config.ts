@@ -103,8 +103,8 @@ function parseFlags(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: flagOptions, strict: true }).values
   } catch (cause) {
-    const problem = cause instanceof Error ? cause.message : 'it cannot be read'
-    throw new ConfigError('command line', problem, 'See README.md for the flags.', { cause })
+    const causeText = cause instanceof Error ? cause.message : 'it cannot be read'
+    throw new ConfigError('command line', causeText, 'See README.md for the flags.', { cause })
   }
 }
 

@@ -153,7 +153,7 @@ function createCallbackRoutes({ tasks, dispatch, log, now }: CallbackDeps): Hono
   const rate = createRateLimit({ perMinute: 600 }, now)
   return new Hono().post(callbackPath, async context => {
     rate.consume(peerAddress(context.env))
-    const task = tasks.find(context.req.header('x-a2a-notification-token') ?? '')
+    const task = tasks.findTask(context.req.header('x-a2a-notification-token') ?? '')
     await context.req.raw.body?.cancel()
     // Every caller gets the same answer, so nobody can find out whether a task is busy or has ended.
     if (task && !task.isBusy) {

@@ -6,12 +6,12 @@ import { openConnector } from './connector.ts'
 
 /** Creates a log with one line for each event; of errors it prints the message only. */
 function createLineLog(print: (line: string) => void): Log {
-  const write = (level: string) => (fields: LogFields, text: string) => {
+  const writeLine = (level: string) => (fields: LogFields, text: string) => {
     const { err, ...otherFields } = fields
-    const problem = err instanceof Error ? ` (${err.message})` : ''
-    print(`${level} ${text}${problem} ${JSON.stringify(otherFields)}`)
+    const causeText = err instanceof Error ? ` (${err.message})` : ''
+    print(`${level} ${text}${causeText} ${JSON.stringify(otherFields)}`)
   }
-  return { debug: () => undefined, info: write('info'), warn: write('warn'), error: write('ERROR') }
+  return { debug: () => undefined, info: writeLine('info'), warn: writeLine('warn'), error: writeLine('ERROR') }
 }
 
 const print = (text: string) => process.stdout.write(`${text}\n`)

@@ -17,7 +17,7 @@ const idOf = (cookie: string) =>
 describe('a person’s message in a room', () => {
   test('reaches the agent that it mentions, with proof of its author and inline mentions (MN-11)', async () => {
     const ann = await deps.logIn('Ann')
-    expect(await ann.say('@teller@agents.test hello')).toBe(303)
+    expect(await ann.sayInRoom('@teller@agents.test hello')).toBe(303)
     await deps.connector.idle()
     const subject = `room:lobby/${idOf(ann.cookie)}`
     const [answer] = (await ann.answers()).slice(-1)
@@ -40,7 +40,7 @@ describe('a person’s message in a room', () => {
   test('reaches no agent when it mentions nobody or only the room itself', async () => {
     const ann = await deps.logIn('Ann')
     const countBefore = (await deps.messages()).length
-    await ann.say('hello ann@agents.test and @somebody@chat.test')
+    await ann.sayInRoom('hello ann@agents.test and @somebody@chat.test')
     await deps.connector.idle()
     expect((await deps.messages()).length).toBe(countBefore)
   })
@@ -48,28 +48,32 @@ describe('a person’s message in a room', () => {
   test('continues one conversation for each agent and room', async () => {
     const ann = await deps.logIn('Ann')
     const bob = await deps.logIn('Bob')
-    await ann.post('/rooms', { csrf: await ann.formToken(), name: 'kitchen' })
-    await ann.say('@teller one', 'kitchen')
-    await bob.say('@teller two', 'kitchen')
-    await ann.say('@teller three')
+    await ann.postForm('/rooms', { csrf: await ann.formToken(), name: 'kitchen' })
+    await ann.sayInRoom('@teller one', 'kitchen')
+    await bob.sayInRoom('@teller two', 'kitchen')
+    await ann.sayInRoom('@teller three')
     await deps.connector.idle()
     const records = (await deps.messages()).slice(0, 3)
     const threads = new Map(records.map(({ message }) => [JSON.stringify(message.parts), message.thread_id]))
-    const [one, two, three] = ['one', 'two', 'three'].map(word =>
+    const [firstEntry, secondEntry, thirdEntry] = ['one', 'two', 'three'].map(word =>
       threads.get(JSON.stringify([{ kind: 'text', mime: 'text/plain', content: word }])),
     )
-    expect([one === two, one === three, one === undefined]).toEqual([true, false, false])
+    expect([firstEntry === secondEntry, firstEntry === thirdEntry, firstEntry === undefined]).toEqual([
+      true,
+      false,
+      false,
+    ])
   })
 
   test('streams the agent’s answer to everyone in the room', async () => {
     const ann = await deps.logIn('Ann')
     const bob = await deps.logIn('Bob')
     const entries = await bob.watch()
-    await ann.say('@holder wait')
+    await ann.sayInRoom('@holder wait')
     const first = await awaitEntry(entries, ({ by, text }) => by === '@holder@agents.test' && text.startsWith('first'))
     expect([first.kind, first.text]).toEqual(['agent working', 'first…'])
-    await ann.post('/rooms', { csrf: await ann.formToken(), name: 'elsewhere' })
-    await ann.say('@holder go on', 'elsewhere')
+    await ann.postForm('/rooms', { csrf: await ann.formToken(), name: 'elsewhere' })
+    await ann.sayInRoom('@holder go on', 'elsewhere')
     const entry = await awaitEntry(entries, ({ id, kind }) => id === first.id && kind === 'agent said')
     expect(entry.text).toBe('first second')
     await entries.return()
@@ -79,9 +83,9 @@ describe('a person’s message in a room', () => {
   test('answers the agent’s question only if its author is the person asked', async () => {
     const ann = await deps.logIn('Ann')
     const bob = await deps.logIn('Bob')
-    await ann.say('@asker a bucket')
+    await ann.sayInRoom('@asker a bucket')
     await deps.connector.idle()
-    await ann.say('@asker red')
+    await ann.sayInRoom('@asker red')
     await deps.connector.idle()
     expect((await ann.answers()).slice(-2)).toEqual([
       '@asker@agents.test: Which colour?',
@@ -90,7 +94,7 @@ describe('a person’s message in a room', () => {
     const records = await deps.messages()
     const tasks = records.slice(0, 2).map(({ message }) => message.thread_id)
     expect(tasks[0]).toBe(tasks[1])
-    await bob.say('@asker blue')
+    await bob.sayInRoom('@asker blue')
     await deps.connector.idle()
     expect((await bob.answers()).at(-1)).toBe('@asker@agents.test: So it is blue.')
   })
@@ -99,7 +103,7 @@ describe('a person’s message in a room', () => {
 describe('an agent that mentions another agent', () => {
   test('wakes it by its text alone, without evidence (MN-8.1 inline)', async () => {
     const ann = await deps.logIn('Ann')
-    await ann.say('@convener please')
+    await ann.sayInRoom('@convener please')
     await deps.connector.idle()
     const [convener, teller] = (await ann.answers()).slice(-2)
     expect(convener).toBe('@convener@agents.test: Let us ask.\n\n@teller@agents.test')
@@ -112,7 +116,7 @@ describe('an agent that mentions another agent', () => {
     const ann = await deps.logIn('Ann')
     const sendAndRead = async (text: string) => {
       const countBefore = (await deps.messages()).length
-      await ann.say(text)
+      await ann.sayInRoom(text)
       await deps.connector.idle()
       const records = (await deps.messages()).slice(0, -countBefore)
       return records
@@ -132,7 +136,7 @@ describe('an agent that mentions another agent', () => {
   test('wakes at most as many agents as one message may', async () => {
     const ann = await deps.logIn('Ann')
     const countBefore = (await deps.messages()).length
-    await ann.say('@convener say @one @two @three @four @five @six @seven @eight')
+    await ann.sayInRoom('@convener say @one @two @three @four @five @six @seven @eight')
     await deps.connector.idle()
     expect((await deps.messages()).length - countBefore).toBe(1)
     expect((await ann.entries()).filter(({ kind }) => kind === 'agent failed')).toHaveLength(5)
@@ -144,7 +148,7 @@ describe('a requirement of an agent', () => {
     const ann = await deps.logIn('Ann')
     const bob = await deps.logIn('Bob')
     const entries = await bob.watch()
-    await ann.say('@clerk order')
+    await ann.sayInRoom('@clerk order')
     await deps.connector.idle()
     const entry = (await ann.entries()).at(-1)
     expect(entry?.html).toContain('May I hand it on to the baker?')
@@ -157,7 +161,7 @@ describe('a requirement of an agent', () => {
     expect(requirementEntry.html).toContain('Asked of <bdi>Ann</bdi>')
     expect([requirementIn(requirementEntry.html), requirementIn(await bob.page())]).toEqual([undefined, undefined])
     await entries.return()
-    await ann.post('/rooms', { csrf: await ann.formToken(), name: 'cellar' })
+    await ann.postForm('/rooms', { csrf: await ann.formToken(), name: 'cellar' })
     expect(await bob.press(requirement)).toBe(403)
     expect(await ann.press(requirement, 'grant', 'cellar')).toBe(404)
     expect(await ann.press(requirement, 'perhaps')).toBe(400)
@@ -174,7 +178,7 @@ describe('a requirement of an agent', () => {
 
   test('tells the agent when the person declines (MN-7.2)', async () => {
     const ann = await deps.logIn('Ann')
-    await ann.say('@clerk order')
+    await ann.sayInRoom('@clerk order')
     await deps.connector.idle()
     expect(await ann.press(requirementIn((await ann.entries()).at(-1)?.html ?? '') ?? '', 'decline')).toBe(303)
     await deps.connector.idle()
@@ -186,7 +190,7 @@ describe('a requirement of an agent', () => {
   test('shows the payment link only to the payer, and announces the payment to the room (MN-11)', async () => {
     const ann = await deps.logIn('Ann')
     const bob = await deps.logIn('Bob')
-    await ann.say('@clerk pay')
+    await ann.sayInRoom('@clerk pay')
     await deps.connector.idle()
     const query = (await ann.entries()).at(-1)?.html ?? ''
     expect(query).toContain('<strong>4.50 EUR</strong>')
@@ -207,21 +211,23 @@ describe('a requirement of an agent', () => {
 
   test('appears as plain words if it is a refusal (MN-11)', async () => {
     const ann = await deps.logIn('Ann')
-    await ann.say('@clerk secret')
+    await ann.sayInRoom('@clerk secret')
     await deps.connector.idle()
-    await ann.say('@asker dance')
+    await ann.sayInRoom('@asker dance')
     await deps.connector.idle()
-    const [refused, withHtml] = (await ann.entries()).filter(({ kind }) => kind === 'agent said').slice(-2)
-    expect(refused?.html).toContain('data-kind="forbidden"><blockquote dir="auto">That I tell nobody.</blockquote>')
+    const [refusedEntry, withHtml] = (await ann.entries()).filter(({ kind }) => kind === 'agent said').slice(-2)
+    expect(refusedEntry?.html).toContain(
+      'data-kind="forbidden"><blockquote dir="auto">That I tell nobody.</blockquote>',
+    )
     expect(withHtml?.html).toContain(
       'data-kind="forbidden"><blockquote dir="auto">Dance &lt;b&gt;first&lt;/b&gt;.</blockquote>',
     )
-    for (const entry of [refused, withHtml]) expect(entry?.html).not.toMatch(/<form|<a /)
+    for (const entry of [refusedEntry, withHtml]) expect(entry?.html).not.toMatch(/<form|<a /)
   })
 
   test('stays open for another decision when the first one did not arrive (MN-7.2)', async () => {
     const ann = await deps.logIn('Ann')
-    await ann.say('@clerk order')
+    await ann.sayInRoom('@clerk order')
     await deps.connector.idle()
     const { id, html = '' } = (await ann.entries()).at(-1) ?? {}
     const requirement = requirementIn(html) ?? ''
@@ -239,7 +245,7 @@ describe('a requirement of an agent', () => {
   test('ignores a callback that nobody expects', async () => {
     const ann = await deps.logIn('Ann')
     const entriesBefore = await ann.entries()
-    const response = await ann.post('/callback', { task: 'x' }, { 'x-a2a-notification-token': 'guessed' })
+    const response = await ann.postForm('/callback', { task: 'x' }, { 'x-a2a-notification-token': 'guessed' })
     expect(response.status).toBe(202)
     expect(await ann.entries()).toEqual(entriesBefore)
   })
@@ -253,8 +259,8 @@ describe('a gateway with limits for each person', () => {
       gatewayLimits: { per_identity: 3 },
     })
     const [ann, bob] = [await limited.logIn('Ann'), await limited.logIn('Bob')]
-    for (const word of ['one', 'two', 'three', 'four']) await ann.say(`@teller ${word}`)
-    for (const word of ['five', 'six', 'seven']) await bob.say(`@teller ${word}`)
+    for (const word of ['one', 'two', 'three', 'four']) await ann.sayInRoom(`@teller ${word}`)
+    for (const word of ['five', 'six', 'seven']) await bob.sayInRoom(`@teller ${word}`)
     await limited.connector.idle()
     const names = (await limited.messages()).map(({ message }) => message.sender.display_name).sort()
     expect(names).toEqual(['Ann', 'Ann', 'Ann', 'Bob', 'Bob', 'Bob'])

@@ -18,39 +18,39 @@ test('remote agents that never answer do not block local agents', async () => {
   const limits = { ...defaultLimits, calls: 8, callsPerPerson: 4 }
   const config = { ...readFlags(['--agents-domain', 'agents.test'], {}), limits }
   const queries: string[] = []
-  const hanging: (() => void)[] = []
-  const nobody = () => Promise.reject(new Unavailable('nobody is there'))
-  const find = (address: string) =>
+  const rejectPendingLookups: (() => void)[] = []
+  const rejectUnavailable = () => Promise.reject(new Unavailable('nobody is there'))
+  const findAgent = (address: string) =>
     new Promise<KnownAgent>((_, reject) => {
       queries.push(address)
-      hanging.push(() => reject(new Unavailable('nobody is there')))
+      rejectPendingLookups.push(() => reject(new Unavailable('nobody is there')))
     })
-  const system = { fetch: nobody, now: Date.now, sleep: () => Promise.resolve(), log: noLog }
+  const system = { fetch: rejectUnavailable, now: Date.now, sleep: () => Promise.resolve(), log: noLog }
   const rooms = createRooms(limits, Date.now)
   const room = rooms.open('lobby')
-  const line = { find, call: nobody, read: nobody }
+  const client = { findAgent, sendCall: rejectUnavailable, readTask: rejectUnavailable }
   const tasks = createOpenTasks(config)
   const dispatch = createDispatch({
     config,
     keys,
     system,
-    client: line,
+    client,
     rooms,
     requirements: createOpenRequirements(),
     tasks,
   })
-  const eves = Array.from({ length: 6 }, () => createPerson('Eve'))
-  for (const [index, eve] of eves.entries()) dispatch.acceptMessage(room, eve, `@a@evil.test @b@evil${index}.test`)
+  const attackers = Array.from({ length: 6 }, () => createPerson('Eve'))
+  for (const [index, eve] of attackers.entries()) dispatch.acceptMessage(room, eve, `@a@evil.test @b@evil${index}.test`)
   expect(queries.filter(address => address.endsWith('@evil.test'))).toHaveLength(2)
   expect(queries).toHaveLength(4)
   dispatch.acceptMessage(room, createPerson('Ann'), '@echo')
   expect(queries.at(-1)).toBe('@echo@agents.test')
-  for (const end of hanging) end()
+  for (const rejectLookup of rejectPendingLookups) rejectLookup()
   await dispatch.idle()
   // All slots are free again.
   dispatch.acceptMessage(room, createPerson('Bob'), '@c@evil.test')
   expect(queries.at(-1)).toBe('@c@evil.test')
-  hanging.at(-1)?.()
+  rejectPendingLookups.at(-1)?.()
   await dispatch.idle()
   rmSync(directory, { recursive: true })
 })
@@ -63,8 +63,8 @@ test.each([
   [['--loopback', 'agents.test=8787'], /loopback.*it is for dev mode only/],
   [['--dev', '--loopback', 'agents.test'], /loopback.*no host and port/],
   [['--nonsense'], /command line.*nonsense/],
-])('the command refuses the flags %j with a reason', (flags, problem) => {
-  expect(() => readFlags(flags, {})).toThrow(problem)
+])('the command refuses the flags %j with a reason', (flags, expectedMessage) => {
+  expect(() => readFlags(flags, {})).toThrow(expectedMessage)
 })
 
 test('flags override environment variables, and these override defaults', () => {

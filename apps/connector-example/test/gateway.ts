@@ -111,7 +111,7 @@ export async function openConnectorGateway(options: ChatOptions = {}): Promise<C
     await gateway.start()
   }
 
-  async function ask<Answer>(path: string): Promise<Answer> {
+  async function requestOperator<Answer>(path: string): Promise<Answer> {
     const response = await fetch(`${gatewayUrl}/operator/api${path}`, {
       headers: { authorization: `Bearer ${operatorToken}` },
     })
@@ -126,8 +126,10 @@ export async function openConnectorGateway(options: ChatOptions = {}): Promise<C
     directory,
     logIn: name => createVisitor(`http://127.0.0.1:${chatPort}`, name),
     async messages() {
-      const { items: messages } = await ask<{ items: readonly MessageSummary[] }>('/messages?limit=100')
-      return Promise.all(messages.map(({ id }) => ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`)))
+      const { items: messages } = await requestOperator<{ items: readonly MessageSummary[] }>('/messages?limit=100')
+      return Promise.all(
+        messages.map(({ id }) => requestOperator<MessageRecord>(`/messages/${encodeURIComponent(id)}`)),
+      )
     },
     stopGateway: () => gateway.stop(),
     startGateway,

@@ -21,8 +21,8 @@ test('a room shows the latest people and entries', () => {
   for (const id of ['a', 'b', 'a', 'c']) room.enter({ id, name: id })
   expect([...room.people.keys()]).toEqual(['a', 'c'])
   for (const text of ['one', 'two', 'three']) room.addEntry({ author, text })
-  expect(room.after(0).map(({ text }) => text)).toEqual(['two', 'three'])
-  expect(room.after(2).map(({ text }) => text)).toEqual(['three'])
+  expect(room.listEntriesAfter(0).map(({ text }) => text)).toEqual(['two', 'three'])
+  expect(room.listEntriesAfter(2).map(({ text }) => text)).toEqual(['three'])
 })
 
 test('an update of an entry that the room has dropped has no effect', () => {
@@ -30,7 +30,7 @@ test('an update of an entry that the room has dropped has no effect', () => {
   const { id } = room.addEntry({ author, text: 'one' })
   for (const text of ['two', 'three']) room.addEntry({ author, text })
   room.updateEntry(id, { text: 'again' })
-  expect(room.after(0).map(({ text }) => text)).toEqual(['two', 'three'])
+  expect(room.listEntriesAfter(0).map(({ text }) => text)).toEqual(['two', 'three'])
 })
 
 test.each([

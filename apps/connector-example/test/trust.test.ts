@@ -79,7 +79,7 @@ test('the gateway refuses a forged connector (MN-11)', async () => {
 test('the gateway treats an untrusted connector as any other caller (MN-6.3, MN-8.1)', async () => {
   const { connector } = await open({ issuers: [], connectors: [] })
   const ann = await (deps as ConnectorGateway).logIn('Ann')
-  await ann.say('@teller hello')
+  await ann.sayInRoom('@teller hello')
   await connector.idle()
   expect((await ann.answers()).at(-1)).toBe(
     `${audience}: heard: hello | none | no chain | chat-room by https://chat.test (transport)`,
@@ -95,8 +95,8 @@ test('the gateway treats an untrusted connector as any other caller (MN-6.3, MN-
 test('a trusted connector cannot speak for people outside its prefixes (MN-6.3)', async () => {
   const { connector } = await open({ prefixes: ['room:lobby/'] })
   const ann = await (deps as ConnectorGateway).logIn('Ann')
-  await ann.post('/rooms', { csrf: await ann.formToken(), name: 'lobby2' })
-  await ann.say('@teller hello', 'lobby2')
+  await ann.postForm('/rooms', { csrf: await ann.formToken(), name: 'lobby2' })
+  await ann.sayInRoom('@teller hello', 'lobby2')
   await connector.idle()
   expect((await ann.answers('lobby2')).at(-1)).toMatch(/\| chat-room by https:\/\/chat\.test \(transport\)$/)
   expect(proofsOf((await (deps as ConnectorGateway).messages())[0])?.[1]).toEqual([
@@ -104,7 +104,7 @@ test('a trusted connector cannot speak for people outside its prefixes (MN-6.3)'
     'policy',
     'untrusted-subject',
   ])
-  await ann.say('@teller hello')
+  await ann.sayInRoom('@teller hello')
   await connector.idle()
   expect((await ann.answers()).at(-1)).toMatch(/room:lobby\/ann-\w+ by chat\.test/)
 })
@@ -112,14 +112,14 @@ test('a trusted connector cannot speak for people outside its prefixes (MN-6.3)'
 test('after a rotation the card has both keys, and signatures by either key are valid (MN-11)', async () => {
   let behind = 55_000
   const { connector, config } = await open({ now: () => Date.now() - behind, credentials: true })
-  const read = async (path: string) => (await connector.app.request(path)).json()
+  const readJson = async (path: string) => (await connector.app.request(path)).json()
   const kids = async () => {
-    const card = await read('/.well-known/adapter-card')
+    const card = await readJson('/.well-known/adapter-card')
     return [card.keys, card.previous_keys].map((keys: { kid: string }[]) => keys.map(({ kid }) => kid))
   }
   const ann = await (deps as ConnectorGateway).logIn('Ann')
-  const ask = async () => {
-    await ann.say('@teller hello')
+  const askTeller = async () => {
+    await ann.sayInRoom('@teller hello')
     await connector.idle()
     const [record] = await (deps as ConnectorGateway).messages()
     return record?.proofs.map(({ verdict, key_id }) => [verdict, key_id?.split('#').at(-1)])
@@ -129,19 +129,19 @@ test('after a rotation the card has both keys, and signatures by either key are 
   const next = await connector.rotateKeys()
   // The new key is published, so that every reader can know it, and the old one still signs.
   expect(await kids()).toEqual([[firstKid, next], []])
-  expect(await ask()).toEqual([
+  expect(await askTeller()).toEqual([
     ['pass', firstKid],
     ['pass', firstKid],
     ['pass', firstKid],
   ])
   behind = -6_000
   expect(await kids()).toEqual([[next], [firstKid]])
-  expect(await ask()).toEqual([
+  expect(await askTeller()).toEqual([
     ['pass', next],
     ['pass', next],
     ['pass', next],
   ])
-  const did = await read('/.well-known/did.json')
+  const did = await readJson('/.well-known/did.json')
   expect(did.assertionMethod).toEqual([next, firstKid].map(kid => `did:web:chat.test#${kid}`))
   const ring = await openKeyRing(config.keyFile, () => Date.now() + 6_000)
   const text = await callByHand(deps as ConnectorGateway, {

@@ -11,14 +11,14 @@ interface SeenEntry {
 export interface Visitor {
   readonly cookie: string
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
-  post(
+  postForm(
     path: string,
     fields: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Response>
   /** Reads the token of the visitor's forms. */
   formToken(): Promise<string>
-  say(text: string, room?: string): Promise<number>
+  sayInRoom(text: string, room?: string): Promise<number>
   press(requirement: string, decision?: string, room?: string): Promise<number>
   page(room?: string): Promise<string>
   entries(room?: string): Promise<readonly SeenEntry[]>
@@ -38,21 +38,21 @@ export async function createVisitor(url: string, name: string): Promise<Visitor>
   const page = async (room = 'lobby') => (await get(`/rooms/${room}`)).text()
   const formToken = async () => /name="csrf" value="([^"]+)"/.exec(await (await get('/')).text())?.[1] ?? ''
 
-  async function post(path: string, fields: Readonly<Record<string, string>>, headers = {}): Promise<Response> {
+  async function postForm(path: string, fields: Readonly<Record<string, string>>, headers = {}): Promise<Response> {
     const form = new URLSearchParams(fields)
     return fetch(url + path, { method: 'POST', body: form, headers: { cookie, ...headers }, redirect: 'manual' })
   }
 
   const submit = async (path: string, fields: Readonly<Record<string, string>>) =>
-    (await post(path, { csrf: await formToken(), ...fields })).status
+    (await postForm(path, { csrf: await formToken(), ...fields })).status
 
   return {
     cookie,
     get,
-    post,
+    postForm,
     formToken,
     page,
-    say: (text, room = 'lobby') => submit(`/rooms/${room}/messages`, { text }),
+    sayInRoom: (text, room = 'lobby') => submit(`/rooms/${room}/messages`, { text }),
     press: (requirement, decision = 'grant', room = 'lobby') =>
       submit(`/rooms/${room}/decisions`, { requirement, decision }),
     entries: async room => readEntries(await page(room)),

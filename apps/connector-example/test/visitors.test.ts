@@ -23,7 +23,7 @@ describe('the text of strangers', () => {
     const eve = await deps.logIn('<b onclick="x()">Eve</b>')
     const bob = await deps.logIn('Bob')
     const entries = await bob.watch()
-    await eve.say(`@convener say ${attack}`)
+    await eve.sayInRoom(`@convener say ${attack}`)
     await deps.connector.idle()
     const streamed = await awaitEntry(
       entries,
@@ -39,7 +39,7 @@ describe('the text of strangers', () => {
 
   test('loses its control and direction characters', async () => {
     const eve = await deps.logIn('Eve')
-    await eve.say('a\u202eb\u0000c\u2066d\u200fe\r\nf')
+    await eve.sayInRoom('a\u202eb\u0000c\u2066d\u200fe\r\nf')
     expect((await eve.entries()).at(-1)?.text).toBe('abcde\nf')
   })
 
@@ -51,10 +51,10 @@ describe('the text of strangers', () => {
   )
 
   test('two people with one name have different subjects', async () => {
-    const [one, other] = [await deps.logIn('Ann'), await deps.logIn('Ann')]
+    const [firstVisitor, secondVisitor] = [await deps.logIn('Ann'), await deps.logIn('Ann')]
     const subjects = []
-    for (const ann of [one, other]) {
-      await ann.say('@teller hi')
+    for (const ann of [firstVisitor, secondVisitor]) {
+      await ann.sayInRoom('@teller hi')
       await deps.connector.idle()
       subjects.push(/room:lobby\/(ann-\w{16}) /.exec((await ann.answers()).at(-1) ?? '')?.[1])
     }
@@ -95,7 +95,7 @@ describe('a form', () => {
     const [ann, bob] = [await deps.logIn('Ann'), await deps.logIn('Bob')]
     const token = csrf === 'own' ? await ann.formToken() : csrf === 'other' ? await bob.formToken() : ''
     const countBefore = (await ann.entries()).length
-    const response = await ann.post('/rooms/lobby/messages', { csrf: token, text: 'forged' }, headers)
+    const response = await ann.postForm('/rooms/lobby/messages', { csrf: token, text: 'forged' }, headers)
     expect([response.status, await response.text()]).toEqual([
       403,
       expect.stringContaining('This form is not from here'),
@@ -111,7 +111,7 @@ describe('a form', () => {
       'base64url',
     )
     for (const cookie of ['', 'chat=x', 'chat=x.y.z', `chat=${other}.${signature}`, `chat=${value}.`]) {
-      const response = await ann.post('/rooms/lobby/messages', fields, { cookie })
+      const response = await ann.postForm('/rooms/lobby/messages', fields, { cookie })
       expect([response.status, await response.text()]).toEqual([401, expect.stringContaining('Nobody knows you here')])
     }
   })
@@ -119,11 +119,15 @@ describe('a form', () => {
   test('fails without a form body, and when the body is too large, empty or too long', async () => {
     const ann = await deps.logIn('Ann')
     const csrf = await ann.formToken()
-    const status = async (text: string) => (await ann.post('/rooms/lobby/messages', { csrf, text })).status
+    const status = async (text: string) => (await ann.postForm('/rooms/lobby/messages', { csrf, text })).status
     expect([await status(' \n '), await status('x'.repeat(4_001)), await status('x'.repeat(70_000))]).toEqual([
       400, 413, 413,
     ])
-    const json = await ann.post('/rooms/lobby/messages', { csrf, text: 'x' }, { 'content-type': 'application/json' })
+    const json = await ann.postForm(
+      '/rooms/lobby/messages',
+      { csrf, text: 'x' },
+      { 'content-type': 'application/json' },
+    )
     expect(json.status).toBe(415)
   })
 
@@ -131,7 +135,7 @@ describe('a form', () => {
     const ann = await deps.logIn('Ann')
     const csrf = await ann.formToken()
     for (const name of ['', '-a', 'A', '../etc', 'x'.repeat(33)]) {
-      expect((await ann.post('/rooms', { csrf, name })).status).toBe(400)
+      expect((await ann.postForm('/rooms', { csrf, name })).status).toBe(400)
     }
     expect((await ann.get('/rooms/none')).status).toBe(404)
   })
@@ -143,7 +147,7 @@ describe('a flood', () => {
     const csrf = await eve.formToken()
     heldAt = Date.now()
     const answers = await Promise.all(
-      Array.from({ length: 30 }, (_, index) => eve.post('/rooms/lobby/messages', { csrf, text: `${index}` })),
+      Array.from({ length: 30 }, (_, index) => eve.postForm('/rooms/lobby/messages', { csrf, text: `${index}` })),
     )
     const refusal = answers.filter(({ status }) => status === 429)
     expect(answers.filter(({ status }) => status === 303)).toHaveLength(10)
@@ -154,7 +158,7 @@ describe('a flood', () => {
   test('of mentions or of open windows stops at its limit', async () => {
     const eve = await deps.logIn('Eve')
     const countBefore = (await deps.messages()).length
-    await eve.say(Array.from({ length: 50 }, (_, index) => `@agent${index}@agents.test`).join(' '))
+    await eve.sayInRoom(Array.from({ length: 50 }, (_, index) => `@agent${index}@agents.test`).join(' '))
     await deps.connector.idle()
     const failedEntries = (await eve.entries()).filter(({ kind }) => kind === 'agent failed')
     expect(failedEntries).toHaveLength(defaultLimits.agentsPerMessage)

@@ -50,13 +50,13 @@ export async function probeAborts({ quick, cores, progress }: ProbeOptions): Pro
 }
 
 /** Opens a stream, and resolves with its first bytes: the task. */
-async function openStream(port: number, number: number): Promise<Socket> {
-  const message = { messageId: `aborted-${number}`, role: 'ROLE_USER', parts: [{ text: 'Wait for it.' }] }
-  const call = { jsonrpc: '2.0', id: number, method: 'SendStreamingMessage', params: { message } }
+async function openStream(port: number, sequenceNumber: number): Promise<Socket> {
+  const message = { messageId: `aborted-${sequenceNumber}`, role: 'ROLE_USER', parts: [{ text: 'Wait for it.' }] }
+  const rpcRequest = { jsonrpc: '2.0', id: sequenceNumber, method: 'SendStreamingMessage', params: { message } }
   const headers = { host: gatewayHost, 'content-type': 'application/json', 'a2a-version': '1.0' }
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
-  socket.write(formatRequest('/agents/patient/a2a', headers, Buffer.from(JSON.stringify(call))))
+  socket.write(formatRequest('/agents/patient/a2a', headers, Buffer.from(JSON.stringify(rpcRequest))))
   let text = ''
   while (!text.includes('TASK_STATE_')) {
     const [bytes] = (await once(socket, 'data')) as [Buffer]
@@ -67,9 +67,9 @@ async function openStream(port: number, number: number): Promise<Socket> {
 }
 
 async function waitForNoStreams(count: () => Promise<number>): Promise<number> {
-  const until = performance.now() + settleMs
+  const deadline = performance.now() + settleMs
   let remainingStreams = await count()
-  while (remainingStreams > 0 && performance.now() < until) {
+  while (remainingStreams > 0 && performance.now() < deadline) {
     await new Promise(resolve => setTimeout(resolve, 50))
     remainingStreams = await count()
   }

@@ -15,16 +15,16 @@ const task = { id: 'task', contextId: 'context', status }
 
 /** Serves constant answers with Hono. It parses each body, and neither checks nor stores anything. */
 await serveMeasured(async () => {
-  let handled = 0
+  let handledCount = 0
   const app = new Hono().post('/agents/:agent/a2a', async context => {
     const { id, method } = await context.req.json<Call>()
-    handled++
+    handledCount++
     if (method === 'SendMessage') {
       return context.json({ jsonrpc: '2.0', id, result: { task: { ...task, artifacts: [artifact] } } })
     }
     return context.body(streamConstant(id), 200, { 'content-type': 'text/event-stream' })
   })
-  return { port: await listenFetch(app.fetch), handled: () => handled }
+  return { port: await listenFetch(app.fetch), handled: () => handledCount }
 })
 
 function streamConstant(id: string): ReadableStream<Uint8Array> {

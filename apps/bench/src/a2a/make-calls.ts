@@ -16,12 +16,16 @@ export function createCallMaker(
   method: string,
   targetOf: (number: number) => string = () => briefEndpoint,
 ): BenchCase['prepare'] {
-  const run = process.pid.toString(36)
+  const runId = process.pid.toString(36)
   return async (count, variant) =>
     Array.from({ length: count }, () => {
-      const number = serial++
-      const token = variant === 'jwt' ? tokens[number % tokens.length] : undefined
-      return formatRequest(targetOf(number), formatHeaders(token), formatCall(method, `${run}-${number}`))
+      const sequenceNumber = serial++
+      const token = variant === 'jwt' ? tokens[sequenceNumber % tokens.length] : undefined
+      return formatRequest(
+        targetOf(sequenceNumber),
+        formatHeaders(token),
+        formatCall(method, `${runId}-${sequenceNumber}`),
+      )
     })
 }
 

@@ -11,13 +11,13 @@ import { DatabaseTaskStore } from '@a2a-js/sdk/server/database'
 import type { SqliteDatabase } from 'kysely'
 import { Kysely, SqliteDialect } from 'kysely'
 
-interface OpenTaskStore {
+interface OpenedTaskStore {
   readonly store: TaskStore
   close(): void
 }
 
 /** Opens the SDK's database store as durable as Postern and the floors are: WAL and `synchronous = FULL`. */
-export function openDatabaseTaskStore(): OpenTaskStore {
+export function openDatabaseTaskStore(): OpenedTaskStore {
   const { path, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   const database = new DatabaseSync(join(path, 'tasks.db'))
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')

@@ -52,8 +52,8 @@ const listeners: Readonly<
   hono: requestHandler => {
     const transport = new JsonRpcTransportHandler(requestHandler)
     const app = new Hono().post(endpoint, async c => {
-      const call = new ServerCallContext({ requestedVersion: c.req.header('a2a-version') ?? '' })
-      const answer = await transport.handle(await c.req.json(), call)
+      const callContext = new ServerCallContext({ requestedVersion: c.req.header('a2a-version') ?? '' })
+      const answer = await transport.handle(await c.req.json(), callContext)
       if (!(Symbol.asyncIterator in answer)) return c.json(answer)
       return c.body(toEventStream(answer), 200, { 'content-type': 'text/event-stream' })
     })
@@ -82,10 +82,10 @@ const stores = {
 /** The official SDK with its default request handler; on Express as its manual sets it up, or on Hono. */
 await serveMeasured<Setup>(async ({ answer, framework = 'express', store: kind = 'memory' }) => {
   const { store, close } = await stores[kind]()
-  let handled = 0
+  let handledCount = 0
   const executor: AgentExecutor = {
     async execute(context, bus) {
-      handled++
+      handledCount++
       const events = sdkAnswers[answer](context)
       if (Symbol.asyncIterator in events) for await (const event of events) bus.publish(event)
       else for (const event of events) bus.publish(event)
@@ -94,5 +94,5 @@ await serveMeasured<Setup>(async ({ answer, framework = 'express', store: kind =
     cancelTask: async () => undefined,
   }
   const requestHandler = new DefaultRequestHandler(card, store, executor)
-  return { port: await listeners[framework](requestHandler), handled: () => handled, close }
+  return { port: await listeners[framework](requestHandler), handled: () => handledCount, close }
 })

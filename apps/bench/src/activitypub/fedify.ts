@@ -20,7 +20,7 @@ interface Setup {
 
 /** Fedify set up as its manual says, with its look-ups directed to the bench's own fediverse. */
 await serveMeasured<Setup>(async ({ fediversePort, origin }) => {
-  let handled = 0
+  let handledCount = 0
   const loader = createLoader(fediversePort)
   const federation = createFederation<void>({
     kv: new MemoryKvStore(),
@@ -41,14 +41,14 @@ await serveMeasured<Setup>(async ({ fediversePort, origin }) => {
     })
     .setKeyPairsDispatcher(() => ownKeys)
   federation.setInboxListeners('/agents/{identifier}/inbox', '/inbox').on(Create, () => {
-    handled++
+    handledCount++
   })
   const port = await listenFetch(request => {
     // TLS ends in front of this server, and RFC 9421 signs the whole address.
     const secure = new Request(request.url.replace(/^http:/, 'https:'), request)
     return federation.fetch(secure, { contextData: undefined })
   })
-  return { port, handled: () => handled }
+  return { port, handled: () => handledCount }
 })
 
 /** Contexts come preloaded with Fedify; actors and keys come from the bench over loopback. */

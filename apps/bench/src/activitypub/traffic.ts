@@ -32,9 +32,9 @@ export async function openTraffic({ agent, senders: count, keys = 'rsa' }: Traff
   const fediverse = await openFediverse(senders)
   let createdCount = 0
   const signOne = (scheme: SigningScheme): Promise<Uint8Array> => {
-    const number = createdCount++
-    const sender = senders[number % senders.length] as TrafficSender
-    return signers[scheme](sender, target, formatCreateNote(sender, addressee, String(firstSerial + number)))
+    const sequenceNumber = createdCount++
+    const sender = senders[sequenceNumber % senders.length] as TrafficSender
+    return signers[scheme](sender, target, formatCreateNote(sender, addressee, String(firstSerial + sequenceNumber)))
   }
   return {
     senders,

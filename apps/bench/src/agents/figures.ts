@@ -35,7 +35,7 @@ function toFigures(
 ): readonly Figure[] {
   const startOf = ({ startMs }: ListeningGateway) => startMs / 1_000
   const memoryOf = ({ rss }: ListeningGateway) => rss / 1e6
-  const micros = (call: number) => call
+  const micros = (callMicros: number) => callMicros
   const title = { case: 'Agents' }
   const name = (measure: string, { row }: Aim) => ({
     name: agents === agentsOfRows ? row : `${measure}, ${agents} agents`,

@@ -78,20 +78,24 @@ function nameAgent(index: number): string {
 /** Creates a maker of calls to agents that lie evenly over the list. */
 function createCallMakers(issuer: Parameters<typeof createCallMaker>[0]) {
   return (agents: number, count: number) =>
-    createCallMaker(issuer, 'SendMessage', number => `/agents/${nameAgent(pickAgent(number, agents))}/a2a`)(count)
+    createCallMaker(
+      issuer,
+      'SendMessage',
+      callNumber => `/agents/${nameAgent(pickAgent(callNumber, agents))}/a2a`,
+    )(count)
 }
 
 /** Picks the agent of a call, by the number of the call: one of 1,000 that lie evenly over the list, in turn. */
-export function pickAgent(call: number, agents: number): number {
+export function pickAgent(callNumber: number, agents: number): number {
   const callees = Math.min(agents, maxCallees)
-  return Math.floor(((call % callees) * agents) / callees)
+  return Math.floor(((callNumber % callees) * agents) / callees)
 }
 
 /** Measures the CPU time of a call, µs, all threads, until every message is done. */
 async function measureCalls(gateway: LaunchedGateway, requests: readonly Uint8Array[]): Promise<number> {
-  const expected = (await gateway.countHandled()) + requests.length
+  const expected = (await gateway.countEndedMessages()) + requests.length
   const cpuMsBefore = gateway.readUsage().cpuMs
   await saturateServer({ port: gateway.port, connections, requests, isAccepted: isCompleted }, 600)
-  while ((await gateway.countHandled()) < expected) await pauseFor(20)
+  while ((await gateway.countEndedMessages()) < expected) await pauseFor(20)
   return ((gateway.readUsage().cpuMs - cpuMsBefore) * 1_000) / requests.length
 }

@@ -9,13 +9,13 @@ export interface Aim {
   readonly aim?: Bound
 }
 
-const call = 'A2A `SendMessage`, durable, against the SDK in memory'
+const callTitle = 'A2A `SendMessage`, durable, against the SDK in memory'
 const limitedGateways = 'gateways held to 20 % of a core each, against one'
 
 /** The list of all aims, each of which appears here once. Servers and figures of the bench refer to it. */
 export const rows = {
-  callAtOnce: { row: `${call}, an agent that answers at once`, aim: { atLeast: 0.9 } },
-  callOf20Ms: { row: `${call}, an agent that takes 20 ms`, aim: { atLeast: 0.5 } },
+  callAtOnce: { row: `${callTitle}, an agent that answers at once`, aim: { atLeast: 0.9 } },
+  callOf20Ms: { row: `${callTitle}, an agent that takes 20 ms`, aim: { atLeast: 0.5 } },
   deliveryAgainstFedify: { row: 'ActivityPub against Fedify', aim: { atLeast: 9 } },
   deliveryAgainstFloor: { row: 'ActivityPub against the floor', aim: { atLeast: 0.4 } },
   stream: { row: 'A2A stream of three against the SDK', aim: { atLeast: 0.65 } },

@@ -9,14 +9,14 @@ const [presentEntry, earlierEntry, agentFile] = [
 ].map(text => new URL(text)) as [URL, URL, URL]
 const earlier: EarlierTree = {
   commit: 'abc123',
-  find: file => (file.href === presentEntry.href ? earlierEntry : undefined),
+  findEntry: file => (file.href === presentEntry.href ? earlierEntry : undefined),
   remove: async () => undefined,
 }
 
 test('pairWithEarlier() lists the server of the earlier commit after the present one', () => {
-  const ours = { name: 'Postern', note: 'durable', entry: presentEntry, setup: { tree: {} } }
-  expect(pairWithEarlier([ours], earlier)).toEqual([
-    ours,
+  const present = { name: 'Postern', note: 'durable', entry: presentEntry, setup: { tree: {} } }
+  expect(pairWithEarlier([present], earlier)).toEqual([
+    present,
     {
       name: 'Postern, abc123',
       note: 'the same at abc123',

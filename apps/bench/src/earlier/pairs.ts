@@ -16,8 +16,8 @@ export function pairWithEarlier<Server extends ComparableServer>(
   earlier: EarlierTree,
 ): readonly (Server & { readonly referenceName?: string; readonly aim?: Bound })[] {
   return servers.flatMap(server => {
-    const entry = earlier.find(server.entry)
-    const hasAll = (server.requiredFiles ?? []).every(file => earlier.find(file))
+    const entry = earlier.findEntry(server.entry)
+    const hasAll = (server.requiredFiles ?? []).every(file => earlier.findEntry(file))
     if (!entry || !hasAll) return []
     const name = `${server.name}, ${earlier.commit}`
     return [

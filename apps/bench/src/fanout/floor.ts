@@ -31,7 +31,7 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
           const index = next++
           const path = `/inboxes/${index}`
           const headers = await signCavageHeaders(sender, { host: inboxHost(index), path }, digest)
-          await post({ port, agent, path, headers: { ...headers, 'content-length': body.length } }, body)
+          await sendPost({ port, agent, path, headers: { ...headers, 'content-length': body.length } }, body)
           sentCount++
         }
       }
@@ -40,7 +40,7 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   }
 })
 
-async function post(options: RequestOptions, body: Uint8Array): Promise<void> {
+async function sendPost(options: RequestOptions, body: Uint8Array): Promise<void> {
   const outgoing = request({ ...options, host: '127.0.0.1', method: 'POST' }).end(body)
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
   answer.resume()

@@ -95,7 +95,7 @@ function compare(
 function describeTimes(times: readonly HonestLatencies[]): string {
   const [atClient, loopDelay] = [
     median(times.map(honestTimes => honestTimes.clientP99Ms)),
-    median(times.map(each => each.loopDelayP99Ms)),
+    median(times.map(responseTimes => responseTimes.loopDelayP99Ms)),
   ]
   return `p99 at the client ${atClient.toFixed(1)} ms, of the delay of the event loop ${loopDelay.toFixed(1)} ms`
 }

@@ -41,8 +41,8 @@ await serveMeasured(async () => {
       }
       const { port, perSecond } = order
       const outcome = await paceServer({ port, connections: 32, requests, isAccepted }, perSecond)
-      requestsHandled += outcome.accepted
-      return { perSecond: outcome.accepted / outcome.seconds, statuses }
+      requestsHandled += outcome.acceptedCount
+      return { perSecond: outcome.acceptedCount / outcome.seconds, statuses }
     },
   }
 })

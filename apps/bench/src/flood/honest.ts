@@ -44,9 +44,9 @@ export async function measureHonest(
 export async function measureAccepted({ traffic, gateway }: HonestTraffic, count: number) {
   const requests = await traffic.prepare(count)
   const sampleBefore = await gateway.sample()
-  const { accepted, seconds } = await saturateServer(loadOf(gateway, requests))
-  const { cpu } = await settleServer(gateway, sampleBefore.handled + accepted)
-  return { perSecond: accepted / seconds, cpuMicros: (cpu - sampleBefore.cpu) / accepted }
+  const { acceptedCount, seconds } = await saturateServer(loadOf(gateway, requests))
+  const { cpu } = await settleServer(gateway, sampleBefore.handled + acceptedCount)
+  return { perSecond: acceptedCount / seconds, cpuMicros: (cpu - sampleBefore.cpu) / acceptedCount }
 }
 
 function loadOf({ port }: ServerProcess, requests: readonly Uint8Array[]) {

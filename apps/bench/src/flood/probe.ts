@@ -46,8 +46,8 @@ export async function probeFlood({
     core: cores?.load,
   })
   const forgedPorts = Object.fromEntries(forgedHosts.map(host => [host, flooder.port]))
-  const ours = describeBenchGateway({ network: { loopback: { ...traffic.fediverse.loopback, ...forgedPorts } } })
-  await using gateway = await startServer({ ...ours, core: cores?.server })
+  const contender = describeBenchGateway({ network: { loopback: { ...traffic.fediverse.loopback, ...forgedPorts } } })
+  await using gateway = await startServer({ ...contender, core: cores?.server })
   progress(`flood: warming up with ${warmUp} messages`)
   const load = { connections: 24, isAccepted: isAccepted202, prepare: (count: number) => traffic.prepare(count) }
   await warmUpServers([{ server: gateway }], load, warmUp)

@@ -35,10 +35,10 @@ export const makeFloodRequest: Readonly<Record<FloodKind, () => Uint8Array>> = {
 }
 
 function makePost() {
-  const number = serial++
-  const host = forgedHosts[number % forgedHosts.length] ?? ''
-  const actorId = `https://${host}/users/nobody-${process.pid}-${number}`
-  const body = Buffer.from(formatCreateNote({ host, actorId }, addressAgent(agent), String(number)))
+  const sequenceNumber = serial++
+  const host = forgedHosts[sequenceNumber % forgedHosts.length] ?? ''
+  const actorId = `https://${host}/users/nobody-${process.pid}-${sequenceNumber}`
+  const body = Buffer.from(formatCreateNote({ host, actorId }, addressAgent(agent), String(sequenceNumber)))
   const headers = {
     host: gatewayHost,
     date: new Date().toUTCString(),

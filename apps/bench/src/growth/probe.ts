@@ -69,8 +69,8 @@ async function measureLines(
   await using servers = new AsyncDisposableStack()
   const gateways: ServerProcess[] = []
   for (const data of directories) {
-    const ours = describeBenchGateway(config, { data, counts: 'deliveries' })
-    gateways.push(servers.use(await startServer({ ...ours, core: cores?.server })))
+    const contender = describeBenchGateway(config, { data, counts: 'deliveries' })
+    gateways.push(servers.use(await startServer({ ...contender, core: cores?.server })))
   }
   return await measureInterleaved(gateways, { title: 'growth', rounds, progress }, (gateway, round) =>
     measureLine(gateway, traffic, round === 0 ? counts.warmUp : counts.line),

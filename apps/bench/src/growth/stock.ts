@@ -64,21 +64,21 @@ const maxReplyDistance = 2_000
 const recipientOf = (agent: string) => `@${agent}@${gatewayHost}`
 
 /** Makes the message of this number in the form of the ActivityPub channel: from one of thousands of people, half of them replies. */
-export function makeIntake(number: number, agent = answeringAgent): Intake {
-  const host = `people-${number % 500}.test`
-  const actorId = `https://${host}/users/user${number % people}`
-  const object = objectOf(number)
-  const earlierObject = number % newThreadEvery === 0 ? undefined : objectOf(pickEarlier(number))
-  const bytes = Buffer.from(formatCreateNote({ host, actorId }, addressAgent(agent), String(number)))
+export function makeIntake(sequenceNumber: number, agent = answeringAgent): Intake {
+  const host = `people-${sequenceNumber % 500}.test`
+  const actorId = `https://${host}/users/user${sequenceNumber % people}`
+  const object = objectOf(sequenceNumber)
+  const earlierObject = sequenceNumber % newThreadEvery === 0 ? undefined : objectOf(pickEarlier(sequenceNumber))
+  const bytes = Buffer.from(formatCreateNote({ host, actorId }, addressAgent(agent), String(sequenceNumber)))
   return {
     agent,
     message: {
       id: `${object}/activity`,
-      thread_source: earlierObject ?? `tag:${host},2026-01-01:objectId=${number}:objectType=Conversation`,
+      thread_source: earlierObject ?? `tag:${host},2026-01-01:objectId=${sequenceNumber}:objectType=Conversation`,
       ...(earlierObject && { in_reply_to: earlierObject }),
       sender: {
-        address: `@user${number % people}@${host}`,
-        display_name: `Person ${number % people}`,
+        address: `@user${sequenceNumber % people}@${host}`,
+        display_name: `Person ${sequenceNumber % people}`,
         auth_method: 'ap-http-signature',
         verified: true,
         key_id: `${actorId}#main-key`,
@@ -126,12 +126,12 @@ function makeAnswer({ content, message }: Turn): Answer {
   }
 }
 
-function objectOf(number: number): string {
-  return `https://people-${number % 500}.test/users/user${number % people}/statuses/${number}`
+function objectOf(sequenceNumber: number): string {
+  return `https://people-${sequenceNumber % 500}.test/users/user${sequenceNumber % people}/statuses/${sequenceNumber}`
 }
 
 /** Picks an earlier message, spread evenly, and the same in every run. */
-function pickEarlier(number: number): number {
-  const step = 1 + ((number * 7_919) % maxReplyDistance)
-  return Math.max(0, number - step)
+function pickEarlier(sequenceNumber: number): number {
+  const step = 1 + ((sequenceNumber * 7_919) % maxReplyDistance)
+  return Math.max(0, sequenceNumber - step)
 }

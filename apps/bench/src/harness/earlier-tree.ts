@@ -14,7 +14,7 @@ export interface EarlierTree {
   /** The commit in the notation of the command line. */
   readonly commit: string
   /** Finds the same file in the commit; undefined if the commit does not have it. */
-  find(file: URL): URL | undefined
+  findEntry(file: URL): URL | undefined
   remove(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export async function openEarlierTree(commit: string): Promise<EarlierTree> {
   }
   return {
     commit,
-    find(file) {
+    findEntry(file) {
       const path = join(directory, relative(repository, fileURLToPath(file)))
       return existsSync(path) ? pathToFileURL(path) : undefined
     },

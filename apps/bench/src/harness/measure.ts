@@ -32,21 +32,21 @@ export async function measureRound({ server, load, seconds }: RoundOptions): Pro
   const sampleBefore = await server.sample()
   const saturated = await saturateServer({ ...load, requests: load.requests.slice(0, -reserved) }, seconds)
   const { rss } = await server.sample()
-  const sampleAfter = await settleServer(server, sampleBefore.handled + saturated.accepted)
-  const perSecond = saturated.accepted / saturated.seconds
+  const sampleAfter = await settleServer(server, sampleBefore.handled + saturated.acceptedCount)
+  const perSecond = saturated.acceptedCount / saturated.seconds
   const pacedRate = perSecond * pacedShare
   const remainingRequests = load.requests.slice(
-    saturated.accepted,
-    saturated.accepted + Math.ceil((pacedRate * seconds) / 2),
+    saturated.acceptedCount,
+    saturated.acceptedCount + Math.ceil((pacedRate * seconds) / 2),
   )
   const paced = await paceServer({ ...load, requests: remainingRequests }, pacedRate)
-  await settleServer(server, sampleAfter.handled + paced.accepted)
+  await settleServer(server, sampleAfter.handled + paced.acceptedCount)
   return {
-    cpuMicros: (sampleAfter.cpu - sampleBefore.cpu) / saturated.accepted,
+    cpuMicros: (sampleAfter.cpu - sampleBefore.cpu) / saturated.acceptedCount,
     perSecond,
     p99: quantile(paced.latencies, 0.99),
     rss,
-    messages: saturated.accepted,
+    messages: saturated.acceptedCount,
   }
 }
 
@@ -69,23 +69,23 @@ export async function settleServer(
   const finalSample = await sampleUntil(server, isDone, settleLimitMs)
   const doneAt = performance.now()
   if (!isDone(finalSample)) throw new Error(`handled ${finalSample.handled} messages, but accepted ${expected}`)
-  const atRest = await sampleUntil(server, ({ cpu }, last) => cpu - last.cpu < restMicros, restLimitMs)
+  const atRest = await sampleUntil(server, ({ cpu }, previous) => cpu - previous.cpu < restMicros, restLimitMs)
   return { ...atRest, doneAt }
 }
 
 /** Samples a server until a sample is enough or the time is up. Returns the last sample in both cases. */
 async function sampleUntil(
   server: ServerProcess,
-  isEnough: (sample: Sample, last: Sample) => boolean,
+  isEnough: (sample: Sample, previous: Sample) => boolean,
   limitMs: number,
 ): Promise<Sample> {
-  const until = performance.now() + limitMs
-  let last = await server.sample()
-  while (performance.now() < until) {
+  const deadline = performance.now() + limitMs
+  let previousSample = await server.sample()
+  while (performance.now() < deadline) {
     await new Promise(resolve => setTimeout(resolve, settleStepMs))
     const sample = await server.sample()
-    if (isEnough(sample, last)) return sample
-    last = sample
+    if (isEnough(sample, previousSample)) return sample
+    previousSample = sample
   }
-  return last
+  return previousSample
 }

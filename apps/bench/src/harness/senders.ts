@@ -77,20 +77,20 @@ function toFigure(
   { title, unit }: SenderRace,
   { name, note, row, aim }: SendingServer,
   costs: readonly Cost[],
-  ours: readonly Cost[] | undefined,
+  referenceCosts: readonly Cost[] | undefined,
 ): Figure {
   const cpuOf = ({ cpuMicros }: Cost) => cpuMicros
   const cpu = median(costs.map(cpuOf)).toFixed(0)
-  const cpuRatio = ours ? `, ${medianRatio(costs, ours, cpuOf).toFixed(2)} times ours` : ''
+  const cpuRatio = referenceCosts ? `, ${medianRatio(costs, referenceCosts, cpuOf).toFixed(2)} times ours` : ''
   return {
     case: title,
     name,
     note: `${note}; ${cpu} µs of CPU time each${cpuRatio}`,
     value: median(costs.map(({ perSecond }) => perSecond)),
     unit: `${unit}/s`,
-    ...(ours && {
-      referenceValue: median(ours.map(({ perSecond }) => perSecond)),
-      ratio: medianRatio(ours, costs, ({ perSecond }) => perSecond),
+    ...(referenceCosts && {
+      referenceValue: median(referenceCosts.map(({ perSecond }) => perSecond)),
+      ratio: medianRatio(referenceCosts, costs, ({ perSecond }) => perSecond),
       ratioLabel: 'ours ÷ it',
     }),
     ...(row && { row }),

@@ -1,18 +1,18 @@
 // Computes medians, quantiles and ratios of measured rounds.
 
 /** Returns the value at `share` (0–1) of the sorted values, or NaN without values. */
-export function quantile(values: readonly number[], share: number): number {
+export function quantile(values: readonly number[], fraction: number): number {
   const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? Number.NaN
 }
 
 /** Returns the median of the ratios of each round. */
 export function medianRatio<Round>(
   rounds: readonly Round[],
   baseline: readonly Round[],
-  pick: (round: Round) => number,
+  valueOf: (round: Round) => number,
 ): number {
-  return median(rounds.map((round, index) => pick(round) / pick(baseline[index] ?? round)))
+  return median(rounds.map((round, index) => valueOf(round) / valueOf(baseline[index] ?? round)))
 }
 
 /** Returns the median, which is the mean of the two middle values for an even count. */

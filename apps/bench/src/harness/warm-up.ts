@@ -38,8 +38,8 @@ export async function warmUpServers(
       requestsByVariant.set(variant, requests)
       const sampleBefore = await server.sample()
       const outcome = await saturateServer({ ...load, port: server.port, requests }, patienceSeconds)
-      await settleServer(server, sampleBefore.handled + outcome.accepted)
-      rates[index] = outcome.accepted / outcome.seconds
+      await settleServer(server, sampleBefore.handled + outcome.acceptedCount)
+      rates[index] = outcome.acceptedCount / outcome.seconds
     }
   }
   return rates

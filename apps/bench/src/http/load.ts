@@ -11,7 +11,7 @@ export interface HttpLoad {
 }
 
 interface LoadOutcome {
-  readonly accepted: number
+  readonly acceptedCount: number
   readonly seconds: number
   /** The latency of each request, ms. */
   readonly latencies: readonly number[]
@@ -73,5 +73,5 @@ async function runConnections(load: HttpLoad, drive: (send: Send) => Promise<voi
   } finally {
     for (const connection of openConnections) connection.close()
   }
-  return { accepted: latencies.length, seconds: (performance.now() - startedAt) / 1000, latencies }
+  return { acceptedCount: latencies.length, seconds: (performance.now() - startedAt) / 1000, latencies }
 }

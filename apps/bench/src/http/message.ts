@@ -19,11 +19,11 @@ export function parseAnswer(bytes: Buffer): (HttpAnswer & { readonly end: number
   if (headEnd < 0) return undefined
   const head = bytes.toString('latin1', 0, headEnd).toLowerCase()
   const status = Number(head.slice(9, 12))
-  const start = headEnd + 4
-  if (head.includes('transfer-encoding: chunked')) return parseChunked(bytes, start, status)
+  const bodyStart = headEnd + 4
+  if (head.includes('transfer-encoding: chunked')) return parseChunked(bytes, bodyStart, status)
   const length = Number(/\r\ncontent-length: *(\d+)/.exec(head)?.[1] ?? 0)
-  const end = start + length
-  return bytes.length < end ? undefined : { status, body: bytes.subarray(start, end), end }
+  const bodyEnd = bodyStart + length
+  return bytes.length < bodyEnd ? undefined : { status, body: bytes.subarray(bodyStart, bodyEnd), end: bodyEnd }
 }
 
 function parseChunked(bytes: Buffer, start: number, status: number): (HttpAnswer & { end: number }) | undefined {

@@ -33,7 +33,7 @@ export function openLargeMailCase(): Promise<BenchCase> {
 
 async function openLetterCase(letter: About, aim: Partial<Aim>, file?: MailAttachment): Promise<BenchCase> {
   const simulation = await openSimulation()
-  const run = process.pid.toString(36)
+  const runId = process.pid.toString(36)
   let serial = 0
   return {
     ...letter,
@@ -41,7 +41,7 @@ async function openLetterCase(letter: About, aim: Partial<Aim>, file?: MailAttac
     async prepare(count) {
       const requests: Uint8Array[] = []
       for (let index = 0; index < count; index++)
-        requests.push(await composeRequest(simulation.mail, `${run}-${serial++}`, file))
+        requests.push(await composeRequest(simulation.mail, `${runId}-${serial++}`, file))
       return requests
     },
     isAccepted: ({ status }) => status === 200 || status === 202,

@@ -26,8 +26,8 @@ const signatureData = keys.map(({ privateKey }, index) => ({
 await serveMeasured<Setup>(async ({ port, isSigned }) => {
   const transport = createTransport({ host: '127.0.0.1', port, pool: true, maxMessages: Number.POSITIVE_INFINITY })
   let sentCount = 0
-  const send = async (number: number) => {
-    const mail = writeAnswer(number)
+  const sendAnswer = async (sequenceNumber: number) => {
+    const mail = writeAnswer(sequenceNumber)
     await transport.sendMail(isSigned ? { envelope: { from, to: mail.to }, raw: await signMail(mail) } : mail)
     sentCount++
   }
@@ -36,17 +36,17 @@ await serveMeasured<Setup>(async ({ port, isSigned }) => {
     handled: () => sentCount,
     async work(input) {
       const { first, count } = input as MailOrder
-      await Promise.all(Array.from({ length: count }, (_, index) => send(first + index)))
+      await Promise.all(Array.from({ length: count }, (_, index) => sendAnswer(first + index)))
     },
     close: () => transport.close(),
   }
 })
 
-function writeAnswer(number: number) {
-  const id = `<question-${number}@people.test>`
+function writeAnswer(sequenceNumber: number) {
+  const id = `<question-${sequenceNumber}@people.test>`
   const headers = { 'Auto-Submitted': 'auto-replied', 'X-Auto-Response-Suppress': 'All' }
   const thread = { subject: 'Re: Last train', inReplyTo: id, references: [id] }
-  return { from, to: personOf(number), ...thread, text: replyText, html: `<p>${replyText}</p>`, headers }
+  return { from, to: personOf(sequenceNumber), ...thread, text: replyText, html: `<p>${replyText}</p>`, headers }
 }
 
 async function signMail(mail: ReturnType<typeof writeAnswer>): Promise<Buffer> {

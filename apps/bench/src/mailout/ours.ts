@@ -12,15 +12,15 @@ await runSendingGateway<MailOutSetup, MailOrder>(({ port }) => ({
   config: { email: { submit: { host: '127.0.0.1', port } } },
   async admit(store, { first, count }) {
     const numbers = Array.from({ length: count }, (_, index) => first + index)
-    await Promise.all(numbers.map(number => store.admit(makeMail(number), `bench-${number}`)))
+    await Promise.all(numbers.map(sequenceNumber => store.admit(makeMail(sequenceNumber), `bench-${sequenceNumber}`)))
     return count
   },
 }))
 
 /** Makes a mail in the form in which the email channel admits it. */
-function makeMail(number: number): Intake {
-  const person = personOf(number)
-  const id = `question-${number}@people.test`
+function makeMail(sequenceNumber: number): Intake {
+  const person = personOf(sequenceNumber)
+  const id = `question-${sequenceNumber}@people.test`
   return {
     agent,
     message: {

@@ -17,9 +17,9 @@ function serve(socket: Socket): void {
   socket.write('220 sink.test\r\n')
   socket.on('data', chunk => {
     pending += chunk.toString('latin1')
-    for (let end = findEnd(); end >= 0; end = findEnd()) {
-      const unit = pending.slice(0, end)
-      pending = pending.slice(end + (isData ? endOfData : '\r\n').length)
+    for (let lineEnd = findEnd(); lineEnd >= 0; lineEnd = findEnd()) {
+      const unit = pending.slice(0, lineEnd)
+      pending = pending.slice(lineEnd + (isData ? endOfData : '\r\n').length)
       if (isData) mailCount++
       isData = !isData && /^DATA/i.test(unit)
       socket.write(replyTo(unit, isData))

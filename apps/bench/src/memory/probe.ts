@@ -30,7 +30,7 @@ export async function probeMemory({ quick, progress }: ProbeOptions): Promise<re
     limits: unreachableLimits,
     network: { loopback: traffic.fediverse.loopback },
   })
-  const send = async (count: number) => {
+  const sendPosts = async (count: number) => {
     const requests = await traffic.prepare(count)
     await saturateServer({ port: gateway.port, connections, requests, isAccepted: isAccepted202 })
     return count
@@ -39,20 +39,23 @@ export async function probeMemory({ quick, progress }: ProbeOptions): Promise<re
   const messageCounts = quick ? counts.quick : counts.usual
   let sentCount = 0
   while (sentCount < senderCount) {
-    sentCount += await send(newSendersPerSecond)
+    sentCount += await sendPosts(newSendersPerSecond)
     await sleep(1_000)
   }
   for (const messageCount of messageCounts) {
     progress(`memory: up to ${messageCount} messages`)
-    while (sentCount < messageCount) sentCount += await send(Math.min(batchSize, messageCount - sentCount))
+    while (sentCount < messageCount) sentCount += await sendPosts(Math.min(batchSize, messageCount - sentCount))
     sizes.push(await readSettledRss(gateway, sentCount))
   }
   return messageCounts.map((mark, index) => toFigure(mark, sizes[index] ?? Number.NaN, sizes[0] ?? Number.NaN))
 }
 
 /** Reads the resident memory after all messages have been handled. */
-async function readSettledRss({ countHandled, readResident }: LaunchedGateway, expected: number): Promise<number> {
-  while ((await countHandled()) < expected) await sleep(50)
+async function readSettledRss(
+  { countEndedMessages, readResident }: LaunchedGateway,
+  expected: number,
+): Promise<number> {
+  while ((await countEndedMessages()) < expected) await sleep(50)
   await sleep(restMs)
   return readResident().now
 }

@@ -36,8 +36,8 @@ export async function probeTasks({ quick, cores, progress }: ProbeOptions): Prom
   const data = directory.path
   await using issuer = await openAgentIssuer()
   const makeCall = createCallMaker(issuer, 'SendMessage')
-  const ours = describeBenchGateway({ a2a: { auth: { anonymous: true }, task_ttl: '1m' } }, { data })
-  await using gateway = await startServer({ ...ours, core: cores?.server })
+  const contender = describeBenchGateway({ a2a: { auth: { anonymous: true }, task_ttl: '1m' } }, { data })
+  await using gateway = await startServer({ ...contender, core: cores?.server })
   const sendMany = async (callCount: number) => {
     for (let sentCount = 0; sentCount < callCount; sentCount += portion) {
       const requests = await makeCall(portion)
@@ -64,10 +64,10 @@ async function readSizes(gateway: ServerProcess, data: string): Promise<Reading>
 async function waitUntilExpired(data: string): Promise<void> {
   const db = new DatabaseSync(fileOf(data), { readOnly: true })
   const query = db.prepare('SELECT count(*) AS count FROM tasks')
-  const until = performance.now() + expiryLimitMs
+  const deadline = performance.now() + expiryLimitMs
   // The newest entry of all always stays.
   while (Number(query.get()?.count) > 1) {
-    if (performance.now() > until) throw new Error('the tasks did not expire')
+    if (performance.now() > deadline) throw new Error('the tasks did not expire')
     await sleep(1_000)
   }
   db.close()

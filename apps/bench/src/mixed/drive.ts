@@ -41,6 +41,6 @@ export async function driveGateway({
     connection.close()
   }
   await Promise.all(Array.from({ length: connections }, runConnection))
-  const answered = [...statuses.values()].reduce((sum, count) => sum + count, 0)
-  return { perSecond: answered / ((performance.now() - startedAt) / 1000), statuses }
+  const answeredCount = [...statuses.values()].reduce((sum, count) => sum + count, 0)
+  return { perSecond: answeredCount / ((performance.now() - startedAt) / 1000), statuses }
 }

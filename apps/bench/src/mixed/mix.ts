@@ -33,14 +33,17 @@ export interface Mix extends AsyncDisposable {
 export async function openMix(): Promise<Mix> {
   const traffic = await openTraffic({ agent: 'brief', senders: 200, keys: 'ed25519' })
   const [simulation, issuer] = [await openSimulation(), await openAgentIssuer()]
-  const [call, stream] = [createCallMaker(issuer, 'SendMessage'), createCallMaker(issuer, 'SendStreamingMessage')]
-  const post = () => takeFirstRequest(traffic.prepare(1))
-  const send = () => takeFirstRequest(call(1, 'jwt'))
-  const follow = () => takeFirstRequest(stream(1, 'jwt'))
+  const [makeCalls, makeStreams] = [
+    createCallMaker(issuer, 'SendMessage'),
+    createCallMaker(issuer, 'SendStreamingMessage'),
+  ]
+  const takePost = () => takeFirstRequest(traffic.prepare(1))
+  const takeCall = () => takeFirstRequest(makeCalls(1, 'jwt'))
+  const follow = () => takeFirstRequest(makeStreams(1, 'jwt'))
   const chat = writeRun
   const oddMail = async () => formatMail(writeOddMail(serial++, runId))
   const mail = alternate([() => writeLetter(simulation.mail), oddMail])
-  const requestMakers = [post, send, mail, chat, post, send, chat, post, follow, post]
+  const requestMakers = [takePost, takeCall, mail, chat, takePost, takeCall, chat, takePost, follow, takePost]
   return {
     config: {
       origin: `https://${gatewayHost}`,

@@ -77,14 +77,14 @@ const shapes: readonly OddMail[] = [
 ]
 
 /** Writes mail number `index` of an endless series in which every shape recurs; no two mails are the same. */
-export function writeOddMail(index: number, run: string): Buffer {
+export function writeOddMail(index: number, runId: string): Buffer {
   const { fields, body } = shapes[index % shapes.length] as OddMail
   const head = [
     'From: Bob <bob@nodmarc.test>',
     `To: silent@${gatewayHost}`,
-    `Subject: odd (${run}-${index})`,
+    `Subject: odd (${runId}-${index})`,
     `Date: ${new Date().toUTCString()}`,
-    `Message-ID: <${run}-${index}@nodmarc.test>`,
+    `Message-ID: <${runId}-${index}@nodmarc.test>`,
     'MIME-Version: 1.0',
     ...fields,
   ]

@@ -21,7 +21,7 @@ interface MemoryReading extends GatewayLoadResult {
   /** The median of the second half of the time. */
   readonly plateau: number
   readonly peak: number
-  readonly last: MemoryReport
+  readonly lastReport: MemoryReport
 }
 
 /** Measures the RSS of `postern start` under a load of all four channels at half of its capacity, and then under odd mail at full speed. */
@@ -69,7 +69,7 @@ async function watchDrive(gateway: LaunchedGateway, drive: GatewayLoad, progress
   const driven = await driving
   progress(`mixed: ${driven.perSecond.toFixed(0)} a second; ${JSON.stringify([...driven.statuses])}`)
   const plateau = quantile(sizes.slice(sizes.length / 2), 0.5)
-  return { ...driven, plateau, peak: gateway.readResident().peak, last: await gateway.readMemory() }
+  return { ...driven, plateau, peak: gateway.readResident().peak, lastReport: await gateway.readMemory() }
 }
 
 function describe({ heapUsed, heapTotal, external, arrayBuffers, threads }: MemoryReport): string {
@@ -82,9 +82,9 @@ function toMegabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(0)} MB`
 }
 
-function toFigures(load: string, { plateau, peak, last, perSecond, statuses }: MemoryReading): readonly Figure[] {
+function toFigures(load: string, { plateau, peak, lastReport, perSecond, statuses }: MemoryReading): readonly Figure[] {
   const errorCount = [...statuses].filter(([status]) => status >= 500).reduce((sum, [, count]) => sum + count, 0)
-  const note = `${perSecond.toFixed(0)} requests a second, ${errorCount} put off or failed; at the end ${describe(last)}`
+  const note = `${perSecond.toFixed(0)} requests a second, ${errorCount} put off or failed; at the end ${describe(lastReport)}`
   return [
     { case: title, name: `RSS, ${load}`, note, value: plateau / 1e6, unit: 'MB' },
     {

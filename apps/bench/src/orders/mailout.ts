@@ -11,6 +11,6 @@ export interface MailOutSetup {
 }
 
 /** Returns the address of a person, because every mail has a recipient of its own, as real mail does. */
-export function personOf(number: number): string {
-  return `person-${number}@people.test`
+export function personOf(sequenceNumber: number): string {
+  return `person-${sequenceNumber}@people.test`
 }

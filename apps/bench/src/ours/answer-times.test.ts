@@ -14,18 +14,18 @@ test('createAnswerTimer() measures only accepted posts, inside the server', asyn
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  const post = async (path: string) => {
+  const postNote = async (path: string) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST' })
     await response.arrayBuffer()
   }
   const timer = createAnswerTimer()
-  await post('/before')
-  expect(timer.read()).toMatchObject({ count: 0, p99: null })
+  await postNote('/before')
+  expect(timer.readTimes()).toMatchObject({ count: 0, p99: null })
 
-  await Promise.all(['/fast', '/slow', '/refused'].map(post))
-  const { count, p99 } = timer.read()
+  await Promise.all(['/fast', '/slow', '/refused'].map(postNote))
+  const { count, p99 } = timer.readTimes()
   expect(count).toBe(2)
   expect(p99).toBeGreaterThan(25)
 
-  expect(timer.read()).toMatchObject({ count: 0, p99: null })
+  expect(timer.readTimes()).toMatchObject({ count: 0, p99: null })
 })

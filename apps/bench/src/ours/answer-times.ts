@@ -22,11 +22,11 @@ const acceptedStatus = 202
  * Creates a timer whose `read` returns the answer times since the last reading. The first reading is empty and starts the timing, so requests
  * before it cost nothing extra.
  */
-export function createAnswerTimer(): { read(): ResponseTimes } {
+export function createAnswerTimer(): { readTimes(): ResponseTimes } {
   let times: number[] = []
   let delay: LoopDelay | undefined
   return {
-    read() {
+    readTimes() {
       delay ??= startTiming(ms => times.push(ms))
       const p99 = times.length === 0 ? null : quantile(times, 0.99)
       const answerTimes = { count: times.length, p99, loopDelayP99: delay.percentile(99) / 1e6 }

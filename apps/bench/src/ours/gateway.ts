@@ -23,7 +23,7 @@ await serveMeasured<GatewaySetup>(async ({ tree: config, data, counts = 'turns' 
   }
   return {
     port: http?.port ?? 0,
-    work: async order => (order === 'times' ? timer.read() : listeners()),
+    work: async order => (order === 'times' ? timer.readTimes() : listeners()),
     handled: counters[counts],
     close,
   }

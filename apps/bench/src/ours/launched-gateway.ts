@@ -22,7 +22,7 @@ export interface MemoryReport {
 }
 
 /** The resident memory of a process, in bytes. */
-export interface Resident {
+export interface ResidentMemory {
   readonly now: number
   /** The highest value so far. */
   readonly peak: number
@@ -33,11 +33,11 @@ export interface LaunchedGateway extends AsyncDisposable {
   readonly port: number
   /** The time from spawn to listening, ms. */
   readonly startMs: number
-  readResident(): Resident
+  readResident(): ResidentMemory
   readUsage(): Usage
   readMemory(): Promise<MemoryReport>
   /** Counts the messages that have ended: answered, failed or ignored. */
-  countHandled(): Promise<number>
+  countEndedMessages(): Promise<number>
 }
 
 /** Starts a gateway and waits until it listens. @throws Error with its last output when it exits before that */
@@ -66,12 +66,12 @@ export async function launchGateway(config: object): Promise<LaunchedGateway> {
       child.kill('SIGUSR2')
       return readReport(reportPath)
     },
-    async countHandled() {
+    async countEndedMessages() {
       const headers = { authorization: `Bearer ${operatorToken}` }
       const response = await fetch(`http://127.0.0.1:${port}/operator/api/status`, { headers })
       const { messages } = (await response.json()) as { readonly messages: Readonly<Record<string, number>> }
-      const { answered = 0, failed = 0, ignored = 0 } = messages
-      return answered + failed + ignored
+      const { answered: answeredCount = 0, failed: failedCount = 0, ignored: ignoredCount = 0 } = messages
+      return answeredCount + failedCount + ignoredCount
     },
     async [Symbol.asyncDispose]() {
       child.kill()

@@ -9,7 +9,7 @@ test('toLimitedFigures() computes the ratio to one gateway within each round, an
   const figures = toLimitedFigures(limitedPlans, [
     [round(100), round(200), round(100)],
     [round(190), round(380), round(190)],
-    [round(350), round(700), round(350)].map(each => ({ ...each, databaseMicros: 400 })),
+    [round(350), round(700), round(350)].map(cpuRound => ({ ...cpuRound, databaseMicros: 400 })),
   ])
   expect(figures.map(({ name, value, ratio }) => [name, value, ratio])).toEqual([
     ['one gateway', 100, undefined],

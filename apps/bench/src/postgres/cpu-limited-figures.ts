@@ -56,6 +56,6 @@ function toDatabaseCore(rounds: readonly LimitedRound[]): Figure {
 }
 
 function describeRounds(rounds: readonly LimitedRound[]): string {
-  const [share, micros] = [median(rounds.map(round => round.share)), median(rounds.map(each => each.databaseMicros))]
+  const [share, micros] = [median(rounds.map(round => round.share)), median(rounds.map(round => round.databaseMicros))]
   return `each used ${(100 * share).toFixed(0)} % of a core; ${micros.toFixed(0)} µs of CPU time of the database a call`
 }

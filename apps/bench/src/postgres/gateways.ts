@@ -55,9 +55,9 @@ export async function startGateways(
   resources: AsyncDisposableStack,
   core?: number,
 ): Promise<readonly ServerProcess[]> {
-  const ours = describeBenchGateway({ a2a: { auth: { anonymous: true }, limits }, ...extraConfig })
+  const contender = describeBenchGateway({ a2a: { auth: { anonymous: true }, limits }, ...extraConfig })
   const servers: ServerProcess[] = []
-  while (servers.length < gateways) servers.push(resources.use(await startServer({ ...ours, core })))
+  while (servers.length < gateways) servers.push(resources.use(await startServer({ ...contender, core })))
   return servers
 }
 

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest'
 import { sumCpu } from './server-cpu.ts'
 
 test('sumCpu() adds the CPU time of all processes, counts new ones from their start, and ignores ended ones', () => {
-  const before = new Map([
+  const cpuBefore = new Map([
     [1, 10],
     [2, 20],
     [3, 30],
   ])
-  const after = new Map([
+  const cpuAfter = new Map([
     [1, 15],
     [2, 20],
     [3, Number.NaN],
     [4, 7],
   ])
-  expect(sumCpu(before, after)).toBe(12)
+  expect(sumCpu(cpuBefore, cpuAfter)).toBe(12)
 })

@@ -14,8 +14,8 @@ export function readServerCpu(directory: string): ServerCpu {
 }
 
 /** Adds up the CPU time between two readings, ms. A process that has ended in between counts as zero, and a new one with all its time. */
-export function sumCpu(before: ServerCpu, after: ServerCpu): number {
-  return [...after].reduce((sum, [pid, ms]) => sum + (Number.isNaN(ms) ? 0 : ms - (before.get(pid) ?? 0)), 0)
+export function sumCpu(cpuBefore: ServerCpu, cpuAfter: ServerCpu): number {
+  return [...cpuAfter].reduce((sum, [pid, ms]) => sum + (Number.isNaN(ms) ? 0 : ms - (cpuBefore.get(pid) ?? 0)), 0)
 }
 
 function listProcesses(): readonly number[] {

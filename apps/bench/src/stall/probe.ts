@@ -29,9 +29,13 @@ export async function probeStall({ rounds, progress }: ProbeOptions): Promise<re
   return hostileInputs.map(({ name }, index) => toFigure(name, stalls[index] ?? []))
 }
 
-async function measureStall(server: ServerProcess, { name, to, write }: HostileInput, serial: string): Promise<number> {
+async function measureStall(
+  server: ServerProcess,
+  { name, to, write: writeInput }: HostileInput,
+  serial: string,
+): Promise<number> {
   const recipients = to.map(name => ['to', `${name}@${gatewayHost}`])
-  const request = formatIntake(write(serial), [['from', 'bob@nodmarc.test'], ...recipients])
+  const request = formatIntake(writeInput(serial), [['from', 'bob@nodmarc.test'], ...recipients])
   const connection = await openConnection(server.port)
   try {
     await server.work({ kind: 'start' })

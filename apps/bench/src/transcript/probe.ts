@@ -70,22 +70,22 @@ const shapes = [
   { kind: 'global_observation', role: 'system', scope: 'global', agent_key: 'worker-2' },
 ] as const
 
-function makeEntry({ thread_id }: ThreadKey, number: number): EntryBody {
-  const shape = shapes[number % shapes.length] ?? shapes[0]
-  const content = contentOfText(`Entry ${number}: when does the last train back from the coast leave?`)
-  return { entry_id: `entry-${number}`, thread_id, at: '2026-03-13T10:00:00.000Z', content, ...shape }
+function makeEntry({ thread_id }: ThreadKey, sequenceNumber: number): EntryBody {
+  const shape = shapes[sequenceNumber % shapes.length] ?? shapes[0]
+  const content = contentOfText(`Entry ${sequenceNumber}: when does the last train back from the coast leave?`)
+  return { entry_id: `entry-${sequenceNumber}`, thread_id, at: '2026-03-13T10:00:00.000Z', content, ...shape }
 }
 
 async function measure({ transcript, thread, mark }: StockedStore): Promise<Costs> {
   const costs = new Map<string, number>()
-  const time = async (name: string, work: (number: number) => Promise<unknown>) => {
+  const time = async (name: string, work: (sequenceNumber: number) => Promise<unknown>) => {
     const cpuBefore = process.cpuUsage()
-    for (let number = 0; number < turns; number++) await work(number)
+    for (let sequenceNumber = 0; sequenceNumber < turns; sequenceNumber++) await work(sequenceNumber)
     const { user, system } = process.cpuUsage(cpuBefore)
     costs.set(name, (user + system) / turns)
   }
   for (const format of formatNames) {
-    await time(`${format}: append`, number => appendOne(format, { transcript, thread, number: mark + number }))
+    await time(`${format}: append`, number => appendOne(format, { transcript, thread, sequenceNumber: mark + number }))
     await time(`${format}: read ${page}`, async () =>
       codecs[format].write(await transcript.read(thread, { tail: page })),
     )
@@ -107,10 +107,14 @@ const views = {
 /** Appends a message as a client of this dialect does: read, compared with the stored entries, appended. */
 async function appendOne(
   format: FormatName,
-  { transcript, thread, number }: Pick<StockedStore, 'transcript' | 'thread'> & { readonly number: number },
+  {
+    transcript,
+    thread,
+    sequenceNumber,
+  }: Pick<StockedStore, 'transcript' | 'thread'> & { readonly sequenceNumber: number },
 ): Promise<void> {
   const codec = codecs[format]
-  const [message] = codec.write([makeEntry(thread, number * shapes.length)], { marker: 'none' })
+  const [message] = codec.write([makeEntry(thread, sequenceNumber * shapes.length)], { marker: 'none' })
   const id = randomBytes(8).toString('hex')
   const context = {
     thread_id: thread.thread_id,

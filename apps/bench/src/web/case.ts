@@ -17,14 +17,14 @@ const limits = {
 
 /** Opens the case of a run of the web chat over AG-UI: a short question, and the answer as a stream of events; each in a conversation of its own. */
 export async function openWebCase(): Promise<BenchCase> {
-  const run = process.pid.toString(36)
+  const runId = process.pid.toString(36)
   let serial = 0
   return {
     name: 'web',
     title: 'Web run',
     connections: 24,
     contenders,
-    prepare: async count => Array.from({ length: count }, () => formatQuestion(`${run}-${serial++}`)),
+    prepare: async count => Array.from({ length: count }, () => formatQuestion(`${runId}-${serial++}`)),
     isAccepted: ({ status, body }) => status === 200 && body.includes('"RUN_FINISHED"') && body.includes('"ok"'),
     close: async () => undefined,
   }

@@ -28,11 +28,11 @@ interface AgentCall extends Pick<FollowTaskDeps, 'configuration' | 'onPartialAns
 /** The connection to agents: WebFinger, card, token, message, stream. */
 export interface AgentClient {
   /** Finds an agent and verifies its card. @throws Unavailable, Undeliverable */
-  find(address: string): Promise<KnownAgent>
+  findAgent(address: string): Promise<KnownAgent>
   /** @throws Unavailable, Undeliverable */
-  call(call: AgentCall): Promise<FinishedAnswer>
+  sendCall(call: AgentCall): Promise<FinishedAnswer>
   /** Reads the present state of a task; undefined while the agent is still working. @throws Unavailable, Undeliverable */
-  read(agent: KnownAgent, taskId: string): Promise<FinishedAnswer | undefined>
+  readTask(agent: KnownAgent, taskId: string): Promise<FinishedAnswer | undefined>
 }
 
 interface LineDeps {
@@ -81,14 +81,14 @@ export function createAgentClient({ config, keys, system, closing }: LineDeps): 
   })
 
   return {
-    async find(address) {
+    async findAgent(address) {
       const knownAgent = knownAgents.get(address)
       if (knownAgent) return knownAgent
       const agent = await within(times.lookupMs, signal => resolve(address, signal))
       knownAgents.set(address, agent, times.keptMs)
       return agent
     },
-    call: ({ agent, message, taskId, configuration, onPartialAnswer }) =>
+    sendCall: ({ agent, message, taskId, configuration, onPartialAnswer }) =>
       within(times.callMs, signal =>
         followTask(
           message,
@@ -96,7 +96,7 @@ export function createAgentClient({ config, keys, system, closing }: LineDeps): 
           taskId,
         ),
       ),
-    read: (agent, taskId) => within(times.lookupMs, signal => readTask(taskId, lineTo(agent, signal))),
+    readTask: (agent, taskId) => within(times.lookupMs, signal => readTask(taskId, lineTo(agent, signal))),
   }
 }
 

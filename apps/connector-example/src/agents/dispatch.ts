@@ -116,11 +116,11 @@ async function runTurn(turn: RoomTurn, state: DispatchState): Promise<void> {
   const showPartial = (soFar: () => readonly Part[]) => room.updateEntry(entry.id, { text: readAnswer(soFar()).text })
   const throttle = createThrottle(showPartial, { paceMs: updateIntervalMs, system })
   try {
-    const agent = await client.find(address)
+    const agent = await client.findAgent(address)
     const configuration = tasks.configure(task, agent)
     const message = renderMessage(turn, { config, keys, now: system.now })
     const answer = await client
-      .call({ agent, message, taskId: task.taskId, configuration, onPartialAnswer: throttle.push })
+      .sendCall({ agent, message, taskId: task.taskId, configuration, onPartialAnswer: throttle.push })
       .finally(throttle.stop)
     if (decision) settleRequirement(decision.requirement, decision.outcome, rooms)
     showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, task }, state)
@@ -147,10 +147,10 @@ function callMentionedAgents({ fanOut, address, hop }: RoomTurn, text: string, s
 async function reloadTask(task: OpenTask, deps: DispatchDeps): Promise<void> {
   const { rooms, client, tasks } = deps
   const { address, taskId } = task
-  const room = rooms.find(task.room)
+  const room = rooms.findRoom(task.room)
   if (!room || taskId === undefined) return
-  const agent = await client.find(address)
-  const answer = await client.read(agent, taskId)
+  const agent = await client.findAgent(address)
+  const answer = await client.readTask(agent, taskId)
   if (!answer || !tasks.isNewAnswer(task, answer)) return
   closeRequirements(room, task.entryId)
   const entry = room.addEntry({ author: { kind: 'agent', address }, text: '', state: 'working' })

@@ -40,7 +40,7 @@ export interface OpenTasks {
   settle(task: OpenTask, outcome: TaskOutcome): void
   /** Frees the task after a failed call. */
   fail(task: OpenTask): void
-  find(token: string): OpenTask | undefined
+  findTask(token: string): OpenTask | undefined
   /** Returns true if this answer has not been shown. */
   isNewAnswer(task: OpenTask, answer: FinishedAnswer): boolean
 }
@@ -52,7 +52,7 @@ export function createOpenTasks({ origin }: Pick<ConnectorConfig, 'origin'>): Op
   const questions = new Map<string, OpenTask>()
   const digest = ({ parts, status }: FinishedAnswer) => hash('sha256', JSON.stringify([status, parts]))
 
-  function find({ room, address, person, taskId }: TaskKey): OpenTask | undefined {
+  function findByKey({ room, address, person, taskId }: TaskKey): OpenTask | undefined {
     if (taskId === undefined) return questions.get(questionKey({ room, address, person }))
     return [...tasksByToken.values()].find(task => task.taskId === taskId && task.address === address)
   }
@@ -75,7 +75,7 @@ export function createOpenTasks({ origin }: Pick<ConnectorConfig, 'origin'>): Op
 
   return {
     findOrCreate(taskKey) {
-      const existingTask = find(taskKey)
+      const existingTask = findByKey(taskKey)
       const task =
         existingTask && !(existingTask.isBusy && taskKey.taskId === undefined) ? existingTask : createTask(taskKey)
       task.isBusy = true
@@ -96,7 +96,7 @@ export function createOpenTasks({ origin }: Pick<ConnectorConfig, 'origin'>): Op
       task.isBusy = false
       if (task.entryId === undefined) forget(task)
     },
-    find: token => tasksByToken.get(token),
+    findTask: token => tasksByToken.get(token),
     isNewAnswer: (task, answer) => task.shownDigest !== digest(answer),
   }
 }

@@ -85,7 +85,7 @@ export function settleRequirement(
   status: RequirementView['status'],
   rooms: Rooms,
 ): void {
-  changeRequirements(rooms.find(room), entryId, requirement =>
+  changeRequirements(rooms.findRoom(room), entryId, requirement =>
     requirement.token === token ? { ...requirement, status } : requirement,
   )
 }
@@ -102,7 +102,7 @@ function changeRequirements(
   entryId = '',
   change: (requirement: RequirementView) => RequirementView,
 ): void {
-  const entry = room?.find(entryId)
+  const entry = room?.findEntry(entryId)
   if (entry) room?.updateEntry(entryId, { requirements: entry.requirements.map(change) })
 }
 

@@ -144,8 +144,8 @@ export function createDocumentRoutes(config: ConnectorIdentity, keys: ConnectorK
     [keySetPath]: () => ({ keys: writeConnectorCard({ issuer: host, keys: listKeys() }).keys }),
   }
   const routes = new Hono()
-  for (const [path, write] of Object.entries(writers)) {
-    routes.get(path, context => context.json(write(), 200, { 'cache-control': 'public, max-age=60' }))
+  for (const [path, writeFile] of Object.entries(writers)) {
+    routes.get(path, context => context.json(writeFile(), 200, { 'cache-control': 'public, max-age=60' }))
   }
   return routes
 }

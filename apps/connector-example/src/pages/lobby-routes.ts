@@ -86,7 +86,7 @@ interface VisitDeps {
 
 /** Finds the person who is logged in with this browser; undefined if nobody is. */
 function findViewer(context: Context, { config, sessions }: VisitDeps): Viewer | undefined {
-  const person = sessions.read(getCookie(context, cookieName(config)))
+  const person = sessions.readPerson(getCookie(context, cookieName(config)))
   return person && { person, formToken: sessions.formToken(person) }
 }
 

@@ -148,9 +148,9 @@ ${isConsent ? html`<button name="decision" value="grant">${actionLabel ?? 'I agr
 <button name="decision" value="decline" class="quiet">No</button></form>`
 }
 
-export function renderProblem(problem: string): Markup {
+export function renderProblem(problemText: string): Markup {
   return renderPage(
     { title: 'That did not work' },
-    html`<h1>That did not work</h1><p>${problem}.</p><p><a href="/">Back</a></p>`,
+    html`<h1>That did not work</h1><p>${problemText}.</p><p><a href="/">Back</a></p>`,
   )
 }

@@ -34,7 +34,7 @@ export function createRoomRoutes(deps: ChatDeps): Hono {
       const room = findRoom(context, rooms)
       const viewer = requireViewer(context, deps)
       room.enter(viewer.person)
-      const entries = room.after(0)
+      const entries = room.listEntriesAfter(0)
       const revision = room.revision()
       return context.html(renderRoom({ room, entries, revision, viewer, maxChars: limits.textChars }))
     })
@@ -96,7 +96,7 @@ function createStreamLimits(config: ChatDeps['config']) {
 }
 
 function findRoom(context: Context, rooms: Rooms): Room {
-  const room = rooms.find(context.req.param('room') ?? '')
+  const room = rooms.findRoom(context.req.param('room') ?? '')
   if (!room) throw new Rejection('no_recipient', 'There is no such room')
   return room
 }
@@ -122,15 +122,15 @@ function streamEntries(context: Context, { room, viewer, after, closing, release
     const disconnected = new AbortController()
     stream.onAbort(() => disconnected.abort())
     const signal = AbortSignal.any([disconnected.signal, closing])
-    const write = async ({ id, revision }: RoomEntry, html: string) =>
+    const writeEntry = async ({ id, revision }: RoomEntry, html: string) =>
       stream.writeSSE({ event: 'entry', id: String(revision), data: JSON.stringify({ id: `e-${id}`, html }) })
     // A number from before a restart of the server is meaningless, so every entry is sent.
     let knownRevision = after > room.revision() ? 0 : after
     try {
       while (!signal.aborted) {
         const seenRevision = room.revision()
-        for (const entry of room.after(knownRevision)) {
-          await write(entry, String(await renderEntry(entry, `/rooms/${room.name}`, viewer)))
+        for (const entry of room.listEntriesAfter(knownRevision)) {
+          await writeEntry(entry, String(await renderEntry(entry, `/rooms/${room.name}`, viewer)))
         }
         knownRevision = seenRevision
         if (room.revision() > knownRevision) continue

@@ -35,11 +35,11 @@ export interface Room {
   addEntry(utterance: Utterance): RoomEntry
   /** Changes an entry, unless it no longer exists. */
   updateEntry(id: string, changes: Partial<Pick<RoomEntry, 'text' | 'state' | 'problem' | 'requirements'>>): void
-  find(id: string): RoomEntry | undefined
+  findEntry(id: string): RoomEntry | undefined
   /** Returns the newest revision. */
   revision(): number
   /** Lists the entries that have changed since a revision, oldest entry first. */
-  after(revision: number): readonly RoomEntry[]
+  listEntriesAfter(revision: number): readonly RoomEntry[]
   /** Resolves with the next change, or when `signal` aborts. */
   nextChange(signal: AbortSignal): Promise<void>
   /** Returns the A2A `contextId` of the conversation with an agent. */
@@ -49,7 +49,7 @@ export interface Room {
 export interface Rooms {
   /** Opens the room of this name, or creates one. @throws Rejection */
   open(name: string): Room
-  find(name: string): Room | undefined
+  findRoom(name: string): Room | undefined
   list(): readonly Room[]
 }
 
@@ -78,7 +78,7 @@ export function createRooms(limits: ConnectorLimits, now: () => number): Rooms {
       rooms.set(name, newRoom)
       return newRoom
     },
-    find: name => rooms.get(name),
+    findRoom: name => rooms.get(name),
     list: () => [...rooms.values()],
   }
 }
@@ -115,9 +115,9 @@ function createRoom(name: string, limits: ConnectorLimits, now: () => number): R
       const entry = entries.get(id)
       if (entry) storeEntry({ ...entry, ...changes })
     },
-    find: id => entries.get(id),
+    findEntry: id => entries.get(id),
     revision: () => revision,
-    after: revision => [...entries.values()].filter(entry => entry.revision > revision),
+    listEntriesAfter: revision => [...entries.values()].filter(entry => entry.revision > revision),
     nextChange: signal =>
       new Promise(resolve => {
         const wake = () => {

@@ -8,16 +8,16 @@ export interface RoomPerson {
   readonly name: string
 }
 
-const lifeMs = 24 * 3_600_000
-const maxName = 32
+const sessionLifetimeMs = 24 * 3_600_000
+const maxNameLength = 32
 /** Matches letters, digits and the marks that people use in names; no `@`, which begins an agent's address, and nothing invisible. */
 const namePattern = /^(?!.*@)[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u
 
 /** Checks a name. @throws Rejection `malformed` */
 export function createPerson(nickname: string): RoomPerson {
   const name = nickname.normalize('NFC').trim().replace(/ +/g, ' ')
-  if (name === '' || [...name].length > maxName || !namePattern.test(name)) {
-    throw new Rejection('malformed', `A name has up to ${maxName} letters, figures and marks, and no @`)
+  if (name === '' || [...name].length > maxNameLength || !namePattern.test(name)) {
+    throw new Rejection('malformed', `A name has up to ${maxNameLength} letters, figures and marks, and no @`)
   }
   const slug = name
     .toLowerCase()
@@ -30,7 +30,7 @@ export interface Sessions {
   /** Issues the value of a cookie that identifies this browser. */
   issue(person: RoomPerson): string
   /** Reads a cookie. Returns undefined for one that is foreign or expired. */
-  read(cookie: string | undefined): RoomPerson | undefined
+  readPerson(cookie: string | undefined): RoomPerson | undefined
   /** Returns the token that the person's forms must contain. */
   formToken(person: RoomPerson): string
   /** Checks the token of a form. @throws Rejection `forbidden` */
@@ -38,18 +38,20 @@ export interface Sessions {
 }
 
 export function createSessions(secret: Uint8Array, now: () => number): Sessions {
-  const mac = (purpose: string, text: string) =>
+  const computeMac = (purpose: string, text: string) =>
     createHmac('sha256', secret).update(`${purpose}\n${text}`).digest('base64url')
-  const formToken = ({ id }: RoomPerson) => mac('form', id)
+  const formToken = ({ id }: RoomPerson) => computeMac('form', id)
 
   return {
     issue({ id, name }) {
-      const text = Buffer.from(JSON.stringify({ id, name, until: now() + lifeMs })).toString('base64url')
-      return `${text}.${mac('session', text)}`
+      const encodedPayload = Buffer.from(JSON.stringify({ id, name, until: now() + sessionLifetimeMs })).toString(
+        'base64url',
+      )
+      return `${encodedPayload}.${computeMac('session', encodedPayload)}`
     },
-    read(cookie = '') {
+    readPerson(cookie = '') {
       const [text = '', signature = '', ...otherParts] = cookie.split('.')
-      if (otherParts.length > 0 || !isSame(signature, mac('session', text))) return undefined
+      if (otherParts.length > 0 || !isSame(signature, computeMac('session', text))) return undefined
       const { id, name, until } = parseJsonText(Buffer.from(text, 'base64url').toString()) as RoomPerson & {
         until: number
       }
@@ -63,6 +65,6 @@ export function createSessions(secret: Uint8Array, now: () => number): Sessions 
 }
 
 function isSame(actual: string, expected: string): boolean {
-  const [left, right] = [Buffer.from(actual), Buffer.from(expected)]
-  return left.length === right.length && timingSafeEqual(left, right)
+  const [actualBytes, expectedBytes] = [Buffer.from(actual), Buffer.from(expected)]
+  return actualBytes.length === expectedBytes.length && timingSafeEqual(actualBytes, expectedBytes)
 }

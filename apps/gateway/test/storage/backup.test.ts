@@ -18,7 +18,7 @@ interface BackupGateway extends GatewayProcess {
   /** Changes the configuration file. */
   configure(changes: object): void
   postern(...args: readonly string[]): Promise<{ readonly status: number; readonly text: string }>
-  ask(path: string): Promise<Record<string, unknown>>
+  requestOperator(path: string): Promise<Record<string, unknown>>
   /** Sends a file to the agent. Returns the status of the task. */
   sendFile(id: string, bytes: Uint8Array): Promise<string>
 }
@@ -49,7 +49,7 @@ async function openGateway(overrides: object = {}): Promise<BackupGateway> {
     directory,
     configure: changes => writeFileSync(path, JSON.stringify({ ...config, ...changes })),
     postern: (...args) => tryCommand(process.execPath, [program, '--config', path, ...args]),
-    async ask(route) {
+    async requestOperator(route) {
       const response = await fetch(`${url}${route}`, { headers: { authorization: `Bearer ${operatorToken}` } })
       return (await response.json()) as Record<string, unknown>
     },
@@ -73,7 +73,7 @@ test('a command backs up a running gateway, and another gateway continues with i
   await firstGateway.start()
   const bytes = Buffer.from('a file\n'.repeat(60_000))
   expect(await firstGateway.sendFile('m1', bytes)).toMatch(/^200 .*TASK_STATE_COMPLETED/)
-  const keys = await firstGateway.ask('/operator/api/keys')
+  const keys = await firstGateway.requestOperator('/operator/api/keys')
   const folder = join(firstGateway.directory, 'backup')
   // The backup has the database and the raw bytes, which contain the file.
   const backupRun = await firstGateway.postern('backup', folder)
@@ -88,10 +88,12 @@ test('a command backs up a running gateway, and another gateway continues with i
   expect(restoreRun.status, restoreRun.text).toBe(0)
   expect(JSON.parse(restoreRun.text)).toEqual(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')))
   await secondGateway.start()
-  expect(await secondGateway.ask('/operator/api/keys')).toEqual(keys)
-  expect(await secondGateway.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm1', state: 'answered' }] })
+  expect(await secondGateway.requestOperator('/operator/api/keys')).toEqual(keys)
+  expect(await secondGateway.requestOperator('/operator/api/messages')).toMatchObject({
+    items: [{ id: 'm1', state: 'answered' }],
+  })
   expect(await secondGateway.sendFile('m1', bytes)).toContain('TASK_STATE_COMPLETED')
-  expect(await secondGateway.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm1' }] })
+  expect(await secondGateway.requestOperator('/operator/api/messages')).toMatchObject({ items: [{ id: 'm1' }] })
   expect((await secondGateway.postern('doctor')).text).toContain('its pages are sound')
 }, 120_000)
 
@@ -110,13 +112,13 @@ test('after a restore new keys reuse no name from since the backup, even for age
   await gateway.stop()
   gateway.configure({ agents: { echo, desk: echo } })
   await gateway.start()
-  const keys = (await gateway.ask('/operator/api/keys')).keys as readonly { readonly id: string }[]
+  const keys = (await gateway.requestOperator('/operator/api/keys')).keys as readonly { readonly id: string }[]
   const usedKeyIds = [...(await rotateKeys(gateway)), ...keys.map(({ id }) => id)]
   expect(usedKeyIds.filter(id => id.includes('/agents/desk#main-key'))).toHaveLength(2)
   await gateway.stop()
   expect((await gateway.postern('restore', folder, '--replace')).status).toBe(0)
   await gateway.start()
-  const laterKeys = (await gateway.ask('/operator/api/keys')).keys as readonly { readonly id: string }[]
+  const laterKeys = (await gateway.requestOperator('/operator/api/keys')).keys as readonly { readonly id: string }[]
   const ownKeys = laterKeys.map(({ id }) => id).filter(id => id.includes('/agents/desk#'))
   expect(ownKeys).toHaveLength(2)
   expect([...ownKeys, ...(await rotateKeys(gateway))].filter(id => usedKeyIds.includes(id))).toEqual([])
@@ -128,7 +130,9 @@ test('a restored gateway forgets people again who left after the backup, and let
   expect(await gateway.sendFile('m1', Buffer.from('words of the tester'))).toMatch(/^200 /)
   const folder = join(gateway.directory, 'backup')
   await gateway.postern('backup', folder)
-  const { items } = (await gateway.ask('/operator/api/messages')) as { readonly items: readonly { sender: string }[] }
+  const { items } = (await gateway.requestOperator('/operator/api/messages')) as {
+    readonly items: readonly { sender: string }[]
+  }
   const [{ sender = '' } = {}] = items
   expect((await gateway.postern('forget', sender)).text).toContain('deleted 1 message')
   const list = readFileSync(join(gateway.directory, 'data', 'forgotten'), 'utf8')
@@ -136,11 +140,11 @@ test('a restored gateway forgets people again who left after the backup, and let
   await gateway.stop()
   expect((await gateway.postern('restore', folder, '--replace')).status).toBe(0)
   await gateway.start()
-  expect(await gateway.ask('/operator/api/messages')).toMatchObject({ items: [] })
+  expect(await gateway.requestOperator('/operator/api/messages')).toMatchObject({ items: [] })
   expect(await gateway.sendFile('m2', Buffer.from('words of later'))).toMatch(/^200 /)
   await gateway.stop()
   await gateway.start()
-  expect(await gateway.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm2' }] })
+  expect(await gateway.requestOperator('/operator/api/messages')).toMatchObject({ items: [{ id: 'm2' }] })
 }, 120_000)
 
 test('a backup without a database, or of a damaged one, exits with 1 and an explanation', async () => {

@@ -85,7 +85,7 @@ describe('a project with its own signed URLs', () => {
     host.close()
   })
 
-  const post = async (body: object) => {
+  const postRun = async (body: object) => {
     const response = await web.postRun(body)
     expect(response.status).toBe(200)
     return response.text()
@@ -96,7 +96,7 @@ describe('a project with its own signed URLs', () => {
     const image = { type: 'image', source: { type: 'url', value: url, mimeType: 'image/jpeg' } }
     const bodies = [seedBody(url), { ...seedBody(url, image), threadId: 'thread-124' }]
     for (const body of bodies) {
-      await post(body)
+      await postRun(body)
       const [first] = await web.readHistory(body.threadId)
       expect(first).toEqual({
         id: 'msg-1',
@@ -130,7 +130,7 @@ describe('a project with its own signed URLs', () => {
   test('runs with the original’s invalid token, and shows the file as a link (C-02)', async () => {
     const countBefore = host.asked.length
     const url = `${project}/storage/v1/object/sign/agent-files/agent-inputs/u/t/r/img.jpg?token=xxx`
-    const text = await post({ ...seedBody(url), threadId: uniqueName('thread') })
+    const text = await postRun({ ...seedBody(url), threadId: uniqueName('thread') })
     expect(text).toContain('RUN_FINISHED')
     expect(host.asked).toHaveLength(countBefore)
   })
@@ -140,7 +140,7 @@ describe('a project with its own signed URLs', () => {
     async path => {
       const threadId = uniqueName('thread')
       const location = { bucket: 'agent-files', path }
-      await post({ ...seedBody(signUrl(location)), threadId })
+      await postRun({ ...seedBody(signUrl(location)), threadId })
       const [first] = await web.readHistory(threadId)
       expect(first?.metadata.user_message_attachments).toEqual({ ...location, mime_type: 'image/jpeg' })
       expect(host.asked.at(-1)?.url.split('?')[0]).toBe(`/storage/v1/object/sign/agent-files/${encodePath(path)}`)
@@ -170,7 +170,7 @@ describe('a project with its own signed URLs', () => {
     ]
     for (const url of invalidUrls) {
       const threadId = uniqueName('thread')
-      expect(await post({ ...seedBody(url), threadId })).toContain('RUN_FINISHED')
+      expect(await postRun({ ...seedBody(url), threadId })).toContain('RUN_FINISHED')
       expect((await web.readHistory(threadId))[0]?.metadata).not.toHaveProperty('user_message_attachments')
     }
     expect(host.asked).toHaveLength(countBefore)
@@ -196,8 +196,11 @@ test('an S3 bucket stores uploads, serves them by signed URLs, and deletes them'
   try {
     const file = await web.upload(jpeg, { fileName: 'my picture (1).jpg' })
     expect([...kept]).toEqual([[`/files/${file.bucket}/${encodePath(file.path)}`, jpeg]])
-    const read = await fetch(web.local(file.url))
-    expect([read.headers.get('content-type'), Buffer.from(await read.arrayBuffer())]).toEqual(['image/jpeg', jpeg])
+    const fileResponse = await fetch(web.local(file.url))
+    expect([fileResponse.headers.get('content-type'), Buffer.from(await fileResponse.arrayBuffer())]).toEqual([
+      'image/jpeg',
+      jpeg,
+    ])
     const threadId = uniqueName('thread')
     await web.runChat(
       [

@@ -6,10 +6,10 @@ test('POST /prune lists expired data, deletes it at the next call, and keeps mes
   const gateway = await openTestGateway(() => ({ retention: { unproven_days: 1e-9 } }))
   onTestFinished(() => gateway.close())
   const { mail } = gateway.simulation
-  const send = (overrides: object) =>
+  const sendMessage = (overrides: object) =>
     mail.deliver({ to: 'echo@agents.test', text: 'hello', endpoint: 'smtp', ...overrides })
-  await send({})
-  await send({ from: 'nobody@nodmarc.test', sign: false })
+  await sendMessage({})
+  await sendMessage({ from: 'nobody@nodmarc.test', sign: false })
   await eventually(async () =>
     (await gateway.messages()).every(({ state }) => state === 'answered' || state === 'ignored'),
   )

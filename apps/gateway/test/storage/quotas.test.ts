@@ -22,7 +22,7 @@ afterAll(() => gateway.close())
 
 type Person = keyof typeof tokens
 
-async function call(method: string, path: string, body?: object, as: Person = 'ann') {
+async function requestAs(method: string, path: string, body?: object, as: Person = 'ann') {
   const headers = { authorization: `Bearer ${tokens[as]}`, 'content-type': 'application/json' }
   const response = await fetch(`${gateway.url()}${path}`, {
     method,
@@ -34,16 +34,16 @@ async function call(method: string, path: string, body?: object, as: Person = 'a
   return { status: response.status, json: (isJson ? JSON.parse(text) : {}) as Record<string, unknown> }
 }
 
-const run = (threadId: string, runId: string, content = 'hello') =>
-  call('POST', '/api/v1/agent/runs', { threadId, runId, messages: [{ id: `m-${runId}`, role: 'user', content }] })
+const beginRun = (threadId: string, runId: string, content = 'hello') =>
+  requestAs('POST', '/api/v1/agent/runs', { threadId, runId, messages: [{ id: `m-${runId}`, role: 'user', content }] })
 
 const storeMessages = (location: string, count: number, content = 'said') =>
-  call('POST', `/v1/store/${encodeURIComponent(location)}/messages`, {
+  requestAs('POST', `/v1/store/${encodeURIComponent(location)}/messages`, {
     messages: Array.from({ length: count }, () => ({ type: 'user_message', content })),
   })
 
 async function readUsage(as: Person = 'ann') {
-  return (await call('GET', '/v1/usage', undefined, as)).json as {
+  return (await requestAs('GET', '/v1/usage', undefined, as)).json as {
     used: Record<'threads' | 'entries' | 'bytes', number>
     most: object
   }
@@ -56,18 +56,18 @@ const tooMany = (limitText: string) => ({
 
 describe('the quota of one owner', () => {
   test('covers sessions, locations and chats together, separately for each owner', async () => {
-    expect((await run('t-1', 'r-1')).status).toBe(200)
+    expect((await beginRun('t-1', 'r-1')).status).toBe(200)
     expect((await storeMessages('loc-1', 1)).status).toBe(200)
-    const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'a' })
-    await call('POST', '/v1/sessions', { agent_slug: 'b' })
+    const { json: session } = await requestAs('POST', '/v1/sessions', { agent_slug: 'a' })
+    await requestAs('POST', '/v1/sessions', { agent_slug: 'b' })
     expect((await readUsage()).used).toMatchObject({ threads: 4, entries: 2 })
-    expect(await call('POST', '/v1/sessions', { agent_slug: 'c' })).toMatchObject(tooMany('4 threads'))
+    expect(await requestAs('POST', '/v1/sessions', { agent_slug: 'c' })).toMatchObject(tooMany('4 threads'))
     expect(await storeMessages('loc-2', 1)).toMatchObject(tooMany('4 threads'))
-    expect(await run('t-2', 'r-2')).toMatchObject(tooMany('4 threads'))
-    expect((await call('GET', '/v1/sessions')).json.sessions).toHaveLength(2)
-    expect((await call('POST', '/v1/sessions', { agent_slug: 'c' }, 'bob')).status).toBe(200)
-    expect((await call('GET', '/api/v1/agent/history?threadId=t-1')).status).toBe(200)
-    await call('DELETE', `/v1/sessions/${session.session_id}`)
+    expect(await beginRun('t-2', 'r-2')).toMatchObject(tooMany('4 threads'))
+    expect((await requestAs('GET', '/v1/sessions')).json.sessions).toHaveLength(2)
+    expect((await requestAs('POST', '/v1/sessions', { agent_slug: 'c' }, 'bob')).status).toBe(200)
+    expect((await requestAs('GET', '/api/v1/agent/history?threadId=t-1')).status).toBe(200)
+    await requestAs('DELETE', `/v1/sessions/${session.session_id}`)
     expect((await storeMessages('loc-2', 1)).status).toBe(200)
   })
 
@@ -77,19 +77,19 @@ describe('the quota of one owner', () => {
     expect(await storeMessages('loc-2', 10)).toMatchObject(tooMany('12 entries'))
     expect((await readUsage()).used).toEqual(used)
     expect((await storeMessages('loc-2', 9)).status).toBe(200)
-    expect(await run('t-1', 'r-3')).toMatchObject(tooMany('12 entries'))
-    expect((await call('DELETE', '/v1/store/loc-2')).json).toEqual({ deleted: true })
-    expect((await run('t-1', 'r-3')).status).toBe(200)
+    expect(await beginRun('t-1', 'r-3')).toMatchObject(tooMany('12 entries'))
+    expect((await requestAs('DELETE', '/v1/store/loc-2')).json).toEqual({ deleted: true })
+    expect((await beginRun('t-1', 'r-3')).status).toBe(200)
     expect((await readUsage()).used.entries).toBe(3)
   })
 
   test('counts the bytes of sessions, stores and chats together', async () => {
     expect((await storeMessages('loc-1', 1, 'x'.repeat(30_000))).status).toBe(200)
     expect(await storeMessages('loc-1', 1, 'x'.repeat(10_000))).toMatchObject(tooMany('40000 bytes'))
-    expect((await run('t-1', 'r-4', 'x'.repeat(20_000))).status).toBe(200)
-    expect(await run('t-1', 'r-5', 'y')).toMatchObject(tooMany('40000 bytes'))
-    expect((await call('DELETE', '/v1/store/loc-1')).status).toBe(200)
-    expect((await call('DELETE', '/api/v1/agent/threads/t-1')).json).toEqual({ deleted: true })
+    expect((await beginRun('t-1', 'r-4', 'x'.repeat(20_000))).status).toBe(200)
+    expect(await beginRun('t-1', 'r-5', 'y')).toMatchObject(tooMany('40000 bytes'))
+    expect((await requestAs('DELETE', '/v1/store/loc-1')).status).toBe(200)
+    expect((await requestAs('DELETE', '/api/v1/agent/threads/t-1')).json).toEqual({ deleted: true })
     expect((await readUsage()).used).toMatchObject({ threads: 1, entries: 0, bytes: 0 })
   })
 
@@ -97,17 +97,17 @@ describe('the quota of one owner', () => {
     const userMessage = (id: string, content: string) => ({ id, role: 'user', content })
     const first = userMessage('m-1', 'x'.repeat(4_000))
     const runWith = (runId: string, messages: readonly object[]) =>
-      call('POST', '/api/v1/agent/runs', { threadId: 't-2', runId, messages })
+      requestAs('POST', '/api/v1/agent/runs', { threadId: 't-2', runId, messages })
     expect((await runWith('r-6', [first])).status).toBe(200)
     const { used } = await readUsage()
     expect((await runWith('r-7', [first, userMessage('m-2', 'more')])).status).toBe(200)
     expect((await readUsage()).used.bytes - used.bytes).toBeLessThan(2_000)
-    expect((await call('DELETE', '/api/v1/agent/threads/t-2')).json).toEqual({ deleted: true })
+    expect((await requestAs('DELETE', '/api/v1/agent/threads/t-2')).json).toEqual({ deleted: true })
   })
 
   test('limits the length of a session’s description', async () => {
     const metadata = { note: 'x'.repeat(17_000) }
-    expect(await call('POST', '/v1/sessions', { metadata })).toMatchObject({
+    expect(await requestAs('POST', '/v1/sessions', { metadata })).toMatchObject({
       status: 413,
       json: { detail: 'Cannot read body: metadata is larger than 16384 bytes' },
     })
@@ -115,18 +115,18 @@ describe('the quota of one owner', () => {
 
   test('shrinks when the owner reads or deletes an ended session', async () => {
     const expires_at = new Date(Date.now() + 3_600_000).toISOString()
-    const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'short', expires_at })
-    const { json: other } = await call('POST', '/v1/sessions', { agent_slug: 'short 2', expires_at })
+    const { json: session } = await requestAs('POST', '/v1/sessions', { agent_slug: 'short', expires_at })
+    const { json: otherSession } = await requestAs('POST', '/v1/sessions', { agent_slug: 'short 2', expires_at })
     const threadsBefore = (await readUsage()).used.threads ?? 0
     clockLeadMs = 3_600_001
     onTestFinished(() => {
       clockLeadMs = 0
     })
-    await call('DELETE', `/v1/sessions/${session.session_id}`)
+    await requestAs('DELETE', `/v1/sessions/${session.session_id}`)
     expect((await readUsage()).used.threads).toBe(threadsBefore - 1)
-    const { json } = await call('GET', '/v1/sessions')
-    expect((json.sessions as readonly { session_id: string }[]).map(each => each.session_id)).not.toContain(
-      other.session_id,
+    const { json } = await requestAs('GET', '/v1/sessions')
+    expect((json.sessions as readonly { session_id: string }[]).map(session => session.session_id)).not.toContain(
+      otherSession.session_id,
     )
     expect((await readUsage()).used.threads).toBe(threadsBefore - 2)
   })
@@ -134,9 +134,9 @@ describe('the quota of one owner', () => {
 
 describe('a chat that its owner deletes', () => {
   const deleteSessions = async () => {
-    const { json } = await call('GET', '/v1/sessions')
+    const { json } = await requestAs('GET', '/v1/sessions')
     for (const { session_id } of json.sessions as readonly { session_id: string }[])
-      await call('DELETE', `/v1/sessions/${session_id}`)
+      await requestAs('DELETE', `/v1/sessions/${session_id}`)
   }
   const upload = async (threadId: string, text: string) => {
     const form = new FormData()
@@ -148,7 +148,7 @@ describe('a chat that its owner deletes', () => {
   }
   const isThere = async (url: string) => (await fetch(url.replace(gatewayOrigin, gateway.url()))).status === 200
   const runWithFile = (url: string, threadId: string, runId: string) =>
-    call('POST', '/api/v1/agent/runs', {
+    requestAs('POST', '/api/v1/agent/runs', {
       threadId,
       runId,
       messages: [{ id: `m-${runId}`, role: 'user', content: [{ type: 'binary', mimeType: 'text/plain', url }] }],
@@ -164,24 +164,26 @@ describe('a chat that its owner deletes', () => {
     await runWithFile(alone, 't/5', 'f-1')
     await runWithFile(shared, 't/5', 'f-2')
     await runWithFile(shared, 't-6', 'f-3')
-    expect((await call('DELETE', `/api/v1/agent/threads/${encodeURIComponent('t/5')}`)).json).toEqual({ deleted: true })
+    expect((await requestAs('DELETE', `/api/v1/agent/threads/${encodeURIComponent('t/5')}`)).json).toEqual({
+      deleted: true,
+    })
     expect([await isThere(alone), await isThere(shared), await isThere(unused)]).toEqual([false, true, true])
-    expect((await call('GET', '/api/v1/agent/history?threadId=t%2F5')).status).toBe(404)
+    expect((await requestAs('GET', '/api/v1/agent/history?threadId=t%2F5')).status).toBe(404)
     const messageIds = (await gateway.messages()).map(({ id }) => id)
     expect(messageIds).toContain('m-f-3')
     expect(messageIds.filter(id => id === 'm-f-1' || id === 'm-f-2')).toEqual([])
-    await call('DELETE', '/api/v1/agents/chat/threads/t-6')
+    await requestAs('DELETE', '/api/v1/agents/chat/threads/t-6')
     expect(await isThere(shared)).toBe(false)
     expect((await readUsage()).used).toEqual({ threads: 0, entries: 0, bytes: 0 })
   })
 
   test('must belong to its owner, and must have begun in the chat', async () => {
-    await run('t-7', 'r-17')
-    const foreignDeletion = await call('DELETE', '/api/v1/agent/threads/t-7', undefined, 'bob')
+    await beginRun('t-7', 'r-17')
+    const foreignDeletion = await requestAs('DELETE', '/api/v1/agent/threads/t-7', undefined, 'bob')
     expect(foreignDeletion).toMatchObject({ status: 404, json: { code: 'no_recipient' } })
-    expect(await call('DELETE', '/v1/store/t-7', undefined, 'bob')).toMatchObject({ status: 404 })
-    expect((await call('GET', '/api/v1/agent/history?threadId=t-7')).status).toBe(200)
-    expect(await call('DELETE', '/api/v1/agent/threads/activitypub:1')).toMatchObject({
+    expect(await requestAs('DELETE', '/v1/store/t-7', undefined, 'bob')).toMatchObject({ status: 404 })
+    expect((await requestAs('GET', '/api/v1/agent/history?threadId=t-7')).status).toBe(200)
+    expect(await requestAs('DELETE', '/api/v1/agent/threads/activitypub:1')).toMatchObject({
       status: 403,
       json: { detail: 'Cannot delete thread: it began elsewhere, and others have it, too' },
     })
@@ -189,19 +191,19 @@ describe('a chat that its owner deletes', () => {
   })
 
   test('cancels its running run, and leaves nothing of it', async () => {
-    const pendingRun = run('t-8', 'r-19', 'wait')
+    const pendingRun = beginRun('t-8', 'r-19', 'wait')
     await eventually(async () => (await readUsage()).used.entries === 2)
-    await call('DELETE', '/api/v1/agent/threads/t-8')
+    await requestAs('DELETE', '/api/v1/agent/threads/t-8')
     expect((await pendingRun).status).toBe(200)
-    expect((await call('GET', '/api/v1/agent/history?threadId=t-8')).status).toBe(404)
+    expect((await requestAs('GET', '/api/v1/agent/history?threadId=t-8')).status).toBe(404)
     expect((await readUsage()).used.entries).toBe(1)
     expect(listTraces(gateway.dataDir, 'm-r-19')).toEqual([])
   })
 
   test('may begin again under the same name', async () => {
-    await call('DELETE', '/api/v1/agent/threads/t-7')
-    await run('t-7', 'r-8', 'anew')
-    const { json } = await call('GET', '/api/v1/agent/history?threadId=t-7')
+    await requestAs('DELETE', '/api/v1/agent/threads/t-7')
+    await beginRun('t-7', 'r-8', 'anew')
+    const { json } = await requestAs('GET', '/api/v1/agent/history?threadId=t-7')
     expect((json.messages as readonly { content: string }[])[0]?.content).toBe('anew')
     expect(json.messages).toHaveLength(2)
   })

@@ -82,7 +82,7 @@ describe('hand-overs', () => {
     const texts = ['one', 'hand over', 'two', 'three', 'over again']
     const reportedTexts = await Promise.all(texts.map(word => runChat(thread, word)))
     const eventPairs = reportedTexts.map(event =>
-      [...event.matchAll(/"delta":"(?:triage|refunds) heard ([\w ]+)"/g)].map(([, said]) => said),
+      [...event.matchAll(/"delta":"(?:triage|refunds) heard ([\w ]+)"/g)].map(([, words]) => words),
     )
     expect(eventPairs).toEqual(texts.map(word => [word]))
     expect(await runChat(thread, 'who is it')).toContain('refunds heard who is it')
@@ -173,8 +173,8 @@ describe('an operator’s decision', () => {
       await eventually(async () => Date.now() >= Date.parse(expires_at) - 30 + delayMs)
       const word = await gateway.decide(requirement.id, { outcome: 'granted' })
       const isTaken = word.status === 200
-      const end = isTaken ? 'refunded:17' : 'Nobody allowed it in time.'
-      await eventually(async () => gateway.answersTo(objectId).some(answer => answer.includes(end)))
+      const expectedText = isTaken ? 'refunded:17' : 'Nobody allowed it in time.'
+      await eventually(async () => gateway.answersTo(objectId).some(answer => answer.includes(expectedText)))
       expect(gateway.readNewTillLines()).toEqual(isTaken ? ['begun 17', 'done 17'] : [])
       expect(gateway.answersTo(objectId)).toHaveLength(2)
       const { state } = await gateway.swarm.requestOperator<{ readonly state: string }>(

@@ -17,17 +17,17 @@ let isHeld = false
 
 beforeAll(async () => {
   model = await openModelServer(request => {
-    const [member, last] = [memberOf(request), lastOf(request)]
+    const [memberName, lastText] = [memberOf(request), lastOf(request)]
     const isResult = request.body.messages.at(-1)?.role === 'tool'
     if (isResult && isHeld) {
       isHeld = false
       toolRan.resolve()
       return { pieces: [], hangs: true }
     }
-    if (isResult) return replyWith(`${member}: ${last.replace(/[{}]/g, '')}`)
-    if (last.includes('somebody')) return call('navigate_to_human', {})
-    if (last.endsWith('show')) return call('show_basket', {})
-    return member === 'seller' ? call('navigate_to_clerk', {}) : call('put', { item: 'bread' })
+    if (isResult) return replyWith(`${memberName}: ${lastText.replace(/[{}]/g, '')}`)
+    if (lastText.includes('somebody')) return call('navigate_to_human', {})
+    if (lastText.endsWith('show')) return call('show_basket', {})
+    return memberName === 'seller' ? call('navigate_to_clerk', {}) : call('put', { item: 'bread' })
   })
   const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   const tools = fileOf('../agents/swarm/basket.ts')

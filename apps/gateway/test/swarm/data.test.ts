@@ -30,9 +30,9 @@ const describePantry = (overrides: object = {}) => ({
 })
 
 beforeAll(async () => {
-  swarm = await openSwarmGateway((_, last, { body }) => {
-    if (body.messages.at(-1)?.role === 'tool') return replyWith(last)
-    const [name = '', args = '{}'] = (last.split('\n').at(-1) ?? '').split('|')
+  swarm = await openSwarmGateway((_, lastText, { body }) => {
+    if (body.messages.at(-1)?.role === 'tool') return replyWith(lastText)
+    const [name = '', args = '{}'] = (lastText.split('\n').at(-1) ?? '').split('|')
     return call(name, JSON.parse(args) as object)
   })
   await swarm.gateway.restart({ agents: { pantry: describePantry() }, default_agent: 'pantry' })
@@ -60,13 +60,13 @@ async function useTool(thread: string, tool: string, args: object): Promise<stri
   return deltas.map(([, delta = '""']) => JSON.parse(delta) as string).join('')
 }
 
-async function write(from: string, tool: string, args: object): Promise<string> {
+async function sendMail(from: string, tool: string, args: object): Promise<string> {
   const { mail } = swarm.gateway.simulation
   const receipt = await mail.deliver({ from, to: 'pantry@agents.test', text: `${tool}|${JSON.stringify(args)}` })
   return (await mail.awaitReply(receipt.mail.messageId, 30_000)).text ?? ''
 }
 
-const ask = async <Answer>(path: string, method = 'GET') => {
+const requestChat = async <Answer>(path: string, method = 'GET') => {
   const response = await fetch(`${swarm.gateway.url()}${path}`, {
     method,
     headers: { authorization: `Bearer ${annsToken}` },
@@ -101,22 +101,22 @@ describe('a conversation', () => {
 
   test('counts towards the quota of its person in the chat, and loses its data when the chat ends', async () => {
     const thread = nameOne('thread')
-    const usageBefore = await ask<Usage>('/v1/usage')
+    const usageBefore = await requestChat<Usage>('/v1/usage')
     await useTool(thread, 'put_item', { name: 'notes', id: 'a', words: 'durian', length: 100 })
-    const usageAfter = await ask<Usage>('/v1/usage')
+    const usageAfter = await requestChat<Usage>('/v1/usage')
     expect(usageAfter.kept.conversations).toBe(usageBefore.kept.conversations + 1)
     expect(usageAfter.kept.bytes - usageBefore.kept.bytes).toBeGreaterThan(600)
     expect(usageAfter.used.bytes - usageBefore.used.bytes).toBeGreaterThan(
       usageAfter.kept.bytes - usageBefore.kept.bytes,
     )
     expect(listTraces(swarm.gateway.dataDir, 'duriandurian')).not.toEqual([])
-    await ask(`/api/v1/agents/pantry/threads/${thread}`, 'DELETE')
-    expect((await ask<Usage>('/v1/usage')).kept).toEqual(usageBefore.kept)
+    await requestChat(`/api/v1/agents/pantry/threads/${thread}`, 'DELETE')
+    expect((await requestChat<Usage>('/v1/usage')).kept).toEqual(usageBefore.kept)
     expect(listTraces(swarm.gateway.dataDir, 'duriandurian')).toEqual([])
   })
 
   test('the gateway refuses further chats of a person whose data exceeds the quota', async () => {
-    const { used } = await ask<Usage>('/v1/usage')
+    const { used } = await requestChat<Usage>('/v1/usage')
     const web = { ...describeWeb(), limits: { bytes_per_owner: used.bytes } }
     await swarm.gateway.restart({ web })
     const response = await beginRun(nameOne('thread'), 'tell_all|{"name":"notes"}')
@@ -169,10 +169,10 @@ describe('data shared by all conversations', () => {
     const [thread, otherThread] = [nameOne('thread'), nameOne('thread')]
     await useTool(thread, 'put_item', { name: 'orders', id: 'anns', words: 'quincequince' })
     await useTool(thread, 'set_state', { name: 'last_word', words: 'medlarmedlar' })
-    await write('bob@alice.test', 'put_item', { name: 'orders', id: 'bobs', words: 'damsondamson' })
+    await sendMail('bob@alice.test', 'put_item', { name: 'orders', id: 'bobs', words: 'damsondamson' })
     expect(await useTool(otherThread, 'tell_all', { name: 'orders' })).toBe('all: anns bobs')
 
-    await ask(`/api/v1/agents/pantry/threads/${thread}`, 'DELETE')
+    await requestChat(`/api/v1/agents/pantry/threads/${thread}`, 'DELETE')
     expect(await useTool(otherThread, 'tell_all', { name: 'orders' })).toBe('all: bobs')
     expect(await useTool(otherThread, 'tell_state', { name: 'last_word' })).toBe('none')
     expect(listTraces(swarm.gateway.dataDir, 'quincequince')).toEqual([])
@@ -192,7 +192,7 @@ describe('data shared by all conversations', () => {
     await useTool(nameOne('thread'), 'put_item', { name: 'orders', id: 'anns', words: 'sloesloe' })
     await swarm.requestOperator('/owners/forget', { owner: `web:${JSON.stringify(['https://agents.test', 'ann'])}` })
     expect(listTraces(swarm.gateway.dataDir, 'sloesloe')).toEqual([])
-    expect((await ask<Usage>('/v1/usage')).kept).toEqual({ conversations: 0, bytes: 0 })
+    expect((await requestChat<Usage>('/v1/usage')).kept).toEqual({ conversations: 0, bytes: 0 })
   })
 
   test('expires when nobody has written to it for its retention time', async () => {

@@ -14,14 +14,14 @@ let queries: string[] = []
 
 beforeAll(async () => {
   swarm = await openSwarmGateway(
-    (member, last, { body }) => {
-      queries.push(member)
+    (memberName, lastText, { body }) => {
+      queries.push(memberName)
       const { role } = body.messages.at(-1) ?? {}
-      if (member === 'triage') {
-        if (last.includes('somebody')) return call('navigate_to_human', {})
-        return last.includes('money') ? call('navigate_to_refunds', {}) : replyWith('Triage here.')
+      if (memberName === 'triage') {
+        if (lastText.includes('somebody')) return call('navigate_to_human', {})
+        return lastText.includes('money') ? call('navigate_to_refunds', {}) : replyWith('Triage here.')
       }
-      if (role === 'user' && last.includes('look')) return call('look_up', { order: '17' })
+      if (role === 'user' && lastText.includes('look')) return call('look_up', { order: '17' })
       return replyWith(`Refunds here, heard: ${role}.`)
     },
     { email: { listen: { port: 0, protocol: 'smtp' }, write_to: ['*@alice.test'] } },
@@ -125,9 +125,9 @@ test('the operator sees and answers a question to a human, and the answer reache
   const question = await awaitQuestion()
   expect(question).toMatchObject({ member: 'human', from: '@alice@mastodon.test', text: 'May I speak to somebody?' })
   await swarm.requestOperator(`/questions/${question.id}`, { text: 'It is me, Eve.' })
-  const note = await pendingNote
-  expect(note.content).toContain('It is me, Eve.')
-  expect(note.attributedTo).toBe('https://agents.test/agents/desk')
+  const handOverNote = await pendingNote
+  expect(handOverNote.content).toContain('It is me, Eve.')
+  expect(handOverNote.attributedTo).toBe('https://agents.test/agents/desk')
   expect((await exportNewest('swarm')).at(-1)).toMatchObject({ agentName: 'human', content: 'It is me, Eve.' })
   await expect(swarm.requestOperator(`/questions/${question.id}`, { text: 'And again' })).rejects.toThrow(
     /404 .*Cannot answer: nobody waits for an answer to this question/,

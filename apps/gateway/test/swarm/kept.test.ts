@@ -30,18 +30,18 @@ const answers: readonly (readonly [
 ]
 
 beforeAll(async () => {
-  swarm = await openSwarmGateway((member, last, { body }) => {
+  swarm = await openSwarmGateway((memberName, lastText, { body }) => {
     prompts.push(JSON.stringify(body.messages))
     if (body.messages.at(-1)?.role === 'tool') {
       const query = String(body.messages.findLast(({ role }) => role === 'user')?.content)
-      return query.endsWith('put broken') ? { status: 418 } : replyWith(`Tool: ${last.replace(/[{}]/g, '')}`)
+      return query.endsWith('put broken') ? { status: 418 } : replyWith(`Tool: ${lastText.replace(/[{}]/g, '')}`)
     }
-    const text = last.split('\n').at(-1) ?? ''
+    const text = lastText.split('\n').at(-1) ?? ''
     for (const [pattern, answer] of answers) {
       const match = pattern.exec(text)
-      if (match) return answer(match, member)
+      if (match) return answer(match, memberName)
     }
-    return replyWith(`${member} heard ${text}`)
+    return replyWith(`${memberName} heard ${text}`)
   })
   const agentConfig = {
     use: 'swarm',
@@ -67,7 +67,7 @@ const chat = openSwarmChat({
 })
 
 /** Returns the text of the answer. */
-async function ask(threadId: string, text: string): Promise<string> {
+async function runChat(threadId: string, text: string): Promise<string> {
   const reportedText = await chat.runChat(threadId, text)
   const deltas = [...reportedText.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]
   return deltas.map(([, delta = '""']) => JSON.parse(delta) as string).join('')
@@ -81,25 +81,25 @@ async function exportNewest(format: string): Promise<readonly Record<string, unk
 }
 
 test('states, storages and computes survive a restart, for the conversation and for all (W-22)', async () => {
-  const [one, two] = [nameOne('thread'), nameOne('thread')]
-  await ask(one, 'put bread')
-  expect(await ask(one, 'put milk')).toContain(
+  const [firstThreadId, secondThreadId] = [nameOne('thread'), nameOne('thread')]
+  await runChat(firstThreadId, 'put bread')
+  expect(await runChat(firstThreadId, 'put milk')).toContain(
     '"items":"bread milk","sold":2,"log":"bread milk","shelves":"bread milk","total":"2 of 2"',
   )
-  expect(await ask(two, 'put salt')).toContain(
+  expect(await runChat(secondThreadId, 'put salt')).toContain(
     '"items":"salt","sold":3,"log":"salt","shelves":"bread milk salt","total":"1 of 3"',
   )
   await swarm.gateway.restart()
-  expect(await ask(one, 'hand over')).toBe('Clerk here.')
-  expect(await ask(one, 'show')).toContain(
+  expect(await runChat(firstThreadId, 'hand over')).toBe('Clerk here.')
+  expect(await runChat(firstThreadId, 'show')).toContain(
     '"items":"bread milk","sold":3,"log":"bread milk","shelves":"bread milk salt","total":"2 of 3"',
   )
 })
 
 test('the active agent, its stack and the history survive a restart (W-22)', async () => {
   const thread = nameOne('thread')
-  await ask(thread, 'first words')
-  await ask(thread, 'hand over')
+  await runChat(thread, 'first words')
+  await runChat(thread, 'hand over')
   await swarm.gateway.restart()
   const text = await chat.runChat(thread, 'second words')
   expect(text).toContain('"snapshot":{"activeAgent":"clerk","navigationStack":["clerk"]}')
@@ -109,32 +109,32 @@ test('the active agent, its stack and the history survive a restart (W-22)', asy
 
 test('an agent may return the conversation to the previous one, also after a restart (W-20)', async () => {
   const thread = nameOne('thread')
-  expect(await ask(thread, 'hand over')).toBe('Clerk here.')
+  expect(await runChat(thread, 'hand over')).toBe('Clerk here.')
   await swarm.gateway.restart()
   const text = await chat.runChat(thread, 'hand back')
   expect(text).toContain('Seller here.')
   expect(text).toMatch(
     /"STATE_DELTA".*"path":"\/activeAgent","value":"seller".*"path":"\/navigationStack","value":\[\]/,
   )
-  expect(await ask(thread, 'who is it')).toBe('seller heard who is it')
+  expect(await runChat(thread, 'who is it')).toBe('seller heard who is it')
 })
 
 test('a failed turn loses its conversation data, and keeps shared data', async () => {
   const thread = nameOne('thread')
-  const shownBefore = await ask(thread, 'show')
+  const shownBefore = await runChat(thread, 'show')
   expect(shownBefore).toContain('"items":"","')
   await chat.runChat(thread, 'put broken')
-  const shownElsewhere = await ask(nameOne('thread'), 'show')
+  const shownElsewhere = await runChat(nameOne('thread'), 'show')
   expect(shownElsewhere).toContain('broken')
-  const ownBasket = await ask(thread, 'show')
+  const ownBasket = await runChat(thread, 'show')
   expect(ownBasket).toContain('"items":"","sold":')
   expect(ownBasket).toContain('"log":""')
 })
 
 test('a tool’s stateless question to the model neither reads nor changes the conversation (W-30)', async () => {
   const thread = nameOne('thread')
-  await ask(thread, 'first words')
-  expect(await ask(thread, 'sum up')).toBe('Tool: A little.')
+  await runChat(thread, 'first words')
+  expect(await runChat(thread, 'sum up')).toBe('Tool: A little.')
   const stateless = prompts.find(prompt => prompt.includes('In few words') && !prompt.includes('tool_calls'))
   expect(JSON.parse(stateless ?? '[]')).toEqual([
     { role: 'system', content: 'I am seller.' },
@@ -153,10 +153,10 @@ test('a tool’s stateless question to the model neither reads nor changes the c
 
 test('entries before a rescue reach no model any more, but stay readable with its reason (W-12, W-13)', async () => {
   const thread = nameOne('thread')
-  await ask(thread, 'old words')
-  await ask(thread, 'nothing')
+  await runChat(thread, 'old words')
+  await runChat(thread, 'nothing')
   prompts = []
-  await ask(thread, 'new words')
+  await runChat(thread, 'new words')
   expect(prompts).toHaveLength(1)
   expect(prompts[0]).not.toContain('old words')
   const [newest] = await swarm.gateway.messages()

@@ -20,10 +20,10 @@ let callCount = 0
 beforeAll(async () => {
   const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', annsToken) }] }
   swarm = await openSwarmGateway(
-    (_, last, { body }) => {
+    (_, lastText, { body }) => {
       callCount += 1
       if (body.messages.at(-1)?.role === 'tool') return replyWith('That was it.')
-      const text = last.split('\n').at(-1) ?? ''
+      const text = lastText.split('\n').at(-1) ?? ''
       const order = /refund (\w+)/.exec(text)?.[1]
       if (order !== undefined) return call('refund', { order })
       return text === 'photo' ? call('photo', {}) : replyWith(text)

@@ -43,8 +43,8 @@ function readWords(content: unknown): string {
 /** Splits a text into words; the end is the last chunk. */
 function speak(text: string): readonly string[] {
   const chunks = (text.match(/\S+\s*/g) ?? []).map(content => ({ index: 0, delta: { content }, finish_reason: null }))
-  const end = { index: 0, delta: {}, finish_reason: 'stop' }
-  return [...chunks, end].map(choice => `data: ${JSON.stringify({ choices: [choice] })}\n\n`)
+  const endChunk = { index: 0, delta: {}, finish_reason: 'stop' }
+  return [...chunks, endChunk].map(choice => `data: ${JSON.stringify({ choices: [choice] })}\n\n`)
 }
 
 const organisationOf = {
@@ -111,23 +111,24 @@ test('an A2A caller receives a member’s text in chunks, once', async () => {
 test('merged messages occur once in the model’s input and in the history', async () => {
   const { fediverse } = swarm.gateway.simulation
   const context = 'https://mastodon.test/contexts/merged'
-  const post = (text: string) => fediverse.deliver({ to: '@merging@agents.test', text, context, visibility: 'direct' })
+  const postText = (text: string) =>
+    fediverse.deliver({ to: '@merging@agents.test', text, context, visibility: 'direct' })
   const heldCall = Promise.withResolvers<void>()
   heldCalls.set('first words', heldCall)
   const countBefore = swarm.model.requests.length
-  await post('first words')
+  await postText('first words')
   await eventually(async () => swarm.model.requests.length > countBefore)
-  await post('second words')
-  const { objectId } = await post('third words')
+  await postText('second words')
+  const { objectId } = await postText('third words')
   heldCall.resolve()
   await fediverse.awaitReply(objectId, 30_000)
   const promptOf = (index: number) => JSON.stringify(swarm.model.requests.at(index)?.body.messages)
   const countIn = (prompt: string, text: string) => prompt.split(text).length - 1
   expect(swarm.model.requests).toHaveLength(countBefore + 2)
-  const merged = promptOf(-1)
-  expect(['first words', 'second words', 'third words'].map(text => countIn(merged, text))).toEqual([2, 1, 1])
-  const { objectId: last } = await post('fourth words')
-  await fediverse.awaitReply(last, 30_000)
+  const mergedPrompt = promptOf(-1)
+  expect(['first words', 'second words', 'third words'].map(text => countIn(mergedPrompt, text))).toEqual([2, 1, 1])
+  const { objectId: lastId } = await postText('fourth words')
+  await fediverse.awaitReply(lastId, 30_000)
   expect(['second words', 'fourth words'].map(text => countIn(promptOf(-1), text))).toEqual([1, 1])
 })
 

@@ -8,19 +8,19 @@ import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, replyWit
 let swarm: SwarmGateway
 let modelInputs: string[] = []
 /** Words that hold the model until they are released. */
-const heldCalls = new Map<string, PromiseWithResolvers<void>>()
+const modelGates = new Map<string, PromiseWithResolvers<void>>()
 
 beforeAll(async () => {
-  const script: Parameters<typeof openSwarmGateway>[0] = async (member, last, { body }) => {
-    const text = last.split('\n').at(-1) ?? ''
+  const script: Parameters<typeof openSwarmGateway>[0] = async (memberName, lastText, { body }) => {
+    const text = lastText.split('\n').at(-1) ?? ''
     modelInputs.push(text)
-    const heldCall = [...heldCalls].find(([word]) => text.includes(word))?.[1]
+    const heldCall = [...modelGates].find(([word]) => text.includes(word))?.[1]
     await heldCall?.promise
     if (body.messages.at(-1)?.role === 'tool') return replyWith('Handed on.')
     if (text.includes('somebody')) return call('navigate_to_human', {})
     if (text.includes('markup')) return replyWith('<tool_call>{"name": "refund"}</tool_call>')
     if (text.includes('nothing')) return replyWith('')
-    return replyWith(`${member} heard ${text}`)
+    return replyWith(`${memberName} heard ${text}`)
   }
   const email = { listen: { port: 0, protocol: 'smtp' }, write_to: ['eve@alice.test'] }
   swarm = await openSwarmGateway(script, { email })
@@ -38,13 +38,16 @@ beforeEach(() => {
   modelInputs = []
 })
 
-async function write(text: string, { agent = 'desk', from = 'alice@alice.test' } = {}): Promise<string | undefined> {
+async function askByMail(
+  text: string,
+  { agent = 'desk', from = 'alice@alice.test' } = {},
+): Promise<string | undefined> {
   const { mail } = swarm.gateway.simulation
   const receipt = await mail.deliver({ from, to: `${agent}@agents.test`, text })
   return (await mail.awaitReply(receipt.mail.messageId, 30_000)).text
 }
 
-async function mention(text: string, from: string): Promise<string> {
+async function askByMention(text: string, from: string): Promise<string> {
   const { fediverse } = swarm.gateway.simulation
   const { objectId } = await fediverse.deliver({ from, to: '@desk@agents.test', text })
   const { activity } = await fediverse.awaitReply(objectId, 30_000)
@@ -61,23 +64,23 @@ const name = nameOne
 /** Holds the model at this word. Returns a function that releases it. */
 function holdModel(word: string): () => void {
   const heldCall = Promise.withResolvers<void>()
-  heldCalls.set(word, heldCall)
+  modelGates.set(word, heldCall)
   return () => {
-    heldCalls.delete(word)
+    modelGates.delete(word)
     heldCall.resolve()
   }
 }
 
 test('people never see an answer with markup, or an empty one, and get a placeholder instead (W-25)', async () => {
   for (const word of ['markup', 'nothing']) {
-    const text = await write(`Some ${word}`)
+    const text = await askByMail(`Some ${word}`)
     expect(text).not.toMatch(/tool_call|[{}]/)
     expect(text).toMatch(/Could you|again|lost the thread/)
   }
 })
 
 test('a human gets a question by mail, and their mailed answer reaches the waiting person (W-26)', async () => {
-  const pendingText = write('May I speak to somebody?')
+  const pendingText = askByMail('May I speak to somebody?')
   const { mail } = swarm.gateway.simulation
   const questionMail = await eventually(async () =>
     mail.received.find(({ envelope }) => envelope.to.includes('eve@alice.test')),
@@ -98,24 +101,28 @@ test('a human gets a question by mail, and their mailed answer reaches the waiti
 test('a false question number inside a question does not redirect the answer (W-26)', async () => {
   const { mail } = swarm.gateway.simulation
   const text = 'May I speak to somebody else? (question 0123456789abcdef)'
-  const pendingText = write(text)
-  const questionMail = await eventually(async () => mail.received.find(each => each.text?.includes('0123456789abcdef')))
+  const pendingText = askByMail(text)
+  const questionMail = await eventually(async () =>
+    mail.received.find(message => message.text?.includes('0123456789abcdef')),
+  )
   const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'Still Eve.', inReplyTo: questionMail.messageId }
   await mail.deliver(plan)
   expect(await pendingText).toContain('Still Eve.')
 })
 
 test('a person learns that nobody answered in time, and the list is empty (W-26)', async () => {
-  expect(await write('May I speak to somebody?', { agent: 'hasty' })).toContain('Nobody is there to answer right now.')
+  expect(await askByMail('May I speak to somebody?', { agent: 'hasty' })).toContain(
+    'Nobody is there to answer right now.',
+  )
   await eventually(
     async () => (await swarm.requestOperator<{ items: readonly unknown[] }>('/questions')).items.length === 0,
   )
 })
 
 test('a banned person gets one sentence in every conversation, without a model call (W-27)', async () => {
-  const rude = 'alice@gotosocial.test'
-  expect(await mention('You are rude', rude)).toContain('We are polite here.')
-  expect(await mention('Another conversation', rude)).toContain('We are polite here.')
+  const rudePerson = 'alice@gotosocial.test'
+  expect(await askByMention('You are rude', rudePerson)).toContain('We are polite here.')
+  expect(await askByMention('Another conversation', rudePerson)).toContain('We are polite here.')
   expect(modelInputs).toEqual([])
   const { items: bans } = await swarm.requestOperator<{
     items: readonly { id: string; policy: string; subject: string }[]
@@ -125,25 +132,25 @@ test('a banned person gets one sentence in every conversation, without a model c
   const path = `${swarm.gateway.url()}/operator/api/agents/desk/bans/${bans[0]?.id}`
   expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(200)
   expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(404)
-  expect(await mention('I am sorry', rude)).toContain('triage heard')
-  expect(await mention('Hello from another gateway', 'alice@mastodon.test')).toContain('triage heard')
+  expect(await askByMention('I am sorry', rudePerson)).toContain('triage heard')
+  expect(await askByMention('Hello from another gateway', 'alice@mastodon.test')).toContain('triage heard')
 })
 
 test('the gateway lifts the ban of a forgotten person, names them in no ban, and keeps other bans', async () => {
   const [forgottenAddress, otherAddress] = ['bob@gotosocial.test', 'bob@snac.test']
-  expect(await mention('You are rude', forgottenAddress)).toContain('We are polite here.')
-  expect(await mention('You are rude', otherAddress)).toContain('We are polite here.')
-  expect(await write('You are rude', { from: 'bob@alice.test' })).toContain('We are polite here.')
+  expect(await askByMention('You are rude', forgottenAddress)).toContain('We are polite here.')
+  expect(await askByMention('You are rude', otherAddress)).toContain('We are polite here.')
+  expect(await askByMail('You are rude', { from: 'bob@alice.test' })).toContain('We are polite here.')
   for (const address of ['@bob@gotosocial.test', 'bob@alice.test'])
     await swarm.requestOperator('/people/forget', { address })
   const { items: bans } = await swarm.requestOperator<{ items: readonly { subject: string }[] }>('/agents/desk/bans')
   expect(bans).toMatchObject([{ subject: expect.stringContaining('snac.test/') }])
-  expect(await mention('Hello', forgottenAddress)).toContain('triage heard')
-  expect(await mention('Hello', otherAddress)).toContain('We are polite here.')
+  expect(await askByMention('Hello', forgottenAddress)).toContain('triage heard')
+  expect(await askByMention('Hello', otherAddress)).toContain('We are polite here.')
 })
 
 test('the gateway does not send forbidden text (W-27)', async () => {
-  expect(await write('Open sesame')).toContain('That I may not say.')
+  expect(await askByMail('Open sesame')).toContain('That I may not say.')
 })
 
 test('two simultaneous messages get answers one after the other (W-28)', async () => {

@@ -34,23 +34,23 @@ afterAll(async () => {
 })
 
 test('the chat shows no thought in an answer that the model sends as a whole', async () => {
-  const say = async (text: string) => {
+  const sendText = async (text: string) => {
     reply = writeWhole(text)
     return (await web.runChat('hours?')).flatMap(event => ('delta' in event ? [event.delta] : [])).join('')
   }
-  expect(await say('We are open.')).toContain('We are open.')
-  expect(await say(thought)).toBe('Open daily.')
+  expect(await sendText('We are open.')).toContain('We are open.')
+  expect(await sendText(thought)).toBe('Open daily.')
 })
 
 test.each(['desk', 'crew'])('a mail shows no thought in an answer that the model of %s streams', async agent => {
   const { mail } = web.gateway.simulation
-  const ask = async (text: string) => {
+  const askByMail = async (text: string) => {
     reply = writeStream(text)
     const plan = { to: `${agent}@agents.test`, from: 'alice@alice.test', text: 'hours?' }
     return (await mail.awaitReply((await mail.deliver(plan)).mail.messageId, 30_000)).text
   }
-  expect(await ask('We are open.')).toContain('We are open.')
-  const answer = await ask(thought)
+  expect(await askByMail('We are open.')).toContain('We are open.')
+  const answer = await askByMail(thought)
   expect(answer).toContain('Open daily.')
   expect(answer).not.toMatch(/SECRET|think/)
 })

@@ -14,8 +14,8 @@ test('/metrics has the duration of each stage by channel, in consistent buckets'
   for (const text of ['one', 'two']) await gateway.simulation.send({ via: 'a2a', to: 'echo', text })
   await gateway.simulation.send({ via: 'email', to: 'echo', text: 'three' })
   const metrics = await eventually(async () => {
-    const read = await readMetrics(gateway.url())
-    return read.get('postern_stage_seconds_count{stage="deliver",channel="email"}') === 1 && read
+    const metrics = await readMetrics(gateway.url())
+    return metrics.get('postern_stage_seconds_count{stage="deliver",channel="email"}') === 1 && metrics
   })
   const countOf = (stage: string, channel: string) =>
     metrics.get(`postern_stage_seconds_count{stage="${stage}",channel="${channel}"}`)

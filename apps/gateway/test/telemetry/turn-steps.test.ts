@@ -20,7 +20,8 @@ async function openModelTraced(): Promise<TracedGateway & { readonly host: strin
 
 const single = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
   const [span, ...otherSpans] = spansNamed(spans, name)
-  if (!span || otherSpans.length > 0) throw new Error(`${name}: not one of ${spans.map(each => each.name).join(', ')}`)
+  if (!span || otherSpans.length > 0)
+    throw new Error(`${name}: not one of ${spans.map(candidate => candidate.name).join(', ')}`)
   return span
 }
 const turnOf = (spans: readonly ReceivedSpan[], agent: string) => {
@@ -82,11 +83,11 @@ test('the span of a stage contains all its steps', async () => {
   await callTraced(traced, { to: 'stager' })
   const spans = await endAndRead(traced)
   const turn = turnOf(spans, 'stager')
-  const [search, write] = ['search', 'write'].map(name => single(spans, `stage ${name}`))
+  const [searchSpan, writeSpan] = ['search', 'write'].map(name => single(spans, `stage ${name}`))
   const calling = single(spans, 'invoke_agent @hook@agents.test')
-  expect([search?.parentSpanId, write?.parentSpanId]).toEqual([turn.spanId, turn.spanId])
-  expect(calling.parentSpanId).toBe(search?.spanId)
-  expect(BigInt(write?.startTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(BigInt(search?.endTimeUnixNano ?? 0))
+  expect([searchSpan?.parentSpanId, writeSpan?.parentSpanId]).toEqual([turn.spanId, turn.spanId])
+  expect(calling.parentSpanId).toBe(searchSpan?.spanId)
+  expect(BigInt(writeSpan?.startTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(BigInt(searchSpan?.endTimeUnixNano ?? 0))
 })
 
 test('the record, `show` and `why` have a model’s calls that people do not see', async () => {

@@ -59,7 +59,7 @@ function countListeners(): void {
   }
 }
 
-function call(path: string, { as = 'ann', ...init }: RequestInit & { as?: Person } = {}): Promise<Response> {
+function requestAs(path: string, { as = 'ann', ...init }: RequestInit & { as?: Person } = {}): Promise<Response> {
   const headers = new Headers(init.headers)
   headers.set('authorization', `Bearer ${tokenOf(as)}`)
   return fetch(`${setup.url()}${path}`, { ...init, headers })
@@ -75,11 +75,14 @@ interface RunOptions {
   readonly resume?: readonly object[]
 }
 
-function run(content: unknown, { as = 'ann', agent = 'chat', resume, ...ids }: RunOptions = {}): Promise<Response> {
+function beginRun(
+  content: unknown,
+  { as = 'ann', agent = 'chat', resume, ...ids }: RunOptions = {},
+): Promise<Response> {
   const { threadId = name('thread'), runId = name('run'), id = name('msg') } = ids
   const messages = content === undefined ? [] : [{ id, role: 'user', content }]
   const body = JSON.stringify({ threadId, runId, messages, ...(resume && { resume }) })
-  return call(`/api/v1/agents/${agent}/runs`, { as, method: 'POST', body })
+  return requestAs(`/api/v1/agents/${agent}/runs`, { as, method: 'POST', body })
 }
 
 async function eventsOf(response: Response): Promise<BaseEvent[]> {
@@ -100,12 +103,12 @@ async function refusalOf(response: Promise<Response>) {
 }
 
 const history = (threadId: string, { as = 'ann', agent = 'chat' }: RunOptions = {}) =>
-  call(`/api/v1/agents/${agent}/history?threadId=${encodeURIComponent(threadId)}`, { as })
+  requestAs(`/api/v1/agents/${agent}/history?threadId=${encodeURIComponent(threadId)}`, { as })
 
 function upload(bytes: Uint8Array, { as = 'ann' as Person, fileName = 'x.txt', type = 'text/plain' } = {}) {
   const form = new FormData()
   form.set('file', new File([new Uint8Array(bytes)], fileName, { type }))
-  return call('/api/v1/agent/attachments', { as, method: 'POST', body: form })
+  return requestAs('/api/v1/agent/attachments', { as, method: 'POST', body: form })
 }
 
 const local = (url: string) => url.replace(gatewayOrigin, setup.url())
@@ -113,12 +116,12 @@ const local = (url: string) => url.replace(gatewayOrigin, setup.url())
 describe('an id of another person', () => {
   test('does not exist for this person: threads, runs, files, sessions and locations', async () => {
     const [threadId, runId] = [name('thread'), name('run')]
-    await eventsOf(await run('hello', { threadId, runId }))
+    await eventsOf(await beginRun('hello', { threadId, runId }))
     const file = (await (await upload(Buffer.from('mine'))).json()) as { bucket: string; path: string; url: string }
     const session = (await (
-      await call('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: 'mine' }) })
+      await requestAs('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: 'mine' }) })
     ).json()) as { session_id: string }
-    await call('/v1/store/place/messages', {
+    await requestAs('/v1/store/place/messages', {
       method: 'POST',
       body: JSON.stringify({ messages: [{ type: 'user_message', content: 'mine' }] }),
     })
@@ -132,25 +135,32 @@ describe('an id of another person', () => {
       [`/v1/sessions/${session.session_id}`, '/v1/sessions/00000000-0000-4000-8000-000000000000'],
       ['/v1/store/place/global', '/v1/store/none/global'],
     ] as const
-    for (const [theirs, nothing] of pairs) {
-      const [theirAnswer, other] = [await call(theirs, { as: 'bob' }), await call(nothing, { as: 'bob' })]
-      expect([theirs, theirAnswer.status, await theirAnswer.text()]).toEqual([theirs, other.status, await other.text()])
+    for (const [theirPath, missingPath] of pairs) {
+      const [theirAnswer, missingAnswer] = [
+        await requestAs(theirPath, { as: 'bob' }),
+        await requestAs(missingPath, { as: 'bob' }),
+      ]
+      expect([theirPath, theirAnswer.status, await theirAnswer.text()]).toEqual([
+        theirPath,
+        missingAnswer.status,
+        await missingAnswer.text(),
+      ])
     }
     const deletions = [fileQuery(file.path), fileQuery('none')].map(query =>
-      refusalOf(call(`/api/v1/agent/attachments${query}`, { as: 'bob', method: 'DELETE' })),
+      refusalOf(requestAs(`/api/v1/agent/attachments${query}`, { as: 'bob', method: 'DELETE' })),
     )
-    const [one, other] = await Promise.all(deletions)
-    expect(one).toEqual([404, 'no_recipient', 'Cannot delete attachment: there is none of yours'])
-    expect(other).toEqual(one)
+    const [firstDeletion, secondDeletion] = await Promise.all(deletions)
+    expect(firstDeletion).toEqual([404, 'no_recipient', 'Cannot delete attachment: there is none of yours'])
+    expect(secondDeletion).toEqual(firstDeletion)
     for (const id of [runId, 'none']) {
-      const cancel = call(`/api/v1/agent/runs/${id}/cancel`, { as: 'bob', method: 'POST' })
+      const cancel = requestAs(`/api/v1/agent/runs/${id}/cancel`, { as: 'bob', method: 'POST' })
       expect(await refusalOf(cancel)).toEqual([404, 'no_recipient', 'Cannot cancel: there is no such run'])
     }
     const content = [
       { type: 'text', text: 'look' },
       { type: 'binary', mimeType: 'text/plain', url: file.url },
     ]
-    expect(wordsOf(await eventsOf(await run(content, { as: 'bob' })))).not.toContain('text/plain')
+    expect(wordsOf(await eventsOf(await beginRun(content, { as: 'bob' })))).not.toContain('text/plain')
     expect((await fetch(local(file.url))).status).toBe(200)
   })
 
@@ -158,15 +168,15 @@ describe('an id of another person', () => {
     for (const oddId of ['../../etc', 'a/b?c=d#e', '\u202egnp', '💬'.repeat(60), '"],["x', "'; --", '%00%2f', ' ']) {
       for (const as of ['ann', 'bob'] as const) {
         const text = `hello of ${as}`
-        await eventsOf(await run(text, { as, threadId: oddId, runId: oddId, id: oddId }))
+        await eventsOf(await beginRun(text, { as, threadId: oddId, runId: oddId, id: oddId }))
         const { messages } = (await (await history(oddId, { as })).json()) as { messages: { content: string }[] }
         expect(messages.map(({ content }) => content)).toEqual([text, `you said: ${text}; turns: 0`])
       }
     }
     for (const invalidId of ['a\0b', '\ud800', 'x'.repeat(1_000_000), '']) {
-      expect((await run('hi', { threadId: invalidId })).status).toBe(400)
-      expect((await run('hi', { runId: invalidId })).status).toBe(400)
-      expect((await run('hi', { id: invalidId })).status).toBe(400)
+      expect((await beginRun('hi', { threadId: invalidId })).status).toBe(400)
+      expect((await beginRun('hi', { runId: invalidId })).status).toBe(400)
+      expect((await beginRun('hi', { id: invalidId })).status).toBe(400)
     }
   })
 })
@@ -183,7 +193,7 @@ describe('the files', () => {
     expect(detail).toBe('Cannot store object: with it there would be more than 65536 bytes of yours')
     const [{ bucket, path } = { bucket: '', path: '' }] = storedFiles
     const query = `?bucket=${bucket}&path=${encodeURIComponent(path)}`
-    expect((await call(`/api/v1/agent/attachments${query}`, { as: 'dora', method: 'DELETE' })).status).toBe(200)
+    expect((await requestAs(`/api/v1/agent/attachments${query}`, { as: 'dora', method: 'DELETE' })).status).toBe(200)
     expect((await upload(Buffer.from('one more'), { as: 'dora' })).status).toBe(200)
     const manyResponses = await Promise.all(
       Array.from({ length: 8 }, (_, i) => upload(Buffer.from(`at once ${i}`), { as: 'flo' })),
@@ -194,7 +204,11 @@ describe('the files', () => {
   test('of one run have a limit, and the gateway reads a repeated URL once', async () => {
     const { url } = (await (await upload(Buffer.from('big'), { as: 'eve' })).json()) as { url: string }
     const content = Array.from({ length: 4 }, () => ({ type: 'binary', mimeType: 'text/plain', url }))
-    expect(await refusalOf(run(content, { as: 'eve' }))).toEqual([413, 'too_large', 'Cannot run: more than 3 files'])
+    expect(await refusalOf(beginRun(content, { as: 'eve' }))).toEqual([
+      413,
+      'too_large',
+      'Cannot run: more than 3 files',
+    ])
   })
 
   test('never execute in a browser, under any type and name', async () => {
@@ -211,13 +225,13 @@ describe('the files', () => {
       })
       const { url, path } = (await response.json()) as { url: string; path: string }
       expect(path).toMatch(/^[\w./-]+$/)
-      const read = await fetch(local(url))
-      expect(read.headers.get('content-type')).toMatch(/^(application\/octet-stream|image\/gif)$/)
-      expect(read.headers.get('x-content-type-options')).toBe('nosniff')
-      expect(read.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
-      expect(read.headers.get('set-cookie')).toBeNull()
+      const fileResponse = await fetch(local(url))
+      expect(fileResponse.headers.get('content-type')).toMatch(/^(application\/octet-stream|image\/gif)$/)
+      expect(fileResponse.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(fileResponse.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
+      expect(fileResponse.headers.get('set-cookie')).toBeNull()
       const query = `?bucket=agent-inputs&path=${encodeURIComponent(path)}`
-      await call(`/api/v1/agent/attachments${query}`, { as: 'cem', method: 'DELETE' })
+      await requestAs(`/api/v1/agent/attachments${query}`, { as: 'cem', method: 'DELETE' })
       expect((await fetch(local(url))).status).toBe(404)
     }
   })
@@ -226,10 +240,10 @@ describe('the files', () => {
 describe('a sender who may not speak to an agent', () => {
   test('gets a refusal before a stream begins, and the store keeps none of the text', async () => {
     const forbidden = [403, 'forbidden', 'Cannot take message: its sender may not speak to this agent']
-    expect(await refusalOf(run('hi', { agent: 'picky' }))).toEqual(forbidden)
-    expect(await refusalOf(run('hi', { agent: 'denying' }))).toEqual(forbidden)
-    expect(wordsOf(await eventsOf(await run('hi', { agent: 'picky', as: 'bob' })))).toContain('hi')
-    expect(wordsOf(await eventsOf(await run('hi', { agent: 'denying', as: 'bob' })))).toContain('hi')
+    expect(await refusalOf(beginRun('hi', { agent: 'picky' }))).toEqual(forbidden)
+    expect(await refusalOf(beginRun('hi', { agent: 'denying' }))).toEqual(forbidden)
+    expect(wordsOf(await eventsOf(await beginRun('hi', { agent: 'picky', as: 'bob' })))).toContain('hi')
+    expect(wordsOf(await eventsOf(await beginRun('hi', { agent: 'denying', as: 'bob' })))).toContain('hi')
   })
 })
 
@@ -274,19 +288,19 @@ describe('the gateway', () => {
       `POST /api/v1/agent/runs HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${tokenOf('bob')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     )
     await eventually(async () => {
-      const read = await history(threadId, { as: 'bob' })
-      return read.ok && ((await read.json()) as { messages: unknown[] }).messages.length === 2
+      const historyResponse = await history(threadId, { as: 'bob' })
+      return historyResponse.ok && ((await historyResponse.json()) as { messages: unknown[] }).messages.length === 2
     })
     socket.destroy()
     await eventually(async () => openListeners.size === 0)
     // A client without any messages that rejoins gets the complete answer, however long it is.
-    const events = await eventsOf(await run(undefined, { as: 'bob', threadId }))
+    const events = await eventsOf(await beginRun(undefined, { as: 'bob', threadId }))
     expect(events.at(-1)?.type).toBe('RUN_FINISHED')
   })
 })
 
 test('streams a very long answer to its end', async () => {
-  const events = await eventsOf(await run('go on', { agent: 'flooder', as: 'cem' }))
+  const events = await eventsOf(await beginRun('go on', { agent: 'flooder', as: 'cem' }))
   const text = wordsOf(events)
   expect(text.startsWith('word 0 word 1 ')).toBe(true)
   expect(text.split('word ')).toHaveLength(60_001)
@@ -294,27 +308,28 @@ test('streams a very long answer to its end', async () => {
 })
 
 test('streams the answers of mentioned agents after the answer, in the same message', async () => {
-  const events = await eventsOf(await run('ask @helper@agents.test', { agent: 'convener', as: 'cem' }))
+  const events = await eventsOf(await beginRun('ask @helper@agents.test', { agent: 'convener', as: 'cem' }))
   expect(events.filter(({ type }) => type === 'TEXT_MESSAGE_START')).toHaveLength(1)
   expect(wordsOf(events)).toMatch(/^Let me ask around\.\n\n[\s\S]*@?helper/)
   expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
 })
 
 describe('messages during a run', () => {
-  const ask = (agent: string, content: string, threadId: string) => run(content, { agent, threadId, as: 'eve' })
+  const beginEvesRun = (agent: string, content: string, threadId: string) =>
+    beginRun(content, { agent, threadId, as: 'eve' })
   const untilWorking = () => eventually(async () => (await setup.messages()).some(({ state }) => state === 'working'))
 
   async function askThree(agent: string) {
     const threadId = name('thread')
-    const first = ask(agent, 'one', threadId)
+    const first = beginEvesRun(agent, 'one', threadId)
     await untilWorking()
-    const runs = [first, ask(agent, 'two', threadId), ask(agent, 'three', threadId)]
-    const pendingRuns = Promise.all(runs.map(async each => eventsOf(await each)))
+    const runs = [first, beginEvesRun(agent, 'two', threadId), beginEvesRun(agent, 'three', threadId)]
+    const pendingRuns = Promise.all(runs.map(async pendingRun => eventsOf(await pendingRun)))
     await eventually(async () => (await setup.messages()).filter(message => message.agent === agent).length === 3)
     let isOver = false
     const repeatedRuns = (async () => {
       while (!isOver) {
-        await eventsOf(await run('go', { agent, as: 'bob' }))
+        await eventsOf(await beginRun('go', { agent, as: 'bob' }))
         await delay(100)
       }
     })()
@@ -328,13 +343,13 @@ describe('messages during a run', () => {
   const isSuccess = { outcome: { type: 'success' } }
 
   test('get one answer together with "merge", and each of their runs ends with it', async () => {
-    const [one, two, three] = await askThree('merging')
-    expect(one).toMatchObject({ words: 'hm heard one (1)', end: isSuccess })
-    expect(two).toMatchObject({
+    const [firstRun, secondRun, thirdRun] = await askThree('merging')
+    expect(firstRun).toMatchObject({ words: 'hm heard one (1)', end: isSuccess })
+    expect(secondRun).toMatchObject({
       words: expect.stringMatching(/^hm heard (two\+\+three|three\+\+two) \(2\)$/),
       end: isSuccess,
     })
-    expect(three).toMatchObject({ words: two?.words, end: isSuccess })
+    expect(thirdRun).toMatchObject({ words: secondRun?.words, end: isSuccess })
   })
 
   test('cancel the earlier runs with "interrupt", and the newest message gets the answer', async () => {
@@ -351,10 +366,10 @@ describe('messages during a run', () => {
 describe('the limits of the web channel', () => {
   test('include ten whole sessions in a page', async () => {
     for (let i = 0; i < 12; i++) {
-      await call('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: `list-${i}` }), as: 'cem' })
+      await requestAs('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: `list-${i}` }), as: 'cem' })
     }
     const list = async (query: string) =>
-      ((await (await call(`/v1/sessions${query}`, { as: 'cem' })).json()) as { sessions: object[] }).sessions
+      ((await (await requestAs(`/v1/sessions${query}`, { as: 'cem' })).json()) as { sessions: object[] }).sessions
     expect(await list('?include_messages=true&limit=100')).toHaveLength(10)
     expect(await list('?include_messages=true&limit=100&offset=10')).toHaveLength(2)
     expect(await list('?limit=100')).toHaveLength(12)
@@ -362,10 +377,10 @@ describe('the limits of the web channel', () => {
 
   test('include the length of a session’s list', async () => {
     const { session_id } = (await (
-      await call('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: 'bounds' }) })
+      await requestAs('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: 'bounds' }) })
     ).json()) as { session_id: string }
     const putMessages = (length: number) =>
-      call(`/v1/sessions/${session_id}`, {
+      requestAs(`/v1/sessions/${session_id}`, {
         method: 'PUT',
         body: JSON.stringify({ messages: Array.from({ length }, () => ({ role: 'user', content: 'x' })) }),
       })
@@ -376,14 +391,14 @@ describe('the limits of the web channel', () => {
 
 test('the gateway deletes everything of a forgotten person in the chat, including running work', async () => {
   const threadId = name('thread')
-  await eventsOf(await run('my secret is 4711', { as: 'flo', threadId }))
-  void run('my other secret is 0815', { as: 'flo', agent: 'loiterer' }).catch(() => undefined)
+  await eventsOf(await beginRun('my secret is 4711', { as: 'flo', threadId }))
+  void beginRun('my other secret is 0815', { as: 'flo', agent: 'loiterer' }).catch(() => undefined)
   await eventually(async () => JSON.stringify(await setup.messages()).includes('0815'))
   // A decision is not a message of the run, but it still belongs to the person.
-  const asking = await eventsOf(await run('consent', { as: 'flo', threadId }))
+  const asking = await eventsOf(await beginRun('consent', { as: 'flo', threadId }))
   const { outcome } = asking.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
   const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'resolved', payload: { approved: true } }]
-  expect(wordsOf(await eventsOf(await run(undefined, { as: 'flo', threadId, resume })))).toBe('decided: granted')
+  expect(wordsOf(await eventsOf(await beginRun(undefined, { as: 'flo', threadId, resume })))).toBe('decided: granted')
   const response = await fetch(`${setup.url()}/operator/api/owners/forget`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
@@ -396,12 +411,12 @@ test('the gateway deletes everything of a forgotten person in the chat, includin
   expect(remainingSummaries).toEqual([])
   expect(JSON.stringify(await setup.requestOperator('/requirements'))).not.toContain('@flo@')
   // A forgotten person who returns starts over.
-  expect(wordsOf(await eventsOf(await run('hello', { as: 'flo', threadId })))).toBe('you said: hello; turns: 0')
+  expect(wordsOf(await eventsOf(await beginRun('hello', { as: 'flo', threadId })))).toBe('you said: hello; turns: 0')
 })
 
 test('only the person gets the decision link', async () => {
   const threadId = name('thread')
-  const events = await eventsOf(await run('consent', { threadId }))
+  const events = await eventsOf(await beginRun('consent', { threadId }))
   const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { metadata: { url: string } }[] } }
   const url = outcome.interrupts[0]?.metadata.url ?? ''
   expect(url).toMatch(/^https:\/\/agents\.test\/actions\/[\w-]{43}$/)
@@ -424,9 +439,9 @@ test('only the person gets the decision link', async () => {
   // The requirement cannot be decided in another conversation, and only once in this one.
   const [interruptId] = (await requirementsOf()).map(requirement => (requirement as { id: string }).id)
   const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
-  const otherEvents = await eventsOf(await run(undefined, { resume }))
+  const otherEvents = await eventsOf(await beginRun(undefined, { resume }))
   expect(otherEvents.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
-  const reportedEvents = await eventsOf(await run('and hurry', { threadId, resume }))
+  const reportedEvents = await eventsOf(await beginRun('and hurry', { threadId, resume }))
   expect(wordsOf(reportedEvents)).toBe('decided: granted')
   expect(reportedEvents).toContainEqual(
     expect.objectContaining({ name: 'warning', value: 'what was said beside a decision was left out' }),
@@ -454,10 +469,10 @@ test('the gateway’s limits apply to the chat with 429 before a stream begins, 
       })
     const answers = [await say('ann'), await say('ann'), await say('ann'), await say('ann')]
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429])
-    const [refused] = answers.slice(-1) as [Response]
-    expect(refused.headers.get('content-type')).toBe('application/problem+json')
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(await refused.json()).toMatchObject({
+    const [refusedResponse] = answers.slice(-1) as [Response]
+    expect(refusedResponse.headers.get('content-type')).toBe('application/problem+json')
+    expect(Number(refusedResponse.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await refusedResponse.json()).toMatchObject({
       code: 'rate_limited',
       detail: 'Cannot take message: too many from this sender in a short time',
     })

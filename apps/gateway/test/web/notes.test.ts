@@ -21,12 +21,12 @@ const list = (events: readonly BaseEvent[], type: string): readonly JsonAnswer[]
 const readTrace = (threadId: string) => web.readHistory(threadId, '&include=trace')
 
 const plan = { note: { type: 'strategic_plan', content: { phases: ['count'] } } }
-const ask = { ask: '@one@agents.test', say: 'count the apples', broadcast: true }
+const workerStep = { ask: '@one@agents.test', say: 'count the apples', broadcast: true }
 
 describe('the stream of an agent’s actions', () => {
   test('shows a call of another agent as a subagent, from its beginning to its result (C-12, S-31)', async () => {
     const threadId = uniqueName('thread')
-    const events = await web.runChat(JSON.stringify([ask]), { threadId })
+    const events = await web.runChat(JSON.stringify([workerStep]), { threadId })
     const started = findEvent(events, 'SUBAGENT_STARTED')
     expect(started).toMatchObject({ name: '@one@agents.test', description: 'count the apples' })
     const finished = findEvent(events, 'SUBAGENT_FINISHED')
@@ -56,7 +56,7 @@ describe('the stream of an agent’s actions', () => {
 
   test('gives parallel calls their own ids', async () => {
     const events = await web.runChat(
-      JSON.stringify([[ask, { ...ask, say: 'and the pears' }, { ...ask, say: 'and figs' }]]),
+      JSON.stringify([[workerStep, { ...workerStep, say: 'and the pears' }, { ...workerStep, say: 'and figs' }]]),
     )
     const ids = list(events, 'SUBAGENT_STARTED').map(({ subagentRunId }) => subagentRunId)
     expect(new Set(ids).size).toBe(3)
@@ -98,9 +98,11 @@ describe('the stream of an agent’s actions', () => {
       { type: 'task', content: 'write it down' },
     ]
     const events = await web.runChat(JSON.stringify(notes.map(note => ({ note }))))
-    const call = findEvent(events, 'TOOL_CALL_START')
-    expect(call.toolCallName).toBe('weigh')
-    expect(list(events, 'TOOL_CALL_RESULT')).toMatchObject([{ toolCallId: call.toolCallId, content: 'two kilos' }])
+    const toolCallStart = findEvent(events, 'TOOL_CALL_START')
+    expect(toolCallStart.toolCallName).toBe('weigh')
+    expect(list(events, 'TOOL_CALL_RESULT')).toMatchObject([
+      { toolCallId: toolCallStart.toolCallId, content: 'two kilos' },
+    ])
     const steps = events.flatMap(event => ('stepName' in event ? [[event.type, event.stepName]] : []))
     expect(steps.filter(([, step]) => step === 'task')).toEqual([
       ['STEP_STARTED', 'task'],
@@ -132,15 +134,15 @@ describe('the stream of an agent’s actions', () => {
 })
 
 test('hides actions where the chat shows no traces', async () => {
-  const closed = await openWebGateway({ trace: false }, config)
+  const untracedWeb = await openWebGateway({ trace: false }, config)
   try {
     const threadId = uniqueName('thread')
     const note = { note: { type: 'task', content: 'count' } }
-    const events = await closed.runChat(JSON.stringify([plan, note, ask]), { threadId })
+    const events = await untracedWeb.runChat(JSON.stringify([plan, note, workerStep]), { threadId })
     expect([...new Set(typesOf(events))]).toEqual(typesOfSpokenRun('RUN_FINISHED'))
     expect(list(events, 'STEP_STARTED')).toHaveLength(1)
-    expect(await closed.readHistory(threadId)).toHaveLength(2)
+    expect(await untracedWeb.readHistory(threadId)).toHaveLength(2)
   } finally {
-    await closed.close()
+    await untracedWeb.close()
   }
 })

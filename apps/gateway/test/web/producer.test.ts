@@ -18,7 +18,7 @@ function openClient(threadId = uniqueName('thread')): HttpAgent {
   return new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
 }
 
-async function run(client: HttpAgent, input: string | object): Promise<readonly BaseEvent[]> {
+async function runChat(client: HttpAgent, input: string | object): Promise<readonly BaseEvent[]> {
   const events: BaseEvent[] = []
   if (typeof input === 'string') client.addMessage({ id: uniqueName('msg'), role: 'user', content: input })
   const resume = typeof input === 'string' ? {} : { resume: [input as never] }
@@ -28,14 +28,14 @@ async function run(client: HttpAgent, input: string | object): Promise<readonly 
   return events
 }
 
-const metadataOf = (message: Message | undefined) => (message as { metadata?: object } | undefined)?.metadata
+const readMetadata = (message: Message | undefined) => (message as { metadata?: object } | undefined)?.metadata
 const metadata = { intent: 'refund', scores: { refund: 0.9, 'naïve ☂': null } }
 
 describe('data that an agent stores with a chat message', () => {
   test('arrives with the message under any name, and returns unchanged (C-20)', async () => {
     const client = openClient()
-    await run(client, 'hello')
-    expect(metadataOf(client.messages.at(-1))).toMatchObject(metadata)
+    await runChat(client, 'hello')
+    expect(readMetadata(client.messages.at(-1))).toMatchObject(metadata)
     const [, answer] = await web.readHistory(client.threadId)
     expect(answer?.metadata).toMatchObject(metadata)
     // The gateway's own metadata of a message overrides an agent's claims.
@@ -44,30 +44,30 @@ describe('data that an agent stores with a chat message', () => {
 
   test('arrives in one piece from its chunks, name by name (C-20)', async () => {
     const client = openClient()
-    await run(client, 'in pieces')
-    expect(metadataOf(client.messages.at(-1))).toMatchObject({ intent: 'done', first: 1 })
+    await runChat(client, 'in pieces')
+    expect(readMetadata(client.messages.at(-1))).toMatchObject({ intent: 'done', first: 1 })
     expect((await web.readHistory(client.threadId)).at(-1)?.metadata).toMatchObject({ intent: 'done', first: 1 })
   })
 
   test('is in the snapshot of a returning client, and in the export (C-20)', async () => {
     const client = openClient()
-    await run(client, 'hello')
+    await runChat(client, 'hello')
     const returningClient = openClient(client.threadId)
-    await run(returningClient, 'again')
-    expect(metadataOf(returningClient.messages[1])).toMatchObject(metadata)
+    await runChat(returningClient, 'again')
+    expect(readMetadata(returningClient.messages[1])).toMatchObject(metadata)
     const thread = `web:${JSON.stringify(['chat', client.threadId])}`
     const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'agui' })
     const { messages } = await web.gateway.requestOperator<{ messages: readonly Message[] }>(`/transcript?${query}`)
-    expect(messages.map(metadataOf)).toContainEqual(expect.objectContaining(metadata))
+    expect(messages.map(readMetadata)).toContainEqual(expect.objectContaining(metadata))
   })
 })
 
 describe('an interrupt', () => {
   test('follows snapshots of messages and state for a client that lacks them (C-23)', async () => {
     const first = openClient()
-    await run(first, 'hello')
+    await runChat(first, 'hello')
     const returningClient = openClient(first.threadId)
-    const events = await run(returningClient, 'consent')
+    const events = await runChat(returningClient, 'consent')
     const types = typesOf(events)
     const positions = ['MESSAGES_SNAPSHOT', 'STATE_SNAPSHOT', 'RUN_FINISHED'].map(type => types.indexOf(type))
     expect(positions).toEqual(positions.toSorted((a, b) => a - b))
@@ -85,7 +85,7 @@ describe('an interrupt', () => {
     // C-24: even a client that has nothing of the conversation can continue it.
     const newClient = openClient(first.threadId)
     const interruptId = outcome.interrupts[0]?.id
-    const decisionEvents = await run(newClient, { interruptId, status: 'resolved', payload: { approved: true } })
+    const decisionEvents = await runChat(newClient, { interruptId, status: 'resolved', payload: { approved: true } })
     expect(typesOf(decisionEvents)).toContain('MESSAGES_SNAPSHOT')
     expect(newClient.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'decided: granted' })
   })

@@ -14,13 +14,13 @@ afterAll(() => web.close())
 
 const textOf = (events: readonly BaseEvent[]) =>
   events.map(event => (event as unknown as { readonly delta?: unknown }).delta ?? '').join('')
-const say = (text: string, ids: RunIds = {}) => web.runChat(text, ids)
+const runChat = (text: string, ids: RunIds = {}) => web.runChat(text, ids)
 const interrupts = { protocolVersion: PROTOCOL_VERSION }
 const address = /https:\/\/agents\.test\/actions\/[\w-]{43}/
 
 test('a refusal is a run error with its kind, title and time, and an error in the history', async () => {
   const threadId = uniqueName('thread')
-  const events = await say('refuse this', { threadId })
+  const events = await runChat('refuse this', { threadId })
   const details = { kind: 'too_many_requests', title: 'Too many requests', retry_after_seconds: 60 }
   expect(typesOf(events)).not.toContain('RUN_FINISHED')
   expect(events.at(-1)).toMatchObject({
@@ -29,20 +29,20 @@ test('a refusal is a run error with its kind, title and time, and an error in th
     message: 'Not today.',
     metadata: details,
   })
-  const [asked, refused] = await web.readHistory(threadId)
-  expect(refused).toMatchObject({ role: 'assistant', content: 'Not today.', metadata: { error: details } })
-  expect(asked?.metadata).not.toHaveProperty('error')
+  const [question, refusal] = await web.readHistory(threadId)
+  expect(refusal).toMatchObject({ role: 'assistant', content: 'Not today.', metadata: { error: details } })
+  expect(question?.metadata).not.toHaveProperty('error')
 })
 
 test('an answer that is not a refusal is no error in the history', async () => {
   const threadId = uniqueName('thread')
-  await say('hello', { threadId })
-  await say('consent please', { threadId })
+  await runChat('hello', { threadId })
+  await runChat('consent please', { threadId })
   for (const { metadata } of await web.readHistory(threadId)) expect(metadata).not.toHaveProperty('error')
 })
 
 test('a client of AG-UI 1.0 gets the URL of a decision only in the interrupt', async () => {
-  const events = await say('consent please', interrupts)
+  const events = await runChat('consent please', interrupts)
   expect(findEvent(events, 'RUN_FINISHED').outcome.interrupts[0].metadata.url).toMatch(address)
   expect(textOf(events)).not.toMatch(address)
 })
@@ -51,10 +51,10 @@ test.each([{ protocolVersion: undefined }, { protocolVersion: '0.9' }])(
   'a client without interrupts (%j) gets the link in the text, also after a reload',
   async version => {
     const threadId = uniqueName('thread')
-    const events = await say('consent please', { threadId, ...version })
+    const events = await runChat('consent please', { threadId, ...version })
     const [url = ''] = address.exec(textOf(events)) ?? []
     expect(textOf(events)).toContain(`[Yes, hand it on](${url})`)
-    const secondEvents = await say('hello', { threadId, ...version })
+    const secondEvents = await runChat('hello', { threadId, ...version })
     expect(JSON.stringify(findEvent(secondEvents, 'MESSAGES_SNAPSHOT').messages)).toContain(`(${url})`)
     // The stored answer contains no address.
     const [, storedMessage] = await web.readHistory(threadId)

@@ -19,7 +19,7 @@ interface Outcome {
 
 const outcomeOf = (events: readonly BaseEvent[]) => (events.at(-1) as unknown as Outcome).outcome
 
-async function ask(text: string): Promise<{ threadId: string; interruptId: string }> {
+async function askForConsent(text: string): Promise<{ threadId: string; interruptId: string }> {
   const threadId = uniqueName('thread')
   const { interrupts = [] } = outcomeOf(await web.runChat(text, { threadId }))
   return { threadId, interruptId: interrupts.at(-1)?.id ?? '' }
@@ -35,7 +35,7 @@ const cancel = (runId: string, as?: 'bob') =>
   web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`, undefined, as)
 
 test('a resumed run ends only when its owner cancels it, and the allowed action does not run (C-18, C-24)', async () => {
-  const { threadId, interruptId } = await ask('may I do it slowly?')
+  const { threadId, interruptId } = await askForConsent('may I do it slowly?')
   const runId = uniqueName('run')
   const running = await resume(threadId, [interruptId], runId)
   await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
@@ -48,7 +48,7 @@ test('a resumed run ends only when its owner cancels it, and the allowed action 
 
 describe('the run id of a resumed run', () => {
   test('counts once, with any content (C-26)', async () => {
-    const [first, second] = [await ask('may I?'), await ask('may I, too?')]
+    const [first, second] = [await askForConsent('may I?'), await askForConsent('may I, too?')]
     const runId = uniqueName('run')
     expect(JSON.stringify(await readEvents(await resume(first.threadId, [first.interruptId], runId)))).toContain(
       'decided: granted',
@@ -65,7 +65,7 @@ describe('the run id of a resumed run', () => {
   })
 
   test('counts for one of two simultaneous decisions, and the person can still make the other (C-26)', async () => {
-    const questions = [await ask('may I here?'), await ask('may I there?')]
+    const questions = [await askForConsent('may I here?'), await askForConsent('may I there?')]
     const runId = uniqueName('run')
     const bothResponses = await Promise.all(
       questions.map(({ threadId, interruptId }) => resume(threadId, [interruptId], runId)),
@@ -78,7 +78,7 @@ describe('the run id of a resumed run', () => {
   })
 
   test('one run can decide everything that a conversation waits for (C-24)', async () => {
-    const { threadId } = await ask('may I once?')
+    const { threadId } = await askForConsent('may I once?')
     const { interrupts = [] } = outcomeOf(await web.runChat('may I twice?', { threadId }))
     expect(interrupts).toHaveLength(2)
     const events = await readEvents(

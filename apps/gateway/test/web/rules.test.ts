@@ -80,8 +80,8 @@ describe('the stored parts', () => {
       const events = await web.runChat(word, { threadId })
       const message = ['TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END']
       expect(typesOf(events)).toEqual(typesOfSpokenRun('RUN_ERROR').toSpliced(2, 0, ...message))
-      const [, partialMessage, failureMessage, ...rest] = await web.readHistory(threadId)
-      expect(rest).toEqual([])
+      const [, partialMessage, failureMessage, ...laterMessages] = await web.readHistory(threadId)
+      expect(laterMessages).toEqual([])
       expect(partialMessage).toMatchObject({
         id: findEvent(events, 'TEXT_MESSAGE_START').messageId,
         role: 'assistant',
@@ -149,9 +149,9 @@ describe('the stored parts', () => {
       latency_ms: expect.any(Number),
       message_id: findEvent(events, 'TEXT_MESSAGE_START').messageId,
     })
-    const [asked, answered] = await web.readHistory(threadId)
-    expect(answered?.metadata).toEqual(metadata)
-    expect(Date.parse(answered?.timestamp ?? '') - Date.parse(asked?.timestamp ?? '')).toBe(metadata.latency_ms)
+    const [question, answerRow] = await web.readHistory(threadId)
+    expect(answerRow?.metadata).toEqual(metadata)
+    expect(Date.parse(answerRow?.timestamp ?? '') - Date.parse(question?.timestamp ?? '')).toBe(metadata.latency_ms)
   })
 })
 
@@ -197,9 +197,9 @@ describe('streams', () => {
       expect(events.every(({ timestamp }) => Number.isInteger(timestamp))).toBe(true)
       const rows = await web.readHistory(threadId)
       for (const { timestamp } of rows) expect(new Date(timestamp).toISOString()).toBe(timestamp)
-      const [first, end] = [events[0]?.timestamp ?? 0, lastEvent?.timestamp ?? 0]
-      expect(Date.parse(rows[0]?.timestamp ?? '')).toBeLessThanOrEqual(first)
-      expect(Date.parse(rows.at(-1)?.timestamp ?? '')).toBeLessThanOrEqual(end)
+      const [firstAt, lastAt] = [events[0]?.timestamp ?? 0, lastEvent?.timestamp ?? 0]
+      expect(Date.parse(rows[0]?.timestamp ?? '')).toBeLessThanOrEqual(firstAt)
+      expect(Date.parse(rows.at(-1)?.timestamp ?? '')).toBeLessThanOrEqual(lastAt)
       // Both times come from the same clock, in the same unit.
       const instants = [
         ...rows.map(({ timestamp }) => Date.parse(timestamp)),
@@ -222,8 +222,8 @@ describe('streams', () => {
     })
     const events = await running
     const startTypes = typesOf(events).filter(type => /START/.test(type) && type !== 'RUN_STARTED')
-    const closed = typesOf(events).filter(type => /_END$|STEP_FINISHED/.test(type))
-    expect(closed).toHaveLength(startTypes.length)
+    const closingTypes = typesOf(events).filter(type => /_END$|STEP_FINISHED/.test(type))
+    expect(closingTypes).toHaveLength(startTypes.length)
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
     expect(typesOf(events)).not.toContain('RUN_ERROR')
   })
@@ -300,17 +300,17 @@ describe('an open requirement in a chat', () => {
 
   test('keeps runs from success, by other messages, another id’s answer or a reload (C-25)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.runChat('consent', { threadId }))
-    expect(asked).toMatchObject({ reason: 'confirmation', message: 'May I delete it?' })
+    const [interrupt] = interruptsOf(await web.runChat('consent', { threadId }))
+    expect(interrupt).toMatchObject({ reason: 'confirmation', message: 'May I delete it?' })
     const otherDecision = [{ interruptId: 'another', status: 'resolved', payload: { approved: true } }]
     const runs = [
       await web.runChat('what for?', { threadId }),
       await web.runChat('go on', { threadId, resume: otherDecision }),
       await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] })),
     ]
-    for (const events of runs) expect(interruptsOf(events)).toEqual([asked])
+    for (const events of runs) expect(interruptsOf(events)).toEqual([interrupt])
     expect(findEvent(runs[1] ?? [], 'CUSTOM').value).toBe('an interrupt that is not open was not decided')
-    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
+    const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
     const decisionEvents = await readEvents(
       await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }),
     )
@@ -320,8 +320,8 @@ describe('an open requirement in a chat', () => {
 
   test('stays open for its person when somebody else tries to decide it by its id (C-25)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.runChat('consent', { threadId }))
-    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
+    const [interrupt] = interruptsOf(await web.runChat('consent', { threadId }))
+    const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
     const askAsBob = async (toThread: string, overrides: object) => {
       const messages = 'resume' in overrides ? [] : [{ id: uniqueName('msg'), role: 'user', content: 'consent' }]
       return readEvents(
@@ -330,7 +330,7 @@ describe('an open requirement in a chat', () => {
     }
     const ownThread = uniqueName('thread')
     const [ofBob] = interruptsOf(await askAsBob(ownThread, {}))
-    expect(ofBob?.id).not.toBe(asked?.id)
+    expect(ofBob?.id).not.toBe(interrupt?.id)
     for (const thread of [threadId, uniqueName('thread'), ownThread]) {
       const events = await askAsBob(thread, { resume })
       expect(JSON.stringify(events)).not.toContain('decided:')
@@ -348,8 +348,8 @@ describe('an open requirement in a chat', () => {
 
   test('ends as declined by a cancel (C-24)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.runChat('consent', { threadId }))
-    const resume = [{ interruptId: asked?.id, status: 'cancelled', payload: { approved: true } }]
+    const [interrupt] = interruptsOf(await web.runChat('consent', { threadId }))
+    const resume = [{ interruptId: interrupt?.id, status: 'cancelled', payload: { approved: true } }]
     const events = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
     expect(JSON.stringify(events)).toContain('decided: declined')
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
@@ -357,13 +357,13 @@ describe('an open requirement in a chat', () => {
 
   test('accepts no decision after its deadline, and nothing runs (C-25)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.runChat('consent', { threadId }))
+    const [interrupt] = interruptsOf(await web.runChat('consent', { threadId }))
     // This is the largest number of open requirements in a conversation: with one more, the oldest expires.
     let open: readonly { id: string }[] = []
     for (let count = 0; count < 20; count++) open = interruptsOf(await web.runChat('consent', { threadId }))
     expect(open).toHaveLength(20)
-    expect(open).not.toContainEqual(expect.objectContaining({ id: asked?.id }))
-    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
+    expect(open).not.toContainEqual(expect.objectContaining({ id: interrupt?.id }))
+    const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
     const events = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
     expect(JSON.stringify(events)).not.toContain('decided:')
     expect(events.at(-1)).toMatchObject({
@@ -375,11 +375,11 @@ describe('an open requirement in a chat', () => {
 
   test('reappears after a visible call, and its id takes the answer (E-40)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.runChat('search', { threadId }))
-    expect(asked).toMatchObject({ reason: 'input_required', message: 'Which of the three?' })
+    const [interrupt] = interruptsOf(await web.runChat('search', { threadId }))
+    expect(interrupt).toMatchObject({ reason: 'input_required', message: 'Which of the three?' })
     const returnEvents = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
-    expect(interruptsOf(returnEvents)).toEqual([asked])
-    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: 'the red one' }]
+    expect(interruptsOf(returnEvents)).toEqual([interrupt])
+    const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: 'the red one' }]
     const events = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
     expect(JSON.stringify(events)).toContain('you said: the red one')
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
@@ -387,10 +387,10 @@ describe('an open requirement in a chat', () => {
 
   test('reappears at every return if it is a question, and the next message answers it (E-40)', async () => {
     const threadId = uniqueName('thread')
-    const [asked] = interruptsOf(await web.runChat('ask', { threadId }))
-    expect(asked).toMatchObject({ reason: 'input_required', message: 'Which one?' })
+    const [interrupt] = interruptsOf(await web.runChat('ask', { threadId }))
+    expect(interrupt).toMatchObject({ reason: 'input_required', message: 'Which one?' })
     const returnEvents = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
-    expect(interruptsOf(returnEvents)).toEqual([asked])
+    expect(interruptsOf(returnEvents)).toEqual([interrupt])
     expect(interruptsOf(await web.runChat('the red one', { threadId }))).toEqual([])
     const thread = `web:${JSON.stringify(['chat', threadId])}`
     const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'envelope' })
@@ -420,8 +420,8 @@ test('a running tool is a step with name and duration, or without a duration if 
       'STEP_FINISHED execution',
     ])
     const { metadata } = steps[2] as unknown as { metadata: Record<string, unknown> }
-    const { latency_ms, ...rest } = metadata
-    expect(rest).toEqual({
+    const { latency_ms, ...otherMetadata } = metadata
+    expect(otherMetadata).toEqual({
       run_id: runId,
       stage: 'tool_execution',
       message_id: findEvent(events, 'TOOL_CALL_START').toolCallId,

@@ -17,7 +17,9 @@ const name = (label: string) => `${label}-${++count}`
 beforeAll(async () => {
   const web = {
     enabled: true,
-    auth: { tokens: Object.entries(tokens).map(([who, token]) => ({ name: who, sha256: hash('sha256', token) })) },
+    auth: {
+      tokens: Object.entries(tokens).map(([person, token]) => ({ name: person, sha256: hash('sha256', token) })),
+    },
     origins: ['https://chat.example'],
   }
   const agents = { chat: { use: '../agents/chat/chatter.ts' }, other: { use: 'builtin:echo' } }
@@ -26,7 +28,10 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-function call(path: string, { as = 'ann', ...init }: RequestInit & { as?: Person | 'nobody' } = {}): Promise<Response> {
+function requestAs(
+  path: string,
+  { as = 'ann', ...init }: RequestInit & { as?: Person | 'nobody' } = {},
+): Promise<Response> {
   const headers = new Headers(init.headers)
   if (as !== 'nobody') headers.set('authorization', `Bearer ${tokens[as]}`)
   return fetch(`${gateway.url()}${path}`, { ...init, headers })
@@ -34,7 +39,7 @@ function call(path: string, { as = 'ann', ...init }: RequestInit & { as?: Person
 
 function postRun(body: object, as: Person | 'nobody' = 'ann'): Promise<Response> {
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' }
-  return call('/api/v1/agent/runs', { as, method: 'POST', headers, body: JSON.stringify(body) })
+  return requestAs('/api/v1/agent/runs', { as, method: 'POST', headers, body: JSON.stringify(body) })
 }
 
 async function readEvents(response: Response): Promise<BaseEvent[]> {
@@ -80,7 +85,7 @@ async function chat(
   return { events, messages: client.messages, agent: client }
 }
 
-const find = (events: readonly BaseEvent[], type: string) => events.find(event => event.type === type)
+const findEvent = (events: readonly BaseEvent[], type: string) => events.find(event => event.type === type)
 
 interface History {
   readonly messages: readonly {
@@ -95,7 +100,7 @@ interface History {
 }
 
 async function readHistory(threadId: string, query = '', as: Person = 'ann'): Promise<History> {
-  const response = await call(`/api/v1/agent/history?threadId=${encodeURIComponent(threadId)}${query}`, { as })
+  const response = await requestAs(`/api/v1/agent/history?threadId=${encodeURIComponent(threadId)}${query}`, { as })
   expect(response.status).toBe(200)
   return (await response.json()) as History
 }
@@ -107,11 +112,11 @@ describe('a run', () => {
     const [started] = events
     expect(started).toMatchObject({ protocolVersion: '1.0', timestamp: expect.any(Number) })
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
-    expect(find(events, 'STEP_FINISHED')?.metadata).toMatchObject({
+    expect(findEvent(events, 'STEP_FINISHED')?.metadata).toMatchObject({
       stage: 'execution',
       latency_ms: expect.any(Number),
     })
-    expect(Number.isInteger(find(events, 'STEP_FINISHED')?.metadata?.latency_ms)).toBe(true)
+    expect(Number.isInteger(findEvent(events, 'STEP_FINISHED')?.metadata?.latency_ms)).toBe(true)
   })
 
   test('streams the agent’s text in chunks', async () => {
@@ -128,7 +133,7 @@ describe('a run', () => {
 
   test('shows HTML of interim messages and questions as Markdown, also for a returning client', async () => {
     const { events, agent } = await chat('marked')
-    expect(find(events, 'CUSTOM')).toMatchObject({ name: 'working', value: 'Looking **there**' })
+    expect(findEvent(events, 'CUSTOM')).toMatchObject({ name: 'working', value: 'Looking **there**' })
     const question = { outcome: { interrupts: [{ message: 'Which **one**?' }] } }
     expect(events.at(-1)).toMatchObject(question)
     const secondResponse = await postRun({ threadId: agent.threadId, runId: name('run'), messages: [] })
@@ -140,7 +145,7 @@ describe('a run', () => {
       const { events } = await chat(word)
       const eventTypes = typesOf(events).filter(type => type.startsWith('TOOL'))
       expect(eventTypes).toEqual(['TOOL_CALL_START', 'TOOL_CALL_ARGS', 'TOOL_CALL_END', 'TOOL_CALL_RESULT'])
-      expect(find(events, 'TOOL_CALL_ARGS')).toMatchObject({ delta: '{"q":"it"}' })
+      expect(findEvent(events, 'TOOL_CALL_ARGS')).toMatchObject({ delta: '{"q":"it"}' })
     }
   })
 
@@ -170,10 +175,10 @@ describe('a run', () => {
     expect(typesOf(first.events)).not.toContain('TOOL_CALL_RESULT')
     expect(first.events.at(-1)).toMatchObject({ outcome: { type: 'success', pendingToolCallIds: ['call-3'] } })
     const result = { id: 'tool-msg', role: 'tool', toolCallId: 'call-3', content: 'red' }
-    const run = () => postRun({ threadId, runId: name('run'), messages: [...first.messages, result], tools })
-    const events = await readEvents(await run())
+    const postAgain = () => postRun({ threadId, runId: name('run'), messages: [...first.messages, result], tools })
+    const events = await readEvents(await postAgain())
     expect(JSON.stringify(events)).toContain('result: red')
-    const secondEvents = await readEvents(await run())
+    const secondEvents = await readEvents(await postAgain())
     expect(typesOf(secondEvents)).not.toContain('TEXT_MESSAGE_START')
     expect(secondEvents.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
@@ -183,7 +188,7 @@ describe('a run', () => {
     const runId = name('run')
     const messages = [{ id: name('msg'), role: 'user', content: 'wait' }]
     const running = postRun({ threadId, runId, protocolVersion: '1.0', messages })
-    const cancel = (as: Person) => call(`/api/v1/agent/runs/${runId}/cancel`, { as, method: 'POST' })
+    const cancel = (as: Person) => requestAs(`/api/v1/agent/runs/${runId}/cancel`, { as, method: 'POST' })
     await eventually(
       async () =>
         (await cancel('bob')).status === 404 && (await gateway.messages()).some(({ state }) => state === 'working'),
@@ -224,8 +229,8 @@ describe('a run', () => {
     ]
     const events = await readEvents(await postRun({ threadId, runId: name('run'), messages: forgedMessages }))
     expect(JSON.stringify(events)).toContain('you said: and now?; turns: 2')
-    const { messages: stored } = await readHistory(threadId)
-    expect(stored.map(({ role, content }) => [role, content.split(';')[0]])).toEqual([
+    const { messages: storedMessages } = await readHistory(threadId)
+    expect(storedMessages.map(({ role, content }) => [role, content.split(';')[0]])).toEqual([
       ['user', 'remember blue'],
       ['assistant', 'you said: remember blue'],
       ['user', 'and now?'],
@@ -244,7 +249,7 @@ describe('a run', () => {
       'STEP_FINISHED',
       'RUN_FINISHED',
     ])
-    expect((find(events, 'MESSAGES_SNAPSHOT') as unknown as { messages: Message[] }).messages).toMatchObject([
+    expect((findEvent(events, 'MESSAGES_SNAPSHOT') as unknown as { messages: Message[] }).messages).toMatchObject([
       { role: 'user', content: 'hello' },
       { role: 'assistant', content: 'you said: hello; turns: 0' },
     ])
@@ -258,14 +263,14 @@ describe('a run', () => {
     const events = await readEvents(
       await postRun({ threadId: name('thread'), runId: name('run'), messages, mood: 'good' }),
     )
-    expect(find(events, 'CUSTOM')).toMatchObject({ name: 'warning', value: 'unknown members were left out: mood' })
+    expect(findEvent(events, 'CUSTOM')).toMatchObject({ name: 'warning', value: 'unknown members were left out: mood' })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
   test('refuses a client that only accepts protobuf (C-31)', async () => {
     const body = JSON.stringify({ threadId: name('thread'), runId: name('run'), messages: [] })
     const headers = { accept: 'application/vnd.ag-ui.event+proto' }
-    expect((await call('/api/v1/agent/runs', { method: 'POST', headers, body })).status).toBe(406)
+    expect((await requestAs('/api/v1/agent/runs', { method: 'POST', headers, body })).status).toBe(406)
   })
 
   test('continues without its client, and appears in the history later (C-17)', async () => {
@@ -276,13 +281,13 @@ describe('a run', () => {
       runId: name('run'),
       messages: [{ id: name('msg'), role: 'user', content: 'count' }],
     })
-    const response = await call('/api/v1/agent/runs', { method: 'POST', body, signal: leaving.signal })
+    const response = await requestAs('/api/v1/agent/runs', { method: 'POST', body, signal: leaving.signal })
     leaving.abort()
     await response.text().catch(() => '')
     const history = await eventually(async () => {
-      const response = await call(`/api/v1/agent/history?threadId=${threadId}`)
-      const read = response.ok ? ((await response.json()) as History) : undefined
-      return read?.messages.length === 2 && read
+      const response = await requestAs(`/api/v1/agent/history?threadId=${threadId}`)
+      const history = response.ok ? ((await response.json()) as History) : undefined
+      return history?.messages.length === 2 && history
     })
     expect(history.messages[1]?.content).toBe('one two three')
   })
@@ -394,7 +399,7 @@ async function upload(threadId: string, bytes: Buffer = jpeg, fileName = 'img.jp
   const form = new FormData()
   form.set('file', new File([new Uint8Array(bytes)], fileName, { type: 'image/jpeg' }))
   form.set('threadId', threadId)
-  const response = await call('/api/v1/agent/attachments', { method: 'POST', body: form })
+  const response = await requestAs('/api/v1/agent/attachments', { method: 'POST', body: form })
   expect(response.status).toBe(200)
   return (await response.json()) as Uploaded
 }
@@ -406,17 +411,17 @@ describe('an attachment', () => {
     const { bucket, path, mime_type, url } = await upload(name('thread'))
     expect([bucket, mime_type]).toEqual(['agent-inputs', 'image/jpeg'])
     expect(url.startsWith(`${gatewayOrigin}/storage/v1/object/sign/agent-inputs/`)).toBe(true)
-    const read = await fetch(local(url))
-    expect(Buffer.from(await read.arrayBuffer())).toEqual(jpeg)
-    expect(read.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
+    const fileResponse = await fetch(local(url))
+    expect(Buffer.from(await fileResponse.arrayBuffer())).toEqual(jpeg)
+    expect(fileResponse.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
     const query = `?bucket=${bucket}&path=${encodeURIComponent(path)}`
-    const freshResponse = await call(`/api/v1/agent/attachments/signed-url${query}`)
+    const freshResponse = await requestAs(`/api/v1/agent/attachments/signed-url${query}`)
     expect(await freshResponse.json()).toMatchObject({ bucket, path, url: expect.stringContaining('token=') })
-    for (const [who, where] of [
+    for (const [person, threadName] of [
       ['bob', query],
       ['ann', `?bucket=${bucket}&path=nothing.jpg`],
     ] as const) {
-      const refusal = await call(`/api/v1/agent/attachments/signed-url${where}`, { as: who })
+      const refusal = await requestAs(`/api/v1/agent/attachments/signed-url${threadName}`, { as: person })
       expect(refusal.status).toBe(404)
       expect(await refusal.json()).toMatchObject({ detail: 'Cannot sign attachment: there is none of yours' })
     }
@@ -424,25 +429,25 @@ describe('an attachment', () => {
   })
 
   test('has a token that opens only its own bucket and path (C-06)', async () => {
-    const [one, other] = [await upload(name('thread')), await upload(name('thread'))]
+    const [firstFile, secondFile] = [await upload(name('thread')), await upload(name('thread'))]
     const tokenOf = ({ url }: { readonly url: string }) => new URL(url).searchParams.get('token') ?? ''
-    const read = (path: string, token: string) =>
+    const fetchFile = (path: string, token: string) =>
       fetch(local(`${gatewayOrigin}/storage/v1/object/sign/${path}?token=${token}`))
-    expect((await read(`agent-inputs/${one.path}`, tokenOf(one))).status).toBe(200)
+    expect((await fetchFile(`agent-inputs/${firstFile.path}`, tokenOf(firstFile))).status).toBe(200)
     for (const path of [
-      `agent-inputs/${other.path}`,
-      `agent-inputs/${one.path}/x`,
-      `agent-inputs/x/${one.path}`,
-      `other/${one.path}`,
-      `supabase.agent-inputs/${one.path}`,
-      `x/agent-inputs/${one.path}`,
-      one.path,
+      `agent-inputs/${secondFile.path}`,
+      `agent-inputs/${firstFile.path}/x`,
+      `agent-inputs/x/${firstFile.path}`,
+      `other/${firstFile.path}`,
+      `supabase.agent-inputs/${firstFile.path}`,
+      `x/agent-inputs/${firstFile.path}`,
+      firstFile.path,
     ])
-      expect(await (await read(path, tokenOf(one))).json()).toMatchObject({
+      expect(await (await fetchFile(path, tokenOf(firstFile))).json()).toMatchObject({
         code: 'forbidden',
         detail: 'Cannot read attachment: the URL does not hold',
       })
-    expect((await read(`agent-inputs/${one.path}`, tokenOf(other))).status).toBe(403)
+    expect((await fetchFile(`agent-inputs/${firstFile.path}`, tokenOf(secondFile))).status).toBe(403)
   })
 
   test('accepts the original format’s own body, and the store keeps only bucket, path and type (C-02, C-03, C-04, C-05)', async () => {
@@ -463,8 +468,8 @@ describe('an attachment', () => {
       expect(messages[1]?.metadata).toMatchObject({ stage: 'execution', latency_ms: expect.any(Number) })
     }
     const [newest] = await gateway.messages()
-    const stored = JSON.stringify(await gateway.readMessage(newest?.id ?? ''))
-    const token = /token=[\w.-]{8}/.exec(stored)
+    const storedText = JSON.stringify(await gateway.readMessage(newest?.id ?? ''))
+    const token = /token=[\w.-]{8}/.exec(storedText)
     expect(token).toBeNull()
   })
 
@@ -477,7 +482,7 @@ describe('an attachment', () => {
     ]
     const content = [
       { type: 'text', text: 'look' },
-      ...invalidUrls.map(each => ({ type: 'binary', mimeType: 'image/jpeg', url: each })),
+      ...invalidUrls.map(invalidUrl => ({ type: 'binary', mimeType: 'image/jpeg', url: invalidUrl })),
     ]
     const events = await readEvents(
       await postRun({ threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content }] }),
@@ -501,26 +506,26 @@ describe('an attachment', () => {
       await postRun({ threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content }] }),
     )
     expect(JSON.stringify(events)).toContain('image/jpeg 22; text/plain 11')
-    expect(find(events, 'CUSTOM')).toMatchObject({ value: 'a binary part without bytes or address was left out' })
+    expect(findEvent(events, 'CUSTOM')).toMatchObject({ value: 'a binary part without bytes or address was left out' })
     const metadata = (await readHistory(threadId)).messages[0]?.metadata ?? {}
-    const all = metadata.user_message_attachments_all as unknown[]
-    expect(all).toHaveLength(2)
-    expect(metadata.user_message_attachments).toEqual(all[0])
+    const attachments = metadata.user_message_attachments_all as unknown[]
+    expect(attachments).toHaveLength(2)
+    expect(metadata.user_message_attachments).toEqual(attachments[0])
   })
 
   test('fails when it is too large, empty, or of an unsupported type', async () => {
-    const send = async (bytes: Buffer) => {
+    const sendImage = async (bytes: Buffer) => {
       const form = new FormData()
       form.set('file', new File([new Uint8Array(bytes)], 'x.jpg', { type: 'image/jpeg' }))
-      return call('/api/v1/agent/attachments', { method: 'POST', body: form })
+      return requestAs('/api/v1/agent/attachments', { method: 'POST', body: form })
     }
-    const zip = await send(Buffer.from('504b0304000000000000', 'hex'))
+    const zip = await sendImage(Buffer.from('504b0304000000000000', 'hex'))
     expect([zip.status, await zip.json()]).toMatchObject([
       415,
       { code: 'unsupported', detail: 'Cannot store attachment: application/zip is not taken' },
     ])
-    expect((await send(Buffer.alloc(0))).status).toBe(400)
-    expect((await send(Buffer.alloc(10 * 1024 * 1024 + 70_000, 97))).status).toBe(413)
+    expect((await sendImage(Buffer.alloc(0))).status).toBe(400)
+    expect((await sendImage(Buffer.alloc(10 * 1024 * 1024 + 70_000, 97))).status).toBe(413)
   })
 })
 
@@ -534,15 +539,15 @@ describe('access to the chat', () => {
     expect([wrong.status, (await wrong.json()).code]).toEqual([401, 'signature_invalid'])
     const threadId = name('thread')
     await chat('mine', { threadId })
-    const foreign = await call(`/api/v1/agent/history?threadId=${threadId}`, { as: 'bob' })
-    const unnamed = await call('/api/v1/agent/history')
+    const foreign = await requestAs(`/api/v1/agent/history?threadId=${threadId}`, { as: 'bob' })
+    const unnamed = await requestAs('/api/v1/agent/history')
     expect([unnamed.status, await unnamed.json()]).toMatchObject([
       400,
       { code: 'malformed', detail: 'Cannot read history: threadId is missing' },
     ])
-    const missing = await call('/api/v1/agent/history?threadId=never', { as: 'bob' })
+    const missingResponse = await requestAs('/api/v1/agent/history?threadId=never', { as: 'bob' })
     expect(foreign.status).toBe(404)
-    expect(await foreign.text()).toBe(await missing.text())
+    expect(await foreign.text()).toBe(await missingResponse.text())
     const { messages } = await (async () => {
       await chat('of bob', { threadId, as: 'bob' })
       return readHistory(threadId, '', 'bob')
@@ -551,13 +556,15 @@ describe('access to the chat', () => {
   })
 
   test('is open only to pages of the configured origins', async () => {
-    const ask = (from: string) =>
+    const readFrom = (from: string) =>
       fetch(`${gateway.url()}/api/v1/agent/runs`, {
         method: 'OPTIONS',
         headers: { origin: from, 'access-control-request-method': 'POST' },
       })
-    expect((await ask('https://chat.example')).headers.get('access-control-allow-origin')).toBe('https://chat.example')
-    expect((await ask('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
+    expect((await readFrom('https://chat.example')).headers.get('access-control-allow-origin')).toBe(
+      'https://chat.example',
+    )
+    expect((await readFrom('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
   })
 })
 
@@ -567,8 +574,8 @@ test('the history has pages without gaps, even over entries that no chat shows (
   for (const text of ['one', 'tool', 'three']) agent = (await chat(text, { threadId, agent: agent as never })).agent
   const history = await readHistory(threadId)
   expect(history.messages.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
-  const last = await readHistory(threadId, '&limit=2')
-  expect([last.messages.map(({ seq }) => seq), last.next_before_seq]).toEqual([[5, 6], 5])
+  const lastPage = await readHistory(threadId, '&limit=2')
+  expect([lastPage.messages.map(({ seq }) => seq), lastPage.next_before_seq]).toEqual([[5, 6], 5])
   const earlierPage = await readHistory(threadId, '&limit=2&before_seq=5')
   expect(earlierPage.messages.map(({ seq }) => seq)).toEqual([3, 4])
   const laterPage = await readHistory(threadId, '&after_seq=4')

@@ -46,9 +46,9 @@ test('a tool’s file is in its result’s parts, streamed, exported, and unchan
   })
   expect(await exchange('agui', thread, messages)).toMatchObject({ added: 0 })
   const { messages: envelopes } = await exchange('envelope', thread)
-  const returned = envelopes.find(({ type }: JsonAnswer) => type === 'tool_result')
-  expect(returned.payload).toMatchObject({ tool_name: 'photograph', success: true, tool_data: { taken: 1 } })
-  expect(JSON.stringify(returned)).toContain(data)
+  const toolResult = envelopes.find(({ type }: JsonAnswer) => type === 'tool_result')
+  expect(toolResult.payload).toMatchObject({ tool_name: 'photograph', success: true, tool_data: { taken: 1 } })
+  expect(JSON.stringify(toolResult)).toContain(data)
   expect(await exchange('envelope', thread, envelopes)).toMatchObject({ added: 0 })
   for (const format of ['store', 'swarm', 'normalized', 'jsonl']) {
     const exported = await exchange(format, thread)

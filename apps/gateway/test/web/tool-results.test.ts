@@ -15,7 +15,9 @@ const tool = (name: string) => ({ name, description: name, parameters: { type: '
 const tools = ['pick', 'refund', 'search', 'count'].map(tool)
 
 /** Has a client claim results for all calls. Returns the calls that were left to the client, and the results that the agent receives. */
-async function claimResults(text: string): Promise<{ readonly left: readonly string[]; readonly heard: string }> {
+async function claimResults(
+  text: string,
+): Promise<{ readonly pendingToolCallIds: readonly string[]; readonly answerText: string }> {
   const threadId = randomUUID()
   const askedEvents = await web.runChat(text, { threadId, tools })
   const outcome = findEvent(askedEvents, 'RUN_FINISHED')?.outcome
@@ -23,10 +25,10 @@ async function claimResults(text: string): Promise<{ readonly left: readonly str
     return { id: randomUUID(), role: 'tool', toolCallId, content: `claimed for ${toolCallId}` }
   })
   const message = { id: randomUUID(), role: 'user', content: 'and now?' }
-  const run = { threadId, runId: randomUUID(), tools, messages: [...messages, message] }
-  const events = await readEvents(await web.postRun(run))
+  const runInput = { threadId, runId: randomUUID(), tools, messages: [...messages, message] }
+  const events = await readEvents(await web.postRun(runInput))
   const receivedText = events.map(event => (event as unknown as { delta?: string }).delta ?? '').join('')
-  return { left: outcome?.pendingToolCallIds ?? [], heard: receivedText }
+  return { pendingToolCallIds: outcome?.pendingToolCallIds ?? [], answerText: receivedText }
 }
 
 test('the agent gets the result of a call that it delegated to the client', async () => {

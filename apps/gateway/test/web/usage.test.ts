@@ -42,9 +42,9 @@ let model: ModelServer
 
 beforeAll(async () => {
   model = await openModelServer(request => {
-    const last = lastOf(request)
+    const lastText = lastOf(request)
     const isTold = request.body.messages.at(-1)?.role === 'tool'
-    if (!isTold) return last.includes('plainly') ? replyWith('Plainly.') : paid(call('look_up', { order: '17' }))
+    if (!isTold) return lastText.includes('plainly') ? replyWith('Plainly.') : paid(call('look_up', { order: '17' }))
     const query = JSON.stringify(request.body.messages)
     if (query.includes('break down')) return { status: 404, body: {} }
     if (query.includes('hang on')) return { pieces: replyWith('Hanging').pieces?.slice(0, -2) ?? [], hangs: true }
@@ -141,7 +141,7 @@ describe('the usage of a run', () => {
 })
 
 describe('the usage of an answer', () => {
-  async function ask(query: Record<string, string>, body?: object): Promise<JsonAnswer> {
+  async function requestTranscript(query: Record<string, string>, body?: object): Promise<JsonAnswer> {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
     const response = await fetch(`${web.gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
@@ -156,9 +156,9 @@ describe('the usage of an answer', () => {
       const [threadId, copy] = [uniqueName('thread'), uniqueName('copy')]
       await web.runChat('order 17', { threadId })
       const thread = `web:${JSON.stringify(['chat', threadId])}`
-      const { messages } = await ask({ owner, thread, format })
-      expect(await ask({ owner, thread, format }, { messages })).toMatchObject({ added: 0 })
-      await ask({ owner, thread: `web:${JSON.stringify(['chat', copy])}`, format }, { messages })
+      const { messages } = await requestTranscript({ owner, thread, format })
+      expect(await requestTranscript({ owner, thread, format }, { messages })).toMatchObject({ added: 0 })
+      await requestTranscript({ owner, thread: `web:${JSON.stringify(['chat', copy])}`, format }, { messages })
       const rows = await web.readHistory(copy)
       expect(rows.flatMap(({ metadata }) => metadata.usage ?? [])).toEqual([doubleUsage])
     },

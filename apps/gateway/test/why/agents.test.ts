@@ -19,10 +19,10 @@ const brokenServer = createServer(({ url }, response) => {
 beforeAll(async () => {
   await new Promise<void>(resolve => brokenServer.listen(0, '127.0.0.1', resolve))
   // The server closes again, so that nobody listens at its port.
-  const probe = createServer()
-  await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
-  downPort = (probe.address() as AddressInfo).port
-  await new Promise(resolve => probe.close(resolve))
+  const portServer = createServer()
+  await new Promise<void>(resolve => portServer.listen(0, '127.0.0.1', resolve))
+  downPort = (portServer.address() as AddressInfo).port
+  await new Promise(resolve => portServer.close(resolve))
   gateway = await openSlowGateway(
     {
       slow: { queue: 'queue' },
@@ -45,12 +45,12 @@ afterAll(async () => {
   brokenServer.close()
 })
 
-const post = (agent: string, text = 'hello', thread: string = crypto.randomUUID()) =>
+const postText = (agent: string, text = 'hello', thread: string = crypto.randomUUID()) =>
   gateway.post(agent, text, { thread })
 
 describe('why explains a message whose agent', () => {
   test('threw, with agent, location and error', async () => {
-    const id = await post('thrower', 'seventeen')
+    const id = await postText('thrower', 'seventeen')
     const reason = await awaitReason(gateway, id, 'agent_threw')
     expect(reason.sentence).toMatch(
       /^Failed at [\d :-]+ UTC: agent "thrower" threw an error at \S*failing\/thrower\.ts:8 \(TypeError: there is no order "seventeen"\)$/,
@@ -63,7 +63,7 @@ describe('why explains a message whose agent', () => {
   })
 
   test('took the message without an answer', async () => {
-    const reason = await awaitReason(gateway, await post('silent'), 'agent_silent')
+    const reason = await awaitReason(gateway, await postText('silent'), 'agent_silent')
     expect(reason.sentence).toMatch(
       /^Not answered: agent "silent" took the message and gave no answer, at [\d :-]+ UTC$/,
     )
@@ -71,20 +71,20 @@ describe('why explains a message whose agent', () => {
   })
 
   test('does not receive such messages', async () => {
-    const reason = await awaitReason(gateway, await post('deaf'), 'not_received')
+    const reason = await awaitReason(gateway, await postText('deaf'), 'not_received')
     expect(reason.fix?.text).toBe('Add "message" to agents.deaf.receives if the agent should get it.')
     expectWellFormed(reason)
   })
 
   test('exceeded its deadline', async () => {
-    const reason = await awaitReason(gateway, await post('hanging'), 'deadline')
+    const reason = await awaitReason(gateway, await postText('hanging'), 'deadline')
     expect(reason.sentence).toMatch(/: the agent took longer than agents\.hanging\.deadline \(1s\)$/)
     expect(reason.fix?.text).toContain('raise agents.hanging.deadline')
     expectWellFormed(reason)
   })
 
   test('is an unreachable webhook, with its URL, the cause, the number of attempts and the time of the next one', async () => {
-    const reason = await awaitReason(gateway, await post('hook'), 'webhook_down')
+    const reason = await awaitReason(gateway, await postText('hook'), 'webhook_down')
     const url = `http://127.0.0.1:${downPort}/in`
     expect(reason.sentence).toMatch(
       new RegExp(
@@ -103,12 +103,12 @@ describe('why explains a message whose agent', () => {
   })
 
   test('is a webhook that answered with an error', async () => {
-    const reason = await awaitReason(gateway, await post('busy'), 'webhook_down')
+    const reason = await awaitReason(gateway, await postText('busy'), 'webhook_down')
     expect(reason.sentence).toMatch(/\(The webhook answered 503 at http:\/\/127\.0\.0\.1:\d+\/in\)/)
   })
 
   test('is a webhook that answered with a redirect, with its target and without a gateway file', async () => {
-    const reason = await awaitReason(gateway, await post('moved'), 'backend_failed')
+    const reason = await awaitReason(gateway, await postText('moved'), 'backend_failed')
     expect(reason.sentence).toMatch(
       /\(The webhook answered 307 at http:\/\/127\.0\.0\.1:\d+\/moved, a redirect to https:\/\/login\.test\/sign-in that is not followed; expected 200 or 204\)$/,
     )
@@ -118,7 +118,7 @@ describe('why explains a message whose agent', () => {
   })
 
   test('gave an invalid answer, with the member, its value and the rule', async () => {
-    const reason = await awaitReason(gateway, await post('invalid'), 'answer_invalid')
+    const reason = await awaitReason(gateway, await postText('invalid'), 'answer_invalid')
     expect(reason.sentence).toMatch(
       /: agent "invalid" gave an answer that is not valid \("parts\.0\.bytes_ref\.data_base64" \("\$\$\$"\) must be base64\)$/,
     )
@@ -127,10 +127,10 @@ describe('why explains a message whose agent', () => {
   })
 
   test('is still working on it, or on an earlier message of the conversation', async () => {
-    const first = await post('slow', 'first', 'line')
+    const first = await postText('slow', 'first', 'line')
     const run = await gateway.nextRun()
-    const second = await post('slow', 'second', 'line')
-    const number = (await askWhy(gateway, first)).explanations[0]?.message
+    const second = await postText('slow', 'second', 'line')
+    const messageNumber = (await askWhy(gateway, first)).explanations[0]?.message
     const working = await awaitReason(gateway, first, 'working')
     expect(working.sentence).toMatch(
       /^Not answered yet: the agent is working on it, \d+ \w+ after it came at [\d :-]+ UTC$/,
@@ -138,10 +138,10 @@ describe('why explains a message whose agent', () => {
     const queued = await awaitReason(gateway, second, 'queued')
     expect(queued.sentence).toMatch(
       new RegExp(
-        `^Not answered yet: it has waited since [\\d :-]+ UTC behind #${number} of the same conversation, which is being worked on$`,
+        `^Not answered yet: it has waited since [\\d :-]+ UTC behind #${messageNumber} of the same conversation, which is being worked on$`,
       ),
     )
-    expect(queued.fix?.command).toBe(`npx postern why "#${number}"`)
+    expect(queued.fix?.command).toBe(`npx postern why "#${messageNumber}"`)
     run.finish()
     ;(await gateway.nextRun()).finish()
     const answeredReason = await awaitReason(gateway, second, 'answered')
@@ -151,15 +151,15 @@ describe('why explains a message whose agent', () => {
   })
 
   test('answered it together with a later message', async () => {
-    await post('merging', 'first', 'merged')
+    await postText('merging', 'first', 'merged')
     const run = await gateway.nextRun()
-    const second = await post('merging', 'second', 'merged')
-    const third = await post('merging', 'third', 'merged')
+    const second = await postText('merging', 'second', 'merged')
+    const third = await postText('merging', 'third', 'merged')
     run.finish()
     const bothRun = await gateway.nextRun()
-    const number = (await askWhy(gateway, third)).explanations[0]?.message
+    const messageNumber = (await askWhy(gateway, third)).explanations[0]?.message
     const working = await awaitReason(gateway, second, 'working')
-    expect(factsOf(working)).toContain(`answered together with #${number}`)
+    expect(factsOf(working)).toContain(`answered together with #${messageNumber}`)
     bothRun.finish()
     const reason = await awaitReason(gateway, second, 'answered')
     expect(reason.sentence).toMatch(/^Answered at [\d :-]+ UTC to https:\/\/mastodon\.test\/\S+$/)
@@ -167,29 +167,29 @@ describe('why explains a message whose agent', () => {
   })
 
   test('got the edited text, and names the edited message', async () => {
-    const first = await post('slow', 'frist', 'edited')
+    const first = await postText('slow', 'frist', 'edited')
     await gateway.nextRun()
     expect(await gateway.edit('slow', first, 'first')).toBe(202)
     const run = await gateway.nextRun()
     const messages = await gateway.messages()
     const edit = messages.find(({ flags }) => flags.includes('edit_applied'))
     const reason = await awaitReason(gateway, edit?.id ?? '', 'edit_applied')
-    const number = (await askWhy(gateway, first)).explanations[0]?.message
+    const messageNumber = (await askWhy(gateway, first)).explanations[0]?.message
     expect(reason.sentence).toMatch(
       /^Not answered: it changed a message that was still open, so the agent got the new words/,
     )
-    expect(reason.fix?.command).toBe(`npx postern why "#${number}"`)
+    expect(reason.fix?.command).toBe(`npx postern why "#${messageNumber}"`)
     expectWellFormed(reason)
     run.finish()
   })
 
   test('asked for consent or payment first', async () => {
-    const consent = await awaitReason(gateway, await post('shop', 'consent please'), 'waiting_for_consent')
+    const consent = await awaitReason(gateway, await postText('shop', 'consent please'), 'waiting_for_consent')
     expect(consent.sentence).toMatch(
       /^Waits for consent of @alice@mastodon\.test since [\d :-]+ UTC, until [\d :-]+ UTC$/,
     )
     expect(consent.fix?.text).toContain('Only the sender can consent')
-    const payment = await awaitReason(gateway, await post('shop', 'pay please'), 'waiting_for_payment')
+    const payment = await awaitReason(gateway, await postText('shop', 'pay please'), 'waiting_for_payment')
     expect(payment.fix?.command).toMatch(/^npx postern requirements grant \S+$/)
     const { items } = await gateway.requestOperator<{ items: { id: string }[] }>('/requirements')
     // The requirement's id finds the same explanation.

@@ -14,11 +14,11 @@ export async function awaitReason(
   query: string,
   code: string,
 ): Promise<Explanation> {
-  let last: Explanation | undefined
+  let lastExplanation: Explanation | undefined
   const reason = await eventually(async () => {
-    last = (await askWhy(gateway, query)).explanations[0]
-    return last?.code === code && last
-  }, 20_000).catch(() => last)
+    lastExplanation = (await askWhy(gateway, query)).explanations[0]
+    return lastExplanation?.code === code && lastExplanation
+  }, 20_000).catch(() => lastExplanation)
   expect(reason).toMatchObject({ code })
   return reason as Explanation
 }
@@ -27,7 +27,8 @@ export async function awaitReason(
 export function expectWellFormed({ sentence, since, evidence }: Explanation): void {
   expect(sentence).not.toMatch(/[\n\r]|undefined|NaN|\[object|Invalid/)
   expect(sentence.endsWith('.')).toBe(false)
-  for (const at of [since, ...evidence.flatMap(fact => fact.at ?? [])]) expect(Date.parse(at)).toBeGreaterThan(0)
+  for (const instant of [since, ...evidence.flatMap(fact => fact.at ?? [])])
+    expect(Date.parse(instant)).toBeGreaterThan(0)
 }
 
 /** Returns all facts, one per line. */

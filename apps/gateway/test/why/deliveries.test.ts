@@ -15,7 +15,7 @@ afterAll(() => gateway.close())
 const mastodon = 'mastodon.test'
 
 /** Sends a direct post of Alice's to the echo agent. Returns the id of the activity. */
-async function post(from = `alice@${mastodon}`): Promise<string> {
+async function postHello(from = `alice@${mastodon}`): Promise<string> {
   const { fediverse } = gateway.simulation
   const receipt = await fediverse.deliver({ to: '@echo@agents.test', text: 'hello', visibility: 'direct', from })
   expect(receipt.status).toBe(202)
@@ -43,7 +43,7 @@ describe('why explains an answer', () => {
       method: 'POST',
       answer: { status: 410 },
     })
-    const id = await post()
+    const id = await postHello()
     const reason = await awaitReason(gateway, id, 'delivery_refused')
     restore()
     expect(reason.sentence).toMatch(
@@ -51,8 +51,8 @@ describe('why explains an answer', () => {
     )
     expect(reason.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
     // The number of the delivery finds the same explanation.
-    const number = reason.fix?.command?.split(' ').at(-1)
-    expect((await askWhy(gateway, `d${number}`)).explanations[0]).toMatchObject({ message: reason.message })
+    const deliveryNumber = reason.fix?.command?.split(' ').at(-1)
+    expect((await askWhy(gateway, `d${deliveryNumber}`)).explanations[0]).toMatchObject({ message: reason.message })
     expectWellFormed(reason)
   })
 
@@ -76,11 +76,11 @@ describe('why explains an answer', () => {
     const host = 'gotosocial.test'
     const busy = { answer: { status: 503, headers: { 'retry-after': '3600' } }, method: 'POST' }
     const restore = gateway.simulation.fediverse.disturb(host, busy)
-    await post(`alice@${host}`)
+    await postHello(`alice@${host}`)
     await eventually(async () =>
       (await gateway.deliveries()).some(({ to, state }) => to.includes(host) && state === 'later'),
     )
-    const id = await post(`alice@${host}`)
+    const id = await postHello(`alice@${host}`)
     const reason = await awaitReason(gateway, id, 'host_asked_for_time')
     restore()
     expect(reason.sentence).toMatch(/its host asked for time \(Retry-After\)\); next try at [\d :-]+ UTC$/)
@@ -91,13 +91,13 @@ describe('why explains an answer', () => {
     const host = 'rfc9421.test'
     const restore = gateway.simulation.fediverse.disturb(host, { ...disturbances.down, method: 'POST' })
     const ids: string[] = []
-    for (let count = 0; count < 6; count += 1) ids.push(await post(`alice@${host}`))
+    for (let count = 0; count < 6; count += 1) ids.push(await postHello(`alice@${host}`))
     const reasons = await eventually(async () => {
-      const all = await Promise.all(ids.map(async id => (await askWhy(gateway, id)).explanations[0]))
-      return all.some(explanation => explanation?.code === 'breaker_open') && all
+      const reasons = await Promise.all(ids.map(async id => (await askWhy(gateway, id)).explanations[0]))
+      return reasons.some(explanation => explanation?.code === 'breaker_open') && reasons
     })
     restore()
-    const reason = reasons.find(each => each?.code === 'breaker_open')
+    const reason = reasons.find(candidate => candidate?.code === 'breaker_open')
     expect(reason?.sentence).toMatch(
       /^The answer is not delivered yet, since [\d :-]+ UTC: https:\/\/\S+ did not take it \(its host did not answer several times in a row and is left alone\); next try at [\d :-]+ UTC$/,
     )
@@ -139,8 +139,8 @@ describe('why explains an answer', () => {
     const id = await unprovenMail('dropped@nodmarc.test')
     const waitingReason = await awaitReason(gateway, id, 'delivery_waiting')
     restore()
-    const number = waitingReason.fix?.command?.split(' ').at(-1)
-    await fetch(`${gateway.url()}/operator/api/deliveries/${number}/drop`, {
+    const deliveryNumber = waitingReason.fix?.command?.split(' ').at(-1)
+    await fetch(`${gateway.url()}/operator/api/deliveries/${deliveryNumber}/drop`, {
       method: 'POST',
       headers: { authorization: `Bearer ${operatorToken}` },
     })

@@ -12,8 +12,8 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-async function mail(plan: { from?: string; text?: string; messageId?: string } = {}): Promise<string> {
-  const receipt = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'hello', ...plan })
+async function deliverMail(draft: { from?: string; text?: string; messageId?: string } = {}): Promise<string> {
+  const receipt = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'hello', ...draft })
   expect(receipt.answer).toBe(250)
   await awaitReason(gateway, receipt.mail.messageId, 'answered')
   return receipt.mail.messageId
@@ -21,15 +21,15 @@ async function mail(plan: { from?: string; text?: string; messageId?: string } =
 
 describe('why finds a message', () => {
   test('by its number, with or without #, and by its Message-ID, with or without angle brackets', async () => {
-    const id = await mail()
-    const number = (await askWhy(gateway, id)).explanations[0]?.message
-    for (const query of [`${number}`, `#${number}`, id, `<${id}>`, ` ${id} `]) {
-      expect((await askWhy(gateway, query)).explanations[0]).toMatchObject({ message: number, id })
+    const id = await deliverMail()
+    const messageNumber = (await askWhy(gateway, id)).explanations[0]?.message
+    for (const query of [`${messageNumber}`, `#${messageNumber}`, id, `<${id}>`, ` ${id} `]) {
+      expect((await askWhy(gateway, query)).explanations[0]).toMatchObject({ message: messageNumber, id })
     }
   })
 
   test('by the id of its answer, its delivery and its log line', async () => {
-    const id = await mail()
+    const id = await deliverMail()
     const record = await gateway.readMessage(id)
     const queries = [record.response?.id ?? '', `d${record.deliveries[0]?.id}`, record.correlation_id]
     for (const query of queries) {
@@ -38,7 +38,7 @@ describe('why finds a message', () => {
   })
 
   test('by the Message-ID of its answer as a mail program shows it, and so do other commands', async () => {
-    const record = await gateway.readMessage(await mail())
+    const record = await gateway.readMessage(await deliverMail())
     const answer = record.response?.id ?? ''
     for (const query of [`<${answer}@agents.test>`, `${answer}@agents.test`, answer]) {
       expect((await askWhy(gateway, query)).explanations[0]).toMatchObject({ message: record.number })
@@ -56,8 +56,8 @@ describe('why finds a message', () => {
   })
 
   test('by the address of its sender or agent, newest first', async () => {
-    const first = await mail({ from: 'paula@nodmarc.test' })
-    const second = await mail({ from: 'paula@nodmarc.test' })
+    const first = await deliverMail({ from: 'paula@nodmarc.test' })
+    const second = await deliverMail({ from: 'paula@nodmarc.test' })
     for (const query of [
       '@paula@nodmarc.test',
       'paula@nodmarc.test',
@@ -75,12 +75,12 @@ describe('why finds a message', () => {
   })
 
   test('by an address with @, even if a peer used it as a message id', async () => {
-    const hidden = await mail({ from: 'quiet@nodmarc.test' })
+    const quietMessageId = await deliverMail({ from: 'quiet@nodmarc.test' })
     const url = `${gatewayOrigin}/agents/echo/a2a`
     for (const messageId of ['@quiet@nodmarc.test', 'quiet@nodmarc.test']) {
       await gateway.simulation.a2a.deliver({ url, text: 'hello', messageId })
     }
-    expect((await askWhy(gateway, '@quiet@nodmarc.test')).explanations.map(({ id }) => id)).toEqual([hidden])
+    expect((await askWhy(gateway, '@quiet@nodmarc.test')).explanations.map(({ id }) => id)).toEqual([quietMessageId])
     expect((await awaitReason(gateway, 'quiet@nodmarc.test', 'answered')).via).toBe('a2a')
   })
 
@@ -95,7 +95,7 @@ describe('why finds a message', () => {
 
 describe('why', () => {
   test('distinguishes a repeated message from its original', async () => {
-    const id = await mail({ messageId: `${randomUUID()}@alice.test` })
+    const id = await deliverMail({ messageId: `${randomUUID()}@alice.test` })
     const composedMail = await gateway.simulation.mail.compose({ to: 'echo@agents.test', text: 'twice' })
     for (const _ of [1, 2, 3]) expect((await gateway.simulation.mail.sendSmtp(composedMail)).code).toBe(250)
     const reason = await awaitReason(gateway, composedMail.messageId, 'duplicate')
@@ -152,7 +152,7 @@ describe('the command "why"', () => {
   }
 
   test('prints reason, evidence and fix without cursor movements', async () => {
-    const id = await mail({ from: '"\u001b[2J\u009bEve" <eve@nodmarc.test>' })
+    const id = await deliverMail({ from: '"\u001b[2J\u009bEve" <eve@nodmarc.test>' })
     const output = await print(id)
     expect(output).toMatch(
       /^#\d+ email from @eve@nodmarc\.test to echo, \S+\nAnswered at [\d :-]+ UTC to eve@nodmarc\.test\.\n\n {2}2\S+Z {2}/,

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-async function post(fault: Fault | undefined, from?: string): Promise<string> {
+async function postFaulty(fault: Fault | undefined, from?: string): Promise<string> {
   return (await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', text: 'hello', fault, from }))
     .activityId
 }
@@ -36,10 +36,10 @@ function awaitNewest(query: string, code: string): Promise<Explanation> {
 
 describe('why explains a refused post or mail', () => {
   test('by the activity’s id if its signature is invalid', async () => {
-    const tampered = await awaitReason(gateway, await post('tampered'), 'bad_signature')
+    const tampered = await awaitReason(gateway, await postFaulty('tampered'), 'bad_signature')
     expect(tampered.sentence).toMatch(/^Refused with 401 at [\d :-]+ UTC: its proof does not hold \(.+\)$/)
     expect(tampered.sender).toBe('https://mastodon.test/users/alice')
-    const forgedReason = await awaitReason(gateway, await post('forged'), 'bad_signature')
+    const forgedReason = await awaitReason(gateway, await postFaulty('forged'), 'bad_signature')
     expect(forgedReason.fix?.text).toContain('their server signs with another key than it publishes')
     for (const explanation of [tampered, forgedReason]) {
       expect(explanation.kind).toBe('refusal')
@@ -49,7 +49,7 @@ describe('why explains a refused post or mail', () => {
   })
 
   test('by the claimed sender if its proof is too old', async () => {
-    await post('expired', 'bob@mastodon.test')
+    await postFaulty('expired', 'bob@mastodon.test')
     const reason = await awaitNewest('@bob@mastodon.test', 'expired')
     expect(reason.sentence).toMatch(
       /: its proof is too old, or of the future \(signed at "2\S+", before the accepted window\)$/,
@@ -60,14 +60,14 @@ describe('why explains a refused post or mail', () => {
   })
 
   test('by its agent if it has no proof', async () => {
-    await post('unsigned')
+    await postFaulty('unsigned')
     const reason = await awaitNewest('@echo@agents.test', 'unsigned')
     expect(reason.sentence).toMatch(/^Refused with 401 at [\d :-]+ UTC: nothing proves who sent it \(.+\)$/)
     expectWellFormed(reason)
   })
 
   test('by its recipient if that agent does not exist', async () => {
-    await post('unknown_recipient')
+    await postFaulty('unknown_recipient')
     const reason = await awaitNewest('@no-such-agent@agents.test', 'unknown_recipient')
     expect(reason.sentence).toMatch(/^Refused with 404 at /)
     expect(reason.fix?.text).toContain('Add agents.no-such-agent if you want it')
@@ -75,13 +75,13 @@ describe('why explains a refused post or mail', () => {
   })
 
   test('by its host if a block covers the host', async () => {
-    const reason = await awaitReason(gateway, await post(undefined, 'alice@snac.test'), 'blocked')
+    const reason = await awaitReason(gateway, await postFaulty(undefined, 'alice@snac.test'), 'blocked')
     expect(reason.sentence).toContain('an operator has blocked its host')
     expect(reason.fix?.text).toContain('activitypub.block')
   })
 
   test('by its key’s host if that is down, since the peer will retry', async () => {
-    const reason = await awaitReason(gateway, await post('key_host_down'), 'key_host_down')
+    const reason = await awaitReason(gateway, await postFaulty('key_host_down'), 'key_host_down')
     expect(reason.sentence).toMatch(
       /^Put off with 503 at [\d :-]+ UTC: the host that has the key did not answer, so the gateway could not check the proof/,
     )
@@ -130,7 +130,7 @@ describe('why explains a refused post or mail', () => {
 })
 
 describe('why explains a refused call', () => {
-  async function call(agent: string, fault?: Fault): Promise<string> {
+  async function callFaulty(agent: string, fault?: Fault): Promise<string> {
     const url = `${gatewayOrigin}/agents/${agent}/a2a`
     const messageId = crypto.randomUUID()
     await gateway.simulation.a2a.deliver({ url, text: 'hello', fault, messageId })
@@ -138,9 +138,9 @@ describe('why explains a refused call', () => {
   }
 
   test('by its agent if the token is too old, or its issuer’s keys are not available', async () => {
-    await call('echo', 'expired')
+    await callFaulty('echo', 'expired')
     expect((await awaitNewest('echo', 'expired')).sentence).toMatch(/^Refused with 401 at /)
-    await call('echo', 'key_host_down')
+    await callFaulty('echo', 'key_host_down')
     const down = await awaitNewest('echo', 'key_host_down')
     expect(down.sentence).toMatch(/^Put off with 503 at /)
     expectWellFormed(down)
@@ -156,7 +156,7 @@ describe('why explains a refused call', () => {
   })
 
   test('by the agent if the sender may not speak to it', async () => {
-    const reason = await awaitReason(gateway, await call('club'), 'not_allowed')
+    const reason = await awaitReason(gateway, await callFaulty('club'), 'not_allowed')
     expect(reason.fix?.text).toContain('agents.club.allow')
     expectWellFormed(reason)
   })
@@ -167,11 +167,11 @@ describe('why explains a limit', () => {
     const limited = await openTestGateway(() => ({ limits: { per_identity: 1 } }))
     try {
       const { fediverse } = limited.simulation
-      const send = () => fediverse.deliver({ to: '@echo@agents.test', text: 'hello' })
-      const statuses = [await send(), await send(), await send()]
+      const sendHello = () => fediverse.deliver({ to: '@echo@agents.test', text: 'hello' })
+      const statuses = [await sendHello(), await sendHello(), await sendHello()]
       expect(statuses.map(({ status }) => status)).toContain(429)
-      const last = statuses.findLast(({ status }) => status === 429)
-      const reason = await awaitReason(limited, last?.activityId ?? '', 'rate_limited')
+      const lastLimited = statuses.findLast(({ status }) => status === 429)
+      const reason = await awaitReason(limited, lastLimited?.activityId ?? '', 'rate_limited')
       expect(reason.sentence).toMatch(/^Refused with 429 at [\d :-]+ UTC: it went over a limit \(.+\)$/)
       expect(reason.fix?.text).toContain('limits.per_address')
       expectWellFormed(reason)

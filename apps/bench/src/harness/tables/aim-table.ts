@@ -23,7 +23,7 @@ type AimMeasurement = Pick<SummaryRow, 'row' | 'aim' | 'ratio'> & Partial<Pick<F
 /** Collects the lines and figures that stand for an aim, in the order of the aims. */
 export function collectAims(measured: readonly AimMeasurement[]): readonly AimFigure[] {
   return Object.values(rows).flatMap(({ row }) =>
-    measured.filter(line => line.row === row).map(each => toAim(row, each)),
+    measured.filter(line => line.row === row).map(line => toAim(row, line)),
   )
 }
 
