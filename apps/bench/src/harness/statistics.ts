@@ -10,9 +10,9 @@ export function quantile(values: readonly number[], fraction: number): number {
 export function medianRatio<Round>(
   rounds: readonly Round[],
   baseline: readonly Round[],
-  valueOf: (round: Round) => number,
+  measure: (round: Round) => number,
 ): number {
-  return median(rounds.map((round, index) => valueOf(round) / valueOf(baseline[index] ?? round)))
+  return median(rounds.map((round, index) => measure(round) / measure(baseline[index] ?? round)))
 }
 
 /** Returns the median, which is the mean of the two middle values for an even count. */

@@ -95,7 +95,7 @@ describe('"forget me" in a chat', () => {
     expect((await gateway.requestAs(`/api/v1/agent/attachments/signed-url?${query}`, { as: 'bob' })).status).toBe(404)
     expect(readConfided((await gateway.askByMail('who am I?', mailbox)).text)).toEqual({
       past: [],
-      kept: [],
+      storedTexts: [],
       knows: [],
     })
     const remainingSenders = (await gateway.gateway.messages()).map(({ sender }) => sender)

@@ -170,7 +170,11 @@ describe('forgetting', () => {
     // The table `turn_budgets` records how often an address was answered lately, against floods; its rows expire by themselves.
     expect(listTraces('forgetme@alice.test').filter(table => table !== 'turn_budgets')).toEqual([])
     expect(listTraces('rhubarb')).not.toEqual([])
-    expect(readConfided((await people.askByMail('who am I?', me)).text)).toEqual({ past: [], kept: [], knows: [] })
+    expect(readConfided((await people.askByMail('who am I?', me)).text)).toEqual({
+      past: [],
+      storedTexts: [],
+      knows: [],
+    })
   })
 
   test('by the operator deletes a person everywhere', async () => {

@@ -15,7 +15,7 @@ afterAll(() => people.close())
 describe('a person with an account and a mailbox', () => {
   test('links them with a code that the mailbox receives and the account sends back', async () => {
     const byMail = await people.askByMail('by mail: my cat is called Ada')
-    expect(readConfided(byMail.text)).toEqual({ past: [], kept: [], knows: [] })
+    expect(readConfided(byMail.text)).toEqual({ past: [], storedTexts: [], knows: [] })
     const { asked, code, confirmed } = await people.linkMail()
     expect(asked.text).toContain('I have sent a code to alice@alice.test.')
     expect(code).toMatch(/^[2-9A-Z]{5}-[2-9A-Z]{5}$/)
@@ -47,7 +47,7 @@ describe('a person with an account and a mailbox', () => {
     const first = await people.askByPost('what do you know?')
     expect(readConfided(first.text)).toEqual({
       past: ['email: by mail: my cat is called Ada'],
-      kept: [],
+      storedTexts: [],
       knows: [expect.stringMatching(/^activitypub @alice/), 'email @alice@alice.test'],
     })
     const second = readConfided((await people.askByMail('and here?')).text)
@@ -68,7 +68,7 @@ describe('a person with an account and a mailbox', () => {
 
   test('hides private messages from conversations that others read', async () => {
     const open = readConfided((await people.askByPost('in public', { visibility: 'public' })).text)
-    expect(open).toEqual({ past: [], kept: [], knows: [] })
+    expect(open).toEqual({ past: [], storedTexts: [], knows: [] })
   })
 
   test('hides public messages from private conversations', async () => {
@@ -80,7 +80,11 @@ describe('a person with an account and a mailbox', () => {
     await people.askByMail('to quiet by mail', { to: 'quiet' })
     expect((await people.linkMail('alice@alice.test', { to: 'quiet' })).confirmed.text).toContain('Done')
     for (const to of ['quiet', 'plain']) {
-      expect(readConfided((await people.askByPost('hello', { to })).text)).toEqual({ past: [], kept: [], knows: [] })
+      expect(readConfided((await people.askByPost('hello', { to })).text)).toEqual({
+        past: [],
+        storedTexts: [],
+        knows: [],
+      })
     }
   })
 
@@ -90,7 +94,11 @@ describe('a person with an account and a mailbox', () => {
       'Done: @alice@mastodon.test is not linked',
     )
     expect((await people.askByPost('linked')).text).toContain('No other address is linked with this one.')
-    expect(readConfided((await people.askByPost('after all')).text)).toMatchObject({ past: [], kept: [], knows: [] })
+    expect(readConfided((await people.askByPost('after all')).text)).toMatchObject({
+      past: [],
+      storedTexts: [],
+      knows: [],
+    })
     expect((await people.askByMail('unlink @alice@mastodon.test')).text).toContain(
       'That address is not linked with this one.',
     )

@@ -47,8 +47,8 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
 
   return {
     gateway,
-    askByPost: askByPost,
-    askByMail: askByMail,
+    askByPost,
+    askByMail,
     /** Waits for `count` codes in mails to a person, and returns the newest one. */
     mailedCode: async (to: string, count = 1) =>
       eventually(async () => {

@@ -32,7 +32,10 @@ async function claimResults(
 }
 
 test('the agent gets the result of a call that it delegated to the client', async () => {
-  expect(await claimResults('pick a colour')).toEqual({ left: ['pick-1'], heard: 'heard: pick claimed for pick-1' })
+  expect(await claimResults('pick a colour')).toEqual({
+    pendingToolCallIds: ['pick-1'],
+    answerText: 'heard: pick claimed for pick-1',
+  })
 })
 
 test.each([
@@ -42,7 +45,7 @@ test.each([
   ['was done behind the words', 'count them'],
   ['was broken off with the answer', 'fail while you search'],
 ])('a client cannot answer a call that %s', async (_, text) => {
-  expect(await claimResults(text)).toEqual({ left: [], heard: 'heard: ' })
+  expect(await claimResults(text)).toEqual({ pendingToolCallIds: [], answerText: 'heard: ' })
 })
 
 test('the gateway accepts a result once', async () => {
