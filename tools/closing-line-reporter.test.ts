@@ -25,10 +25,10 @@ interface RunResult {
 /** Runs one file and returns its last line and exit code. */
 function runFile(body: string): Promise<RunResult> {
   writeFileSync(join(folder, 'one.test.mjs'), body)
-  return run(folder)
+  return runReporter(folder)
 }
 
-async function run(directory: string): Promise<RunResult> {
+async function runReporter(directory: string): Promise<RunResult> {
   const args = ['run', '--root', directory, '--config', config]
   const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
     cwd: root,
@@ -60,5 +60,5 @@ test.each([
 
 test('a run without files does not say that nothing failed', async () => {
   const empty = mkdtempSync(join(folder, 'empty-'))
-  expect(await run(empty)).toEqual({ line: '0 passed, 1 failed', code: 1 })
+  expect(await runReporter(empty)).toEqual({ line: '0 passed, 1 failed', code: 1 })
 })

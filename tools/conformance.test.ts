@@ -88,8 +88,8 @@ describe('findDangling()', () => {
       { [list]: `${header}| ${rule('01')} |  | Postern | [q](../../${passing}) |\n` },
       `${rule('01')} needs one sentence`,
     ],
-  ])('finds %s', (_, files, problem) => {
-    expect(findDangling(createRepository(files))).toEqual([problem])
+  ])('finds %s', (_, files, expectedProblem) => {
+    expect(findDangling(createRepository(files))).toEqual([expectedProblem])
   })
 
   test.each(['§4.6', '(§4.6)', 'row 69', 'issue 5'])('finds %s of an unnamed document', text => {
@@ -115,10 +115,10 @@ describe('writeTests()', () => {
   const text = `# Q\n\n${header}| ${rule('01')} | It holds. | Postern | – |\n\n| other | table |\n| --- | --- |\n| ${rule('01')} | stays |\n`
 
   test('fills in the tests of a rule and keeps everything else', () => {
-    const written = writeTests({ path: list, text: text.slice(0, text.indexOf('| other')) }, () => [passing])
-    expect(written).toContain(`| ${rule('01')} | It holds. | Postern | [q](../../${passing}) |`)
-    expect(readRules({ path: list, text: written })).toMatchObject([{ id: rule('01'), tests: [passing] }])
-    expect(writeTests({ path: list, text: written }, () => [])).toBe(text.slice(0, text.indexOf('| other')))
+    const writtenText = writeTests({ path: list, text: text.slice(0, text.indexOf('| other')) }, () => [passing])
+    expect(writtenText).toContain(`| ${rule('01')} | It holds. | Postern | [q](../../${passing}) |`)
+    expect(readRules({ path: list, text: writtenText })).toMatchObject([{ id: rule('01'), tests: [passing] }])
+    expect(writeTests({ path: list, text: writtenText }, () => [])).toBe(text.slice(0, text.indexOf('| other')))
   })
 
   test('keeps other tables unchanged', () => {
@@ -128,13 +128,13 @@ describe('writeTests()', () => {
 
 test('indexTests() prefers test files to case files, and reads Python function names', () => {
   const cited = `// ${rule('01')}`
-  const find = indexTests([
+  const findTests = indexTests([
     { path: 'packages/q/test/q.test.ts', text: cited },
     { path: 'packages/q/test/cases.ts', text: `${cited} ${rule('02')}` },
     { path: 'packages/q/src/q.ts', text: `${cited} ${rule('03')}` },
     { path: 'clients/python/tests/test_q.py', text: 'def test_Q_01_Q_04_hold():' },
   ])
-  const citations = ['01', '02', '03', '04'].map(digits => find(rule(digits)))
+  const citations = ['01', '02', '03', '04'].map(digits => findTests(rule(digits)))
   const python = 'clients/python/tests/test_q.py'
   expect(citations).toEqual([[python, 'packages/q/test/q.test.ts'], ['packages/q/test/cases.ts'], [], [python]])
 })

@@ -46,8 +46,8 @@ export function listCited(text: string): readonly string[] {
     cited.add(match[0])
     const [, stem = '', digits = ''] = /^(.*?)(\d+)[a-z]?$/.exec(match[0]) ?? []
     let following = text.slice(match.index + match[0].length, match.index + match[0].length + 80)
-    const last = lastPattern.exec(following)?.[1]
-    for (let number = Number(digits) + 1; last !== undefined && number <= Number(last); number += 1) {
+    const lastDigits = lastPattern.exec(following)?.[1]
+    for (let number = Number(digits) + 1; lastDigits !== undefined && number <= Number(lastDigits); number += 1) {
       cited.add(stem + String(number).padStart(digits.length, '0'))
     }
     for (let next = nextPattern.exec(following); next; next = nextPattern.exec(following)) {
@@ -108,8 +108,8 @@ export function indexTests(sources: readonly SourceFile[]): (id: string) => read
   const citing = Map.groupBy(cited, ({ id }) => id)
   return id => {
     const paths = (citing.get(id) ?? []).map(({ path }) => path).toSorted()
-    const run = paths.filter(path => /\.test\.\w+$|(^|\/)test_\w+\.py$/.test(path))
-    return run.length > 0 ? run : paths.filter(path => /(^|\/)(tests?|testing)\//.test(path))
+    const testPaths = paths.filter(path => /\.test\.\w+$|(^|\/)test_\w+\.py$/.test(path))
+    return testPaths.length > 0 ? testPaths : paths.filter(path => /(^|\/)(tests?|testing)\//.test(path))
   }
 }
 
@@ -197,7 +197,7 @@ function main(): void {
     for (const list of sources.filter(isList)) writeFileSync(join(root, list.path), writeTests(list, findTests))
   }
   const dangling = findDangling(root)
-  for (const problem of dangling) process.stderr.write(`${problem}\n`)
+  for (const danglingId of dangling) process.stderr.write(`${danglingId}\n`)
   process.exitCode = dangling.length === 0 ? 0 : 1
 }
 

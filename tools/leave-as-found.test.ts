@@ -7,11 +7,11 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
 
-const describeFile = (end: string) => `import { once } from 'node:events'
+const describeFile = (endStatement: string) => `import { once } from 'node:events'
 import { createServer } from 'node:net'
 const server = createServer()
 beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'))
-afterAll(() => ${end})
+afterAll(() => ${endStatement})
 test('passes', () => {})`
 
 test('a test file that leaves a server open fails, without failing the next file in the process', () => {

@@ -39,15 +39,15 @@ test.each([
 test('copyDocuments() copies the tracked files of examples, without local environments', () => {
   const root = mkdtempSync(join(tmpdir(), 'postern-documents-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
-  const write = (path: string) => {
+  const writeDocument = (path: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), 'x')
   }
   const packagedPaths = ['LICENSE', 'docs/guides/a/model.md', 'examples/town/agent.py']
-  for (const path of [...packagedPaths, 'apps/gateway/bin/README.md', 'docs/decisions/1.md']) write(path)
+  for (const path of [...packagedPaths, 'apps/gateway/bin/README.md', 'docs/decisions/1.md']) writeDocument(path)
   execFileSync('git', ['init', '--quiet'], { cwd: root })
   execFileSync('git', ['add', '.'], { cwd: root })
-  for (const path of ['examples/town/venv/lib/x.py', 'examples/town/postern-data/store.db']) write(path)
+  for (const path of ['examples/town/venv/lib/x.py', 'examples/town/postern-data/store.db']) writeDocument(path)
   const folder = join(root, 'package')
   copyDocuments(root, folder)
   const files = [...globSync('**/*.*', { cwd: folder }), ...globSync('LICENSE', { cwd: folder })]

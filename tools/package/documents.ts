@@ -23,10 +23,10 @@ export function copyDocuments(root: string, folder: string): void {
   const paths = listTracked(root).filter(path => /\.\w+$|LICENSE$/.test(path) && existsSync(join(root, path)))
   const targets = new Set(['README.md', ...paths])
   const readme = readFileSync(join(root, 'apps/gateway/bin/README.md'), 'utf8')
-  write(join(folder, 'README.md'), keepLinks(readme, 'README.md', targets))
+  writeDocument(join(folder, 'README.md'), keepLinks(readme, 'README.md', targets))
   for (const path of paths) {
     const bytes = readFileSync(join(root, path))
-    write(join(folder, path), path.endsWith('.md') ? keepLinks(bytes.toString('utf8'), path, targets) : bytes)
+    writeDocument(join(folder, path), path.endsWith('.md') ? keepLinks(bytes.toString('utf8'), path, targets) : bytes)
   }
 }
 
@@ -35,7 +35,7 @@ function listTracked(root: string): readonly string[] {
   return paths.split('\0').filter(path => !omitted.has(path) && copied.some(pattern => matchesGlob(path, pattern)))
 }
 
-function write(file: string, content: string | Uint8Array): void {
+function writeDocument(file: string, content: string | Uint8Array): void {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, content)
 }
@@ -70,7 +70,7 @@ export function writeLicences(folder: string, contained: readonly string[]): voi
     return `${name} ${version}\nLicence: ${license ?? 'see below'}\n\n${text}`.trim()
   })
   const intro = 'The bundle contains code of these libraries.'
-  write(join(folder, 'THIRD-PARTY-LICENCES.txt'), `${[intro, ...sections].join(`\n\n${'-'.repeat(80)}\n\n`)}\n`)
+  writeDocument(join(folder, 'THIRD-PARTY-LICENCES.txt'), `${[intro, ...sections].join(`\n\n${'-'.repeat(80)}\n\n`)}\n`)
 }
 
 /** Finds the folder of the package that a file belongs to. */

@@ -15,14 +15,14 @@ import { stageGateway } from './stage/stage-gateway.ts'
 
 const root = join(import.meta.dirname, '../..')
 const { values } = parseArgs({ options: { release: { type: 'boolean' }, into: { type: 'string' } } })
-const build = resolve(values.into ?? join(root, 'build'))
+const buildFolder = resolve(values.into ?? join(root, 'build'))
 const packages = [
-  { folder: join(build, 'package'), stage: stageGateway, isTyped: true },
-  { folder: join(build, 'create-postern'), stage: stageCreator, isTyped: false },
-  { folder: join(build, 'chat-adapter'), stage: stageAdapter, isTyped: true },
+  { folder: join(buildFolder, 'package'), stage: stageGateway, isTyped: true },
+  { folder: join(buildFolder, 'create-postern'), stage: stageCreator, isTyped: false },
+  { folder: join(buildFolder, 'chat-adapter'), stage: stageAdapter, isTyped: true },
 ]
 
-for (const path of globSync('*.tgz', { cwd: build })) rmSync(join(build, path))
+for (const path of globSync('*.tgz', { cwd: buildFolder })) rmSync(join(buildFolder, path))
 const faults = values.release ? [...findReleaseFaults(readRootManifest(root))] : []
 for (const { folder, stage, isTyped } of packages) {
   await stage({ root, folder })
@@ -36,9 +36,9 @@ process.exitCode = faults.length === 0 ? 0 : 1
 
 /** Packs the package and returns the path of the archive. */
 function pack(folder: string): string {
-  const args = ['pack', folder, '--pack-destination', build, '--json', '--loglevel=error']
+  const args = ['pack', folder, '--pack-destination', buildFolder, '--json', '--loglevel=error']
   const [packedFile] = Object.values(JSON.parse(execFileSync('npm', args, { encoding: 'utf8' }))) as {
     filename: string
   }[]
-  return join(build, packedFile?.filename ?? '')
+  return join(buildFolder, packedFile?.filename ?? '')
 }

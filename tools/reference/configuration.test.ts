@@ -18,7 +18,7 @@ describe('findConfigSource()', () => {
   })
 
   test('names the channel’s file in the error about a key without a comment', () => {
-    const comments = { find: () => '' }
+    const comments = { findComment: () => '' }
     const source = findConfigSource('ticker', channels)
     expect(() => formatSchemaTable(z.strictObject({ secret: z.string() }), { comments, source })).toThrow(
       'Cannot describe secret of tickerConfigSchema: write a doc comment at each in packages/ticker/src/config.ts',
@@ -27,16 +27,16 @@ describe('findConfigSource()', () => {
 })
 
 test("findConfigComment() looks up a channel's keys in the channel, without its name", () => {
-  const asked: unknown[] = []
+  const queries: unknown[] = []
   const comments = {
-    find(source: { readonly file: string }, path: readonly string[]) {
-      asked.push([source.file, path])
+    findComment(source: { readonly file: string }, path: readonly string[]) {
+      queries.push([source.file, path])
       return ''
     },
   }
   findConfigComment(comments, ['email', 'listen', 'port'])
   findConfigComment(comments, ['limits', 'rate'])
-  expect(asked).toEqual([
+  expect(queries).toEqual([
     ['packages/email/src/config.ts', ['listen', 'port']],
     ['apps/gateway/src/config/own-schema.ts', ['limits', 'rate']],
   ])

@@ -13,10 +13,10 @@ const configSource: SchemaName = { file: 'apps/gateway/src/config/own-schema.ts'
 export const common: SchemaName = { file: 'packages/agents/src/kind/agent-kind.ts', name: 'commonAgentSchema' }
 
 /** Finds the comment of a key in the source, which may belong to a channel. */
-export function findConfigComment(comments: Pick<KeyComments, 'find'>, path: readonly string[]): string {
-  const [name = '', ...rest] = path
-  const source = rest.length > 0 ? findConfigSource(name) : configSource
-  return comments.find(source, source === configSource ? path : rest)
+export function findConfigComment(comments: Pick<KeyComments, 'findComment'>, path: readonly string[]): string {
+  const [name = '', ...innerPath] = path
+  const source = innerPath.length > 0 ? findConfigSource(name) : configSource
+  return comments.findComment(source, source === configSource ? path : innerPath)
 }
 
 /**
@@ -60,11 +60,11 @@ Each entry of \`agents\` has the keys of this table, and those of its kind. \`us
 const limitNote = ' outside of dev mode'
 
 /** Writes docs/reference/configuration.md. */
-export function describeConfiguration(comments: Pick<KeyComments, 'find'>): string {
+export function describeConfiguration(comments: Pick<KeyComments, 'findComment'>): string {
   const rows = listSchemaRows(configSchema)
   const groups = [...new Set(rows.filter(({ path }) => path.length > 1).map(({ path: [name = ''] }) => name))]
-  const isTopLevel = ({ path: [name = '', ...rest] }: SchemaRow) =>
-    rest.length === 0 && (name === 'agents' || !groups.includes(name))
+  const isTopLevel = ({ path: [name = '', ...innerPath] }: SchemaRow) =>
+    innerPath.length === 0 && (name === 'agents' || !groups.includes(name))
   const defaults = Object.fromEntries(
     Object.entries({ ...productionLimits, ...listStorageDefaults() }).map(([name, value]) => [
       `limits.${name}`,
@@ -73,7 +73,7 @@ export function describeConfiguration(comments: Pick<KeyComments, 'find'>): stri
   )
   const table = (filter: (row: SchemaRow) => boolean, source = configSource) =>
     formatSchemaTable(configSchema, {
-      comments: { find: (_, path) => findConfigComment(comments, path) },
+      comments: { findComment: (_, path) => findConfigComment(comments, path) },
       source,
       filter,
       defaults,
@@ -96,7 +96,7 @@ function listStorageDefaults(): Readonly<Record<string, number>> {
   return { ...Object.fromEntries(ofSenders), free_bytes }
 }
 
-function describeAgents(comments: Pick<KeyComments, 'find'>): readonly string[] {
+function describeAgents(comments: Pick<KeyComments, 'findComment'>): readonly string[] {
   const schema = findSchema('builtin:echo')
   const sharedPaths = new Set(listSchemaRows(schema).map(({ path }) => path.join('.')))
   return [

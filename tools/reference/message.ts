@@ -39,7 +39,7 @@ const partNames: Readonly<Record<PartKind, DocumentedName>> = {
 }
 
 /** Writes docs/reference/message.md. */
-export function describeMessage(comments: Pick<KeyComments, 'find'>): string {
+export function describeMessage(comments: Pick<KeyComments, 'findComment'>): string {
   const table = (name: DocumentedName) => formatDocumented(name, comments, sections)
   return formatPage('Message reference', [
     messageFacts.intro,
@@ -67,7 +67,7 @@ export function describeMessage(comments: Pick<KeyComments, 'find'>): string {
 }
 
 /** Writes docs/reference/response.md. */
-export function describeResponsePage(comments: Pick<KeyComments, 'find'>): string {
+export function describeResponsePage(comments: Pick<KeyComments, 'findComment'>): string {
   const namedSchemas: NamedSchemas = new Map(
     [...sections].map(([schema, link]) => [
       schema,

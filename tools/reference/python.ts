@@ -70,7 +70,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 `
 
 /** Writes clients/python/postern_agent/types.py. */
-export function describePythonTypes(comments: Pick<KeyComments, 'find'>): string {
+export function describePythonTypes(comments: Pick<KeyComments, 'findComment'>): string {
   const roots = Object.entries(sentences).map(([name, sentence]) => {
     return { name, sentence, ...documentedSchemas[name as keyof typeof sentences] }
   })

@@ -33,8 +33,8 @@ describe('docs/reference', () => {
     }
     expect(findDifferences(folder, texts)).toEqual([])
     const errors = 'docs/reference/errors.md'
-    const written = (texts.get(errors) ?? '').replace('| 429 |', '| 420 |')
-    writeFileSync(join(folder, errors), written)
+    const changedText = (texts.get(errors) ?? '').replace('| 429 |', '| 420 |')
+    writeFileSync(join(folder, errors), changedText)
     rmSync(join(folder, 'docs/reference/routes.md'))
     expect(findDifferences(folder, texts)).toEqual([
       'docs/reference/routes.md is not there',
@@ -96,7 +96,7 @@ describe('listSchemaRows()', () => {
 })
 
 test('the error for a key without a doc comment says where to write one', () => {
-  const comments = { find: () => '' }
+  const comments = { findComment: () => '' }
   const source = { file: 'packages/q/src/config.ts', name: 'schema' }
   expect(() => formatSchemaTable(z.object({ silent: z.string() }), { comments, source })).toThrow(
     'Cannot describe silent of schema: write a doc comment at each in packages/q/src/config.ts',
@@ -119,8 +119,8 @@ test('listRoutes() omits middleware and 405 handlers, and lists a handler for al
     .post('/a2a', context => context.text(''))
     .all('/a2a', context => context.text('', 405))
     .all('/agents/:agent/a2a/rest/*', context => context.text(''))
-  const listed = listRoutes({ app, channels: [] }).map(({ methods, path }) => [methods.join(), path])
-  expect(listed).toEqual([
+  const listedRoutes = listRoutes({ app, channels: [] }).map(({ methods, path }) => [methods.join(), path])
+  expect(listedRoutes).toEqual([
     ['POST', '/a2a'],
     ['ALL', '/agents/:agent/a2a/rest/*'],
   ])
@@ -148,10 +148,12 @@ test('the page of flags lists exactly the flags that channels and the core write
     .filter(path => !path.endsWith('.test.ts'))
     .map(path => readFileSync(join(root, path), 'utf8'))
     .join('\n')
-  const written = [...sources.matchAll(/(?:\bflag: |\bflags: \[|Flag = )'([a-z_]+)'/g)].map(([, flag = '']) => flag)
+  const writtenFlags = [...sources.matchAll(/(?:\bflag: |\bflags: \[|Flag = )'([a-z_]+)'/g)].map(
+    ([, flag = '']) => flag,
+  )
   const flags = [...keptCases.map(([flag]) => flag), ...Object.keys(noticedFlags)]
-  expect(written.length).toBeGreaterThan(30)
-  expect([...new Set(written)].filter(flag => !flags.includes(flag))).toEqual([])
+  expect(writtenFlags.length).toBeGreaterThan(30)
+  expect([...new Set(writtenFlags)].filter(flag => !flags.includes(flag))).toEqual([])
   const isWritten = (flag: string) => new RegExp(`\\b${flag}\\b`).test(sources) || /^unsigned_/.test(flag)
   expect(flags.filter(flag => !isWritten(flag))).toEqual([])
 })

@@ -77,13 +77,13 @@ export async function describeRoutes(): Promise<string> {
 
 /** Checks the phrases. @throws Error with each path that lacks a phrase, and each phrase that lacks a path */
 export function checkPurposes(paths: readonly string[], purposes: Readonly<Record<string, string>>): void {
-  const missing = paths.filter(path => !Object.hasOwn(purposes, path)).map(path => `add one for ${path}`)
+  const missingPurposes = paths.filter(path => !Object.hasOwn(purposes, path)).map(path => `add one for ${path}`)
   const unusedPaths = Object.keys(purposes)
     .filter(path => !paths.includes(path))
     .map(path => `remove that of ${path}`)
-  if (missing.length + unusedPaths.length === 0) return
+  if (missingPurposes.length + unusedPaths.length === 0) return
   throw new Error(
-    `Cannot describe routes by tools/reference/route-purposes.ts: ${[...missing, ...unusedPaths].join('; ')}`,
+    `Cannot describe routes by tools/reference/route-purposes.ts: ${[...missingPurposes, ...unusedPaths].join('; ')}`,
   )
 }
 
@@ -125,7 +125,7 @@ function summarizeOperations({ paths }: DescribedOperations): Readonly<Record<st
   )
 }
 
-async function withGateway<Result>(read: (gateway: Gateway) => Promise<Result> | Result): Promise<Result> {
+async function withGateway<Result>(readGateway: (gateway: Gateway) => Promise<Result> | Result): Promise<Result> {
   using directory = mkdtempDisposableSync(join(tmpdir(), 'postern-reference-'))
   const data = directory.path
   const config = parseConfig({ ...fullConfig, data, operator_token: secret })
@@ -134,7 +134,7 @@ async function withGateway<Result>(read: (gateway: Gateway) => Promise<Result> |
   const simulation = createSimulationRoutes({} as Parameters<typeof createSimulationRoutes>[0])
   const gateway = await openGateway(config, { baseDir: data, log, operatorToken: secret, extraOperations: simulation })
   try {
-    return await read(gateway)
+    return await readGateway(gateway)
   } finally {
     await gateway.stop()
   }

@@ -69,7 +69,7 @@ export function listDependencies(lock: Lock, workspace: string): readonly Depend
       .map(path => describe(lock, path))
       .map(dependency => [`${dependency.name}@${dependency.version}`, dependency]),
   )
-  return [...dependenciesById].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, dependency]) => dependency)
+  return [...dependenciesById].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, dependency]) => dependency)
 }
 
 function describe(lock: Lock, path: string): Dependency {
@@ -113,7 +113,7 @@ function findPath(lock: Lock, from: string, name: string): string | undefined {
 /** Writes docs/reference/licences.md. */
 export function describeLicences(dependencies: readonly Dependency[]): string {
   const summary = [...Map.groupBy(dependencies, ({ licence }) => licence)]
-    .sort(([, one], [, other]) => other.length - one.length)
+    .sort(([, left], [, right]) => right.length - left.length)
     .map(([licence, { length }]) => `- ${licence} (${length})`)
   const sections = [
     '# Licences',

@@ -13,27 +13,28 @@ import { formatRelease, insertRelease, replaceVersion, versionPattern } from './
 const root = join(import.meta.dirname, '../..')
 const versioned = ['package.json', '{apps,packages}/*/package.json', 'clients/*/pyproject.toml']
 
-function run(program: string, ...commandArguments: readonly string[]): string {
+function runProgram(program: string, ...commandArguments: readonly string[]): string {
   return execFileSync(program, commandArguments, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
 }
 
 function listCommits(): readonly CommitText[] {
-  const tag = run('git', 'tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname').split('\n')[0] ?? ''
+  const tag =
+    runProgram('git', 'tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname').split('\n')[0] ?? ''
   const range = tag === '' ? ['HEAD'] : [`${tag}..HEAD`]
-  return run('git', 'log', '--no-merges', '--format=%s%x1f%b%x1e', ...range)
+  return runProgram('git', 'log', '--no-merges', '--format=%s%x1f%b%x1e', ...range)
     .split('\x1e')
     .map(text => text.trim().split('\x1f'))
     .filter(([subject]) => subject)
     .map(([subject = '', body = '']) => ({ subject, body }))
 }
 
-function write(version: string, release: string): void {
+function writeRelease(version: string, release: string): void {
   const path = join(root, 'CHANGELOG.md')
   writeFileSync(path, insertRelease(existsSync(path) ? readFileSync(path, 'utf8') : '', release))
   for (const name of globSync(versioned, { cwd: root })) {
     writeFileSync(join(root, name), replaceVersion(name, readFileSync(join(root, name), 'utf8'), version))
   }
-  run('npm', 'install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund')
+  runProgram('npm', 'install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund')
 }
 
 const { values, positionals } = parseArgs({
@@ -43,5 +44,5 @@ const { values, positionals } = parseArgs({
 const [version = ''] = positionals
 if (!versionPattern.test(version)) throw new Error(`"${version}" is no version. Name one: npm run changelog -- 0.2.0`)
 const release = formatRelease(version, new Date().toISOString().slice(0, 10), listCommits())
-if (values.write) write(version, release)
+if (values.write) writeRelease(version, release)
 console.log(release)

@@ -112,9 +112,9 @@ describe('the licences', () => {
       'node_modules/a': { version: '1.0.0', license: 'MIT', dependencies: { b: '1' } },
       'node_modules/other': { version: '1.0.0' },
     }
-    const listed = listDependencies(lock, 'apps/x')
-    expect(listed.map(({ name, version }) => `${name}@${version}`)).toEqual(['a@1.0.0', 'b@1.0.0', 'b@2.0.0'])
-    expect(describeLicences(listed)).toContain('| `b` | 2.0.0 | ISC |')
+    const dependencies = listDependencies(lock, 'apps/x')
+    expect(dependencies.map(({ name, version }) => `${name}@${version}`)).toEqual(['a@1.0.0', 'b@1.0.0', 'b@2.0.0'])
+    expect(describeLicences(dependencies)).toContain('| `b` | 2.0.0 | ISC |')
     expect(() => listDependencies({ ...lock, 'apps/x': { dependencies: { gone: '1' } } }, 'apps/x')).toThrow(
       'lacks gone',
     )

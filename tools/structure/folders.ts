@@ -43,9 +43,9 @@ function peel(graph: Graph): Graph {
 }
 
 /** Lists every file that a file imports, directly or through others. The file itself is among them only if it is in a circle. */
-function reach(start: string, graph: Graph): ReadonlySet<string> {
+function reach(startPath: string, graph: Graph): ReadonlySet<string> {
   const visited = new Set<string>()
-  const waiting = [start]
+  const waiting = [startPath]
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     for (const target of graph.get(path) ?? []) {
       if (visited.has(target) || !graph.has(target)) continue

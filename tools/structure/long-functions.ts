@@ -72,8 +72,8 @@ function findEnd(lines: readonly string[], index: number): number {
   const indent = indentOf(lines[index])
   const length = lines.slice(index + 1).findIndex(line => line !== '' && indentOf(line) <= indent)
   if (length < 0) return lines.length - 1
-  const last = index + 1 + length
-  return /^\s*[)}\]]/.test(lines[last] ?? '') ? last : last - 1
+  const endLine = index + 1 + length
+  return /^\s*[)}\]]/.test(lines[endLine] ?? '') ? endLine : endLine - 1
 }
 
 function indentOf(line = ''): number {

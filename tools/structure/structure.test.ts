@@ -101,8 +101,8 @@ test('a folder may have at most fifteen files, except tables and fixtures', () =
 
 describe('functions', () => {
   /** Returns a function with a given number of lines. */
-  const grow = (head: string, lines: number, end: string, indent = '') =>
-    `${head}\n${`${indent}  work()\n\n`.repeat((lines - 2) / 2)}${indent}${end}\n`
+  const grow = (head: string, lines: number, lastLine: string, indent = '') =>
+    `${head}\n${`${indent}  work()\n\n`.repeat((lines - 2) / 2)}${indent}${lastLine}\n`
 
   test.each([
     ['a declaration', grow('export async function long(a: string): Promise<void> {', 62, '}'), 1],

@@ -75,11 +75,11 @@ const pastTurns: readonly HistoricalMessage[] = ['one', 'two', 'three', 'four', 
 export function agentContract(kind: string, makers: AgentMakers): void {
   const cases = Object.entries(makers).map(([name, maker]) => [agentCases[name as keyof AgentMakers], maker] as const)
   describe(`an agent of the kind ${kind} (MN-1.1)`, () => {
-    for (const [{ sentence, check }, maker] of cases) {
+    for (const [{ sentence, checkConversation }, maker] of cases) {
       test(sentence, async () => {
         const subject = await maker()
         try {
-          await check(openConversation(subject))
+          await checkConversation(openConversation(subject))
         } finally {
           await subject.close?.()
         }
@@ -101,20 +101,23 @@ interface Conversation {
 
 interface AgentCase {
   readonly sentence: string
-  check(conversation: Conversation): Promise<void>
+  checkConversation(conversation: Conversation): Promise<void>
 }
 
 const agentCases: { readonly [Name in keyof Required<AgentMakers>]: AgentCase } = {
-  answers: { sentence: 'answers a message completely, and answers a repeated message again', check: checkAnswers },
-  staysSilent: { sentence: 'may say nothing', check: checkSilence },
-  fails: { sentence: 'throws when it fails, and answers with nothing of its error', check: checkFailure },
-  isUnavailable: { sentence: 'throws Unavailable if a later attempt may succeed', check: checkUnavailable },
-  hangs: { sentence: 'ends when its signal aborts', check: checkSignal },
-  countsHistory: { sentence: 'gets the trimmed history', check: checkHistory },
-  hashesAttachment: { sentence: 'can read an attachment', check: checkAttachment },
-  remembers: { sentence: 'keeps state for its thread', check: checkState },
-  streams: { sentence: 'streams, and ends a tool call under the id it began with', check: checkStream },
-  refuses: { sentence: 'can refuse', check: checkRefusal },
+  answers: {
+    sentence: 'answers a message completely, and answers a repeated message again',
+    checkConversation: checkAnswers,
+  },
+  staysSilent: { sentence: 'may say nothing', checkConversation: checkSilence },
+  fails: { sentence: 'throws when it fails, and answers with nothing of its error', checkConversation: checkFailure },
+  isUnavailable: { sentence: 'throws Unavailable if a later attempt may succeed', checkConversation: checkUnavailable },
+  hangs: { sentence: 'ends when its signal aborts', checkConversation: checkSignal },
+  countsHistory: { sentence: 'gets the trimmed history', checkConversation: checkHistory },
+  hashesAttachment: { sentence: 'can read an attachment', checkConversation: checkAttachment },
+  remembers: { sentence: 'keeps state for its thread', checkConversation: checkState },
+  streams: { sentence: 'streams, and ends a tool call under the id it began with', checkConversation: checkStream },
+  refuses: { sentence: 'can refuse', checkConversation: checkRefusal },
 }
 
 async function checkAnswers({ askAgent }: Conversation): Promise<void> {

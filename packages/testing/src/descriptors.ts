@@ -13,7 +13,7 @@ const account: ChannelDescriptor = {
   speaker: { assurance: 'address', identify: (_, { subject }) => subject, ownsDomain: true, answersInPrivate: true },
 }
 
-const call: ChannelDescriptor = {
+const callDescriptor: ChannelDescriptor = {
   name: 'a2a',
   authMethods: ['a2a-jwt', 'a2a-oauth'],
   mentionRelay: { kind: 'none' },
@@ -53,4 +53,4 @@ const chat: ChannelDescriptor = {
 }
 
 /** The channels of the stores under test: accounts, calls, mailboxes and chats, described as the gateway's own channels describe themselves. */
-export const sketchedChannels: readonly ChannelDescriptor[] = [account, call, mailbox, chat]
+export const sketchedChannels: readonly ChannelDescriptor[] = [account, callDescriptor, mailbox, chat]

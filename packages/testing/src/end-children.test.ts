@@ -38,8 +38,8 @@ test.each([
   ['the run', 'SIGINT'],
   ['the run', 'SIGKILL'],
   ['the worker', 'SIGKILL'],
-] as const)('no program of a test survives when %s ends by %s', async (what, signal) => {
-  const ids = join(folder, `${what} ${signal}`)
+] as const)('no program of a test survives when %s ends by %s', async (processName, signal) => {
+  const ids = join(folder, `${processName} ${signal}`)
   const run = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', folder], {
     cwd: root,
     env: { ...process.env, IDS: ids },
@@ -50,7 +50,7 @@ test.each([
   await vi.waitFor(() => expect(existsSync(ids) && readFileSync(ids, 'utf8')).toMatch(/\}$/))
   const { worker, children } = JSON.parse(readFileSync(ids, 'utf8')) as { worker: number; children: number[] }
   expect([worker, ...children].every(isAlive)).toBe(true)
-  process.kill(what === 'the run' ? (run.pid as number) : worker, signal)
+  process.kill(processName === 'the run' ? (run.pid as number) : worker, signal)
   await exited
   await vi.waitFor(() => expect([worker, ...children].filter(isAlive)).toEqual([]))
   // A reader of the output waits for every process that still holds it.

@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream'
 
 // A process that a signal ends runs no handlers of its own, and its children continue. They hold files, ports and the output of the test
 // run. A small program therefore knows their ids, and ends them when its standard input ends.
-const program = `
+const watcherScript = `
 const alive = new Set()
 const end = signal => { for (const id of alive) try { process.kill(id, signal) } catch {} }
 let rest = ''
@@ -24,10 +24,10 @@ interface StartedProcess {
   once(event: 'exit', listener: () => void): void
 }
 
-type Start = (this: StartedProcess, options: { readonly detached?: boolean }) => unknown
+type SpawnMethod = (this: StartedProcess, options: { readonly detached?: boolean }) => unknown
 
 /** The prototype on which every way to start a program ends: `spawn()`, `fork()` and `execFile()`. */
-const prototype = ChildProcess.prototype as unknown as { spawn: Start & { readonly isWatched?: boolean } }
+const prototype = ChildProcess.prototype as unknown as { spawn: SpawnMethod & { readonly isWatched?: boolean } }
 
 let watcher: Writable | undefined
 
@@ -38,7 +38,10 @@ function report(line: string): void {
 
 /** Starts a watcher in its own process group, so that the signal of a terminal does not reach it. */
 function startWatcher(): Writable {
-  const child = spawn(process.execPath, ['--eval', program], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  const child = spawn(process.execPath, ['--eval', watcherScript], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
   child.unref()
   child.stdin.on('error', () => undefined)
   ;(child.stdin as unknown as { unref(): void }).unref()
@@ -47,11 +50,11 @@ function startWatcher(): Writable {
 
 /** Vitest loads a setup file anew for each test file of a process, so this runs only once. */
 if (!prototype.spawn.isWatched) {
-  const start = prototype.spawn
+  const originalSpawn = prototype.spawn
   let isStartingWatcher = false
-  const startWatched: Start = function (options) {
-    if (isStartingWatcher) return start.call(this, options)
-    const result = start.call(this, options)
+  const startWatched: SpawnMethod = function (options) {
+    if (isStartingWatcher) return originalSpawn.call(this, options)
+    const result = originalSpawn.call(this, options)
     if (this.pid === undefined) return result
     // A detached program leads a group, and its whole group ends.
     const id = options.detached ? -this.pid : this.pid

@@ -64,9 +64,14 @@ export async function createCluster({ programs, settings = [], initdb = [] }: Cl
   const url = `postgres://postern:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`
   let server: ChildProcess | undefined
 
-  async function start(): Promise<void> {
-    const own = ['listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`, `port=${port}`, ...settings]
-    server = spawn(join(programs, 'postgres'), ['-D', data, ...own.flatMap(setting => ['-c', setting])], {
+  async function startServer(): Promise<void> {
+    const ownSettings = [
+      'listen_addresses=127.0.0.1',
+      `unix_socket_directories=${directory}`,
+      `port=${port}`,
+      ...settings,
+    ]
+    server = spawn(join(programs, 'postgres'), ['-D', data, ...ownSettings.flatMap(setting => ['-c', setting])], {
       ...as,
       stdio: ['ignore', 'ignore', 'pipe'],
     })
@@ -84,7 +89,7 @@ export async function createCluster({ programs, settings = [], initdb = [] }: Cl
     port,
     url,
     directory,
-    start,
+    start: startServer,
     stop,
     async remove() {
       await stop('immediate')

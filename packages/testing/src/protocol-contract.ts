@@ -178,16 +178,16 @@ export function protocolContract(
       const isTakenOutcome = takenOutcomes.has(outcome)
       expect({ fault, accepted: observation.answer.accepted }).toEqual({ fault, accepted: isTakenOutcome })
       if (isTakenOutcome) expectTaken(observation, outcome)
-      else expectRefused(observation, { name, outcome, driver, kept: expectedMessages })
+      else expectRefused(observation, { name, outcome, driver, storedCount: expectedMessages })
       const refusalText = JSON.stringify(observation.refusals)
       for (const secret of [message.text, ...(driver.secrets?.() ?? [])]) expect(refusalText).not.toContain(secret)
     })
 
     test.each(impostures)('an impostor does not use up the id of a later honest message: %s', async fault => {
-      const said = invent('A message with a rival')
-      const rival = await observe(driver, () => driver.deliver({ ...said, fault }))
+      const message = invent('A message with a rival')
+      const rival = await observe(driver, () => driver.deliver({ ...message, fault }))
       expect(rival.records.filter(({ message }) => message.sender.verified)).toEqual([])
-      const honest = await observe(driver, () => driver.deliver(said))
+      const honest = await observe(driver, () => driver.deliver(message))
       expect(honest.answer.accepted).toBe(true)
       expect(honest.records).toHaveLength(1)
       expect(requireFirst(honest.records).message.sender.verified).toBe(true)
@@ -204,15 +204,17 @@ interface Observation {
 
 const page = { limit: 1_000 }
 
-async function observe(driver: ProtocolDriver, act: () => Promise<ProtocolAnswer>): Promise<Observation> {
+async function observe(driver: ProtocolDriver, sendMessage: () => Promise<ProtocolAnswer>): Promise<Observation> {
   const { store } = driver
   const messagesBefore = new Set((await store.listMessages(page)).map(({ message }) => message))
-  const numbersBefore = new Set((await store.listRefusals(page)).map(({ number }) => number))
-  const answer = await act()
+  const numbersBefore = new Set((await store.listRefusals(page)).map(({ number: refusalNumber }) => refusalNumber))
+  const answer = await sendMessage()
   await driver.settle?.()
   const newMessages = (await store.listMessages(page)).filter(({ message }) => !messagesBefore.has(message))
   const records = await Promise.all(newMessages.map(({ id }) => store.findMessage(id)))
-  const refusals = (await store.listRefusals(page)).filter(({ number }) => !numbersBefore.has(number))
+  const refusals = (await store.listRefusals(page)).filter(
+    ({ number: refusalNumber }) => !numbersBefore.has(refusalNumber),
+  )
   return { answer, records: records.filter(record => record !== undefined), refusals }
 }
 
@@ -251,7 +253,7 @@ interface RefusalExpectation {
   readonly outcome: ProtocolOutcome
   readonly driver: ProtocolDriver
   /** The number of messages that are stored despite the refusal. */
-  readonly kept: number
+  readonly storedCount: number
 }
 
 /**
@@ -260,9 +262,9 @@ interface RefusalExpectation {
  */
 function expectRefused(
   { answer, records, refusals }: Observation,
-  { name, outcome, driver, kept }: RefusalExpectation,
+  { name, outcome, driver, storedCount }: RefusalExpectation,
 ): void {
-  expect(records).toHaveLength(kept)
+  expect(records).toHaveLength(storedCount)
   expect(answer.answer).toBe(driver.answers?.[outcome] ?? httpAnswers[outcome] ?? answer.answer)
   expect(answer.code ?? outcome).toBe(outcome)
   if (outcome === 'unavailable') return

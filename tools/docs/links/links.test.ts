@@ -4,9 +4,9 @@ import { checkLinks, listAnchors, slugify } from './check-links.ts'
 const page = (path: string, text: string) => ({ path, text })
 
 describe('checkLinks()', () => {
-  const other = page('docs/guides/other.md', '# Other page\n\n## A `code` heading\n\n## Twice\n\n## Twice\n')
+  const otherPage = page('docs/guides/other.md', '# Other page\n\n## A `code` heading\n\n## Twice\n\n## Twice\n')
   const files = ['README.md', 'docs/a.md', 'docs/guides/other.md', 'docs/images/one.svg']
-  const check = (text: string) => checkLinks([page('docs/a.md', text), other], files)
+  const listBrokenLinks = (text: string) => checkLinks([page('docs/a.md', text), otherPage], files)
 
   test.each([
     ['a file that is not there', '[x](guides/none.md)', 'docs/guides/none.md is not there'],
@@ -21,8 +21,8 @@ describe('checkLinks()', () => {
     ],
     ['a path out of the repository', '[x](../../x)', 'it leaves the repository'],
   ])('finds %s', (_, text, fault) => {
-    expect(check(text)).toEqual([expect.stringMatching(/^docs\/a\.md:[123] {2}link /)])
-    expect(check(text)[0]).toContain(`(${fault})`)
+    expect(listBrokenLinks(text)).toEqual([expect.stringMatching(/^docs\/a\.md:[123] {2}link /)])
+    expect(listBrokenLinks(text)[0]).toContain(`(${fault})`)
   })
 
   test.each([
@@ -30,7 +30,7 @@ describe('checkLinks()', () => {
     '[folder](guides/), ![x](images/one.svg), [w](https://example.com/none), [m](mailto:a@b.example)',
     '`[x](none.md)`\n\n```\n[x](none.md)\n```\n',
   ])('finds nothing in %s', text => {
-    expect(check(text)).toEqual([])
+    expect(listBrokenLinks(text)).toEqual([])
   })
 })
 

@@ -66,7 +66,7 @@ export function findProseFaults(path: string, markdown: string): readonly ProseF
   const sentences = passages.flatMap(splitSentences).flatMap(findSentenceFaults)
   return [
     ...findLongPage(path, markdown),
-    ...[...passages.flatMap(findPassageFaults), ...sentences].sort((one, other) => one.line - other.line),
+    ...[...passages.flatMap(findPassageFaults), ...sentences].sort((left, right) => left.line - right.line),
   ]
 }
 

@@ -13,21 +13,21 @@ export interface Sentence {
 }
 
 /** Matches the end of a sentence: a full stop, question mark or exclamation mark before a capital, a number, code or a quotation. */
-const end = /(?<=[.!?][)"”’*]*)\s+(?=["“(]?[\p{Lu}\p{N}\uE000-\uF8FF])/u
+const sentenceEnd = /(?<=[.!?][)"”’*]*)\s+(?=["“(]?[\p{Lu}\p{N}\uE000-\uF8FF])/u
 const abbreviations = /\b(?:e\.g|i\.e|etc|cf|vs|No|Mr|Ms|Dr|St|approx)\.$/
 
 /** Splits a passage into sentences, each with its own line. */
 export function splitSentences({ kind, line, text, codes }: Passage): readonly Sentence[] {
   const sentences: Sentence[] = []
   let position = 0
-  for (const segment of joinAbbreviations(text.split(new RegExp(end.source, 'gu')))) {
-    const start = text.indexOf(segment, position)
-    position = start + segment.length
+  for (const segment of joinAbbreviations(text.split(new RegExp(sentenceEnd.source, 'gu')))) {
+    const segmentStart = text.indexOf(segment, position)
+    position = segmentStart + segment.length
     const flat = segment.replace(/\s+/g, ' ').trim()
     if (flat !== '')
       sentences.push({
         kind,
-        line: line + text.slice(0, start).split('\n').length - 1,
+        line: line + text.slice(0, segmentStart).split('\n').length - 1,
         text: flat,
         display: restoreCodes(flat, codes),
       })

@@ -24,21 +24,21 @@ export function renderRecording(title: string, lines: readonly TerminalLine[]): 
   const times = [...new Set(lines.map(({ at }) => at))]
   const classOf = (time: number) => `t${times.indexOf(time)}`
   const shows = times.map(time => {
-    const start = percent(time)
+    const startPercent = percent(time)
     const name = classOf(time)
-    const hiddenFrame = start === 0 ? '' : `0%,${start}%{opacity:0}`
-    return `@keyframes ${name}{${hiddenFrame}${Number((start + 0.01).toFixed(3))}%,100%{opacity:1}}.${name}{animation:${name} ${total}ms step-end infinite}`
+    const hiddenFrame = startPercent === 0 ? '' : `0%,${startPercent}%{opacity:0}`
+    return `@keyframes ${name}{${hiddenFrame}${Number((startPercent + 0.01).toFixed(3))}%,100%{opacity:1}}.${name}{animation:${name} ${total}ms step-end infinite}`
   })
   const scrolls = times.map(time => {
     const count = lines.filter(line => line.at <= time).length
     return `${percent(time)}%{transform:translateY(${offset(count)}px)}`
   })
-  const end = `transform:translateY(${offset(lines.length)}px)`
+  const finalTransform = `transform:translateY(${offset(lines.length)}px)`
   const style = [
     `text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d1d7e0;white-space:pre}`,
     '.prompt{fill:#57ab5a}.command{fill:#fff;font-weight:600}.good{fill:#6bc46d}.bar{fill:#539bf5}.note{fill:#9198a1}',
-    `#lines{${end}}`,
-    `@media (prefers-reduced-motion:no-preference){${shows.join('')}@keyframes scroll{${scrolls.join('')}100%{${end}}}#lines{animation:scroll ${total}ms step-end infinite}}`,
+    `#lines{${finalTransform}}`,
+    `@media (prefers-reduced-motion:no-preference){${shows.join('')}@keyframes scroll{${scrolls.join('')}100%{${finalTransform}}}#lines{animation:scroll ${total}ms step-end infinite}}`,
   ].join('\n')
   const texts = lines.map(
     (line, index) =>

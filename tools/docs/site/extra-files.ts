@@ -19,18 +19,18 @@ export function writeExtraFiles({ root, outDir, sections }: ExtraFileOptions): v
     mkdirSync(dirname(join(outDir, path)), { recursive: true })
     cpSync(join(docs, path), join(outDir, path))
   }
-  const read = (path: string) => readFileSync(join(docs, path), 'utf8')
-  writeFileSync(join(outDir, 'llms.txt'), listForModels(sections, read))
-  writeFileSync(join(outDir, 'llms-full.txt'), joinForModels(sections, read))
+  const readDocsFile = (path: string) => readFileSync(join(docs, path), 'utf8')
+  writeFileSync(join(outDir, 'llms.txt'), listForModels(sections, readDocsFile))
+  writeFileSync(join(outDir, 'llms-full.txt'), joinForModels(sections, readDocsFile))
 }
 
 type ReadPage = (path: string) => string
 
 /** Lists the pages in the format of https://llmstxt.org: a title, a summary, and a list of pages for each section. */
-export function listForModels(sections: readonly Section[], read: ReadPage): string {
+export function listForModels(sections: readonly Section[], readPage: ReadPage): string {
   const parts = sections.map(section => {
     const { title } = section
-    const lines = pagesOf(section).map(({ path, title: name }) => `- [${name}](/${path}): ${summarize(read(path))}`)
+    const lines = pagesOf(section).map(({ path, title: name }) => `- [${name}](/${path}): ${summarize(readPage(path))}`)
     return `## ${recordFolders.has(title) ? 'Optional: ' : ''}${title}\n\n${lines.join('\n')}`
   })
   return `${[intro, ...parts].join('\n\n')}\n`
@@ -45,11 +45,11 @@ const intro = `# Postern
 /** Long folders that are useful only to developers of the gateway itself. */
 const recordFolders: ReadonlySet<string> = new Set(['Conformance', 'Decisions'])
 
-export function joinForModels(sections: readonly Section[], read: ReadPage): string {
+export function joinForModels(sections: readonly Section[], readPage: ReadPage): string {
   const texts = sections
     .filter(({ title }) => !recordFolders.has(title))
     .flatMap(pagesOf)
-    .map(({ path }) => `<!-- ${path} -->\n\n${blankFrontMatter(read(path)).trim()}`)
+    .map(({ path }) => `<!-- ${path} -->\n\n${blankFrontMatter(readPage(path)).trim()}`)
   return `${texts.join('\n\n')}\n`
 }
 

@@ -31,10 +31,10 @@ export function useRepositoryLinks(parser: LinkParser, options: LinkOptions): vo
 }
 
 function rewriteLinks(tokens: readonly Token[], page: string, options: LinkOptions): void {
-  const rewritten: boolean[] = []
+  const plainTextStack: boolean[] = []
   for (const token of tokens) {
-    if (token.type === 'link_open') rewritten.push(rewriteLink(token, page, options))
-    if (token.type === 'link_close' && rewritten.pop()) token.tag = 'span'
+    if (token.type === 'link_open') plainTextStack.push(rewriteLink(token, page, options))
+    if (token.type === 'link_close' && plainTextStack.pop()) token.tag = 'span'
   }
 }
 
@@ -48,8 +48,8 @@ function rewriteLink(token: Token, page: string, options: LinkOptions): boolean 
   const index = targetPath.endsWith('/README.md') ? posix.dirname(targetPath) : targetPath
   if (/^docs\/.*\.(json|svg|png|md)$/.test(targetPath) && index === targetPath) return false
   const isIndex = /^docs(\/|$)/.test(index) && existsSync(join(options.root, index, 'README.md'))
-  const inRepository = options.repository && `${options.repository}/blob/main/${targetPath}${hash}`
-  const href = isIndex ? `${relate(page, index)}/index.md${hash}` : inRepository
+  const repositoryUrl = options.repository && `${options.repository}/blob/main/${targetPath}${hash}`
+  const href = isIndex ? `${relativePath(page, index)}/index.md${hash}` : repositoryUrl
   if (href !== undefined) {
     token.attrSet('href', href)
     return false
@@ -62,7 +62,7 @@ function rewriteLink(token: Token, page: string, options: LinkOptions): boolean 
   return true
 }
 
-function relate(page: string, folder: string): string {
+function relativePath(page: string, folder: string): string {
   const path = posix.relative(posix.dirname(page), folder)
   return path.startsWith('.') ? path : `./${path}`.replace(/\/$/, '')
 }
@@ -71,11 +71,11 @@ function relate(page: string, folder: string): string {
 export function readRepositoryUrl(root: string): string | undefined {
   const url = findRepositoryUrl(readRootManifest(root))
   if (url === undefined) return undefined
-  const short = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(url)?.[1]
-  return short === undefined
+  const shorthand = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(url)?.[1]
+  return shorthand === undefined
     ? url
         .replace(/^git\+/, '')
         .replace(/^git@([^:]+):/, 'https://$1/')
         .replace(/\.git$/, '')
-    : `https://github.com/${short}`
+    : `https://github.com/${shorthand}`
 }

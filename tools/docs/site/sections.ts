@@ -64,9 +64,9 @@ function readGroups(docs: string, readme: string): readonly PageGroup[] {
   const listedPaths = new Set<string>()
   return groups
     .map(({ title, line }, index) => {
-      const end = groups[index + 1]?.line ?? Number.POSITIVE_INFINITY
+      const endLine = groups[index + 1]?.line ?? Number.POSITIVE_INFINITY
       const paths = listLinks(text)
-        .filter(link => link.line > line && link.line < end)
+        .filter(link => link.line > line && link.line < endLine)
         .map(({ target }) => posix.join(posix.dirname(readme), target.replace(/#.*$/, '')))
       const groupPaths = paths.filter(
         path => isPageOf(docs, readme, path) && !listedPaths.has(path) && listedPaths.add(path),

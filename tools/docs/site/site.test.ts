@@ -28,7 +28,7 @@ for (const [path, text] of Object.entries(pages)) {
   writeFileSync(file, text)
 }
 const docs = join(root, 'docs')
-const read = (path: string) => pages[path] ?? ''
+const readPage = (path: string) => pages[path] ?? ''
 
 test('a README lists its folder’s pages in order and by its headings, unlike a folder without one', () => {
   expect(readSections(docs)).toEqual([
@@ -64,11 +64,11 @@ test('a page without a link in a README is an orphan, and so is a page outside t
 })
 
 test('llms.txt lists every page with its first sentence, and llms-full.txt has all pages except records', () => {
-  const listed = listForModels(readSections(docs), read)
-  expect(listed).toMatch(/^# Postern\n\n> /)
-  expect(listed).toContain('## Guides\n\n- [Write an agent](/guides/write.md): You write a file.\n- [Deploy]')
-  expect(listed).toContain('## Optional: Decisions\n\n- [0001 One](/decisions/0001-one.md): Why.\n')
-  const full = joinForModels(readSections(docs), read)
+  const pageList = listForModels(readSections(docs), readPage)
+  expect(pageList).toMatch(/^# Postern\n\n> /)
+  expect(pageList).toContain('## Guides\n\n- [Write an agent](/guides/write.md): You write a file.\n- [Deploy]')
+  expect(pageList).toContain('## Optional: Decisions\n\n- [0001 One](/decisions/0001-one.md): Why.\n')
+  const full = joinForModels(readSections(docs), readPage)
   expect(full).toContain('<!-- guides/write.md -->\n\n# Write an `agent`\n')
   expect(full).not.toContain('Why.')
 })

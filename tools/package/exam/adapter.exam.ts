@@ -34,7 +34,7 @@ server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo
 `
 const cleanups: (() => Promise<void>)[] = []
 afterAll(async () => {
-  for (const end of cleanups.toReversed()) await end()
+  for (const cleanUp of cleanups.toReversed()) await cleanUp()
 })
 
 /** Starts the bot. @returns the port that it listens on */

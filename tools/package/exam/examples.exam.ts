@@ -58,7 +58,7 @@ describe.each(['vercel-ai', 'openai-agents', 'langgraph'])('the example %s', nam
     model?.close()
   })
 
-  const send = async (...options: readonly string[]) => {
+  const runSend = async (...options: readonly string[]) => {
     const { output, errors } = await runInstalled(['send', '--via', 'a2a', '--to', 'guide', '--json', ...options], {
       node,
       folder,
@@ -68,10 +68,10 @@ describe.each(['vercel-ai', 'openai-agents', 'langgraph'])('the example %s', nam
   }
 
   test('calls its tool, includes the model’s result, and knows the conversation', async () => {
-    const { thread, reply } = await send('What is the weather in Oslo?')
+    const { thread, reply } = await runSend('What is the weather in Oslo?')
     checkDuration(name, performance.now() - startedAt)
     expect(reply.text).toBe('The tool says {"city":"Oslo","celsius":18,"sky":"clear"}')
-    expect((await send('--thread', thread, 'and now?')).reply.text).toBe('You said "and now?" after 1 others')
+    expect((await runSend('--thread', thread, 'and now?')).reply.text).toBe('You said "and now?" after 1 others')
   })
 })
 

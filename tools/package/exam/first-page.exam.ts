@@ -20,17 +20,17 @@ function listCommands(step: number): readonly string[] {
   return code.trim().split('\n')
 }
 
-const run = (command: string, folder: string) => runProgram('sh', ['-c', command], { node, folder })
+const runShell = (command: string, folder: string) => runProgram('sh', ['-c', command], { node, folder })
 
 test('the first page works from a clone alone: its project installs, and its tests pass', async () => {
   const [first, second, init = ''] = listCommands(1)
   // The exam itself has packed the package with the same command.
   expect([first, second, dirname(tarball)]).toEqual(['npm install', 'npm run package', join(clone, 'build')])
-  const { code, errors } = await run(init.replace('../my-agents', project), clone)
+  const { code, errors } = await runShell(init.replace('../my-agents', project), clone)
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
   const [enter, installAll, testAll = ''] = listCommands(2)
   expect([enter, installAll]).toEqual(['cd ../my-agents', 'npm install'])
   await install(project, [])
   const [, passed = 'nothing'] = /You see `(\d+ passed)`/.exec(page) ?? []
-  expect((await run(testAll, project)).output).toContain(passed)
+  expect((await runShell(testAll, project)).output).toContain(passed)
 })

@@ -37,11 +37,11 @@ test('the package contains no path of the clone that built it', () => {
 })
 
 test('the package contains its licence, bundled libraries’ licences, the changelog and the documents', () => {
-  const read = (path: string) => readFileSync(join(installed, path), 'utf8')
-  expect(read('LICENSE')).toContain('MIT')
-  expect(read('THIRD-PARTY-LICENCES.txt')).toMatch(/^mailparser \d/m)
-  expect(read('CHANGELOG.md')).toContain(`## ${JSON.parse(read('package.json')).version}`)
-  expect(read('docs/reference/configuration.md')).toContain('operator_token')
+  const readInstalled = (path: string) => readFileSync(join(installed, path), 'utf8')
+  expect(readInstalled('LICENSE')).toContain('MIT')
+  expect(readInstalled('THIRD-PARTY-LICENCES.txt')).toMatch(/^mailparser \d/m)
+  expect(readInstalled('CHANGELOG.md')).toContain(`## ${JSON.parse(readInstalled('package.json')).version}`)
+  expect(readInstalled('docs/reference/configuration.md')).toContain('operator_token')
 })
 
 test('every relative link of a document leads to a file of the package', () => {

@@ -5,10 +5,10 @@ import { beforeAll, expect, inject, test } from 'vitest'
 import { install } from './install-packages.ts'
 import { runInstalled, runProgram } from './program.ts'
 
-const { tarball, folder, creator, nodes } = inject('installation')
-const node = nodes.oldest
+const { tarball, folder, creator: creatorFolder, nodes: nodeVersions } = inject('installation')
+const node = nodeVersions.oldest
 const project = join(folder, 'project')
-const run = (program: string, args: readonly string[]) =>
+const runInProject = (program: string, args: readonly string[]) =>
   runProgram(node, [join(project, 'node_modules', program), ...args], { node, folder: project })
 
 beforeAll(async () => {
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 
 test('the test that postern init writes passes on the oldest supported Node', async () => {
-  const { code, output, errors } = await run('vitest/vitest.mjs', ['run'])
+  const { code, output, errors } = await runInProject('vitest/vitest.mjs', ['run'])
   // Node warns that node:sqlite may change; the program prints no other errors.
   expect(
     errors.split('\n').filter(line => line !== '' && !/SQLite is an experimental|trace-warnings/.test(line)),
@@ -28,7 +28,7 @@ test('the test that postern init writes passes on the oldest supported Node', as
 })
 
 test('the project and the declarations of the package pass the type check', async () => {
-  const { code, output } = await run('typescript/bin/tsc', ['--skipLibCheck', 'false'])
+  const { code, output } = await runInProject('typescript/bin/tsc', ['--skipLibCheck', 'false'])
   expect(output).toBe('')
   expect(code).toBe(0)
 })
@@ -38,7 +38,7 @@ test('TypeScript reports an agent or a configuration of the wrong type', async (
     "import { defineAgent, defineConfig } from 'postern'\ndefineAgent({ handle: () => 3 })\ndefineConfig({ log: { level: 'loud' } })\n"
   const file = join(project, 'agents/wrong.ts')
   writeFileSync(file, source)
-  const { code, output } = await run('typescript/bin/tsc', [])
+  const { code, output } = await runInProject('typescript/bin/tsc', [])
   rmSync(file)
   expect(code).not.toBe(0)
   expect(output).toMatch(/wrong\.ts\(2,\d+\): error TS2322: Type 'number' is not assignable/)
@@ -58,15 +58,15 @@ test('postern init overwrites nothing', async () => {
 })
 
 test('create-postern writes the same project', async () => {
-  const program = join(creator, 'node_modules/create-postern/bin/create-postern.mjs')
+  const program = join(creatorFolder, 'node_modules/create-postern/bin/create-postern.mjs')
   const { code, output, errors } = await runProgram(node, [program, 'mine', '--agent', 'till'], {
     node,
-    folder: creator,
+    folder: creatorFolder,
   })
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
   expect(output).toContain('wrote agents/till.ts')
   // npm has changed package.json of the other project since.
   for (const path of ['agents/till.ts', 'agents/till.test.ts', 'postern.config.json', 'tsconfig.json']) {
-    expect(readFileSync(join(creator, 'mine', path), 'utf8')).toBe(readFileSync(join(project, path), 'utf8'))
+    expect(readFileSync(join(creatorFolder, 'mine', path), 'utf8')).toBe(readFileSync(join(project, path), 'utf8'))
   }
 })

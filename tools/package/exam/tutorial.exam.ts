@@ -18,13 +18,13 @@ function readModule(path: string): string {
 }
 
 /** Returns the commands of the page with this beginning, as lists of arguments. */
-function listCommands(start: string): readonly (readonly string[])[] {
-  const lines = page.split('\n').filter(line => line.startsWith(`npx postern ${start}`))
+function listCommands(commandStart: string): readonly (readonly string[])[] {
+  const lines = page.split('\n').filter(line => line.startsWith(`npx postern ${commandStart}`))
   return lines.map(line => (line.match(/"[^"]*"|\S+/g) ?? []).slice(2).map(word => word.replaceAll('"', '')))
 }
 
 let gateway: DevGateway
-const run = (args: readonly string[]) => runInstalled(args, { node, folder: project })
+const runInProject = (args: readonly string[]) => runInstalled(args, { node, folder: project })
 
 beforeAll(async () => {
   const [init = []] = listCommands('init')
@@ -52,8 +52,8 @@ test('the agent and its test have correct types, and the test passes', async () 
 
 test('the office answers, asks, and continues after approval', async () => {
   const [hours = [], goat = []] = listCommands('send')
-  expect((await run(hours)).output).toContain('nine to four')
-  const { output } = await run(goat)
+  expect((await runInProject(hours)).output).toContain('nine to four')
+  const { output } = await runInProject(goat)
   const link = /https:\/\/millbrook\.example(\/actions\/\S+)/.exec(output)?.[1] ?? ''
   const response = await fetch(`${gateway.url}${link}`, {
     method: 'POST',
@@ -61,14 +61,14 @@ test('the office answers, asks, and continues after approval', async () => {
   })
   expect(response.status).toBe(200)
   await expect
-    .poll(async () => (await run(['messages'])).output, { timeout: 60_000, interval: 500 })
+    .poll(async () => (await runInProject(['messages'])).output, { timeout: 60_000, interval: 500 })
     .toMatch(/answered\s+policy_resolution/)
 })
 
 test('the gateway refuses a forged mail, and the agent rejects an unproven one', async () => {
   const [, , forged = [], unproven = []] = listCommands('send')
-  expect((await run(forged)).output).toContain('(refused)')
-  expect((await run(unproven)).output).toContain('Please write from an address that proves who you are.')
-  expect((await run(['refusals'])).output).toContain('dmarc_rejected')
-  expect((await run(['why', '@alice@alice.test'])).output).toContain('@alice@alice.test')
+  expect((await runInProject(forged)).output).toContain('(refused)')
+  expect((await runInProject(unproven)).output).toContain('Please write from an address that proves who you are.')
+  expect((await runInProject(['refusals'])).output).toContain('dmarc_rejected')
+  expect((await runInProject(['why', '@alice@alice.test'])).output).toContain('@alice@alice.test')
 })

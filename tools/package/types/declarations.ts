@@ -28,7 +28,7 @@ export function writeDeclarations({ root, folder, entries }: DeclarationOptions)
   const reach = createReach({
     folder: declarationFolder.path,
     packages,
-    find: createFindDeclaration(declarationFolder.path),
+    findDeclaration: createFindDeclaration(declarationFolder.path),
   })
   // Iterating a set includes items that are added meanwhile.
   const paths = new Set(entries.map(toDeclaration))
@@ -50,7 +50,7 @@ interface ReachDeps {
   readonly folder: string
   /** The entry sources of our packages, by specifier. */
   readonly packages: ReadonlyMap<string, string>
-  readonly find: FindDeclaration
+  readonly findDeclaration: FindDeclaration
 }
 
 interface Reach {
@@ -61,7 +61,7 @@ interface Reach {
   rewrite(path: string): string
 }
 
-function createReach({ folder: made, packages, find }: ReachDeps): Reach {
+function createReach({ folder: made, packages, findDeclaration: find }: ReachDeps): Reach {
   const files = new Set<string>()
   const libraries = new Set<string>()
 

@@ -16,11 +16,11 @@ test('createFindDeclaration() follows re-exports through index files and renamed
   writeFileSync(join(folder, 'a/deep/index.d.ts'), "export { type Inner as Outer,\n  Plain } from './leaf.ts'")
   writeFileSync(join(folder, 'a/deep/leaf.d.ts'), 'export type Inner = 1; export type Plain = 2')
   writeFileSync(join(folder, 'a/own.d.ts'), 'export const own: 1')
-  const find = createFindDeclaration(folder)
-  expect(find('a/index.d.ts', 'Outer')).toEqual({ file: 'a/deep/leaf.d.ts', name: 'Inner' })
-  expect(find('a/index.d.ts', 'Plain')).toEqual({ file: 'a/deep/leaf.d.ts', name: 'Plain' })
-  expect(find('a/index.d.ts', 'own')).toEqual({ file: 'a/own.d.ts', name: 'own' })
-  expect(find('a/own.d.ts', 'own')).toEqual({ file: 'a/own.d.ts', name: 'own' })
+  const findDeclaration = createFindDeclaration(folder)
+  expect(findDeclaration('a/index.d.ts', 'Outer')).toEqual({ file: 'a/deep/leaf.d.ts', name: 'Inner' })
+  expect(findDeclaration('a/index.d.ts', 'Plain')).toEqual({ file: 'a/deep/leaf.d.ts', name: 'Plain' })
+  expect(findDeclaration('a/index.d.ts', 'own')).toEqual({ file: 'a/own.d.ts', name: 'own' })
+  expect(findDeclaration('a/own.d.ts', 'own')).toEqual({ file: 'a/own.d.ts', name: 'own' })
 })
 
 test('splitNames() parses types, renamed names and lists over several lines', () => {

@@ -20,13 +20,13 @@ const reExport = /export\s+(?:type\s+)?\{([^}]*)\}\s+from\s+['"](\.[^'"]+)['"]/g
  */
 export function createFindDeclaration(folder: string): FindDeclaration {
   const indexes = new Map<string, ReadonlyMap<string, DeclaredName>>()
-  const find: FindDeclaration = (index, name) => {
+  const findDeclaration: FindDeclaration = (index, name) => {
     const names = indexes.get(index) ?? readIndex(folder, index)
     indexes.set(index, names)
     const declaredName = names.get(name)
-    return declaredName ? find(declaredName.file, declaredName.name) : { file: index, name }
+    return declaredName ? findDeclaration(declaredName.file, declaredName.name) : { file: index, name }
   }
-  return find
+  return findDeclaration
 }
 
 function readIndex(folder: string, index: string): ReadonlyMap<string, DeclaredName> {

@@ -56,7 +56,7 @@ const meanings: Readonly<Record<RejectionCode, string>> = {
   rate_limited: 'The sender, their host or the agent has reached a limit.',
 }
 
-const classes: readonly (readonly [name: string, meaning: string, actor: string])[] = [
+const errorClasses: readonly (readonly [name: string, meaning: string, actor: string])[] = [
   ['Rejection', 'The peer sent what the gateway does not take.', 'the peer'],
   [
     'Unavailable',
@@ -81,9 +81,9 @@ export function describeErrors(): string {
     formatMarkdownTable(
       ['code', 'HTTP', 'A2A', 'SMTP'],
       [
-        ...rejectionCodes.map(code => listWires(`[\`${code}\`](#${code})`, new Rejection(code, ''))),
-        listWires('[`unavailable`](#unavailable)', new Unavailable('')),
-        listWires('[`internal`](#internal)', new Error()),
+        ...rejectionCodes.map(code => formatProtocolCodes(`[\`${code}\`](#${code})`, new Rejection(code, ''))),
+        formatProtocolCodes('[`unavailable`](#unavailable)', new Unavailable('')),
+        formatProtocolCodes('[`internal`](#internal)', new Error()),
       ],
     ),
     ...rejectionCodes.flatMap(code => describeCode(code, meanings[code])),
@@ -95,7 +95,7 @@ export function describeErrors(): string {
     'Code of the gateway throws these (`packages/message/src/format/errors.ts`).',
     formatMarkdownTable(
       ['class', 'meaning', 'who acts'],
-      classes.map(([name, ...otherCells]) => [
+      errorClasses.map(([name, ...otherCells]) => [
         name === 'any other error' ? name : formatInlineCode(name),
         ...otherCells,
       ]),
@@ -104,14 +104,14 @@ export function describeErrors(): string {
 }
 
 /** Lists the forms of an error in each protocol. */
-function listWires(code: string, error: Error): readonly string[] {
+function formatProtocolCodes(code: string, error: Error): readonly string[] {
   const { type } = toA2aError(error)
-  const { code: reply, enhanced } = toSmtpReply(error)
+  const { code: reply, enhanced: enhancedCode } = toSmtpReply(error)
   return [
     code,
     String(toProblem(error).status),
     `${type.code} ${formatInlineCode(type.reason)}, HTTP ${type.http}`,
-    `${reply} ${enhanced}`,
+    `${reply} ${enhancedCode}`,
   ]
 }
 

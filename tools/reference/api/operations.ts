@@ -128,7 +128,7 @@ function describeContent(title: string, content: Content | undefined): readonly 
 }
 
 function describeSchemas({ components }: OpenApi): string {
-  const schemas = Object.entries(components.schemas).sort(([one], [other]) => (one < other ? -1 : 1))
+  const schemas = Object.entries(components.schemas).sort(([left], [right]) => (left < right ? -1 : 1))
   return formatPage('API: schemas', [
     'Objects that several operations of the API share. [Message](message.md) and [Response](response.md) explain the first two in detail.',
     ...schemas.flatMap(([name, schema]) => [

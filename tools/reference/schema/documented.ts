@@ -26,7 +26,7 @@ const wholePolicySchema = policySchema.extend({
 
 const folder = 'packages/message/src/message'
 const [text, file, link, artifact, toolCall, policy] = knownPartSchema.options
-const [post, further, edit, deletion, reaction] = agentActionSchema.options
+const [postAction, furtherPostAction, editAction, deletionAction, reactionAction] = agentActionSchema.options
 
 const documentSchema = (schema: Schema, path: string, name: string) => ({
   schema,
@@ -58,11 +58,11 @@ export const documentedSchemas = {
   NormalizedMessage: documentSchema(normalizedMessageSchema, 'message.ts', 'normalizedMessageSchema'),
   NormalizedResponse: documentSchema(normalizedResponseSchema, 'response.ts', 'normalizedResponseSchema'),
   PartialResponse: documentSchema(partialResponseSchema, 'response.ts', 'partialResponseSchema'),
-  Post: documentSchema(post, 'actions/agent-action.ts', 'agentPostSchema'),
-  FurtherReply: documentSchema(further, 'actions/agent-action.ts', 'agentReplySchema'),
-  Edit: documentSchema(edit, 'actions/agent-action.ts', 'agentEditSchema'),
-  Delete: documentSchema(deletion, 'actions/agent-action.ts', 'agentDeleteSchema'),
-  Reaction: documentSchema(reaction, 'actions/agent-action.ts', 'agentReactionSchema'),
+  Post: documentSchema(postAction, 'actions/agent-action.ts', 'agentPostSchema'),
+  FurtherReply: documentSchema(furtherPostAction, 'actions/agent-action.ts', 'agentReplySchema'),
+  Edit: documentSchema(editAction, 'actions/agent-action.ts', 'agentEditSchema'),
+  Delete: documentSchema(deletionAction, 'actions/agent-action.ts', 'agentDeleteSchema'),
+  Reaction: documentSchema(reactionAction, 'actions/agent-action.ts', 'agentReactionSchema'),
   Action: documentSchema(agentActionSchema, 'actions/agent-action.ts', 'agentActionSchema'),
   TokenUsage: documentSchema(tokenUsageSchema, 'token-usage.ts', 'tokenUsageSchema'),
   Reply: { schema: replySchema, source: { file: 'packages/agents/src/webhook/reply.ts', name: 'replySchema' } },
@@ -73,7 +73,7 @@ export type DocumentedName = keyof typeof documentedSchemas
 /** Formats the table of a documented schema. */
 export function formatDocumented(
   name: DocumentedName,
-  comments: Pick<KeyComments, 'find'>,
+  comments: Pick<KeyComments, 'findComment'>,
   namedSchemas: NamedSchemas,
 ): string {
   const { schema, source } = documentedSchemas[name]

@@ -34,7 +34,7 @@ export interface JsonSchemaNode {
 type FindComment = (path: readonly string[]) => string
 
 /** Writes apps/gateway/schemas/config.json: the configuration file, before defaults and references are filled in. */
-export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): string {
+export function describeConfigSchema(comments: Pick<KeyComments, 'findComment'>): string {
   const schema = toJsonSchema(configSchema, 'input')
   // The keys of an agent depend on its kind, so `describeAgent` adds them below.
   addDescriptions(schema, path => findConfigComment(comments, path))
@@ -48,22 +48,22 @@ export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): strin
 }
 
 /** Writes apps/gateway/schemas/message.json: the message that an agent gets. */
-export function describeMessageSchema(comments: Pick<KeyComments, 'find'>): string {
+export function describeMessageSchema(comments: Pick<KeyComments, 'findComment'>): string {
   return describeMessageType('NormalizedMessage', comments)
 }
 
 /** Writes apps/gateway/schemas/response.json: the response that the gateway builds from an agent's answer. */
-export function describeResponseSchema(comments: Pick<KeyComments, 'find'>): string {
+export function describeResponseSchema(comments: Pick<KeyComments, 'findComment'>): string {
   return describeMessageType('NormalizedResponse', comments)
 }
 
 function describeMessageType(
   title: 'NormalizedMessage' | 'NormalizedResponse',
-  comments: Pick<KeyComments, 'find'>,
+  comments: Pick<KeyComments, 'findComment'>,
 ): string {
   const { schema, source } = documentedSchemas[title]
   const node = toJsonSchema(schema, 'output')
-  addDescriptions(node, path => comments.find(source, path))
+  addDescriptions(node, path => comments.findComment(source, path))
   return toText({ title, ...node })
 }
 
@@ -103,12 +103,15 @@ function toJsonSchema(schema: Schema, io: 'input' | 'output'): JsonSchemaNode {
 
 function describeKind(
   { usePattern, schema }: (typeof agentKinds)[number],
-  comments: Pick<KeyComments, 'find'>,
+  comments: Pick<KeyComments, 'findComment'>,
 ): JsonSchemaNode {
   const node = toJsonSchema(schema, 'input')
   delete (node as { $schema?: string }).$schema
   const schemaName = kindSources.find(([use]) => usePattern.test(use))?.[1]
-  addDescriptions(node, path => (schemaName && comments.find(schemaName, path)) || comments.find(common, path))
+  addDescriptions(
+    node,
+    path => (schemaName && comments.findComment(schemaName, path)) || comments.findComment(common, path),
+  )
   const use = node.properties?.use
   if (use) use.pattern = usePattern.source
   return node
@@ -132,15 +135,16 @@ function withOwnDefinitions(node: JsonSchemaNode, prefix: string): DefinedNode {
 }
 
 /** Gives every key the first sentence of its doc comment. */
-function addDescriptions(node: JsonSchemaNode, find: FindComment, path: readonly string[] = []): void {
+function addDescriptions(node: JsonSchemaNode, findComment: FindComment, path: readonly string[] = []): void {
   for (const [name, inner] of Object.entries(node.properties ?? {})) {
-    const description = find([...path, name])
+    const description = findComment([...path, name])
     if (description !== '') inner.description = description
-    addDescriptions(inner, find, [...path, name])
+    addDescriptions(inner, findComment, [...path, name])
   }
-  if (typeof node.additionalProperties === 'object') addDescriptions(node.additionalProperties, find, [...path, '*'])
-  if (node.items) addDescriptions(node.items, find, [...path, '[]'])
-  for (const alternative of listAlternatives(node)) addDescriptions(alternative, find, path)
+  if (typeof node.additionalProperties === 'object')
+    addDescriptions(node.additionalProperties, findComment, [...path, '*'])
+  if (node.items) addDescriptions(node.items, findComment, [...path, '[]'])
+  for (const alternative of listAlternatives(node)) addDescriptions(alternative, findComment, path)
 }
 
 const listAlternatives = ({ anyOf = [], oneOf = [], allOf = [] }: JsonSchemaNode) => [...anyOf, ...oneOf, ...allOf]

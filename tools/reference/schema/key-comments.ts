@@ -15,7 +15,7 @@ export interface SchemaName {
 /** The doc comments at the keys of schemas, read from the sources. */
 export interface KeyComments extends Disposable {
   /** Finds the first sentence of a key's comment; `*` stands for any name, and `[]` for an entry. Empty if there is none. */
-  find(schema: SchemaName, path: readonly string[]): string
+  findComment(schema: SchemaName, path: readonly string[]): string
 }
 
 /**
@@ -52,7 +52,7 @@ export function openKeyComments(root: string): KeyComments {
   }
 
   return {
-    find(schema, path) {
+    findComment(schema, path) {
       const parent = path
         .slice(0, -1)
         .reduce((types, step) => types.flatMap(type => takeStep(checker, type, step)), [
@@ -97,6 +97,6 @@ function takeStep(checker: Checker, type: Type, step: string): readonly Type[] {
 /** Returns the first sentence of a comment. It ends at a full stop before a capital, a backtick or the end. */
 export function takeSentence(comment: string): string {
   const line = comment.replace(/\s+/g, ' ').trim()
-  const end = /\.(?= [A-Z`"]|$)/.exec(line)?.index
-  return end === undefined ? line : line.slice(0, end + 1)
+  const sentenceEnd = /\.(?= [A-Z`"]|$)/.exec(line)?.index
+  return sentenceEnd === undefined ? line : line.slice(0, sentenceEnd + 1)
 }

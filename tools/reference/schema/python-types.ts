@@ -41,7 +41,7 @@ const formatClassName = (name: string) =>
 export function formatPythonTypes(
   roots: readonly PythonRoot[],
   names: ReadonlyMap<Schema, string>,
-  comments: Pick<KeyComments, 'find'>,
+  comments: Pick<KeyComments, 'findComment'>,
 ): string {
   const typeNames = new Map(names)
   const writtenTypes = new Map<string, string>()
@@ -58,7 +58,7 @@ interface Writer {
   readonly typeNames: Map<Schema, string>
   /** The definitions by name. */
   readonly writtenTypes: Map<string, string>
-  readonly comments: Pick<KeyComments, 'find'>
+  readonly comments: Pick<KeyComments, 'findComment'>
 }
 
 function addSentence(definition: string, name: string, sentence: string): string {
@@ -153,7 +153,7 @@ function formatClass(writer: Writer, { shape }: ShapeDefinition, position: TypeP
     // A key with a single value only tells alternatives apart.
     const sentence = /^Literal\["[^"]*"\]$/.test(type)
       ? ''
-      : writer.comments.find(position.source, [...position.path, key])
+      : writer.comments.findComment(position.source, [...position.path, key])
     return { key, type: isRequired ? type : `NotRequired[${type}]`, sentence }
   })
   const awkward = members.filter(({ key }) => keywords.has(key))

@@ -176,7 +176,7 @@ export function isWhole(definition: SchemaDefinition): boolean {
 }
 
 interface SchemaTableOptions {
-  readonly comments: Pick<KeyComments, 'find'>
+  readonly comments: Pick<KeyComments, 'findComment'>
   /** The source that declares the schema. */
   readonly source: SchemaName
   readonly namedSchemas?: NamedSchemas
@@ -190,7 +190,7 @@ interface SchemaTableOptions {
 export function formatSchemaTable(schema: Schema, options: SchemaTableOptions): string {
   const { comments, source, namedSchemas, filter = () => true, defaults = {} } = options
   const rows = listSchemaRows(schema, namedSchemas).filter(filter)
-  const describedRows = rows.map(row => ({ row, sentence: comments.find(source, row.path) }))
+  const describedRows = rows.map(row => ({ row, sentence: comments.findComment(source, row.path) }))
   const undescribedRows = describedRows.filter(({ row, sentence }) => sentence === '' && !row.hasKeys)
   if (undescribedRows.length > 0) {
     const keys = undescribedRows.map(({ row }) => formatPath(row.path)).join(', ')

@@ -206,8 +206,8 @@ function describeDeletions(openStore: OpenStore): void {
       })
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'words of m2', 'stays'])
       expect(await store.countListed(ofEcho)).toBe(1)
-      const listed = await store.listResponses({ ...ofEcho, isListed: true, limit: 9 })
-      expect(listed.map(({ response }) => response.id)).toEqual(['answer to m2'])
+      const listedResponses = await store.listResponses({ ...ofEcho, isListed: true, limit: 9 })
+      expect(listedResponses.map(({ response }) => response.id)).toEqual(['answer to m2'])
       expect(JSON.stringify(await store.findMessage('m1'))).not.toContain('regrets')
       expect(await leaseOnlyDelivery(store)).toMatchObject({ to: 'x', response: { id: 'answer to m1', parts: [] } })
     }),

@@ -16,7 +16,7 @@ import {
 import {
   addFollowers,
   broadcast,
-  expansionPage,
+  expandPage,
   leaseBroadcasts,
   leaseExpansion,
   leaseOnlyBroadcast,
@@ -38,12 +38,12 @@ function describeEndings(openStore: OpenStore): void {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
-      const after = await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 1)
+      const cursor = await expandPage(store, leasedBroadcast, leasedBroadcast.after, 1)
       await store.act([sketchDeletion('p1', [], [{ relation: 'follower', target: { gone: 1 } }])], 'c')
-      await expect(store.expand(leasedBroadcast, [], { after, isDone: true })).rejects.toThrow(LeaseLost)
+      await expect(store.expand(leasedBroadcast, [], { after: cursor, isDone: true })).rejects.toThrow(LeaseLost)
       const undoing = await leaseOnlyBroadcast(store)
       expect(undoing).toMatchObject({ target: { gone: 1 }, after: 0, lastPeer: leasedBroadcast.lastPeer })
-      await expansionPage(store, undoing, 0, 9)
+      await expandPage(store, undoing, 0, 9)
       const expand = await leaseExpansion(store)
       expect(expand.map(({ to, broadcast: common }) => [to, common])).toEqual([
         ['ada', { gone: 1 }],
@@ -58,9 +58,9 @@ function describeEndings(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       await addFollowers(store, 'ada')
       await broadcast(store)
-      const post = await store.findResponse('p1')
-      if (!post) throw new Error('there is a post')
-      const edit = sketchEdit(post.response, [])
+      const storedPost = await store.findResponse('p1')
+      if (!storedPost) throw new Error('there is a post')
+      const edit = sketchEdit(storedPost.response, [])
       await store.act(
         [{ ...edit, deliveryPlan: { deliveries: [], broadcasts: [{ relation: 'follower', target: 'edit' }] } }],
         'c',
@@ -68,9 +68,9 @@ function describeEndings(openStore: OpenStore): void {
       const leasedBroadcast = await leaseOnlyBroadcast(store)
       expect(leasedBroadcast.target).toEqual({ note: 1 })
       expect(await leaseBroadcasts(store, 'another worker')).toEqual([])
-      await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 9)
+      await expandPage(store, leasedBroadcast, leasedBroadcast.after, 9)
       const [next] = await leaseBroadcasts(store, 'another worker')
-      if (next) await expansionPage(store, next, next.after, 9)
+      if (next) await expandPage(store, next, next.after, 9)
       const [first, ...otherDeliveries] = await leaseExpansion(store)
       expect([first?.broadcast, otherDeliveries]).toEqual([{ note: 1 }, []])
       if (first) await store.settle(first, { state: 'sent' })
@@ -86,11 +86,11 @@ function describeEndings(openStore: OpenStore): void {
       await leaseTurns(store)
       await store.act([sketchReaction(message, 'carl', toFollowers)], 'c')
       const leasedBroadcast = await leaseOnlyBroadcast(store)
-      const after = await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 1)
+      const cursor = await expandPage(store, leasedBroadcast, leasedBroadcast.after, 1)
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
-      await expect(store.expand(leasedBroadcast, [toDeliveryPlan('bob')], { after, isDone: true })).rejects.toThrow(
-        LeaseLost,
-      )
+      await expect(
+        store.expand(leasedBroadcast, [toDeliveryPlan('bob')], { after: cursor, isDone: true }),
+      ).rejects.toThrow(LeaseLost)
       expect([...(await leaseExpansion(store)), ...(await leaseDeliveries(store))]).toEqual([])
       expect(await store.nextDue()).toBeUndefined()
     }),
@@ -104,7 +104,7 @@ function describeRanks(openStore: OpenStore): void {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
-      await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 9)
+      await expandPage(store, leasedBroadcast, leasedBroadcast.after, 9)
       await answerWith(store, 'm1', 'hello', { recipients: ['x'] })
       expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['x'])
       expect((await leaseExpansion(store, 1)).map(({ to }) => to)).toEqual(['ada'])
@@ -117,7 +117,7 @@ function describeRanks(openStore: OpenStore): void {
       await addFollowers(store, 'https://one.test/inbox', 'https://two.test/inbox')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
-      await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 9)
+      await expandPage(store, leasedBroadcast, leasedBroadcast.after, 9)
       const request = {
         holder: 'worker',
         limit: 9,
@@ -139,7 +139,7 @@ function describeBroadcastDurability(openStore: OpenStore): void {
       await broadcast(first)
       await first.act([sketchPost('gone', 'regrets', { isListed: true }), sketchDeletion('gone')], 'c')
       const leasedBroadcast = await leaseOnlyBroadcast(first)
-      const after = await expansionPage(first, leasedBroadcast, leasedBroadcast.after, 1)
+      const cursor = await expandPage(first, leasedBroadcast, leasedBroadcast.after, 1)
       await first.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(first)
       await first.say(turn, { response: sketchResponse(turn, 'looking', 'working'), deliveries: [] })
@@ -149,11 +149,11 @@ function describeBroadcastDurability(openStore: OpenStore): void {
         const secondLease = await leaseOnlyBroadcast(store)
         expect(secondLease).toMatchObject({
           id: leasedBroadcast.id,
-          after,
+          after: cursor,
           lastPeer: leasedBroadcast.lastPeer,
           target: { note: 1 },
         })
-        await expansionPage(store, secondLease, secondLease.after, 9)
+        await expandPage(store, secondLease, secondLease.after, 9)
         expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
         expect(await store.findResponse('gone')).toMatchObject({
           response: { parts: [] },

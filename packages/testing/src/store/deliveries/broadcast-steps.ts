@@ -31,7 +31,12 @@ export function leaseExpansion(store: Store, limit = 99): Promise<readonly Deliv
 }
 
 /** Lists the next peers for a broadcast. */
-async function nextPage(store: Store, { agent, via, relation, lastPeer }: Broadcast, after: number, limit: number) {
+async function listNextPeers(
+  store: Store,
+  { agent, via, relation, lastPeer }: Broadcast,
+  after: number,
+  limit: number,
+) {
   const relations = await store.listRelations({ agent, via, relation, after, limit })
   return relations.filter(({ number }) => number <= lastPeer)
 }
@@ -41,13 +46,13 @@ function toPlans(page: readonly Relation[]): readonly PlannedDelivery[] {
 }
 
 /** Expands one page of `limit` peers. @returns the position of the next page */
-export async function expansionPage(
+export async function expandPage(
   store: Store,
   leasedBroadcast: Broadcast,
   after: number,
   limit: number,
 ): Promise<number> {
-  const page = await nextPage(store, leasedBroadcast, after, limit)
+  const page = await listNextPeers(store, leasedBroadcast, after, limit)
   const cursor = page.at(-1)?.number ?? after
   await store.expand(leasedBroadcast, toPlans(page), { after: cursor, isDone: page.length < limit })
   return cursor

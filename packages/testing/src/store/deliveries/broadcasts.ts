@@ -6,7 +6,7 @@ import { leaseMs, sketchIntake, toDeliveryPlan, withStore } from '../setup/under
 import {
   addFollowers,
   broadcast,
-  expansionPage,
+  expandPage,
   leaseBroadcasts,
   leaseExpansion,
   leaseOnlyBroadcast,
@@ -33,11 +33,11 @@ function describeExpansion(openStore: OpenStore): void {
         target: { note: 1 },
         after: 0,
       })
-      const after = await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 2)
+      const cursor = await expandPage(store, leasedBroadcast, leasedBroadcast.after, 2)
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
-      await expansionPage(store, leasedBroadcast, after, 2)
-      const [last] = await leaseExpansion(store)
-      expect(last).toMatchObject({
+      await expandPage(store, leasedBroadcast, cursor, 2)
+      const [lastDelivery] = await leaseExpansion(store)
+      expect(lastDelivery).toMatchObject({
         to: 'eve',
         queuedAt: now(),
         attempt: 1,
@@ -56,10 +56,10 @@ function describeExpansion(openStore: OpenStore): void {
       await addFollowers(store, 'ada')
       await broadcast(store, 'heard')
       await addFollowers(store, 'bob')
-      const [unstreamed, heard] = await leaseBroadcasts(store)
-      if (!unstreamed || !heard) throw new Error('there are two broadcasts')
-      await expansionPage(store, unstreamed, unstreamed.after, 9)
-      await expansionPage(store, heard, heard.after, 9)
+      const [unstreamedBroadcast, streamedBroadcast] = await leaseBroadcasts(store)
+      if (!unstreamedBroadcast || !streamedBroadcast) throw new Error('there are two broadcasts')
+      await expandPage(store, unstreamedBroadcast, unstreamedBroadcast.after, 9)
+      await expandPage(store, streamedBroadcast, streamedBroadcast.after, 9)
       expect((await leaseExpansion(store)).map(({ to, response }) => `${response?.id} → ${to}`)).toEqual([
         'heard → ada',
       ])
@@ -115,7 +115,7 @@ function describeExpansion(openStore: OpenStore): void {
       await store.admit(sketchIntake('block', { disposition: 'keep', effects: [block] }), 'c')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
-      await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 9)
+      await expandPage(store, leasedBroadcast, leasedBroadcast.after, 9)
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['bob'])
     }),
   )
@@ -128,16 +128,16 @@ function describeBroadcastFencing(openStore: OpenStore): void {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
       const firstBroadcast = await leaseOnlyBroadcast(store)
-      const after = await expansionPage(store, firstBroadcast, firstBroadcast.after, 1)
+      const cursor = await expandPage(store, firstBroadcast, firstBroadcast.after, 1)
       expect(await leaseBroadcasts(store, 'another')).toEqual([])
       advance(60_000)
       const [second] = await leaseBroadcasts(store, 'another')
-      expect(second).toMatchObject({ id: firstBroadcast.id, after, lastPeer: firstBroadcast.lastPeer })
+      expect(second).toMatchObject({ id: firstBroadcast.id, after: cursor, lastPeer: firstBroadcast.lastPeer })
       if (!second) return
-      const ahead = await expansionPage(store, second, second.after, 1)
+      const ahead = await expandPage(store, second, second.after, 1)
       // The first worker returns with the page that the second one has done already, and with the next page.
-      await expansionPage(store, firstBroadcast, after, 1)
-      await expansionPage(store, firstBroadcast, ahead, 2)
+      await expandPage(store, firstBroadcast, cursor, 1)
+      await expandPage(store, firstBroadcast, ahead, 2)
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob', 'eve'])
       expect((await store.count()).deliveries.queued).toBe(3)
     }),
@@ -177,7 +177,7 @@ function describeBroadcastFencing(openStore: OpenStore): void {
       advance(10)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
       expect(await store.nextDue()).toBe(now() + leaseMs)
-      await expansionPage(store, leasedBroadcast, leasedBroadcast.after, 9)
+      await expandPage(store, leasedBroadcast, leasedBroadcast.after, 9)
       expect(noticeCount).toBe(2)
       expect(await store.nextDue()).toBe(now())
     }),

@@ -148,8 +148,8 @@ function describePostponing(openStore: OpenStore): void {
       }
       expect(attempts).toEqual([1, 1, 2])
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ state: 'later', attempts: 1 }])
-      const [last] = await leaseDeliveries(store)
-      if (last) await store.settle(last, { state: 'sent' })
+      const [lastDelivery] = await leaseDeliveries(store)
+      if (lastDelivery) await store.settle(lastDelivery, { state: 'sent' })
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ state: 'sent', attempts: 2 }])
     }),
   )
@@ -196,8 +196,8 @@ function describeGroups(openStore: OpenStore): void {
   test(
     'all mail is one group with its own share, and ports of one machine are one host',
     withStore(openStore, async ({ store }) => {
-      const mailboxes = [1, 2, 3, 4, 5].map(at => `ann@host${at}.test`)
-      const ports = [1, 2, 3, 4].map(at => `https://push.test:${at}/inbox`)
+      const mailboxes = [1, 2, 3, 4, 5].map(index => `ann@host${index}.test`)
+      const ports = [1, 2, 3, 4].map(port => `https://push.test:${port}/inbox`)
       for (const [index, to] of [...mailboxes, ...ports, 'https://peer.test/inbox'].entries())
         await answerTo(store, `m${index}`, `t${index}`, [to])
       const shares = { maxPerGroup: 2, maxByGroup: new Map([[mailGroup, 3]]), usedByGroup: new Map() }

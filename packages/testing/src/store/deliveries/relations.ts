@@ -60,12 +60,12 @@ function describeRelating(openStore: OpenStore): void {
   test(
     'a second relation of one peer replaces the target of the first',
     withStore(openStore, async ({ store, now, advance }) => {
-      const since = now()
+      const startedAt = now()
       await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
       advance(10)
       await store.admit(sketchIntake('m2', effecting(relate(ada, 'follower', 'elsewhere'))), 'c')
       const relation = await store.findRelation({ via: 'a2a', agent: 'echo', relation: 'follower', peer: ada })
-      expect(relation).toMatchObject({ target: 'elsewhere', since })
+      expect(relation).toMatchObject({ target: 'elsewhere', since: startedAt })
       expect(await followersOf(store)).toEqual([ada])
     }),
   )
@@ -258,12 +258,12 @@ function describeListed(openStore: OpenStore): void {
       }
       await store.admit(sketchIntake('silent'), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
-      const mine = { agent: 'echo', via: 'a2a' } as const
-      expect(await store.countListed(mine)).toBe(2)
-      expect(await store.countListed({ ...mine, agent: 'help' })).toBe(0)
-      const responses = await store.listResponses({ ...mine, isListed: true, limit: 9 })
+      const ownScope = { agent: 'echo', via: 'a2a' } as const
+      expect(await store.countListed(ownScope)).toBe(2)
+      expect(await store.countListed({ ...ownScope, agent: 'help' })).toBe(0)
+      const responses = await store.listResponses({ ...ownScope, isListed: true, limit: 9 })
       expect(responses.map(({ message }) => message.id)).toEqual(['m2', 'm0'])
-      expect(await store.listResponses({ ...mine, limit: 9 })).toHaveLength(3)
+      expect(await store.listResponses({ ...ownScope, limit: 9 })).toHaveLength(3)
     }),
   )
 }

@@ -27,7 +27,7 @@ function describeOrder(openStore: OpenStore): void {
       expect(deletion).toMatchObject({ to: 'x', response: { id: 'p1', parts: [] } })
       await store.settle(deletion, { state: 'sent' })
       const records = await store.listDeliveries({ limit: 9 })
-      expect(records.map(({ state, wire: kept }) => [state, kept])).toEqual([
+      expect(records.map(({ state, wire: storedWire }) => [state, storedWire])).toEqual([
         ['sent', null],
         ['dead', null],
       ])

@@ -38,9 +38,9 @@ export function durabilityContract(openStore: OpenStore): void {
     })
     test('lets running calls finish at close()', async () => {
       const { store, reopen }: StoreUnderTest = await openStore()
-      const admitted = store.admit(sketchIntake('m1'), 'c')
+      const admission = store.admit(sketchIntake('m1'), 'c')
       await store.close()
-      expect(await admitted).toMatchObject({ outcome: 'accepted' })
+      expect(await admission).toMatchObject({ outcome: 'accepted' })
       if (!reopen) return
       const reopenedStore = await reopen()
       expect(await reopenedStore.findMessage('m1')).toMatchObject({ state: 'received' })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import { admitAll, leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
-const minute = (at: number) => `2026-01-01T00:0${at}:00.000Z`
+const minute = (minuteOfHour: number) => `2026-01-01T00:0${minuteOfHour}:00.000Z`
 const textParts = (content: string) => [{ kind: 'text', mime: 'text/plain', content } as const]
 
 /** Sketches four messages, a minute apart. */
@@ -53,13 +53,14 @@ export function listFilterContract(openStore: OpenStore): void {
         await store.admit(sketchIntake('m1'), 'c')
         const turn = await leaseOnlyTurn(store)
         await store.commit(turn, sketchAnswer(turn, 'hello', ['https://a.test/inbox', 'https://b.test/inbox']))
-        const find = async (filter: object) => (await store.listDeliveries({ limit: 9, ...filter })).map(({ to }) => to)
-        expect(await find({ text: 'B.TEST' })).toEqual(['https://b.test/inbox'])
-        expect(await find({ agent: 'echo', channel: 'a2a', state: 'queued' })).toHaveLength(2)
-        expect(await find({ agent: 'other' })).toEqual([])
-        expect(await find({ channel: 'email' })).toEqual([])
-        expect(await find({ until: '2020-01-01T00:00:00.000Z' })).toEqual([])
-        expect(await find({ since: '2020-01-01T00:00:00.000Z' })).toHaveLength(2)
+        const findRecipients = async (filter: object) =>
+          (await store.listDeliveries({ limit: 9, ...filter })).map(({ to }) => to)
+        expect(await findRecipients({ text: 'B.TEST' })).toEqual(['https://b.test/inbox'])
+        expect(await findRecipients({ agent: 'echo', channel: 'a2a', state: 'queued' })).toHaveLength(2)
+        expect(await findRecipients({ agent: 'other' })).toEqual([])
+        expect(await findRecipients({ channel: 'email' })).toEqual([])
+        expect(await findRecipients({ until: '2020-01-01T00:00:00.000Z' })).toEqual([])
+        expect(await findRecipients({ since: '2020-01-01T00:00:00.000Z' })).toHaveLength(2)
       }),
     )
     test(
@@ -73,16 +74,17 @@ export function listFilterContract(openStore: OpenStore): void {
         } as const
         store.refuse({ ...refusal, at: minute(1), claimed_sender: 'Eve@evil.test', agent: 'echo' })
         store.refuse({ ...refusal, at: minute(2), via: 'a2a', code: 'forbidden', reason: 'Cannot call: closed' })
-        const find = async (filter: object) => (await store.listRefusals({ limit: 9, ...filter })).map(({ via }) => via)
-        expect(await find({})).toEqual(['a2a', 'email'])
-        expect(await find({ agent: 'echo' })).toEqual(['email'])
-        expect(await find({ channel: 'a2a' })).toEqual(['a2a'])
-        expect(await find({ code: 'forbidden' })).toEqual(['a2a'])
-        expect(await find({ sender: 'eve@' })).toEqual(['email'])
-        expect(await find({ sender: '192.0.2' })).toEqual(['a2a', 'email'])
-        expect(await find({ text: 'NO FROM' })).toEqual(['email'])
-        expect(await find({ since: minute(2) })).toEqual(['a2a'])
-        expect(await find({ until: minute(2) })).toEqual(['email'])
+        const findChannels = async (filter: object) =>
+          (await store.listRefusals({ limit: 9, ...filter })).map(({ via }) => via)
+        expect(await findChannels({})).toEqual(['a2a', 'email'])
+        expect(await findChannels({ agent: 'echo' })).toEqual(['email'])
+        expect(await findChannels({ channel: 'a2a' })).toEqual(['a2a'])
+        expect(await findChannels({ code: 'forbidden' })).toEqual(['a2a'])
+        expect(await findChannels({ sender: 'eve@' })).toEqual(['email'])
+        expect(await findChannels({ sender: '192.0.2' })).toEqual(['a2a', 'email'])
+        expect(await findChannels({ text: 'NO FROM' })).toEqual(['email'])
+        expect(await findChannels({ since: minute(2) })).toEqual(['a2a'])
+        expect(await findChannels({ until: minute(2) })).toEqual(['email'])
       }),
     )
   })

@@ -77,9 +77,9 @@ function describeHints(openStore: OpenStore): void {
       store.listen('work', () => {
         hints += 1
       })
-      const isHinted = async <T>(act: Promise<T>): Promise<T> => {
+      const isHinted = async <T>(change: Promise<T>): Promise<T> => {
         hints = 0
-        const result = await act
+        const result = await change
         expect(hints).toBeGreaterThan(0)
         return result
       }

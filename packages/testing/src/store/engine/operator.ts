@@ -61,19 +61,19 @@ function describeMessages(openStore: OpenStore): void {
       const turn = await leaseTurns(store)
       expect(await store.hasAnswered('echo')).toBe(false)
       for (const leasedTurn of turn) await store.commit(leasedTurn, sketchAnswer(leasedTurn, 'hello'))
-      const [newest, unanswered, answered] = await store.listMessages({ limit: 3 })
-      expect([answered?.status, unanswered?.status, newest?.thread === answered?.thread]).toEqual([
+      const [newest, unansweredMessage, answeredMessage] = await store.listMessages({ limit: 3 })
+      expect([answeredMessage?.status, unansweredMessage?.status, newest?.thread === answeredMessage?.thread]).toEqual([
         'completed',
         undefined,
         false,
       ])
-      expect(Date.parse(answered?.answered_at ?? '')).not.toBeNaN()
-      expect(unanswered?.thread).toBe(answered?.thread)
+      expect(Date.parse(answeredMessage?.answered_at ?? '')).not.toBeNaN()
+      expect(unansweredMessage?.thread).toBe(answeredMessage?.thread)
       const conversations = await store.listConversations({ limit: 9 })
       expect(conversations).toMatchObject([
         { thread: newest?.thread, first_message: third, last_message: third },
         {
-          thread: answered?.thread,
+          thread: answeredMessage?.thread,
           agent: 'echo',
           via: 'a2a',
           sender: '@ada@peer.test',
@@ -92,16 +92,19 @@ function describeMessages(openStore: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       const receivedAt = '2026-01-01T00:00:02.000Z'
       const tool = { call_id: 'c1', name: 'delegate' }
-      const call = { kind: 'delegation', tool: { ...tool, args: { worker: '@Echo@agents.test', task: 'help' } } }
-      const end = { kind: 'tool_result', tool: { ...tool, success: true } }
+      const delegationStep = {
+        kind: 'delegation',
+        tool: { ...tool, args: { worker: '@Echo@agents.test', task: 'help' } },
+      }
+      const resultStep = { kind: 'tool_result', tool: { ...tool, success: true } }
       const stage = { kind: 'activity', stage: 'asking', latency_ms: 1_500 }
       await store.note(turn, [
-        { name: 'call', at: '2026-01-01T00:00:01.000Z', body: call },
-        { name: 'end', at: receivedAt, body: end },
+        { name: 'call', at: '2026-01-01T00:00:01.000Z', body: delegationStep },
+        { name: 'end', at: receivedAt, body: resultStep },
         { name: 'stage', at: receivedAt, body: stage },
       ])
       const called_by = { agent: 'echo', message: caller, correlation_id: 'c-m1' }
-      const [called] = await admitAll(store, [sketchIntake('m2', { message: { called_by } })])
+      const [calledMessage] = await admitAll(store, [sketchIntake('m2', { message: { called_by } })])
       expect((await store.findMessage(`#${caller}`))?.steps).toEqual([
         { kind: 'stage', name: 'asking', at: Date.parse('2026-01-01T00:00:00.500Z'), ms: 1_500 },
         {
@@ -109,10 +112,10 @@ function describeMessages(openStore: OpenStore): void {
           name: '@Echo@agents.test',
           at: Date.parse('2026-01-01T00:00:01.000Z'),
           ms: 1_000,
-          message: called,
+          message: calledMessage,
         },
       ])
-      expect((await store.findMessage(`#${called}`))?.steps).toBeUndefined()
+      expect((await store.findMessage(`#${calledMessage}`))?.steps).toBeUndefined()
     }),
   )
   test(
@@ -180,10 +183,14 @@ function describeDeliveryPages(openStore: OpenStore): void {
       if (a) await store.settle(a, { state: 'sent' })
       const page = await store.listDeliveries({ limit: 2 })
       expect(page.map(({ to }) => to)).toEqual(['d', 'c'])
-      const after = Number(page.at(-1)?.id)
-      expect((await store.listDeliveries({ limit: 9, after })).map(({ to }) => to)).toEqual(['b', 'a'])
-      expect((await store.listDeliveries({ limit: 9, after, state: 'queued' })).map(({ to }) => to)).toEqual(['b'])
-      expect((await store.listDeliveries({ limit: 9, after, state: 'sent' })).map(({ to }) => to)).toEqual(['a'])
+      const cursor = Number(page.at(-1)?.id)
+      expect((await store.listDeliveries({ limit: 9, after: cursor })).map(({ to }) => to)).toEqual(['b', 'a'])
+      expect((await store.listDeliveries({ limit: 9, after: cursor, state: 'queued' })).map(({ to }) => to)).toEqual([
+        'b',
+      ])
+      expect((await store.listDeliveries({ limit: 9, after: cursor, state: 'sent' })).map(({ to }) => to)).toEqual([
+        'a',
+      ])
     }),
   )
 }
@@ -205,12 +212,12 @@ function describeCounts(openStore: OpenStore): void {
       await store.admit(sketchIntake('m4', { disposition: 'keep' }), 'c')
       await store.admit(sketchIntake('m1'), 'a duplicate')
       expect(await counts()).toEqual(['3 0 0 0 1', '0 0 0 0 0'])
-      const [one, two, three] = await leaseTurns(store)
-      if (!one || !two || !three) throw new Error('expected three turns')
+      const [firstTurn, secondTurn, thirdTurn] = await leaseTurns(store)
+      if (!firstTurn || !secondTurn || !thirdTurn) throw new Error('expected three turns')
       expect(await counts()).toEqual(['0 3 0 0 1', '0 0 0 0 0'])
-      await store.commit(one, sketchAnswer(one, 'hi', ['a', 'b', 'c', 'd']))
-      await store.release(two, { dueAt: now() + 1 })
-      await store.commit(three, sayNothing())
+      await store.commit(firstTurn, sketchAnswer(firstTurn, 'hi', ['a', 'b', 'c', 'd']))
+      await store.release(secondTurn, { dueAt: now() + 1 })
+      await store.commit(thirdTurn, sayNothing())
       expect(await counts()).toEqual(['1 0 1 0 2', '4 0 0 0 0'])
       const [a, b, c] = await leaseDeliveries(store)
       if (!a || !b || !c) throw new Error('expected deliveries')
@@ -260,7 +267,7 @@ function describeFigures(openStore: OpenStore): void {
       await store.admit(cameAt('old', 'a2a', now() - 10_000), 'c')
       await store.admit(cameAt('m1', 'a2a', now()), 'c')
       await store.admit(cameAt('m2', 'email', now() + 1), 'c')
-      const since = isoTime(now())
+      const arrivedFrom = isoTime(now())
       const startedAt = now()
       const turns = await leaseTurns(store)
       const firstTurn = turns.find(({ content }) => content.id === 'm1')
@@ -271,8 +278,11 @@ function describeFigures(openStore: OpenStore): void {
         { channel: 'email', at: startedAt + 1 },
         { channel: 'a2a', at: startedAt, tookMs: 70 },
       ]
-      expect(await store.listTimings({ since, limit: 9 })).toEqual({ timings, isWhole: true })
-      expect(await store.listTimings({ since, limit: 1 })).toEqual({ timings: timings.slice(0, 1), isWhole: false })
+      expect(await store.listTimings({ since: arrivedFrom, limit: 9 })).toEqual({ timings, isWhole: true })
+      expect(await store.listTimings({ since: arrivedFrom, limit: 1 })).toEqual({
+        timings: timings.slice(0, 1),
+        isWhole: false,
+      })
     }),
   )
 }

@@ -208,7 +208,7 @@ function describeForgetting(openStore: OpenStore): void {
       await store.forgetPerson({ addresses: [{ via: 'activitypub', address: '@ann@a.test', subject: ann.author }] })
       expect(await store.findProofKey('d1')).toBeUndefined()
       expect(await store.findProofKey('d2')).toBeDefined()
-      expect((await store.listRefusals({ limit: 9 })).map(each => each.claimed_sender)).toEqual([
+      expect((await store.listRefusals({ limit: 9 })).map(refusal => refusal.claimed_sender)).toEqual([
         'https://a.test/anne#main-key',
       ])
       await store.admit(sketchIntake('m2', { trace, proofKeys: [key] }), 'c')
@@ -229,8 +229,8 @@ function describeForgetting(openStore: OpenStore): void {
       await store.admit(sketchIntake('m2'), 'c')
       const next = await leaseOnlyTurn(store)
       await store.commit(next, { response: sketchResponse(next, 'hi'), deliveries: [{ to: 'x', target: null }] })
-      const [after] = await store.leaseDeliveries({ holder: 'h', limit: 1, leaseMs, rank: 'answer' })
-      expect(await store.findDelivery(after?.id ?? '')).toMatchObject({ attempt_log: [] })
+      const [nextDelivery] = await store.leaseDeliveries({ holder: 'h', limit: 1, leaseMs, rank: 'answer' })
+      expect(await store.findDelivery(nextDelivery?.id ?? '')).toMatchObject({ attempt_log: [] })
     }),
   )
 }

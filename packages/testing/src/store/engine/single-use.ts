@@ -25,12 +25,12 @@ export function singleUseContract(openStore: OpenStore): void {
     test(
       'works again only after its time, which a later use does not extend',
       withStore(openStore, async ({ store, now, advance }) => {
-        const until = now() + 1_000
-        await store.consumeOnce('dpop a', until)
+        const expiresAt = now() + 1_000
+        await store.consumeOnce('dpop a', expiresAt)
         advance(1_000)
-        expect(await store.consumeOnce('dpop a', until + 60_000)).toBe(false)
+        expect(await store.consumeOnce('dpop a', expiresAt + 60_000)).toBe(false)
         advance(1)
-        expect(await store.consumeOnce('dpop a', until + 60_000)).toBe(true)
+        expect(await store.consumeOnce('dpop a', expiresAt + 60_000)).toBe(true)
       }),
     )
 

@@ -37,18 +37,18 @@ function describeSubjects(openStore: OpenStore): void {
         'c-two',
       )
       expect([firstAdmission.message, secondAdmission.message]).toEqual([1, 2])
-      const find = async (query: Parameters<typeof store.findWhySubject>[0]) => {
+      const findSubject = async (query: Parameters<typeof store.findWhySubject>[0]) => {
         const subject = await store.findWhySubject(query)
         return subject && [subject.by, ...subject.messages]
       }
-      expect(await find({ ids: ['2'], message: 2 })).toEqual(['id', 1])
-      expect(await find({ ids: ['none', '2'] })).toEqual(['id', 1])
-      expect(await find({ ids: [], message: 2 })).toEqual(['message', 2])
-      expect(await find(byId(authorship.object))).toEqual(['id', 2])
-      expect(await find(byId('c-two'))).toEqual(['id', 2])
-      expect(await find({ ids: ['x'], sender: '@ADA@peer.test' })).toEqual(['address', 2, 1])
-      expect(await find({ ids: ['x'], agent: 'echo', sender: '@echo@agents.test' })).toEqual(['address', 2, 1])
-      expect(await find({ ids: ["'; --"], message: 99, delivery: 99, agent: 'nobody' })).toBeUndefined()
+      expect(await findSubject({ ids: ['2'], message: 2 })).toEqual(['id', 1])
+      expect(await findSubject({ ids: ['none', '2'] })).toEqual(['id', 1])
+      expect(await findSubject({ ids: [], message: 2 })).toEqual(['message', 2])
+      expect(await findSubject(byId(authorship.object))).toEqual(['id', 2])
+      expect(await findSubject(byId('c-two'))).toEqual(['id', 2])
+      expect(await findSubject({ ids: ['x'], sender: '@ADA@peer.test' })).toEqual(['address', 2, 1])
+      expect(await findSubject({ ids: ['x'], agent: 'echo', sender: '@echo@agents.test' })).toEqual(['address', 2, 1])
+      expect(await findSubject({ ids: ["'; --"], message: 99, delivery: 99, agent: 'nobody' })).toBeUndefined()
     }),
   )
   test(
@@ -102,13 +102,19 @@ function describeRecords(openStore: OpenStore): void {
       await store.admit(sketchIntake('m1'), 'c1')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'hello', ['x', 'y']))
-      const [one, two] = await leaseDeliveries(store)
-      if (one) await store.settle(one, { state: 'dead', reason: 'refused', error: 'gone' })
-      if (two) await store.settle(two, { state: 'later', dueAt: now() + 9_000, reason: 'unavailable', error: 'busy' })
+      const [firstDelivery, secondDelivery] = await leaseDeliveries(store)
+      if (firstDelivery) await store.settle(firstDelivery, { state: 'dead', reason: 'refused', error: 'gone' })
+      if (secondDelivery)
+        await store.settle(secondDelivery, {
+          state: 'later',
+          dueAt: now() + 9_000,
+          reason: 'unavailable',
+          error: 'busy',
+        })
       const { message } = await store.admit(sketchIntake('m2'), 'c2')
       await store.release(await leaseOnlyTurn(store), { dueAt: now() + 5_000, error: 'down' })
-      const [answered, waiting] = await store.listWhyRecords([1, message])
-      expect(answered).toMatchObject({
+      const [answeredRecord, waitingRecord] = await store.listWhyRecords([1, message])
+      expect(answeredRecord).toMatchObject({
         answer: { status: 'completed' },
         turn: { state: 'answered', endedAt: now() },
         deliveries: [
@@ -116,8 +122,8 @@ function describeRecords(openStore: OpenStore): void {
           { to: 'y', state: 'later', attempts: 1, dueAt: now() + 9_000, reason: 'unavailable', error: 'busy' },
         ],
       })
-      expect(waiting?.turn).toMatchObject({ state: 'received', attempt: 1, dueAt: now() + 5_000, error: 'down' })
-      expect(waiting?.turn).not.toHaveProperty('ahead')
+      expect(waitingRecord?.turn).toMatchObject({ state: 'received', attempt: 1, dueAt: now() + 5_000, error: 'down' })
+      expect(waitingRecord?.turn).not.toHaveProperty('ahead')
     }),
   )
   test(
@@ -143,12 +149,12 @@ function describeRefusals(openStore: OpenStore): void {
       refuse('by key', { claimed_sender: 'https://peer.test/users/ada#main-key', agent: 'other' })
       refuse('by address', { claimed_sender: '@Ada@peer.test' })
       refuse('another', { claimed_sender: 'https://peer.test/users/adam' })
-      const find = async (query: Parameters<typeof store.listWhyRefusals>[0]) =>
+      const findRefusals = async (query: Parameters<typeof store.listWhyRefusals>[0]) =>
         (await store.listWhyRefusals(query)).map(({ reason }) => reason)
-      expect(await find(byId('<m1>', 'm1'))).toEqual(['by id'])
-      expect(await find({ ids: ['x'], sender: '@ada@peer.test' })).toEqual(['by address', 'by key'])
-      expect(await find({ ids: ['x'], agent: 'echo' })).toEqual(['by id'])
-      expect(await find(byId('nothing'))).toEqual([])
+      expect(await findRefusals(byId('<m1>', 'm1'))).toEqual(['by id'])
+      expect(await findRefusals({ ids: ['x'], sender: '@ada@peer.test' })).toEqual(['by address', 'by key'])
+      expect(await findRefusals({ ids: ['x'], agent: 'echo' })).toEqual(['by id'])
+      expect(await findRefusals(byId('nothing'))).toEqual([])
     }),
   )
 }
@@ -167,8 +173,8 @@ function describeSetups(openStore: OpenStore): void {
       ]
       const difference = { isRunning: false, stored: 'https://one.test', given: 'https://two.test', fact: 'origin' }
       expect(await store.beginGatewayRun('two', otherOrigin)).toEqual(difference)
-      const { fact, stored, given } = (await store.beginGatewayRun('two', simulated)) ?? {}
-      expect([fact, stored, given]).toEqual(['mode', 'production', 'simulation'])
+      const { fact, stored, given: givenFact } = (await store.beginGatewayRun('two', simulated)) ?? {}
+      expect([fact, stored, givenFact]).toEqual(['mode', 'production', 'simulation'])
       expect(await store.beginGatewayRun('two', { ...setup, agents: ['desk', 'help'] })).toBeUndefined()
       await store.noteGatewayRun('two', 'ends')
       expect(await store.beginGatewayRun('three', otherOrigin, { adopts: true })).toBeUndefined()
@@ -191,7 +197,7 @@ function describeRuns(openStore: OpenStore): void {
   test(
     'a time without a running gateway counts as downtime for messages of that time',
     withStore(openStore, async ({ store, now, advance }) => {
-      const start = now()
+      const startedAt = now()
       await store.beginGatewayRun('one', setup)
       const { message } = await store.admit(sketchIntake('m1'), 'c')
       advance(1_000)
@@ -204,7 +210,7 @@ function describeRuns(openStore: OpenStore): void {
       advance(600_000)
       await store.beginGatewayRun('three', setup)
       const downtimes = async () => (await store.listWhyRecords([message]))[0]?.downtimes
-      expect(await downtimes()).toEqual([{ from: start + 3_000, to: start + 603_000 }])
+      expect(await downtimes()).toEqual([{ from: startedAt + 3_000, to: startedAt + 603_000 }])
     }),
   )
 }

@@ -66,9 +66,9 @@ function describeOrder(openStore: OpenStore): void {
       )
       const history = await recall(store, turn)
       expect(history.map(({ nativeId }) => nativeId)).toEqual(['p1', 'p2', 'p3'])
-      const { principal: _, ...said } = sketchBackground('p1')
-      expect(history[0]).toMatchObject({ ...said, role: 'user' })
-      expect(history[0]?.author).toEqual(said.author)
+      const { principal: _, ...backgroundMessage } = sketchBackground('p1')
+      expect(history[0]).toMatchObject({ ...backgroundMessage, role: 'user' })
+      expect(history[0]?.author).toEqual(backgroundMessage.author)
     }),
   )
   test(
@@ -95,8 +95,8 @@ function describeOrder(openStore: OpenStore): void {
         turn,
         ids.map(id => sketchBackground(id)),
       )
-      const { thread, message: before } = turn
-      const ends = await store.readHistory({ thread, before, head: 3, tail: 4 })
+      const { thread, message: historyEnd } = turn
+      const ends = await store.readHistory({ thread, before: historyEnd, head: 3, tail: 4 })
       expect(ends.map(({ nativeId }) => nativeId)).toEqual([...ids.slice(0, 3), ...ids.slice(-4)])
     }),
   )

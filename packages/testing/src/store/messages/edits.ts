@@ -170,9 +170,9 @@ function describeEdits(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       const runs: Turn[] = []
-      for (let at = 0; at < 50; at += 1) {
+      for (let index = 0; index < 50; index += 1) {
         runs.push(...(await leaseTurns(store)))
-        await store.admit(editOf(`e${at}`, `words ${at}`), 'c')
+        await store.admit(editOf(`e${index}`, `words ${index}`), 'c')
       }
       expect(runs.map(words)).toEqual([
         ['words of m1'],
@@ -241,7 +241,7 @@ function describeMergedEdits(openStore: OpenStore): void {
     ['at the beginning', 'm1', [['secret'], ['words of m2'], ['words of m3']]],
   ])(
     'a message %s of a merged turn gets a separate answer when an edit narrows its audience',
-    async (_where, object, answered) => {
+    async (_where, object, isAnswered) => {
       await withStore(openStore, async ({ store }) => {
         await mergeThree(store)
         await store.admit(editOf('e2', 'secret', { queueMode: lane, audience: 'direct' }, object), 'c')
@@ -251,7 +251,7 @@ function describeMergedEdits(openStore: OpenStore): void {
           textsByTurn.push(words(turn))
           await store.commit(turn, sayNothing())
         }
-        expect(textsByTurn).toEqual(answered)
+        expect(textsByTurn).toEqual(isAnswered)
         expect((await store.count()).messages).toMatchObject({ ignored: 4, working: 0, received: 0 })
       })()
     },

@@ -73,9 +73,9 @@ function describeDuplicates(openStore: OpenStore): void {
   test(
     'admit() accepts exactly one of many simultaneous copies',
     withStore(openStore, async ({ store }) => {
-      const admitted = await Promise.all(Array.from({ length: 40 }, () => store.admit(sketchIntake('m1'), 'c')))
-      expect(admitted.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(1)
-      expect(new Set(admitted.map(({ message }) => message)).size).toBe(1)
+      const admissions = await Promise.all(Array.from({ length: 40 }, () => store.admit(sketchIntake('m1'), 'c')))
+      expect(admissions.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(1)
+      expect(new Set(admissions.map(({ message }) => message)).size).toBe(1)
       expect(await store.findMessage('m1')).toMatchObject({ duplicates: 39 })
     }),
   )
@@ -83,10 +83,10 @@ function describeDuplicates(openStore: OpenStore): void {
     'a duplicate key counts within one channel and one agent',
     withStore(openStore, async ({ store }) => {
       const otherIntakes = [{}, { agent: 'help' }, { message: { received_via: 'email' as const } }]
-      const admitted = await Promise.all(
+      const admissions = await Promise.all(
         otherIntakes.map(otherFields => store.admit(sketchIntake('m1', otherFields), 'c')),
       )
-      expect(admitted.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted'])
+      expect(admissions.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted'])
     }),
   )
   test(
@@ -133,8 +133,8 @@ function describeRaw(openStore: OpenStore): void {
     'the store keeps blobs once by their digest',
     withStore(openStore, async ({ store }) => {
       const blob = { digest: 'ab'.repeat(32), bytes: Buffer.from('picture'), mime: 'image/png' }
-      const [one, two] = ['m1', 'm2'].map(id => sketchIntake(id, { blobs: [blob] }))
-      await admitAll(store, [one as Intake, two as Intake])
+      const [firstIntake, secondIntake] = ['m1', 'm2'].map(id => sketchIntake(id, { blobs: [blob] }))
+      await admitAll(store, [firstIntake as Intake, secondIntake as Intake])
       const foundBlob = await store.findBlob(blob.digest)
       expect(foundBlob).toMatchObject({ digest: blob.digest, mime: 'image/png' })
       expect(Buffer.from(foundBlob?.bytes ?? [])).toEqual(blob.bytes)

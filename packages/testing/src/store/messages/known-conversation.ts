@@ -31,8 +31,8 @@ export function knownConversationContract(openStore: OpenStore): void {
       const conversation = await store.findConversation('echo', turn.content.thread_id)
       if (!conversation) throw new Error('there is no conversation')
       await store.act([sketchReply('r1', conversation, turn.thread)], 'c')
-      const said = await store.readHistory({ thread: turn.thread, before: turn.message + 100, head: 9, tail: 9 })
-      expect(said.map(({ nativeId }) => nativeId)).toEqual(['m1', 'answer to m1', 'r1'])
+      const history = await store.readHistory({ thread: turn.thread, before: turn.message + 100, head: 9, tail: 9 })
+      expect(history.map(({ nativeId }) => nativeId)).toEqual(['m1', 'answer to m1', 'r1'])
       await store.forgetPerson({ addresses: [ada] })
       expect(await store.findResponse('r1')).toBeUndefined()
       await store.act([sketchReply('r2', conversation, turn.thread)], 'c')
@@ -60,13 +60,13 @@ export function knownConversationContract(openStore: OpenStore): void {
   test(
     'findLastMessageTime() finds a person’s last message only in conversations of one principal',
     withStore(openStore, async ({ store }) => {
-      const at = (time: string) => ({ message: { received_at: `2026-01-0${time}T00:00:00.000Z` } })
-      await converse(store, 'm1', sketchFrom(adasMail, 'm1', at('1')))
-      await converse(store, 'm2', sketchFrom(adasMail, 'm2', at('2')))
+      const receivedOn = (time: string) => ({ message: { received_at: `2026-01-0${time}T00:00:00.000Z` } })
+      await converse(store, 'm1', sketchFrom(adasMail, 'm1', receivedOn('1')))
+      await converse(store, 'm2', sketchFrom(adasMail, 'm2', receivedOn('2')))
       const conversationQuery = { agent: 'echo', via: 'email', scope: 'v:Ada@mail.test' }
       expect(await store.findLastMessageTime(conversationQuery)).toBe('2026-01-02T00:00:00.000Z')
       for (const [id, flag] of Object.entries({ m3: 'list', m4: 'may_be_replayed', m5: 'auto_reply' }))
-        await converse(store, id, sketchFrom(adasMail, id, { ...at('3'), flags: [flag] }))
+        await converse(store, id, sketchFrom(adasMail, id, { ...receivedOn('3'), flags: [flag] }))
       expect(await store.findLastMessageTime(conversationQuery)).toBe('2026-01-02T00:00:00.000Z')
       expect(await store.findLastMessageTime({ ...conversationQuery, agent: 'help' })).toBeUndefined()
       expect(await store.findLastMessageTime({ ...conversationQuery, via: 'activitypub' })).toBeUndefined()

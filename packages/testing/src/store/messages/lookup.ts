@@ -18,7 +18,7 @@ export function lookupContract(openStore: OpenStore): void {
 }
 
 /** Admits and answers `count` messages of one thread. Returns the thread and the numbers of the messages. */
-async function talk(store: Store, count: number): Promise<{ thread: number; numbers: readonly number[] }> {
+async function exchangeMessages(store: Store, count: number): Promise<{ thread: number; numbers: readonly number[] }> {
   const numbers: number[] = []
   let thread = 0
   for (let index = 1; index <= count; index++) {
@@ -39,22 +39,22 @@ function describeHistory(openStore: OpenStore): void {
   test(
     'readHistory() returns both ends of a thread without repeats, oldest first',
     withStore(openStore, async ({ store }) => {
-      const { thread, numbers } = await talk(store, 4)
-      const read = async (head: number, tail: number, before = (numbers[3] ?? 0) + 1_000) =>
+      const { thread, numbers } = await exchangeMessages(store, 4)
+      const readHistory = async (head: number, tail: number, before = (numbers[3] ?? 0) + 1_000) =>
         listNativeIds(await store.readHistory({ thread, before, head, tail }))
-      expect(await read(2, 3)).toEqual(['m1', 'a1', 'a3', 'm4', 'a4'])
-      expect(await read(5, 6)).toEqual(['m1', 'a1', 'm2', 'a2', 'm3', 'a3', 'm4', 'a4'])
-      expect(await read(0, 1)).toEqual(['a4'])
-      expect(await read(1, 0)).toEqual(['m1'])
-      expect(await read(0, 0)).toEqual([])
-      expect(await read(1, 1, numbers[2])).toEqual(['m1', 'a2'])
-      expect(await read(9, 9, numbers[0])).toEqual([])
+      expect(await readHistory(2, 3)).toEqual(['m1', 'a1', 'a3', 'm4', 'a4'])
+      expect(await readHistory(5, 6)).toEqual(['m1', 'a1', 'm2', 'a2', 'm3', 'a3', 'm4', 'a4'])
+      expect(await readHistory(0, 1)).toEqual(['a4'])
+      expect(await readHistory(1, 0)).toEqual(['m1'])
+      expect(await readHistory(0, 0)).toEqual([])
+      expect(await readHistory(1, 1, numbers[2])).toEqual(['m1', 'a2'])
+      expect(await readHistory(9, 9, numbers[0])).toEqual([])
     }),
   )
   test(
     'an entry has speaker, text, time and id',
     withStore(openStore, async ({ store }) => {
-      const { thread, numbers } = await talk(store, 2)
+      const { thread, numbers } = await exchangeMessages(store, 2)
       const [question, answer] = await store.readHistory({ thread, before: numbers[1] ?? 0, head: 9, tail: 9 })
       expect(question).toMatchObject({
         nativeId: 'm1',
@@ -210,7 +210,7 @@ function describeResponses(openStore: OpenStore): void {
   test(
     'findResponse() returns our response with its question',
     withStore(openStore, async ({ store }) => {
-      await talk(store, 1)
+      await exchangeMessages(store, 1)
       const response = await store.findResponse('answer to m1')
       expect(response).toMatchObject({
         agent: 'echo',
@@ -229,11 +229,11 @@ function describeResponses(openStore: OpenStore): void {
   test(
     'listResponses() returns one agent’s responses on a channel, newest first, in pages',
     withStore(openStore, async ({ store }) => {
-      await talk(store, 3)
+      await exchangeMessages(store, 3)
       const first = await store.listResponses({ agent: 'echo', via: 'a2a', limit: 2 })
       expect(first.map(({ message }) => message.id)).toEqual(['m3', 'm2'])
-      const after = first.at(-1)?.position ?? 0
-      const second = await store.listResponses({ agent: 'echo', via: 'a2a', limit: 2, after })
+      const cursor = first.at(-1)?.position ?? 0
+      const second = await store.listResponses({ agent: 'echo', via: 'a2a', limit: 2, after: cursor })
       expect(second).toMatchObject([{ response: { id: 'answer to m1' }, target: { answerTo: 'm1' } }])
       expect(await store.listResponses({ agent: 'echo', via: 'email', limit: 2 })).toEqual([])
       expect(await store.listResponses({ agent: 'help', via: 'a2a', limit: 2 })).toEqual([])

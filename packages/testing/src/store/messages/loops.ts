@@ -23,7 +23,7 @@ async function admit(
 }
 
 /** Returns a text for each number. These texts have no words in common. */
-const other = (n: number) =>
+const otherIntake = (n: number) =>
   text(['one', 'two', 'three'].map(word => `${word}${String.fromCharCode(97 + n)}`).join(' '))
 
 export function loopContract(openStore: OpenStore): void {
@@ -56,7 +56,7 @@ export function loopContract(openStore: OpenStore): void {
         const admitSketch = (sketch: IntakeSketch = {}) => {
           count += 1
           advance(minute)
-          const message = { parts: other(count), received_at: new Date(now()).toISOString() }
+          const message = { parts: otherIntake(count), received_at: new Date(now()).toISOString() }
           return admit(store, sketchIntake(`m${count}`, inThread('t', { ...sketch, message })), rule)
         }
         for (let turn = 0; turn < 3; turn += 1) expect((await admitSketch(fromAgent))[0]).toBe(true)
@@ -76,7 +76,7 @@ export function loopContract(openStore: OpenStore): void {
         const admitFrom = (address: string) => {
           count += 1
           const sender = { address, auth_method: 'none', verified: false } as const
-          const message = { sender, parts: other(count) }
+          const message = { sender, parts: otherIntake(count) }
           return admit(store, sketchIntake(`m${count}`, inThread('t', { ...fromAgent, message })), rule)
         }
         expect(await admitFrom('@a@x.test')).toEqual([true, ['from_agent']])

@@ -5,9 +5,9 @@ import type { OpenStore } from '../setup/under-test.ts'
 import { withStore } from '../setup/under-test.ts'
 
 const ada = 'https://peer.test/ada'
-const post = 'https://peer.test/notes/1'
-const key = `GET */* ${post}`
-const shown: Pick<Lookup, 'owner' | 'object'> = { owner: ada, object: post }
+const postId = 'https://peer.test/notes/1'
+const key = `GET */* ${postId}`
+const shownLookup: Pick<Lookup, 'owner' | 'object'> = { owner: ada, object: postId }
 
 export function pastLookupContract(openStore: OpenStore): void {
   describe('recorded fetches', () => {
@@ -17,22 +17,22 @@ export function pastLookupContract(openStore: OpenStore): void {
   })
 }
 
-function note(store: Store, lookup: Partial<Lookup> = {}): void {
+function recordLookup(store: Store, lookup: Partial<Lookup> = {}): void {
   store.noteLookup({ key, at: 1_000, answer: { says: 'words' }, ...lookup })
 }
 
-const find = (store: Store, lookupKey = key) => store.findLookup(lookupKey, 9_000)
+const findLookup = (store: Store, lookupKey = key) => store.findLookup(lookupKey, 9_000)
 
 function forgetPost(store: Store, author = ada): Promise<void> {
-  return store.withdraw('activitypub', [{ kind: 'forget', author, object: post }])
+  return store.withdraw('activitypub', [{ kind: 'forget', author, object: postId }])
 }
 
 function describeTimes(openStore: OpenStore): void {
   test(
     'a replay finds each fetched answer from its time until the next one',
     withStore(openStore, async ({ store }) => {
-      note(store)
-      note(store, { at: 2_000, answer: { says: 'other words' } })
+      recordLookup(store)
+      recordLookup(store, { at: 2_000, answer: { says: 'other words' } })
       expect(await store.findLookup(key, 999)).toBeUndefined()
       expect(await store.findLookup(key, 1_999)).toEqual({ says: 'words' })
       expect(await store.findLookup(key, 2_000)).toEqual({ says: 'other words' })
@@ -41,8 +41,8 @@ function describeTimes(openStore: OpenStore): void {
   test(
     'several simultaneous callers find the new answer',
     withStore(openStore, async ({ store }) => {
-      note(store)
-      const targets = await Promise.all([find(store), find(store), find(store)])
+      recordLookup(store)
+      const targets = await Promise.all([findLookup(store), findLookup(store), findLookup(store)])
       expect(targets).toEqual([1, 2, 3].map(() => ({ says: 'words' })))
     }),
   )
@@ -52,15 +52,15 @@ function describeWithdrawals(openStore: OpenStore): void {
   test(
     'only the author’s withdrawal of a post removes fetched answers with it',
     withStore(openStore, async ({ store }) => {
-      note(store, shown)
-      note(store, { key: 'activity', ...shown })
-      note(store, { key: 'further', owner: ada, object: 'https://peer.test/notes/2' })
-      note(store, { key: 'actor', owner: ada })
+      recordLookup(store, shownLookup)
+      recordLookup(store, { key: 'activity', ...shownLookup })
+      recordLookup(store, { key: 'further', owner: ada, object: 'https://peer.test/notes/2' })
+      recordLookup(store, { key: 'actor', owner: ada })
       await forgetPost(store, 'https://other.test/eve')
-      expect(await find(store)).toEqual({ says: 'words' })
+      expect(await findLookup(store)).toEqual({ says: 'words' })
       await forgetPost(store)
       const remaining = await Promise.all(
-        [key, 'activity', 'further', 'actor'].map(lookupKey => find(store, lookupKey)),
+        [key, 'activity', 'further', 'actor'].map(lookupKey => findLookup(store, lookupKey)),
       )
       expect(remaining).toEqual([undefined, undefined, { says: 'words' }, { says: 'words' }])
     }),
@@ -68,11 +68,11 @@ function describeWithdrawals(openStore: OpenStore): void {
   test(
     'the store drops an answer that arrives during or after its post’s withdrawal',
     withStore(openStore, async ({ store }) => {
-      note(store, shown)
+      recordLookup(store, shownLookup)
       await forgetPost(store)
-      expect(await find(store)).toBeUndefined()
-      note(store, { ...shown, at: 2_000 })
-      expect(await find(store)).toBeUndefined()
+      expect(await findLookup(store)).toBeUndefined()
+      recordLookup(store, { ...shownLookup, at: 2_000 })
+      expect(await findLookup(store)).toBeUndefined()
     }),
   )
 }
@@ -82,24 +82,24 @@ function describeForgotten(openStore: OpenStore): void {
     'forgetting a person removes their fetched answers, also running ones, but not later ones',
     withStore(openStore, async ({ store }) => {
       const addresses = [{ via: 'activitypub', address: '@ada@peer.test', subject: ada }]
-      note(store, shown)
-      note(store, { key: 'bob', owner: 'https://peer.test/bob' })
-      await find(store)
-      note(store, { key: 'late', owner: ada })
+      recordLookup(store, shownLookup)
+      recordLookup(store, { key: 'bob', owner: 'https://peer.test/bob' })
+      await findLookup(store)
+      recordLookup(store, { key: 'late', owner: ada })
       await store.forgetPerson({ addresses })
-      const remaining = await Promise.all([key, 'late', 'bob'].map(lookupKey => find(store, lookupKey)))
+      const remaining = await Promise.all([key, 'late', 'bob'].map(lookupKey => findLookup(store, lookupKey)))
       expect(remaining).toEqual([undefined, undefined, { says: 'words' }])
-      note(store, shown)
-      expect(await find(store)).toEqual({ says: 'words' })
+      recordLookup(store, shownLookup)
+      expect(await findLookup(store)).toEqual({ says: 'words' })
     }),
   )
   test(
     'the store deletes fetched answers of a deleted actor',
     withStore(openStore, async ({ store }) => {
-      note(store, shown)
-      await find(store)
+      recordLookup(store, shownLookup)
+      await findLookup(store)
       await store.withdraw('activitypub', [{ kind: 'forget_peer', peer: ada }])
-      expect(await find(store)).toBeUndefined()
+      expect(await findLookup(store)).toBeUndefined()
     }),
   )
 }

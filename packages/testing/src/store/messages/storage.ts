@@ -49,8 +49,8 @@ export function storageContract(openStore: OpenStore): void {
         await expect(rejection).rejects.toThrow(senderRefusal)
         await expect(rejection).rejects.toMatchObject({ code: 'rate_limited' })
         expect(await store.admit(sketchLarge('m2', most), 'c')).toMatchObject({ outcome: 'duplicate' })
-        const other = { sender: 'bob', isProven: true, maxBytes: 25_000 }
-        expect(await store.admit(sketchLarge('m4', other), 'c')).toMatchObject({ outcome: 'accepted' })
+        const otherUsage = { sender: 'bob', isProven: true, maxBytes: 25_000 }
+        expect(await store.admit(sketchLarge('m4', otherUsage), 'c')).toMatchObject({ outcome: 'accepted' })
       }),
     )
     test(
@@ -85,8 +85,8 @@ export function storageContract(openStore: OpenStore): void {
     test(
       'do not include messages of the gateway itself',
       withStore(openStore, async ({ store }) => {
-        const { storage: _, ...own } = sketchLarge('m1', eve)
-        await store.admit(own, 'c')
+        const { storage: _, ...ownMembers } = sketchLarge('m1', eve)
+        await store.admit(ownMembers, 'c')
         const most = { ...eve, maxBytes: 15_000, maxUnprovenBytes: 15_000 }
         expect(await store.admit(sketchLarge('m2', most), 'c')).toMatchObject({ outcome: 'accepted' })
       }),
@@ -130,14 +130,14 @@ function describeParts(openStore: OpenStore): void {
     test(
       'disappears with its withdrawn message, and another message’s attachment stays',
       withStore(openStore, async ({ store }) => {
-        const [shared, own] = [makeBlob(5), makeBlob(6)]
-        await store.admit(sketchMail('m1', [shared, own]), 'c')
-        await store.admit(sketchMail('m2', [shared]), 'c')
+        const [sharedBlob, ownBlob] = [makeBlob(5), makeBlob(6)]
+        await store.admit(sketchMail('m1', [sharedBlob, ownBlob]), 'c')
+        await store.admit(sketchMail('m2', [sharedBlob]), 'c')
         await forget(store, 'm1')
-        expect(await store.findBlob(own.digest)).toBeUndefined()
-        expect(Buffer.from((await store.findBlob(shared.digest))?.bytes ?? []).equals(shared.bytes)).toBe(true)
+        expect(await store.findBlob(ownBlob.digest)).toBeUndefined()
+        expect(Buffer.from((await store.findBlob(sharedBlob.digest))?.bytes ?? []).equals(sharedBlob.bytes)).toBe(true)
         await forget(store, 'm2')
-        expect(await store.findBlob(shared.digest)).toBeUndefined()
+        expect(await store.findBlob(sharedBlob.digest)).toBeUndefined()
       }),
     )
   })

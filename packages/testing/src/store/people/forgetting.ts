@@ -133,11 +133,11 @@ export function describeForgetting(openStore: OpenStore): void {
         messages: 1,
       })
       await store.commit(turn, sketchAnswer(turn, 'done', ['https://social.test/inbox']))
-      const { message: last } = await converse(store, 'm3', sketchFrom(ada, 'm3'))
+      const { message: lastMessage } = await converse(store, 'm3', sketchFrom(ada, 'm3'))
       expect(await store.forgetPerson({ agent: 'echo', addresses: [ada] })).toMatchObject({ messages: 2 })
       expect((await store.count()).deliveries).toMatchObject({ queued: 0, sent: 0, dead: 0 })
       const { message: next } = await converse(store, 'm4', sketchFrom(ada, 'm4'))
-      expect(next).toBeGreaterThan(last)
+      expect(next).toBeGreaterThan(lastMessage)
     }),
   )
   test(
@@ -192,9 +192,9 @@ export function describeForgetting(openStore: OpenStore): void {
       const relations = await store.listRelations({ limit: 10 })
       expect(relations.map(({ relation }) => relation).sort()).toEqual(['blocked_by', 'suppressed'])
       expect(JSON.stringify(relations)).not.toContain(peer)
-      const end = (relation: 'blocked_by' | 'suppressed') => ({ kind: 'unrelate', relation, peer }) as const
+      const makeUnrelate = (relation: 'blocked_by' | 'suppressed') => ({ kind: 'unrelate', relation, peer }) as const
       await store.admit(
-        sketchIntake('m2', sketchFrom(ada, 'm2', { disposition: 'keep', effects: [end('suppressed')] })),
+        sketchIntake('m2', sketchFrom(ada, 'm2', { disposition: 'keep', effects: [makeUnrelate('suppressed')] })),
         'c',
       )
       expect(await store.findMessage('m2')).toMatchObject({ flags: [] })
@@ -208,15 +208,15 @@ export function describeForgetting(openStore: OpenStore): void {
     'a running delivery can neither settle nor repeat, and no other delivery gets its id',
     withStore(openStore, async ({ store }) => {
       const inbox = 'https://social.test/inbox'
-      const send = async (id: string, sketch: IntakeSketch) => {
+      const sendFrom = async (id: string, sketch: IntakeSketch) => {
         await store.admit(sketchIntake(id, sketch), 'c')
         const turn = await leaseOnlyTurn(store)
         await store.commit(turn, sketchAnswer(turn, 'sent', [inbox]))
         return leaseOnlyDelivery(store)
       }
-      const forgotten = await send('m1', sketchFrom(ada, 'm1'))
+      const forgotten = await sendFrom('m1', sketchFrom(ada, 'm1'))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
-      const next = await send('m2', sketchFrom(eveAccount, 'm2'))
+      const next = await sendFrom('m2', sketchFrom(eveAccount, 'm2'))
       expect(next.id).not.toBe(forgotten.id)
       await expect(store.settle(forgotten, { state: 'sent' })).rejects.toThrow(LeaseLost)
       expect(await store.retryDelivery(forgotten.id)).toBe(false)
@@ -231,8 +231,8 @@ export function describeForgetting(openStore: OpenStore): void {
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
       const turn = await leaseOnlyTurn(store)
       const parts = [{ kind: 'text', mime: 'text/plain', content: 'said before' } as const]
-      const before = { nativeId: 'https://social.test/0', author: { address: '@bob@social.test' }, parts }
-      await store.addBackground(turn, [{ ...before, at: '2026-01-01T00:00:00.000Z' }])
+      const earlierEntry = { nativeId: 'https://social.test/0', author: { address: '@bob@social.test' }, parts }
+      await store.addBackground(turn, [{ ...earlierEntry, at: '2026-01-01T00:00:00.000Z' }])
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       const { thread } = await converse(store, 'm2', sketchFrom(eveAccount, 'm2'))
       const past = await store.readHistory({ thread, before: 1_000_000, head: 0, tail: 9 })

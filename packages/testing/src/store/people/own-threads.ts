@@ -84,8 +84,8 @@ export function describeOwnThreads(openStore: OpenStore): void {
         expect(await store.findOwnThread(otherQuery, thread)).toBeUndefined()
         expect(await store.readLastTarget(otherQuery, thread)).toBeUndefined()
       }
-      for (const number of [thread + 1, -1, 0.5, Number.NaN])
-        expect(await store.findOwnThread(ownThreads, number)).toBeUndefined()
+      for (const threadNumber of [thread + 1, -1, 0.5, Number.NaN])
+        expect(await store.findOwnThread(ownThreads, threadNumber)).toBeUndefined()
     }),
   )
   test(

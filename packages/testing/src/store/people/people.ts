@@ -36,13 +36,13 @@ export function peopleContract(openStore: OpenStore): void {
 }
 
 function describeCodes(openStore: OpenStore): void {
-  const attempt = (name: string, run: (storeSetup: StoreUnderTest, request: LinkRequest) => Promise<void>) =>
+  const attempt = (name: string, check: (storeSetup: StoreUnderTest, request: LinkRequest) => Promise<void>) =>
     test(
       name,
       withStore(openStore, async storeSetup => {
         const request = sketchRequest(ada, adasMail)
         expect(await storeSetup.store.requestLink(request)).toEqual({ outcome: 'sent', notice: request.notice })
-        await run(storeSetup, request)
+        await check(storeSetup, request)
       }),
     )
 
@@ -71,9 +71,12 @@ function describeCodes(openStore: OpenStore): void {
     expect(await confirm(store, request)).toMatchObject({ outcome: 'linked' })
   })
   attempt('a code of another request is a wrong one', async ({ store }, request) => {
-    const other = sketchRequest(eveAccount, mailbox('eve'))
-    await store.requestLink(other)
-    expect(await confirm(store, { ...request, digest: other.digest })).toEqual({ outcome: 'wrong', attemptsLeft: 4 })
+    const otherRequest = sketchRequest(eveAccount, mailbox('eve'))
+    await store.requestLink(otherRequest)
+    expect(await confirm(store, { ...request, digest: otherRequest.digest })).toEqual({
+      outcome: 'wrong',
+      attemptsLeft: 4,
+    })
     expect(await addressesOf(store, ada)).toEqual([])
   })
   attempt('after five wrong ones the right one is dead, too', async ({ store }, request) => {
@@ -96,10 +99,10 @@ function describeCodes(openStore: OpenStore): void {
     expect(await confirm(store, newer)).toMatchObject({ outcome: 'linked' })
   })
   attempt('a newer one for another address leaves it as it is', async ({ store }, request) => {
-    const other = sketchRequest(ada, mailbox('other'))
-    await store.requestLink(other)
+    const otherRequest = sketchRequest(ada, mailbox('other'))
+    await store.requestLink(otherRequest)
     expect(await confirm(store, request)).toMatchObject({ outcome: 'linked' })
-    expect(await confirm(store, other)).toMatchObject({ outcome: 'linked' })
+    expect(await confirm(store, otherRequest)).toMatchObject({ outcome: 'linked' })
   })
   attempt('two who bring it at once get one link', async ({ store }, request) => {
     const outcomes = await Promise.all([confirm(store, request), confirm(store, request)])
@@ -115,45 +118,47 @@ function describeCodes(openStore: OpenStore): void {
     'one address gets at most three codes a day, for any person and agent',
     withStore(openStore, async ({ store, advance }) => {
       const victim = mailbox('victim')
-      const ask = (name: string, agent: string) => store.requestLink(sketchRequest(account(name), victim, { agent }))
+      const requestFrom = (name: string, agent: string) =>
+        store.requestLink(sketchRequest(account(name), victim, { agent }))
       for (const [name, agent] of [
         ['a', 'echo'],
         ['b', 'help'],
         ['c', 'echo'],
       ] as const)
-        expect(await ask(name, agent)).toMatchObject({ outcome: 'sent' })
-      expect(await ask('d', 'other')).toEqual({ outcome: 'refused', reason: 'sent_too_often' })
+        expect(await requestFrom(name, agent)).toMatchObject({ outcome: 'sent' })
+      expect(await requestFrom('d', 'other')).toEqual({ outcome: 'refused', reason: 'sent_too_often' })
       const tagged = { ...victim, address: '@victim+1@mail.test', subject: 'mailto:victim+1@mail.test' }
       expect(await store.requestLink(sketchRequest(account('e'), tagged))).toMatchObject({ reason: 'sent_too_often' })
       advance(24 * 3_600_000)
-      expect(await ask('d', 'other')).toMatchObject({ outcome: 'sent' })
+      expect(await requestFrom('d', 'other')).toMatchObject({ outcome: 'sent' })
     }),
   )
   test(
     'one person can request five codes an hour, and their host a hundred a day',
     withStore(openStore, async ({ store, advance }) => {
-      const ask = (asker: PersonIdentity, n: number) => store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
-      for (let n = 0; n < 5; n += 1) expect(await ask(eveAccount, n)).toMatchObject({ outcome: 'sent' })
-      expect(await ask(eveAccount, 5)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
+      const requestFrom = (asker: PersonIdentity, n: number) =>
+        store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
+      for (let n = 0; n < 5; n += 1) expect(await requestFrom(eveAccount, n)).toMatchObject({ outcome: 'sent' })
+      expect(await requestFrom(eveAccount, 5)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
       for (let n = 5; n < linkLimits.requestsPerHostPerDay; n += 1)
-        expect(await ask(account(`eve${n}`), n)).toMatchObject({ outcome: 'sent' })
+        expect(await requestFrom(account(`eve${n}`), n)).toMatchObject({ outcome: 'sent' })
       advance(2 * 3_600_000)
-      expect(await ask(account('eve100'), 100)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
-      expect(await ask(mailbox('honest'), 101)).toMatchObject({ outcome: 'sent' })
+      expect(await requestFrom(account('eve100'), 100)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
+      expect(await requestFrom(mailbox('honest'), 101)).toMatchObject({ outcome: 'sent' })
     }),
   )
   test(
     'a person who says "forget me" keeps their code count, which the operator’s erasure ends',
     withStore(openStore, async ({ store }) => {
-      const ask = (n: number) => store.requestLink(sketchRequest(eveAccount, mailbox(`m${n}`)))
-      for (let n = 0; n < 5; n += 1) expect(await ask(n)).toMatchObject({ outcome: 'sent' })
+      const requestNth = (n: number) => store.requestLink(sketchRequest(eveAccount, mailbox(`m${n}`)))
+      for (let n = 0; n < 5; n += 1) expect(await requestNth(n)).toMatchObject({ outcome: 'sent' })
       const forget = (except?: number) => store.forgetPerson({ agent: 'echo', addresses: [eveAccount], except })
       for (const except of [9_001, 9_002]) {
         await forget(except)
-        expect(await ask(5)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
+        expect(await requestNth(5)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
       }
       await forget()
-      expect(await ask(6)).toMatchObject({ outcome: 'sent' })
+      expect(await requestNth(6)).toMatchObject({ outcome: 'sent' })
     }),
   )
 }
@@ -162,15 +167,15 @@ function describeCeiling(openStore: OpenStore): void {
   test(
     'five hundred codes leave per day in all, for any number of servers',
     withStore(openStore, async ({ store, advance }) => {
-      const ask = (n: number) => {
+      const requestNth = (n: number) => {
         const asker = { via: 'activitypub', address: `@a@s${n}.test`, subject: `https://s${n}.test/a` } as const
         return store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
       }
-      const asked = await Promise.all(Array.from({ length: linkLimits.codesPerDay }, (_, n) => ask(n)))
-      expect(asked.every(({ outcome }) => outcome === 'sent')).toBe(true)
-      expect(await ask(1000)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
+      const outcomes = await Promise.all(Array.from({ length: linkLimits.codesPerDay }, (_, n) => requestNth(n)))
+      expect(outcomes.every(({ outcome }) => outcome === 'sent')).toBe(true)
+      expect(await requestNth(1000)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
       advance(24 * 3_600_000)
-      expect(await ask(1000)).toMatchObject({ outcome: 'sent' })
+      expect(await requestNth(1000)).toMatchObject({ outcome: 'sent' })
     }),
   )
 }
@@ -180,9 +185,9 @@ function describeLinks(openStore: OpenStore): void {
     'linked addresses are one person for that agent, whichever address writes',
     withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
-      const both = ['activitypub @ada@social.test', 'email @ada@mail.test']
-      expect(await addressesOf(store, ada)).toEqual(both)
-      expect(await addressesOf(store, adasMail)).toEqual(both)
+      const addresses = ['activitypub @ada@social.test', 'email @ada@mail.test']
+      expect(await addressesOf(store, ada)).toEqual(addresses)
+      expect(await addressesOf(store, adasMail)).toEqual(addresses)
       expect(await addressesOf(store, ada, 'help')).toEqual([])
       expect(await store.requestLink(sketchRequest(adasMail, ada))).toEqual({ outcome: 'refused', reason: 'linked' })
     }),
@@ -203,9 +208,9 @@ function describeLinks(openStore: OpenStore): void {
       await link(store, ada, adasMail)
       const successor = { ...ada, subject: 'https://social.test/another-ada' }
       await link(store, successor, mailbox('eve'))
-      const both = ['activitypub @ada@social.test', 'email @eve@mail.test']
-      expect(await addressesOf(store, successor)).toEqual(both)
-      expect(await addressesOf(store, mailbox('eve'))).toEqual(both)
+      const addresses = ['activitypub @ada@social.test', 'email @eve@mail.test']
+      expect(await addressesOf(store, successor)).toEqual(addresses)
+      expect(await addressesOf(store, mailbox('eve'))).toEqual(addresses)
       expect(await addressesOf(store, adasMail)).toEqual([])
       expect(await addressesOf(store, ada)).toEqual([])
     }),
@@ -234,14 +239,14 @@ function describeLinks(openStore: OpenStore): void {
   test(
     'a chain of links splits when its middle disappears',
     withStore(openStore, async ({ store }) => {
-      const [middle, end] = [adasMail, mailbox('third')]
-      await link(store, ada, middle)
-      await link(store, middle, end)
+      const [middleAddress, lastAddress] = [adasMail, mailbox('third')]
+      await link(store, ada, middleAddress)
+      await link(store, middleAddress, lastAddress)
       expect(await addressesOf(store, ada)).toHaveLength(3)
-      expect(await store.unlink({ agent: 'echo', identity: end, other: eveAccount })).toBe(false)
-      expect(await store.unlink({ agent: 'echo', identity: ada, other: middle })).toBe(true)
-      for (const each of [ada, middle, end]) expect(await addressesOf(store, each)).toEqual([])
-      expect(await store.unlink({ agent: 'echo', identity: ada, other: middle })).toBe(false)
+      expect(await store.unlink({ agent: 'echo', identity: lastAddress, other: eveAccount })).toBe(false)
+      expect(await store.unlink({ agent: 'echo', identity: ada, other: middleAddress })).toBe(true)
+      for (const identity of [ada, middleAddress, lastAddress]) expect(await addressesOf(store, identity)).toEqual([])
+      expect(await store.unlink({ agent: 'echo', identity: ada, other: middleAddress })).toBe(false)
       expect(await store.listLinks({ limit: 10 })).toEqual([])
     }),
   )

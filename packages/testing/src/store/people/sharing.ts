@@ -113,9 +113,9 @@ export function describeSharing(openStore: OpenStore): void {
       await store.admit(sketchIntake('m2', sketchFrom(adasMail, 'm2')), 'c')
       const [first, second] = await leaseTurns(store)
       if (!first || !second) throw new Error('expected two turns')
-      const answer = (turn: Turn, before: Json | undefined, state: Json) => ({
+      const answer = (turn: Turn, stateBefore: Json | undefined, state: Json) => ({
         ...sketchAnswer(turn, 'noted'),
-        personState: { person, state, replaces: { state: before } },
+        personState: { person, state, replaces: { state: stateBefore } },
       })
       await store.commit(first, answer(first, undefined, ['one']))
       await expect(store.commit(second, answer(second, undefined, ['two']))).rejects.toThrow(StateChanged)

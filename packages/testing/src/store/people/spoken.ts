@@ -47,11 +47,11 @@ export function describeSpoken(openStore: OpenStore): void {
       const now = { ...ada, subject: 'https://social.test/users/2' }
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(now, 'm2', { message: { thread_source: 'of another' } }))
-      const said = async (person: PersonAddress) =>
+      const listSpeakers = async (person: PersonAddress) =>
         (await store.findPersonMessages({ addresses: [person] })).messages.length
-      expect(await said(ada)).toBe(1)
-      expect(await said(now)).toBe(1)
-      expect(await said({ via: ada.via, address: ada.address })).toBe(2)
+      expect(await listSpeakers(ada)).toBe(1)
+      expect(await listSpeakers(now)).toBe(1)
+      expect(await listSpeakers({ via: ada.via, address: ada.address })).toBe(2)
     }),
   )
 }

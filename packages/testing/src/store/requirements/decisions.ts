@@ -9,7 +9,7 @@ import {
   requirementMs,
   sketchDecision,
 } from '../setup/requirement-sketch.ts'
-import { adasTask, ofTask } from '../setup/task-sketches.ts'
+import { adasTask, sketchTaskIntake } from '../setup/task-sketches.ts'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import {
   inThread,
@@ -35,7 +35,11 @@ function describeDecisions(openStore: OpenStore): void {
     'resolveRequirement() resolves a requirement and queues a turn of its sender, in its thread and channel',
     withStore(openStore, async storeSetup => {
       const { store } = storeSetup
-      const asked = await admitRequirement(storeSetup, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
+      const requirement = await admitRequirement(
+        storeSetup,
+        'd1',
+        fromAda(inThread('talk', { target: { inbox: 'a' } })),
+      )
       const resolution = await store.resolveRequirement(sketchDecision('d1'), 'c2')
       expect(resolution).toMatchObject({
         outcome: 'resolved',
@@ -45,13 +49,13 @@ function describeDecisions(openStore: OpenStore): void {
       expect(turn).toMatchObject({
         agent: 'echo',
         via: 'a2a',
-        thread: asked.thread,
+        thread: requirement.thread,
         target: { inbox: 'a' },
         correlationId: 'c2',
         flags: ['policy_resolution'],
         content: {
-          sender: asked.content.sender,
-          recipient: asked.content.recipient,
+          sender: requirement.content.sender,
+          recipient: requirement.content.recipient,
           parts: [{ kind: 'text', mime: 'text/plain', content: 'Agreed: May I d1?' }],
           policy_resolution: {
             in_reply_to_state: requirementDigestOf('d1'),
@@ -170,7 +174,7 @@ function describeDecisions(openStore: OpenStore): void {
 }
 
 function describeBroughtDecisions(openStore: OpenStore): void {
-  const inTask = (sketch: IntakeSketch = {}) => fromAda({ ...ofTask(adasTask), ...sketch })
+  const inTask = (sketch: IntakeSketch = {}) => fromAda({ ...sketchTaskIntake(adasTask), ...sketch })
   const refusal = (description: string) => ({
     code: 'forbidden',
     message: `Cannot take policy_resolution: in_reply_to_state ${description}`,
@@ -196,12 +200,19 @@ function describeBroughtDecisions(openStore: OpenStore): void {
   test.each<[string, IntakeSketch, string]>([
     [
       'by somebody else',
-      { ...ofTask(adasTask), message: { ...ofTask(adasTask).message, sender: { ...bob, ...bobs } as never } },
+      {
+        ...sketchTaskIntake(adasTask),
+        message: { ...sketchTaskIntake(adasTask).message, sender: { ...bob, ...bobs } as never },
+      },
       'is not known',
     ],
-    ['by nobody who is known', ofTask(adasTask), 'is not known'],
+    ['by nobody who is known', sketchTaskIntake(adasTask), 'is not known'],
     ['for another agent', inTask({ agent: 'help' }), 'is not known'],
-    ['in another context', fromAda(ofTask({ owner: 'ada', id: 'task 2' }, 'other')), 'belongs to another conversation'],
+    [
+      'in another context',
+      fromAda(sketchTaskIntake({ owner: 'ada', id: 'task 2' }, 'other')),
+      'belongs to another conversation',
+    ],
     [
       'of another kind',
       inTask({ resolution: sketchDecision('d1', { kind: 'payment_required' }) }),
@@ -238,13 +249,13 @@ function describeBroughtDecisions(openStore: OpenStore): void {
     withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitRequirement(storeSetup, 'd1', inTask())
-      const otherTask = fromAda(ofTask({ owner: 'ada', id: 'task 2' }))
+      const otherTask = fromAda(sketchTaskIntake({ owner: 'ada', id: 'task 2' }))
       await store.admit(sketchIntake('m2', otherTask), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
       const resolution = sketchDecision('d1')
       const intake = (id: string) => sketchIntake(id, { ...otherTask, resolution })
       await expect(store.admit(intake('no'), 'c')).rejects.toMatchObject(refusal('belongs to another conversation'))
-      const third = fromAda(ofTask({ owner: 'ada', id: 'task 3' }))
+      const third = fromAda(sketchTaskIntake({ owner: 'ada', id: 'task 3' }))
       await store.admit(sketchIntake('yes', { ...third, resolution }), 'c')
       expect(await store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'granted' })
     }),

@@ -14,7 +14,7 @@ const days = 30
 interface Sketch {
   readonly id: string
   readonly tool?: string
-  readonly who?: string
+  readonly person?: string
   readonly thread?: string
   readonly approver?: 'sender' | 'operator'
   readonly task?: string
@@ -41,18 +41,18 @@ function sketchRequirement(
 
 /** Asks for a call and decides it. */
 async function decide({ store, now }: StoreUnderTest, sketch: Sketch, remember?: RememberScope, outcome = 'granted') {
-  const { id, who = 'ada', thread = `talk of ${who}`, task } = sketch
-  const ofTask = task === undefined ? {} : { task: { owner: who, id: task, context: thread } }
-  await store.admit(sketchIntake(`asked ${id}`, inThread(thread, { message: messageFrom(who), ...ofTask })), 'c')
+  const { id, person = 'ada', thread = `talk of ${person}`, task } = sketch
+  const ofTask = task === undefined ? {} : { task: { owner: person, id: task, context: thread } }
+  await store.admit(sketchIntake(`asked ${id}`, inThread(thread, { message: messageFrom(person), ...ofTask })), 'c')
   const turn = await leaseOnlyTurn(store)
   const response = sketchResponse(turn, `may I ${id}`, 'input_required')
   await store.commit(turn, { response, deliveries: [], requirements: [sketchRequirement(turn, sketch, now())] })
   const decision = { digest: requirementDigestOf(id), kind: 'consent_required', resolver: { method: 'link' } } as const
   const scopedDecision = { ...decision, outcome: outcome as 'granted' | 'declined', ...(remember && { remember }) }
-  const resolved = await store.resolveRequirement(scopedDecision, 'c')
-  const decided = await leaseOnlyTurn(store)
-  await store.commit(decided, { response: sketchResponse(decided, 'Done'), deliveries: [] })
-  return { turn, resolved }
+  const resolution = await store.resolveRequirement(scopedDecision, 'c')
+  const decidedTurn = await leaseOnlyTurn(store)
+  await store.commit(decidedTurn, { response: sketchResponse(decidedTurn, 'Done'), deliveries: [] })
+  return { turn, resolution: resolution }
 }
 
 const listAll = (store: Store) => store.listRemembered({ agent: 'echo', limit: 100 })
@@ -66,7 +66,7 @@ export function rememberedContract(openStore: OpenStore): void {
         const { store, now } = storeSetup
         await decide(storeSetup, { id: 'd1' })
         expect(await listAll(store)).toEqual([])
-        const { turn, resolved } = await decide(storeSetup, { id: 'd2' }, 'always')
+        const { turn, resolution } = await decide(storeSetup, { id: 'd2' }, 'always')
         const [rememberedDecision] = await listAll(store)
         expect(rememberedDecision).toMatchObject({
           requirement: 'd2',
@@ -84,8 +84,8 @@ export function rememberedContract(openStore: OpenStore): void {
         expect(await store.findRemembered({ agent: 'echo', id: rememberedDecision?.id ?? '' })).toMatchObject({
           requirement: 'd2',
         })
-        if (resolved.outcome !== 'resolved') throw new Error('it was not decided')
-        expect(await store.findRememberedOf(resolved.requirement)).toMatchObject({ requirement: 'd2' })
+        if (resolution.outcome !== 'resolved') throw new Error('it was not decided')
+        expect(await store.findRememberedOf(resolution.requirement)).toMatchObject({ requirement: 'd2' })
         const lateDecision = {
           digest: requirementDigestOf('d2'),
           kind: 'consent_required',
@@ -100,9 +100,9 @@ export function rememberedContract(openStore: OpenStore): void {
       withStore(openStore, async storeSetup => {
         const first = await decide(storeSetup, { id: 'd1' }, 'always')
         const second = await decide(storeSetup, { id: 'd2' }, 'always')
-        const findOf = ({ resolved }: typeof first) => {
-          if (resolved.outcome !== 'resolved') throw new Error('it was not decided')
-          return storeSetup.store.findRememberedOf(resolved.requirement)
+        const findOf = ({ resolution }: typeof first) => {
+          if (resolution.outcome !== 'resolved') throw new Error('it was not decided')
+          return storeSetup.store.findRememberedOf(resolution.requirement)
         }
         expect(await findOf(first)).toBeUndefined()
         expect(await findOf(second)).toMatchObject({ requirement: 'd2' })
@@ -117,12 +117,15 @@ export function rememberedContract(openStore: OpenStore): void {
         expect(await listAll(store)).toMatchObject([{ requirement: 'd2', policy: 'forbidden' }])
         await decide(storeSetup, { id: 'd3' }, 'conversation')
         await decide(storeSetup, { id: 'd4', approver: 'operator' }, 'always')
-        await decide(storeSetup, { id: 'd5', who: 'bob' }, 'always')
+        await decide(storeSetup, { id: 'd5', person: 'bob' }, 'always')
         await decide(storeSetup, { id: 'd6', tool: 'burn' }, 'always')
-        const listed = await listAll(store)
-        expect(listed.map(({ requirement }) => requirement)).toEqual(['d6', 'd5', 'd4', 'd3', 'd2'])
-        expect(listed[2]).toMatchObject({ approver: 'operator', subject: JSON.stringify(['https://peer.test', 'ada']) })
-        const page = await store.listRemembered({ agent: 'echo', limit: 2, after: listed[1]?.number })
+        const listedDecisions = await listAll(store)
+        expect(listedDecisions.map(({ requirement }) => requirement)).toEqual(['d6', 'd5', 'd4', 'd3', 'd2'])
+        expect(listedDecisions[2]).toMatchObject({
+          approver: 'operator',
+          subject: JSON.stringify(['https://peer.test', 'ada']),
+        })
+        const page = await store.listRemembered({ agent: 'echo', limit: 2, after: listedDecisions[1]?.number })
         expect(page.map(({ requirement }) => requirement)).toEqual(['d4', 'd3'])
         const bobs = await store.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 9 })
         expect(bobs.map(({ requirement }) => requirement)).toEqual(['d5'])
@@ -134,13 +137,13 @@ export function rememberedContract(openStore: OpenStore): void {
       withStore(openStore, async storeSetup => {
         const { store, advance } = storeSetup
         await decide(storeSetup, { id: 'd1' }, 'always')
-        const { resolved } = await decide(storeSetup, { id: 'd2', tool: 'burn' }, 'always')
+        const { resolution } = await decide(storeSetup, { id: 'd2', tool: 'burn' }, 'always')
         const [burn] = await listAll(store)
         expect(await store.revokeRemembered({ agent: 'other', id: burn?.id ?? '' })).toBe(false)
         expect(await store.revokeRemembered({ agent: 'echo', id: burn?.id ?? '' })).toBe(true)
         expect(await store.revokeRemembered({ agent: 'echo', id: burn?.id ?? '' })).toBe(false)
-        if (resolved.outcome !== 'resolved') throw new Error('it was not decided')
-        expect(await store.findRememberedOf(resolved.requirement)).toBeUndefined()
+        if (resolution.outcome !== 'resolved') throw new Error('it was not decided')
+        expect(await store.findRememberedOf(resolution.requirement)).toBeUndefined()
         advance(days * dayMs - 1)
         const [remainingDecision] = await listAll(store)
         expect(remainingDecision).toMatchObject({ requirement: 'd1' })
@@ -153,11 +156,11 @@ export function rememberedContract(openStore: OpenStore): void {
       `are at most ${maxRememberedDecisions} per person, and the oldest expires`,
       withStore(openStore, async storeSetup => {
         const { store } = storeSetup
-        await decide(storeSetup, { id: 'bobs', who: 'bob' }, 'always')
+        await decide(storeSetup, { id: 'bobs', person: 'bob' }, 'always')
         for (let n = 0; n <= maxRememberedDecisions; n += 1)
           await decide(storeSetup, { id: `d${n}`, tool: `tool${n}` }, 'always')
-        const own = await store.listRemembered({ agent: 'echo', persons: ofPerson('ada'), limit: 100 })
-        expect([own.length, own.at(-1)?.tool]).toEqual([maxRememberedDecisions, 'tool1'])
+        const ownDecisions = await store.listRemembered({ agent: 'echo', persons: ofPerson('ada'), limit: 100 })
+        expect([ownDecisions.length, ownDecisions.at(-1)?.tool]).toEqual([maxRememberedDecisions, 'tool1'])
         expect(await store.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 100 })).toHaveLength(1)
       }),
     )
@@ -167,7 +170,7 @@ export function rememberedContract(openStore: OpenStore): void {
         const { store, now, advance } = storeSetup
         await decide(storeSetup, { id: 'd1', thread: 'one', task: 't1' }, 'conversation')
         await decide(storeSetup, { id: 'd2', thread: 'two', task: 't2' }, 'always')
-        await decide(storeSetup, { id: 'd3', who: 'bob' }, 'conversation')
+        await decide(storeSetup, { id: 'd3', person: 'bob' }, 'conversation')
         advance(1_000)
         expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(2)
         expect((await listAll(store)).map(({ requirement }) => requirement)).toEqual(['d3', 'd2'])
@@ -179,7 +182,7 @@ export function rememberedContract(openStore: OpenStore): void {
         const { store } = storeSetup
         await decide(storeSetup, { id: 'd1' }, 'always')
         await decide(storeSetup, { id: 'd2' }, 'conversation')
-        await decide(storeSetup, { id: 'd3', who: 'bob' }, 'always')
+        await decide(storeSetup, { id: 'd3', person: 'bob' }, 'always')
         await store.forgetPerson({ agent: 'echo', addresses: [{ via: 'a2a', address: '@ada@peer.test' }] })
         expect((await listAll(store)).map(({ requirement }) => requirement)).toEqual(['d3'])
       }),

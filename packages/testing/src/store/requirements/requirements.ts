@@ -10,7 +10,7 @@ import {
   sketchDecision,
   sketchRequirement,
 } from '../setup/requirement-sketch.ts'
-import { adasTask, ofTask } from '../setup/task-sketches.ts'
+import { adasTask, sketchTaskIntake } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, sketchResponse, withStore } from '../setup/under-test.ts'
 
@@ -96,7 +96,7 @@ function describeEnds(openStore: OpenStore): void {
     'a decision continues its requirement’s task, and no ended task',
     withStore(openStore, async storeSetup => {
       const { store } = storeSetup
-      await admitRequirement(storeSetup, 'd1', ofTask(adasTask))
+      await admitRequirement(storeSetup, 'd1', sketchTaskIntake(adasTask))
       await store.resolveRequirement(sketchDecision('d1'), 'c')
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'submitted' })
       const turn = await leaseOnlyTurn(store)
@@ -145,7 +145,7 @@ function describeEnds(openStore: OpenStore): void {
       await admitRequirement(storeSetup, 'd1', inThread('talk', { authorship }))
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
       expect(await store.findRequirement({ id: 'd1' })).toBeUndefined()
-      await admitRequirement(storeSetup, 'd2', ofTask(adasTask))
+      await admitRequirement(storeSetup, 'd2', sketchTaskIntake(adasTask))
       await store.admit(sketchIntake('later'), 'c')
       storeSetup.advance(10)
       await store.expireTasks({ before: storeSetup.now(), limit: 9 })

@@ -5,7 +5,7 @@ import { inThread, leaseOnlyTurn, sketchResponse } from './under-test.ts'
 
 export const adasTask: TaskKey = { owner: 'ada', id: 'task 1' }
 
-export function ofTask(key: TaskKey, context = 'ctx'): IntakeSketch {
+export function sketchTaskIntake(key: TaskKey, context = 'ctx'): IntakeSketch {
   return inThread(context, { task: { ...key, context } })
 }
 
@@ -20,4 +20,4 @@ export async function answerTask(
 }
 
 /** Sketches a watcher of a task. */
-export const watch = (id: string) => ({ id, to: `https://hook.test/#${id}`, target: { secret: id } })
+export const sketchWatcher = (id: string) => ({ id, to: `https://hook.test/#${id}`, target: { secret: id } })

@@ -17,12 +17,12 @@ export type OpenStore = () => Promise<StoreUnderTest>
 /** Runs a test on a fresh store that is closed afterwards. */
 export function withStore(
   openStore: OpenStore,
-  run: (storeSetup: StoreUnderTest) => Promise<void>,
+  runTest: (storeSetup: StoreUnderTest) => Promise<void>,
 ): () => Promise<void> {
   return async () => {
     const storeSetup = await openStore()
     try {
-      await run(storeSetup)
+      await runTest(storeSetup)
     } finally {
       await storeSetup.store.close()
     }
@@ -92,9 +92,9 @@ export async function leaseOnlyDelivery(store: Store): Promise<Delivery> {
 }
 
 function onlyOf<T>(items: readonly T[], label: string): T {
-  const [only] = items
-  if (only === undefined || items.length > 1) throw new Error(`expected one ${label}, found ${items.length}`)
-  return only
+  const [onlyItem] = items
+  if (onlyItem === undefined || items.length > 1) throw new Error(`expected one ${label}, found ${items.length}`)
+  return onlyItem
 }
 
 export function sketchResponse(turn: Turn, text: string, status: ResponseStatus = 'completed'): NormalizedResponse {

@@ -4,7 +4,7 @@ import type { TaskCancelEvent } from '@postern/pipeline'
 import { taskCanceledFlag } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { admitRequirement, fromAda, sketchDecision } from '../setup/requirement-sketch.ts'
-import { adasTask, answerTask, ofTask, watch } from '../setup/task-sketches.ts'
+import { adasTask, answerTask, sketchTaskIntake, sketchWatcher } from '../setup/task-sketches.ts'
 import type { OpenStore, StoreUnderTest } from '../setup/under-test.ts'
 import {
   leaseDeliveries,
@@ -30,7 +30,7 @@ const cancel = ({ store }: StoreUnderTest) => store.cancelTask(adasTask, event)
 
 /** Opens the task and lets the agent ask something in it. */
 async function admitCancel({ store }: StoreUnderTest): Promise<void> {
-  await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+  await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
   await answerTask(store, 'which one?', 'input_required')
 }
 
@@ -40,7 +40,7 @@ export function describeCancelEvents(openStore: OpenStore): void {
     withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitCancel(storeSetup)
-      await store.watchTask(adasTask, watch('a'))
+      await store.watchTask(adasTask, sketchWatcher('a'))
       expect(await Promise.all([cancel(storeSetup), cancel(storeSetup), store.cancelTask(adasTask)])).toContain(true)
       const [delivery] = await leaseDeliveries(store)
       expect(delivery?.target).toMatchObject({ id: adasTask.id, state: 'canceled' })
@@ -52,13 +52,13 @@ export function describeCancelEvents(openStore: OpenStore): void {
       expect(turn.thread).toBe(asking?.thread)
       await store.commit(turn, sketchAnswer(turn, 'so be it'))
       expect(await store.findResponse('answer to cancel')).toBeDefined()
-      const after = await store.findTask(adasTask)
-      expect(after).toMatchObject({
+      const taskAfter = await store.findTask(adasTask)
+      expect(taskAfter).toMatchObject({
         state: 'canceled',
         updatedAt: canceled?.updatedAt,
         response: { id: 'answer to m1' },
       })
-      expect([after?.earlierResponses, after?.entries.length]).toEqual([[], 2])
+      expect([taskAfter?.earlierResponses, taskAfter?.entries.length]).toEqual([[], 2])
       expect([await leaseDeliveries(store), await leaseTurns(store)]).toEqual([[], []])
     }),
   )
@@ -76,12 +76,12 @@ export function describeCancelEvents(openStore: OpenStore): void {
     'an agent without an open question does not learn of a canceled task',
     withStore(openStore, async storeSetup => {
       const { store } = storeSetup
-      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
       expect(await cancel(storeSetup)).toBe(true)
       expect(await leaseTurns(store)).toEqual([])
-      await store.admit(sketchIntake('m2', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      await store.admit(sketchIntake('m2', sketchTaskIntake({ owner: 'ada', id: 'task 2' })), 'c')
       await answerTask(store, 'which one?', 'input_required')
-      await store.admit(sketchIntake('m3', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      await store.admit(sketchIntake('m3', sketchTaskIntake({ owner: 'ada', id: 'task 2' })), 'c')
       await answerTask(store, 'working on it', 'working')
       expect(await store.cancelTask({ owner: 'ada', id: 'task 2' }, event)).toBe(true)
       expect(await leaseTurns(store)).toEqual([])
@@ -92,7 +92,7 @@ export function describeCancelEvents(openStore: OpenStore): void {
     withStore(openStore, async storeSetup => {
       const { store } = storeSetup
       await admitCancel(storeSetup)
-      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m2', sketchTaskIntake(adasTask)), 'c')
       const answering = await leaseOnlyTurn(store)
       expect(await cancel(storeSetup)).toBe(true)
       await expect(store.commit(answering, sketchAnswer(answering, 'late'))).rejects.toThrow(LeaseLost)
@@ -105,7 +105,7 @@ export function describeCancelEvents(openStore: OpenStore): void {
       const { store } = storeSetup
       for (let round = 0; round < 4; round += 1) {
         const key = { owner: 'ada', id: `task ${round}` }
-        await admitRequirement(storeSetup, `d${round}`, fromAda(ofTask(key)))
+        await admitRequirement(storeSetup, `d${round}`, fromAda(sketchTaskIntake(key)))
         const decide = () => store.resolveRequirement(sketchDecision(`d${round}`), 'c')
         const racers = [() => store.cancelTask(key, event), decide] as const
         const [isCanceled] = await (round % 2
@@ -135,13 +135,13 @@ export function describeCancelEvents(openStore: OpenStore): void {
     'expireTasks() removes the agent’s record of a cancel with the task, after its turn has ended',
     withStore(openStore, async storeSetup => {
       const { store, now, advance } = storeSetup
-      const inOwn = { ...ofTask(adasTask), thread: { scope: 'ada' } }
+      const inOwn = { ...sketchTaskIntake(adasTask), thread: { scope: 'ada' } }
       await store.admit(sketchIntake('m1', inOwn), 'c')
       await answerTask(store, 'which one?', 'input_required')
       const describe = (question: string) => ({ ...event.describe(question), thread: { scope: 'ada', references: [] } })
       await store.cancelTask(adasTask, { ...event, describe })
       const task = { owner: 'ada', id: 'task 2' }
-      await store.admit(sketchIntake('m2', ofTask(task, 'elsewhere')), 'c')
+      await store.admit(sketchIntake('m2', sketchTaskIntake(task, 'elsewhere')), 'c')
       advance(1_000)
       expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(0)
       const turn = (await leaseTurns(store)).find(({ content }) => content.kind === 'cancel')
@@ -149,7 +149,7 @@ export function describeCancelEvents(openStore: OpenStore): void {
       await store.commit(turn, { response: sketchResponse(turn, 'so be it'), deliveries: [] })
       // The newest row stays, so that its number is not given again.
       expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(0)
-      await store.admit(sketchIntake('m3', ofTask(task, 'elsewhere')), 'c')
+      await store.admit(sketchIntake('m3', sketchTaskIntake(task, 'elsewhere')), 'c')
       expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(1)
       expect(await store.findResponse('answer to cancel')).toBeUndefined()
       expect((await store.listMessages({ limit: 9 })).map(({ id }) => id)).toEqual(['m3', 'm2'])
@@ -159,10 +159,13 @@ export function describeCancelEvents(openStore: OpenStore): void {
     'expireTasks() keeps the thread in which an agent learns of a canceled task',
     withStore(openStore, async storeSetup => {
       const { store, now, advance } = storeSetup
-      await store.admit(sketchIntake('m1', { ...ofTask(adasTask, 'elsewhere'), thread: { scope: 'ada' } }), 'c')
+      await store.admit(
+        sketchIntake('m1', { ...sketchTaskIntake(adasTask, 'elsewhere'), thread: { scope: 'ada' } }),
+        'c',
+      )
       await answerTask(store, 'which one?', 'input_required')
       await store.admit(
-        sketchIntake('m2', { ...ofTask({ owner: 'ada', id: 'task 2' }), thread: { scope: 'ada' } }),
+        sketchIntake('m2', { ...sketchTaskIntake({ owner: 'ada', id: 'task 2' }), thread: { scope: 'ada' } }),
         'c',
       )
       await answerTask(store, 'done')

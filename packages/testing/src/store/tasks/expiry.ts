@@ -1,7 +1,7 @@
 // Tests that a store removes ended tasks by age, count and size.
 import type { Store, TaskKey } from '@postern/pipeline'
 import { expect, test } from 'vitest'
-import { adasTask, answerTask, watch } from '../setup/task-sketches.ts'
+import { adasTask, answerTask, sketchWatcher } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseDeliveries, leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
@@ -23,17 +23,17 @@ export function describeExpiry(openStore: OpenStore): void {
     withStore(openStore, async ({ store, now, advance }) => {
       const countsBefore = await store.count()
       const blobs = [{ digest: 'b1', bytes: new Uint8Array([1]), mime: 'text/plain' }]
-      const sketch = { ...inThread('ctx', { task: { ...adasTask, context: 'ctx', watch: watch('a') } }), blobs }
+      const sketch = { ...inThread('ctx', { task: { ...adasTask, context: 'ctx', watch: sketchWatcher('a') } }), blobs }
       await store.admit(sketchIntake('m1', { ...sketch, thread: { scope: 'ada' } }), 'c')
       await store.admit(sketchIntake('m1', { ...sketch, thread: { scope: 'ada' } }), 'c')
       await answerTask(store, 'done')
       for (const delivery of await leaseDeliveries(store)) await store.settle(delivery, { state: 'sent' })
       advance(1_000)
-      const since = now()
+      const createdAt = now()
       await asks(store, 'm2', task('task 2'))
       await asks(store, 'm3', task('task 3'))
       const { tasks } = await store.listTasks({ owner: adasTask.owner, limit })
-      expect(await store.expireTasks({ before: since, limit })).toEqual({ removed: 1, isDone: true })
+      expect(await store.expireTasks({ before: createdAt, limit })).toEqual({ removed: 1, isDone: true })
       // A task from an earlier list can still be read.
       expect(() => tasks.map(({ response, entries }) => [response, entries])).not.toThrow()
       expect(await store.findTask(adasTask)).toBeUndefined()
@@ -64,7 +64,7 @@ export function describeExpiry(openStore: OpenStore): void {
     'expireTasks() leaves open tasks, pending notifications, and the number of the newest entry',
     withStore(openStore, async ({ store, now, advance }) => {
       await admit(store, 'm1', task('open'))
-      const key = { ...task('told'), context: 'told', watch: watch('a') }
+      const key = { ...task('told'), context: 'told', watch: sketchWatcher('a') }
       const turn = await leaseOnlyTurn(store)
       await store.admit(sketchIntake('m2', inThread('told', { task: key })), 'c')
       await answerTask(store, 'done')

@@ -3,7 +3,7 @@
 import { LeaseLost } from '@postern/message'
 import type { TaskFilter } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
-import { adasTask, answerTask, ofTask } from '../setup/task-sketches.ts'
+import { adasTask, answerTask, sketchTaskIntake } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import {
   leaseOnlyTurn,
@@ -36,8 +36,8 @@ function describeLife(openStore: OpenStore): void {
   test(
     'a task goes from submitted to working, and then to the state of its answer, with all messages',
     withStore(openStore, async ({ store, now, advance }) => {
-      const admitted = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
-      expect(admitted.task).toEqual(adasTask)
+      const admission = await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
+      expect(admission.task).toEqual(adasTask)
       expect(await store.findTask(adasTask)).toMatchObject({
         ...adasTask,
         agent: 'echo',
@@ -50,7 +50,7 @@ function describeLife(openStore: OpenStore): void {
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'working', updatedAt: now() })
       await store.commit(turn, { response: sketchResponse(turn, 'which one?', 'input_required'), deliveries: [] })
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'input_required' })
-      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m2', sketchTaskIntake(adasTask)), 'c')
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'submitted' })
       expect(await store.findTaskMessage(adasTask)).toBe((await store.findMessageTo('echo', 'm2'))?.message)
       expect(await store.findTaskMessage({ ...adasTask, id: 'another' })).toBeUndefined()
@@ -66,7 +66,7 @@ function describeLife(openStore: OpenStore): void {
   test(
     'an agent without an answer completes its task',
     withStore(openStore, async ({ store }) => {
-      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', response: undefined })
     }),
@@ -74,20 +74,20 @@ function describeLife(openStore: OpenStore): void {
   test(
     'an ended task accepts no messages, but still knows its own',
     withStore(openStore, async ({ store }) => {
-      const firstAdmission = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      const firstAdmission = await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
       await answerTask(store, 'done')
       const refusal = { code: 'unsupported', message: 'Cannot continue task: it has ended' }
-      await expect(store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')).rejects.toMatchObject(refusal)
+      await expect(store.admit(sketchIntake('m2', sketchTaskIntake(adasTask)), 'c')).rejects.toMatchObject(refusal)
       expect(await store.findMessage('m2')).toBeUndefined()
-      const secondAdmission = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      const secondAdmission = await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
       expect(secondAdmission).toEqual({ outcome: 'duplicate', message: firstAdmission.message, task: adasTask })
     }),
   )
   test(
     'a task ends with the last of its turns',
     withStore(openStore, async ({ store }) => {
-      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
-      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
+      await store.admit(sketchIntake('m2', sketchTaskIntake(adasTask)), 'c')
       await answerTask(store, 'first')
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'submitted', response: { id: 'answer to m1' } })
       await answerTask(store, 'second')
@@ -97,7 +97,7 @@ function describeLife(openStore: OpenStore): void {
   test(
     'a message can reopen an ended task, but not a canceled one',
     withStore(openStore, async ({ store }) => {
-      const { task, ...sketch } = ofTask(adasTask)
+      const { task, ...sketch } = sketchTaskIntake(adasTask)
       const reopen = (id: string) =>
         store.admit(sketchIntake(id, { ...sketch, ...(task && { task: { ...task, reopens: true } }) }), 'c')
       await reopen('m1')
@@ -112,7 +112,7 @@ function describeLife(openStore: OpenStore): void {
   test(
     'a turn without an answer keeps its task’s earlier answer',
     withStore(openStore, async ({ store }) => {
-      for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, ofTask(adasTask)), 'c')
+      for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, sketchTaskIntake(adasTask)), 'c')
       await answerTask(store, 'first')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', response: { id: 'answer to m1' } })
@@ -126,11 +126,11 @@ function describeSteps(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       const states: unknown[] = []
       const noteState = async () => void states.push((await store.findTask(adasTask))?.state)
-      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
       const firstTurn = await leaseOnlyTurn(store)
-      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m2', sketchTaskIntake(adasTask)), 'c')
       await noteState()
-      await store.admit(sketchIntake('m3', ofTask(adasTask, 'another thread')), 'c')
+      await store.admit(sketchIntake('m3', sketchTaskIntake(adasTask, 'another thread')), 'c')
       const [parallelTurn] = await leaseTurns(store)
       await noteState()
       await store.commit(firstTurn, {
@@ -150,13 +150,13 @@ function describeOwners(openStore: OpenStore): void {
   test(
     "another owner's task does not exist",
     withStore(openStore, async ({ store }) => {
-      const theirs = { owner: 'bob', id: adasTask.id }
-      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
-      expect(await store.findTask(theirs)).toBeUndefined()
-      expect(await store.cancelTask(theirs)).toBe(false)
+      const otherKey = { owner: 'bob', id: adasTask.id }
+      await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
+      expect(await store.findTask(otherKey)).toBeUndefined()
+      expect(await store.cancelTask(otherKey)).toBe(false)
       expect(await store.listTasks({ owner: 'bob', limit: 9 })).toEqual({ tasks: [], total: 0 })
-      await store.admit(sketchIntake('m2', ofTask(theirs, 'other')), 'c')
-      expect(await store.cancelTask(theirs)).toBe(true)
+      await store.admit(sketchIntake('m2', sketchTaskIntake(otherKey, 'other')), 'c')
+      expect(await store.cancelTask(otherKey)).toBe(true)
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'submitted' })
       expect((await store.findTask(adasTask))?.entries).toHaveLength(1)
     }),
@@ -167,9 +167,9 @@ function describeCancel(openStore: OpenStore): void {
   test(
     'cancelTask() ends an open task once, the store refuses a later commit, and its thread continues',
     withStore(openStore, async ({ store }) => {
-      const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
-      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
-      await store.admit(sketchIntake('m3', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      const { message } = await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
+      await store.admit(sketchIntake('m2', sketchTaskIntake(adasTask)), 'c')
+      await store.admit(sketchIntake('m3', sketchTaskIntake({ owner: 'ada', id: 'task 2' })), 'c')
       const notices: unknown[] = []
       store.listen(`message:${message}`, notice => notices.push(notice))
       const turn = await leaseOnlyTurn(store)
@@ -185,8 +185,8 @@ function describeCancel(openStore: OpenStore): void {
   test(
     'cancelTask() of a waiting turn leaves the earlier turn with its worker',
     withStore(openStore, async ({ store }) => {
-      await store.admit(sketchIntake('m1', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
-      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m1', sketchTaskIntake({ owner: 'ada', id: 'task 2' })), 'c')
+      await store.admit(sketchIntake('m2', sketchTaskIntake(adasTask)), 'c')
       const turn = await leaseOnlyTurn(store)
       expect(await store.cancelTask(adasTask)).toBe(true)
       expect(await leaseTurns(store)).toEqual([])
@@ -199,7 +199,7 @@ function describeCancel(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       for (let round = 0; round < 10; round++) {
         const key = { owner: 'ada', id: `task ${round}` }
-        await store.admit(sketchIntake(`m${round}`, ofTask(key, `ctx ${round}`)), 'c')
+        await store.admit(sketchIntake(`m${round}`, sketchTaskIntake(key, `ctx ${round}`)), 'c')
         const turn = await leaseOnlyTurn(store)
         const commit = () =>
           store.commit(turn, sketchAnswer(turn, 'done')).then(
@@ -217,11 +217,11 @@ function describeCancel(openStore: OpenStore): void {
   test(
     'cancelTask() ends a task that waits for input, but no ended task',
     withStore(openStore, async ({ store }) => {
-      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
       await answerTask(store, 'which one?', 'input_required')
       expect(await store.cancelTask(adasTask)).toBe(true)
       expect(await store.cancelTask(adasTask)).toBe(false)
-      await store.admit(sketchIntake('m2', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      await store.admit(sketchIntake('m2', sketchTaskIntake({ owner: 'ada', id: 'task 2' })), 'c')
       await answerTask(store, 'done')
       expect(await store.cancelTask({ owner: 'ada', id: 'task 2' })).toBe(false)
       expect(await store.cancelTask({ owner: 'ada', id: 'no such task' })).toBe(false)
@@ -237,7 +237,7 @@ function describeList(openStore: OpenStore): void {
       for (const [index, context] of ['red', 'blue', 'red', 'red'].entries()) {
         advance(1_000)
         await store.admit(
-          sketchIntake(`m${index}`, ofTask({ owner: 'ada', id: `task ${index}` }, `${context} ${index}`)),
+          sketchIntake(`m${index}`, sketchTaskIntake({ owner: 'ada', id: `task ${index}` }, `${context} ${index}`)),
           'c',
         )
       }
@@ -266,15 +266,15 @@ function describeList(openStore: OpenStore): void {
     'listTasks() pages through tasks updated in the same instant without losing one',
     withStore(openStore, async ({ store }) => {
       const keys = Array.from({ length: 5 }, (_, index) => ({ owner: 'ada', id: `task ${index}` }))
-      await Promise.all(keys.map(key => store.admit(sketchIntake(key.id, ofTask(key, key.id)), 'c')))
+      await Promise.all(keys.map(key => store.admit(sketchIntake(key.id, sketchTaskIntake(key, key.id)), 'c')))
       const taskIds: string[] = []
-      let after: TaskFilter['after']
+      let cursor: TaskFilter['after']
       for (;;) {
-        const { tasks } = await store.listTasks({ owner: 'ada', limit: 2, after })
+        const { tasks } = await store.listTasks({ owner: 'ada', limit: 2, after: cursor })
         const lastTask = tasks.at(-1)
         if (!lastTask) break
         taskIds.push(...tasks.map(({ id }) => id))
-        after = { updatedAt: lastTask.updatedAt, id: lastTask.id }
+        cursor = { updatedAt: lastTask.updatedAt, id: lastTask.id }
       }
       expect(taskIds.toSorted()).toEqual(keys.map(({ id }) => id))
     }),

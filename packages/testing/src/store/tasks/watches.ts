@@ -1,7 +1,7 @@
 // Tests that a store notifies the watchers of a task of each change.
 import { findShareGroup } from '@postern/message'
 import { expect, test } from 'vitest'
-import { adasTask, answerTask, ofTask, watch } from '../setup/task-sketches.ts'
+import { adasTask, answerTask, sketchTaskIntake, sketchWatcher } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseDeliveries, sketchIntake, withStore } from '../setup/under-test.ts'
 
@@ -9,9 +9,9 @@ export function describeWatches(openStore: OpenStore): void {
   test(
     'a watcher of a task learns in order when a turn ends and when somebody cancels it',
     withStore(openStore, async ({ store, now }) => {
-      const task = { ...adasTask, context: 'ctx', watch: watch('a') }
+      const task = { ...adasTask, context: 'ctx', watch: sketchWatcher('a') }
       await store.admit(sketchIntake('m1', inThread('ctx', { task })), 'c')
-      expect(await store.watchTask(adasTask, watch('b'))).toBe('watching')
+      expect(await store.watchTask(adasTask, sketchWatcher('b'))).toBe('watching')
       await answerTask(store, 'which one?', 'input_required')
       expect(await store.cancelTask(adasTask)).toBe(true)
       const listTargets = async () =>
@@ -34,9 +34,9 @@ export function describeWatches(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       const keys = ['ann', 'bob'].map(owner => ({ owner, id: `of ${owner}` }))
       for (const { owner, id } of keys) {
-        await store.admit(sketchIntake(`m ${owner}`, ofTask({ owner, id })), 'c')
-        for (const number of [1, 2, 3, 4])
-          await store.watchTask({ owner, id }, { ...watch(`${number}`), to: `https://${owner}${number}.test/` })
+        await store.admit(sketchIntake(`m ${owner}`, sketchTaskIntake({ owner, id })), 'c')
+        for (const index of [1, 2, 3, 4])
+          await store.watchTask({ owner, id }, { ...sketchWatcher(`${index}`), to: `https://${owner}${index}.test/` })
         await answerTask(store, 'done')
       }
       const groupOf = (owner: string) => findShareGroup({ to: '', target: { watch: 'w', owner } }) ?? ''
@@ -57,18 +57,21 @@ export function describeWatches(openStore: OpenStore): void {
         ['ann1', 'ann2', 'bob1', 'bob2', 'bob3'].map(name => `https://${name}.test/`),
       )
       expect((await store.listWaitingHosts(20)).map(({ host }) => host).toSorted()).toEqual(
-        keys.flatMap(({ owner }) => [1, 2, 3, 4].map(number => `${owner}${number}.test`)),
+        keys.flatMap(({ owner }) => [1, 2, 3, 4].map(index => `${owner}${index}.test`)),
       )
     }),
   )
   test(
     'a new watch replaces the one with the same id, and an ended watch gets nothing more',
     withStore(openStore, async ({ store }) => {
-      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
-      await store.watchTask(adasTask, watch('a'))
-      await store.watchTask(adasTask, { ...watch('a'), target: { secret: 'new' } })
-      await store.watchTask(adasTask, watch('b'))
-      expect(await store.listWatches(adasTask)).toEqual([{ ...watch('a'), target: { secret: 'new' } }, watch('b')])
+      await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
+      await store.watchTask(adasTask, sketchWatcher('a'))
+      await store.watchTask(adasTask, { ...sketchWatcher('a'), target: { secret: 'new' } })
+      await store.watchTask(adasTask, sketchWatcher('b'))
+      expect(await store.listWatches(adasTask)).toEqual([
+        { ...sketchWatcher('a'), target: { secret: 'new' } },
+        sketchWatcher('b'),
+      ])
       await store.endWatch(adasTask, 'a')
       await store.endWatch(adasTask, 'a')
       await answerTask(store, 'done')
@@ -78,15 +81,16 @@ export function describeWatches(openStore: OpenStore): void {
   test(
     'at most ten watch a task, and nobody can watch another owner’s',
     withStore(openStore, async ({ store }) => {
-      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
       const outcomes: string[] = []
-      for (let index = 0; index < 12; index += 1) outcomes.push(await store.watchTask(adasTask, watch(String(index))))
+      for (let index = 0; index < 12; index += 1)
+        outcomes.push(await store.watchTask(adasTask, sketchWatcher(String(index))))
       expect(outcomes).toEqual([...Array(10).fill('watching'), 'full', 'full'])
-      expect(await store.watchTask(adasTask, watch('3'))).toBe('watching')
-      const theirs = { owner: 'bob', id: adasTask.id }
-      expect(await store.watchTask(theirs, watch('x'))).toBe('unknown')
-      expect(await store.listWatches(theirs)).toEqual([])
-      await store.endWatch(theirs, '3')
+      expect(await store.watchTask(adasTask, sketchWatcher('3'))).toBe('watching')
+      const otherKey = { owner: 'bob', id: adasTask.id }
+      expect(await store.watchTask(otherKey, sketchWatcher('x'))).toBe('unknown')
+      expect(await store.listWatches(otherKey)).toEqual([])
+      await store.endWatch(otherKey, '3')
       expect(await store.listWatches(adasTask)).toHaveLength(10)
     }),
   )

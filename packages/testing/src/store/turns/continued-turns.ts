@@ -2,7 +2,7 @@
 import { LeaseLost } from '@postern/message'
 import type { Store, Turn, TurnConsumer } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
-import { adasTask, ofTask } from '../setup/task-sketches.ts'
+import { adasTask, sketchTaskIntake } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseTurns, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
@@ -48,7 +48,7 @@ function describeAnswers(openStore: OpenStore): void {
     'commit an immediate answer and its deliveries with the message',
     withStore(openStore, async ({ store }) => {
       const begunTurns = runAtOnce(store, answer(store))
-      const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      const { message } = await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
       expect(begunTurns.map(turn => [turn.message, turn.token])).toEqual([[message, 1]])
       expect(await begunTurns[0]?.stored).toBeUndefined()
       expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'at once' }])
@@ -73,8 +73,8 @@ function describeAnswers(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       const begunTurns = runAtOnce(store, turn => store.commit(turn, sketchAnswer(turn, `to ${turn.content.id}`)))
       const ids = ['m1', 'm2', 'm1', 'm3', 'm1']
-      const admitted = await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
-      expect(admitted.map(({ outcome }) => outcome)).toEqual([
+      const admissions = await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
+      expect(admissions.map(({ outcome }) => outcome)).toEqual([
         'accepted',
         'accepted',
         'duplicate',
@@ -83,7 +83,7 @@ function describeAnswers(openStore: OpenStore): void {
       ])
       expect(new Set(begunTurns.map(({ content }) => content.id))).toEqual(new Set(['m1', 'm2', 'm3']))
       expect(begunTurns).toHaveLength(3)
-      for (const [index, { message }] of admitted.entries())
+      for (const [index, { message }] of admissions.entries())
         expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: `to ${ids[index]}` }])
       expect((await store.admit(sketchIntake('m2'), 'c')).outcome).toBe('duplicate')
       expect((await store.count()).messages).toMatchObject({ answered: 3 })
@@ -96,7 +96,7 @@ function describeLateAnswers(openStore: OpenStore): void {
     'commit the lease of a slow agent’s turn with the message, and the answer follows',
     withStore(openStore, async ({ store }) => {
       const begunTurns = runAtOnce(store, () => undefined)
-      const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      const { message } = await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
       expect((await store.count()).messages).toMatchObject({ working: 1 })
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'working' })
       expect(await leaseTurns(store)).toEqual([])
@@ -141,13 +141,13 @@ function describeFailures(openStore: OpenStore): void {
         const recipients = isBroken ? [undefined as never] : ['peer']
         ends.push(store.commit(turn, sketchAnswer(turn, 'well', recipients)).catch((error: unknown) => error))
       })
-      const admitted = await Promise.all(['m1', 'm2', 'm3'].map(id => store.admit(sketchIntake(id), 'c')))
-      expect(admitted.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted'])
+      const admissions = await Promise.all(['m1', 'm2', 'm3'].map(id => store.admit(sketchIntake(id), 'c')))
+      expect(admissions.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted'])
       await expect.poll(() => begunTurns.filter(({ stored }) => stored === undefined).length).toBe(3)
       // A transaction that is undone may have had only some of the messages.
       const outcomes = await Promise.all(ends)
       expect(outcomes.filter(error => error !== undefined && !(error instanceof LeaseLost))).toEqual([])
-      for (const { message } of admitted)
+      for (const { message } of admissions)
         expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'well' }])
       expect((await store.count()).messages).toMatchObject({ answered: 3, working: 0, received: 0 })
     }),

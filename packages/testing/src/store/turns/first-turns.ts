@@ -1,7 +1,7 @@
 // Tests that the first turn of a thread has the same content as a turn that the store reads back.
 import type { Store, Turn } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
-import { adasTask, ofTask } from '../setup/task-sketches.ts'
+import { adasTask, sketchTaskIntake } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseOnlyTurn, leaseTurns, sayNothing, sketchIntake, withStore } from '../setup/under-test.ts'
 
@@ -28,7 +28,7 @@ function describeFirstTurns(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       const parts = [{ kind: 'text', mime: 'text/plain', content: 'Grüße\u2028"' } as const]
       await store.admit(sketchIntake('m1', { flags: ['odd'], message: { parts } }), 'c1')
-      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c2')
+      await store.admit(sketchIntake('m2', sketchTaskIntake(adasTask)), 'c2')
       const turns = await leaseTurns(store)
       expect(turns.map(({ isFirst }) => isFirst)).toEqual([true, true])
       for (const turn of turns) expect(contentOf(turn)).toStrictEqual(await readStoredContent(store, turn))

@@ -27,10 +27,10 @@ export function noteContract(openStore: OpenStore): void {
   })
 }
 
-const at = isoTime(Date.UTC(2026, 0, 3))
+const notedAt = isoTime(Date.UTC(2026, 0, 3))
 
 function sketchNote(name: string, content: string, members: Partial<NoteBody> = {}): TurnNote {
-  return { name, at, body: { kind: 'task', role: 'system', scope: 'agent', content, ...members } }
+  return { name, at: notedAt, body: { kind: 'task', role: 'system', scope: 'agent', content, ...members } }
 }
 
 async function leaseNew(store: Store, id: string, thread = 't'): Promise<Turn> {
@@ -58,7 +58,7 @@ function describeKeeping(openStore: OpenStore): void {
       await store.commit(turn, sketchAnswer(turn, 'done', [], { notes: [sketchNote('end 1', 'four')] }))
       const notes = await listNotes(store, turn)
       expect(notes.map(({ body }) => body.content)).toEqual(['one', 'two', 'three', 'four'])
-      expect(notes[0]).toMatchObject({ message: turn.message, at, body: sketchNote('', 'one').body })
+      expect(notes[0]).toMatchObject({ message: turn.message, at: notedAt, body: sketchNote('', 'one').body })
       const [{ seq: answer } = { seq: 0 }] = await store.readHistory({ ...turn, before: 1e9, head: 0, tail: 1 })
       for (const { seq } of notes) expect(seq).toBeLessThan(answer)
     }),
@@ -73,11 +73,11 @@ function describeKeeping(openStore: OpenStore): void {
         await store.commit(turn, { ...sayNothing(), notes: [sketchNote('note 1', `of ${id}`)] })
       }
       const { thread, message } = await leaseNew(store, 'm4')
-      const read = async (before: number, limit: number) =>
+      const readNotes = async (before: number, limit: number) =>
         (await store.readNotes({ thread, before, limit })).map(({ body }) => body.content)
-      expect(await read(message, 2)).toEqual(['of m2', 'of m3'])
-      expect(await read(messages[2] ?? 0, 1)).toEqual(['of m2'])
-      expect(await read(message, 0)).toEqual([])
+      expect(await readNotes(message, 2)).toEqual(['of m2', 'of m3'])
+      expect(await readNotes(messages[2] ?? 0, 1)).toEqual(['of m2'])
+      expect(await readNotes(message, 0)).toEqual([])
       expect(await store.readNotes({ thread: thread + 1, ...everything })).toEqual([])
     }),
   )
@@ -86,12 +86,12 @@ function describeKeeping(openStore: OpenStore): void {
     withStore(openStore, async ({ store, advance }) => {
       const lost = await leaseNew(store, 'm1')
       advance(leaseMs + 1)
-      const held = await leaseOnlyTurn(store)
+      const leasedTurn = await leaseOnlyTurn(store)
       await expect(store.note(lost, [sketchNote('call 1', 'late')])).rejects.toBeInstanceOf(LeaseLost)
-      await store.note(held, [sketchNote('call 1', 'mine')])
-      await store.commit(held, sketchAnswer(held, 'done'))
-      await expect(store.note(held, [sketchNote('call 2', 'after it')])).rejects.toBeInstanceOf(LeaseLost)
-      expect(await textsOf(store, held)).toEqual(['mine'])
+      await store.note(leasedTurn, [sketchNote('call 1', 'mine')])
+      await store.commit(leasedTurn, sketchAnswer(leasedTurn, 'done'))
+      await expect(store.note(leasedTurn, [sketchNote('call 2', 'after it')])).rejects.toBeInstanceOf(LeaseLost)
+      expect(await textsOf(store, leasedTurn)).toEqual(['mine'])
     }),
   )
 }
@@ -141,14 +141,14 @@ function describeNotRecalled(openStore: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       await store.note(turn, [sketchNote('note 1', 'inside')])
       await store.commit(turn, sketchAnswer(turn, 'outside'))
-      const shown = [
+      const shownEntries = [
         await store.readHistory({ thread: turn.thread, before: 1e9, head: 9, tail: 9 }),
         (await store.findTask(adasTask))?.entries,
         await store.listMessages({ limit: 9 }),
         await store.findMessage('m1'),
       ]
-      expect(JSON.stringify(shown)).toContain('outside')
-      expect(JSON.stringify(shown)).not.toContain('inside')
+      expect(JSON.stringify(shownEntries)).toContain('outside')
+      expect(JSON.stringify(shownEntries)).not.toContain('inside')
     }),
   )
   test(
@@ -204,13 +204,13 @@ function describeGoing(openStore: OpenStore): void {
       await admit('m2')
       await admit('m3')
       await store.commit(firstTurn, sketchAnswer(firstTurn, 'done'))
-      const both = await leaseOnlyTurn(store)
-      expect(both.merged).toHaveLength(1)
-      await store.commit(both, sketchAnswer(both, 'done', [], { notes: [sketchNote('note 1', 'of both')] }))
+      const mergedTurn = await leaseOnlyTurn(store)
+      expect(mergedTurn.merged).toHaveLength(1)
+      await store.commit(mergedTurn, sketchAnswer(mergedTurn, 'done', [], { notes: [sketchNote('note 1', 'of both')] }))
       await store.withdraw('a2a', [
         { kind: 'forget', author: 'https://peer.test/ada', object: 'https://peer.test/notes/m2' },
       ])
-      expect(await textsOf(store, both)).toEqual([])
+      expect(await textsOf(store, mergedTurn)).toEqual([])
     }),
   )
   test(
@@ -224,23 +224,23 @@ function describeGoing(openStore: OpenStore): void {
   test(
     'notes disappear with their task, and free their quota',
     withStore(openStore, async ({ store, now, advance }) => {
-      const ask = async (id: string, text: string) => {
+      const admitText = async (id: string, text: string) => {
         const task = { owner: adasTask.owner, id, context: 't' }
         await store.admit(sketchIntake(id, inThread('t', { task, thread: { scope: adasTask.owner } })), 'c')
         const turn = await leaseOnlyTurn(store)
         await store.commit(turn, sketchAnswer(turn, 'done', [], { notes: [sketchNote('note 1', text)] }))
         return turn
       }
-      const turn = await ask('m1', 'x'.repeat(50_000))
+      const turn = await admitText('m1', 'x'.repeat(50_000))
       advance(1_000)
-      const since = now()
-      await ask('m2', 'small')
+      const startedAt = now()
+      await admitText('m2', 'small')
       expect(await store.expireTasks({ owner: adasTask.owner, bytes: 100_000, limit: 9 })).toMatchObject({ removed: 0 })
-      expect(await store.expireTasks({ before: since, limit: 9 })).toMatchObject({ removed: 1 })
+      expect(await store.expireTasks({ before: startedAt, limit: 9 })).toMatchObject({ removed: 1 })
       expect(await textsOf(store, turn)).toEqual(['small'])
-      await ask('m3', 'y'.repeat(50_000))
+      await admitText('m3', 'y'.repeat(50_000))
       expect(await store.expireTasks({ owner: adasTask.owner, bytes: 55_000, limit: 9 })).toMatchObject({ removed: 0 })
-      await ask('m4', 'z'.repeat(50_000))
+      await admitText('m4', 'z'.repeat(50_000))
       expect(await store.expireTasks({ owner: adasTask.owner, bytes: 55_000, limit: 9 })).toMatchObject({ removed: 2 })
     }),
   )

@@ -37,12 +37,12 @@ function toBlob(text: string): Blob {
   return { digest: createHash('sha256').update(bytes).digest('hex'), bytes, mime: 'image/png' }
 }
 
-function toFile({ digest }: Blob): Part {
+function toFilePart({ digest }: Blob): Part {
   return { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }
 }
 
 function withFiles(response: NormalizedResponse, ...blobs: readonly Blob[]): NormalizedResponse {
-  return { ...response, parts: blobs.map(toFile) }
+  return { ...response, parts: blobs.map(toFilePart) }
 }
 
 function describeFiles(openStore: OpenStore): void {
@@ -50,7 +50,10 @@ function describeFiles(openStore: OpenStore): void {
   test(
     'bytes of an answer stay while a message or an answer names them',
     withStore(openStore, async ({ store }) => {
-      await store.admit(sketchIntake('m1', { blobs: [messageBlob], message: { parts: [toFile(messageBlob)] } }), 'c')
+      await store.admit(
+        sketchIntake('m1', { blobs: [messageBlob], message: { parts: [toFilePart(messageBlob)] } }),
+        'c',
+      )
       const turn = await leaseOnlyTurn(store)
       const partialAnswer = withFiles(sketchResponse(turn, ''), pictureBlob)
       await store.commit(turn, { response: partialAnswer, blobs: [pictureBlob], deliveries: [] })
@@ -59,7 +62,7 @@ function describeFiles(openStore: OpenStore): void {
       await store.act([editedAnswer], 'c')
       expect(await store.findBlob(otherBlob.digest)).toBeDefined()
       expect(await store.findBlob(pictureBlob.digest)).toBeUndefined()
-      await store.act([sketchPost('p1', 'news', { blobs: [otherBlob], parts: [toFile(otherBlob)] })], 'c')
+      await store.act([sketchPost('p1', 'news', { blobs: [otherBlob], parts: [toFilePart(otherBlob)] })], 'c')
       await store.act([sketchDeletion('answer to m1')], 'c')
       expect(await store.findBlob(otherBlob.digest), 'the post has it, too').toBeDefined()
       await store.act([sketchDeletion('p1')], 'c')
@@ -221,7 +224,7 @@ const turnEndings: readonly (readonly [string, (store: Store, turn: Turn) => Pro
   ['a block of its author', store => store.admit(sketchBlock(ofAda(1).author), 'c')],
 ]
 
-const ofAda = (number: number) => ({ author: 'https://peer.test/ada', object: `note ${number}` })
+const ofAda = (noteNumber: number) => ({ author: 'https://peer.test/ada', object: `note ${noteNumber}` })
 
 /** Sketches a message by which its author blocks the agent. */
 function sketchBlock(peer: string) {
@@ -250,33 +253,33 @@ async function expectWithdrawn(store: Store, { thread }: Turn): Promise<void> {
 function describeWithdrawal(openStore: OpenStore): void {
   test.each(turnEndings)(
     '%s that ends a turn withdraws its interim text, in the same transaction',
-    async (_who, end) => {
+    async (_who, endTurn) => {
       await withStore(openStore, async ({ store }) => {
         const turn = await beginWithInterimText(store)
-        await end(store, turn)
+        await endTurn(store, turn)
         await expectWithdrawn(store, turn)
       })()
     },
   )
   test.each(turnEndings)(
     '%s that ends a turn withdraws its interim text, also while nobody runs it',
-    async (_who, end) => {
+    async (_who, endTurn) => {
       await withStore(openStore, async ({ store, now }) => {
         const turn = await beginWithInterimText(store)
         await store.release(turn, { dueAt: now() + 60_000, error: 'busy' })
-        await end(store, turn)
+        await endTurn(store, turn)
         await expectWithdrawn(store, turn)
       })()
     },
   )
   test.each(turnEndings)(
     '%s that ends a turn retracts interim text without a planned withdrawal',
-    async (_who, end) => {
+    async (_who, endTurn) => {
       await withStore(openStore, async ({ store }) => {
         await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1) }), 'c')
         const turn = await leaseOnlyTurn(store)
         await store.say(turn, partialText(turn, 'looking', ['x']))
-        await end(store, turn)
+        await endTurn(store, turn)
         expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
         expect(await wordsIn(store, turn.thread)).not.toContain('looking')
         expect(await leaseDeliveries(store)).toEqual([])

@@ -35,8 +35,10 @@ function describeMerging(openStore: OpenStore): void {
       )
       expect(await leaseTurns(store)).toEqual([])
       const notices: string[] = []
-      for (const number of [m2, m3, m4]) {
-        store.listen(`message:${number}`, notice => notices.push(`${number} ${(notice as { kind: string }).kind}`))
+      for (const messageNumber of [m2, m3, m4]) {
+        store.listen(`message:${messageNumber}`, notice =>
+          notices.push(`${messageNumber} ${(notice as { kind: string }).kind}`),
+        )
       }
       await store.commit(firstTurn, sketchAnswer(firstTurn, 'one'))
       const turn = await leaseOnlyTurn(store)
@@ -76,8 +78,8 @@ function describeMerging(openStore: OpenStore): void {
         ['m1', 'm2'].map(id => sketchQueued(id, mergeMode)),
       )
       const turn = await leaseOnlyTurn(store)
-      const listIdsBefore = async (number: number) =>
-        (await store.readHistory({ thread: turn.thread, before: number, head: 9, tail: 9 })).map(
+      const listIdsBefore = async (messageNumber: number) =>
+        (await store.readHistory({ thread: turn.thread, before: messageNumber, head: 9, tail: 9 })).map(
           entry => entry.nativeId,
         )
       expect(await listIdsBefore(turn.merged?.[0] ?? 0)).toEqual([])
@@ -232,14 +234,14 @@ function describeMergedEnds(openStore: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       expect(turn).toMatchObject({ content: { id: 'm of three' }, task: { id: 'three' } })
       expect(wordsOfTurn(turn)).toEqual(keys.map(({ id }) => `words of m of ${id}`))
-      const read = () => Promise.all(keys.map(key => store.findTask(key)))
-      expect((await read()).map(task => task?.state)).toEqual(['working', 'working', 'working'])
+      const findTasks = () => Promise.all(keys.map(key => store.findTask(key)))
+      expect((await findTasks()).map(task => task?.state)).toEqual(['working', 'working', 'working'])
       await store.commit(turn, sketchAnswer(turn, 'all'))
-      for (const task of await read()) {
+      for (const task of await findTasks()) {
         expect(task).toMatchObject({ state: 'completed', response: { in_reply_to: 'm of three' } })
       }
-      for (const number of [...(turn.merged ?? []), turn.message])
-        expect(await store.findAnswer(number)).toMatchObject({ response: { in_reply_to: 'm of three' } })
+      for (const messageNumber of [...(turn.merged ?? []), turn.message])
+        expect(await store.findAnswer(messageNumber)).toMatchObject({ response: { in_reply_to: 'm of three' } })
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([
         { message_id: 'm of one', to: 'https://peer.test/push' },
       ])
@@ -253,17 +255,17 @@ function describeMergedEnds(openStore: OpenStore): void {
     ['rejected', 'rejected'],
   ] as const)('after an answer of status %s the tasks of earlier messages are %s', async (status, state) => {
     await withStore(openStore, async ({ store }) => {
-      const [first, last] = ['one', 'two'].map(id => ({ owner: 'ada', id, context: 't' }))
-      if (!first || !last) throw new Error('expected two tasks')
+      const [firstTask, lastTask] = ['one', 'two'].map(id => ({ owner: 'ada', id, context: 't' }))
+      if (!firstTask || !lastTask) throw new Error('expected two tasks')
       await admitAll(
         store,
-        [first, last].map(task => sketchQueued(`m of ${task.id}`, mergeMode, { task })),
+        [firstTask, lastTask].map(task => sketchQueued(`m of ${task.id}`, mergeMode, { task })),
       )
       const turn = await leaseOnlyTurn(store)
       const { response, ...answer } = sketchAnswer(turn, 'which one?')
       await store.commit(turn, { ...answer, response: response && { ...response, status } })
-      expect(await store.findTask(first)).toMatchObject({ state, response: { status } })
-      expect(await store.findTask(last)).toMatchObject({ state: status, response: { status } })
+      expect(await store.findTask(firstTask)).toMatchObject({ state, response: { status } })
+      expect(await store.findTask(lastTask)).toMatchObject({ state: status, response: { status } })
     })()
   })
   test(
@@ -276,9 +278,9 @@ function describeMergedEnds(openStore: OpenStore): void {
       )
       const [first, second, third] = keys
       if (!first || !second || !third) throw new Error('expected three tasks')
-      const all = await leaseOnlyTurn(store)
+      const mergedTurn = await leaseOnlyTurn(store)
       expect(await store.cancelTask(second)).toBe(true)
-      await expect(store.commit(all, sayNothing())).rejects.toThrow(LeaseLost)
+      await expect(store.commit(mergedTurn, sayNothing())).rejects.toThrow(LeaseLost)
       const otherTurn = await leaseOnlyTurn(store)
       expect(wordsOfTurn(otherTurn)).toEqual(['words of m of one', 'words of m of three'])
       expect(await store.cancelTask(third)).toBe(true)

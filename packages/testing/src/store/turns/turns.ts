@@ -163,7 +163,8 @@ function describeFencing(openStore: OpenStore): void {
       const tries = Array.from({ length: 5 }, () => store.commit(turn, sketchAnswer(turn, 'hello', ['x'])))
       const ends = await Promise.allSettled(tries)
       expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-      for (const end of ends) if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(LeaseLost)
+      for (const settlement of ends)
+        if (settlement.status === 'rejected') expect(settlement.reason).toBeInstanceOf(LeaseLost)
       expect(await store.listDeliveries({ limit: 9 })).toHaveLength(1)
     }),
   )
@@ -268,13 +269,17 @@ function describeStates(openStore: OpenStore): void {
         ['m1', 'm2', 'm3', 'm4'].map(id => sketchIntake(id)),
       )
       expect(await stateOf('m1')).toBe('received')
-      const [one, two, three, four] = await leaseTurns(store)
-      if (!one || !two || !three || !four) throw new Error('expected four turns')
+      const [firstTurn, secondTurn, thirdTurn, fourthTurn] = await leaseTurns(store)
+      if (!firstTurn || !secondTurn || !thirdTurn || !fourthTurn) throw new Error('expected four turns')
       expect(await stateOf('m1')).toBe('working')
-      await store.commit(one, sketchAnswer(one, 'hello'))
-      await store.commit(two, { response: sketchResponse(two, 'sorry', 'failed'), deliveries: [], error: 'it broke' })
-      await store.commit(three, sayNothing())
-      await store.commit(four, { response: sketchResponse(four, 'no', 'rejected'), deliveries: [] })
+      await store.commit(firstTurn, sketchAnswer(firstTurn, 'hello'))
+      await store.commit(secondTurn, {
+        response: sketchResponse(secondTurn, 'sorry', 'failed'),
+        deliveries: [],
+        error: 'it broke',
+      })
+      await store.commit(thirdTurn, sayNothing())
+      await store.commit(fourthTurn, { response: sketchResponse(fourthTurn, 'no', 'rejected'), deliveries: [] })
       expect(await Promise.all(['m1', 'm2', 'm3', 'm4'].map(stateOf))).toEqual([
         'answered',
         'failed',
@@ -288,15 +293,15 @@ function describeStates(openStore: OpenStore): void {
     'the store writes an agent’s state with its answer, per thread, and keeps it after a silent turn',
     withStore(openStore, async ({ store }) => {
       await admitAll(store, [sketchIntake('m1', inThread('t')), sketchIntake('m2', inThread('t')), sketchIntake('m3')])
-      const [one, other] = await leaseTurns(store)
-      if (!one || !other) throw new Error('expected two turns')
-      await store.commit(one, { deliveries: [], state: { count: 1 } })
-      expect(await store.readState('echo', one.thread)).toEqual({ count: 1 })
-      expect(await store.readState('echo', other.thread)).toBeUndefined()
-      expect(await store.readState('help', one.thread)).toBeUndefined()
+      const [firstTurn, otherTurn] = await leaseTurns(store)
+      if (!firstTurn || !otherTurn) throw new Error('expected two turns')
+      await store.commit(firstTurn, { deliveries: [], state: { count: 1 } })
+      expect(await store.readState('echo', firstTurn.thread)).toEqual({ count: 1 })
+      expect(await store.readState('echo', otherTurn.thread)).toBeUndefined()
+      expect(await store.readState('help', firstTurn.thread)).toBeUndefined()
       const secondTurn = await leaseOnlyTurn(store)
       await store.commit(secondTurn, sayNothing())
-      expect(await store.readState('echo', one.thread)).toEqual({ count: 1 })
+      expect(await store.readState('echo', firstTurn.thread)).toEqual({ count: 1 })
     }),
   )
 }
