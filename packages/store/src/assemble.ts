@@ -1,4 +1,4 @@
-// Assembles the store from its parts, for any engine.
+// Assembles the store of a gateway from its tables, for any database engine.
 import type { ByteStore, Log, ObjectStore } from '@postern/message'
 import type { NoticeStore, SecretStore, Store } from '@postern/pipeline'
 import { createObjectStore } from './blobs/object-store.ts'
@@ -53,17 +53,17 @@ interface GatewayMembers extends OwnerForgetting, ChatForgetting, Pruning, Known
   readonly records: OwnedRecordStore
   /** Rewrites all files, so that no unused page has deleted data. Nothing else runs at the same time. */
   rewriteFiles(): Promise<void>
-  /** Writes a row without meaning and reads it back as callers read. @throws Unavailable */
+  /** Writes a row that only tests the database, and reads it back as callers read. @throws Unavailable */
   checkWork(): Promise<void>
 }
 
 /** The whole store of a gateway. */
 export interface GatewayStore extends Store, GatewayMembers {
-  /** The same store for operators. Their long readings do not delay callers. */
+  /** The same store for operators, whose long queries do not delay callers. */
   readonly forOperators: Omit<GatewayStore, 'forOperators'>
 }
 
-/** The store as an engine opens it. The secrets by purpose are added later, because they use its calls. */
+/** The store as an engine opens it. `completeStore` adds the secrets by purpose, because they call this store. */
 export interface AssembledStore extends Omit<Store, keyof SecretStore>, GatewayMembers {
   readonly forOperators: Omit<AssembledStore, 'forOperators'>
 }
@@ -84,7 +84,7 @@ interface StoreDeps {
   readonly bytes: ByteStore | undefined
   /** Runs when a transaction is durable. */
   onDurable(batch: Batch): void
-  /** Removes old pages with deleted rows. Absent for engines that keep none. */
+  /** Overwrites old pages that contain deleted rows. Absent for engines that keep no such pages. */
   readonly scrub?: (() => void) | undefined
   /** Rewrites all files. Absent for engines whose files keep no deleted rows. */
   readonly rewrite?: (() => void) | undefined
@@ -150,13 +150,13 @@ export function assembleStore(deps: StoreDeps): AssembledStore {
   return { ...store, forOperators: store }
 }
 
-/** Adds the members that use the calls of an engine. */
+/** Adds the secrets by purpose to a store that an engine has opened. */
 export function completeStore(
   { forOperators, ...store }: AssembledStore,
   { readsOnly, ...ringDeps }: Pick<StoreDeps, 'now' | 'isSoleWriter' | 'readsOnly'>,
 ): GatewayStore {
   const { close: closeSecrets, ...secrets } = createSecretRings({
-    store: readsOnly ? inventSecrets(store) : store,
+    store: readsOnly ? createTemporarySecrets(store) : store,
     ...ringDeps,
   })
   const close = () => {
@@ -166,8 +166,8 @@ export function completeStore(
   return { ...store, ...secrets, close, forOperators: { ...forOperators, ...secrets, close } }
 }
 
-/** Invents missing secrets for this process, in a store that only reads. Nothing that they sign leaves the process. */
-function inventSecrets({
+/** Creates secrets that are missing in a read-only store for this process only. Nothing that they sign leaves the process. */
+function createTemporarySecrets({
   secret,
   hasSecret,
   notify,
@@ -187,7 +187,7 @@ interface HookDeps extends Pick<StoreDeps, 'onDurable'> {
 function createHooks({ firstMessages, onDurable }: HookDeps): WriterHooks {
   let waitingBatches = 0
 
-  /** Sends the notices of a transaction that has the ends of its own turns after its callers have begun to listen, and later notices behind them. */
+  /** Sends the notices of a transaction. If the transaction also ends its own turns, the notices wait until its callers listen, and later notices follow them. */
   function sendNotices(batch: Batch): void {
     const send = () => onDurable(batch)
     if (batch.continuations.length === 0 && waitingBatches === 0) send()
@@ -201,7 +201,7 @@ function createHooks({ firstMessages, onDurable }: HookDeps): WriterHooks {
   }
 
   return {
-    // After the commit a message keeps its number, and a turn its lease.
+    // The numbers of messages and the leases of turns are final only after the commit.
     onCommitted: batch => firstMessages.remember(batch.firstMessages),
     onUndone: undoWork,
     // A notice may concern a turn that begins, so the worker gets the turn first.
@@ -218,12 +218,12 @@ interface CloseDeps extends Pick<StoreDeps, 'release'> {
   readonly flushLookups: FetchLog['flush']
 }
 
-/** Creates `close`, which first writes all waiting data. A second call waits for the same close. */
+/** Creates the member `close`, which first writes all waiting data. A second call returns the promise of the first one. */
 function createClose({ writer, refusals, flushLookups, release }: CloseDeps): () => Promise<void> {
   let closing: Promise<void> | undefined
   const closeAll = async () => {
-    const flushed = Promise.all([refusals.flush(), flushLookups()])
-    await Promise.all([writer.close(), flushed])
+    const flushes = Promise.all([refusals.flush(), flushLookups()])
+    await Promise.all([writer.close(), flushes])
     await release()
   }
   return () => {

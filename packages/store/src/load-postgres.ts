@@ -1,4 +1,4 @@
-// Loads the PostgreSQL store only for gateways whose configuration names a server.
+// Loads the store on PostgreSQL on demand, because `pg` is an optional library.
 import { loadOptional } from '@postern/message'
 
 /** Loads the store on PostgreSQL. @throws ConfigError if the library of PostgreSQL is not installed */

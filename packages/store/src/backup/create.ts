@@ -1,4 +1,4 @@
-// Creates a backup.
+// Creates a backup of a SQLite store while a gateway may use it.
 import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -19,10 +19,10 @@ interface BackupRequest {
 }
 
 /**
- * The maximum number of copies of the database. A stored file that is deleted during the backup makes a newer copy necessary. A file that was missing before is
- * missing in every try.
+ * The maximum number of attempts to copy the database. If the gateway deletes a stored file during the backup, a newer copy is necessary. A file that was already
+ * missing is missing in every attempt.
  */
-const maxTries = 20
+const maxAttempts = 20
 
 /**
  * Copies a database and its files to a folder while a gateway may work with them. The folder appears only when it is complete.
@@ -83,7 +83,7 @@ async function copyStore(path: string, partialFolder: string, now: () => number)
       const files = [database, ...[...copies.values()].sort((a, b) => (a.path < b.path ? -1 : 1))]
       return { format: backupFormat, created_at, schema_version: schemaVersion, files }
     }
-    if (attempt === maxTries) {
+    if (attempt === maxAttempts) {
       throw new ConfigError(
         'data',
         `the file "${missingPath}" is gone, and the database names it`,
@@ -100,7 +100,7 @@ interface BlobCopies {
 }
 
 /**
- * Copies all files that exist, so that a further try has little to do.
+ * Copies all files that exist, so that the next attempt copies only new files.
  * @returns the path of a missing file, if any
  * @throws ConfigError for a file whose contents do not match its name
  */
@@ -129,7 +129,7 @@ async function copyBlobs(
   return missingPath
 }
 
-/** Removes the copies of files that have been deleted in the meantime, because a backup must not contain them. */
+/** Removes the copies of files that the gateway has deleted in the meantime, because a backup must not contain deleted data. */
 async function removeDeletedCopies(
   partialFolder: string,
   copies: Map<string, BackupFile>,

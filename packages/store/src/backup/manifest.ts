@@ -6,7 +6,7 @@ import { ConfigError, parseJsonText } from '@postern/message'
 /** The contents of `manifest.json` in a backup. */
 export interface BackupManifest {
   readonly format: typeof backupFormat
-  /** The time of the backup, ISO 8601 UTC. The backup contains everything that was acknowledged before. */
+  /** The time of the backup, ISO 8601 UTC. The backup contains everything that the gateway had acknowledged until then. */
   readonly created_at: string
   /** Version of the tables. */
   readonly schema_version: number
@@ -40,7 +40,7 @@ export function findBlobDigest(name: string): string | undefined {
   return name === blobName(digest) && digestPattern.test(digest) ? digest : undefined
 }
 
-/** Reads the manifest of a backup. @throws ConfigError `backup` for a folder that is no backup of ours, or that names other files than ours do */
+/** Reads the manifest of a backup. @throws ConfigError `backup` if the folder contains no backup, or if the manifest names unexpected files */
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const path = join(folder, manifestName)
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
@@ -51,8 +51,8 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   return manifest
 }
 
-export function createBackupError(problem: string, fix: string, cause?: unknown): ConfigError {
-  return new ConfigError('backup', problem, fix, cause === undefined ? undefined : { cause })
+export function createBackupError(message: string, fix: string, cause?: unknown): ConfigError {
+  return new ConfigError('backup', message, fix, cause === undefined ? undefined : { cause })
 }
 
 /** Parses a manifest and checks its paths, because a foreign backup must not write outside its folder. */

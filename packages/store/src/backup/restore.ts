@@ -1,4 +1,4 @@
-// Restores a backup.
+// Restores a backup of a SQLite store.
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -16,7 +16,7 @@ interface RestoreRequest {
   readonly folder: string
   /** The database file. */
   readonly path: string
-  /** True if an existing database is moved aside. Otherwise it is a reason to refuse. */
+  /** If true, an existing database is moved aside. If false, it makes the restore fail. */
   readonly isReplacing: boolean
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -28,7 +28,7 @@ interface RestoreSummary {
   readonly replaced?: string | undefined
 }
 
-/** The endings of the files of a database, which follow its name. */
+/** The suffixes that the names of the files of a database have. */
 const suffixes = ['', '-wal', '-shm', '.marker', '.blobs'] as const
 
 /** Reads and checks every file of a backup. @throws ConfigError `backup` if one is missing or has changed */
@@ -40,21 +40,21 @@ export async function checkBackup(folder: string): Promise<BackupManifest> {
 
 /**
  * Restores a backup to the path where the gateway looks for its database. Nothing changes before the whole backup has been read and checked.
- * @throws ConfigError `backup` or `data`, also while a gateway runs there
+ * @throws ConfigError `backup` or `data`, for example while a gateway uses the database
  */
 export async function restoreSqlite({ folder, path, isReplacing, now }: RestoreRequest): Promise<RestoreSummary> {
   const manifest = await readManifest(folder)
   const unlock = acquireExclusiveLock(path)
   const stagingPath = `${path}.restore`
   try {
-    const existingPaths = suffixes.map(ending => path + ending).filter(existingPath => existsSync(existingPath))
+    const existingPaths = suffixes.map(suffix => path + suffix).filter(existingPath => existsSync(existingPath))
     if (existingPaths.length > 0 && !isReplacing) {
       const fix = 'Use --replace to put it aside, or name another "data" folder.'
       throw new ConfigError('data', `there is a database already: ${existingPaths[0]}`, fix)
     }
     await rm(stagingPath, { recursive: true, force: true })
     await mkdir(stagingPath, { mode: 0o700 })
-    await copyFiles(folder, manifest, name => join(stagingPath, stagedName(name)))
+    await copyFiles(folder, manifest, name => join(stagingPath, formatStagedPath(name)))
     await checkCopy(join(stagingPath, databaseName), folder, manifest)
     markRestored(join(stagingPath, databaseName), now())
     const replaced = existingPaths.length > 0 ? await putAside(path, existingPaths, now()) : undefined
@@ -66,7 +66,7 @@ export async function restoreSqlite({ folder, path, isReplacing, now }: RestoreR
   }
 }
 
-const stagedName = (name: string) => {
+const formatStagedPath = (name: string) => {
   const digest = findBlobDigest(name)
   return digest === undefined ? databaseName : join('blobs', blobPath(digest))
 }
@@ -99,7 +99,7 @@ async function checkCopy(path: string, folder: string, { files }: BackupManifest
     )
 }
 
-/** Notes the restore in the database. New keys then use no name that may have been used after the backup. */
+/** Records the restore in the database, so that new keys get no name that may have been used after the backup. */
 function markRestored(path: string, now: number): void {
   const db = new DatabaseSync(path)
   try {
@@ -118,7 +118,7 @@ async function putAside(path: string, existingPaths: readonly string[], now: num
   return folder
 }
 
-/** Moves the copy into place, the database last. With files but without a database no gateway starts. */
+/** Moves the copy into place. The database comes last, because no gateway starts with files but without a database. */
 async function installCopy(stagingPath: string, path: string): Promise<void> {
   if (existsSync(join(stagingPath, 'blobs'))) await rename(join(stagingPath, 'blobs'), `${path}.blobs`)
   await rename(join(stagingPath, databaseName), path)

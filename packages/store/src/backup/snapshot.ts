@@ -11,7 +11,7 @@ import { createBackupError } from './manifest.ts'
 
 interface Snapshot {
   readonly schemaVersion: number
-  /** Digests of the files that the database names. */
+  /** The digests of the files to which the database refers. */
   readonly blobs: readonly string[]
 }
 
@@ -41,7 +41,7 @@ function openSource(path: string): ReadDatabase {
   }
 }
 
-/** Checks a copy of `name` from end to end. Afterwards it is one file without a log. @throws ConfigError if it is damaged or of a newer release */
+/** Checks a whole copy of the database `name`, and merges its log into one file. @throws ConfigError if the copy is damaged or was written by a newer release */
 export function inspectCopy(path: string, name = path): Snapshot {
   try {
     const db = new DatabaseSync(path)
@@ -57,9 +57,9 @@ export function inspectCopy(path: string, name = path): Snapshot {
 }
 
 function readSnapshot(db: DatabaseSync, name: string): Snapshot {
-  const verdict = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0]
-  if (verdict !== 'ok')
-    throw createBackupError(`the copy of the database is damaged (${verdict})`, 'Look after the disk.')
+  const checkResult = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0]
+  if (checkResult !== 'ok')
+    throw createBackupError(`the copy of the database is damaged (${checkResult})`, 'Look after the disk.')
   const version = readSchemaVersion(db)
   refuseUnknownFile(db, { key: 'backup', path: name })
   if (version === 0) throw createBackupError('there is nothing in the database', 'Start a gateway on it first.')

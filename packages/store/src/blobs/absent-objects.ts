@@ -1,4 +1,4 @@
-// Finds files whose bytes are not where the gateway looks for them, such as after a change of the storage.
+// Finds files whose bytes are missing in the configured storage, such as after a change of the storage.
 import type { AbsentObjects, ByteStore, ObjectStore } from '@postern/message'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
@@ -6,14 +6,14 @@ import type { LocatedObject } from './object-bytes.ts'
 import { formatObjectKey, locationColumns } from './object-bytes.ts'
 
 const pageSize = 500
-/** The maximum number of files through which the search looks, the newest first. */
+/** The maximum number of files that the search lists, the newest first. */
 const maxListed = 100_000
-/** The maximum number of files of one storage that the search reads. It reads more of a former storage than of the present one. */
+/** The maximum numbers of files that the search reads in a former storage and in the current one. */
 const [maxSamplesOfFormer, maxSamplesOfCurrent] = [25, 5] as const
 
 type StoredObject = LocatedObject & { readonly id: number }
 
-/** The files of one storage that the search has found. */
+/** The files of one storage, with a sample of them. */
 interface StorageSummary {
   readonly samples: LocatedObject[]
   files: number

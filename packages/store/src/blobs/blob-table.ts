@@ -1,4 +1,4 @@
-// Stores the bytes of messages and answers.
+// Stores the blobs of messages and answers.
 import { hash, subtle } from 'node:crypto'
 import type { Blob, LookupStore } from '@postern/pipeline'
 import { bytesConflict } from '../batching/conflict-keys.ts'
@@ -7,28 +7,28 @@ import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { LocatedBlob, RawPart } from './raw-part.ts'
-import { readPart } from './raw-part.ts'
+import { decodePart } from './raw-part.ts'
 
 const noBytes = new Uint8Array()
 
 export interface BlobTable {
   /**
-   * Stores bytes for a message. Existing bytes stay as they are, and parts of the raw bytes are stored only there. `storedBy`: the sender for whom
-   * they count.
-   * @returns the bytes that the message got beside its raw bytes, whether they existed already or not
+   * Stores the blobs of a message. Existing blobs stay as they are, and a part of the raw bytes gets only a reference into them. The bytes count for
+   * the sender `storedBy`.
+   * @returns the number of bytes beside the raw bytes, including blobs that existed already
    */
   insertAll(blobs: readonly LocatedBlob[], message: number, storedBy?: string | null): number
-  /** Releases the bytes of a message, and deletes those that no other message needs. @returns the bytes that the message had */
+  /** Releases the blobs of a message, and deletes those that no other message uses. @returns the number of bytes that the message had */
   release(batch: Batch, message: number): number
-  /** Releases the bytes that neither the message nor its answer `response` (seq) names any more. */
+  /** Releases the blobs to which neither the message nor its answer refers any more. `response` is the seq of the answer. */
   releaseUnnamed(batch: Batch, message: number, response: number): void
 }
 
-export function createBlobTable(db: Sql, { isHeld }: Pick<BlobFiles, 'isHeld'>): BlobTable {
+export function createBlobTable(db: Sql, { isRetained }: Pick<BlobFiles, 'isRetained'>): BlobTable {
   const insert = db.prepare(
     'INSERT INTO blobs (digest, mime, bytes, is_file) VALUES (?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING',
   )
-  // A part of raw bytes may arrive by itself later, or have another position in other raw bytes.
+  // The same bytes may arrive again by themselves, or at another position in the raw bytes of another message.
   const insertUse = db.prepare(
     `INSERT INTO blob_uses (message, digest, bytes, stored_by, part_encoding, part_start, part_end, part_mime)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (message, digest) DO UPDATE SET bytes = excluded.bytes, stored_by = excluded.stored_by,
@@ -38,12 +38,12 @@ export function createBlobTable(db: Sql, { isHeld }: Pick<BlobFiles, 'isHeld'>):
   const deleteUses = db.prepare<{ digest: string; bytes: number }>(
     'DELETE FROM blob_uses WHERE message = ? RETURNING digest, bytes',
   )
-  const digestOf = "json_extract(json_each.value, '$.bytes_ref.digest')"
+  const digestSql = "json_extract(json_each.value, '$.bytes_ref.digest')"
   const deleteUnnamedUses = db.prepare<{ digest: string }>(
     `DELETE FROM blob_uses WHERE message = ?1 AND digest NOT IN (
        SELECT raw_digest FROM messages WHERE seq = ?1 AND raw_digest IS NOT NULL
-       UNION ALL SELECT ${digestOf} FROM messages e, json_each(e.content)
-         WHERE e.seq IN (?1, ?2) AND ${digestOf} IS NOT NULL) RETURNING digest`,
+       UNION ALL SELECT ${digestSql} FROM messages e, json_each(e.content)
+         WHERE e.seq IN (?1, ?2) AND ${digestSql} IS NOT NULL) RETURNING digest`,
   )
   const remove = db.prepare<{ is_file: number }>(
     `DELETE FROM blobs WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE digest = ?1 AND part_encoding IS NULL)
@@ -57,7 +57,7 @@ export function createBlobTable(db: Sql, { isHeld }: Pick<BlobFiles, 'isHeld'>):
   }
 
   const insertSeparately: InsertBlob = ({ digest, mime, bytes }, message, storedBy) => {
-    const isFile = isHeld(digest)
+    const isFile = isRetained(digest)
     insert.run(digest, mime ?? null, isFile ? noBytes : bytes, isFile ? 1 : 0)
     const insertedUse = insertUse.run(message, digest, bytes.byteLength, storedBy, null, null, null, null)
     return insertedUse.changes > 0 ? bytes.byteLength : 0
@@ -106,12 +106,12 @@ interface PartRow extends RawPart {
 
 /** Prepares the search for bytes that are stored within the raw bytes of a message. */
 function createPartLookup(db: Sql, files: Pick<BlobFiles, 'readRange'>): LookupStore['findBlob'] {
-  // PostgreSQL counts bytes in an INT.
-  const cut = (bytes: string) =>
+  // In PostgreSQL, `substr` takes positions of the type INT.
+  const cutSql = (bytes: string) =>
     `substr(${bytes}, CAST(u.part_start + 1 AS INT), CAST(u.part_end - u.part_start AS INT))`
   const find = db.prepare<PartRow>(
     `SELECT u.part_encoding AS encoding, u.part_start AS start, u.part_end AS "end", u.part_mime AS mime,
-       coalesce(${cut('m.raw')}, ${cut('b.bytes')}) AS encoded_bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file
+       coalesce(${cutSql('m.raw')}, ${cutSql('b.bytes')}) AS encoded_bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file
      FROM blob_uses u JOIN messages m ON m.seq = u.message LEFT JOIN blobs b ON b.digest = m.raw_digest
      WHERE u.digest = ? AND u.part_encoding IS NOT NULL LIMIT 1`,
   )
@@ -119,24 +119,27 @@ function createPartLookup(db: Sql, files: Pick<BlobFiles, 'readRange'>): LookupS
     const row = find.get(digest)
     if (!row) return undefined
     const { encoding, start, end, mime, encoded_bytes: encodedBytes, file } = row
-    const bytes = readPart(file === null ? encodedBytes : await files.readRange(file, start, end), encoding)
+    const bytes = decodePart(file === null ? encodedBytes : await files.readRange(file, start, end), encoding)
     return { digest, mime: mime ?? undefined, bytes }
   }
 }
 
-/** Lists the bytes that are stored apart from the raw bytes. */
-export function listApart(blobs: readonly LocatedBlob[]): readonly Blob[] {
+/** Lists the blobs that are stored apart from the raw bytes. */
+export function listSeparateBlobs(blobs: readonly LocatedBlob[]): readonly Blob[] {
   return blobs.filter(({ part }) => !part)
 }
 
-/** Creates a test which returns true if a row refers to the file of this digest. */
-export function createFileNeed(db: Sql): (digest: string) => boolean {
+/** Creates a function that returns true if a row refers to the file with a digest. */
+export function createFileReferenceCheck(db: Sql): (digest: string) => boolean {
   const find = db.prepare('SELECT 1 FROM blobs WHERE digest = ? AND is_file = 1')
   return digest => find.get(digest) !== undefined
 }
 
 /** The size from which bytes are digested outside the event loop. */
 const minOffLoopBytes = 1024 * 1024
+
+/** Caches the digests of bytes, because one message may go to many agents. */
+const digestsByBytes = new WeakMap<Uint8Array, Promise<Blob>>()
 
 export function digestBlob(bytes: Uint8Array): Promise<Blob> {
   const digestedBlob = digestsByBytes.get(bytes)
@@ -145,9 +148,6 @@ export function digestBlob(bytes: Uint8Array): Promise<Blob> {
   digestsByBytes.set(bytes, blob)
   return blob
 }
-
-/** Digests of bytes that were computed before. One message may go to many agents. */
-const digestsByBytes = new WeakMap<Uint8Array, Promise<Blob>>()
 
 async function digestOffLoop(bytes: Uint8Array): Promise<Blob> {
   if (bytes.byteLength < minOffLoopBytes) return { digest: hash('sha256', bytes), bytes }

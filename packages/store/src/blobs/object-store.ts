@@ -1,17 +1,11 @@
-// Stores files of owners, in the database or outside.
+// Stores the files of owners, with their bytes in the database or in a storage outside.
 import { hash } from 'node:crypto'
-import type { ByteStore, ObjectStore, Part, StoredObject, UnreachableObject } from '@postern/message'
+import type { ByteStore, ObjectStore, StoredObject, UnreachableObject } from '@postern/message'
 import { leastObjectBytes, Rejection, Unavailable } from '@postern/message'
-import type { LinkedFile, WorkStore } from '@postern/pipeline'
-import { replaceStoredLinks } from '@postern/pipeline'
-import { refuseLostLease } from '../queue/lost-lease.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
-import { formatJson, parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
-import type { EntryTable } from '../threads/entries.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createAbsentSearch } from './absent-objects.ts'
-import type { BlobTable } from './blob-table.ts'
 import type { LocatedObject, RemoveBytes } from './object-bytes.ts'
 import { createByteRemoval, formatObjectKey, locationColumns } from './object-bytes.ts'
 
@@ -24,13 +18,14 @@ interface ObjectPosition {
   readonly id: number
 }
 
-/** The maximum number of objects of the same bytes among which a name is looked for. */
+/** The maximum number of objects with the same bytes that a search for a name reads. */
 const maxCopies = 256
+const absentFix = 'Copy the files of the former storage into the one of today, or configure the former one again.'
 const columns = 'bucket, path, owner, mime, size, digest, created_at'
 
 /**
- * Creates the store of objects, whose bytes are in the store's file or in `byteStore`. Bytes in `byteStore` are written before their row and deleted
- * before it. So an interrupted removal still has its rows and can be repeated.
+ * Creates the store of objects, whose bytes are in the database or in `byteStore`. Bytes in `byteStore` are written before their row and deleted
+ * before their row. So an interrupted removal still has its rows and can be repeated.
  */
 export function createObjectStore({ db, write, now, scrub, log }: StoreContext, byteStore?: ByteStore): ObjectStore {
   const table = createObjectTable(db)
@@ -88,12 +83,10 @@ export function createObjectStore({ db, write, now, scrub, log }: StoreContext, 
         throw new Unavailable('Cannot delete file: it is in a storage that the gateway does not use any more')
       return write(() => table.removeOne(owner, object))
     },
-    removeObjects: (owner, { leavesBytes = false } = {}) => removeOwned(owner, leavesBytes),
+    removeObjects: (owner, { leavesBytes = false } = {}) => removeOwned(owner, { leavesBytes }),
     findAbsentObjects: createAbsentSearch(db, byteStore),
   }
 }
-
-const absentFix = 'Copy the files of the former storage into the one of today, or configure the former one again.'
 
 interface OwnedRemovalDeps {
   readonly table: ReturnType<typeof createObjectTable>
@@ -105,13 +98,13 @@ function createOwnedRemoval(
   { db, write, scrub }: Pick<StoreContext, 'db' | 'write' | 'scrub'>,
   { table, removeBytes }: OwnedRemovalDeps,
 ) {
-  return async (owner: string, leavesBytes: boolean) => {
+  return async (owner: string, { leavesBytes }: { readonly leavesBytes: boolean }) => {
     const unreachable: UnreachableObject[] = []
     let removedCount = 0
-    for (let after = { digest: '', id: 0 }; ; ) {
-      const objects = await readAfterWait(db, () => table.listOf(owner, after))
+    for (let position: ObjectPosition = { digest: '', id: 0 }; ; ) {
+      const objects = await readAfterWait(db, () => table.listOwned(owner, position))
       if (objects.length === 0) return { removed: removedCount, unreachable }
-      after = objects.at(-1) ?? after
+      position = objects.at(-1) ?? position
       const removedObjects: LocatedObject[] = []
       for (const object of objects) {
         if ((await removeBytes(object)) || leavesBytes) removedObjects.push(object)
@@ -174,41 +167,6 @@ function createObjectTable(db: Sql) {
     removeOne: (owner: string, { bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): boolean =>
       removeOne.run(owner, bucket, path).changes > 0,
     sumBytes: (owner: string): number => sumSizes.get(owner)?.bytes ?? 0,
-    listOf: (owner: string, { digest, id }: ObjectPosition) => listOf.all(owner, digest, id),
-  }
-}
-
-/** Creates the function that makes files from `byteStore` part of their messages, with which they are deleted. */
-export function createFileAttacher(
-  { db, write, files }: StoreContext,
-  tables: { readonly entries: EntryTable; readonly blobs: BlobTable },
-): Pick<WorkStore, 'keepFiles'> {
-  const selectLease = db.prepare(
-    'SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
-  )
-  const findContent = db.prepare<{ content: string }>('SELECT content FROM messages WHERE seq = ?')
-
-  /** Stores files in a message. Its content may have changed in the meantime, so files that it no longer names are skipped. */
-  function attachFiles(message: number, linkedFiles: readonly LinkedFile[]): void {
-    const content = findContent.get(message)?.content
-    if (content === undefined) return
-    const parts = parseJson<readonly Part[]>(content)
-    const namedFiles = linkedFiles.filter(({ url }) => content.includes(formatJson(url)))
-    if (namedFiles.length === 0) return
-    tables.entries.reword(message, formatJson(replaceStoredLinks(parts, namedFiles)))
-    tables.blobs.insertAll(namedFiles, message)
-  }
-
-  return {
-    async keepFiles(turn, linkedFiles) {
-      const leasedTurns = await files.hold(linkedFiles, () =>
-        write(() => {
-          if (!selectLease.get(turn.message, turn.token)) return 0
-          for (const message of [...(turn.merged ?? []), turn.message]) attachFiles(message, linkedFiles)
-          return 1
-        }),
-      )
-      refuseLostLease(leasedTurns, `turn ${turn.message}`)
-    },
+    listOwned: (owner: string, { digest, id }: ObjectPosition) => listOf.all(owner, digest, id),
   }
 }

@@ -9,22 +9,22 @@ export interface RawPart {
   readonly end: number
 }
 
-/** Bytes of a message. With `part` they are stored only in its raw bytes. */
+/** A blob of a message. A blob with a `part` is stored only within the raw bytes of the message. */
 export interface LocatedBlob extends Blob {
   readonly part?: RawPart | undefined
 }
 
 /**
- * The size from which attachments are looked for in the raw bytes. For smaller ones the search costs more than it saves, so they are stored apart.
+ * The minimum size of attachments that are searched for in the raw bytes. For smaller attachments the search costs more than it saves.
  */
 const minSearchedBytes = 8 * 1024
-/** The maximum number of attachments that may be missing in the raw bytes until the search stops. Each of them costs a scan of all raw bytes. */
+/** The number of missing attachments after which the search stops. Each missing attachment costs a scan of all raw bytes. */
 const maxMisses = 8
-/** The number of bytes to scan before other work gets its turn. */
+/** The number of bytes to compare before the event loop may run other work. */
 const chunkSize = 1024 * 1024
 /**
- * The bytes at the beginning of an attachment that are looked for first. Their 60 letters fit into one line of a mail (RFC 2045 §6.8 allows 76), and
- * into a JSON text.
+ * The number of bytes at the beginning of an attachment that the search looks for first. Their 60 letters of base64 fit into one line of a mail, for
+ * which RFC 2045 §6.8 allows 76.
  */
 const sampleBytes = 45
 
@@ -35,11 +35,11 @@ const sampleBytes = 45
 export async function locateInRaw(raw: Uint8Array, blobs: readonly Blob[]): Promise<readonly LocatedBlob[]> {
   const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
   const locatedBlobs: LocatedBlob[] = []
-  let [fromIndex, misses] = [0, 0]
+  let [fromIndex, missCount] = [0, 0]
   for (const blob of blobs) {
-    const isSought = blob.bytes.byteLength >= minSearchedBytes && misses < maxMisses
+    const isSought = blob.bytes.byteLength >= minSearchedBytes && missCount < maxMisses
     const part = isSought ? await findPart(text, blob.bytes, fromIndex) : undefined
-    if (isSought && !part) misses += 1
+    if (isSought && !part) missCount += 1
     // Attachments usually follow each other in their order.
     if (part) fromIndex = part.end
     locatedBlobs.push(part ? { ...blob, part } : blob)
@@ -47,8 +47,8 @@ export async function locateInRaw(raw: Uint8Array, blobs: readonly Blob[]): Prom
   return locatedBlobs
 }
 
-/** Decodes a part of raw bytes. `encodedBytes`: the raw bytes from the part's start to its end. */
-export function readPart(encodedBytes: Uint8Array, encoding: RawPart['encoding']): Uint8Array {
+/** Decodes a part of raw bytes. `encodedBytes` are the raw bytes from the part's start to its end. */
+export function decodePart(encodedBytes: Uint8Array, encoding: RawPart['encoding']): Uint8Array {
   if (encoding === 'identity') return encodedBytes
   return Buffer.from(
     Buffer.from(encodedBytes.buffer, encodedBytes.byteOffset, encodedBytes.byteLength).toString('latin1'),
@@ -60,7 +60,7 @@ async function findPart(raw: Buffer, bytes: Uint8Array, from: number): Promise<R
   const sample = Buffer.from(bytes.buffer, bytes.byteOffset, sampleBytes)
   const base64Start = raw.indexOf(sample.toString('base64'), from, 'latin1')
   if (base64Start >= 0) {
-    const end = await endOfBase64(raw, bytes, base64Start)
+    const end = await findBase64End(raw, bytes, base64Start)
     if (end !== undefined) return { encoding: 'base64', start: base64Start, end }
   }
   const start = raw.indexOf(sample, from)
@@ -68,33 +68,33 @@ async function findPart(raw: Buffer, bytes: Uint8Array, from: number): Promise<R
   return start >= 0 && raw.subarray(start, end).equals(bytes) ? { encoding: 'identity', start, end } : undefined
 }
 
-/** Returns the end of the base64 that begins at `start`, if it encodes exactly `bytes`; otherwise undefined. */
-async function endOfBase64(raw: Buffer, bytes: Uint8Array, start: number): Promise<number | undefined> {
-  let [position, compared, partialGroup] = [start, 0, '']
-  while (compared < bytes.byteLength) {
+/** Returns the end of the base64 text that begins at `start`, or undefined if the text does not encode exactly `bytes`. */
+async function findBase64End(raw: Buffer, bytes: Uint8Array, start: number): Promise<number | undefined> {
+  let [position, comparedBytes, partialGroup] = [start, 0, '']
+  while (comparedBytes < bytes.byteLength) {
     const chunk = raw.toString('latin1', position, position + chunkSize)
     if (chunk === '') return undefined
-    const needed = Math.ceil(((bytes.byteLength - compared) * 4) / 3)
+    const neededLetters = Math.ceil(((bytes.byteLength - comparedBytes) * 4) / 3)
     const letters = partialGroup + chunk.replace(/[\r\n]+/g, '')
-    if (letters.length >= needed) {
-      const end = position + endOfLetters(chunk, needed - partialGroup.length)
-      return isSame(letters.slice(0, needed), bytes.subarray(compared)) ? end : undefined
+    if (letters.length >= neededLetters) {
+      const end = position + findLettersEnd(chunk, neededLetters - partialGroup.length)
+      return decodesTo(letters.slice(0, neededLetters), bytes.subarray(comparedBytes)) ? end : undefined
     }
     const completeChars = letters.length - (letters.length % 4)
-    const nextCompared = compared + (completeChars / 4) * 3
-    if (!isSame(letters.slice(0, completeChars), bytes.subarray(compared, nextCompared))) return undefined
-    ;[position, compared, partialGroup] = [position + chunkSize, nextCompared, letters.slice(completeChars)]
+    const nextComparedBytes = comparedBytes + (completeChars / 4) * 3
+    if (!decodesTo(letters.slice(0, completeChars), bytes.subarray(comparedBytes, nextComparedBytes))) return undefined
+    ;[position, comparedBytes, partialGroup] = [position + chunkSize, nextComparedBytes, letters.slice(completeChars)]
     await nextTick()
   }
   return position
 }
 
-function isSame(letters: string, bytes: Uint8Array): boolean {
+function decodesTo(letters: string, bytes: Uint8Array): boolean {
   return Buffer.from(letters, 'base64').equals(bytes)
 }
 
-/** Returns the position after this number of letters. Line ends do not count. */
-function endOfLetters(text: string, count: number): number {
+/** Returns the position after `count` letters. Line ends do not count as letters. */
+function findLettersEnd(text: string, count: number): number {
   let remaining = count
   for (let position = 0; position < text.length; position += 1) {
     if (remaining === 0) return position

@@ -7,7 +7,7 @@ export interface StoredChannel
   readonly speaker: Pick<SpeakerRules, 'isChat' | 'isMailbox' | 'ignoresCase' | 'subjectScheme'>
 }
 
-/** Facts about channels from their descriptors, as functions and as SQL for the choice of rows. */
+/** The facts about channels that the store reads from their descriptors, as functions and as SQL conditions on a column. */
 export interface ChannelFacts {
   readonly names: readonly string[]
   readonly chats: readonly string[]
@@ -19,42 +19,43 @@ export interface ChannelFacts {
   repeatsForMs(via: string): number
   mentionRelayOf(via: string): StoredChannel['mentionRelay']
   /** Returns the principal of an address if the channel derives it from the address alone. */
-  subjectOf(address: Pick<PersonAddress, 'via' | 'address'>): string | undefined
+  formatSubject(address: Pick<PersonAddress, 'via' | 'address'>): string | undefined
   readonly sql: {
-    isChat(column: string): string
-    isMailbox(column: string): string
-    ignoresCase(column: string): string
-    /** Returns a condition that every message belongs to its caller alone. */
-    answersCalls(column: string): string
-    /** Yields the same as `subjectOf`, or NULL if there is no subject. */
-    subjectOf(via: string, address: string): string
+    chatCondition(column: string): string
+    mailboxCondition(column: string): string
+    caseInsensitiveCondition(column: string): string
+    /** Returns the condition that the channel answers a message only to its caller. */
+    callAnsweringCondition(column: string): string
+    /** Returns an expression for the result of `formatSubject`, or for NULL if there is no subject. */
+    subjectExpression(via: string, address: string): string
   }
 }
 
 export function readChannelFacts(channels: readonly StoredChannel[]): ChannelFacts {
-  const find = (via: string) => channels.find(({ name }) => name === via)
-  const namesOf = (test: (channel: StoredChannel) => unknown) => channels.filter(test).map(({ name }) => name)
-  const mailboxes = namesOf(({ speaker }) => speaker.isMailbox)
-  const caseInsensitiveNames = namesOf(({ speaker }) => speaker.ignoresCase)
-  const answeringNames = namesOf(({ answersCalls }) => answersCalls)
-  const chats = namesOf(({ speaker }) => speaker.isChat)
+  const findChannel = (via: string) => channels.find(({ name }) => name === via)
+  const listNames = (predicate: (channel: StoredChannel) => unknown) =>
+    channels.filter(predicate).map(({ name }) => name)
+  const mailboxes = listNames(({ speaker }) => speaker.isMailbox)
+  const caseInsensitiveNames = listNames(({ speaker }) => speaker.ignoresCase)
+  const answeringNames = listNames(({ answersCalls }) => answersCalls)
+  const chats = listNames(({ speaker }) => speaker.isChat)
   return {
     names: channels.map(({ name }) => name),
     chats,
     ignoresCase: via => caseInsensitiveNames.includes(via),
     isMailbox: via => mailboxes.includes(via),
-    repeatsForMs: via => find(via)?.repeatsForMs ?? 0,
-    mentionRelayOf: via => find(via)?.mentionRelay ?? { kind: 'none' },
-    subjectOf({ via, address }) {
-      const scheme = find(via)?.speaker.subjectScheme
+    repeatsForMs: via => findChannel(via)?.repeatsForMs ?? 0,
+    mentionRelayOf: via => findChannel(via)?.mentionRelay ?? { kind: 'none' },
+    formatSubject({ via, address }) {
+      const scheme = findChannel(via)?.speaker.subjectScheme
       return scheme === undefined ? undefined : `${scheme}${address.slice(1).toLowerCase()}`
     },
     sql: {
-      isChat: column => isAmong(column, chats),
-      isMailbox: column => isAmong(column, mailboxes),
-      ignoresCase: column => isAmong(column, caseInsensitiveNames),
-      answersCalls: column => isAmong(column, answeringNames),
-      subjectOf(via, address) {
+      chatCondition: column => amongCondition(column, chats),
+      mailboxCondition: column => amongCondition(column, mailboxes),
+      caseInsensitiveCondition: column => amongCondition(column, caseInsensitiveNames),
+      callAnsweringCondition: column => amongCondition(column, answeringNames),
+      subjectExpression(via, address) {
         const cases = channels.flatMap(({ name, speaker: { subjectScheme } }) =>
           subjectScheme === undefined
             ? []
@@ -66,11 +67,11 @@ export function readChannelFacts(channels: readonly StoredChannel[]): ChannelFac
   }
 }
 
-/** Compares a column with names. It uses `=` for a single one, which fits the partial index of one name. */
-function isAmong(column: string, names: readonly string[]): string {
+/** Returns the condition that a column has one of the names. For a single name it uses `=`, which matches the partial index for that name. */
+function amongCondition(column: string, names: readonly string[]): string {
   if (names.length === 0) return '1 = 0'
-  const [first = ''] = names
-  return names.length === 1 ? `${column} = ${quoteSql(first)}` : `${column} IN (${names.map(quoteSql).join(', ')})`
+  const [firstName = ''] = names
+  return names.length === 1 ? `${column} = ${quoteSql(firstName)}` : `${column} IN (${names.map(quoteSql).join(', ')})`
 }
 
 function quoteSql(text: string): string {

@@ -1,4 +1,4 @@
-// Stores blobs that are too large for the database in files.
+// Stores blobs that are too large for the database in files beside it.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { mkdir, open, opendir, readFile, rename, rm, stat } from 'node:fs/promises'
@@ -7,19 +7,19 @@ import type { Log } from '@postern/message'
 import { Unavailable } from '@postern/message'
 import type { Blob } from '@postern/pipeline'
 
-/** Files with bytes that are too large for the database, where copying them would block all other writes. */
+/** The files of large blobs. In the database, copying these bytes would block all other writes. */
 export interface BlobFiles {
-  /** Writes the large blobs to disk durably, and keeps them at least until `work` is done. @throws Unavailable */
-  hold<T>(blobs: readonly Blob[], work: () => Promise<T>): Promise<T>
-  /** Returns true if the bytes are on disk, for an operation that is about to refer to them. */
-  isHeld(digest: string): boolean
+  /** Writes the large blobs durably to disk, and protects their files from removal while `work` runs. @throws Unavailable */
+  retainDuring<T>(blobs: readonly Blob[], work: () => Promise<T>): Promise<T>
+  /** Returns true if a running `retainDuring` protects the file with this digest, so that a row may refer to it. */
+  isRetained(digest: string): boolean
   read(digest: string): Promise<Uint8Array>
   readNow(digest: string): Uint8Array
-  /** Reads only the bytes from `start` to `end`. */
+  /** Reads the bytes from `start` up to, but not including, `end`. */
   readRange(digest: string, start: number, end: number): Promise<Uint8Array>
-  /** Removes files that no row refers to. A file that stays after an error is removed at the next start. */
+  /** Removes those of the files to which no row refers. If an error prevents a removal, the next start repeats it. */
   drop(digests: readonly string[]): void
-  /** Removes files that earlier processes left over, and waits for all running removals. */
+  /** Removes the files that earlier processes have left behind. */
   sweep(): Promise<void>
 }
 
@@ -35,12 +35,12 @@ export const fileThreshold = 256 * 1024
 
 export function createBlobFiles({ directory, isNeeded, log }: BlobFileOptions): BlobFiles {
   const pathOf = (digest: string) => join(directory, digest.slice(0, 2), digest)
-  const holds = createHolds()
+  const retainCounts = createRetainCounts()
   const removals = createRemovals(pathOf)
   const writer = createBlobWriter(pathOf, removals)
 
   async function removeUnneeded(digest: string): Promise<void> {
-    if (holds.has(digest) || isNeeded(digest)) return
+    if (retainCounts.has(digest) || isNeeded(digest)) return
     await removals.remove(digest)
   }
 
@@ -51,20 +51,20 @@ export function createBlobFiles({ directory, isNeeded, log }: BlobFileOptions): 
   }
 
   return {
-    async hold(blobs, work) {
+    async retainDuring(blobs, work) {
       const largeBlobs = blobs.filter(({ bytes }) => bytes.byteLength > fileThreshold)
       if (largeBlobs.length === 0) return work()
       const digests = largeBlobs.map(({ digest }) => digest)
-      holds.add(digests)
+      retainCounts.add(digests)
       try {
         await writer.writeAll(largeBlobs)
         return await work()
       } finally {
-        holds.release(digests)
+        retainCounts.release(digests)
         drop(digests)
       }
     },
-    isHeld: holds.has,
+    isRetained: retainCounts.has,
     read: digest => readFile(pathOf(digest)),
     readNow: digest => readFileSync(pathOf(digest)),
     readRange: (digest, start, end) => readRange(pathOf(digest), start, end),
@@ -92,8 +92,8 @@ async function readRange(path: string, start: number, end: number): Promise<Uint
   }
 }
 
-function createHolds() {
-  /** The number of operations that hold each digest. */
+function createRetainCounts() {
+  /** The number of operations that retain the file of each digest. */
   const counts = new Map<string, number>()
   return {
     has: (digest: string) => counts.has(digest),
@@ -102,8 +102,8 @@ function createHolds() {
     },
     release(digests: readonly string[]): void {
       for (const digest of digests) {
-        const remainingHolders = (counts.get(digest) ?? 1) - 1
-        if (remainingHolders > 0) counts.set(digest, remainingHolders)
+        const remainingCount = (counts.get(digest) ?? 1) - 1
+        if (remainingCount > 0) counts.set(digest, remainingCount)
         else counts.delete(digest)
       }
     },
@@ -115,27 +115,27 @@ type PathOf = (digest: string) => string
 /** Running removals of files. */
 interface Removals {
   remove(digest: string): Promise<void>
-  /** Waits while a file of this digest is being removed. Otherwise new bytes with that digest would be lost with the old file. */
+  /** Waits while the file of this digest is being removed. Otherwise the removal would also delete new bytes with that digest. */
   waitFor(digest: string): Promise<void>
 }
 
 function createRemovals(pathOf: PathOf): Removals {
   const removals = new Map<string, Promise<void>>()
 
-  function start(digest: string): Promise<void> {
+  function startRemoval(digest: string): Promise<void> {
     const removal = rm(pathOf(digest), { force: true }).finally(() => removals.delete(digest))
     removals.set(digest, removal)
     return removal
   }
 
   return {
-    remove: digest => removals.get(digest) ?? start(digest),
+    remove: digest => removals.get(digest) ?? startRemoval(digest),
     waitFor: async digest => removals.get(digest)?.catch(() => undefined),
   }
 }
 
 interface BlobWriter {
-  /** Writes blobs to disk, durably. It waits for all writes even if one fails, because a later end would leave a file. @throws Unavailable */
+  /** Writes blobs durably to disk. If one write fails, the call still waits for the others, whose files the caller then removes. @throws Unavailable */
   writeAll(blobs: readonly Blob[]): Promise<void>
   /** Returns true while a file of this name is being written. */
   isWriting(name: string): boolean
@@ -159,7 +159,7 @@ function createBlobWriter(pathOf: PathOf, removals: Removals): BlobWriter {
       await rename(join(folder, partName), path)
       await syncFolder(folder)
     } catch (error) {
-      // Half a file would keep a full disk full.
+      // A partial file would take space on a disk that is already full.
       await rm(join(folder, partName), { force: true }).catch(() => undefined)
       throw error
     } finally {
@@ -170,7 +170,7 @@ function createBlobWriter(pathOf: PathOf, removals: Removals): BlobWriter {
   return {
     async writeAll(blobs) {
       const outcomes = await Promise.allSettled(blobs.map(write))
-      const failure = outcomes.find(end => end.status === 'rejected')
+      const failure = outcomes.find(outcome => outcome.status === 'rejected')
       if (failure)
         throw new Unavailable('Cannot store: the disk does not take files now', {
           cause: failure.reason,
@@ -181,10 +181,10 @@ function createBlobWriter(pathOf: PathOf, removals: Removals): BlobWriter {
   }
 }
 
-/** Blob files of a store in memory, where no bytes are too large. */
+/** The blob files of a store that keeps all blobs in its database. */
 export const noBlobFiles: BlobFiles = {
-  hold: (_, work) => work(),
-  isHeld: () => false,
+  retainDuring: (_, work) => work(),
+  isRetained: () => false,
   read: async digest => refuseFile(digest),
   readNow: refuseFile,
   readRange: async digest => refuseFile(digest),
@@ -206,7 +206,7 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Syncs a folder, because names in it are durable only then. */
+/** Syncs a folder, which makes the names of its files durable. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {

@@ -1,4 +1,4 @@
-// Finds the messages that hold an object of an author.
+// Finds the messages that contain an object of an author, such as a post.
 import type { MessageKind } from '@postern/message'
 import type { AuthoredMessage, WithdrawalStore } from '@postern/pipeline'
 import { parseJson } from '../sql/json-columns.ts'

@@ -21,8 +21,8 @@ interface ChatName {
 
 export interface ChatForgetting {
   /**
-   * Deletes everything that was said in one chat, with the files that nothing else of its owner names, and aborts running work on it. If the process
-   * ends before it is complete, a repeated call completes it. Resolves when the deletion is durable, with false if there is no such chat.
+   * Deletes all messages of one chat, with the files to which no other task of its owner refers, and aborts running turns of the chat. If the process
+   * ends during the deletion, a repeated call completes it. Resolves when the deletion is durable, with false if there is no such chat.
    */
   forgetChat(chat: ChatName): Promise<boolean>
 }
@@ -30,7 +30,7 @@ export interface ChatForgetting {
 interface Slice {
   readonly thread: number
   readonly messages: ReadonlySet<number>
-  /** The files that nothing else of the owner names. */
+  /** The files to which no other task of the owner refers. */
   readonly files: readonly LocatedObject[]
 }
 
@@ -39,11 +39,11 @@ export function createChatForgetter(
   tables: RemoveMessageDeps,
   byteStore: ByteStore | undefined,
 ): ChatForgetting {
-  const find = db.prepare<{ thread_id: number }>(
-    `SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND ${channels.sql.isChat('channel')} AND scope = ? AND is_key = 1`,
+  const findThread = db.prepare<{ thread_id: number }>(
+    `SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND ${channels.sql.chatCondition('channel')} AND scope = ? AND is_key = 1`,
   )
   const listMessages = db.prepare<{ seq: number }>(
-    `SELECT seq FROM messages WHERE kind = 'message' AND ${channels.sql.isChat('channel')} AND thread_id = ? ORDER BY seq DESC LIMIT +?`,
+    `SELECT seq FROM messages WHERE kind = 'message' AND ${channels.sql.chatCondition('channel')} AND thread_id = ? ORDER BY seq DESC LIMIT +?`,
   )
   const listEntries = db.prepare<{ seq: number }>(
     "SELECT seq FROM messages WHERE thread_id = ? AND scope = 'conversation'",
@@ -54,19 +54,19 @@ export function createChatForgetter(
   const deleteEntry = createEntryRemoval(db)
   const deleteThread = createOwnThreadRemoval(db)
 
-  /** Finds the next messages to delete. Returns undefined if nothing of the chat is left. */
+  /** Finds the next messages to delete. Returns undefined if the chat has no thread any more. */
   function findSlice({ owner, agent, key }: ChatName): Slice | undefined {
-    const thread = find.get(key, agent, owner)?.thread_id
+    const thread = findThread.get(key, agent, owner)?.thread_id
     if (thread === undefined) return undefined
     const messages = listMessages.all(thread, maxRemovals).map(({ seq }) => seq)
-    return { thread, messages: new Set(messages), files: files.listOf(owner, messages) }
+    return { thread, messages: new Set(messages), files: files.listUnsharedFiles(owner, messages) }
   }
 
-  /** Removes a slice. It looks the thread's number up again, because another thread may have got that number. */
+  /** Removes a slice. It reads the thread's number again, because another thread may have got that number in the meantime. */
   function removeSlice({ owner, agent, key }: ChatName, { thread, messages, files: locations }: Slice): Promise<void> {
     return write(batch => {
       files.remove(owner, locations)
-      if (find.get(key, agent, owner)?.thread_id !== thread) return
+      if (findThread.get(key, agent, owner)?.thread_id !== thread) return
       const forgottenMessages = listMessages.all(thread, 2 * maxRemovals).filter(({ seq }) => messages.has(seq))
       runParts(batch, forgottenMessages, (part, { seq }) => removeMessage(part, seq, now()))
       if (listMessages.all(thread, 1).length > 0) return
@@ -90,8 +90,8 @@ export function createChatForgetter(
 }
 
 interface ChatFiles {
-  /** Lists the files of these messages that nothing else of the owner names. */
-  listOf(owner: string, messages: readonly number[]): readonly LocatedObject[]
+  /** Lists the files of these messages to which no other task of the owner refers. */
+  listUnsharedFiles(owner: string, messages: readonly number[]): readonly LocatedObject[]
   remove(owner: string, locations: readonly LocatedObject[]): void
 }
 
@@ -104,7 +104,7 @@ function createChatFiles(db: Sql): ChatFiles {
   )
   const remove = db.prepare('DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
   return {
-    listOf(owner, messages) {
+    listUnsharedFiles(owner, messages) {
       const digests = new Set(messages.flatMap(message => listDigests.all(message).map(({ digest }) => digest)))
       return [...digests].flatMap(digest => list.all(owner, digest, JSON.stringify(messages)))
     },

@@ -9,10 +9,15 @@ import type { Batch } from '../transaction/batch.ts'
 import { runParts } from '../transaction/batch.ts'
 
 /**
- * Deletes the content of a message and ends what it caused. Its ids, its sender's address and its position stay. With `isRemoved` its rows are
- * deleted afterwards, with those of its deliveries.
+ * Deletes the content of a message, cancels its turn and ends its deliveries. The ids of the message, the address of its sender and its position
+ * stay, unless the caller removes its rows afterwards.
  */
-export type ForgetMessage = (batch: Batch, message: number, now: number, isRemoved?: boolean) => void
+export type ForgetMessage = (batch: Batch, message: number, now: number, options?: ForgetOptions) => void
+
+interface ForgetOptions {
+  /** True if the caller removes the rows of the message and of its deliveries afterwards. */
+  readonly isRemoved: boolean
+}
 
 interface ForgetDeps {
   readonly entries: EntryTable
@@ -29,31 +34,36 @@ export function createForget(db: Sql, { entries, notes, blobs, turns, deliveries
        flags = json_insert(coalesce(flags, '[]'), '$[#]', 'deleted')
      WHERE seq = ?1 AND forgotten_at IS NULL`,
   )
-  // An answer that was withdrawn has no open deliveries except those of the withdrawal itself.
-  const findOpen = db.prepare<OpenDelivery>(
+  // The open deliveries of a retracted answer announce its retraction, so they continue.
+  const listOpenDeliveries = db.prepare<OpenDelivery>(
     `SELECT number, thread_id, destination, state FROM deliveries WHERE message = ?1 AND ended_at IS NULL AND (?2 = 1 OR NOT EXISTS
        (SELECT 1 FROM messages r WHERE r.seq = deliveries.response_seq AND r.retracted_at IS NOT NULL))`,
   )
-  const eraseAttempts = db.prepare(
+  const eraseTraces = db.prepare(
     'UPDATE turns SET trace = NULL WHERE message IN (?1, (SELECT merged_into FROM turns WHERE message = ?1))',
   )
-  const deleteBroadcasts = db.prepare(
+  const endBroadcasts = db.prepare(
     'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE message = ? AND due_at IS NOT NULL',
   )
-  return (batch, message, now, isRemoved = false) => {
+  return (batch, message, now, { isRemoved } = { isRemoved: false }) => {
     const finishDelivery = isRemoved ? deliveries.end : deliveries.giveUp
-    // A message that is forgotten already may have left more in the meantime, such as deliveries of changes of its answer by the agent.
+    // The message may have got new rows since it was forgotten, such as deliveries of changes that the agent made to its answer.
     erase.run(message, now)
     entries.erase(message)
     notes.remove(batch, message)
     blobs.release(batch, message)
     // Errors of failed attempts may quote the content.
-    eraseAttempts.run(message)
-    deleteBroadcasts.run(now, message)
-    runParts(batch, findOpen.all(message, isRemoved ? 1 : 0), (part, open) =>
-      finishDelivery(part, open, { reason: 'taken_back', error: 'what it answers was taken back by its author' }, now),
+    eraseTraces.run(message)
+    endBroadcasts.run(now, message)
+    runParts(batch, listOpenDeliveries.all(message, isRemoved ? 1 : 0), (part, openDelivery) =>
+      finishDelivery(
+        part,
+        openDelivery,
+        { reason: 'taken_back', error: 'what it answers was taken back by its author' },
+        now,
+      ),
     )
-    // Cancelling the turn comes last. It queues withdrawals of everything that the turn has already said, after the other deliveries.
+    // The turn is cancelled last, because this queues the withdrawals of its partial answers after the other deliveries.
     turns.cancelOf(batch, message, now, isRemoved ? 'removed' : 'deleted')
   }
 }

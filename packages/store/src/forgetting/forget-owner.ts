@@ -10,32 +10,31 @@ import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
 import { createRemoveMessage } from './remove-message.ts'
-import { createThreadRows } from './remove-thread.ts'
+import { createThreadRowRemoval } from './remove-thread.ts'
 
 export interface OwnerForgetting {
   /**
-   * Deletes everything that was said in an owner's own conversations, even while it is in progress or the newest of all, and aborts running work on
-   * it. Resolves when the deletion is durable.
-   * @returns the number of runs
+   * Deletes all tasks, messages and conversations of an owner, and aborts their running turns. Resolves when the deletion is durable.
+   * @returns the number of tasks
    */
   forgetTasks(owner: string): Promise<number>
 }
 
 /**
- * Creates the forgetting of owners. Its statements read whole tables, so they are prepared only when an owner is forgotten. An index for such a rare
- * operation would cost every message.
+ * Creates the function that forgets owners. Its statements read whole tables and are prepared at the first call. An index for such a rare operation
+ * would slow down every message.
  */
 export function createOwnerForgetter(context: StoreContext, tables: RemoveMessageDeps): OwnerForgetting {
   let preparedForget: OwnerForgetting['forgetTasks'] | undefined
   return {
     forgetTasks(owner) {
-      preparedForget ??= openForgetting(context, tables)
+      preparedForget ??= prepareOwnerForgetting(context, tables)
       return preparedForget(owner)
     },
   }
 }
 
-function openForgetting(
+function prepareOwnerForgetting(
   { db, write, now, scrub, handledSecret }: StoreContext,
   tables: RemoveMessageDeps,
 ): OwnerForgetting['forgetTasks'] {
@@ -46,7 +45,7 @@ function openForgetting(
        OR task_id IN (SELECT id FROM tasks WHERE owner = ?2)) ORDER BY seq DESC LIMIT +?3`,
   )
   const deleteRecords = db.prepare('DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
-  const deleteRemembered = db.prepare(
+  const deleteRememberedDecisions = db.prepare(
     `DELETE FROM records WHERE kind = '${rememberedKind}'
        AND json_extract(value, '$.subject') IN (SELECT value FROM json_each(?))`,
   )
@@ -56,7 +55,7 @@ function openForgetting(
   const withDigests = (names: readonly string[]) => JSON.stringify(digests.withDigests(names))
   const removeClaims = createClaimRemoval(db)
   const deleteTasks = createTaskRemoval(db, tables)
-  const deleteThreads = createThreadRemoval(db)
+  const deleteThreads = createThreadListRemoval(db)
 
   function removeSlice(owner: string): Promise<number> {
     return write(batch => {
@@ -70,28 +69,28 @@ function openForgetting(
     })
   }
 
-  /** Removes the objects of an owner. Returns undefined if a new message has arrived, because that one is deleted first. */
-  function removeObjects(owner: string): Promise<number | undefined> {
+  /** Removes the tasks and threads of an owner. Returns undefined if a new message has arrived, which must be deleted first. */
+  function removeTasks(owner: string): Promise<number | undefined> {
     return write(batch => {
       const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
       if (listMessages.all(threads, owner, 1).length > 0) return undefined
       const removedCount = deleteTasks(batch, owner)
       deleteThreads(batch, threads)
       removeClaims([owner])
-      deleteRemembered.run(withDigests(listSubjects(owner)))
+      deleteRememberedDecisions.run(withDigests(listSubjects(owner)))
       return removedCount
     })
   }
 
   return async owner => {
     // The deletion of messages also deletes their tasks, so the count comes first.
-    const tasks = countTasks.get(owner)?.count ?? 0
+    const taskCount = countTasks.get(owner)?.count ?? 0
     for (;;) {
       while ((await removeSlice(owner)) > 0);
-      const removal = await removeObjects(owner)
-      if (removal === undefined) continue
+      const removedTasks = await removeTasks(owner)
+      if (removedTasks === undefined) continue
       scrub()
-      return Math.max(tasks, removal)
+      return Math.max(taskCount, removedTasks)
     }
   }
 }
@@ -125,16 +124,16 @@ function createTaskRemoval(
   }
 }
 
-function createThreadRemoval(db: Sql): (batch: Batch, threads: string) => void {
+function createThreadListRemoval(db: Sql): (batch: Batch, threads: string) => void {
   const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?))'
   const listEntries = db.prepare<{ seq: number }>(
     `SELECT seq FROM messages WHERE scope <> 'forgotten' AND thread_id IN ${inList}`,
   )
   const deleteEntry = createEntryRemoval(db)
-  const rows = createThreadRows(db)
+  const rows = createThreadRowRemoval(db)
   return (batch, threads) => {
     runParts(batch, listEntries.all(threads), (_, { seq }) => deleteEntry(seq))
     rows.deleteMemory(threads)
-    rows.removeNames(threads)
+    rows.deleteThreads(threads)
   }
 }

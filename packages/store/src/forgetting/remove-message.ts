@@ -9,7 +9,7 @@ import { createTaskShares } from '../tasks/task-table.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { ForgetMessage } from './forget-message.ts'
 
-/** Deletes a message with its answer and everything that it caused, and aborts running work on it. @returns its thread, if there is one */
+/** Deletes a message with its answer and everything that it caused, and aborts its running turn. @returns the thread of the message, if the message exists */
 export type RemoveMessage = (batch: Batch, message: number, now: number) => number | undefined
 
 export interface RemoveMessageDeps {
@@ -38,8 +38,8 @@ export function createRemoveMessage(
   const deleteEmptyTask = createEmptyTaskRemoval(db, tasks)
   const addShareChange = createTaskShares(db)
   function removeOne(batch: Batch, message: number, removedMessage: RemovedMessage, now: number): void {
-    // This ends its turn and its deliveries as if its author had deleted the message, so that the next ones follow.
-    forget(batch, message, now, true)
+    // Forgetting ends the turn and the deliveries of the message, so that the next turns and deliveries of its thread follow.
+    forget(batch, message, now, { isRemoved: true })
     unlist.run(message)
     const { id, object, agent, channel, principal, scope } = removedMessage
     const { responses } = deleteRows(batch, message, now)
@@ -57,7 +57,7 @@ export function createRemoveMessage(
   }
 }
 
-/** Prepares the correction of a task after a deletion: a task whose last answer was deleted has none, and a task without messages is deleted. */
+/** Prepares the correction of a task after a deletion. A task whose last answer was deleted loses its reference to it, and a task without messages is deleted. */
 function createEmptyTaskRemoval(db: Sql, tasks: TaskTable): (task: number) => void {
   const clearResponse = db.prepare(
     "UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq NOT IN (SELECT seq FROM messages WHERE seq = response_seq AND kind = 'response')",
@@ -83,6 +83,6 @@ interface RemovedMessage {
   readonly agent: string
   readonly channel: string
   readonly principal: string | null
-  /** The scope of its thread. The same ids in other scopes do not mean the author’s messages. */
+  /** The scope of its thread. The same ids in other scopes refer to other messages. */
   readonly scope: string
 }

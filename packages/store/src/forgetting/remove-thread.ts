@@ -1,18 +1,18 @@
-// Deletes threads with their names.
+// Deletes threads with their names and with the data that agents stored for them.
 import type { Sql } from '../sql/sql.ts'
 
 /**
- * Prepared deletions of rows that depend on threads, beside messages and entries. `threads`: a JSON list. They read whole tables and run
- * synchronously, inside a write.
+ * Deletes the rows of threads, but neither messages nor entries. `threads` is a JSON list of thread numbers. The statements read whole tables and run
+ * synchronously inside a write.
  */
-interface ThreadRows {
-  /** Deletes everything that agents remember of the threads. */
+interface ThreadRowRemoval {
+  /** Deletes the data that agents stored for the threads. */
   deleteMemory(threads: string): void
-  /** Deletes the threads themselves, with the names by which they were known. */
-  removeNames(threads: string): void
+  /** Deletes the threads with their names. */
+  deleteThreads(threads: string): void
 }
 
-export function createThreadRows(db: Sql): ThreadRows {
+export function createThreadRowRemoval(db: Sql): ThreadRowRemoval {
   const inList = 'IN (SELECT CAST(value AS INTEGER) FROM json_each(?))'
   const prepareDeletions = (tables: readonly string[]) =>
     tables.map(table => db.prepare(`DELETE FROM ${table} WHERE thread_id ${inList}`))
@@ -23,7 +23,7 @@ export function createThreadRows(db: Sql): ThreadRows {
        (SELECT owner FROM kept_data GROUP BY owner HAVING sum(records) = 0 AND sum(bytes) = 0)`,
   )
   const nameDeletions = [
-    // The turns of machines in a thread that stays still count.
+    // These rows stay as long as their thread, because the turns of machines in it must still count.
     ...prepareDeletions(['turn_quotas', 'thread_aliases']),
     // Another thread may get the number, so the state is deleted, too.
     db.prepare(`DELETE FROM transcript_bindings WHERE store_thread ${inList}`),
@@ -34,7 +34,7 @@ export function createThreadRows(db: Sql): ThreadRows {
       for (const deletion of memoryDeletions) deletion.run(threads)
       deleteZeroTotals.run()
     },
-    removeNames(threads) {
+    deleteThreads(threads) {
       for (const deletion of nameDeletions) deletion.run(threads)
     },
   }

@@ -1,4 +1,4 @@
-// Deletes messages that their authors delete.
+// Forgets messages that their authors have deleted at the peer.
 import type { ChannelName } from '@postern/message'
 import type { Withdrawal, WithdrawalStore } from '@postern/pipeline'
 import { maxRemovals } from '../messages/row-removal.ts'
@@ -15,10 +15,10 @@ import type { StoreContext } from '../transaction/store-context.ts'
 import { createAuthoredFinder } from './authored-messages.ts'
 import type { ForgetMessage } from './forget-message.ts'
 
-/** A withdrawal of messages, and not only of relations. */
-type Forgetting = Exclude<Withdrawal, { readonly kind: 'end_relations' }>
+/** A withdrawal that concerns messages, and not only relations. */
+type MessageWithdrawal = Exclude<Withdrawal, { readonly kind: 'end_relations' }>
 
-type FindMessages = (withdrawal: Forgetting, via: ChannelName) => readonly { readonly number: number }[]
+type ListMessages = (withdrawal: MessageWithdrawal, via: ChannelName) => readonly { readonly number: number }[]
 
 interface WithdrawalDeps extends PeerBlockingDeps {
   readonly withdrawals: WithdrawalTable
@@ -30,7 +30,7 @@ interface WithdrawalDeps extends PeerBlockingDeps {
 
 export function createWithdrawalStore(context: StoreContext, tables: WithdrawalDeps): WithdrawalStore {
   const { db, write, now } = context
-  const findNext = createNextFinder(db)
+  const listNextMessages = createNextMessageList(db)
   const forgetBackground = createBackgroundForgetter(db, tables, maxRemovals)
   const peerBlocking = createPeerBlocking(db, tables)
 
@@ -51,9 +51,9 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
       )
     })
 
-  const forgetSlice = (via: ChannelName, withdrawal: Forgetting) =>
+  const forgetSlice = (via: ChannelName, withdrawal: MessageWithdrawal) =>
     write(batch => {
-      const messages = findNext(withdrawal, via)
+      const messages = listNextMessages(withdrawal, via)
       runParts(batch, messages, (part, { number }) => tables.forget(part, number, now()))
       return Math.max(messages.length, forgetBackground(batch, withdrawal, via))
     })
@@ -70,7 +70,7 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
   }
 }
 
-function createNextFinder(db: Sql): FindMessages {
+function createNextMessageList(db: Sql): ListMessages {
   const select = 'SELECT seq AS number FROM messages WHERE forgotten_at IS NULL AND principal = ?'
   const listByObject = db.prepare<{ number: number }>(
     `${select} AND object = ? AND channel IN (?) LIMIT ${maxRemovals}`,

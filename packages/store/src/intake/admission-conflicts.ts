@@ -5,8 +5,8 @@ import type { MessageDraft } from '../messages/message-draft.ts'
 import { nameScopeOf, viaOf } from '../threads/threads.ts'
 
 /**
- * Lists the conflict keys of an ordinary message, without its thread, which is not known yet. It returns undefined for a message that may change
- * anything, such as an edit, a decision, or one with deliveries.
+ * Lists the conflict keys of an ordinary message, without its thread, which is not known yet. Returns undefined for a message that may change
+ * any row, such as an edit, a decision, or a message with deliveries.
  */
 export function listAdmissionConflicts({ intake, blobs, proofKeys }: MessageDraft): readonly string[] | undefined {
   const effects = listPlainEffects(intake)
@@ -30,7 +30,7 @@ export function listAdmissionConflicts({ intake, blobs, proofKeys }: MessageDraf
 /** The only effect of ordinary messages. */
 export type EndedRelation = Extract<RelationEffect, { kind: 'unrelate' }>
 
-/** Lists the relations that an ordinary message ends. It returns undefined for any other message. */
+/** Lists the relations that an ordinary message ends. Returns undefined if the message is not ordinary. */
 function listPlainEffects(intake: Intake): readonly EndedRelation[] | undefined {
   const { message, resolution, deliveries = [], effects = [], thread, queueMode } = intake
   if (message.kind === 'edit' || resolution || thread.joined || deliveries.length > 0) return undefined

@@ -10,13 +10,13 @@ import type {
 } from '@postern/pipeline'
 import { threadConflict } from '../batching/conflict-keys.ts'
 import type { BlobTable } from '../blobs/blob-table.ts'
-import { digestBlob, listApart } from '../blobs/blob-table.ts'
+import { digestBlob, listSeparateBlobs } from '../blobs/blob-table.ts'
 import { locateInRaw } from '../blobs/raw-part.ts'
 import type { ForgetMessage } from '../forgetting/forget-message.ts'
 import { addFirstMessage } from '../messages/first-messages.ts'
 import { createMessageInserter } from '../messages/insert-message.ts'
 import type { MessageDraft } from '../messages/message-draft.ts'
-import { addFlag, draftIntake, sizeOf } from '../messages/message-draft.ts'
+import { addFlag, countRowBytes, draftMessage } from '../messages/message-draft.ts'
 import type { ReadMessage } from '../messages/read-message.ts'
 import type { AdmitNew, IntakeRefusal } from '../messages/refusals.ts'
 import { refuseIntake } from '../messages/refusals.ts'
@@ -49,7 +49,7 @@ import type { EffectDeps } from './effects.ts'
 import { createEffects } from './effects.ts'
 import { createQuotaCheck } from './exceeded-quota.ts'
 import type { QuotaTable } from './quotas.ts'
-import { countStopped } from './stopped-totals.ts'
+import { countStoppedMessage } from './stopped-totals.ts'
 import { createStorageCheck, storedSizeOf } from './storage-quota.ts'
 import type { StoredContext } from './stored-context.ts'
 import { createContextReader } from './stored-context.ts'
@@ -57,7 +57,9 @@ import { createContextReader } from './stored-context.ts'
 /** The maximum number of raw bytes in the row of a message. Larger raw bytes become a blob. */
 const maxInlineBytes = 65_536
 
-type Cause = Omit<NewDelivery, 'response'>
+const noTurn: PlannedTurn = { task: undefined, slot: undefined }
+
+type DecisionContext = Omit<NewDelivery, 'response'>
 
 /** The tables that admission reads and writes. */
 interface AdmissionDeps extends EffectDeps {
@@ -86,24 +88,24 @@ export function createAdmission(
   const readContext = createContextReader(db, tables, now)
   const applyDecision = createDecisionApplier(db, tables)
   const admitWithContext = createNewAdmission(context, tables, applyDecision)
-  const admitDraft = createDraftAdmission(context, tables, { readContext, admitFound: admitWithContext })
+  const admitDraft = createDraftAdmission(context, tables, { readContext, admitWithContext })
   return {
     async admit(intake, correlationId) {
       const { bytes } = intake.raw
       const rawBlob = bytes.byteLength > maxInlineBytes ? await digestBlob(bytes) : undefined
-      const proofKeys = intake.proofKeys?.length ? tables.proofKeys.choose(intake.proofKeys, now()) : []
+      const proofKeys = intake.proofKeys?.length ? tables.proofKeys.selectUncached(intake.proofKeys, now()) : []
       const blobs = intake.blobs?.length ? await locateInRaw(bytes, intake.blobs) : []
-      const draft = draftIntake(intake, correlationId, { rawBlob, proofKeys, blobs })
+      const draft = draftMessage(intake, correlationId, { rawBlob, proofKeys, blobs })
       const storeDraft = () =>
         write(batch => admitDraft(batch, draft), {
           size: storedSizeOf(draft),
           conflictKeys: () => listAdmissionConflicts(draft),
         })
       const admitResult = await (draft.blobs.length > 0
-        ? files.hold(listSeparateBlobs(draft), storeDraft)
+        ? files.retainDuring(listDraftBlobs(draft), storeDraft)
         : storeDraft())
       if (typeof admitResult === 'string') throw refuseIntake(admitResult)
-      if (admitResult.outcome === 'accepted' && proofKeys.length > 0) tables.proofKeys.noteStored(proofKeys, now())
+      if (admitResult.outcome === 'accepted' && proofKeys.length > 0) tables.proofKeys.cacheStored(proofKeys, now())
       return admitResult
     },
     admitNew: (batch, draft) => admitWithContext(batch, draft, readContext(draft)),
@@ -114,39 +116,39 @@ export function createAdmission(
   }
 }
 
-/** Lists the blobs that may be stored outside the row. Blobs of an edit always are, because the replaced content refers to others. */
-function listSeparateBlobs({ intake, blobs }: MessageDraft): readonly Blob[] {
-  return intake.message.kind === 'edit' ? blobs : listApart(blobs)
+/** Lists the blobs that are stored apart from the raw bytes. For an edit these are all blobs, because they also belong to the message that it edits. */
+function listDraftBlobs({ intake, blobs }: MessageDraft): readonly Blob[] {
+  return intake.message.kind === 'edit' ? blobs : listSeparateBlobs(blobs)
 }
 
-/** Admits a message that is no duplicate. `context` has the rows that concern it. */
+/** Admits a message that is no duplicate. `context` contains the stored rows that concern the message. */
 type AdmitWithContext = (batch: Batch, draft: MessageDraft, context: StoredContext) => AdmitResult | IntakeRefusal
 
 interface DraftAdmissionDeps {
   readonly readContext: (draft: MessageDraft) => StoredContext
-  readonly admitFound: AdmitWithContext
+  readonly admitWithContext: AdmitWithContext
 }
 
 /** Prepares the admission of a message that may be a duplicate. */
 function createDraftAdmission(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
   { requirements, handledKeys }: Pick<AdmissionDeps, 'requirements' | 'handledKeys'>,
-  { readContext, admitFound }: DraftAdmissionDeps,
+  { readContext, admitWithContext }: DraftAdmissionDeps,
 ): (batch: Batch, draft: MessageDraft) => AdmitResult | IntakeRefusal {
-  const findFirst = createDuplicateFinder(db, { handledKeys, now })
+  const findDuplicate = createDuplicateFinder(db, { handledKeys, now })
   const findExceededQuota = createStorageCheck(db)
   const countDuplicate = db.prepare(
     'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT (message) DO UPDATE SET count = duplicates.count + 1',
   )
 
-  /** Admits a message that is no duplicate. If it decides a requirement, the requirement is used up; if that fails, the message is refused. */
-  function admitFirst(batch: Batch, draft: MessageDraft, context: StoredContext): AdmitResult | IntakeRefusal {
+  /** Admits a message that is no duplicate, and resolves the requirement that it decides. If there is no such open requirement, the message is refused. */
+  function admitWithDecision(batch: Batch, draft: MessageDraft, context: StoredContext): AdmitResult | IntakeRefusal {
     const { resolution } = draft.intake
-    if (!resolution) return admitFound(batch, draft, context)
+    if (!resolution) return admitWithContext(batch, draft, context)
     const decisionContext = { thread: context.thread, now: now() }
     const requirement = requirements.findDecided(draft.intake, resolution, decisionContext)
     if (typeof requirement === 'string') return requirement
-    const admitResult = admitFound(batch, draft, context)
+    const admitResult = admitWithContext(batch, draft, context)
     if (typeof admitResult !== 'string') {
       requirements.resolve(requirement, resolution, decisionContext.now)
       noteChange(batch, 'requirement', requirement.message)
@@ -156,14 +158,21 @@ function createDraftAdmission(
 
   return (batch, draft) => {
     const { intake } = draft
-    const [{ first, isForgotten, totals }, context] = readBatch(db, [() => findFirst(draft), () => readContext(draft)])
-    if (!first && isForgotten) return { outcome: 'forgotten', message: 0 }
-    if (!first) return findExceededQuota(batch, draft, totals) ?? admitFirst(batch, draft, context)
-    if (intake.fingerprint !== undefined && first.fingerprint !== null && first.fingerprint !== intake.fingerprint) {
-      return { outcome: 'conflict', message: first.number, task: first.task }
+    const [{ earlierMessage, isForgotten, totals }, context] = readBatch(db, [
+      () => findDuplicate(draft),
+      () => readContext(draft),
+    ])
+    if (!earlierMessage && isForgotten) return { outcome: 'forgotten', message: 0 }
+    if (!earlierMessage) return findExceededQuota(batch, draft, totals) ?? admitWithDecision(batch, draft, context)
+    if (
+      intake.fingerprint !== undefined &&
+      earlierMessage.fingerprint !== null &&
+      earlierMessage.fingerprint !== intake.fingerprint
+    ) {
+      return { outcome: 'conflict', message: earlierMessage.number, task: earlierMessage.task }
     }
-    countDuplicate.run(first.number)
-    return { outcome: 'duplicate', message: first.number, task: first.task }
+    countDuplicate.run(earlierMessage.number)
+    return { outcome: 'duplicate', message: earlierMessage.number, task: earlierMessage.task }
   }
 }
 
@@ -175,10 +184,13 @@ function createNewAdmission(
   const insertMessage = prepareMessageInsert(db, tables)
   const findExceededQuota = createQuotaCheck(db, tables)
 
-  /** Finds the reason for which a message gets no turn. An edit of a waiting message needs none, because the turn reads the new content. */
-  function findRefusalReason(intake: Intake, { wantsTurn, edited, assigned, at }: TurnRequest): string | undefined {
-    if (edited) return 'edit_applied'
-    return wantsTurn ? findExceededQuota(intake, assigned, at) : undefined
+  /** Finds the reason for which a message gets no turn. An edit of a waiting message gets none, because the turn of that message reads the new content. */
+  function findRefusalReason(
+    intake: Intake,
+    { wantsTurn, editedMessage, assignedThread, at }: TurnRequest,
+  ): string | undefined {
+    if (editedMessage) return 'edit_applied'
+    return wantsTurn ? findExceededQuota(intake, assignedThread, at) : undefined
   }
 
   function planTurn(batch: Batch, draft: MessageDraft, planContext: PlanContext): PlannedTurn | IntakeRefusal {
@@ -187,13 +199,13 @@ function createNewAdmission(
     return typeof task === 'string' ? task : { task, slot }
   }
 
-  function queueTurn(batch: Batch, draft: MessageDraft, { message, assigned, task, slot, now }: NewTurn): void {
+  function queueTurn(batch: Batch, draft: MessageDraft, { message, assignedThread, task, slot, now }: NewTurn): void {
     const { agent } = draft.intake
     const lease = slot && { holder: slot.consumer.holder, expiresAt: now + slot.consumer.leaseMs }
-    const { thread } = assigned
+    const { thread } = assignedThread
     tables.turns.enqueue(batch, { message, agent, thread, task, now, lease, ...queueColumnsOf(draft) })
-    const insertedMessage = { message, ...assigned, isOfTask: task !== undefined }
-    if (slot) tables.inProcessTurns.begin(batch, slot, { draft, noted: insertedMessage })
+    const insertedMessage = { message, ...assignedThread, isOfTask: task !== undefined }
+    if (slot) tables.inProcessTurns.begin(batch, slot, { draft, insertedMessage })
     else addFirstMessage(batch, draft, insertedMessage)
   }
 
@@ -202,47 +214,47 @@ function createNewAdmission(
     const at = now()
     const { objection, keyUses } = context
     const wantsTurn = intake.disposition === 'answer' && !objection
-    const plan = wantsTurn ? planTurn(batch, draft, { context, now: at }) : noTurn
-    if (typeof plan === 'string') return plan
-    const { task } = plan
-    const assigned = assignMessageThread(batch, tables.threads, { intake, thread: context.thread })
-    const { thread } = assigned
-    const edited = wantsTurn ? findEdited(tables.edits, intake) : undefined
-    const flag = objection ?? findRefusalReason(intake, { wantsTurn, assigned, edited, at })
-    const isTurn = wantsTurn && flag === undefined
-    const scope = scopeOf(intake, isTurn)
-    const message = insertMessage(batch, addFlag(draft, flag), { ...assigned, task, scope, at, keyUses })
-    if (isTurn) queueTurn(batch, draft, { ...plan, message, assigned, now: at })
+    const turnPlan = wantsTurn ? planTurn(batch, draft, { context, now: at }) : noTurn
+    if (typeof turnPlan === 'string') return turnPlan
+    const { task } = turnPlan
+    const assignedThread = assignMessageThread(batch, tables.threads, { intake, thread: context.thread })
+    const { thread } = assignedThread
+    const editedMessage = wantsTurn ? findEditedMessage(tables.edits, intake) : undefined
+    const flag = objection ?? findRefusalReason(intake, { wantsTurn, assignedThread, editedMessage, at })
+    const getsTurn = wantsTurn && flag === undefined
+    const scope = chooseScope(intake, getsTurn)
+    const message = insertMessage(batch, addFlag(draft, flag), { ...assignedThread, task, scope, at, keyUses })
+    if (getsTurn) queueTurn(batch, draft, { ...turnPlan, message, assignedThread, now: at })
     else addToTotal(batch, 'messages.ignored')
     noteChange(batch, 'message', message)
-    countStopped(batch, [flag, ...draft.flags])
-    if (wantsTurn) replaceEditedContent(batch, tables.edits, { draft, edited, message, at })
+    countStoppedMessage(batch, [flag, ...draft.flags])
+    if (wantsTurn) replaceEditedContent(batch, tables.edits, { draft, editedMessage, message, at })
     if (objection === 'deleted') tables.forget(batch, message, at)
     else applyDecision(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
-    return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
+    return { outcome: 'accepted', message, task: toTaskKey(intake.task, task) }
   }
 }
 
 /** Finds the waiting message that an edit changes. */
-function findEdited(edits: EditTable, intake: Intake): EditableMessage | undefined {
-  return intake.message.kind === 'edit' ? edits.findOpen(intake) : undefined
+function findEditedMessage(edits: EditTable, intake: Intake): EditableMessage | undefined {
+  return intake.message.kind === 'edit' ? edits.findEditable(intake) : undefined
 }
 
 interface NewEdit {
   readonly draft: MessageDraft
-  readonly edited: EditableMessage | undefined
+  readonly editedMessage: EditableMessage | undefined
   readonly message: number
   readonly at: number
 }
 
-/** Applies an edit to the messages that it edits. */
-function replaceEditedContent(batch: Batch, edits: EditTable, { draft, edited, message, at }: NewEdit): void {
+/** Replaces the content of the messages that an edit changes. */
+function replaceEditedContent(batch: Batch, edits: EditTable, { draft, editedMessage, message, at }: NewEdit): void {
   if (draft.intake.message.kind !== 'edit') return
-  if (edited) edits.apply(batch, edited, draft, at)
+  if (editedMessage) edits.apply(batch, editedMessage, draft, at)
   edits.replaceEarlierContent(batch, message, draft, at)
 }
 
-/** Finds or begins the thread of a message. A new thread needs no reservation, because nobody else knows of it. */
+/** Finds or begins the thread of a message. A new thread needs no reservation, because no other transaction can see it. */
 function assignMessageThread(
   batch: Batch,
   threads: Pick<ThreadTable, 'assignThread'>,
@@ -265,25 +277,26 @@ function continueTask(
   return row
 }
 
-/** Prepares the insert of a message, its blobs, its names and the keys that proved it. */
+/** Prepares the insertion of a message with its blobs, its names and the keys of its proofs. */
 function prepareMessageInsert(
   db: Sql,
   { blobs, threads, proofKeys }: Pick<AdmissionDeps, 'blobs' | 'threads' | 'proofKeys'>,
 ) {
   const insertMessage = createMessageInserter(db)
-  return (batch: Batch, draft: MessageDraft, assigned: MessageInsert): number => {
+  return (batch: Batch, draft: MessageDraft, position: MessageInsert): number => {
     const { intake } = draft
-    const message = insertMessage(draft, assigned)
+    const message = insertMessage(draft, position)
     const blobBytes = draft.blobs.length > 0 ? blobs.insertAll(draft.blobs, message, draft.storedBy) : 0
-    if (intake.task && assigned.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
+    if (intake.task && position.task !== undefined)
+      addTaskBytes(batch, intake.task.owner, countRowBytes(draft) + blobBytes)
     const messageNames = { message, id: intake.message.id, aliases: intake.aliases }
-    threads.addNames(assigned, nameScopeOf(intake), messageNames)
-    if (draft.proofKeys.length > 0) proofKeys.keep(draft.proofKeys, assigned.keyUses, assigned.at)
+    threads.addNames(position, nameScopeOf(intake), messageNames)
+    if (draft.proofKeys.length > 0) proofKeys.upsertAll(draft.proofKeys, position.keyUses, position.at)
     return message
   }
 }
 
-type ApplyDecision = (batch: Batch, decision: Partial<RelationDecision>, cause: Cause) => void
+type ApplyDecision = (batch: Batch, decision: Partial<RelationDecision>, cause: DecisionContext) => void
 
 function createDecisionApplier(db: Sql, tables: EffectDeps): ApplyDecision {
   const applyEffect = createEffects(db, tables)
@@ -300,19 +313,19 @@ function createDecisionApplier(db: Sql, tables: EffectDeps): ApplyDecision {
 function endRelation(
   relations: RelationTable,
   { relation, peer }: EndedRelation,
-  { agent, channel: via }: Cause,
+  { agent, channel: via }: DecisionContext,
 ): void {
   relations.unrelate({ agent, via, relation, peer })
 }
 
 /** Returns the key of a task that has a row. */
-function keyOf(task: TaskKey | undefined, row: number | undefined): TaskKey | undefined {
+function toTaskKey(task: TaskKey | undefined, row: number | undefined): TaskKey | undefined {
   return task && row !== undefined ? { owner: task.owner, id: task.id } : undefined
 }
 
-/** Returns the scope of a message. Agents recall messages, but no other events. */
-function scopeOf({ message: { kind = 'message' } }: Intake, isTurn: boolean): StoredEntryScope {
-  if (!isTurn) return 'kept'
+/** Chooses the scope of a message. The history of an agent contains messages and edits, but no other events. */
+function chooseScope({ message: { kind = 'message' } }: Intake, getsTurn: boolean): StoredEntryScope {
+  if (!getsTurn) return 'kept'
   return kind === 'message' || kind === 'edit' ? 'conversation' : 'event'
 }
 
@@ -337,8 +350,8 @@ interface MessageInsert extends AssignedThread {
 
 interface TurnRequest {
   readonly wantsTurn: boolean
-  readonly assigned: AssignedThread
-  readonly edited: EditableMessage | undefined
+  readonly assignedThread: AssignedThread
+  readonly editedMessage: EditableMessage | undefined
   readonly at: number
 }
 
@@ -353,10 +366,8 @@ interface PlannedTurn {
   readonly slot: TurnSlot | undefined
 }
 
-const noTurn: PlannedTurn = { task: undefined, slot: undefined }
-
 interface NewTurn extends PlannedTurn {
   readonly message: number
-  readonly assigned: AssignedThread
+  readonly assignedThread: AssignedThread
   readonly now: number
 }

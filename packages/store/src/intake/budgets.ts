@@ -6,18 +6,18 @@ import { readBatch, rowLocksOf } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import { maxClockSkewMs } from './clock-skew.ts'
 
-/** The thread and channel for which a budget is asked. `begins` is true if the thread is new. */
+/** The thread and channel whose budgets are checked. */
 interface BudgetContext {
   readonly via: ChannelName
   readonly thread: number
-  readonly begins: boolean
+  readonly isNewThread: boolean
   readonly now: number
 }
 
 export interface BudgetTable {
-  /** Returns the first budget that has no room for one more turn, and changes nothing. */
+  /** Returns the first budget that has no turn left, and changes nothing. */
   findExceeded(budgets: readonly TurnBudget[], context: BudgetContext): TurnBudget | undefined
-  /** Uses one turn of each budget. A new period begins when the old one is over. */
+  /** Uses one turn of each budget. A new period begins after the previous period has ended. */
   consume(budgets: readonly TurnBudget[], context: BudgetContext): void
 }
 
@@ -25,11 +25,11 @@ export function createBudgetTable(db: Sql): BudgetTable {
   const find = db.prepare<{ used: number }>(
     'SELECT used FROM turn_budgets WHERE key = ? AND expires_at > ? AND expires_at <= ?',
   )
-  const isOver = 'turn_budgets.expires_at <= ?3 OR turn_budgets.expires_at > ?4'
+  const expiredCondition = 'turn_budgets.expires_at <= ?3 OR turn_budgets.expires_at > ?4'
   const consumeTurn = db.prepare(
     `INSERT INTO turn_budgets (key, expires_at, used) VALUES (?1, ?2, 1) ON CONFLICT (key) DO UPDATE SET
-       used = CASE WHEN ${isOver} THEN 1 ELSE turn_budgets.used + 1 END,
-       expires_at = CASE WHEN ${isOver} THEN ?2 ELSE turn_budgets.expires_at END`,
+       used = CASE WHEN ${expiredCondition} THEN 1 ELSE turn_budgets.used + 1 END,
+       expires_at = CASE WHEN ${expiredCondition} THEN ?2 ELSE turn_budgets.expires_at END`,
   )
   // Strangers can fill this table. Each insert removes two expired rows, so the table shrinks again.
   const removeExpired = db.prepare(
@@ -38,12 +38,12 @@ export function createBudgetTable(db: Sql): BudgetTable {
   )
   return {
     findExceeded(budgets, context) {
-      const findUsed = (budget: TurnBudget) =>
+      const countUsed = (budget: TurnBudget) =>
         find.get(keyOf(budget, context), context.now, context.now + budget.withinMs + maxClockSkewMs)?.used ?? 0
-      const isUnused = ({ isPerThread }: TurnBudget) => isPerThread === true && context.begins
+      const isUnused = ({ isPerThread }: TurnBudget) => isPerThread === true && context.isNewThread
       const usedCounts = readBatch(
         db,
-        budgets.map(budget => () => (isUnused(budget) ? 0 : findUsed(budget))),
+        budgets.map(budget => () => (isUnused(budget) ? 0 : countUsed(budget))),
       )
       return budgets.find((budget, index) => (usedCounts[index] ?? 0) >= budget.turns)
     },
@@ -57,7 +57,7 @@ export function createBudgetTable(db: Sql): BudgetTable {
   }
 }
 
-/** Names a budget by a digest, because its key names a person and a budget outlives the messages of that person. */
+/** Returns a digest as the key of a budget, because the budget outlives the messages of the person whom its plain key would name. */
 function keyOf({ key, isPerThread }: TurnBudget, { via, thread }: BudgetContext): string {
   return digestName(isPerThread ? `${via} #${thread} ${key}` : `${via} ${key}`)
 }

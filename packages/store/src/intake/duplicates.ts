@@ -3,16 +3,16 @@ import type { TaskKey } from '@postern/pipeline'
 import type { MessageDraft } from '../messages/message-draft.ts'
 import { readTaskKey } from '../messages/read-message.ts'
 import type { HandledKeyTable } from '../peers/handled-keys.ts'
-import { isHandled } from '../peers/handled-keys.ts'
+import { handledCondition } from '../peers/handled-keys.ts'
 import type { Sql } from '../sql/sql.ts'
 import { viaOf } from '../threads/threads.ts'
 import type { StoredTotals } from './storage-quota.ts'
 import { selectTotals } from './storage-quota.ts'
 
-/** The earlier message with the same key, and the bytes stored for the sender if a quota asks for them. */
+/** The result of the search for an earlier message with the same key. `totals` are the stored bytes if the intake has a storage quota. */
 interface DuplicateSearch {
-  readonly first: EarlierMessage | undefined
-  /** True if the gateway forgot an earlier message, so that only the digest of its key is left. */
+  readonly earlierMessage: EarlierMessage | undefined
+  /** True if an earlier message was deleted, so that only the digest of its key is left. */
   readonly isForgotten: boolean
   readonly totals: StoredTotals | undefined
 }
@@ -40,10 +40,10 @@ export function createDuplicateFinder(
   db: Sql,
   { handledKeys, now }: DuplicateFinderDeps,
 ): (draft: MessageDraft) => DuplicateSearch {
-  const columns = `m.seq AS number, m.fingerprint, k.owner, k.native_id, CASE WHEN ${isHandled('?4', '?5')} THEN 1 ELSE 0 END AS is_forgotten`
+  const columns = `m.seq AS number, m.fingerprint, k.owner, k.native_id, CASE WHEN ${handledCondition('?4', '?5')} THEN 1 ELSE 0 END AS is_forgotten`
   const joinTask = 'LEFT JOIN tasks k ON k.id = m.task_id'
-  const isFirst = 'm.duplicate_key = ?1 AND m.agent = ?2 AND m.channel IN (?3)'
-  const from = `FROM (SELECT 1 AS one) v LEFT JOIN messages m ON ${isFirst} ${joinTask}`
+  const duplicateCondition = 'm.duplicate_key = ?1 AND m.agent = ?2 AND m.channel IN (?3)'
+  const from = `FROM (SELECT 1 AS one) v LEFT JOIN messages m ON ${duplicateCondition} ${joinTask}`
   const find = db.prepare<EarlierRow>(`SELECT ${columns} ${from}`)
   const findWithTotals = db.prepare<EarlierRow & StoredTotals>(`SELECT ${columns}, ${selectTotals('?6')} ${from}`)
   return ({ intake, storedBy }) => {
@@ -55,7 +55,11 @@ export function createDuplicateFinder(
     const totals = isBounded ? findWithTotals.get(...key, storedBy) : undefined
     const row = totals ?? find.get(...key)
     const isForgotten = row?.is_forgotten === 1
-    if (!row || row.number === null) return { first: undefined, isForgotten, totals }
-    return { isForgotten, first: { number: row.number, fingerprint: row.fingerprint, task: readTaskKey(row) }, totals }
+    if (!row || row.number === null) return { earlierMessage: undefined, isForgotten, totals }
+    return {
+      isForgotten,
+      earlierMessage: { number: row.number, fingerprint: row.fingerprint, task: readTaskKey(row) },
+      totals,
+    }
   }
 }

@@ -19,13 +19,13 @@ export interface EditableMessage extends OpenTurn {
   readonly speaker: string | null
 }
 
-/** Edits of messages. The members run synchronously, inside a write. */
+/** Applies edits to messages. The members run synchronously inside a write. */
 export interface EditTable {
-  /** Finds the newest waiting message of an edit's author and object; undefined if its turn was aborted `maxAborts` times. */
-  findOpen(intake: Intake): EditableMessage | undefined
-  /** Applies an edit to a waiting message, whose turn begins again. The answer goes to the channel and address of the edit. */
+  /** Finds the newest waiting message with the author and object of an edit. Returns undefined if its running turn was aborted `maxAborts` times already. */
+  findEditable(intake: Intake): EditableMessage | undefined
+  /** Applies an edit to a waiting message, whose turn begins again. The answer goes to the target of the edit. */
   apply(batch: Batch, editable: EditableMessage, draft: MessageDraft, now: number): void
-  /** Replaces the content that an edit replaces, in all earlier messages. Their raw bytes stay for replays only. */
+  /** Replaces the content of all earlier messages with the author and object of an edit. Their raw bytes stay for replays only. */
   replaceEarlierContent(batch: Batch, edit: number, draft: MessageDraft, now: number): void
 }
 
@@ -50,9 +50,9 @@ export function createEditTable(db: Sql, { blobs, turns, responses }: EditDeps):
   const replace = db.prepare('UPDATE messages SET target = ?, flags = ?, edited_at = ? WHERE seq = ?')
   return {
     replaceEarlierContent: createContentReplacement(db, { blobs, responses }),
-    findOpen(intake) {
+    findEditable(intake) {
       const authorshipDigest = digestAuthorship(intake)
-      const candidate = authorshipDigest === undefined ? undefined : newestOf(find.all(authorshipDigest))
+      const candidate = authorshipDigest === undefined ? undefined : findNewest(find.all(authorshipDigest))
       return candidate && (candidate.lease_owner === null || candidate.abort_count < maxAborts) ? candidate : undefined
     },
     apply(batch, editable, draft, now) {
@@ -70,16 +70,16 @@ export function createEditTable(db: Sql, { blobs, turns, responses }: EditDeps):
 }
 
 /**
- * Prepares the replacement of content by an edit. The message in the conversation, or the one that waits for its answer, gets the content of the
- * edit, and earlier edits lose theirs. So an edit rewrites one or two rows, however many edits came before it.
+ * Prepares the replacement of content by an edit. The message that is in the conversation, or that waits for its answer, gets the content of the
+ * edit. Earlier edits lose their content. So an edit rewrites one or two rows, independent of the number of earlier edits.
  */
 function createContentReplacement(
   db: Sql,
   { blobs, responses }: Pick<EditDeps, 'blobs' | 'responses'>,
 ): EditTable['replaceEarlierContent'] {
-  const isOpen = 'EXISTS (SELECT 1 FROM turns t WHERE t.message = messages.seq AND t.ended_at IS NULL)'
+  const openCondition = 'EXISTS (SELECT 1 FROM turns t WHERE t.message = messages.seq AND t.ended_at IS NULL)'
   const replace = db.prepare<{ readonly seq: number; readonly scope: string; readonly content: string }>(
-    `UPDATE messages SET content = CASE WHEN scope = 'conversation' OR ${isOpen} THEN ?1 ELSE '[]' END, edited_at = ?2
+    `UPDATE messages SET content = CASE WHEN scope = 'conversation' OR ${openCondition} THEN ?1 ELSE '[]' END, edited_at = ?2
      WHERE principal = ?3 AND object = ?4 AND channel IN (?5) AND agent = ?6 AND forgotten_at IS NULL AND kind = 'message' AND seq < ?7
        AND (content <> '[]' OR edited_at IS NULL) RETURNING seq, scope, content`,
   )
@@ -96,12 +96,12 @@ function createContentReplacement(
       blobs.releaseUnnamed(batch, seq, responses.findExisting(seq)?.seq ?? seq)
       noteChange(batch, 'message', seq)
     }
-    // The content is in one row only.
+    // Only one row of the conversation has the content.
     if (replacedRows.some(({ scope }) => scope === 'conversation')) markAsEvent.run(edit)
   }
 }
 
-function newestOf(candidates: readonly EditableMessageRow[]): EditableMessageRow | undefined {
+function findNewest(candidates: readonly EditableMessageRow[]): EditableMessageRow | undefined {
   return candidates.reduce<EditableMessageRow | undefined>(
     (newest, candidate) => (!newest || candidate.message > newest.message ? candidate : newest),
     undefined,

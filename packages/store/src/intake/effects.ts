@@ -23,7 +23,7 @@ export interface EffectDeps extends PeerBlockingDeps {
   readonly relations: RelationTable
 }
 
-/** Creates the effects of messages, which run inside the write that admits them. */
+/** Creates the function that applies the effects of a message, inside the write that admits the message. */
 export function createEffects(db: Sql, tables: EffectDeps): ApplyEffect {
   const { relations } = tables
   const peerBlocking = createPeerBlocking(db, tables)
@@ -60,7 +60,7 @@ interface SentDelivery {
   readonly attempt: number
 }
 
-/** Prepares the effect of a bounce: a sent delivery is dead, is sent again, or was not wanted. */
+/** Prepares the effect of a bounce. The sent delivery becomes dead or is sent again, and the recipient may be suppressed. */
 function createBounceEffect(
   db: Sql,
   relations: Pick<RelationTable, 'relate'>,
@@ -80,7 +80,12 @@ function createBounceEffect(
           AND o.ended_at IS NULL) THEN NULL ELSE CAST(?1 AS INTEGER) END WHERE number = ?3`,
   )
 
-  function settle(batch: Batch, { number, attempt }: SentDelivery, { error, retry, isDelivered }: Bounce, now: number) {
+  function settleBounce(
+    batch: Batch,
+    { number, attempt }: SentDelivery,
+    { error, retry, isDelivered }: Bounce,
+    now: number,
+  ) {
     if (isDelivered) return void recordError.run(error, number)
     const isRetried = retry !== undefined && attempt < retry.attempts
     if (isRetried) requeue.run(Math.ceil(retry.at), error, number)
@@ -94,7 +99,7 @@ function createBounceEffect(
     const { delivery, error, suppresses } = bounce
     const sentDelivery = /^\d{1,15}$/.test(delivery) ? find.get(Number(delivery), agent, via) : undefined
     if (!sentDelivery) return
-    settle(batch, sentDelivery, bounce, now)
+    settleBounce(batch, sentDelivery, bounce, now)
     if (suppresses) relations.relate({ agent, via, relation: 'suppressed', peer: sentDelivery.destination }, error, now)
   }
 }

@@ -13,20 +13,20 @@ interface QuotaCheckDeps {
   readonly quotas: QuotaTable
 }
 
-/** Prepares a check that returns the flag of the quota or budget that a message exceeds. If it exceeds none, the check uses one turn of each. */
+/** Prepares a check that returns the flag of the quota or budget that a message exceeds. If the message exceeds none, the check uses one turn of each. */
 export function createQuotaCheck(db: Sql, { budgets: budgetTable, quotas }: QuotaCheckDeps) {
   const isLoop = createLoopFinder(db)
   return (intake: Intake, { thread, newThread }: AssignedThread, now: number): string | undefined => {
     const { quota, budgets = [], message, task, authorship } = intake
     if (task) return undefined
-    const begins = newThread !== undefined
-    const context = { via: message.received_via, thread, begins, now }
+    const isNewThread = newThread !== undefined
+    const context = { via: message.received_via, thread, isNewThread, now }
     const exceededBudget = budgetTable.findExceeded(budgets, context)
     if (exceededBudget) return exceededBudget.flag
-    if (isLoop(intake, { thread, begins }, now)) return loopFlag
+    if (isLoop(intake, { thread, isNewThread }, now)) return loopFlag
     if (
       quota !== undefined &&
-      !quotas.consume({ thread, begins, author: authorship?.author ?? message.sender.address }, quota, now)
+      !quotas.consume({ thread, isNewThread, author: authorship?.author ?? message.sender.address }, quota, now)
     )
       return loopFlag
     budgetTable.consume(budgets, context)

@@ -7,7 +7,7 @@ import { parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
 import { formatBoundedParts } from '../threads/entries.ts'
 
-/** The guard ignores larger messages, because messages of a loop are short. */
+/** The maximum size of compared messages in bytes. Messages of a loop are short. */
 const maxComparedBytes = 64 * 1024
 
 interface TimedRow {
@@ -15,17 +15,16 @@ interface TimedRow {
   readonly at: string
 }
 
-/** The thread to check. `begins` is true if the thread has no messages yet. */
 interface LoopContext {
   readonly thread: number
-  readonly begins: boolean
+  readonly isNewThread: boolean
 }
 
 const emptyMemory: LoopMemory = { readSenders: () => [], readTexts: () => [] }
 
-/** Prepares the check whether one more turn of a thread would continue a loop. It reads the newest rows of one index. */
+/** Prepares the check whether another turn of a thread would continue a loop. The check reads only the newest messages of the thread. */
 export function createLoopFinder(db: Sql): (intake: Intake, context: LoopContext, now: number) => boolean {
-  // Entries of kind `context` belong to a conversation that began elsewhere. Other people wrote them.
+  // Entries of kind `context` are messages of other people, from a conversation that began elsewhere.
   const conversationSql = `FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind IN ('message', 'context')
     ORDER BY coalesce(answers, seq) DESC LIMIT +?`
   const readSenders = db.prepare<TimedRow & { from_agent: 0 | 1 }>(
@@ -34,9 +33,9 @@ export function createLoopFinder(db: Sql): (intake: Intake, context: LoopContext
   const readTexts = db.prepare<TimedRow & { content: string }>(
     `SELECT at, ${formatBoundedParts('content', maxComparedBytes)} ${conversationSql}`,
   )
-  return function isLoop({ loop, message, flags = [] }, { thread, begins }, now) {
+  return function isLoop({ loop, message, flags = [] }, { thread, isNewThread }, now) {
     if (!loop) return false
-    // A condition in the statement would read a whole thread that has had no messages for long.
+    // A condition on the time in the statement would read a whole thread if its messages are old.
     const cutoff = isoTime(now - loopMemoryMs)
     const isRecent = ({ at }: TimedRow) => at >= cutoff
     const memory: LoopMemory = {
@@ -51,7 +50,7 @@ export function createLoopFinder(db: Sql): (intake: Intake, context: LoopContext
           .filter(isRecent)
           .map(row => plainTextOf(parseJson<readonly Part[]>(row.content))),
     }
-    const incoming = { isFromAgent: flags.includes(agentFlag), text: plainTextOf(message.parts) }
-    return findLoop(incoming, begins ? emptyMemory : memory, loop) !== undefined
+    const incomingMessage = { isFromAgent: flags.includes(agentFlag), text: plainTextOf(message.parts) }
+    return findLoop(incomingMessage, isNewThread ? emptyMemory : memory, loop) !== undefined
   }
 }

@@ -4,28 +4,28 @@ import { digestName } from '../digests/digest-name.ts'
 import type { Sql } from '../sql/sql.ts'
 import { maxClockSkewMs } from './clock-skew.ts'
 
-/** The thread and author whose quota is checked. `begins` is true if the thread has no answer yet. */
+/** The thread and author whose quota is checked. */
 interface QuotaContext {
   readonly thread: number
   readonly author: string
-  readonly begins: boolean
+  readonly isNewThread: boolean
 }
 
 export interface QuotaTable {
   /**
-   * Uses one turn of the thread's quota. Returns false if the quota is used up. A new period begins when the old one is over. A quota with
-   * `automatedReplyMs` counts for each author, and only messages that follow our last answer within that time use it.
+   * Uses one turn of the thread's quota. Returns false if the quota is used up. A new period begins after the previous period has ended. A quota with
+   * `automatedReplyMs` counts for each author, and only messages that follow the last answer within that time use it.
    */
   consume(context: QuotaContext, quota: TurnQuota, now: number): boolean
 }
 
 export function createQuotaTable(db: Sql): QuotaTable {
-  const isOver = 'turn_quotas.began_at <= ?3 OR turn_quotas.began_at > ?6'
+  const expiredCondition = 'turn_quotas.began_at <= ?3 OR turn_quotas.began_at > ?6'
   const consumeTurn = db.prepare(
     `INSERT INTO turn_quotas (thread_id, author, began_at, used) VALUES (?1, ?5, ?2, 1) ON CONFLICT (thread_id, author) DO UPDATE SET
-       used = CASE WHEN ${isOver} THEN 1 ELSE turn_quotas.used + 1 END,
-       began_at = CASE WHEN ${isOver} THEN ?2 ELSE turn_quotas.began_at END
-     WHERE ${isOver} OR turn_quotas.used < ?4`,
+       used = CASE WHEN ${expiredCondition} THEN 1 ELSE turn_quotas.used + 1 END,
+       began_at = CASE WHEN ${expiredCondition} THEN ?2 ELSE turn_quotas.began_at END
+     WHERE ${expiredCondition} OR turn_quotas.used < ?4`,
   )
   const findLastAnswer = createLastAnswerFinder(db)
   const isAutomatedReply = (thread: number, automatedReplyMs: number, now: number) => {
@@ -33,9 +33,9 @@ export function createQuotaTable(db: Sql): QuotaTable {
     return passedMs <= automatedReplyMs && passedMs > -maxClockSkewMs
   }
   return {
-    consume({ thread, author, begins }, { turns, withinMs, automatedReplyMs }, now) {
+    consume({ thread, author, isNewThread }, { turns, withinMs, automatedReplyMs }, now) {
       const isForAutomatedReplies = automatedReplyMs !== undefined
-      if (isForAutomatedReplies && (begins || !isAutomatedReply(thread, automatedReplyMs, now))) return true
+      if (isForAutomatedReplies && (isNewThread || !isAutomatedReply(thread, automatedReplyMs, now))) return true
       if (turns <= 0) return false
       const authorDigest = isForAutomatedReplies ? digestName(author) : ''
       return consumeTurn.run(thread, now, now - withinMs, turns, authorDigest, now + maxClockSkewMs).changes > 0
@@ -43,7 +43,7 @@ export function createQuotaTable(db: Sql): QuotaTable {
   }
 }
 
-/** Prepares the search for the time of our last answer in a thread. It reads only the newest entries, so a long thread costs no more. */
+/** Prepares the search for the time of the last answer in a thread. The search reads only the newest entries, so a long thread costs no more than a short one. */
 function createLastAnswerFinder(db: Sql): (thread: number) => number | undefined {
   const find = db.prepare<{ at: number | null }>(
     `SELECT max(ended_at) AS at FROM turns WHERE message IN (SELECT answers FROM messages

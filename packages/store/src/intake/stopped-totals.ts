@@ -3,7 +3,9 @@ import { stopFlags } from '@postern/message'
 import type { Batch } from '../transaction/batch.ts'
 import { addToTotal } from '../transaction/totals.ts'
 
-/** Counts messages that a limit stopped, at the endpoint or in the store. */
-export function countStopped(batch: Batch, flags: readonly (string | undefined)[]): void {
-  for (const flag of stopFlags) if (flags.includes(flag)) addToTotal(batch, `stopped.${flag}`)
+/** Counts one message under each limit that stopped it, at the endpoint or in the store. */
+export function countStoppedMessage(batch: Batch, flags: readonly (string | undefined)[]): void {
+  for (const flag of stopFlags) {
+    if (flags.includes(flag)) addToTotal(batch, `stopped.${flag}`)
+  }
 }

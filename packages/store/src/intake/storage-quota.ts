@@ -10,7 +10,7 @@ import { batchSize } from '../transaction/bounds.ts'
 /** The name of the total of all senders without proof. */
 const unprovenOwner = 'unproven'
 
-/** Stored bytes before a message is added. */
+/** The stored bytes of a sender, and of all unproven senders, before a message is added. */
 export interface StoredTotals {
   readonly of_sender: number | null
   readonly of_unproven: number | null
@@ -22,27 +22,27 @@ export function selectTotals(sender: string): string {
   return `${totalOf(sender)} AS of_sender, ${totalOf(`'${unprovenOwner}'`)} AS of_unproven`
 }
 
-/** Returns how many bytes a message counts for its sender, as the triggers of its tables count it. */
+/** Returns the number of bytes that a message counts for its sender, as the triggers of the tables count them. */
 export function storedSizeOf({ intake, entry, envelope, arrival, rawBlob, blobs }: MessageDraft): number {
-  const row = [entry.content, envelope, arrival ?? ''].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
-  const raw = rawBlob ? 0 : intake.raw.bytes.byteLength
+  const rowBytes = [entry.content, envelope, arrival ?? ''].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  const rawBytes = rawBlob ? 0 : intake.raw.bytes.byteLength
   const digests = new Set<string>()
   const separateBlobs = blobs.filter(({ digest, part }) => !part && !digests.has(digest) && digests.add(digest))
-  return row + raw + separateBlobs.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)
+  return rowBytes + rawBytes + separateBlobs.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)
 }
 
 /** The free bytes of a quota below which the end of the transaction checks the total again. Other gateways may store as much at the same time. */
 const recheckBytes = 256 * 1024 * 1024
 /**
- * The free bytes of a quota below which a message gets a transaction of its own. Messages of one transaction, of `batchSize` characters together, do
- * not see each other.
+ * The free bytes of a quota below which a message gets a transaction of its own. The messages of one transaction have up to `batchSize` characters in
+ * total, and their checks do not see each other.
  */
 const exclusiveBytes = 4 * batchSize
 
-type ExceededQuota = 'sender_full' | 'unproven_full'
+type StorageRefusal = 'sender_full' | 'unproven_full'
 
 interface AppliedQuota {
-  readonly exceeded: ExceededQuota
+  readonly refusal: StorageRefusal
   readonly owner: string
   readonly maxBytes: number
   /** Stored bytes of the owner. */
@@ -52,21 +52,25 @@ interface AppliedQuota {
 function listQuotas(storage: StorageQuota, totals: StoredTotals): readonly AppliedQuota[] {
   const { maxBytes, maxUnprovenBytes, isProven } = storage
   const senderQuota = {
-    exceeded: 'sender_full',
+    refusal: 'sender_full',
     owner: formatStorageOwner(storage),
     total: totals.of_sender ?? 0,
   } as const
-  const unprovenQuota = { exceeded: 'unproven_full', owner: unprovenOwner, total: totals.of_unproven ?? 0 } as const
+  const unprovenQuota = { refusal: 'unproven_full', owner: unprovenOwner, total: totals.of_unproven ?? 0 } as const
   return [
     ...(maxBytes === undefined ? [] : [{ ...senderQuota, maxBytes }]),
     ...(maxUnprovenBytes === undefined || isProven ? [] : [{ ...unprovenQuota, maxBytes: maxUnprovenBytes }]),
   ]
 }
 
-type FindExceeded = (batch: Batch, draft: MessageDraft, totals: StoredTotals | undefined) => ExceededQuota | undefined
+type FindStorageRefusal = (
+  batch: Batch,
+  draft: MessageDraft,
+  totals: StoredTotals | undefined,
+) => StorageRefusal | undefined
 
-/** Prepares the search for a storage quota that a message would exceed. With other writers the end of the transaction checks it again. */
-export function createStorageCheck(db: Sql): FindExceeded {
+/** Prepares the search for a storage quota that a message would exceed. In a shared transaction, the end of the transaction checks the quota again. */
+export function createStorageCheck(db: Sql): FindStorageRefusal {
   const isWithinQuota = prepareCheck(
     db,
     'SELECT coalesce(sum(bytes), 0) <= ?2 AS is_so FROM stored_bytes WHERE owner = ?1',
@@ -82,8 +86,8 @@ export function createStorageCheck(db: Sql): FindExceeded {
     const quotas = storage && totals ? listQuotas(storage, totals) : []
     if (quotas.length === 0) return undefined
     const size = storedSizeOf(draft)
-    const exceededQuota = quotas.find(({ total, maxBytes }) => total + size > maxBytes)?.exceeded
-    if (exceededQuota) return exceededQuota
+    const refusal = quotas.find(({ total, maxBytes }) => total + size > maxBytes)?.refusal
+    if (refusal) return refusal
     if (batch.hasCompany) for (const quota of quotas) reserveQuota(batch, quota, quota.maxBytes - quota.total - size)
     return undefined
   }

@@ -19,7 +19,7 @@ interface ContextDeps {
 
 /** Rows that concern a message before the message is stored. */
 export interface StoredContext {
-  /** The reason for which the message gets no answer, even if its channel asks for one. */
+  /** The reason for which the message gets no answer, even if its channel asks for an answer. */
   readonly objection: 'deleted' | 'blocked_by' | undefined
   readonly thread: number | undefined
   /** The task to which the message belongs, if it asks for an answer. */
@@ -29,8 +29,8 @@ export interface StoredContext {
 }
 
 /**
- * Prepares the queries that almost every message needs. A remote database gets them in one round trip. They run within a write, before it changes
- * rows.
+ * Prepares the queries that almost every message needs. A remote database receives them in one round trip. They run inside a write, before the write
+ * changes rows.
  */
 export function createContextReader(
   db: Sql,

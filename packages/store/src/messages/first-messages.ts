@@ -1,19 +1,19 @@
-// Keeps the newest first messages of threads in memory, so that their turns need not read them back.
+// Caches the newest messages that began a thread, so that their turns need not read them from the database.
 import type { AssignedThread, ThreadIds } from '../threads/threads.ts'
 import { viaOf } from '../threads/threads.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { FirstMessage } from '../transaction/first-message.ts'
 import type { MessageDraft } from './message-draft.ts'
-import { formatFlags, sizeOf } from './message-draft.ts'
+import { countRowBytes, formatFlags } from './message-draft.ts'
 import { attachRawBytes } from './raw-content.ts'
 import type { StoredMessage } from './read-message.ts'
 import { toStoredMessage } from './read-message.ts'
 
-/** The newest messages that began their threads, so that a worker need not read them back for their turns. */
+/** A cache of the newest messages that began their threads. */
 export interface FirstMessages {
-  /** Keeps messages. Call it after their commit, because until then another row may get their number. */
+  /** Caches messages. The caller waits for their commit, because until then another row may get their number. */
   remember(messages: Batch['firstMessages']): void
-  /** Finds a message as it arrived; its row may have changed since. `batch` belongs to the running transaction. */
+  /** Finds a message as it arrived, although its row may have changed since. `batch` belongs to the running transaction. */
   find(batch: Pick<Batch, 'firstMessages'>, message: number): StoredMessage | undefined
 }
 
@@ -37,13 +37,13 @@ export function createFirstMessages(): FirstMessages {
     find(batch, message) {
       const { firstMessages } = batch
       const firstMessage = firstMessages.has(message) ? firstMessages.get(message) : messagesInMemory.get(message)
-      return firstMessage && readFirst(message, firstMessage)
+      return firstMessage && buildStoredMessage(message, firstMessage)
     },
   }
 }
 
 /** Builds the message as `ReadMessage` would return it. */
-function readFirst(message: number, firstMessage: FirstMessage): StoredMessage {
+function buildStoredMessage(message: number, firstMessage: FirstMessage): StoredMessage {
   return toStoredMessage(message, firstMessage, content => attachRawBytes(content, firstMessage.raw))
 }
 
@@ -52,13 +52,13 @@ export interface InsertedMessage extends AssignedThread {
   readonly isOfTask: boolean
 }
 
-/** Adds a message that has a turn to its batch, with its row if the message begins its thread and is small enough to keep. */
+/** Adds a message that has a turn to its batch. Its columns are added, too, if it begins its thread and is small enough for the cache. */
 export function addFirstMessage(
   batch: Batch,
   draft: MessageDraft,
   { message, thread, newThread, isOfTask }: InsertedMessage,
 ): void {
-  const staysInMemory = newThread !== undefined && isSmall(draft)
+  const staysInMemory = newThread !== undefined && fitsInMemory(draft)
   batch.firstMessages.set(
     message,
     staysInMemory ? toFirstMessage(draft, { thread, threadIds: newThread, isOfTask }) : undefined,
@@ -66,17 +66,17 @@ export function addFirstMessage(
 }
 
 /** Returns true if a message is small enough to stay in memory until its turn begins. */
-export function isSmall(draft: MessageDraft): boolean {
-  return !draft.rawBlob && sizeOf(draft) <= maxMessageBytes
+export function fitsInMemory(draft: MessageDraft): boolean {
+  return !draft.rawBlob && countRowBytes(draft) <= maxMessageBytes
 }
 
 /** Builds the message that begins a thread for a worker that runs its turn at once. */
-export function toStoredFirst(
+export function toStoredFirstMessage(
   draft: MessageDraft,
   { message, thread, newThread, isOfTask }: InsertedMessage,
 ): StoredMessage {
   if (!newThread) throw new Error(`message ${message} begins no thread`)
-  return readFirst(message, toFirstMessage(draft, { thread, threadIds: newThread, isOfTask }))
+  return buildStoredMessage(message, toFirstMessage(draft, { thread, threadIds: newThread, isOfTask }))
 }
 
 function toFirstMessage(

@@ -1,4 +1,4 @@
-// Inserts a message with all its columns.
+// Inserts a message into its table.
 import { randomUUID } from 'node:crypto'
 import { prepareInsert } from '../sql/prepare-insert.ts'
 import type { Sql } from '../sql/sql.ts'

@@ -1,4 +1,4 @@
-// Formats an intake as its columns before its transaction begins.
+// Formats an intake as the columns of its row before the transaction begins.
 import { hash } from 'node:crypto'
 import type { Part, ProofKey } from '@postern/message'
 import type { Blob, Intake, QueueMode, StorageQuota } from '@postern/pipeline'
@@ -7,7 +7,7 @@ import type { LocatedBlob } from '../blobs/raw-part.ts'
 import { formatJson } from '../sql/json-columns.ts'
 import type { StoredEntryDraft } from '../threads/entries.ts'
 
-/** An intake as its columns. It is formatted before the transaction, so that the transaction runs only statements. */
+/** An intake as the columns of its row. It is formatted in advance, so that the transaction runs only statements. */
 export interface MessageDraft {
   readonly intake: Intake
   readonly correlationId: string
@@ -16,29 +16,24 @@ export interface MessageDraft {
   readonly proofs: string
   /** The trace of the intake, without the time at which it is stored. */
   readonly trace: string
-  /** Facts about the arrival that are not in the raw bytes, as JSON. */
+  /** JSON of the facts about the arrival that the raw bytes do not contain. */
   readonly arrival: string | null
   readonly flags: readonly string[]
   readonly target: string
-  readonly queuePosition: QueuePosition | undefined
+  readonly queuePosition: SpeakerQueueMode | undefined
   /** The raw bytes, if they are too large for the row. */
   readonly rawBlob: Blob | undefined
   readonly blobs: readonly LocatedBlob[]
   /** The sender for whom the bytes count, as the column `stored_by` names it. */
   readonly storedBy: string | null
-  /** Keys that may be new to the store. */
+  /** The keys of the proofs that may be new to the store. */
   readonly proofKeys: readonly ProofKey[]
 }
 
-export function draftIntake(
-  intake: Intake,
-  correlationId: string,
-  {
-    rawBlob,
-    proofKeys = [],
-    blobs = intake.blobs ?? [],
-  }: Partial<Pick<MessageDraft, 'rawBlob' | 'proofKeys' | 'blobs'>> = {},
-): MessageDraft {
+type DraftOptions = Partial<Pick<MessageDraft, 'rawBlob' | 'proofKeys' | 'blobs'>>
+
+export function draftMessage(intake: Intake, correlationId: string, options: DraftOptions = {}): MessageDraft {
+  const { rawBlob, proofKeys = [], blobs = intake.blobs ?? [] } = options
   const { thread_source: _, parts, ...envelope } = intake.message
   return {
     intake,
@@ -62,12 +57,12 @@ export function draftIntake(
   }
 }
 
-/** Names a sender as the columns `stored_by` do. */
+/** Formats a sender for the columns `stored_by`. The prefix is `p` for a proven sender and `u` for an unproven one. */
 export function formatStorageOwner({ sender, isProven }: Pick<StorageQuota, 'sender' | 'isProven'>): string {
   return `${isProven ? 'p' : 'u'}:${sender}`
 }
 
-function draftQueueMode(intake: Intake): QueuePosition | undefined {
+function draftQueueMode(intake: Intake): SpeakerQueueMode | undefined {
   const speaker = intake.queueMode && identifySpeaker(intake)
   return intake.queueMode && speaker !== undefined
     ? { ...intake.queueMode, speaker: hash('sha256', speaker, 'base64') }
@@ -83,22 +78,22 @@ function formatParts(parts: readonly Part[]): string {
   return content
 }
 
-/** Adds a flag to a draft. The flag `deleted` is left to the deletion itself. */
+/** Adds a flag to a draft. The flag `deleted` is not added here, because the deletion sets it. */
 export function addFlag(draft: MessageDraft, flag: string | undefined): MessageDraft {
   return !flag || flag === 'deleted' || draft.flags.includes(flag) ? draft : { ...draft, flags: [...draft.flags, flag] }
 }
 
-/** Formats flags as their column has them. */
+/** Formats flags for their column. */
 export function formatFlags({ flags }: Pick<MessageDraft, 'flags'>): string | null {
   return flags.length > 0 ? formatJson(flags) : null
 }
 
-/** Returns the number of bytes that a message has in its row. */
-export function sizeOf({ entry, intake, rawBlob }: MessageDraft): number {
+/** Counts the bytes of the content and of the raw bytes in the row of a message. */
+export function countRowBytes({ entry, intake, rawBlob }: MessageDraft): number {
   return Buffer.byteLength(entry.content) + (rawBlob ? 0 : intake.raw.bytes.byteLength)
 }
 
-/** The queue mode of a turn. `speaker` is a digest that is equal for messages of the same sender. */
-export interface QueuePosition extends QueueMode {
+/** The queue mode of a turn with a digest that is equal for messages of the same sender. */
+export interface SpeakerQueueMode extends QueueMode {
   readonly speaker: string
 }

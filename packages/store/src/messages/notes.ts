@@ -12,12 +12,12 @@ import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { addTaskBytes } from '../transaction/totals.ts'
 
-/** A note as its columns. It is formatted before the transaction. */
+/** A note as the columns of its row, formatted before the transaction begins. */
 export interface NoteDraft extends StoredEntryDraft {
   readonly body: NoteBody
 }
 
-/** The message and the thread whose turn notes something. */
+/** The message and the thread of the turn to which a note belongs. */
 interface NotePosition {
   readonly message: number
   readonly thread: number
@@ -27,13 +27,13 @@ interface NotePosition {
 
 /** Notes of turns, such as tool calls and unfinished answers. The members run synchronously, inside a write. */
 export interface NoteTable {
-  /** Stores notes in their order. A note replaces an earlier one of the same name. */
+  /** Stores notes in their order. A note replaces an earlier note of the same name. */
   upsert(batch: Batch, notes: readonly NoteDraft[], position: NotePosition): void
-  /** Deletes notes of a retried turn beyond `count`, because they belong to an earlier attempt. */
+  /** Deletes the notes of a retried turn whose number is higher than `count`, because they belong to an earlier attempt. */
   deleteBeyond(batch: Batch, count: number, position: NotePosition): void
   /**
-   * Deletes all notes of a message's turn, and of the turn into which it was merged. @returns the bytes of the message's own notes, which the caller
-   * subtracts from the totals
+   * Deletes all notes of a message's turn, and of the turn into which it was merged.
+   * @returns the number of bytes of the message's own notes, which the caller subtracts from the totals
    */
   remove(batch: Batch, message: number): number
 }
@@ -45,11 +45,11 @@ interface NoteRow {
 }
 
 /** The condition that matches a note of a message's turn. */
-const isNote = "scope = 'trace' AND thread_id = ? AND answers = ?"
+const noteCondition = "scope = 'trace' AND thread_id = ? AND answers = ?"
 
 export function createNoteTable(db: Sql, { entries }: { readonly entries: EntryTable }): NoteTable {
   const list = db.prepare<NoteRow>(
-    `SELECT seq, native_id AS name, octet_length(content) AS bytes FROM messages WHERE ${isNote}`,
+    `SELECT seq, native_id AS name, octet_length(content) AS bytes FROM messages WHERE ${noteCondition}`,
   )
   const findPosition = db.prepare<{ thread_id: number; owner: string | null }>(
     'SELECT m.thread_id, k.owner FROM messages m LEFT JOIN tasks k ON k.id = m.task_id WHERE m.seq = ?',
@@ -57,12 +57,12 @@ export function createNoteTable(db: Sql, { entries }: { readonly entries: EntryT
   const findLeader = db.prepare<{ leader: number | null }>('SELECT merged_into AS leader FROM turns WHERE message = ?')
   const removeEntry = createEntryRemoval(db)
   const upsertNote = createNoteUpsert(db, { entries, removeEntry })
-  // The partial answer of the turn was deleted, so no note of the turn stays.
-  const isRetracted = db.prepare(
+  // A deleted partial answer shows that its turn was forgotten, so the turn gets no further notes.
+  const findRetraction = db.prepare(
     "SELECT 1 FROM messages WHERE kind = 'response' AND answers = ? AND retracted_at IS NOT NULL",
   )
 
-  function removeAll(message: number) {
+  function removeNotes(message: number) {
     const { thread_id, owner } = findPosition.get(message) ?? {}
     const notes = thread_id === undefined ? [] : list.all(thread_id, message)
     for (const { seq } of notes) removeEntry(seq)
@@ -71,7 +71,7 @@ export function createNoteTable(db: Sql, { entries }: { readonly entries: EntryT
 
   return {
     upsert(batch, notes, position) {
-      if (notes.length === 0 || isRetracted.get(position.message)) return
+      if (notes.length === 0 || findRetraction.get(position.message)) return
       for (const note of notes) upsertNote(batch, note, position)
     },
     deleteBeyond(batch, count, position) {
@@ -84,9 +84,9 @@ export function createNoteTable(db: Sql, { entries }: { readonly entries: EntryT
     },
     remove(batch, message) {
       const { leader } = findLeader.get(message) ?? {}
-      const leaderNotes = leader ? removeAll(leader) : undefined
+      const leaderNotes = leader ? removeNotes(leader) : undefined
       if (leaderNotes?.owner) addTaskBytes(batch, leaderNotes.owner, -leaderNotes.bytes)
-      return removeAll(message).bytes
+      return removeNotes(message).bytes
     },
   }
 }
@@ -96,10 +96,10 @@ interface NoteUpsertDeps {
   readonly removeEntry: (seq: number) => void
 }
 
-/** Prepares the insert of a note, which replaces an earlier one of its name. */
+/** Prepares the insertion of a note, which replaces an earlier note of the same name. */
 function createNoteUpsert(db: Sql, { entries, removeEntry }: NoteUpsertDeps) {
   const find = db.prepare<{ seq: number; content: string }>(
-    `SELECT seq, content FROM messages WHERE ${isNote} AND native_id = ?`,
+    `SELECT seq, content FROM messages WHERE ${noteCondition} AND native_id = ?`,
   )
   const setTime = db.prepare('UPDATE messages SET at = ? WHERE seq = ?')
   return (batch: Batch, draft: NoteDraft, position: NotePosition): void => {
@@ -115,7 +115,7 @@ function createNoteUpsert(db: Sql, { entries, removeEntry }: NoteUpsertDeps) {
       setTime.run(draft.at, existingNote.seq)
       return
     }
-    // Readers of the transcript know the kind of a row by its number, so the new note gets a new row.
+    // Readers of the transcript assume that a row never changes its kind, so the new note gets a new row.
     if (existingNote) removeEntry(existingNote.seq)
     entries.append(draft, { thread, answers: message })
   }
@@ -125,10 +125,10 @@ function countBytes(batch: Batch, { owner }: NotePosition, bytes: number): void 
   if (owner !== undefined) addTaskBytes(batch, owner, bytes)
 }
 
-const lineMembers = ['kind', 'role', 'scope', 'agent_key'] as const
+const identityMembers = ['kind', 'role', 'scope', 'agent_key'] as const
 
 function hasSameKind(existingNote: NoteBody, newNote: NoteBody): boolean {
-  return lineMembers.every(member => existingNote[member] === newNote[member])
+  return identityMembers.every(member => existingNote[member] === newNote[member])
 }
 
 export function draftNote({ name, at, body }: TurnNote, author: string): NoteDraft {
@@ -144,7 +144,7 @@ export function draftNote({ name, at, body }: TurnNote, author: string): NoteDra
   }
 }
 
-/** Creates the storing of notes while a turn runs. */
+/** Creates the function that stores notes of a running turn. */
 export function createNoteStore(
   { db, write }: StoreContext,
   { notes: table }: { readonly notes: NoteTable },
@@ -178,17 +178,17 @@ interface ReadableNoteRow {
   readonly content: string
 }
 
-/** Selects notes that agents may read: neither unfinished answers nor stages. */
-const isNoted = "json_extract(content, '$.kind') NOT IN ('text', 'activity')"
+/** The condition that matches notes for agents. It excludes unfinished answers (`text`) and stages (`activity`). */
+const readableCondition = "json_extract(content, '$.kind') NOT IN ('text', 'activity')"
 
-/** Lists notes for an agent, without turns of a shared thread whose answer was private or that another person began in their own chat. */
+/** Lists notes for an agent. Turns of a shared thread are left out if their answer was private, or if another person began them in their own chat. */
 export function createNoteLookup({
   db,
   channels,
 }: Pick<StoreContext, 'db' | 'channels'>): Pick<LookupStore, 'readNotes'> {
   const read = db.prepare<ReadableNoteRow>(
     `SELECT seq, entry_id, answers, at, content FROM messages e WHERE scope = 'trace' AND thread_id = ?1 AND answers < ?2
-       AND ${isNoted}
+       AND ${readableCondition}
        AND NOT EXISTS (SELECT 1 FROM messages r JOIN threads t ON t.id = r.thread_id
          WHERE r.kind = 'response' AND r.answers = e.answers AND ${isPrivateAnswer('r')}) AND NOT ${isOthersChat('?3', channels)}
      ORDER BY answers DESC, seq DESC LIMIT +?4`,
@@ -204,7 +204,7 @@ export function createNoteLookup({
   }
 }
 
-/** Prepares the reading of unfinished answers. */
+/** Creates the function that stores the streamed text of a turn that was canceled. */
 export function createStreamedAnswers(
   { db, write }: StoreContext,
   { notes: table }: { readonly notes: NoteTable },
@@ -220,7 +220,7 @@ export function createStreamedAnswers(
         batch => {
           const row = findCanceled.get(message, token)
           if (row) table.upsert(batch, [draft], { message, thread: row.thread_id, owner: task?.owner })
-          // A poll in the meantime has skipped the turn, so it is announced again.
+          // A poll may have skipped the next turn in the meantime, so the workers are notified again.
           batch.readyWork.add('turns')
         },
         { size: draft.content.length, conflictKeys: () => [threadConflict(thread)] },

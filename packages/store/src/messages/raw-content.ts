@@ -1,4 +1,4 @@
-// Decodes the raw bytes of a message at the first reading of its member `raw`.
+// Adds the member `raw` to a message, which is loaded and decoded when it is first read.
 import { isUtf8 } from 'node:buffer'
 import type { NormalizedMessage } from '@postern/message'
 import type { Intake } from '@postern/pipeline'
@@ -19,7 +19,7 @@ interface RawRow {
 type AttachRawBytes = (number: number, message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage
 
 export function createRawAttacher(db: Sql, { readNow }: Pick<BlobFiles, 'readNow'>): AttachRawBytes {
-  // After an edit this finds the raw bytes of the edit. The original bytes serve replays only.
+  // For an edited message, the query finds the raw bytes of the edit. The original bytes serve replays only.
   const find = db.prepare<RawRow>(
     `SELECT r.raw_form, coalesce(r.raw, b.bytes) AS bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file
      FROM messages m JOIN messages r ON r.seq = CASE WHEN m.kind <> 'message' OR m.edited_at IS NULL THEN m.seq ELSE
@@ -44,19 +44,19 @@ export function attachRawBytes(
 }
 
 export function defineRaw(message: Omit<NormalizedMessage, 'raw'>, load: () => unknown): NormalizedMessage {
-  return Object.defineProperty(message, 'raw', rememberFirst(load)) as NormalizedMessage
+  return Object.defineProperty(message, 'raw', loadOnce(load)) as NormalizedMessage
 }
 
-function rememberFirst(load: () => unknown): PropertyDescriptor {
-  let loaded: { readonly raw: unknown } | undefined
+function loadOnce(load: () => unknown): PropertyDescriptor {
+  let cachedRaw: { readonly raw: unknown } | undefined
   const get = () => {
-    loaded ??= { raw: load() }
-    return loaded.raw
+    cachedRaw ??= { raw: load() }
+    return cachedRaw.raw
   }
   return { get, enumerable: true, configurable: true }
 }
 
-/** Decodes raw bytes. Mail may hold octets of any charset, so bytes that are not UTF-8 are read as Latin-1. */
+/** Decodes raw bytes. Mail may contain bytes of any charset, so bytes that are not UTF-8 are read as Latin-1. */
 function decodeRaw(bytes: Uint8Array, form: RawForm): unknown {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const text = buffer.toString(isUtf8(buffer) ? 'utf8' : 'latin1')

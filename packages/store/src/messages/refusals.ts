@@ -6,10 +6,10 @@ import { refuseResolution } from '@postern/pipeline'
 import type { Batch } from '../transaction/batch.ts'
 import type { MessageDraft } from './message-draft.ts'
 
-/** Admits a message that is surely no duplicate, inside a write. A refused message changes nothing. */
+/** Admits a message that cannot be a duplicate, inside a write. A refused message changes nothing. */
 export type AdmitNew = (batch: Batch, draft: MessageDraft) => AdmitResult | IntakeRefusal
 
-/** The texts of refusals that may end with time, because stored bytes are pruned by age or by an operator. */
+/** The texts of temporary refusals. They end when stored bytes are pruned by age or by an operator. */
 const storageRefusals = {
   sender: 'Cannot store message: too much of this sender is stored (limits.stored)',
   unproven: 'Cannot store message: too much of senders who prove nothing is stored (limits.stored.unverified)',

@@ -16,10 +16,10 @@ export function createResponseLookup(
   const findByMessage = db.prepare<ResponseRow>(
     `${selectResponse} AND r.answers = coalesce((SELECT t.merged_into FROM turns t WHERE t.message = ?1), ?1)`,
   )
-  const newest = 'r.agent = ? AND r.channel IN (?) AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'
-  const listNewest = db.prepare<ResponseRow>(`${selectResponse} AND ${newest}`)
-  const listListed = db.prepare<ResponseRow>(`${selectResponse} AND r.is_listed = 1 AND ${newest}`)
-  const countOf = prepareAgentTotal(db)
+  const newestCondition = 'r.agent = ? AND r.channel IN (?) AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'
+  const listNewest = db.prepare<ResponseRow>(`${selectResponse} AND ${newestCondition}`)
+  const listListed = db.prepare<ResponseRow>(`${selectResponse} AND r.is_listed = 1 AND ${newestCondition}`)
+  const countResponses = prepareAgentTotal(db)
   const toResponseRecord = (row: ResponseRow): ResponseRecord => {
     const { content, target, agent, via } = readMessage(row.message)
     return { ...readResponse(row), message: content, target, agent, via, ...readChanges(row) }
@@ -37,7 +37,7 @@ export function createResponseLookup(
       (isListed ? listListed : listNewest)
         .all(agent, via, after, limit)
         .map(row => ({ position: row.seq, ...toResponseRecord(row) })),
-    countListed: async ({ agent, via }) => countOf(agent, via, 'listed'),
+    countListed: async ({ agent, via }) => countResponses(agent, via, 'listed'),
   }
 }
 
@@ -57,7 +57,7 @@ interface PositionRow {
   readonly thread_id: number
 }
 
-/** Prepares the reading of the message that a response answers and of the replies to the response. */
+/** Prepares the query for the message that a response answers, and for the replies to the response. */
 export function createContextLookup(db: Sql, readMessage: ReadMessage): Pick<LookupStore, 'readResponseContext'> {
   const findPosition = db.prepare<PositionRow>(`SELECT r.seq, r.answers AS message, r.thread_id ${fromResponseName}`)
   const listLater = db.prepare<{ seq: number; reply_to: string | null }>(
@@ -83,7 +83,7 @@ export function createContextLookup(db: Sql, readMessage: ReadMessage): Pick<Loo
   }
 }
 
-/** Prepares the reading of a message's newest version. An edit is a message of its own with the same author and object. */
+/** Prepares the query for the newest version of a message. An edit is a separate message with the same author and object. */
 function createCurrentReader(db: Sql, readMessage: ReadMessage): (number: number) => MessageView | undefined {
   const findLatest = db.prepare<{ seq: number }>(
     `SELECT l.seq FROM messages m JOIN messages l ON l.principal = m.principal AND l.object = m.object AND l.channel = m.channel

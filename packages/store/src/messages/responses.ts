@@ -14,7 +14,7 @@ interface StoredResponse {
   readonly rendering: Json | undefined
 }
 
-/** A response as its columns. `envelope` is the response without its parts, which are in `content`. */
+/** A response as the columns of its row. `envelope` is the response without its parts, which are in `content`. */
 export interface ResponseDraft extends Pick<StoredEntryDraft, 'author' | 'content' | 'at'> {
   readonly id: string
   readonly envelope: string
@@ -24,7 +24,7 @@ export interface ResponseDraft extends Pick<StoredEntryDraft, 'author' | 'conten
 
 export interface ResponseTable {
   /** Inserts a row and returns its seq. */
-  insert(position: PartialAnswerPosition, draft: ResponseDraft): number
+  insert(position: AnswerPosition, draft: ResponseDraft): number
   /** Replaces the content of a response, which keeps its id. */
   revise(seq: number, draft: ResponseDraft, now: number): void
   /** Deletes the content of a response. The row stays and shows that there was one. */
@@ -32,11 +32,11 @@ export interface ResponseTable {
   find(seq: number): StoredResponse | undefined
   /** Reads a response. @throws Error if there is none with this seq */
   read(seq: number): StoredResponse
-  /** Finds the position of a response by its id, also of a deleted one. */
+  /** Finds the position of a response by its id, even if the response was retracted. */
   findPosition(id: string): ResponsePosition | undefined
-  /** Finds the response to a message so far. */
+  /** Finds the response to a message, even if it is partial or was retracted. */
   findExisting(message: number): Pick<ResponsePosition, 'seq' | 'retracted_at'> | undefined
-  /** Finds the partial answer of a message's open turn with its withdrawal; undefined if there is none or it was deleted. */
+  /** Finds the partial answer of a message's open turn with its withdrawal. Returns undefined if there is none, or if it was retracted. */
   findInterim(message: number): InterimResponse | undefined
   findByMessage(message: number): (StoredResponse & { readonly seq: number }) | undefined
 }
@@ -176,7 +176,7 @@ export interface AnsweredMessage extends Pick<Turn, 'correlationId'> {
 }
 
 /** The turn, thread and task to which an answer belongs. */
-export interface PartialAnswerPosition {
+export interface AnswerPosition {
   readonly message: number
   readonly agent: string
   readonly channel: ChannelName

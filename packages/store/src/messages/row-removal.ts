@@ -8,7 +8,7 @@ import type { Batch } from '../transaction/batch.ts'
 import { runParts } from '../transaction/batch.ts'
 import { addToTotal } from '../transaction/totals.ts'
 
-/** The maximum number of messages that one transaction deletes or forgets, so that others write in between, at other gateways, too. */
+/** The maximum number of messages that one transaction deletes or forgets, so that other transactions can run in between, also those of other gateways. */
 export const maxRemovals = 50
 
 interface RemovedResponse {
@@ -19,19 +19,19 @@ interface RemovedResponse {
 
 interface RemovedRows {
   readonly responses: readonly RemovedResponse[]
-  /** Bytes of the attachments of the message and of its answer. */
+  /** The number of bytes of the attachments of the message and of its answer. */
   readonly blobBytes: number
 }
 
 /**
- * Deletes a message, its answer and all rows that depend on them, except notes and names, and corrects the totals. A digest of its key stays for
- * a while. It runs synchronously, inside a write.
+ * Deletes a message, its answer and all rows that depend on them, except notes and names, and corrects the totals. A digest of the duplicate key
+ * stays until it expires. The deletion runs synchronously inside a write.
  */
 type RemoveRows = (batch: Batch, message: number, now: number) => RemovedRows
 
 interface RowRemovalDeps {
   readonly blobs: BlobTable
-  readonly handledKeys: Pick<HandledKeyTable, 'keep'>
+  readonly handledKeys: Pick<HandledKeyTable, 'storeDigest'>
 }
 
 export function createRowRemoval(db: Sql, { blobs, handledKeys }: RowRemovalDeps): RemoveRows {
@@ -44,7 +44,7 @@ export function createRowRemoval(db: Sql, { blobs, handledKeys }: RowRemovalDeps
   const deleteRecords = db.prepare('DELETE FROM records WHERE message = ?')
   const removeEntry = createEntryRemoval(db)
   return (batch, message, now) => {
-    handledKeys.keep(message, now)
+    handledKeys.storeDigest(message, now)
     deleteDeliveries(batch, message)
     addToTotal(batch, `messages.${deleteTurn.get(message)?.state ?? 'ignored'}`, -1)
     const blobBytes = blobs.release(batch, message)
@@ -58,8 +58,8 @@ export function createRowRemoval(db: Sql, { blobs, handledKeys }: RowRemovalDeps
 }
 
 /**
- * Prepares the deletion of deliveries. The newest row is emptied instead of deleted, because its number would be reused: a worker with the old delivery would then settle the new one, and
- * an old bounce would match it. `condition` has one parameter.
+ * Prepares the deletion of the deliveries that match `condition`, which has one parameter. The newest row is emptied instead of deleted, because its
+ * number would be reused. A worker with the old delivery would then settle the new one, and an old bounce would match it.
  */
 export function createDeliveryRemoval(
   db: Sql,

@@ -19,7 +19,7 @@ const messageOfThread = (direction: 'ASC' | 'DESC') =>
      ORDER BY coalesce(m.answers, m.seq) ${direction} LIMIT 1)`
 
 export function createConversationList(db: Sql): Pick<OperatorStore, 'listConversations' | 'hasAnswered'> {
-  // Threads without a message of their conversation are left out. A post of an agent begins such a thread.
+  // Threads without a message are left out, such as a thread that a post of an agent has begun.
   const list = db.prepare<ConversationRow>(
     `SELECT t.id AS thread, t.agent, t.channel, json_extract(f.author, '$.address') AS sender, f.seq AS first_message, l.seq AS last_message,
        f.at AS began_at, l.at AS last_at

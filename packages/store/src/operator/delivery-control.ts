@@ -1,4 +1,4 @@
-// Retries, gives up and clears deliveries for operators.
+// Retries, drops and dismisses deliveries for operators.
 import type { OperatorStore } from '@postern/pipeline'
 import type { DeliveryTable, OpenDelivery } from '../queue/deliveries/delivery-table.ts'
 import type { Batch } from '../transaction/batch.ts'
@@ -12,7 +12,7 @@ export interface DeliveryControlDeps {
   readonly deliveries: DeliveryTable
 }
 
-/** Creates the calls by which an operator retries, drops or dismisses a delivery. */
+/** Creates the functions with which an operator retries, drops or dismisses a delivery. */
 export function createDeliveryControl(
   context: StoreContext,
   tables: DeliveryControlDeps,
@@ -37,19 +37,19 @@ function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlD
     `UPDATE deliveries SET state = 'queued', due_at = CASE WHEN ended_at IS NULL THEN due_at END, ended_at = NULL, withdrawn_at = NULL,
        queued_at = ?, tried_at = NULL WHERE number = ?`,
   )
-  // The content of the delivery was deleted, so it cannot be sent again. A delivery that announces the deletion can.
-  const isWithdrawn = db.prepare(
+  // A delivery from before the retraction of its content cannot be sent again, but a delivery that announces the retraction can.
+  const findWithdrawal = db.prepare(
     'SELECT 1 FROM deliveries d JOIN messages r ON r.seq = d.response_seq WHERE d.number = ? AND coalesce(d.ended_at, d.withdrawn_at) <= r.retracted_at',
   )
   const restartClock = db.prepare('UPDATE deliveries SET queued_at = ?, tried_at = NULL WHERE number = ?')
-  // The order stays: the first delivery of the lane is due at once. A running attempt stays with its worker.
+  // The order of deliveries to one destination does not change, so the first of them is due at once. A running attempt stays with its worker.
   const makeDestinationDue = db.prepare(
     `UPDATE deliveries SET due_at = ?1 WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at > ?1
        AND lease_owner IS NULL`,
   )
   return (batch, { number, thread_id, destination, state }) => {
     const at = now()
-    if (isWithdrawn.get(number)) return false
+    if (findWithdrawal.get(number)) return false
     if (state === 'dead' || state === 'dismissed') {
       requeue.run(at, number)
       moveTotal(batch, `deliveries.${state}`, 'deliveries.queued')
@@ -70,7 +70,7 @@ function createDrop({ now }: StoreContext, { deliveries }: DeliveryControlDeps):
   }
 }
 
-/** Creates the dismissal of a dead letter that the operator has seen. It stays on record, but no longer counts as dead. */
+/** Creates the dismissal of a dead delivery that the operator has seen. The delivery stays on record, but no longer counts as dead. */
 function createDismiss({ db }: StoreContext): Control {
   const dismiss = db.prepare("UPDATE deliveries SET state = 'dismissed' WHERE number = ?")
   return (batch, { number, state }) => {

@@ -32,13 +32,13 @@ const filters = `d.number < ?1 AND d.number >= ?2 AND (m.agent = ?4 OR ?4 IS NUL
   AND (instr(lower(d.destination || ' ' || coalesce(d.last_error, '')), lower(?8)) > 0 OR ?8 IS NULL)
   ORDER BY d.number DESC LIMIT +?9`
 const selectPage = `${select} ${joinMessages} WHERE (d.state = ?3 OR ?3 IS NULL) AND ${filters}`
-/** Dead letters have an index of their own. */
-const listedDead = `${select} INDEXED BY deliveries_dead ${joinMessages} WHERE d.state = 'dead' AND d.state = ?3 AND ${filters}`
+/** The page of dead deliveries uses the index of dead deliveries. */
+const selectDeadPage = `${select} INDEXED BY deliveries_dead ${joinMessages} WHERE d.state = 'dead' AND d.state = ?3 AND ${filters}`
 
 export function createDeliveryList(db: Sql): DeliveryList {
   const listByMessage = db.prepare<DeliveryRow>(`${select} ${joinMessages} WHERE d.message = ? ORDER BY d.number`)
   const list = db.prepare<DeliveryRow>(selectPage)
-  const listDead = db.prepare<DeliveryRow>(listedDead)
+  const listDead = db.prepare<DeliveryRow>(selectDeadPage)
   const find = db.prepare<DeliveryRow>(`${select} ${joinMessages} WHERE d.number = ?`)
   const readAttempts = createAttemptReader(db)
   const toRecords = (rows: readonly DeliveryRow[]) => {
@@ -87,7 +87,7 @@ interface AttemptRow extends Pick<DeliveryAttempt, 'attempt' | 'at' | 'ms' | 'ou
   readonly next_at: number | null
 }
 
-/** Reads the attempts of these deliveries, oldest first, by the number of the delivery. */
+/** Reads the attempts of these deliveries, the oldest first. The map has the numbers of the deliveries as keys. */
 type ReadDeliveryAttempts = (deliveries: readonly number[]) => ReadonlyMap<number, readonly DeliveryAttempt[]>
 
 function createAttemptReader(db: Sql): ReadDeliveryAttempts {

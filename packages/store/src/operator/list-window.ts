@@ -1,4 +1,4 @@
-// Finds the bounds of a period in a list.
+// Finds the range of rows that a page of a filtered list reads.
 import type { ListPeriod, ListWindow, OperatorStore, Page } from '@postern/pipeline'
 import { windowedLists } from '@postern/pipeline'
 import type { Sql } from '../sql/sql.ts'
@@ -8,7 +8,7 @@ interface ListPosition {
 }
 
 interface NewestPosition {
-  /** The highest number; null for an empty table. */
+  /** The highest number, or null if the table is empty. */
   readonly position: number | null
 }
 
@@ -17,12 +17,12 @@ interface TimedPosition extends ListPosition {
   readonly at: number | string
 }
 
-/** The margin of a period, ms. Clocks of gateways differ, and the numbers of messages of one moment do not follow it. */
-const slackMs = 60_000
+/** The margin at both ends of a period, ms. The clocks of gateways differ, so the order of row numbers is only nearly the order of time. */
+const marginMs = 60_000
 
-/** Returns a finder of the window that a page of a filtered list reads: a limited number of rows, all within the period. */
+/** Creates the search for the window that a page of a filtered list reads. A window has a limited number of rows, all within the period. */
 export function createWindowFinder(db: Sql): OperatorStore['findListWindow'] {
-  const skips = {
+  const offsetQueries = {
     messages: db.prepare<ListPosition>(
       'SELECT seq AS position FROM messages WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET +?',
     ),
@@ -34,13 +34,13 @@ export function createWindowFinder(db: Sql): OperatorStore['findListWindow'] {
        ORDER BY number DESC LIMIT 1 OFFSET +?`,
     ),
   }
-  const messageAt = createSeeker(
+  const seekMessage = createSeeker(
     db.prepare<TimedPosition>(
       "SELECT seq AS position, at FROM messages WHERE seq >= ? AND kind = 'message' ORDER BY seq LIMIT 1",
     ),
     db.prepare<NewestPosition>('SELECT max(seq) AS position FROM messages'),
   )
-  const deliveryAt = createSeeker(
+  const seekDelivery = createSeeker(
     db.prepare<TimedPosition>(
       'SELECT number AS position, queued_at AS at FROM deliveries WHERE number >= ? ORDER BY number LIMIT 1',
     ),
@@ -48,9 +48,9 @@ export function createWindowFinder(db: Sql): OperatorStore['findListWindow'] {
   )
   return async (list, page) => {
     const isOfMessages = list === 'messages' || list === 'texts'
-    const { after, earliest } = limitToPeriod(page, isOfMessages ? messageAt : deliveryAt)
-    const skip = skips[list === 'texts' ? 'messages' : list]
-    const bound = skip.get(after, windowedLists[list] - 1)?.position ?? 0
+    const { after, earliest } = limitToPeriod(page, isOfMessages ? seekMessage : seekDelivery)
+    const offsetQuery = offsetQueries[list === 'texts' ? 'messages' : list]
+    const bound = offsetQuery.get(after, windowedLists[list] - 1)?.position ?? 0
     return { after, floor: Math.max(bound, earliest), isLast: bound <= earliest }
   }
 }
@@ -58,14 +58,14 @@ export function createWindowFinder(db: Sql): OperatorStore['findListWindow'] {
 type Seek = (at: number) => number
 
 function limitToPeriod({ after, since, until }: Pick<Page, 'after'> & ListPeriod, seek: Seek) {
-  const newest = after ?? Number.MAX_SAFE_INTEGER
+  const highest = after ?? Number.MAX_SAFE_INTEGER
   return {
-    after: until === undefined ? newest : Math.min(newest, seek(Date.parse(until) + slackMs)),
-    earliest: since === undefined ? 0 : seek(Date.parse(since) - slackMs),
+    after: until === undefined ? highest : Math.min(highest, seek(Date.parse(until) + marginMs)),
+    earliest: since === undefined ? 0 : seek(Date.parse(since) - marginMs),
   } satisfies { after: ListWindow['after']; earliest: number }
 }
 
-/** Creates a search for the first number from an instant on. Numbers rise with time, so it is a binary search. */
+/** Creates a binary search for the first row number from an instant on. Row numbers rise with time. */
 function createSeeker(
   findFrom: { get(position: number): TimedPosition | undefined },
   findLast: { get(): NewestPosition | undefined },

@@ -32,7 +32,7 @@ interface MessageStateRow {
   readonly duplicates: number
   readonly merged_into: number | null
   readonly trace: string | null
-  /** All attempts of the turn; null without a turn. */
+  /** All attempts of the turn, or null if there is no turn. */
   readonly attempts: string | null
   readonly has_turn: 0 | 1
   readonly due_at: number | null
@@ -40,10 +40,10 @@ interface MessageStateRow {
   readonly ended_at: number | null
 }
 
-/** The largest message that is read for a preview, bytes. A page has up to 500 rows. */
+/** The maximum size of a message that is read for its preview, in bytes. A page has up to 500 rows. */
 const maxPreviewedBytes = 32 * 1024
 
-/** The longest preview, UTF-16 code units. */
+/** The maximum length of a preview in UTF-16 code units. */
 const previewLength = 160
 
 export interface MessageViewDeps {
@@ -88,7 +88,7 @@ export function createMessageView(
   }
 }
 
-/** Creates the search for the messages that an id means: those of proven senders first, or the one with this number. */
+/** Creates the search for the messages with an id, those of proven senders first. A number finds the message with that number. */
 function createNamesakeFinder(db: Sql): (name: string) => readonly MessageStateRow[] {
   const stateColumns = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into,
     m.trace, w.trace AS attempts, w.message IS NOT NULL AS has_turn, w.due_at, w.lease_owner, w.ended_at`
@@ -104,7 +104,7 @@ function createNamesakeFinder(db: Sql): (name: string) => readonly MessageStateR
     `SELECT ${stateColumns} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id <> n.name AND m.kind = 'message' ${joins}
      WHERE n.name = ? AND n.is_key = 0 ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
   )
-  /** Finds messages by their ids, or else by that of the answer to them. */
+  /** Finds messages by their own ids, or else by the ids of their answers. */
   const findByIds = (ids: readonly string[]): readonly MessageStateRow[] => {
     for (const query of [findById, findByAnswerId]) {
       for (const id of ids) {
@@ -116,9 +116,9 @@ function createNamesakeFinder(db: Sql): (name: string) => readonly MessageStateR
   }
   return name => {
     const numberMatch = /^(?<mark>#?)(?<number>\d{1,15})$/.exec(name)?.groups
-    // A peer may number its messages, so digits alone are looked up as an id first.
-    const byId = numberMatch?.mark ? [] : findByIds(listIdSpellings(name))
-    return numberMatch && byId.length === 0 ? findByNumber.all(Number(numberMatch.number)) : byId
+    // Digits without a # may be an id, because some peers number their messages. So they are searched as an id first.
+    const messagesById = numberMatch?.mark ? [] : findByIds(listIdSpellings(name))
+    return numberMatch && messagesById.length === 0 ? findByNumber.all(Number(numberMatch.number)) : messagesById
   }
 }
 
@@ -134,7 +134,7 @@ function prepareList(db: Sql): Query<SummaryRow> {
   )
 }
 
-/** Lists the rows of a page. If a text filter has to read the messages, it reads on until the page is full. */
+/** Lists the rows of a page. With a text filter, it reads further rows until the page is full. */
 function listFiltered(list: Query<SummaryRow>, page: MessagePage): readonly SummaryRow[] {
   const { limit, text } = page
   const filter = filterValues(page)
@@ -143,7 +143,7 @@ function listFiltered(list: Query<SummaryRow>, page: MessagePage): readonly Summ
   for (;;) {
     const rows = list.all(after, page.floor ?? 0, ...filter, limit)
     const matchingRows =
-      text === undefined ? rows : rows.filter(row => textOf(row).toLowerCase().includes(text.toLowerCase()))
+      text === undefined ? rows : rows.filter(row => readText(row).toLowerCase().includes(text.toLowerCase()))
     summaries.push(...matchingRows.slice(0, limit - summaries.length))
     if (summaries.length === limit || rows.length < limit) return summaries
     after = rows.at(-1)?.number ?? 0
@@ -163,7 +163,7 @@ function filterValues({ agent, channel, state, since, until, flag, sender }: Mes
   ] as const
 }
 
-function textOf({ content }: SummaryRow): string {
+function readText({ content }: SummaryRow): string {
   return plainTextOf(parseJson<readonly Part[]>(content))
 }
 
@@ -191,13 +191,13 @@ function toSummary(row: SummaryRow): MessageSummary {
     ...(row.status !== null && { status: row.status }),
     received_at,
     ...(row.answered_at !== null && { answered_at: row.answered_at }),
-    preview: previewOf(parseJson<readonly Part[]>(row.content)),
+    preview: formatPreview(parseJson<readonly Part[]>(row.content)),
     correlation_id: row.correlation_id,
     flags: row.flags === null ? [] : parseJson<readonly string[]>(row.flags),
   }
 }
 
-function previewOf(parts: readonly Part[]): string {
+function formatPreview(parts: readonly Part[]): string {
   const text = plainTextOf(parts).trim().replace(/\s+/g, ' ')
   return text.length > previewLength ? `${text.slice(0, previewLength).toWellFormed()}…` : text
 }

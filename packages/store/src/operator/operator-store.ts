@@ -47,7 +47,7 @@ export function createOperatorStore(
     async count() {
       await refusals.flush()
       const totals = await readAfterWait(context.db, readTotals)
-      return toCounts(totals, refusals.pending())
+      return toCounts(totals, refusals.countPending())
     },
   }
 }
@@ -72,12 +72,12 @@ function toCounts(totals: Totals, pendingRefusals: number): StoreCounts {
     deliveries: selectTotals('deliveries', deliveryStates) as StoreCounts['deliveries'],
     stopped: selectTotals('stopped', stopFlags) as StoreCounts['stopped'],
     refusals: (totals.get('refusals') ?? 0) + pendingRefusals,
-    refused: listRefused(totals),
+    refused: listRefusalCounts(totals),
   }
 }
 
-/** Lists the counts of each kind of refusal. Its counter is named `refusals.<channel>.<code>`. */
-function listRefused(totals: Totals): StoreCounts['refused'] {
+/** Lists the number of refusals by channel and code. Their totals are named `refusals.<channel>.<code>`. */
+function listRefusalCounts(totals: Totals): StoreCounts['refused'] {
   return [...totals].flatMap(([name, count]) => {
     const [, via, code] = /^refusals\.(.+)\.(\w+)$/.exec(name) ?? []
     return via && code ? [{ via: via as ChannelName, code: code as RefusalCode, count }] : []
@@ -98,11 +98,11 @@ interface TimingRow {
   readonly ended_at: number | null
 }
 
-/** SQL for the part of a URL that begins with the host and its port. */
+/** The SQL of the part of a URL that begins with the host and its port. */
 const afterScheme = "substr(d.destination, instr(d.destination, '//') + 2) || '/'"
 const hostOfUrl = `lower(substr(${afterScheme}, 1, instr(${afterScheme}, '/') - 1))`
 
-/** Joins the rows of one host that differ only in the port. */
+/** Joins the rows whose hosts differ only in the port. */
 function joinPorts(rows: readonly HostRow[]): readonly HostRow[] {
   const hostsByName = new Map<string, HostRow>()
   for (const row of rows) {
@@ -120,16 +120,16 @@ function joinPorts(rows: readonly HostRow[]): readonly HostRow[] {
   return [...hostsByName.values()]
 }
 
-/** Creates the statistics of waiting deliveries and of the time that messages take. */
+/** Creates the statistics of waiting deliveries by host, and of the times until messages are answered. */
 function createStatistics(db: Sql): Pick<OperatorStore, 'listWaitingHosts' | 'listTimings'> {
-  // A delivery to a mailbox, or to a name that has to be looked up, has its domain as the host.
+  // For a delivery to a mailbox or to an account name, the domain counts as the host.
   const listHosts = db.prepare<HostRow>(
     `SELECT coalesce(CASE WHEN d.host LIKE '${callerGroupPrefix}%' THEN ${hostOfUrl} ELSE nullif(d.host, '${mailGroup}') END, lower(substr(ltrim(d.destination, '@'), instr(ltrim(d.destination, '@'), '@') + 1))) AS host, count(*) AS deliveries,
        count(CASE WHEN d.state = 'later' THEN 1 END) AS failing, min(d.queued_at) AS oldest_at,
        min(CASE WHEN d.lease_owner IS NULL THEN d.due_at END) AS next_at
      FROM deliveries d INDEXED BY deliveries_open WHERE d.ended_at IS NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT +?`,
   )
-  // Numbers rise with time, so no row is read from before the newest message that is too old.
+  // Row numbers rise with time, so the query starts after the newest message that is too old.
   const listNewest = db.prepare<TimingRow>(
     `SELECT m.channel, m.at, t.ended_at FROM messages m LEFT JOIN turns t ON t.message = m.seq
      WHERE m.kind = 'message' AND m.seq >= ? AND m.at >= ? ORDER BY m.seq DESC LIMIT +?`,
@@ -145,11 +145,11 @@ function createStatistics(db: Sql): Pick<OperatorStore, 'listWaitingHosts' | 'li
         ...(next_at !== null && { nextAt: next_at }),
       })),
     async listTimings({ since, limit }) {
-      // Answers and notes are rows among the messages.
+      // The table also has rows for answers and notes.
       const floor = (findNewest.get()?.seq ?? 0) - limit * rowsPerMessage
       const earlierSeq = findEarlier.get(floor, since)?.seq
-      const newest = listNewest.all(earlierSeq ?? floor, since, limit)
-      const timings = newest.map(({ channel, at, ended_at }) => {
+      const newestRows = listNewest.all(earlierSeq ?? floor, since, limit)
+      const timings = newestRows.map(({ channel, at, ended_at }) => {
         const receivedAt = Date.parse(at)
         return { channel, at: receivedAt, ...(ended_at !== null && { tookMs: Math.max(0, ended_at - receivedAt) }) }
       })
@@ -174,7 +174,7 @@ interface TraceDeps {
   readonly readMessage: ReadMessage
 }
 
-/** Creates the readings and notes of everything to which the record of a message refers. */
+/** Creates the queries for everything to which the record of a message refers, and the function that records an attempt. */
 function createTraceStore({ db, writeLightly }: StoreContext, tables: TraceDeps, deliveries: DeliveryList): TraceStore {
   const insertAttempt = db.prepare(
     `UPDATE turns SET trace = ${appendAttemptSql('?1')} WHERE message = ?2 AND EXISTS (SELECT 1 FROM messages
@@ -201,7 +201,7 @@ function createTraceStore({ db, writeLightly }: StoreContext, tables: TraceDeps,
   }
 }
 
-/** Returns the last change of an entry. A deletion counts more than an edit. */
+/** Finds the last change of an entry. A deletion takes precedence over an edit. */
 function findChange(seq: number, row: ChangeRow | undefined): EntryChange | undefined {
   if (!row) return { seq, how: 'forgotten' }
   const { forgotten_at, retracted_at, edited_at, is_forgotten } = row

@@ -10,18 +10,18 @@ import type { TotalName } from '../transaction/totals.ts'
 import { addToTotal } from '../transaction/totals.ts'
 
 export interface Refusals extends Pick<IntakeStore, 'refuse'>, Pick<OperatorStore, 'listRefusals'> {
-  /** Returns the number of refusals since the last flush, whether they are stored or not. */
-  pending(): number
-  /** Writes all refusals so far. It resolves when they are in the table, also those of an earlier flush. */
+  /** Counts the refusals since the last flush, including those that are not stored. */
+  countPending(): number
+  /** Writes all buffered refusals. Resolves when they are in the table, together with those of earlier flushes. */
   flush(): Promise<void>
 }
 
 /**
- * The maximum number of refusals of each channel and code that are stored in a second. A flood of bad traffic must cost less than the traffic itself, so few are
- * stored, and together. A flood of one kind hides no refusal of another.
+ * The maximum number of refusals that are stored per second for each channel and code. Storing a flood of bad requests must cost less than the requests
+ * themselves. A flood of one kind does not hide refusals of another kind.
  */
 export const maxStoredPerSecond = 50
-const maxStored = 10_000
+const maxRows = 10_000
 const flushMs = 250
 
 export interface RefusalRow extends Pick<Refusal, 'at' | 'code' | 'reason'> {
@@ -37,7 +37,7 @@ export interface RefusalRow extends Pick<Refusal, 'at' | 'code' | 'reason'> {
 
 const columns = 'at, channel, peer, code, reason, endpoint, status, claimed_sender, agent, peer_id'
 
-/** The longest stored text of what a request claims about itself, UTF-16 code units. */
+/** The maximum length of a stored text in UTF-16 code units. The sender of a refused request controls these texts. */
 const maxChars = 300
 
 export function createRefusals({ db, write, now, log }: StoreContext): Refusals {
@@ -55,17 +55,17 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
   let timer: NodeJS.Timeout | undefined
 
   async function storeAll(refusals: readonly Refusal[], counts: ReadonlyMap<TotalName, number>): Promise<void> {
-    const count = sum(counts)
+    const count = sumCounts(counts)
     try {
       const insertAll = (batch: Batch) => {
         for (const refusal of refusals) noteChange(batch, 'refusal', insert(...columnValues(refusal)))
-        prune.run(maxStored)
+        prune.run(maxRows)
         addToTotal(batch, 'refusals', count)
         for (const [name, amount] of counts) addToTotal(batch, name, amount)
       }
       await write(insertAll, { conflictKeys: () => ['refusals'] })
     } catch (error) {
-      log.warn({ err: error, count }, 'refusals could not be remembered')
+      log.warn({ err: error, count }, 'refusals could not be stored')
     }
   }
 
@@ -90,7 +90,7 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
       if (isStored) buffer.push(refusal)
       return isStored
     },
-    pending: () => sum(pendingCounts),
+    countPending: () => sumCounts(pendingCounts),
     flush,
     async listRefusals(page) {
       await flush()
@@ -131,11 +131,11 @@ export function toRefusal(row: RefusalRow): Refusal & { readonly number: number 
   }
 }
 
-function sum(counts: ReadonlyMap<unknown, number>): number {
+function sumCounts(counts: ReadonlyMap<unknown, number>): number {
   return [...counts.values()].reduce((total, count) => total + count, 0)
 }
 
-/** Creates a limit for each name and second. Names are few, because each is a channel and a code. */
+/** Creates a limit for each name and second. There are few names, because a name consists of a channel and a code. */
 function createSecondLimits(perSecond: number, now: () => number): (name: string) => boolean {
   const storedByName = new Map<string, number>()
   let second = 0

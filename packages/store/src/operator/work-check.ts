@@ -1,14 +1,14 @@
-// Checks whether a store accepts writes and answers readings now.
+// Checks that a store accepts writes and answers queries.
 import { randomBytes } from 'node:crypto'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
-/** The size of the row, bytes. It is more than the free space of a page, so the file has to grow, which fails on a full disk. */
+/** The size of the test row in bytes. The row is larger than the free space of a page, so the file must grow, which fails on a full disk. */
 const rowBytes = 7_000
 
 /**
- * Creates the check of a store. It writes a row that nobody reads and deletes it, because nothing else detects a full disk, a lost file, a lock or a
- * standby. Then it reads the tables on which callers depend. It uses their connections, so it also waits for whatever delays them.
+ * Creates the check of a store. The check writes and deletes a test row, which detects a full disk, a lost file, a lock or a standby server. Then it
+ * reads the tables on which callers depend, over the connections of callers, so that it is delayed like the callers.
  * @throws Unavailable
  */
 export function createWorkCheck({ db, write }: Pick<StoreContext, 'db' | 'write'>): () => Promise<void> {

@@ -1,7 +1,7 @@
 // Reads the running totals of an agent on a channel.
 import type { Sql } from '../sql/sql.ts'
 
-/** Prepares the reading of a running total of an agent on a channel. */
+/** Prepares the query for a running total of an agent on a channel. */
 export function prepareAgentTotal(db: Sql): (agent: string, via: string, name: string) => number {
   const find = db.prepare<{ value: number | null }>(
     'SELECT sum(value) AS value FROM agent_totals WHERE agent = ? AND channel = ? AND name = ?',

@@ -8,8 +8,8 @@ interface Claim {
 }
 
 /**
- * Deletes refusals of requests that claim to be from somebody, and returns their number. `names`: principals and addresses. It reads all refusals,
- * whose number is bounded, and runs synchronously, inside a write.
+ * Deletes the refusals of requests that claimed to be from somebody, and returns their number. `names` are principals and addresses. The deletion
+ * reads all refusals, whose number is bounded, and runs synchronously inside a write.
  */
 type RemoveClaims = (names: readonly string[]) => number
 
@@ -19,19 +19,21 @@ export function createClaimRemoval(db: Sql): RemoveClaims {
   return names => {
     const plainNames = names.map(name => name.replace(/^(?:mailto:|@)/, '').toLowerCase())
     const wantedNames = plainNames.filter(name => name !== '')
-    const claims = list.all().filter(({ claimed_sender }) => wantedNames.some(name => isNamed(claimed_sender, name)))
+    const claims = list
+      .all()
+      .filter(({ claimed_sender }) => wantedNames.some(name => containsName(claimed_sender, name)))
     if (claims.length > 0) remove.run(formatJson(claims.map(({ id }) => id)))
     return claims.length
   }
 }
 
-/** Returns true if the claim contains the whole name, as in `Ann <ann@home.test>`, an actor's key, or a subject with its issuer. */
-function isNamed(claim: string, name: string): boolean {
+/** Returns true if the claim contains the whole name, as in `Ann <ann@home.test>`, in the id of a key, or in a subject with its issuer. */
+function containsName(claim: string, name: string): boolean {
   const text = claim.toLowerCase()
   const index = text.indexOf(name)
-  return index >= 0 && !isLetter(text[index - 1]) && !isLetter(text[index + name.length])
+  return index >= 0 && !isNameChar(text[index - 1]) && !isNameChar(text[index + name.length])
 }
 
-function isLetter(char: string | undefined): boolean {
+function isNameChar(char: string | undefined): boolean {
   return char !== undefined && /[\w+-]/.test(char)
 }

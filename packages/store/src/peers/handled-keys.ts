@@ -1,10 +1,10 @@
-// Remembers the keys of deleted messages, so that nobody answers a repetition.
+// Stores digests of the keys of deleted messages, so that a repeated message is not answered again.
 import { createHmac, randomBytes } from 'node:crypto'
 import type { ChannelFacts } from '../channels/channel-facts.ts'
 import type { Sql } from '../sql/sql.ts'
-import { createOldKeyRemoval } from './single-use.ts'
+import { createExpiredKeyRemoval } from './single-use.ts'
 
-/** The name of the secret that is the key of the digests. The key never changes, because earlier digests would be useless under another one. */
+/** The name of the secret that is the key of the digests. The key never changes, because existing digests would not match under a new key. */
 export const handledSecretName = 'handled-messages'
 
 export function createHandledSecret(): string {
@@ -12,8 +12,8 @@ export function createHandledSecret(): string {
 }
 
 /**
- * Returns the key of the digests, and stores a new one if there is none. With `isWritable` false it stores nothing and returns a key that matches no
- * digest.
+ * Reads the key of the digests. If there is none, it creates and stores one. In a store that is not writable, it stores nothing and returns a key that
+ * matches no digest.
  */
 export function openHandledSecret(db: Sql, isWritable: boolean): string {
   const find = db.prepare<{ value: string }>('SELECT value FROM secrets WHERE name = ?')
@@ -26,7 +26,7 @@ export function openHandledSecret(db: Sql, isWritable: boolean): string {
 }
 
 /** Returns the SQL condition that a message with this digest was deleted and may arrive again. */
-export function isHandled(digest: string, now: string): string {
+export function handledCondition(digest: string, now: string): string {
   return `EXISTS (SELECT 1 FROM single_use_keys WHERE digest = ${digest} AND expires_at >= ${now})`
 }
 
@@ -36,10 +36,10 @@ interface MessageKey {
   readonly duplicateKey: string
 }
 
-/** Digests of the keys of deleted messages. The members run synchronously, inside a write. */
+/** The table with digests of the keys of deleted messages. The members run synchronously inside a write. */
 export interface HandledKeyTable {
-  /** Stores the digest of a message that is about to be deleted, for the time in which its peer may repeat it. */
-  keep(message: number, now: number): void
+  /** Stores the digest of the key of a message that is about to be deleted, for the time in which its peer may repeat the message. */
+  storeDigest(message: number, now: number): void
   /** Returns the digest that `isHandled` compares. */
   digest(key: MessageKey): Uint8Array
 }
@@ -57,17 +57,17 @@ export function createHandledKeyTable(db: Sql, { channels, handledSecret }: Hand
     `INSERT INTO single_use_keys (digest, expires_at) VALUES (?, ?)
      ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE single_use_keys.expires_at < excluded.expires_at`,
   )
-  const removeOld = createOldKeyRemoval(db)
+  const removeExpired = createExpiredKeyRemoval(db)
   const digest = ({ agent, channel, duplicateKey }: MessageKey) =>
     createHmac('sha256', handledSecret)
       .update(JSON.stringify([agent, channel, duplicateKey]))
       .digest()
   return {
-    keep(message, now) {
+    storeDigest(message, now) {
       const key = read.get(message)
       if (!key) return
       upsertKey.run(digest(key), now + channels.repeatsForMs(key.channel))
-      removeOld(now)
+      removeExpired(now)
     },
     digest,
   }

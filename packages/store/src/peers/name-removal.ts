@@ -3,7 +3,7 @@ import { digestName } from '../digests/digest-name.ts'
 import { formatJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
 
-/** Prepares the removal of names from the relations that protect these peers. `agent` is null for all agents. It reads all such relations, which are few. */
+/** Prepares the removal of names from the relations that protect these peers. `agent` is null for all agents. The removal reads all such relations, which are few. */
 export function createNameRemoval(
   db: Sql,
 ): (agent: string | null, peers: { readonly subjects: readonly string[]; readonly keys: readonly string[] }) => number {

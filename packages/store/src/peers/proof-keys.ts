@@ -1,42 +1,44 @@
-// Keeps the public keys that proved messages.
+// Stores the public keys that proved messages.
 import type { ProofKey } from '@postern/message'
 import { rowLocksOf } from '../sql/engine-defaults.ts'
 import { formatJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
 
-/** The table of public keys that proved messages. Its members run synchronously, inside a write. */
+/** The table of public keys that proved messages. */
 export interface ProofKeyTable {
-  /** Returns the keys that were not seen lately. Call it before the write, because a write may run twice and the memory may change in between. */
-  choose(keys: readonly ProofKey[], now: number): readonly ProofKey[]
-  /** Remembers keys in memory. Call it when their write is durable, because a write may be undone. */
-  noteStored(keys: readonly ProofKey[], now: number): void
-  /** Returns when a key was used last, as far as this is stored. */
+  /** Returns the keys that were not stored recently. The caller calls it before the write, because a write may run twice and the cache may change in between. */
+  selectUncached(keys: readonly ProofKey[], now: number): readonly ProofKey[]
+  /** Caches stored keys. The caller waits until their write is durable, because a write may be undone. */
+  cacheStored(keys: readonly ProofKey[], now: number): void
+  /** Finds the stored time of the last use of a key. Runs inside a write. */
   findUse(key: ProofKey): number | undefined
-  /** Stores keys and their use. `uses` holds the result of `findUse` for each key. */
-  keep(keys: readonly ProofKey[], uses: readonly (number | undefined)[], now: number): void
+  /** Stores keys and the time of their use, inside a write. `uses` are the results of `findUse` for the keys. */
+  upsertAll(keys: readonly ProofKey[], uses: readonly (number | undefined)[], now: number): void
   find(digest: string): ProofKey | undefined
-  /** Removes the keys of these principals and returns their number. */
+  /** Deletes the keys of these principals, inside a write, and returns their number. */
   forgetOwners(owners: readonly string[]): number
 }
 
-/** The number of keys in the table, which drops those that were unused for longest. A sender can invent any number of actors with keys. */
+/** The maximum number of keys in the table. The keys that were unused for longest are deleted, because a sender can invent any number of keys. */
 const maxStoredKeys = 20_000
 
-/** The time after which the use of a key is written again, ms. */
+/** The time after which a new use of a key is stored again, ms. */
 const useUpdateMs = 12 * 3_600_000
 
-/** The time for which memory vouches that a key is stored, ms, and the number of keys for which it does. */
-const [knownMs, maxKnownKeys] = [3_600_000, 5_000]
+/** The time for which a cached key counts as stored, ms, and the maximum number of cached keys. */
+const [cacheMs, maxCachedKeys] = [3_600_000, 5_000]
 
 interface KeyRow extends Omit<ProofKey, 'owner'> {
   readonly owner: string | null
 }
 
-/** Returns the condition of rows to prune. It skips rows that another gateway is deleting, so neither gateway waits. */
+/** Formats the condition of the rows to prune. The condition skips rows that another gateway is deleting, so that neither gateway waits. */
 function formatOldRowsCondition(db: Sql): string {
   const { skipLocked } = rowLocksOf(db)
-  const isOld = 'id <= (SELECT max(id) FROM proof_keys) - ?'
-  return skipLocked === '' ? isOld : `id IN (SELECT id FROM proof_keys WHERE ${isOld} ${skipLocked})`
+  const oldRowCondition = 'id <= (SELECT max(id) FROM proof_keys) - ?'
+  return skipLocked === ''
+    ? oldRowCondition
+    : `id IN (SELECT id FROM proof_keys WHERE ${oldRowCondition} ${skipLocked})`
 }
 
 export function createProofKeyTable(db: Sql): ProofKeyTable {
@@ -58,13 +60,13 @@ export function createProofKeyTable(db: Sql): ProofKeyTable {
   }
 
   return {
-    choose: (keys, now) => keys.filter(({ digest }) => (lastSeen.get(digest) ?? 0) <= now - knownMs),
-    noteStored(keys, now) {
-      if (lastSeen.size >= maxKnownKeys) lastSeen.clear()
+    selectUncached: (keys, now) => keys.filter(({ digest }) => (lastSeen.get(digest) ?? 0) <= now - cacheMs),
+    cacheStored(keys, now) {
+      if (lastSeen.size >= maxCachedKeys) lastSeen.clear()
       for (const { digest } of keys) lastSeen.set(digest, now)
     },
     findUse: ({ digest }) => findUse.get(digest)?.used_at,
-    keep(keys, uses, now) {
+    upsertAll(keys, uses, now) {
       for (const [index, key] of keys.entries()) upsertKey(key, uses[index], now)
     },
     find(digest) {

@@ -1,4 +1,4 @@
-// Finds the bans and denials that protect others from a person. They stay, without the name, when the store forgets the person.
+// Replaces the names of forgotten people by digests in bans and denials, which protect others from these people and therefore stay.
 import type { Json } from '@postern/message'
 import { isJsonObject, parseIfJson } from '@postern/message'
 import { rememberedKind } from '@postern/pipeline'
@@ -22,7 +22,7 @@ interface RecordName {
   readonly key: string
 }
 
-/** Returns the key of a record without the name of the person; undefined if the record protects nobody. */
+/** Returns the key of a record with a digest instead of the name of the person, or undefined if the record protects nobody. */
 export function hideKey({ kind, key }: RecordName, { digest }: Pick<KeyedDigests, 'digest'>): string | undefined {
   if (kind === rememberedKind) return digest(key)
   if (kind !== banKind) return undefined
@@ -32,8 +32,8 @@ export function hideKey({ kind, key }: RecordName, { digest }: Pick<KeyedDigests
 }
 
 /**
- * Prepares the removal of people's names from the records that protect others from them. `agent` is null for all agents. It runs synchronously,
- * inside a write.
+ * Prepares the removal of people's names from the records that protect others from them. `agent` is null for all agents. The removal runs
+ * synchronously inside a write.
  */
 export function createRecordHider(
   db: Sql,

@@ -17,7 +17,7 @@ test('mayHave() returns true for a key from the start or a later note, and false
   expect(keys.mayHave(['echo', 'ann'])).toBe(true)
   expect(keys.mayHave(['echo', 'bob'])).toBe(false)
   expect(keys.mayHave(['ann', 'echo'])).toBe(false)
-  keys.note(['echo', 'bob'])
+  keys.add(['echo', 'bob'])
   expect(keys.mayHave(['echo', 'bob'])).toBe(true)
 })
 
@@ -28,6 +28,6 @@ test('mayHave() returns true for every key if other processes also write', () =>
 
 test('mayHave() returns true for every key once keys are no longer rare', () => {
   const keys = loadRareKeys(openPeers(), sql, { isSoleWriter: true })
-  for (let at = 0; at < 100_001; at += 1) keys.note(['echo', `peer ${at}`])
+  for (let at = 0; at < 100_001; at += 1) keys.add(['echo', `peer ${at}`])
   expect(keys.mayHave(['echo', 'nobody'])).toBe(true)
 })

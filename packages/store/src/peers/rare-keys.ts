@@ -1,34 +1,34 @@
-// Remembers which rare keys exist, so that most messages ask no table about them.
+// Caches all keys of a table that few messages match, so that most messages need no query for them.
 import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 
-/** The maximum number of keys in memory. If there are more, the table is asked for every key. */
+/** The maximum number of keys in memory. If the table has more, every key needs a query. */
 const maxRareKeys = 100_000
 
-/** Keys that most messages look up and few find, such as blocks and withdrawals. The lookup of a key that never existed costs no statement. */
+/** The keys of blocks, withdrawals and the like, for which most messages search in vain. A search for a key that never existed needs no query. */
 interface RareKeys {
-  /** Adds a key that is being written. */
-  note(columnValues: readonly string[]): void
-  /** Returns false for a key that is not in the table. True means that only the table knows. */
+  /** Adds a key that the current transaction writes. */
+  add(columnValues: readonly string[]): void
+  /** Returns false if the table does not have the key. If it returns true, the caller must query the table. */
   mayHave(columnValues: readonly string[]): boolean
 }
 
 /**
- * Loads the keys of a table. Keys are only added, so a transaction that is undone cannot make them wrong.
- * @param sql selects all keys, with one column for each part
+ * Loads the keys of a table. The cache never removes a key, so it stays correct if a transaction is undone.
+ * @param selectKeys the query for all keys, with one column for each part
  */
-export function loadRareKeys(db: Sql, sql: string, { isSoleWriter }: WriterExclusivity): RareKeys {
-  if (!isSoleWriter) return { note() {}, mayHave: () => true }
-  const rows = db.prepare<Record<string, string>>(`${sql} LIMIT ${maxRareKeys}`).all()
-  const keys = new Set(rows.map(row => keyOf(Object.values(row))))
+export function loadRareKeys(db: Sql, selectKeys: string, { isSoleWriter }: WriterExclusivity): RareKeys {
+  if (!isSoleWriter) return { add() {}, mayHave: () => true }
+  const rows = db.prepare<Record<string, string>>(`${selectKeys} LIMIT ${maxRareKeys}`).all()
+  const keys = new Set(rows.map(row => joinKey(Object.values(row))))
   return {
-    note(parts) {
-      if (keys.size < maxRareKeys) keys.add(keyOf(parts))
+    add(parts) {
+      if (keys.size < maxRareKeys) keys.add(joinKey(parts))
     },
-    mayHave: parts => keys.size >= maxRareKeys || keys.has(keyOf(parts)),
+    mayHave: parts => keys.size >= maxRareKeys || keys.has(joinKey(parts)),
   }
 }
 
-function keyOf(columnValues: readonly string[]): string {
+function joinKey(columnValues: readonly string[]): string {
   return columnValues.join('\n')
 }

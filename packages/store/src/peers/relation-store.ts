@@ -4,7 +4,7 @@ import { digestName } from '../digests/digest-name.ts'
 import { parseJson } from '../sql/json-columns.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { prepareAgentTotal } from './agent-totals.ts'
-import { isKey, keyValues } from './relations.ts'
+import { keyValues, relationKeyCondition } from './relations.ts'
 
 interface RelationRow extends Omit<RelationKey, 'via'> {
   readonly channel: RelationKey['via']
@@ -15,7 +15,7 @@ interface RelationRow extends Omit<RelationKey, 'via'> {
 
 export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<RelationStore, 'decide'> {
   const select = 'SELECT id, agent, channel, relation, peer, target, since FROM relations'
-  const find = db.prepare<RelationRow>(`${select} WHERE ${isKey}`)
+  const find = db.prepare<RelationRow>(`${select} WHERE ${relationKeyCondition}`)
   const list = db.prepare<RelationRow>(
     `${select} INDEXED BY relations_oldest WHERE agent = ? AND channel = ? AND relation = ? AND id > ? ORDER BY id LIMIT +?`,
   )
@@ -35,8 +35,8 @@ export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<Rela
       return rows.map(readRelation)
     },
     async listPeerRelations({ via, peer }) {
-      // A relation that protects a peer may name it by a digest.
-      const rows = listOfPeer.all(peer, digestName(peer), via).toSorted((first, second) => first.id - second.id)
+      // A relation that protects a peer may contain a digest instead of its name.
+      const rows = listOfPeer.all(peer, digestName(peer), via).toSorted((a, b) => a.id - b.id)
       return rows.map(row => ({ ...readRelation(row), peer }))
     },
     countRelations: async ({ agent, via, relation }) => count(agent, via, relation),

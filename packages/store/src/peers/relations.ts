@@ -6,7 +6,7 @@ import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 import { loadRareKeys } from './rare-keys.ts'
 
-/** Writes to the relations table (`follower`, `blocked_by`, …). Its members run synchronously, inside a write. */
+/** The table of relations, such as `follower` and `blocked_by`. The members run synchronously inside a write. */
 export interface RelationTable {
   has(key: RelationKey): boolean
   relate(key: RelationKey, target: Relation['target'], now: number): void
@@ -16,14 +16,14 @@ export interface RelationTable {
   deleteRelations(via: string, peer: string): void
 }
 
-/** Relations that protect a peer. They stay when the gateway forgets the peer, and then name the peer by a digest. */
+/** The relations that protect a peer. They stay when the gateway forgets the peer, with a digest instead of the name. */
 const protectingRelations: ReadonlySet<string> = new Set(['blocked_by', 'suppressed'])
 
-/** The condition that matches a peer by name, or by digest where the relation may have forgotten the name. */
-export const isKey = 'agent = ? AND channel = ? AND relation = ? AND peer IN (?, ?)'
+/** The condition that matches the key of a relation, whose peer may be stored as a name or as a digest. */
+export const relationKeyCondition = 'agent = ? AND channel = ? AND relation = ? AND peer IN (?, ?)'
 
 export function createRelationTable(db: Sql, ownership: WriterExclusivity): RelationTable {
-  const find = db.prepare(`SELECT 1 FROM relations WHERE ${isKey}`)
+  const find = db.prepare(`SELECT 1 FROM relations WHERE ${relationKeyCondition}`)
   const blocks = loadRareKeys(db, "SELECT agent, channel, peer FROM relations WHERE relation = 'blocked_by'", ownership)
   const mayHave = ({ agent, via, relation, peer }: RelationKey) =>
     relation !== 'blocked_by' || blocks.mayHave([agent, via, peer]) || blocks.mayHave([agent, via, digestName(peer)])
@@ -31,18 +31,20 @@ export function createRelationTable(db: Sql, ownership: WriterExclusivity): Rela
     `INSERT INTO relations (agent, channel, relation, peer, target, since) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (agent, channel, relation, peer) DO UPDATE SET target = excluded.target`,
   )
-  const remove = db.prepare(`DELETE FROM relations WHERE ${isKey}`)
+  const remove = db.prepare(`DELETE FROM relations WHERE ${relationKeyCondition}`)
   const removePeer = db.prepare('DELETE FROM relations WHERE peer IN (?, ?) AND channel = ?')
-  const removeOpen = db.prepare("DELETE FROM relations WHERE peer = ? AND channel = ? AND relation <> 'blocked_by'")
+  const removeUnlessBlock = db.prepare(
+    "DELETE FROM relations WHERE peer = ? AND channel = ? AND relation <> 'blocked_by'",
+  )
   return {
     has: key => mayHave(key) && find.get(...keyValues(key)) !== undefined,
     relate(key, target, now) {
-      if (key.relation === 'blocked_by') blocks.note([key.agent, key.via, key.peer])
+      if (key.relation === 'blocked_by') blocks.add([key.agent, key.via, key.peer])
       insert.run(key.agent, key.via, key.relation, key.peer, formatJson(target), now)
     },
     unrelate: key => void remove.run(...keyValues(key)),
     forgetPeer: (via, peer) => void removePeer.run(peer, digestName(peer), via),
-    deleteRelations: (via, peer) => void removeOpen.run(peer, via),
+    deleteRelations: (via, peer) => void removeUnlessBlock.run(peer, via),
   }
 }
 

@@ -1,22 +1,22 @@
-// Accepts keys that count once, such as codes and nonces.
+// Accepts keys that may be used only once, such as codes and nonces.
 import { hash } from 'node:crypto'
 import type { OnceStore } from '@postern/pipeline'
 import { rowLocksOf } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
-/** Creates the store of keys that count once. A key is stored as its hash. Each insert removes two expired keys, so the table shrinks again. */
+/** Creates the store of single-use keys. A key is stored as its hash. Each insertion removes two expired keys, so the table shrinks again. */
 export function createSingleUseStore({ db, write, now }: StoreContext): OnceStore {
   const insertKey = db.prepare(
     'INSERT INTO single_use_keys (digest, expires_at) VALUES (?, ?) ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE single_use_keys.expires_at < ?',
   )
-  const removeOld = createOldKeyRemoval(db)
+  const removeExpired = createExpiredKeyRemoval(db)
   return {
     consumeOnce(key, expiresAt) {
       const digest = hash('sha256', key, 'buffer')
       const consumeKey = () => {
         const isFirst = insertKey.run(digest, Math.ceil(expiresAt), now()).changes > 0
-        removeOld(now())
+        removeExpired(now())
         return isFirst
       }
       return write(consumeKey, { conflictKeys: () => [`single use ${digest.toString('base64')}`] })
@@ -25,10 +25,10 @@ export function createSingleUseStore({ db, write, now }: StoreContext): OnceStor
 }
 
 /** Prepares the removal of two expired keys. */
-export function createOldKeyRemoval(db: Sql): (now: number) => void {
-  const removeOld = db.prepare(
+export function createExpiredKeyRemoval(db: Sql): (now: number) => void {
+  const removeExpired = db.prepare(
     `DELETE FROM single_use_keys WHERE digest IN
        (SELECT digest FROM single_use_keys INDEXED BY single_use_keys_expiry WHERE expires_at < ? ORDER BY expires_at LIMIT 2 ${rowLocksOf(db).skipLocked})`,
   )
-  return now => void removeOld.run(now)
+  return now => void removeExpired.run(now)
 }

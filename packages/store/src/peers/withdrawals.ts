@@ -1,4 +1,4 @@
-// Remembers objects that their authors deleted before or while they arrived.
+// Stores which objects their authors have deleted, because a message with such an object may arrive later.
 import type { Authorship } from '@postern/pipeline'
 import { withdrawalMemoryMs } from '@postern/pipeline'
 import { digestName } from '../digests/digest-name.ts'
@@ -6,19 +6,20 @@ import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 import { loadRareKeys } from './rare-keys.ts'
 
-/** Objects that their authors deleted before or while the messages with them arrived. */
+/** The table of objects that their authors deleted before the messages with these objects arrived. */
 export interface WithdrawalTable {
   remember(via: string, authorship: Authorship, now: number): void
   has(via: string, authorship: Authorship, now: number): boolean
 }
 
-/** The bound of a table that strangers can fill. The oldest rows make room. */
-const maxRemembered = 100_000
+/** The maximum number of rows, because strangers can fill the table. New rows replace the oldest rows. */
+const maxWithdrawals = 100_000
 
 /**
- * The condition that matches names and their digests. Rows have digests, so that they name nobody; rows of earlier releases have names, for 48 hours.
+ * The condition that matches names and their digests. Rows contain digests, so that they name nobody. Rows of earlier releases contain names until they
+ * expire after 48 hours.
  */
-const isWithdrawal = 'author IN (?, ?) AND object IN (?, ?)'
+const withdrawalCondition = 'author IN (?, ?) AND object IN (?, ?)'
 
 function withdrawalValues({ author, object }: Authorship): [string, string, string, string] {
   return [author, digestName(author), object, digestName(object)]
@@ -26,7 +27,7 @@ function withdrawalValues({ author, object }: Authorship): [string, string, stri
 
 /** Prepares a check whether an author has deleted an object, on any channel. */
 export function createWithdrawalFinder(db: Sql): (authorship: Authorship) => boolean {
-  const find = db.prepare(`SELECT 1 FROM withdrawals WHERE ${isWithdrawal}`)
+  const find = db.prepare(`SELECT 1 FROM withdrawals WHERE ${withdrawalCondition}`)
   return authorship => find.get(...withdrawalValues(authorship)) !== undefined
 }
 
@@ -35,7 +36,7 @@ export function createWithdrawalTable(db: Sql, ownership: WriterExclusivity): Wi
   const insert = db.prepare<{ id: number }>(
     'INSERT INTO withdrawals (author, object, channel, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id',
   )
-  const find = db.prepare(`SELECT 1 FROM withdrawals WHERE ${isWithdrawal} AND channel = ? AND expires_at > ?`)
+  const find = db.prepare(`SELECT 1 FROM withdrawals WHERE ${withdrawalCondition} AND channel = ? AND expires_at > ?`)
   const mayHave = (via: string, { author, object }: Authorship) =>
     withdrawnKeys.mayHave([via, author, object]) || withdrawnKeys.mayHave([via, digestName(author), digestName(object)])
   // Each insert removes up to two expired rows, so the table shrinks again after a flood.
@@ -46,9 +47,9 @@ export function createWithdrawalTable(db: Sql, ownership: WriterExclusivity): Wi
   return {
     remember(via, authorship, now) {
       const [author, object] = [digestName(authorship.author), digestName(authorship.object)]
-      withdrawnKeys.note([via, author, object])
+      withdrawnKeys.add([via, author, object])
       const row = insert.get(author, object, via, now + withdrawalMemoryMs)
-      if (row) removeOld.run(now, row.id - maxRemembered)
+      if (row) removeOld.run(now, row.id - maxWithdrawals)
     },
     has: (via, authorship, now) =>
       mayHave(via, authorship) && find.get(...withdrawalValues(authorship), via, now) !== undefined,

@@ -1,4 +1,4 @@
-// Forgets a person.
+// Deletes everything that the store has about a person.
 import type { UnreachableObject } from '@postern/message'
 import type { ForgetPersonRequest, ForgetPersonResult, PeopleStore, PersonAddress } from '@postern/pipeline'
 import type { ChannelFacts } from '../channels/channel-facts.ts'
@@ -10,12 +10,12 @@ import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
-import type { ForgetChats } from './forget-chats.ts'
+import type { ForgetChats } from './forget-chat-user.ts'
 import type { LinkCodeTable } from './link-codes.ts'
 import type { DeleteLinks } from './link-removal.ts'
 import type { PersonTable } from './person-table.ts'
 import { formatPersonKey, readPersonKey } from './person-table.ts'
-import { createThreadRemoval, sliceSize } from './remove-threads.ts'
+import { createUnusedThreadRemoval, sliceSize } from './remove-threads.ts'
 import type { TraceRemovalDeps } from './remove-traces.ts'
 import { createTraceRemoval } from './remove-traces.ts'
 
@@ -28,7 +28,7 @@ interface ForgettingDeps {
   readonly forgetChats: ForgetChats
 }
 
-/** The person to forget, in the form that the statements need. */
+/** The names of a person in the form that the statements need. */
 interface PersonFilter {
   readonly agent: string | null
   /** Addresses as `via @local@domain`, for channels where the address is the only identification. */
@@ -38,25 +38,25 @@ interface PersonFilter {
 }
 
 /**
- * Creates the forgetting of people. Its statements read whole tables, which no other operation may, so they are prepared only when a person is
- * forgotten. An index for such a rare operation would cost every message.
+ * Creates the function that forgets people. Its statements read whole tables and are prepared at the first call. An index for such a rare operation
+ * would slow down every message.
  */
 export function createPersonForgetter(context: StoreContext, deps: ForgettingDeps): PeopleStore['forgetPerson'] {
   let preparedForget: PeopleStore['forgetPerson'] | undefined
   return async forgetting => {
-    preparedForget ??= openForgetting(context, deps)
+    preparedForget ??= preparePersonForgetter(context, deps)
     return preparedForget(forgetting)
   }
 }
 
-function openForgetting(
+function preparePersonForgetter(
   context: StoreContext,
-  { people, codes, deleteLinks: endLinksOf, removeMessage, tables, forgetChats }: ForgettingDeps,
+  { people, codes, deleteLinks, removeMessage, tables, forgetChats }: ForgettingDeps,
 ): PeopleStore['forgetPerson'] {
   const { db, write, now } = context
-  const links = createLinkForgetter(db, people, endLinksOf)
+  const links = createLinkForgetter(db, people, deleteLinks)
   const deleteMessages = createOwnMessageRemoval(context, removeMessage)
-  const deleteThreads = createThreadRemoval(context)
+  const deleteThreads = createUnusedThreadRemoval(context)
   const listChats = createChatFinder(context)
   const digests = createKeyedDigests(context)
   const deleteTraces = createTraceRemoval(context, tables, digests)
@@ -78,29 +78,29 @@ function openForgetting(
   }
 
   return async (forgetting): Promise<ForgetPersonResult> => {
-    const { agent, addresses, except = 0, isOwn = except > 0 } = forgetting
+    const { agent, addresses, except: exceptMessage = 0, isOwn = exceptMessage > 0 } = forgetting
     const { persons, keys, addresses: personAddresses } = links.find({ agent, addresses })
     const personFilter = createPersonFilter(agent, personAddresses, context.channels)
-    const { messages, threads, authors } = await deleteMessages(personFilter, except)
+    const { messages, threads, authors } = await deleteMessages(personFilter, exceptMessage)
     const chats = new Set([
       ...(await listChats(threads)),
       ...personFilter.subjects.filter(subject => subject.startsWith('web:')),
     ])
     const { attachments, others: otherCount, unreachable } = await forgetOwnedChats(chats, forgetting)
-    await deleteThreads([...threads], except)
+    await deleteThreads([...threads], exceptMessage)
     const subjects = [...new Set([...personFilter.subjects, ...authors])]
-    // The links come last. After an interruption before this point all of the addresses are forgotten again.
+    // The links are deleted last, so that a repeated call after an interruption still finds all addresses of the person.
     const deletions = await write(batch => {
       const deletedCodes = codes.forget(batch, { agent, keys, isOwn }, now())
       const { relations, traces } = deleteTraces(batch, { agent: personFilter.agent, subjects, keys, isOwn })
-      return { links: links.end(batch, persons, now()), relations, traces: traces + deletedCodes + otherCount }
+      return { links: links.deleteLinks(batch, persons, now()), relations, traces: traces + deletedCodes + otherCount }
     })
     context.scrub()
     return { messages, attachments, ...deletions, unreachable }
   }
 }
 
-interface RemovedMessages {
+interface MessageRemovalResult {
   readonly messages: number
   readonly threads: ReadonlySet<number>
   /** The principals of the authors. */
@@ -109,7 +109,7 @@ interface RemovedMessages {
 
 interface MessageSlice {
   readonly rows: readonly { readonly seq: number; readonly principal: string | null }[]
-  /** The number of the last message that was read. */
+  /** The number of the last message that the slice covers. */
   readonly upTo: number
 }
 
@@ -119,14 +119,14 @@ interface RemovedSlice extends MessageSlice {
 }
 
 function createOwnMessageRemoval({ db, write, now }: StoreContext, removeMessage: RemoveMessage) {
-  const listMessages = createMessageFinder(db)
+  const listMessages = createPersonMessageList(db)
   const findNewest = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
 
-  return async (personFilter: PersonFilter, except: number): Promise<RemovedMessages> => {
+  return async (personFilter: PersonFilter, exceptMessage: number): Promise<MessageRemovalResult> => {
     const removeOne = (batch: Batch, { seq }: { readonly seq: number }) => removeMessage(batch, seq, now())
     const removeSlice = (batch: Batch, after: number): RemovedSlice => {
       const { rows, upTo } = listMessages(personFilter, after)
-      const ownMessages = rows.filter(({ seq }) => seq !== except)
+      const ownMessages = rows.filter(({ seq }) => seq !== exceptMessage)
       return { rows, upTo, removedThreads: runParts(batch, ownMessages, removeOne) }
     }
     const lastNumber = findNewest.get()?.number ?? 0
@@ -147,20 +147,20 @@ function createOwnMessageRemoval({ db, write, now }: StoreContext, removeMessage
   }
 }
 
-/** Prepares the search for the people who own these chats. */
+/** Prepares the search for the owners of the chats among these threads. */
 function createChatFinder({
   db,
   channels,
 }: StoreContext): (threads: ReadonlySet<number>) => Promise<readonly string[]> {
   const find = db.prepare<{ scope: string }>(
-    `SELECT scope FROM threads WHERE id = ? AND ${channels.sql.isChat('channel')}`,
+    `SELECT scope FROM threads WHERE id = ? AND ${channels.sql.chatCondition('channel')}`,
   )
   return async threads => readAfterWait(db, () => [...threads].flatMap(thread => find.get(thread)?.scope ?? []))
 }
 
 /**
- * Names a person for all tables. An account of the fediverse is identified by its actor if that is known, because its name may have belonged to
- * another account before. A chat user has one address and one principal for ever: the tables of their chats have the one, other tables the other.
+ * Builds the filter that finds a person in all tables. An account of the fediverse is identified by its actor if the actor is known, because its
+ * address may have belonged to another account before. A chat user never changes their address or principal, so the filter has both of them.
  */
 export function createPersonFilter(
   agent: string | undefined,
@@ -183,15 +183,15 @@ interface LinkedPerson {
 
 interface PersonSearchResult {
   readonly persons: readonly LinkedPerson[]
-  /** All addresses of the person, as keys. */
+  /** The keys of all addresses of the person. */
   readonly keys: readonly string[]
   readonly addresses: readonly PersonAddress[]
 }
 
-/** Creates the deletion of all links of the whole person, with every agent concerned. */
-function createLinkForgetter(db: Sql, people: PersonTable, endLinks: DeleteLinks) {
+/** Creates the deletion of all links of a person, with the requested agent or with all agents. */
+function createLinkForgetter(db: Sql, people: PersonTable, deleteLinks: DeleteLinks) {
   const findAgents = db.prepare<{ agent: string }>('SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1')
-  /** Lists the addresses of the person. The list is empty if the address belongs to somebody else now. */
+  /** Lists the linked addresses of the person. The list is empty if the address belongs to somebody else by now. */
   function listPerson(agent: string, address: PersonAddress): readonly PersonAddress[] {
     const key = formatPersonKey(address)
     const subject = people.findSubject(agent, key)?.subject
@@ -202,10 +202,10 @@ function createLinkForgetter(db: Sql, people: PersonTable, endLinks: DeleteLinks
   }
 
   function deletePerson(batch: Batch, { agent, keys }: LinkedPerson, now: number): number {
-    // Further addresses may have been linked since the search.
+    // The person may have linked further addresses since the search.
     const linkedKeys = new Set(keys.flatMap(key => people.findKeys(agent, key)))
     for (const linkedKey of linkedKeys) people.deleteState(agent, linkedKey)
-    const deletedLinks = keys.reduce((sum, key) => sum + endLinks(batch, { agent, key }, now), 0)
+    const deletedLinks = keys.reduce((sum, key) => sum + deleteLinks(batch, { agent, key }, now), 0)
     people.dropUnlinked(agent, [...linkedKeys])
     return deletedLinks
   }
@@ -228,15 +228,15 @@ function createLinkForgetter(db: Sql, people: PersonTable, endLinks: DeleteLinks
       }
       return { persons, keys: [...addressesByKey.keys()], addresses: [...addressesByKey.values()] }
     },
-    end: (batch: Batch, persons: readonly LinkedPerson[], now: number): number =>
+    deleteLinks: (batch: Batch, persons: readonly LinkedPerson[], now: number): number =>
       persons.reduce((sum, person) => sum + deletePerson(batch, person, now), 0),
   }
 }
 
 /**
- * Prepares the search for messages by their author's principal or by the sender's address. There is no index for it, so it reads messages in slices.
+ * Prepares the search for messages by the author's principal or by the sender's address. The search has no index, so it reads the messages in slices.
  */
-function createMessageFinder(db: Sql) {
+function createPersonMessageList(db: Sql) {
   const find = db.prepare<{ seq: number; principal: string | null }>(
     `SELECT seq, principal FROM messages WHERE kind = 'message' AND seq > ?1 AND seq <= ?2 AND (?3 IS NULL OR agent = ?3)
        AND (principal IN (SELECT value FROM json_each(?4))

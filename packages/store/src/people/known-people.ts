@@ -5,20 +5,20 @@ import type { StoreContext } from '../transaction/store-context.ts'
 import { readPersonKey } from './person-table.ts'
 
 interface PersonRecord extends PersonAddress {
-  /** The agent that knows the person; absent if it is not one agent. */
+  /** The agent that knows the person. Absent if the data do not belong to one agent. */
   readonly agent?: string | undefined
 }
 
 interface KnownPeople {
   readonly persons: readonly PersonRecord[]
-  /** Keys of the owners of chats, tasks and files. */
+  /** The owners of chats, tasks, files and records. */
   readonly owners: readonly string[]
 }
 
 export interface KnownPeopleReader {
-  /** Reads the senders of some messages after this number, with the last number of these messages. Returns undefined if there are no more. */
+  /** Reads the senders of a slice of messages after this number. `last` is the end of the slice. Returns undefined if there are no more messages. */
   readSenders(after: number): Promise<{ readonly persons: readonly PersonRecord[]; readonly last: number } | undefined>
-  /** Reads the people who are known without a message. */
+  /** Reads the people whom the store knows from other data than messages. */
   readOtherPeople(): Promise<KnownPeople>
 }
 
@@ -28,27 +28,27 @@ interface PersonRow {
   readonly subject: string | null
 }
 
-/** The range of message numbers that one reading covers, so that other work runs in between. */
+/** The range of message numbers that one query covers, so that other work can run in between. */
 const sliceSize = 2_000
 
-/** Creates the reader. Its statements read whole tables, so they are prepared only when it is used, at the start after a restore. */
+/** Creates the reader. Its statements read whole tables and are prepared at the first use, which is the start after a restore. */
 export function createKnownPeopleReader(context: StoreContext): KnownPeopleReader {
   let queries: ReturnType<typeof prepareQueries> | undefined
-  const open = () => {
+  const getQueries = () => {
     queries ??= prepareQueries(context)
     return queries
   }
   return {
     async readSenders(after) {
-      const last = await readAfterWait(context.db, () => open().findNewest.get()?.seq ?? 0)
+      const last = await readAfterWait(context.db, () => getQueries().findNewest.get()?.seq ?? 0)
       if (after >= last) return undefined
-      const rows = await readAfterWait(context.db, () => open().senders.all(after, after + sliceSize))
+      const rows = await readAfterWait(context.db, () => getQueries().listSenders.all(after, after + sliceSize))
       return { persons: rows.map(readPerson), last: after + sliceSize }
     },
     async readOtherPeople() {
-      const otherPersonRows = await readAfterWait(context.db, () => open().otherPersonRows.all())
-      const claims = await readAfterWait(context.db, () => open().claims.all())
-      const owners = await readAfterWait(context.db, () => open().owners.all())
+      const otherPersonRows = await readAfterWait(context.db, () => getQueries().listOtherPersons.all())
+      const claims = await readAfterWait(context.db, () => getQueries().listClaims.all())
+      const owners = await readAfterWait(context.db, () => getQueries().listOwners.all())
       return {
         persons: [
           ...otherPersonRows.map(readPerson),
@@ -63,19 +63,19 @@ export function createKnownPeopleReader(context: StoreContext): KnownPeopleReade
 function prepareQueries({ db }: StoreContext) {
   return {
     findNewest: db.prepare<{ seq: number | null }>('SELECT max(seq) AS seq FROM messages'),
-    senders: db.prepare<PersonRow>(
+    listSenders: db.prepare<PersonRow>(
       `SELECT DISTINCT agent, channel || ' ' || lower(json_extract(envelope, '$.sender.address')) AS key, principal AS subject
        FROM messages WHERE kind = 'message' AND seq > ?1 AND seq <= ?2`,
     ),
-    otherPersonRows: db.prepare<PersonRow>(
+    listOtherPersons: db.prepare<PersonRow>(
       `SELECT agent, address AS key, subject FROM person_addresses
        UNION SELECT agent, channel || ' @' || lower(peer) AS key, peer AS subject FROM relations
        UNION SELECT NULL AS agent, person AS key, NULL AS subject FROM records WHERE person IS NOT NULL`,
     ),
-    claims: db.prepare<{ claim: string }>(
+    listClaims: db.prepare<{ claim: string }>(
       'SELECT DISTINCT claimed_sender AS claim FROM refusals WHERE claimed_sender IS NOT NULL',
     ),
-    owners: db.prepare<{ owner: string }>(
+    listOwners: db.prepare<{ owner: string }>(
       `SELECT owner FROM tasks UNION SELECT owner FROM objects UNION SELECT owner FROM transcript_aliases
        UNION SELECT owner FROM records UNION SELECT scope AS owner FROM threads`,
     ),
@@ -86,7 +86,7 @@ function readPerson({ agent, key, subject }: PersonRow): PersonRecord {
   return { ...readPersonKey(key, subject), ...(agent !== null && { agent }) }
 }
 
-/** Returns the mailboxes and accounts in what a refused sender claimed to be. */
+/** Reads the addresses in the claim of a refused sender, on every channel. */
 function readClaim(claim: string, channels: readonly string[]): readonly PersonRecord[] {
   const names = claim.slice(0, 1_000).match(/[^\s<>"@]+@[^\s<>"@]+/g) ?? []
   return names.flatMap(name => channels.map(via => ({ via, address: `@${name.toLowerCase()}` })))

@@ -21,7 +21,7 @@ import { formatPersonKey, readPersonKey } from './person-table.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** The longest time for which anything is counted, ms. */
+/** The time after which a code is deleted, ms. It is longer than every period of the limits. */
 const retentionMs = 2 * dayMs
 const maxPurged = 20
 
@@ -33,7 +33,7 @@ interface CodeRow {
   readonly ended_in: number | null
 }
 
-/** Codes that are being used, and links that result from them. The members run synchronously, inside a write. */
+/** Issues codes and links the addresses whose codes are confirmed. The members run synchronously inside a write. */
 export interface LinkCodeTable {
   request(batch: Batch, request: LinkRequest, now: number): LinkRequestResult
   confirm(batch: Batch, confirmation: LinkConfirmation, now: number): LinkConfirmationResult
@@ -44,7 +44,7 @@ export interface LinkCodeTable {
 interface ForgottenCodes {
   readonly agent: string | undefined
   readonly keys: readonly string[]
-  /** True if the person asks for it. The codes then end, but still count against floods, without the name. */
+  /** True if the person asks for it. The codes then end and lose the names, but still count for the limits. */
   readonly isOwn: boolean
 }
 
@@ -63,21 +63,21 @@ export function createLinkCodeTable(
   const digests = createKeyedDigests({ handledSecret })
   const links = createLinkTable(db, people)
   const removal = createCodeRemoval(db, removeNotice, digests)
-  const claim = createAddressClaim(people, deleteLinks)
+  const registerOwner = createOwnerRegistration(people, deleteLinks)
   const findRefusal = createRefusalFinder({ db, channels }, people, digests)
 
   return {
     request(batch, { agent, asker, target, message, digest, notice }, now) {
-      const earlierCode = codes.findAsked.get(message)
+      const earlierCode = codes.findByMessage.get(message)
       if (earlierCode) return { outcome: 'sent', notice: earlierCode.notice }
       removal.purge(batch, now)
       const [from, to] = [formatPersonKey(asker), formatPersonKey(target)]
-      if (people.findSubject(agent, from)) claim(batch, { agent, key: from, subject: asker.subject }, now)
+      if (people.findSubject(agent, from)) registerOwner(batch, { agent, key: from, subject: asker.subject }, now)
       const host = asker.address.slice(asker.address.lastIndexOf('@') + 1)
       const reason = findRefusal({ agent, from, to, host }, now)
       if (reason) return { outcome: 'refused', reason }
       codes.supersede.run(now, agent, from, to)
-      const codeValues = [from, host, asker.subject, to, target.subject ?? null, withoutTag(to, channels)] as const
+      const codeValues = [from, host, asker.subject, to, target.subject ?? null, removeTag(to, channels)] as const
       codes.insert.run(message, agent, ...codeValues, digest, notice, now, now + linkLimits.codeLifetimeMs)
       return { outcome: 'sent', notice }
     },
@@ -103,12 +103,12 @@ export function createLinkCodeTable(
         }
       }
       codes.consume.run(now, message, code.message)
-      claim(batch, { agent, key: askerKey, subject: asker.subject }, now)
-      claim(batch, { agent, key: code.target, subject: code.target_subject ?? undefined }, now)
+      registerOwner(batch, { agent, key: askerKey, subject: asker.subject }, now)
+      registerOwner(batch, { agent, key: code.target, subject: code.target_subject ?? undefined }, now)
       const proof = { requestedIn: code.message, confirmedIn: message, notice, at: now }
-      const before = people.describeAll(agent, [askerKey, code.target])
+      const personsBefore = people.describeAll(agent, [askerKey, code.target])
       if (!links.join(agent, [askerKey, code.target], proof)) return { outcome: 'full' }
-      queueEvent(batch, { kind: 'link', before, after: people.describeAll(agent, [askerKey]) }, events)
+      queueEvent(batch, { kind: 'link', before: personsBefore, after: people.describeAll(agent, [askerKey]) }, events)
       return { outcome: 'linked', target: readPersonKey(code.target), notice }
     },
     forget: removal.forget,
@@ -116,31 +116,32 @@ export function createLinkCodeTable(
 }
 
 function prepareCodeQueries(db: Sql) {
-  const isOpen = 'agent = ? AND asker = ? AND asker_subject = ? AND ended_at IS NULL AND expires_at > ? AND tries < ?'
+  const openCondition =
+    'agent = ? AND asker = ? AND asker_subject = ? AND ended_at IS NULL AND expires_at > ? AND tries < ?'
   const columns = 'message, target, target_subject, tries, ended_in'
   return {
     insert: db.prepare(
       `INSERT INTO link_codes (message, agent, asker, asker_host, asker_subject, target, target_subject, sent_to, digest, notice, asked_at, expires_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
-    findAsked: db.prepare<{ notice: string }>('SELECT notice FROM link_codes WHERE message = ?'),
+    findByMessage: db.prepare<{ notice: string }>('SELECT notice FROM link_codes WHERE message = ?'),
     supersede: db.prepare(
       'UPDATE link_codes SET ended_at = ? WHERE agent = ? AND asker = ? AND target = ? AND ended_at IS NULL',
     ),
-    listOpen: db.prepare<CodeRow>(`SELECT ${columns} FROM link_codes WHERE ${isOpen}`),
+    listOpen: db.prepare<CodeRow>(`SELECT ${columns} FROM link_codes WHERE ${openCondition}`),
     find: db.prepare<CodeRow>(
-      `SELECT ${columns} FROM link_codes WHERE ${isOpen} AND digest IN (SELECT value FROM json_each(?))`,
+      `SELECT ${columns} FROM link_codes WHERE ${openCondition} AND digest IN (SELECT value FROM json_each(?))`,
     ),
     findUsed: db.prepare<CodeRow>(
       `SELECT ${columns} FROM link_codes WHERE agent = ? AND asker = ? AND digest IN (SELECT value FROM json_each(?)) AND ended_in = ?`,
     ),
-    countMiss: db.prepare(`UPDATE link_codes SET tries = tries + 1 WHERE ${isOpen}`),
+    countMiss: db.prepare(`UPDATE link_codes SET tries = tries + 1 WHERE ${openCondition}`),
     consume: db.prepare('UPDATE link_codes SET ended_at = ?, ended_in = ? WHERE message = ?'),
   }
 }
 
 interface CodeRemoval {
-  /** Deletes some codes that are no longer counted. */
+  /** Deletes some of the codes that no longer count for the limits. */
   purge(batch: Batch, now: number): void
   readonly forget: LinkCodeTable['forget']
 }
@@ -153,17 +154,17 @@ function createCodeRemoval(db: Sql, removeNotice: RemoveNotice, digests: KeyedDi
   const listOld = db.prepare<{ message: number; notice: string }>(
     'SELECT message, notice FROM link_codes WHERE asked_at < ? ORDER BY asked_at LIMIT +?',
   )
-  const listOf = db.prepare<CodeNames>(
+  const listByKeys = db.prepare<CodeNames>(
     `SELECT message, notice, asker, target, sent_to FROM link_codes
      WHERE (?1 IS NULL OR agent = ?1) AND (asker IN (SELECT value FROM json_each(?2)) OR target IN (SELECT value FROM json_each(?2)))`,
   )
   const remove = db.prepare('DELETE FROM link_codes WHERE message = ?')
-  const hide = db.prepare(
+  const anonymize = db.prepare(
     `UPDATE link_codes SET asker = ?2, asker_subject = '', target = ?3, target_subject = NULL, sent_to = ?4, digest = '', notice = '',
        ended_at = coalesce(ended_at, ?5) WHERE message = ?1`,
   )
 
-  function removeAll(batch: Batch, codes: readonly { message: number; notice: string }[], now: number): number {
+  function removeCodes(batch: Batch, codes: readonly { message: number; notice: string }[], now: number): number {
     for (const { message, notice } of codes) {
       // The notice that carried a code is useless once the code has expired.
       removeNotice(batch, notice, now)
@@ -173,32 +174,32 @@ function createCodeRemoval(db: Sql, removeNotice: RemoveNotice, digests: KeyedDi
   }
 
   return {
-    purge: (batch, now) => void removeAll(batch, listOld.all(now - retentionMs, maxPurged), now),
+    purge: (batch, now) => void removeCodes(batch, listOld.all(now - retentionMs, maxPurged), now),
     forget(batch, { agent, keys, isOwn }, now) {
-      const codes = listOf.all(agent ?? null, JSON.stringify(isOwn ? keys : digests.withDigests(keys)))
-      if (!isOwn) return removeAll(batch, codes, now)
+      const codes = listByKeys.all(agent ?? null, JSON.stringify(isOwn ? keys : digests.withDigests(keys)))
+      if (!isOwn) return removeCodes(batch, codes, now)
       const digest = (name: string) => digests.digest(name)
       for (const { message, notice, asker, target, sent_to } of codes) {
         removeNotice(batch, notice, now)
-        hide.run(message, digest(asker), digest(target), digest(sent_to), now)
+        anonymize.run(message, digest(asker), digest(target), digest(sent_to), now)
       }
       return codes.length
     },
   }
 }
 
-interface Owner {
+interface AddressOwner {
   readonly agent: string
   readonly key: string
   readonly subject: string | undefined
 }
 
 /**
- * Prepares the claim of an address by its owner. If the address had another principal before, its links and the state that they shared end, and the
- * new owner begins without them.
+ * Prepares the registration of the owner of an address. If the address had another principal before, its links and their shared state are deleted, so
+ * that the new owner begins without them.
  */
-function createAddressClaim(people: PersonTable, deleteLinks: DeleteLinks) {
-  return (batch: Batch, { agent, key, subject }: Owner, now: number): void => {
+function createOwnerRegistration(people: PersonTable, deleteLinks: DeleteLinks) {
+  return (batch: Batch, { agent, key, subject }: AddressOwner, now: number): void => {
     const storedSubject = people.findSubject(agent, key)?.subject
     if (typeof storedSubject === 'string' && subject !== undefined && storedSubject !== subject) {
       const linkedKeys = people.findKeys(agent, key)
@@ -221,7 +222,7 @@ interface LinkTable {
   /** Returns the notice that carried the code of a link. */
   findNotice(agent: string, asker: string, target: string): string | undefined
   /**
-   * Links two addresses. The agent's state of the asker stays; that of the other is used only if the asker has none.
+   * Links two addresses. The state that the agent has stored for the asker stays. The state of the target is used only if the asker has none.
    * @returns false if the person has too many addresses
    */
   join(agent: string, pair: readonly [asker: string, target: string], proof: LinkProof): boolean
@@ -238,16 +239,16 @@ function createLinkTable(db: Sql, people: PersonTable): LinkTable {
   return {
     findNotice: (agent, asker, target) => find.get(agent, asker, target)?.notice,
     join(agent, [asker, target], proof) {
-      const ownKeys = people.findKeys(agent, asker)
-      const otherKeys = people.findKeys(agent, target)
-      if (new Set([...ownKeys, ...otherKeys]).size > linkLimits.maxAddresses) {
+      const askerKeys = people.findKeys(agent, asker)
+      const targetKeys = people.findKeys(agent, target)
+      if (new Set([...askerKeys, ...targetKeys]).size > linkLimits.maxAddresses) {
         people.dropUnlinked(agent, [asker, target])
         return false
       }
       insert.run(agent, asker, target, proof.requestedIn, proof.confirmedIn, proof.notice, proof.at)
       const [id = asker] = people.findKeys(agent, asker)
-      people.moveState(agent, ownKeys[0] ?? asker, id)
-      people.copyStateIfAbsent(agent, otherKeys[0] ?? target, id)
+      people.moveState(agent, askerKeys[0] ?? asker, id)
+      people.copyStateIfAbsent(agent, targetKeys[0] ?? target, id)
       return true
     },
   }
@@ -260,19 +261,23 @@ interface PlannedLink {
   readonly host: string
 }
 
-/** Prepares the limits of codes: for one address, whoever asks, and for one asker, whatever the address. */
+/** Prepares the check of a planned link against the limits for an asker, for the host of an asker, for a target, and for all codes. */
 function createRefusalFinder(
   { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
   people: PersonTable,
   digests: KeyedDigests,
 ): (plannedLink: PlannedLink, now: number) => LinkRefusal | undefined {
-  const count = (column: 'asker' | 'asker_host' | 'sent_to') => {
+  const prepareCount = (column: 'asker' | 'asker_host' | 'sent_to') => {
     const query = db.prepare<{ n: number }>(`SELECT count(*) AS n FROM link_codes WHERE ${column} = ? AND asked_at > ?`)
     return (value: string, cutoff: number) =>
       digests.withDigests([value]).reduce((sum, name) => sum + (query.get(name, cutoff)?.n ?? 0), 0)
   }
   const countAll = db.prepare<{ n: number }>('SELECT count(*) AS n FROM link_codes WHERE asked_at > ?')
-  const [countByAsker, countByHost, countByTarget] = [count('asker'), count('asker_host'), count('sent_to')]
+  const [countByAsker, countByHost, countByTarget] = [
+    prepareCount('asker'),
+    prepareCount('asker_host'),
+    prepareCount('sent_to'),
+  ]
   return ({ agent, from, to, host }, now) => {
     const keys = people.findKeys(agent, from)
     if (keys.includes(to)) return 'linked'
@@ -280,14 +285,14 @@ function createRefusalFinder(
     if (countByAsker(from, now - hourMs) >= linkLimits.requestsPerHour) return 'asked_too_often'
     if ((countAll.get(now - dayMs)?.n ?? 0) >= linkLimits.codesPerDay) return 'asked_too_often'
     if (countByHost(host, now - dayMs) >= linkLimits.requestsPerHostPerDay) return 'asked_too_often'
-    return countByTarget(withoutTag(to, channels), now - dayMs) >= linkLimits.codesPerTargetPerDay
+    return countByTarget(removeTag(to, channels), now - dayMs) >= linkLimits.codesPerTargetPerDay
       ? 'sent_too_often'
       : undefined
   }
 }
 
-/** Returns an address without its tag, because one mailbox may have any number of tags. */
-function withoutTag(key: string, { isMailbox }: Pick<ChannelFacts, 'isMailbox'>): string {
+/** Removes the tag of an address, because one mailbox may have any number of tags. */
+function removeTag(key: string, { isMailbox }: Pick<ChannelFacts, 'isMailbox'>): string {
   const { via } = readPersonKey(key)
   return isMailbox(via) ? key.replace(/^([^ ]+ @[^+@]+)\+[^@]*/, '$1') : key
 }

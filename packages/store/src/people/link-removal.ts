@@ -6,8 +6,8 @@ import type { StoreContext } from '../transaction/store-context.ts'
 import type { RemoveNotice } from './notice-removal.ts'
 
 /**
- * Deletes every link of an address, with the notices that announced it, and unsent copies of answers: copies to the address, and copies of answers to
- * its messages.
+ * Deletes every link of an address with the notices that announced the link. Unsent copies of answers are deleted, too, if they go to the address or
+ * answer its messages.
  * @returns the number of links
  */
 export type DeleteLinks = (

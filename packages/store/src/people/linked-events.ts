@@ -1,6 +1,6 @@
-// Queues the message that informs an agent of a link or its end, within the transaction that creates or ends the link.
+// Queues the message that tells an agent of a new or ended link, inside the transaction that changes the link.
 import type { LinkChange, LinkNotifications } from '@postern/pipeline'
-import { draftIntake } from '../messages/message-draft.ts'
+import { draftMessage } from '../messages/message-draft.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
 import type { Batch } from '../transaction/batch.ts'
 
@@ -9,6 +9,6 @@ export type QueueLinkNotice = (batch: Batch, change: LinkChange, events: LinkNot
 export function createLinkNotifier(admitNew: AdmitNew): QueueLinkNotice {
   return (batch, change, events) => {
     const intake = events?.describe(change)
-    if (events && intake) admitNew(batch, draftIntake(intake, events.correlationId))
+    if (events && intake) admitNew(batch, draftMessage(intake, events.correlationId))
   }
 }

@@ -1,10 +1,10 @@
-// Deletes the notice of a linked address.
+// Deletes the message that carried a link code or announced a link.
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { runParts } from '../transaction/batch.ts'
 
-/** Deletes a notice from the gateway to a person. */
+/** Deletes a notice that the gateway sent to a person. */
 export type RemoveNotice = (batch: Batch, notice: string, now: number) => void
 
 export function createNoticeRemoval(db: Sql, removeMessage: RemoveMessage): RemoveNotice {

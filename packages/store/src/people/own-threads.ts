@@ -22,7 +22,7 @@ interface OwnEntryRow {
 
 const columns = 'id, agent, channel, scope, key, begun_by'
 const maxBeginningChars = 120
-/** The maximum number of entries, from the end of a thread, among which the last message of a speaker is looked for. */
+/** The number of newest entries of a thread among which the last entry of a person is searched. */
 const maxScannedEntries = 500
 
 type OwnThreadDeps = Pick<StoreContext, 'db' | 'channels'>
@@ -35,7 +35,7 @@ export function createOwnThreadStore({ db, channels }: OwnThreadDeps): OwnThread
     `SELECT m.target FROM ${selectOwnEntries(channels)} AND e.kind = 'message' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
   )
 
-  function findOwn(filter: OwnThreads, thread: number): ThreadRow | undefined {
+  function findOwnRow(filter: OwnThreads, thread: number): ThreadRow | undefined {
     const row = Number.isSafeInteger(thread) ? find.get(thread, filter.agent) : undefined
     return row && isOwnThread(row, filter, channels) ? row : undefined
   }
@@ -46,17 +46,17 @@ export function createOwnThreadStore({ db, channels }: OwnThreadDeps): OwnThread
         ...scopes.flatMap(({ via, scope }) => listInScopes.all(scope, via, agent, before, limit + 1)),
         ...subjects.flatMap(subject => listStarted.all(subject, agent, before, limit + 1)),
       ]
-      const newest = [...new Map(rows.map(row => [row.id, row])).values()].toSorted((a, b) => b.id - a.id)
-      const page = newest.slice(0, limit)
+      const newestThreads = [...new Map(rows.map(row => [row.id, row])).values()].toSorted((a, b) => b.id - a.id)
+      const page = newestThreads.slice(0, limit)
       const threads = page.flatMap(row => describe(row, formatJson(subjects)))
-      return { threads, next: newest.length > limit ? page.at(-1)?.id : undefined }
+      return { threads, next: newestThreads.length > limit ? page.at(-1)?.id : undefined }
     },
     async findOwnThread(filter, thread) {
-      const row = findOwn(filter, thread)
+      const row = findOwnRow(filter, thread)
       return row && describe(row, formatJson(filter.subjects))[0]
     },
     async readLastTarget(filter, thread) {
-      const row = findOwn(filter, thread)
+      const row = findOwnRow(filter, thread)
       const destination = row && findTarget.get(row.id, formatJson(filter.subjects))
       return destination && parseJson<Json>(destination.target)
     },
@@ -67,7 +67,7 @@ function prepareThreadQueries({ db, channels }: OwnThreadDeps) {
   return {
     listInScopes: db.prepare<ThreadRow>(
       `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
-       AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
+       AND (${channels.sql.caseInsensitiveCondition('channel')} OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
     ),
     listStarted: db.prepare<ThreadRow>(
       `SELECT ${columns} FROM threads WHERE begun_by = ? AND agent = ? AND id < ? ORDER BY id DESC LIMIT +?`,
@@ -76,35 +76,35 @@ function prepareThreadQueries({ db, channels }: OwnThreadDeps) {
   }
 }
 
-/** Returns the SQL that selects, in thread ?1, messages of the principals ?2 and the answers to them. */
+/** Formats the SQL that selects the messages of the principals ?2 in the thread ?1, and the answers to these messages. */
 function selectOwnEntries(channels: StoreContext['channels']): string {
   return `${entriesWithMessage} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2', channels)}`
 }
 
 /**
- * Prepares the description of a thread for its owner. It is empty if the owner has said nothing in the thread. `subjects`: a JSON list of the owner's
- * principals.
+ * Prepares the description of a thread for its owner. The description is empty if the owner has no message in the thread. `subjects` is a JSON list of
+ * the owner's principals.
  */
 function createThreadDescriber({ db, channels }: OwnThreadDeps) {
   const ownEntries = selectOwnEntries(channels)
-  const findFirst = db.prepare<OwnEntryRow>(
+  const findFirstEntry = db.prepare<OwnEntryRow>(
     `SELECT e.at, e.content FROM ${ownEntries} AND e.kind = 'message' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
   )
-  const findFarthest = db.prepare<{ position: number }>(
+  const findScanStart = db.prepare<{ position: number }>(
     `SELECT coalesce(answers, seq) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation'
      ORDER BY coalesce(answers, seq) DESC LIMIT 1 OFFSET ${maxScannedEntries - 1}`,
   )
-  const findLast = db.prepare<OwnEntryRow>(
+  const findLastEntry = db.prepare<OwnEntryRow>(
     `SELECT e.at, '' AS content FROM ${ownEntries} AND coalesce(e.answers, e.seq) >= ?3
      ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
   )
   return ({ id, channel: via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] => {
-    const first = findFirst.get(id, subjects)
-    if (!first) return []
-    const last = findLast.get(id, subjects, findFarthest.get(id)?.position ?? 0) ?? first
-    const beginning = plainTextOf(parseJson<readonly Part[]>(first.content)).trim().slice(0, maxBeginningChars)
+    const firstEntry = findFirstEntry.get(id, subjects)
+    if (!firstEntry) return []
+    const lastEntry = findLastEntry.get(id, subjects, findScanStart.get(id)?.position ?? 0) ?? firstEntry
+    const beginning = plainTextOf(parseJson<readonly Part[]>(firstEntry.content)).trim().slice(0, maxBeginningChars)
     const position = { id, via, scope, key, isShared: begun_by !== null }
-    return [{ ...position, begunAt: first.at, lastAt: last.at, beginning: beginning.toWellFormed() }]
+    return [{ ...position, begunAt: firstEntry.at, lastAt: lastEntry.at, beginning: beginning.toWellFormed() }]
   }
 }
 
@@ -115,7 +115,7 @@ function isOwnThread(
   channels: StoreContext['channels'],
 ): boolean {
   if (begun_by && subjects.includes(begun_by)) return true
-  const isSame = (otherScope: string) =>
+  const isSameScope = (otherScope: string) =>
     otherScope === scope || (channels.ignoresCase(via) && otherScope.toLowerCase() === scope.toLowerCase())
-  return scope !== 'public' && scopes.some(ownScope => ownScope.via === via && isSame(ownScope.scope))
+  return scope !== 'public' && scopes.some(ownScope => ownScope.via === via && isSameScope(ownScope.scope))
 }

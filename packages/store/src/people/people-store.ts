@@ -9,8 +9,8 @@ import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
-import type { ChatStores } from './forget-chats.ts'
-import { createChatUserForgetter } from './forget-chats.ts'
+import type { ChatStores } from './forget-chat-user.ts'
+import { createChatUserForgetter } from './forget-chat-user.ts'
 import { createPersonForgetter } from './forget-person.ts'
 import { createLinkCodeTable } from './link-codes.ts'
 import type { DeleteLinks } from './link-removal.ts'
@@ -54,11 +54,11 @@ export function createPeopleStore(
       const storedAddress = people.findSubject(agent, key)
       if (!storedAddress || (storedAddress.subject !== null && storedAddress.subject !== identity.subject))
         return undefined
-      // The address belongs to the first person who writes from it after it was linked.
+      // The first person who writes from a linked address becomes its owner.
       if (storedAddress.subject === null) {
         await write(() => {
           people.storeAddress(agent, key, identity.subject)
-          // Its link may have ended in the meantime.
+          // The link of the address may have ended in the meantime.
           people.dropUnlinked(agent, [key])
         })
       }
@@ -83,14 +83,14 @@ function createUnlink(
   people: PersonTable,
   { endLinks: deleteLinks, queueEvent }: { readonly endLinks: DeleteLinks; readonly queueEvent: QueueLinkNotice },
 ): Pick<PeopleStore, 'unlink' | 'unlinkAll'> {
-  const listOf = db.prepare<{ agent: string; address: string }>(
+  const listAddresses = db.prepare<{ agent: string; address: string }>(
     'SELECT agent, address FROM person_addresses WHERE subject = ?',
   )
 
-  /** Ends all links of an address with its state. Nobody can tell any more who contributed which part of the shared state. */
+  /** Deletes all links of an address, with the shared state of all linked addresses. The state cannot be divided among the addresses. */
   function deleteAllLinks(batch: Batch, agent: string, key: string, events?: LinkNotifications): number {
-    const before = people.describeAll(agent, [key])
-    const addresses = before.flatMap(person => person.addresses)
+    const personsBefore = people.describeAll(agent, [key])
+    const addresses = personsBefore.flatMap(person => person.addresses)
     const keys = addresses.map(formatPersonKey)
     for (const linkedKey of keys) people.deleteState(agent, linkedKey)
     const deletedLinks = deleteLinks(batch, { agent, key }, now())
@@ -99,7 +99,11 @@ function createUnlink(
       const subjects = new Map(
         addresses.flatMap(address => (address.subject ? [[formatPersonKey(address), address.subject]] : [])),
       )
-      queueEvent(batch, { kind: 'unlink', before, after: people.describeAll(agent, keys, subjects) }, events)
+      queueEvent(
+        batch,
+        { kind: 'unlink', before: personsBefore, after: people.describeAll(agent, keys, subjects) },
+        events,
+      )
     }
     return deletedLinks
   }
@@ -116,7 +120,7 @@ function createUnlink(
       }),
     unlinkAll: subject =>
       write(batch =>
-        listOf.all(subject).reduce((sum, { agent, address }) => sum + deleteAllLinks(batch, agent, address), 0),
+        listAddresses.all(subject).reduce((sum, { agent, address }) => sum + deleteAllLinks(batch, agent, address), 0),
       ),
   }
 }

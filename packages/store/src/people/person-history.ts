@@ -11,7 +11,7 @@ import type { StoreContext } from '../transaction/store-context.ts'
 /** The maximum number of conversations to read, the newest first. */
 const maxThreads = 200
 
-/** The position of an entry: the message that it is or answers, and its own number. */
+/** The position of an entry in a history. */
 interface EntryOrder {
   readonly seq: number
   readonly position: number
@@ -23,18 +23,18 @@ interface SharedRow extends RecalledRow {
 }
 
 /**
- * Creates the reader of the first and last entries of all of a person's conversations with an agent, as if they were one. Only positions are sorted,
- * and then only the requested entries are read.
+ * Creates the reader of the first and last entries of a person's conversations with an agent, as if they were one conversation. The reader first sorts
+ * the positions of the entries, and then reads only the requested entries.
  */
 export function createPersonHistory({
   db,
   channels,
 }: Pick<StoreContext, 'db' | 'channels'>): PeopleStore['readPersonHistory'] {
   const findThreads = createPrivateThreadFinder({ db, channels })
-  const position = 'coalesce(answers, seq)'
-  const positions = `SELECT seq, ${position} AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${position} < ?`
-  const findFirst = db.prepare<EntryOrder>(`${positions} ORDER BY ${position}, seq LIMIT +?`)
-  const findLast = db.prepare<EntryOrder>(`${positions} ORDER BY ${position} DESC, seq DESC LIMIT +?`)
+  const positionSql = 'coalesce(answers, seq)'
+  const selectPositions = `SELECT seq, ${positionSql} AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${positionSql} < ?`
+  const listFirst = db.prepare<EntryOrder>(`${selectPositions} ORDER BY ${positionSql}, seq LIMIT +?`)
+  const listLast = db.prepare<EntryOrder>(`${selectPositions} ORDER BY ${positionSql} DESC, seq DESC LIMIT +?`)
   const read = db.prepare<SharedRow>(
     `SELECT ${recalledColumns}, (SELECT t.channel FROM threads t WHERE t.id = e.thread_id) AS channel, ${isOthersChat('?2', channels)} AS is_private
      FROM messages e WHERE seq = ?1`,
@@ -50,23 +50,23 @@ export function createPersonHistory({
     const threadIds = findThreads(request)
     const threads =
       currentThread === undefined || threadIds.includes(currentThread) ? threadIds : [currentThread, ...threadIds]
-    const listAll = (query: typeof findFirst, limit: number) =>
-      threads.flatMap(thread => query.all(thread, before, limit)).toSorted(byPosition)
-    const firstEntries = head > 0 ? listAll(findFirst, head).slice(0, head) : []
-    const lastEntries = tail > 0 && head <= firstEntries.length ? listAll(findLast, tail).slice(-tail) : []
+    const listAll = (query: typeof listFirst, limit: number) =>
+      threads.flatMap(thread => query.all(thread, before, limit)).toSorted(comparePositions)
+    const firstEntries = head > 0 ? listAll(listFirst, head).slice(0, head) : []
+    const lastEntries = tail > 0 && head <= firstEntries.length ? listAll(listLast, tail).slice(-tail) : []
     const headEnd = firstEntries.at(-1)
     return readAll(
-      [...firstEntries, ...lastEntries.filter(entry => !headEnd || byPosition(headEnd, entry) < 0)],
+      [...firstEntries, ...lastEntries.filter(entry => !headEnd || comparePositions(headEnd, entry) < 0)],
       formatJson(speakers),
     )
   }
 }
 
-function byPosition(a: EntryOrder, b: EntryOrder): number {
+function comparePositions(a: EntryOrder, b: EntryOrder): number {
   return a.position - b.position || a.seq - b.seq
 }
 
-/** Prepares the search for private threads by their scopes. Scopes of mailboxes are compared regardless of case, all others exactly. */
+/** Prepares the search for private threads by their scopes. The scopes of some channels are compared regardless of case. */
 function createPrivateThreadFinder({
   db,
   channels,
@@ -75,7 +75,7 @@ function createPrivateThreadFinder({
 ) => readonly number[] {
   const find = db.prepare<{ id: number }>(
     `SELECT id FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
-       AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) ORDER BY id DESC LIMIT ${maxThreads}`,
+       AND (${channels.sql.caseInsensitiveCondition('channel')} OR scope = ?1) ORDER BY id DESC LIMIT ${maxThreads}`,
   )
   return ({ agent, scopes }) => {
     const threadIds = scopes.flatMap(({ via, scope }) => find.all(scope, via, agent)).map(({ id }) => id)

@@ -1,4 +1,4 @@
-// Finds what a person has said to agents, so that agents with memories of their own can forget it as well.
+// Finds the messages of a person to agents, so that agents that store data themselves can forget the person, too.
 import type { PeopleStore, Person, PersonAddress, PersonMessage, PersonMessagesRequest } from '@postern/pipeline'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import { parseJson } from '../sql/json-columns.ts'
@@ -20,7 +20,7 @@ interface PersonMessageRow {
   readonly envelope: string
 }
 
-/** Creates the reader. Its statements read whole tables, so they are prepared only when a person is forgotten. */
+/** Creates the reader. Its statements read whole tables and are prepared at the first call, when a person is forgotten. */
 export function createPersonMessageReader(
   context: StoreContext,
   people: PersonTable,
@@ -28,31 +28,31 @@ export function createPersonMessageReader(
   let preparedFind: PeopleStore['findPersonMessages'] | undefined
   return {
     findPersonMessages(request) {
-      preparedFind ??= openReader(context, people)
+      preparedFind ??= prepareReader(context, people)
       return preparedFind(request)
     },
   }
 }
 
-function openReader(context: StoreContext, people: PersonTable): PeopleStore['findPersonMessages'] {
+function prepareReader(context: StoreContext, people: PersonTable): PeopleStore['findPersonMessages'] {
   const { db, channels } = context
   const findNewest = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
   const listPersons = createPersonFinder(db, people)
-  const findContents = createWordFinder(db)
-  const findOtherMessages = createOtherFinder(db)
+  const listMessages = createSpeakerMessageList(db)
+  const listOtherMessages = createOtherMessageList(db)
   const readThread = db.prepare<ThreadIds>('SELECT key, public_id FROM threads WHERE id = ?')
   return async request => {
     const persons = await readAfterWait(db, () => listPersons(request))
     const personFilter = createSpeakerFilter(request, persons, channels)
-    const last = (await readAfterWait(db, () => findNewest.get()))?.number ?? 0
+    const lastNumber = (await readAfterWait(db, () => findNewest.get()))?.number ?? 0
     const rows: PersonMessageRow[] = []
-    for (let after = 0; after < last; after += sliceSize) {
-      rows.push(...(await readAfterWait(db, () => findContents(personFilter, after))))
+    for (let after = 0; after < lastNumber; after += sliceSize) {
+      rows.push(...(await readAfterWait(db, () => listMessages(personFilter, after))))
     }
     const ownSeqs = new Set(rows.map(({ seq }) => seq))
     const threads = new Set(rows.map(({ thread_id }) => thread_id))
-    for (let after = 0; after < last && threads.size > 0; after += sliceSize) {
-      for (const { seq, thread_id } of await readAfterWait(db, () => findOtherMessages(after))) {
+    for (let after = 0; after < lastNumber && threads.size > 0; after += sliceSize) {
+      for (const { seq, thread_id } of await readAfterWait(db, () => listOtherMessages(after))) {
         if (!ownSeqs.has(seq)) threads.delete(thread_id)
       }
     }
@@ -73,14 +73,14 @@ function readRow({ agent, channel, flags, envelope }: PersonMessageRow, thread: 
   return { agent, via: channel, sender, flags: flags === null ? [] : (parseJson(flags) as string[]), thread }
 }
 
-/** Prepares the search for the persons of several addresses, for each agent with which these have links. */
+/** Prepares the search for the persons of several addresses, for each agent with which the addresses have links. */
 function createPersonFinder(db: Sql, people: PersonTable) {
   const findAgents = db.prepare<{ agent: string }>('SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1')
   const listOwned = db.prepare<{ agent: string; address: string }>(
     'SELECT agent, address FROM person_addresses WHERE subject = ?',
   )
   return ({ agent, addresses, owner }: PersonMessagesRequest): readonly (Person & { readonly agent: string })[] => {
-    const byAddress = addresses.flatMap(address =>
+    const namesByAddress = addresses.flatMap(address =>
       findAgents
         .all(formatPersonKey(address))
         .filter(row => isSameSubject(people.findSubject(row.agent, formatPersonKey(address))?.subject, address))
@@ -88,7 +88,7 @@ function createPersonFinder(db: Sql, people: PersonTable) {
     )
     const ownedNames =
       owner === undefined ? [] : listOwned.all(owner).map(row => ({ agent: row.agent, key: row.address }))
-    const names = [...byAddress, ...ownedNames].filter(
+    const names = [...namesByAddress, ...ownedNames].filter(
       speakerName => agent === undefined || speakerName.agent === agent,
     )
     const keysByAgent = Map.groupBy(names, speakerName => speakerName.agent)
@@ -100,7 +100,7 @@ function createPersonFinder(db: Sql, people: PersonTable) {
   }
 }
 
-/** Returns true unless the address belongs to somebody else now. */
+/** Returns false if the address belongs to somebody else by now. */
 function isSameSubject(storedSubject: string | null | undefined, { subject }: PersonAddress): boolean {
   return subject === undefined || typeof storedSubject !== 'string' || storedSubject === subject
 }
@@ -110,8 +110,8 @@ interface SpeakerFilter extends ReturnType<typeof createPersonFilter> {
 }
 
 /**
- * Names the speakers as the gateway does when it forgets them. An account with a known principal is not confused with another one that has its
- * address now.
+ * Builds the filter that also finds the person when the gateway forgets them. An account with a known principal is not confused with another account
+ * that has its address by now.
  */
 function createSpeakerFilter(
   { agent, addresses, owner }: PersonMessagesRequest,
@@ -127,7 +127,7 @@ function createSpeakerFilter(
   return { ...names, subjects: owner === undefined ? subjects : [...subjects, owner], owner: owner ?? '' }
 }
 
-function createWordFinder(db: Sql) {
+function createSpeakerMessageList(db: Sql) {
   const find = db.prepare<PersonMessageRow>(
     `SELECT seq, agent, channel, thread_id, flags, envelope FROM messages
      WHERE kind = 'message' AND seq > ?1 AND seq <= ?2 AND (?3 IS NULL OR agent = ?3)
@@ -141,10 +141,10 @@ function createWordFinder(db: Sql) {
 }
 
 /**
- * Prepares the search for messages that the agent did not write itself. Threads are compared elsewhere, because each slice would read the list of all
- * of them.
+ * Prepares the search for messages that the agent did not write itself. The caller compares their threads, because the statement would read a list of
+ * all threads for each slice.
  */
-function createOtherFinder(db: Sql) {
+function createOtherMessageList(db: Sql) {
   const find = db.prepare<{ seq: number; thread_id: number }>(
     `SELECT seq, thread_id FROM messages WHERE kind = 'message' AND seq > ?1 AND seq <= ?2 AND thread_id IS NOT NULL
        AND json_extract(envelope, '$.sender.address') <> json_extract(envelope, '$.recipient')`,

@@ -5,7 +5,7 @@ import { loadRareKeys } from '../peers/rare-keys.ts'
 import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 
-/** Formats an address in the form of the tables: channel, space, `@local@domain`. */
+/** Formats an address as the key of a person. The key is the channel, a space and `@local@domain`. */
 export function formatPersonKey({ via, address }: PersonAddress): string {
   return `${via} ${address}`
 }
@@ -16,26 +16,26 @@ export function readPersonKey(key: string, subject?: string | null): PersonAddre
   return typeof subject === 'string' ? { ...address, subject } : address
 }
 
-/** The table of addresses that are linked with each other. Its members run synchronously, inside a write. */
+/** The tables of linked addresses and of the state of people. The members run synchronously inside a write. */
 export interface PersonTable {
-  /** Lists the keys of all addresses that are linked with this one, including itself, in order. */
+  /** Lists the keys of all addresses of the person with this address, in order. */
   findKeys(agent: string, key: string): readonly string[]
-  /** Finds the person of an address; undefined if it has no links. */
+  /** Finds the person of an address. Returns undefined if the address has no links. */
   find(agent: string, key: string): Person | undefined
   /**
-   * Describes the persons of these addresses, including addresses without links. `subjects`: principals of addresses that may have been deleted from
-   * the table.
+   * Describes the persons of these addresses, including addresses without links. `subjects` are the principals of addresses that may have been deleted
+   * from the table.
    */
   describeAll(agent: string, keys: readonly string[], subjects?: ReadonlyMap<string, string>): readonly Person[]
-  /** Finds the principal for which an address was proven; undefined if the table does not have the address. */
+  /** Finds the principal for which an address was proven. Returns undefined if the table does not have the address. */
   findSubject(agent: string, key: string): { readonly subject: string | null } | undefined
   /** Stores an address with its principal. The first principal of an address stays. */
   storeAddress(agent: string, key: string, subject: string | undefined): void
-  /** Deletes those of these addresses that have no link. */
+  /** Deletes the addresses that have no link. */
   dropUnlinked(agent: string, keys: readonly string[]): void
-  /** Moves a state and replaces an existing one. */
+  /** Moves a state. The moved state replaces an existing state. */
   moveState(agent: string, from: string, to: string): void
-  /** Moves a state unless another one exists there. In that case the moved one is deleted. */
+  /** Moves a state if the new person has none. Otherwise the old state is deleted. */
   copyStateIfAbsent(agent: string, from: string, to: string): void
   deleteState(agent: string, person: string): void
 }
@@ -81,7 +81,7 @@ export function createPersonTable(db: Sql, ownership: WriterExclusivity): Person
     },
     findSubject: (agent, key) => (addressKeys.mayHave([agent, key]) ? findSubject.get(agent, key) : undefined),
     storeAddress(agent, key, subject) {
-      addressKeys.note([agent, key])
+      addressKeys.add([agent, key])
       upsertAddress.run(agent, key, subject ?? null)
     },
     dropUnlinked(agent, keys) {
@@ -126,8 +126,8 @@ interface PersonLinkRow {
 }
 
 /**
- * Returns the address that all others of a person have joined, by the order of the person's links. The asker of a link stays the person, whom the
- * other address joins.
+ * Finds the address that all other addresses of a person have joined. The links are applied in their order. In each link, the target joins the person
+ * of the asker.
  */
 function findFounder(links: readonly PersonLinkRow[], key: string): string {
   const founders = new Map<string, string>()

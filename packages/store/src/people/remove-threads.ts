@@ -1,53 +1,62 @@
-// Deletes the threads of a person.
-import { createThreadRows } from '../forgetting/remove-thread.ts'
+// Deletes the threads of a person that have no messages any more.
+import { createThreadRowRemoval } from '../forgetting/remove-thread.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
-/** The number of rows that one transaction reads, so that other writes run in between. */
+/** The range of message numbers that one transaction reads, so that other writes can run in between. */
 export const sliceSize = 5_000
 
+interface MessageRange {
+  readonly exceptMessage: number
+  readonly after: number
+  readonly upTo: number
+}
+
 /**
- * Creates the deletion of threads without messages, with all their names and their background. Of a thread whose only message is `except`, it deletes
- * only what the agent remembers.
+ * Creates the deletion of threads without messages, with their names and their background. If the only message of a thread is `exceptMessage`, the
+ * deletion removes only the data that the agent stored for the thread.
  */
-export function createThreadRemoval({
+export function createUnusedThreadRemoval({
   db,
   write,
-}: StoreContext): (threads: readonly number[], except: number) => Promise<void> {
+}: StoreContext): (threads: readonly number[], exceptMessage: number) => Promise<void> {
   const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?1))'
-  const findUsed = db.prepare<{ thread_id: number }>(
+  const listUsed = db.prepare<{ thread_id: number }>(
     `SELECT thread_id FROM messages WHERE kind = 'message' AND seq > ?2 AND seq <= ?3 AND thread_id IN ${inList} AND seq <> ?4`,
   )
   const findLast = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
   const findThread = db.prepare<{ thread_id: number }>('SELECT thread_id FROM messages WHERE seq = ?')
   const findBackground = db.prepare<{ seq: number }>(`SELECT seq FROM fetched_context WHERE thread_id IN ${inList}`)
   const deleteEntry = createEntryRemoval(db)
-  const rows = createThreadRows(db)
+  const rows = createThreadRowRemoval(db)
 
-  const dropThreadsInUse = (remainingThreads: Set<number>, except: number, after: number, upTo: number) => {
-    for (const { thread_id } of findUsed.all(JSON.stringify([...remainingThreads]), after, upTo, except))
+  /** Removes the threads from the set that have another message than `exceptMessage` within this range of message numbers. */
+  const dropThreadsInUse = (remainingThreads: Set<number>, { exceptMessage, after, upTo }: MessageRange) => {
+    for (const { thread_id } of listUsed.all(JSON.stringify([...remainingThreads]), after, upTo, exceptMessage))
       remainingThreads.delete(thread_id)
   }
+
   function deleteRows(batch: Batch, unusedThreads: ReadonlySet<number>, keptThread: number | undefined): void {
     const threadList = JSON.stringify([...unusedThreads])
     runParts(batch, findBackground.all(threadList), (_, { seq }) => deleteEntry(seq))
     rows.deleteMemory(threadList)
-    rows.removeNames(JSON.stringify([...unusedThreads].filter(thread => thread !== keptThread)))
+    rows.deleteThreads(JSON.stringify([...unusedThreads].filter(thread => thread !== keptThread)))
   }
-  return async (threads, except) => {
+  return async (threads, exceptMessage) => {
     const remainingThreads = new Set(threads)
-    const last = (await readAfterWait(db, () => findLast.get()))?.number ?? 0
-    for (let after = 0; after < last && remainingThreads.size > 0; after += sliceSize) {
-      await write(() => dropThreadsInUse(remainingThreads, except, after, Math.min(after + sliceSize, last)))
+    const lastNumber = (await readAfterWait(db, () => findLast.get()))?.number ?? 0
+    for (let after = 0; after < lastNumber && remainingThreads.size > 0; after += sliceSize) {
+      const upTo = Math.min(after + sliceSize, lastNumber)
+      await write(() => dropThreadsInUse(remainingThreads, { exceptMessage, after, upTo }))
     }
     if (remainingThreads.size === 0) return
     await write(batch => {
-      // Threads with messages that have arrived in the meantime stay.
-      dropThreadsInUse(remainingThreads, except, last, Number.MAX_SAFE_INTEGER)
-      deleteRows(batch, remainingThreads, findThread.get(except)?.thread_id)
+      // A thread stays if a message has arrived in it in the meantime.
+      dropThreadsInUse(remainingThreads, { exceptMessage, after: lastNumber, upTo: Number.MAX_SAFE_INTEGER })
+      deleteRows(batch, remainingThreads, findThread.get(exceptMessage)?.thread_id)
     })
   }
 }

@@ -1,4 +1,4 @@
-// Deletes the last traces of a forgotten person.
+// Deletes the data of a forgotten person besides messages, threads and links.
 import type { KeyedDigests } from '../digests/keyed-digest.ts'
 import { createDeliveryRemoval } from '../messages/row-removal.ts'
 import { createClaimRemoval } from '../peers/claims.ts'
@@ -34,8 +34,8 @@ interface RemovedTraces {
 }
 
 /**
- * Creates the deletion of a person's remaining traces: their relations, keys and records, refusals in their name, deliveries to them, their words in
- * the background of other conversations, and broadcasts of deleted messages.
+ * Creates the deletion of a person's remaining data. These are relations, keys, records, refusals, recorded fetches, deliveries to the person, messages
+ * of the person in the background of other conversations, and broadcasts of deleted messages.
  */
 export function createTraceRemoval(
   { db, channels, now }: StoreContext,
@@ -59,13 +59,13 @@ export function createTraceRemoval(
   const deleteRecords = db.prepare(
     `DELETE FROM records WHERE person IN (SELECT value FROM json_each(?2)) AND (owner = 'agent:' || ?1 OR ?1 IS NULL)`,
   )
-  // Others take part in these threads, whoever began them.
+  // Other people take part in these threads, so the threads stay without the name of their starter.
   const clearStarters = db.prepare(
     `UPDATE threads SET begun_by = '' WHERE (?1 IS NULL OR agent = ?1) AND begun_by IN (SELECT value FROM json_each(?2))`,
   )
   const forgetBackground = createBackgroundRemoval(db)
   const removeBroadcasts = createBroadcastRemoval(db)
-  const principalOf = (key: string) => channels.subjectOf(readPersonKey(key)) ?? []
+  const findPrincipal = (key: string) => channels.formatSubject(readPersonKey(key)) ?? []
   return (batch: Batch, { agent, subjects, keys, isOwn }: RemovedPerson): RemovedTraces => {
     const subjectsJson = JSON.stringify(subjects)
     if (isOwn) hideRecords(agent, keys)
@@ -80,12 +80,12 @@ export function createTraceRemoval(
         )
       }
     }
-    const deletedRows = [
+    const deletedCounts = [
       deleteDeliveries(batch, JSON.stringify({ agent, subjects })),
       forgetBackground(agent, subjectsJson),
       deleteRecords.run(agent, JSON.stringify(persons)).changes,
       tables.lookups.forget(subjects),
-      clearStarters.run(agent, JSON.stringify([...subjects, ...keys.flatMap(principalOf)])).changes,
+      clearStarters.run(agent, JSON.stringify([...subjects, ...keys.flatMap(findPrincipal)])).changes,
       tables.proofKeys.forgetOwners(subjects),
       removeClaims([...subjects, ...keys.map(key => readPersonKey(key).address)]),
       deleteWithdrawals.run(subjectsJson).changes,
@@ -93,18 +93,18 @@ export function createTraceRemoval(
     ]
     removeBroadcasts()
     const relations = deleteRelations.run(agent, subjectsJson, JSON.stringify(keys)).changes
-    return { relations, traces: deletedRows.reduce((sum, count) => sum + count, 0) }
+    return { relations, traces: deletedCounts.reduce((sum, count) => sum + count, 0) }
   }
 }
 
-/** Prepares the deletion of a person's words from the background of other conversations. */
+/** Prepares the deletion of a person's messages from the background of other conversations. */
 function createBackgroundRemoval(db: Sql): (agent: string | null, subjects: string) => number {
   const eraseContent = db.prepare(
     `UPDATE messages SET content = '[]', scope = 'forgotten', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL
      WHERE seq IN (SELECT b.seq FROM fetched_context b JOIN threads t ON t.id = b.thread_id
        WHERE (?1 IS NULL OR t.agent = ?1) AND b.principal IN (SELECT value FROM json_each(?2)))`,
   )
-  // The row of deleted background stays, so that it is not added again.
+  // The row of deleted background stays, so that the same message is not added again.
   const clearPrincipal = db.prepare(
     `UPDATE fetched_context SET principal = NULL WHERE principal IN (SELECT value FROM json_each(?2))
        AND thread_id IN (SELECT id FROM threads WHERE ?1 IS NULL OR agent = ?1)`,
@@ -118,14 +118,14 @@ function createBackgroundRemoval(db: Sql): (agent: string | null, subjects: stri
 
 /** Prepares the deletion of broadcasts whose messages are deleted. */
 function createBroadcastRemoval(db: Sql): () => void {
-  // The newest row is emptied instead, so that its number is not given again while a worker still expands it.
-  const isOrphaned = "message NOT IN (SELECT seq FROM messages WHERE kind = 'message')"
+  // The newest row is emptied instead of deleted. Otherwise a new row could get its number while a worker still expands it.
+  const orphanedCondition = "message NOT IN (SELECT seq FROM messages WHERE kind = 'message')"
   const clearNewest = db.prepare(
     `UPDATE broadcasts SET message = 0, thread_id = 0, response_seq = NULL, target = 'null', due_at = NULL, lease_owner = NULL, ended_at = 0
-     WHERE id = (SELECT max(id) FROM broadcasts) AND ${isOrphaned}`,
+     WHERE id = (SELECT max(id) FROM broadcasts) AND ${orphanedCondition}`,
   )
   const deleteOlder = db.prepare(
-    `DELETE FROM broadcasts WHERE ${isOrphaned} AND id <> (SELECT max(id) FROM broadcasts)`,
+    `DELETE FROM broadcasts WHERE ${orphanedCondition} AND id <> (SELECT max(id) FROM broadcasts)`,
   )
   return () => {
     clearNewest.run()

@@ -1,4 +1,4 @@
-// Connects to PostgreSQL and checks the server.
+// Opens all connections of a gateway to its database on PostgreSQL.
 import type { Log } from '@postern/message'
 import { ConfigError } from '@postern/message'
 import type { NoticeStore } from '@postern/pipeline'
@@ -16,15 +16,15 @@ import type { ServerClock } from './connection/upkeep/server-clock.ts'
 import type { PostgresDatabase } from './database.ts'
 import { openPostgresDatabase } from './database.ts'
 import { createNotifyCodec } from './notify.ts'
+import { outdatedFix, outdatedMessage } from './outdated-release.ts'
 import { toClientConfig } from './server/address.ts'
 import { channelOf, formatSetUp, formatShard, operatorLimits } from './server/session.ts'
 import { readPostgresUrl } from './server/settings.ts'
-import { outdatedFix, outdatedProblem } from './stale-cache.ts'
 import { createTakeover } from './takeover.ts'
 
 interface ConnectOptions {
   readonly url: string
-  /** The clock of the store. `note` is present if it follows the server's clock. */
+  /** The clock of the store. `note` is present if the clock follows the server's clock. */
   readonly clock: Pick<ServerClock, 'now'> & Partial<Pick<ServerClock, 'note'>>
   readonly log: Log
   readonly holder?: string | undefined
@@ -35,22 +35,22 @@ interface ConnectOptions {
 /** All connections of one gateway to its database. */
 interface ConnectedDatabase {
   readonly db: PostgresDatabase
-  /** Opens the writer. There is only one. */
+  /** Opens the only writer. */
   openWriter(hooks: WriterHooks): Writer
-  /** Notices of this gateway and of others. */
+  /** The notices of this gateway and of other gateways. */
   readonly notices: NoticeStore
   notifyOthers(notice: Notice): void
-  /** Resolves when no further notice of another gateway is missed. */
+  /** Resolves when the gateway receives the notices of other gateways. */
   readonly opened: Promise<void>
   release(): Promise<void>
 }
 
 export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly }: ConnectOptions): ConnectedDatabase {
-  const { now, note: onClock } = clock
+  const { now, note: onClockReading } = clock
   const { schema, server } = readPostgresUrl(url)
   const client = toClientConfig(server)
   const channel = channelOf(schema)
-  const hints = createNotifyCodec()
+  const notifyCodec = createNotifyCodec()
   const notices = createNotices(log)
   const schemaSetUp = `${formatSetUp(schema)}${readsOnly ? '; SET default_transaction_read_only = on' : ''}`
   const setUp = [schemaSetUp, ...(holder === undefined ? [] : [formatPresence(schema, holder)])].join('; ')
@@ -60,35 +60,35 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
     ...{ client, size: operatorPoolSize, ...connectionLog },
     setUp: `${schemaSetUp}; ${operatorLimits}; ${readSetUp}`,
   })
-  const reportOutdated = once(() => onUnusable?.(new ConfigError('store', outdatedProblem, outdatedFix)))
+  const reportOutdated = once(() => onUnusable?.(new ConfigError('store', outdatedMessage, outdatedFix)))
   const db = openPostgresDatabase(pool, {
     operatorPool,
     schema,
     now,
     version: schemaMigrations.length,
     onOutdated: reportOutdated,
-    hintsOf: batch => hints.write(listNotices(batch)).map(payload => [channel, payload] as const),
+    hintsOf: batch => notifyCodec.format(listNotices(batch)).map(payload => [channel, payload] as const),
   })
   const takeOver = createTakeover(db)
   let writer: Writer | undefined
 
-  function receiveHints(payload: string): void {
-    for (const notice of hints.read(payload)) notices.notify(notice.topic, notice.payload)
+  function receiveNotices(payload: string): void {
+    for (const notice of notifyCodec.parse(payload)) notices.notify(notice.topic, notice.payload)
   }
 
-  /** Makes the work of an expired gateway due. Retries until it succeeds. */
-  async function takeOverFrom(expired: string): Promise<void> {
+  /** Makes the work of an expired gateway due. If it fails, the next heartbeat check reports the gateway again. */
+  async function takeOverFrom(expiredHolder: string): Promise<void> {
     try {
-      const isDone = await writer?.writeLightly(takeOver(expired, now()))
-      if (isDone) log.warn({ holder: expired }, 'a gateway is gone: its work is taken up')
+      const isDone = await writer?.writeLightly(takeOver(expiredHolder, now()))
+      if (isDone) log.warn({ holder: expiredHolder }, 'a gateway has expired, and its work is due again')
     } catch (error) {
-      log.warn({ err: error, holder: expired }, 'a gateway is gone, and its work cannot be taken up now')
+      log.warn({ err: error, holder: expiredHolder }, 'a gateway has expired, and its work cannot be made due now')
     }
   }
 
   const notifyConnection = openNotifyConnection({
-    ...{ client, schema, holder, setUp, schemaSetUp, onClock },
-    onPayload: receiveHints,
+    ...{ client, schema, holder, setUp, schemaSetUp, onClockReading },
+    onPayload: receiveNotices,
     onExpired: takeOverFrom,
   })
   return {
@@ -98,7 +98,7 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
       return writer
     },
     notices,
-    notifyOthers: notice => notifyConnection.announce(hints.write([notice])),
+    notifyOthers: notice => notifyConnection.announce(notifyCodec.format([notice])),
     opened: notifyConnection.opened,
     async release() {
       await Promise.all([pool.close(), operatorPool.close(), notifyConnection.close()])

@@ -4,7 +4,7 @@ import { createOperationRunner, markHandled } from '../batching/operation-runner
 import type { Database, SqlValue } from '../sql/sql.ts'
 import type { Writer, WriterHooks } from '../transaction/writer.ts'
 import type { NumberedInsert } from './connection/numbering.ts'
-import { readNumberedInsert, sequenceOf } from './connection/numbering.ts'
+import { formatSequenceName, readNumberedInsert } from './connection/numbering.ts'
 import type { StepResult } from './connection/pipelined-run.ts'
 import type { ConnectionPool } from './connection/pool.ts'
 import type { PendingStatement, PlainStatement } from './connection/statement-session.ts'
@@ -20,21 +20,21 @@ import { createPostgresWriter } from './transactions/writer.ts'
 
 export interface PostgresDatabase extends Omit<Database, 'read'>, Readings {
   openWriter(hooks: WriterHooks): Writer
-  /** Reads like `read`, on connections that only operators use. */
+  /** Runs a query like `read`, on connections that only operators use. */
   readonly readForOperators: Readings['read']
-  /** Returns the time on the clock, which stands still for an operation. */
+  /** Returns the time of the clock, which stands still while an operation runs. */
   now(): number
 }
 
 interface DatabaseOptions extends TransactionOptions {
-  /** Connections for the readings of operators. */
+  /** The connections for the queries of operators. */
   readonly operatorPool: Pick<ConnectionPool, 'acquire'>
   readonly now: () => number
 }
 
 /**
- * Opens the store's port on PostgreSQL. Transactions of all gateways run at the same time, unless they touch the same rows (decision 0023).
- * Statements that return nothing are sent together with the next query.
+ * Opens the database of the store on PostgreSQL. Transactions of all gateways run at the same time, unless they use the same rows (decision 0023).
+ * Statements whose result nobody awaits are sent together with the next query.
  */
 export function openPostgresDatabase(
   pool: Pick<ConnectionPool, 'acquire'>,
@@ -42,18 +42,18 @@ export function openPostgresDatabase(
 ): PostgresDatabase {
   const runner = createOperationRunner<OperationContext>(options.now)
   const sequences = new Map<string, string>()
-  const resultOf = (pending: PendingStatement): StepResult => pending.result ?? runner.suspend()
+  const readResult = (pending: PendingStatement): StepResult => pending.result ?? runner.suspend()
   const keys = createLockKeys(options.schema)
 
   const readings = createReadings(pool, { runner })
   const db: PostgresDatabase = {
-    ...createPreparation({ runner, sequences, resultOf }),
+    ...createPreparation({ runner, sequences, readResult: readResult }),
     prepareCheck(sql) {
       const check = createStatement(`SELECT must_hold(is_so) FROM (${translateQuery(sql)}) AS checked`)
       return (...values) => void runner.context().session.add(check, values)
     },
     rowLocks: {
-      // This lock does not skip rows to which others only refer by a foreign key.
+      // This lock does not skip rows to which other rows only refer by a foreign key.
       skipLocked: 'FOR NO KEY UPDATE SKIP LOCKED',
       wait: 'FOR UPDATE',
       isFree: thread => `pg_try_advisory_xact_lock(${keys.threadKeySql(thread)})`,
@@ -65,9 +65,12 @@ export function openPostgresDatabase(
     ...readings,
     readForOperators: createReadings(options.operatorPool, { runner }).read,
     openWriter(hooks) {
-      const write = createTransactions({ db, pool, runner, keys, sequences, resultOf }, { ...options, ...hooks })
+      const write = createTransactions(
+        { db, pool, runner, keys, sequences, readResult: readResult },
+        { ...options, ...hooks },
+      )
       const writer = createPostgresWriter(write, hooks)
-      // An operation that waits for answers runs again from its start, so each write in it is queued only once.
+      // An operation that waits for results runs again from its start, so each write in the operation is queued only once.
       const once = <T>(enqueue: () => Promise<T>) => runner.act(() => markHandled(enqueue()))
       return {
         ...writer,
@@ -87,21 +90,21 @@ interface PreparationDeps extends DatabaseDeps {
 function createPreparation({
   runner,
   sequences,
-  resultOf,
+  readResult,
 }: PreparationDeps): Pick<PostgresDatabase, 'prepare' | 'prepareReturning'> {
   const getStatement = createStatementCache()
-  const start = (statement: PlainStatement, values: readonly SqlValue[]) =>
+  const requestStatement = (statement: PlainStatement, values: readonly SqlValue[]) =>
     runner.nextStep(statement.id, () => runner.context().session.run(statement, values))
 
   function prepareNumbered(numberedInsert: NumberedInsert, statement: PlainStatement) {
     const { table, name } = numberedInsert
-    sequences.set(table, sequenceOf(numberedInsert))
+    sequences.set(table, formatSequenceName(numberedInsert))
     const insert = (values: readonly SqlValue[]) => {
       const number = runner.nextStep(statement.id, () => {
         const { session, nextNumber } = runner.context()
-        const next = nextNumber(table)
-        session.run(statement, [...values, next])
-        return next
+        const rowNumber = nextNumber(table)
+        session.run(statement, [...values, rowNumber])
+        return rowNumber
       })
       return { [name]: number }
     }
@@ -121,26 +124,29 @@ function createPreparation({
       const statement = getStatement(translateQuery(numberedInsert?.sql ?? sql))
       if (numberedInsert) return prepareNumbered(numberedInsert, statement)
       return {
-        get: (...values) => resultOf(start(statement, values)).rows[0],
-        all: (...values) => [...resultOf(start(statement, values)).rows],
-        run: (...values) => changesOf(start(statement, values), resultOf),
+        get: (...values) => readResult(requestStatement(statement, values)).rows[0],
+        all: (...values) => [...readResult(requestStatement(statement, values)).rows],
+        run: (...values) => toChangeResult(requestStatement(statement, values), readResult),
       }
     },
     prepareReturning(sql) {
       const statement = getStatement(translateQuery(sql))
       return (...values) => {
-        const pending = start(statement, values)
-        return () => resultOf(pending).rows[0]
+        const pending = requestStatement(statement, values)
+        return () => readResult(pending).rows[0]
       }
     },
   }
 }
 
-/** Returns the result of a change. Access to `changes` waits until the statement has run; most callers never need it. */
-function changesOf(pending: PendingStatement, resultOf: DatabaseDeps['resultOf']): { readonly changes: number } {
+/** Returns the result of a change. Reading `changes` waits until the statement has run, and most callers never read it. */
+function toChangeResult(
+  pending: PendingStatement,
+  readResult: DatabaseDeps['readResult'],
+): { readonly changes: number } {
   return {
     get changes() {
-      return resultOf(pending).changes
+      return readResult(pending).changes
     },
   }
 }

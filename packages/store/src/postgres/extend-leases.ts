@@ -1,4 +1,4 @@
-// Keeps leases valid while this gateway's clock is behind the server's, so that others do not lease what runs here.
+// Extends leases while the clock of this gateway is behind the server's clock, so that other gateways do not lease running work.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { WorkStore } from '@postern/pipeline'
 import type { ServerClock } from './connection/upkeep/server-clock.ts'
@@ -8,10 +8,10 @@ type LeaseCalls = Pick<
   'leaseTurns' | 'leaseDeliveries' | 'leaseBroadcasts' | 'renew' | 'setTurnConsumer' | 'setDeliveryConsumer'
 >
 
-/** The longest delay of the clock at which new work is inserted with its lease, ms. Such a lease is not extended. */
+/** The maximum delay of the clock at which new work is inserted with its lease, ms. Such a lease is not extended. */
 const maxBehindMs = 3_000
 
-/** Wraps the calls of `store` that lease. Each lease is extended by the delay of the clock, so that it lasts its full time by the server's clock. */
+/** Wraps the calls of `store` that lease. Each lease is extended by the delay of the clock, so that it lasts for its full time on the server's clock. */
 export function extendLeases(
   store: LeaseCalls,
   { behindMs, settlingMs }: Pick<ServerClock, 'behindMs' | 'settlingMs'>,

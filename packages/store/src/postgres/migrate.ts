@@ -12,45 +12,61 @@ import type { PostgresSettings } from './server/settings.ts'
 import { storeFunctions } from './sql/functions.ts'
 import { translateSchema } from './sql/translate-schema.ts'
 
-/** The comment on `store_version` by programs with numbered steps. Databases of number 1 have none. */
-const tableMark = 'postern'
+/** The comment on the table `store_version` that releases with numbered migrations set. Databases of version 1 have no comment. */
+const tableComment = 'postern'
 
 /**
- * Migrates a database to the newest tables, by all steps or none. Several gateways may start at once.
- * @throws ConfigError `store` if a newer release wrote it, or a program with unknown tables
+ * Migrates a database to the newest tables in one transaction. Several gateways may start at the same time.
+ * @throws ConfigError `store` if a newer release or an unknown program created the tables
  */
 export async function migratePostgres(
   client: Client,
   settings: Pick<PostgresSettings, 'schema' | 'location'>,
   { steps, changesTables }: { readonly steps: readonly string[]; readonly changesTables: boolean },
 ): Promise<void> {
-  const { schema, location } = settings
+  const { schema } = settings
   // Steps on large tables may take long.
   await client.query('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0')
-  // Another gateway may be migrating, so the number is read only after this lock.
+  // Another gateway may be migrating, so the version is read only after this lock.
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`postern migration ${schema}`])
-  const number = await readPostgresNumber(client, schema)
-  if (number > 0) await refuseUnknownTables(client, settings, { number, steps })
-  const pendingSteps = changesTables ? undefined : describePendingMigrations(number, steps)
-  refusePendingMigrations({ key: 'store', name: `${location}, schema "${schema}"`, pending: pendingSteps })
-  if (!changesTables && number === 0) {
-    const fix = 'Start a gateway first, which makes them, or correct "store".'
-    throw new ConfigError('store', `${location}, schema "${schema}" has no tables of a gateway`, fix)
-  }
-  if (number < steps.length) {
-    // The lock waits for running writes of gateways of the earlier release. These gateways then write nothing more.
-    await client.query('SELECT pg_advisory_xact_lock($1)', [writerLockOf(schema)])
-    await client.query(listStatements(number, schema, steps).join(';\n'))
-  } else if (changesTables) {
-    await replaceFunctions(client, schema)
-  }
-  if (!changesTables) return void (await client.query('COMMIT'))
-  const { rows } = await client.query<{ made: string | null }>("SELECT to_regclass('gateways') AS made")
-  if (rows[0]?.made == null) await client.query(heartbeatTable)
+  const version = await readPostgresSchemaVersion(client, schema)
+  if (version > 0) await refuseUnknownTables(client, settings, { version, steps })
+  if (changesTables) await changeTables(client, schema, { version, steps })
+  else refuseChanges(settings, { version, steps })
   await client.query('COMMIT')
 }
 
-/** Replaces functions that this release has changed. Functions need no step. */
+/** The version of the tables of a database, and the migrations of this release. */
+interface MigrationState {
+  readonly version: number
+  readonly steps: readonly string[]
+}
+
+/** Refuses a database whose tables would have to change. */
+function refuseChanges(
+  { schema, location }: Pick<PostgresSettings, 'schema' | 'location'>,
+  { version, steps }: MigrationState,
+): void {
+  const name = `${location}, schema "${schema}"`
+  refusePendingMigrations({ key: 'store', name, pending: describePendingMigrations(version, steps) })
+  if (version > 0) return
+  const fix = 'Start a gateway first, which makes them, or correct "store".'
+  throw new ConfigError('store', `${name} has no tables of a gateway`, fix)
+}
+
+async function changeTables(client: Client, schema: string, { version, steps }: MigrationState): Promise<void> {
+  if (version < steps.length) {
+    // The lock waits for running writes of gateways of the earlier release. These gateways stop writing after this migration.
+    await client.query('SELECT pg_advisory_xact_lock($1)', [writerLockOf(schema)])
+    await client.query(listStatements(version, schema, steps).join(';\n'))
+  } else {
+    await replaceFunctions(client, schema)
+  }
+  const { rows } = await client.query<{ made: string | null }>("SELECT to_regclass('gateways') AS made")
+  if (rows[0]?.made == null) await client.query(heartbeatTable)
+}
+
+/** Replaces the SQL functions that this release has changed. A change of a function needs no migration. */
 async function replaceFunctions(client: Client, schema: string): Promise<void> {
   const { rows } = await client.query<{ name: string; body: string }>(
     'SELECT proname AS name, prosrc AS body FROM pg_proc JOIN pg_namespace n ON n.oid = pronamespace WHERE nspname = $1',
@@ -64,18 +80,18 @@ async function replaceFunctions(client: Client, schema: string): Promise<void> {
   if (changedFunctions.length > 0) await client.query(changedFunctions.join(';\n'))
 }
 
-/** Returns the number of steps that a database has had; 0 for a new one. */
-export async function readPostgresNumber(client: Client, schema: string): Promise<number> {
+/** Reads the version of the tables, which is the number of migrations that were applied. A new database has the version 0. */
+export async function readPostgresSchemaVersion(client: Client, schema: string): Promise<number> {
   const { rows } = await client.query<{ tables: string; ours: string | null }>(
     `SELECT count(*) AS tables, max(tablename) FILTER (WHERE tablename = 'store_version') AS ours FROM pg_tables WHERE schemaname = $1`,
     [schema],
   )
-  const { tables = '0', ours = null } = rows[0] ?? {}
-  if (ours === null && Number(tables) > 0) {
+  const { tables: tableCount = '0', ours: versionTable = null } = rows[0] ?? {}
+  if (versionTable === null && Number(tableCount) > 0) {
     const problem = `the schema "${schema}" holds tables that are not ours`
     throw new ConfigError('store', problem, 'Name another with ?schema=….')
   }
-  if (ours === null) return 0
+  if (versionTable === null) return 0
   const versions = await client.query<{ version: number }>(`SELECT version FROM "${schema}".store_version`)
   return versions.rows[0]?.version ?? 0
 }
@@ -83,14 +99,14 @@ export async function readPostgresNumber(client: Client, schema: string): Promis
 async function refuseUnknownTables(
   client: Client,
   { schema, location }: Pick<PostgresSettings, 'schema' | 'location'>,
-  { number: version, steps }: { readonly number: number; readonly steps: readonly string[] },
+  { version, steps }: MigrationState,
 ): Promise<void> {
   const marks = await client.query<{ mark: string | null }>(
     "SELECT obj_description('store_version'::regclass, 'pg_class') AS mark",
   )
   const tables = await readTableNames(client, schema)
   const name = `${location}, schema "${schema}"`
-  const isMarked = marks.rows[0]?.mark === tableMark
+  const isMarked = marks.rows[0]?.mark === tableComment
   refuseUnknownSchema({ key: 'store', name, version, isMarked, readTables: () => tables }, steps)
 }
 
@@ -108,16 +124,19 @@ async function readTableNames(client: Client, schema: string): Promise<TableName
   return collectTableNames(columns.rows, triggers.rows)
 }
 
-/** Returns the statements that migrate a database from one number to another. A new database has no rows to convert. */
-export function listStatements(number: number, schema: string, steps = schemaMigrations): readonly string[] {
-  const isFirst = number === 0
-  const begin = [`CREATE SCHEMA IF NOT EXISTS "${schema}"`, 'CREATE TABLE store_version (version int NOT NULL)']
-  const end = isFirst ? 'INSERT INTO store_version VALUES' : 'UPDATE store_version SET version ='
+/** Lists the statements that migrate a database from this version to the newest. A new database has no rows to convert. */
+export function listStatements(version: number, schema: string, steps = schemaMigrations): readonly string[] {
+  const isFirst = version === 0
+  const firstStatements = [
+    `CREATE SCHEMA IF NOT EXISTS "${schema}"`,
+    'CREATE TABLE store_version (version int NOT NULL)',
+  ]
+  const versionStatement = isFirst ? 'INSERT INTO store_version VALUES' : 'UPDATE store_version SET version ='
   return [
-    ...(isFirst ? begin : []),
+    ...(isFirst ? firstStatements : []),
     ...storeFunctions,
-    ...steps.slice(number).flatMap(step => translateSchema(step, { isFirst })),
-    `COMMENT ON TABLE store_version IS '${tableMark}'`,
-    `${end} (${steps.length})`,
+    ...steps.slice(version).flatMap(step => translateSchema(step, { isFirst })),
+    `COMMENT ON TABLE store_version IS '${tableComment}'`,
+    `${versionStatement} (${steps.length})`,
   ]
 }

@@ -9,39 +9,39 @@ const notice = (length: number) => ({ topic: 'message:1', payload: { kind: 'part
 test('a gateway reads notifications of another gateway from payloads that PostgreSQL accepts', () => {
   const [codecA, codecB] = [createNotifyCodec('a'), createNotifyCodec('b')]
   const told = notice(5_000)
-  const payloads = codecA.write([told, { topic: 'work', payload: undefined }])
+  const payloads = codecA.format([told, { topic: 'work', payload: undefined }])
   expect(Math.max(...payloads.map(payload => Buffer.byteLength(payload)))).toBeLessThan(8_000)
-  const heard = payloads.flatMap(payload => codecB.read(payload))
+  const heard = payloads.flatMap(payload => codecB.parse(payload))
   expect(heard).toEqual([told, { topic: 'work', payload: null }])
 })
 
 test('short notifications share payloads, in order', () => {
   const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
   const told = Array.from({ length: 300 }, (_, at) => ({ topic: `message:${at}`, payload: { kind: 'settled' } }))
-  const payloads = here.write(told)
+  const payloads = here.format(told)
   expect([payloads.length, Math.max(...payloads.map(each => each.length)) < 8_000]).toEqual([2, true])
-  expect(payloads.flatMap(payload => there.read(payload))).toEqual(told)
+  expect(payloads.flatMap(payload => there.parse(payload))).toEqual(told)
 })
 
 test('a gateway ignores its own notifications', () => {
   const hints = createNotifyCodec('a')
-  expect(hints.write([notice(1)]).map(payload => hints.read(payload))).toEqual([[]])
+  expect(hints.format([notice(1)]).map(payload => hints.parse(payload))).toEqual([[]])
 })
 
 test('a gateway sends no oversized or invalid notification, and ignores a broken payload', () => {
   const hints = createNotifyCodec('a')
-  expect(hints.write([{ topic: 'a', payload: 1n }])).toEqual([])
-  expect(hints.write([notice(100_000)])).toEqual([])
+  expect(hints.format([{ topic: 'a', payload: 1n }])).toEqual([])
+  expect(hints.format([notice(100_000)])).toEqual([])
   const broken = ['', 'x', 'b 1 0 1 [', 'b 2 0 1 [7]', 'b 3 0 2 []', 'b 4 0 1 7', 'b 5 0 1 [null]', 'b 6 0 1 [[7]]']
-  expect(broken.flatMap(payload => hints.read(payload))).toEqual([])
+  expect(broken.flatMap(payload => hints.parse(payload))).toEqual([])
 })
 
 test('a gateway drops an incomplete notification when many others begin after it', () => {
   const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
-  const [first, ...rest] = here.write([notice(5_000)])
-  there.read(first ?? '')
-  for (let at = 0; at < 200; at += 1) there.read(here.write([notice(5_000)])[0] ?? '')
-  expect(rest.flatMap(payload => there.read(payload))).toEqual([])
+  const [first, ...rest] = here.format([notice(5_000)])
+  there.parse(first ?? '')
+  for (let at = 0; at < 200; at += 1) there.parse(here.format([notice(5_000)])[0] ?? '')
+  expect(rest.flatMap(payload => there.parse(payload))).toEqual([])
 })
 
 const settledTask = { owner: 'o', id: 't', agent: 'a', context: 'c', state: 'completed' as const, updatedAt: 1 }

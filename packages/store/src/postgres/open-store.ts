@@ -18,28 +18,28 @@ import { createStoreCalls } from './store-calls.ts'
 export interface PostgresStoreOptions {
   /** The URL `postgres://user:password@host:port/database`, with parameters such as `schema` and `sslmode` (docs/guides/many-gateways.md). */
   readonly url: string
-  /** Returns milliseconds since the epoch; default: the server's clock, which is the same for all gateways of one database. */
+  /** Returns milliseconds since the epoch. The default is the server's clock, which is the same for all gateways of one database. */
   readonly now?: (() => number) | undefined
   readonly log: Log
   /** All channels whose messages are stored. */
   readonly channels: readonly StoredChannel[]
-  /** A name of this process alone, for all its leases. When the process disappears, other gateways end these leases, and it ends theirs. */
+  /** A unique name of this process for all its leases. When a process disappears, the gateways with a name end its leases. */
   readonly holder?: string | undefined
-  /** Runs once when nothing can be written any more, because a newer release has changed the tables. */
+  /** Runs once when the store can no longer write, because a newer release has changed the tables. */
   readonly onUnusable?: ((error: ConfigError) => void) | undefined
-  /** The storage of the bytes of objects, if they do not go into the database. */
+  /** The storage for the bytes of objects, if they are not stored in the database. */
   readonly bytes?: ByteStore | undefined
-  /** False if a database of an earlier release is refused and stays unchanged. By default it is migrated to the newest tables. */
+  /** If false, a database of an earlier release is refused and stays unchanged. By default, such a database is migrated to the newest tables. */
   readonly changesTables?: boolean | undefined
-  /** True if nothing may be written. The server then refuses writes, too. */
+  /** True if the store only reads. The server then also refuses writes. */
   readonly readsOnly?: boolean | undefined
-  /** The longest time for which a call of an endpoint waits for a silent server, ms; default: 10 s. */
+  /** The maximum time for which a call waits for a server that does not answer, ms. The default is 10 seconds. */
   readonly patienceMs?: number | undefined
 }
 
 /**
- * Opens the store on PostgreSQL, for any number of gateways at one database. Leases end with their time or with their holder, and notices of other
- * gateways arrive here.
+ * Opens the store on PostgreSQL, for any number of gateways at one database. A lease ends when it expires or when its gateway disappears, and the store
+ * receives the notices of other gateways.
  * @throws ConfigError `store` if the database cannot be used
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<GatewayStore> {
@@ -74,7 +74,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
   const overrides: Partial<AssembledStore> = {
     refuse: refusal => !calls.hasEnded() && refuse(refusal),
-    // The caller does not wait for this, as with `refuse`.
+    // Callers do not wait for this member or for `refuse`, so neither is wrapped as a call.
     noteLookup(lookup) {
       if (!calls.hasEnded()) noteLookup(lookup)
     },
@@ -89,7 +89,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     close() {
       closing ??= calls
         .end(() => operatorCalls.end(close))
-        .catch(error => log.warn({ err: error }, 'the store could not write all it wanted to at its end'))
+        .catch(error => log.warn({ err: error }, 'the store could not write all waiting data when it was closed'))
       return closing
     },
   }
@@ -103,7 +103,7 @@ function refuseRewriting(): never {
   throw new Rejection('unsupported', "Cannot rewrite: the files are the database server's, whose VACUUM FULL does it")
 }
 
-/** Wraps the methods of a store and of its ports as calls. `own`: members that are not wrapped. */
+/** Wraps the methods of a store and of its ports as calls. The members of `overrides` are used as they are. */
 function wrapStore(
   store: AssembledStore,
   { wrap }: Pick<StoreCalls, 'wrap'>,

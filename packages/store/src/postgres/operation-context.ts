@@ -1,4 +1,4 @@
-// Declares the context in which an operation sends its statements.
+// Declares the context in which an operation on PostgreSQL runs its statements.
 import type { createOperationRunner } from '../batching/operation-runner.ts'
 import type { Sequences } from './connection/numbering.ts'
 import type { StepResult } from './connection/pipelined-run.ts'
@@ -16,5 +16,5 @@ export interface DatabaseDeps {
   readonly runner: ReturnType<typeof createOperationRunner<OperationContext>>
   readonly sequences: Sequences
   /** Returns the result of a statement of the running operation. */
-  resultOf(pending: PendingStatement): StepResult
+  readResult(pending: PendingStatement): StepResult
 }

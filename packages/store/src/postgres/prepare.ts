@@ -8,22 +8,22 @@ import { describePendingMigrations } from '../schema/pending-migrations.ts'
 import { toConfigError } from './connection/store-errors.ts'
 import type { ClockReading } from './connection/upkeep/server-clock.ts'
 import { completeReading } from './connection/upkeep/server-clock.ts'
-import { migratePostgres, readPostgresNumber } from './migrate.ts'
+import { migratePostgres, readPostgresSchemaVersion } from './migrate.ts'
 import { toClientConfig } from './server/address.ts'
 import { formatSetUp } from './server/session.ts'
 import type { PostgresSettings } from './server/settings.ts'
 import { readPostgresUrl } from './server/settings.ts'
 
-const oldestServer = 130_000
+const minServerVersion = 130_000
 /** The maximum difference of the clocks, ms. Leases end by the server's clock, but other times of the gateway come from its machine. */
 export const maxSkewMs = 2_000
 
 interface PrepareOptions {
   readonly now: () => number
   readonly log: Log
-  /** The migrations; default: `schemaMigrations`. */
+  /** The migrations. The default is `schemaMigrations`. */
   readonly steps?: readonly string[] | undefined
-  /** False if a database of an earlier release is refused and its tables stay unchanged. */
+  /** If false, a database of an earlier release is refused and stays unchanged. */
   readonly changesTables?: boolean | undefined
 }
 
@@ -34,7 +34,7 @@ interface ServerFacts {
   readonly at: number
 }
 
-/** The facts of a database that a store needs before it begins. */
+/** The data of a database that the store needs when it is opened. */
 interface PreparedDatabase {
   /** The key of the digests of deleted messages. */
   readonly handledSecret: string
@@ -42,8 +42,8 @@ interface PreparedDatabase {
 }
 
 /**
- * Migrates a database to the newest schema, by all steps or none. Several gateways may start at once.
- * @throws ConfigError `store` that names the problem
+ * Checks the server and migrates the database to the newest schema in one transaction. Several gateways may start at the same time.
+ * @throws ConfigError `store`
  */
 export async function preparePostgres(
   url: string,
@@ -66,7 +66,7 @@ export async function preparePostgres(
   }
 }
 
-/** Reads or stores the key like `openHandledSecret`. If gateways start at once, the first one decides. */
+/** Reads or stores the key like `openHandledSecret`. If several gateways start at the same time, the key of the first one is stored. */
 async function decideHandledSecret(client: Client, isWritable: boolean): Promise<string> {
   const newSecret = createHandledSecret()
   if (isWritable) {
@@ -81,25 +81,25 @@ async function decideHandledSecret(client: Client, isWritable: boolean): Promise
   return rows[0]?.value ?? newSecret
 }
 
-/** Facts about a usable database that an operator may want to know. */
+/** The facts about a database that an operator may want to know. */
 export interface PostgresStanding {
   /** The major version of the server, such as `15`. */
   readonly version: number
   /** Host, port and database. */
   readonly location: string
-  /** The difference between the server's clock and ours, ms. */
+  /** The difference between the clocks of the server and of this machine, ms. */
   readonly skewMs: number
   /** True if others on the network path can read the traffic of the database. */
   readonly isExposed: boolean
-  /** The time of a statement that reads nothing, ms. It is the fastest of a few, so it measures the network and no other load. */
+  /** The shortest duration of several statements that read no table, ms. It measures the network and no other load. */
   readonly roundTripMs: number
-  /** True if our user may create the tables there, and change them at the next release. */
+  /** True if the user of the gateway may create tables there, and change them at the next release. */
   readonly mayCreate: boolean
-  /** The schema of our tables, even if they do not exist yet. */
+  /** The schema of the tables, even if they do not exist yet. */
   readonly schema: string
   /** The number of gateways that lease turns and deliveries now. */
   readonly workers: number
-  /** Changes to our tables that a start would make; undefined if there are none. */
+  /** The changes to the tables that a start would make. Undefined if there are none. */
   readonly pendingSteps: string | undefined
 }
 
@@ -116,7 +116,7 @@ export async function inspectPostgres(url: string, now: () => number): Promise<P
       const mayCreate = await readRights(client, schema)
       const roundTripMs = await measureRoundTrip(client)
       const workers = await countWorkers(client, schema)
-      const pendingSteps = describePendingMigrations(await readPostgresNumber(client, schema))
+      const pendingSteps = describePendingMigrations(await readPostgresSchemaVersion(client, schema))
       return {
         pendingSteps,
         version: Math.floor(version / 10_000),
@@ -134,7 +134,7 @@ export async function inspectPostgres(url: string, now: () => number): Promise<P
   }
 }
 
-/** Returns true if our user may create tables in the schema, or the schema itself if it does not exist yet. */
+/** Returns true if the user of the gateway may create tables in the schema, or may create the schema if it does not exist yet. */
 async function readRights(client: Client, schema: string): Promise<boolean> {
   const { rows } = await client.query<{ may: boolean }>(
     `SELECT CASE WHEN to_regnamespace($1) IS NULL THEN has_database_privilege(current_database(), 'CREATE')
@@ -144,7 +144,7 @@ async function readRights(client: Client, schema: string): Promise<boolean> {
   return rows[0]?.may === true
 }
 
-/** Counts the gateways that work at a database. Returns 0 if it lacks our tables. */
+/** Counts the gateways that work at a database. Returns 0 if the database lacks the table of gateways. */
 async function countWorkers(client: Client, schema: string): Promise<number> {
   const table = `"${schema}".gateways`
   const { rows } = await client.query<{ found: string | null }>('SELECT to_regclass($1) AS found', [table])
@@ -168,7 +168,7 @@ async function measureRoundTrip(client: Client): Promise<number> {
 async function withClient<T>(settings: PostgresSettings, work: (client: Client) => Promise<T>): Promise<T> {
   const { default: pg } = await import('pg')
   const client = new pg.Client(toClientConfig(settings.server))
-  // The statement that was running reports a broken connection.
+  // The running statement reports a lost connection.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -186,7 +186,7 @@ async function checkServer(client: Client): Promise<ServerFacts> {
   const [serverFacts] = rows
   if (!serverFacts) throw new Error('the server tells nothing of itself')
   const { version, encoding, is_standby } = serverFacts
-  if (version < oldestServer)
+  if (version < minServerVersion)
     throw createStoreError(`the server is PostgreSQL ${Math.floor(version / 10_000)}`, 'Use 13 or later.')
   if (encoding !== 'UTF8')
     throw createStoreError(`the database is kept as ${encoding}`, 'Make one with ENCODING UTF8 TEMPLATE template0.')

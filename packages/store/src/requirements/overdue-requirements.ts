@@ -3,7 +3,7 @@
 import { operatorSubject } from '@postern/message'
 import type { OverdueStore, RequirementRecord } from '@postern/pipeline'
 import { decideByTimeout, describeTimeout } from '@postern/pipeline'
-import { draftIntake } from '../messages/message-draft.ts'
+import { draftMessage } from '../messages/message-draft.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
 import { formatJson } from '../sql/json-columns.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
@@ -46,7 +46,7 @@ export function createOverdueStore(
         message: { ...intake.message, parts: describeTimeout(requirement) },
       }
       const draft =
-        intakeWithNotice && correlationId !== undefined ? draftIntake(intakeWithNotice, correlationId) : undefined
+        intakeWithNotice && correlationId !== undefined ? draftMessage(intakeWithNotice, correlationId) : undefined
       return write(batch => {
         const { changes } = end.run(id, now(), formatJson(decision.resolver))
         const admitResult = changes > 0 && draft && notifiesSender(requirement) ? admitNew(batch, draft) : undefined

@@ -1,7 +1,7 @@
 // Lists and decides requirements.
 import type { RequirementDecision, RequirementRecord, RequirementStore, ResolutionResult } from '@postern/pipeline'
 import type { MessageDraft } from '../messages/message-draft.ts'
-import { draftIntake } from '../messages/message-draft.ts'
+import { draftMessage } from '../messages/message-draft.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { noteChange } from '../transaction/notices.ts'
@@ -53,7 +53,7 @@ export function createRequirementStore(
     async resolveRequirement(decision, correlationId): Promise<ResolutionResult> {
       const requirement = requirements.find({ digest: decision.digest }, now())
       if (!requirement) return { outcome: 'refused', reason: 'unknown' }
-      const draft = draftIntake(planResolution(requirement, decision), correlationId)
+      const draft = draftMessage(planResolution(requirement, decision), correlationId)
       return write((batch): ResolutionResult => {
         const currentRequirement = requirements.find({ digest: decision.digest }, now())
         if (!currentRequirement) return { outcome: 'refused', reason: 'unknown' }

@@ -11,7 +11,7 @@ import type {
 } from '@postern/pipeline'
 import { createResolutionIntake, maxOpenRequirements } from '@postern/pipeline'
 import type { ReadMessage } from '../messages/read-message.ts'
-import type { PartialAnswerPosition } from '../messages/responses.ts'
+import type { AnswerPosition } from '../messages/responses.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { TaskCancel } from '../tasks/cancel-task.ts'
@@ -37,7 +37,7 @@ export interface RequirementTable {
    * Stores at least one requirement. If it expires an older one, a task that waits for the older one ends, because nobody can decide that one any
    * more.
    */
-  issue(batch: Batch, requirements: readonly PlannedRequirement[], position: PartialAnswerPosition): void
+  issue(batch: Batch, requirements: readonly PlannedRequirement[], position: AnswerPosition): void
   find(key: { readonly digest: string } | { readonly id: string }, now: number): RequirementRecord | undefined
   /** Lists requirements, the newest first. */
   list(

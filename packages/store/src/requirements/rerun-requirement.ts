@@ -1,7 +1,7 @@
 // Runs a decision's turn again after it has failed.
 import type { Json, PolicyResolution } from '@postern/message'
 import type { RequirementDecision, RequirementRecord, RequirementStore, RerunResult } from '@postern/pipeline'
-import { draftIntake } from '../messages/message-draft.ts'
+import { draftMessage } from '../messages/message-draft.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
 import { noteChange } from '../transaction/notices.ts'
@@ -59,7 +59,7 @@ export function createRerunStore(
       if (!requirement || !decisionRow) return { outcome: 'refused', reason: 'undecided' }
       if (decisionRow.state !== 'failed') return { outcome: 'refused', reason: reasonOf(decisionRow.state) }
       const { intake, hasEndedTask } = planRerun(requirement, decisionRow)
-      const draft = draftIntake(intake, correlationId)
+      const draft = draftMessage(intake, correlationId)
       return write((batch): RerunResult => {
         const currentRow = findDecision.get(requirement.thread, requirement.message, id)
         if (currentRow?.seq !== decisionRow.seq || currentRow.state !== 'failed')

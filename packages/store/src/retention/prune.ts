@@ -4,7 +4,7 @@ import type { Blob, LookupStore } from '@postern/pipeline'
 import type { BlobTable } from '../blobs/blob-table.ts'
 import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'
 import { createRemoveMessage } from '../forgetting/remove-message.ts'
-import { createThreadRows } from '../forgetting/remove-thread.ts'
+import { createThreadRowRemoval } from '../forgetting/remove-thread.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import { maxRemovals } from '../messages/row-removal.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
@@ -175,7 +175,7 @@ function createSlicePruner(
       plan.candidate.partDigests.map(digest => readAfterWait(db, () => lookup.findBlob(digest))),
     )
     const keptBlobs = blobs.filter(blob => blob !== undefined)
-    await files.hold(keptBlobs, () => write(batch => void pruneOne(batch, plan, keptBlobs)))
+    await files.retainDuring(keptBlobs, () => write(batch => void pruneOne(batch, plan, keptBlobs)))
   }
 
   return async plans => {
@@ -247,11 +247,11 @@ function createEmptyThreadRemoval(db: Sql): (threads: readonly number[]) => void
     `SELECT id FROM threads WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))
        AND NOT EXISTS (SELECT 1 FROM messages WHERE thread_id = threads.id AND scope <> 'forgotten')`,
   )
-  const rows = createThreadRows(db)
+  const rows = createThreadRowRemoval(db)
   return threads => {
     const emptyThreads = formatJson(listEmpty.all(formatJson(threads)).map(({ id }) => id))
     rows.deleteMemory(emptyThreads)
-    rows.removeNames(emptyThreads)
+    rows.deleteThreads(emptyThreads)
   }
 }
 

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { ByteStore, Log } from '@postern/message'
 import type { GatewayStore } from '../assemble.ts'
 import { assembleStore, completeStore } from '../assemble.ts'
-import { createFileNeed } from '../blobs/blob-table.ts'
+import { createFileReferenceCheck } from '../blobs/blob-table.ts'
 import type { StoredChannel } from '../channels/channel-facts.ts'
 import { createBlobFiles, noBlobFiles } from '../files/blob-files.ts'
 import { openHandledSecret } from '../peers/handled-keys.ts'
@@ -84,7 +84,7 @@ function openUnlocked(
   const files =
     path === ':memory:'
       ? noBlobFiles
-      : createBlobFiles({ directory: `${path}.blobs`, isNeeded: createFileNeed(sqlOf(db)), log })
+      : createBlobFiles({ directory: `${path}.blobs`, isNeeded: createFileReferenceCheck(sqlOf(db)), log })
   if (exclusive) files.sweep().catch(error => log.warn({ err: error }, 'stored files cannot be swept'))
   const isSoleWriter = exclusive === true || path === ':memory:'
   const store = assembleStore({

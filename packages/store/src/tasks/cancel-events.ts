@@ -1,6 +1,6 @@
 // Queues the message that informs an agent of a canceled task, within the transaction that cancels it.
 import type { TaskCancelEvent } from '@postern/pipeline'
-import { draftIntake } from '../messages/message-draft.ts'
+import { draftMessage } from '../messages/message-draft.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import type { Sql } from '../sql/sql.ts'
@@ -30,6 +30,6 @@ export function createCancelEvents(db: Sql, { admitNew, responses }: CancelEvent
     const seq = findLast.get(task)?.response_seq
     const answer = typeof seq === 'number' ? responses.find(seq)?.response : undefined
     if (answer?.status !== 'input_required' && answer?.status !== 'auth_required') return
-    admitNew(batch, draftIntake({ ...describe(answer.id), duplicateKey: cancelKeyOf(task) }, correlationId))
+    admitNew(batch, draftMessage({ ...describe(answer.id), duplicateKey: cancelKeyOf(task) }, correlationId))
   }
 }

@@ -7,8 +7,8 @@ import type { ChannelFacts } from '../channels/channel-facts.ts'
  */
 export function isOwnMessage(subjects: string, { sql }: ChannelFacts): string {
   const isAmong = `IN (SELECT value FROM json_each(${subjects}))`
-  const address = sql.subjectOf('m.channel', "json_extract(m.envelope, '$.sender.address')")
-  return `CASE WHEN m.principal IS NOT NULL THEN m.principal ${isAmong} WHEN ${sql.answersCalls('m.channel')} THEN true
+  const address = sql.subjectExpression('m.channel', "json_extract(m.envelope, '$.sender.address')")
+  return `CASE WHEN m.principal IS NOT NULL THEN m.principal ${isAmong} WHEN ${sql.callAnsweringCondition('m.channel')} THEN true
     ELSE coalesce(${address} ${isAmong}, false) END`
 }
 
@@ -19,7 +19,7 @@ export const entriesWithMessage = `messages e JOIN messages m ON m.seq = coalesc
 /** Returns the condition of a message that came from a chat into a conversation of another channel. */
 export function isFromChat({ sql }: ChannelFacts, message = 'm'): string {
   const origin = `json_extract(${message}.envelope, '$.received_via')`
-  return `NOT (${sql.isChat(`${message}.channel`)}) AND ${sql.isChat(origin)}`
+  return `NOT (${sql.chatCondition(`${message}.channel`)}) AND ${sql.chatCondition(origin)}`
 }
 
 /** Returns the condition of an entry `e` from another person's chat, message or answer. `speakers` is a JSON list of the reader's principals. */

@@ -1,22 +1,22 @@
-// Notes that a gateway begins to work on the store, unless the data belong to another setup.
+// Records the start of a gateway, unless the data belong to another setup.
 import type { RunSetup, SetupDifference, WhyStore } from '@postern/pipeline'
 import type { InProcessTurns } from '../../queue/turns/in-process-turns.ts'
 import { rowLocksOf } from '../../sql/engine-defaults.ts'
 import { formatJson, parseJson } from '../../sql/json-columns.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 
-/** The number of runs that stay in the table. */
+/** The maximum number of runs in the table. */
 const maxRuns = 200
-/** The time after which a silent gateway counts as ended, ms. A running one reports every minute. */
-const aliveMs = 90_000
+/** The time after which a gateway without a report counts as ended, ms. A running gateway reports every minute. */
+const maxSilenceMs = 90_000
 
 /**
- * The time after a crash in which messages are durable before their agents get them, ms. The store then counts the crashes of a message that makes its
- * process crash, however often its peer repeats it.
+ * The time after a crash for which messages must be durable before their turns begin, ms. So the store can count the crashes that one message
+ * causes, even if its peer sends the message again.
  */
-const carefulMs = 3_600_000
+const crashCautionMs = 3_600_000
 
-/** Creates the beginning of a run, which notes that a gateway runs, and whether one has crashed. */
+/** Creates the functions that record the start of a gateway and compare its setup with the stored one. */
 export function createRunStarter(
   { db, write, now, isSoleWriter }: StoreContext,
   inProcessTurns: Pick<InProcessTurns, 'holdContinuations'>,
@@ -27,42 +27,30 @@ export function createRunStarter(
   const extend = db.prepare(
     `UPDATE gateway_runs SET seen_at = max(seen_at, CAST(? AS INTEGER)) WHERE has_ended = 0 AND id = (SELECT max(id) FROM gateway_runs)`,
   )
-  const listRunning = db.prepare<{ setup: string }>(
-    'SELECT setup FROM gateway_runs WHERE has_ended = 0 AND seen_at > ? AND holder <> ? AND setup IS NOT NULL',
-  )
-  const listStored = db.prepare<{ name: 'mode' | 'origin'; value: string }>('SELECT name, value FROM store_setup')
+  const findDifference = createDifferenceSearch({ db, now, isSoleWriter })
   const storeSetting = db.prepare(
     'INSERT INTO store_setup (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   )
-  const findCrashed = db.prepare<{ seen_at: number | null }>(
+  const findLastCrash = db.prepare<{ seen_at: number | null }>(
     `SELECT max(seen_at) AS seen_at FROM gateway_runs WHERE has_ended = 0 AND holder <> ? AND NOT (${rowLocksOf(db).isRunning('gateway_runs.holder')})`,
   )
-  /** Extends the run of a killed gateway to the newest message that it has stored. */
-  function extendKilled(): void {
+  /** Extends the last run, if its gateway was killed, to the time of the newest message that it stored. */
+  function extendKilledRun(): void {
     const newest = Date.parse(findNewest.get()?.at ?? '')
     if (newest <= now()) extend.run(newest)
   }
 
-  function findDifference(holder: string, setup: RunSetup, adopts: boolean): SetupDifference | undefined {
-    const storedSettings = Object.fromEntries(listStored.all().map(({ name, value }) => [name, value]))
-    const setupDifference = adopts ? undefined : compareSetups({ ...setup, ...storedSettings }, setup, false)
-    if (setupDifference || isSoleWriter) return setupDifference
-    const runningGateways = listRunning.all(now() - aliveMs, holder)
-    return runningGateways
-      .map(row => compareSetups(parseJson(row.setup), setup, true))
-      .find(difference => difference !== undefined)
-  }
-
   return {
-    findSetupDifference: async setup => findDifference('', setup, false),
+    findSetupDifference: async setup => findDifference('', setup, { adopts: false }),
     beginGatewayRun: (holder, setup, { adopts = false } = {}) =>
       write(
         batch => {
-          const difference = findDifference(holder, setup, adopts)
+          const difference = findDifference(holder, setup, { adopts })
           if (difference) return difference
-          if (isSoleWriter) extendKilled()
-          const crashedAt = findCrashed.get(holder)?.seen_at ?? undefined
-          if (crashedAt !== undefined) batch.begins.push(() => inProcessTurns.holdContinuations(crashedAt + carefulMs))
+          if (isSoleWriter) extendKilledRun()
+          const crashedAt = findLastCrash.get(holder)?.seen_at ?? undefined
+          if (crashedAt !== undefined)
+            batch.begins.push(() => inProcessTurns.holdContinuations(crashedAt + crashCautionMs))
           for (const name of ['mode', 'origin'] as const) storeSetting.run(name, setup[name])
           insert.run(holder, now(), formatJson({ ...setup }))
           prune.run(maxRuns)
@@ -73,8 +61,43 @@ export function createRunStarter(
   }
 }
 
-/** Compares two setups and returns the first difference. Data of a simulation mean nothing to real peers, so its origin may change. */
-function compareSetups(storedSetup: RunSetup, currentSetup: RunSetup, isRunning: boolean): SetupDifference | undefined {
+type FindDifference = (
+  holder: string,
+  setup: RunSetup,
+  options: { readonly adopts: boolean },
+) => SetupDifference | undefined
+
+/** Prepares the comparison of a setup with the stored one, unless the gateway adopts the data, and with the setups of running gateways. */
+function createDifferenceSearch({
+  db,
+  now,
+  isSoleWriter,
+}: Pick<StoreContext, 'db' | 'now' | 'isSoleWriter'>): FindDifference {
+  const listRunning = db.prepare<{ setup: string }>(
+    'SELECT setup FROM gateway_runs WHERE has_ended = 0 AND seen_at > ? AND holder <> ? AND setup IS NOT NULL',
+  )
+  const listStoredSettings = db.prepare<{ name: 'mode' | 'origin'; value: string }>(
+    'SELECT name, value FROM store_setup',
+  )
+  return (holder, setup, { adopts }) => {
+    const storedSettings = Object.fromEntries(listStoredSettings.all().map(({ name, value }) => [name, value]))
+    const setupDifference = adopts
+      ? undefined
+      : findFirstDifference({ ...setup, ...storedSettings }, setup, { isRunning: false })
+    if (setupDifference || isSoleWriter) return setupDifference
+    const runningGateways = listRunning.all(now() - maxSilenceMs, holder)
+    return runningGateways
+      .map(row => findFirstDifference(parseJson(row.setup), setup, { isRunning: true }))
+      .find(difference => difference !== undefined)
+  }
+}
+
+/** Finds the first difference of two setups. The origin of a simulation may change, because real peers do not know the data of a simulation. */
+function findFirstDifference(
+  storedSetup: RunSetup,
+  currentSetup: RunSetup,
+  { isRunning }: Pick<SetupDifference, 'isRunning'>,
+): SetupDifference | undefined {
   const facts = [
     'mode',
     ...(currentSetup.mode === 'production' ? (['origin'] as const) : []),

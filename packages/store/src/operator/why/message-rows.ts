@@ -40,12 +40,12 @@ interface MessageRow {
 }
 
 /**
- * A message with its turn and its answer. A merged message has the turn of the message with which it is answered. A waiting turn comes with the turn
- * at the head of its thread.
+ * A message with its turn and its answer. A merged message has the turn of the message with which it is answered. A waiting turn includes the turn
+ * for which it waits.
  */
 export type WhyMessageRow = Pick<WhyRecord, 'message' | 'turn' | 'answer'>
 
-/** The statement that reads all these. Exactly one turn of each open thread has `due_at`, and the others wait for it. */
+/** The query for these rows. Exactly one turn of each open thread has `due_at`, and the other turns of the thread wait for that turn. */
 const select = `SELECT m.seq AS number, m.native_id, m.agent, m.channel, m.task_id, m.flags, m.correlation_id, m.forgotten_at, m.envelope,
     coalesce(d.count, 0) AS duplicates, t.state, l.attempt, l.crash_count, l.due_at, l.lease_owner, l.is_waiting, l.ready_at,
     t.ended_at, coalesce(t.error, l.error) AS error, t.merged_into, l.trace AS turn_trace, m.trace AS intake_trace, h.message AS ahead, h.due_at AS ahead_due_at, h.lease_owner AS ahead_owner,

@@ -5,20 +5,20 @@ import type { Sql } from '../../sql/sql.ts'
 type FindNumbers = (search: WhyQuery) => readonly number[]
 type FindByText = (text: string) => readonly number[]
 
-/** The condition of the newest entries, to which a search without an index is limited. */
-const isRecent = 'm.seq > (SELECT max(seq) FROM messages) - 10000'
-const newest = 'ORDER BY m.seq DESC LIMIT 10'
+/** The condition that limits a search without an index to the newest entries. */
+const recentCondition = 'm.seq > (SELECT max(seq) FROM messages) - 10000'
+const newestOrder = 'ORDER BY m.seq DESC LIMIT 10'
 
-/** Finds the messages that an operator means. A peer may number its messages, so its ids come before our numbers. */
+/** Creates the search for the messages about which an operator asks. Ids come before row numbers, because some peers number their messages. */
 export function createWhySubjects(db: Sql): Pick<WhyStore, 'findWhySubject'> {
   const finders: readonly (readonly [WhySubject['by'], FindNumbers])[] = [
-    ['id', byIds(createNameFinder(db))],
-    ['id', byIds(createObjectFinder(db))],
-    ['id', byIds(createRequirementFinder(db))],
+    ['id', tryIds(createNameFinder(db))],
+    ['id', tryIds(createObjectFinder(db))],
+    ['id', tryIds(createRequirementFinder(db))],
     ['message', createNumberFinder(db)],
     ['delivery', createDeliveryFinder(db)],
     ['address', createAddressFinder(db)],
-    ['id', byIds(createRecentFinder(db))],
+    ['id', tryIds(createRecentFinder(db))],
   ]
   return {
     async findWhySubject(search) {
@@ -31,8 +31,8 @@ export function createWhySubjects(db: Sql): Pick<WhyStore, 'findWhySubject'> {
   }
 }
 
-/** Returns a finder that tries the ids in order, until one is known. */
-function byIds(find: FindByText): FindNumbers {
+/** Returns a finder that tries the ids in their order until one finds a message. */
+function tryIds(find: FindByText): FindNumbers {
   return ({ ids }) => {
     for (const id of ids) {
       const messages = find(id)
@@ -48,8 +48,8 @@ function prepareFinder(db: Sql, sql: string): (...values: readonly (string | num
 }
 
 /**
- * Finds messages by their ids and by those of our answers. Messages of proven senders come first, so that nobody can hide a message behind another
- * one.
+ * Finds messages by their ids and by the ids of their answers. Messages of proven senders come first, so that nobody can hide a message by sending
+ * another message with the same id.
  */
 function createNameFinder(db: Sql): FindByText {
   return prepareFinder(
@@ -60,7 +60,7 @@ function createNameFinder(db: Sql): FindByText {
   )
 }
 
-/** Finds messages by the id of their object, such as a post. That id also names the thread. */
+/** Finds messages by the id of their object, such as a post. That id is also a name of the thread. */
 function createObjectFinder(db: Sql): FindByText {
   return prepareFinder(
     db,
@@ -73,7 +73,7 @@ function createRequirementFinder(db: Sql): FindByText {
   return prepareFinder(db, 'SELECT message AS number FROM requirements WHERE id = ?')
 }
 
-/** Finds a message by its number or that of its answer. */
+/** Finds a message by its own number or by the number of its answer. */
 function createNumberFinder(db: Sql): FindNumbers {
   const find = prepareFinder(
     db,
@@ -89,21 +89,21 @@ function createDeliveryFinder(db: Sql): FindNumbers {
 
 /** Finds the newest messages to an agent, or else those from a sender. */
 function createAddressFinder(db: Sql): FindNumbers {
-  const select = `SELECT m.seq AS number FROM messages m WHERE ${isRecent} AND m.kind = 'message'`
-  const findByAgent = prepareFinder(db, `${select} AND m.agent = ? ${newest}`)
-  const findBySender = prepareFinder(db, `${select} AND lower(json_extract(m.author, '$.address')) = ? ${newest}`)
+  const select = `SELECT m.seq AS number FROM messages m WHERE ${recentCondition} AND m.kind = 'message'`
+  const findByAgent = prepareFinder(db, `${select} AND m.agent = ? ${newestOrder}`)
+  const findBySender = prepareFinder(db, `${select} AND lower(json_extract(m.author, '$.address')) = ? ${newestOrder}`)
   return ({ agent, sender }) => {
     const messages = agent === undefined ? [] : findByAgent(agent)
     return messages.length > 0 || sender === undefined ? messages : findBySender(sender.toLowerCase())
   }
 }
 
-/** Finds recent messages by ids without an index: the object of a message, our correlation id, or a task. */
+/** Finds recent messages by ids that have no index. These are ids of objects and tasks, and correlation ids. */
 function createRecentFinder(db: Sql): FindByText {
   const find = prepareFinder(
     db,
     `SELECT m.seq AS number FROM messages m LEFT JOIN tasks k ON k.id = m.task_id
-     WHERE ${isRecent} AND m.kind = 'message' AND (m.object = ?1 OR m.correlation_id = ?1 OR k.native_id = ?1) ${newest}`,
+     WHERE ${recentCondition} AND m.kind = 'message' AND (m.object = ?1 OR m.correlation_id = ?1 OR k.native_id = ?1) ${newestOrder}`,
   )
   return id => find(id)
 }

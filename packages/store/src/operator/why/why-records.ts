@@ -4,24 +4,24 @@ import type { DeliveryRecord, RequirementStatus, WhyDelivery, WhyRecord, WhyStor
 import { formatJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
+import { createDowntimeList } from './gateway-runs.ts'
 import type { WhyMessageRow } from './message-rows.ts'
 import { createWhyMessageReader } from './message-rows.ts'
-import { createDowntimes } from './runs.ts'
 
-/** The maximum number of messages, and the maximum number of deliveries and requirements of one message. */
+/** The maximum number of messages in a list, and the maximum number of deliveries and of requirements of one message. */
 const [maxRecords, maxPerMessage] = [500, 20]
 
 interface RowOfMessage {
   readonly message: number
 }
 
-/** Creates the reading of records. It needs four statements, whatever the number of records. */
+/** Creates the query for records. It needs four statements for any number of records. */
 export function createWhyRecords(context: StoreContext): Pick<WhyStore, 'listWhyRecords'> {
   const { db, now } = context
   const readMessages = createWhyMessageReader(db)
   const readDeliveries = createDeliveryReader(db)
   const readRequirements = createRequirementReader(db)
-  const readDowntimes = createDowntimes(context)
+  const readDowntimes = createDowntimeList(context)
   return {
     async listWhyRecords(numbers) {
       const rows = readMessages(formatJson(numbers.slice(0, maxRecords)))
@@ -45,7 +45,7 @@ export function createWhyRecords(context: StoreContext): Pick<WhyStore, 'listWhy
   }
 }
 
-/** Returns the message whose turn answers this one. */
+/** Returns the message whose turn answers this message. */
 function leaderOf({ message, turn }: WhyMessageRow): number {
   return turn?.mergedInto ?? message.number
 }

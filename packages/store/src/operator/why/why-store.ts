@@ -8,11 +8,11 @@ import type { StoreContext } from '../../transaction/store-context.ts'
 import type { RefusalRow, Refusals } from '../refusals.ts'
 import { toRefusal } from '../refusals.ts'
 import { createRunStarter } from './begin-run.ts'
-import { createRunNotes } from './runs.ts'
+import { createRunRecorder } from './gateway-runs.ts'
 import { createWhySubjects } from './subjects.ts'
 import { createWhyRecords } from './why-records.ts'
 
-/** Creates the store of everything that explains how a message was answered. */
+/** Creates the store of everything that explains the treatment of a message. */
 export function createWhyStore(
   context: StoreContext,
   refusals: Refusals,
@@ -23,24 +23,24 @@ export function createWhyStore(
     ...createWhyRecords(context),
     ...createWhyRefusals(context.db, refusals),
     ...createRunStarter(context, inProcessTurns),
-    ...createRunNotes(context),
+    ...createRunRecorder(context),
   }
 }
 
-/** The maximum number of rows that may belong to a sender and are therefore examined. */
-const maxRead = 200
+/** The maximum number of candidate rows that a query reads. */
+const maxCandidates = 200
 const maxRefusals = 10
 
 const select = 'SELECT * FROM refusals WHERE'
-const newest = `ORDER BY id DESC LIMIT ${maxRead}`
+const newestOrder = `ORDER BY id DESC LIMIT ${maxCandidates}`
 
-/** Lists the refusals of an id or an address. The table is bounded, so it needs no index. */
+/** Creates the search for refusals by id, agent or sender. The table has a bounded size, so it needs no index. */
 function createWhyRefusals(db: Sql, { flush }: Pick<Refusals, 'flush'>): Pick<WhyStore, 'listWhyRefusals'> {
   const inList = 'IN (SELECT value FROM json_each(?1))'
-  const listById = db.prepare<RefusalRow>(`${select} peer_id ${inList} OR claimed_sender ${inList} ${newest}`)
-  const listByAgent = db.prepare<RefusalRow>(`${select} agent = ? ${newest}`)
+  const listById = db.prepare<RefusalRow>(`${select} peer_id ${inList} OR claimed_sender ${inList} ${newestOrder}`)
+  const listByAgent = db.prepare<RefusalRow>(`${select} agent = ? ${newestOrder}`)
   const listBySender = db.prepare<RefusalRow>(
-    `${select} lower(claimed_sender) = ?1 OR substr(lower(claimed_sender), 1, length(?2)) = ?2 ${newest}`,
+    `${select} lower(claimed_sender) = ?1 OR substr(lower(claimed_sender), 1, length(?2)) = ?2 ${newestOrder}`,
   )
   const findByNumber = db.prepare<RefusalRow>(`${select} id = ?`)
   const find = ({ ids, sender, agent, refusal }: WhyQuery): readonly RefusalRow[] => {
@@ -62,8 +62,8 @@ function createWhyRefusals(db: Sql, { flush }: Pick<Refusals, 'flush'>): Pick<Wh
 }
 
 /**
- * Returns true if the refused claim may be the sender's. An account whose document was not read is known by the address of a key or an actor:
- * `https://host/users/name#main-key`.
+ * Returns true if the claimed sender may be `sender`. A claim may also be the URL of a key or an actor, such as
+ * `https://host/users/name#main-key`, if the document of the account could not be fetched.
  */
 function isFromSender(claimedSender: string, sender: string): boolean {
   if (!claimedSender.startsWith('https://')) return true

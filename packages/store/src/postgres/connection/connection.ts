@@ -1,25 +1,25 @@
-// Opens one connection to PostgreSQL.
+// Opens a connection to PostgreSQL that reconnects by itself.
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, ClientConfig, Notification } from 'pg'
 import pg from 'pg'
-import { createNotConnected, endsConnection, failureOf } from './failure.ts'
+import { createNotConnectedFailure, endsConnection, toPostgresFailure } from './failure.ts'
 import type { PreparedStatements, StatementStep, StepResult } from './pipelined-run.ts'
 import { createPipelinedRun } from './pipelined-run.ts'
 
 export interface PostgresConnection {
   /** Resolves after the first attempt to connect, even if it failed. */
   readonly opened: Promise<void>
-  /** Runs steps. With `isBeginning`, earlier steps on a lost connection do not matter. @throws PostgresFailure */
+  /** Runs steps. Steps with `isBeginning` may run on a new connection. Other steps fail if the connection of the earlier steps was lost. @throws PostgresFailure */
   run(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]>
-  /** Returns true if there is a connection now. */
+  /** Returns true if the connection is open. */
   isConnected(): boolean
   close(): Promise<void>
 }
 
 export interface PostgresConnectionOptions {
   readonly client: ClientConfig
-  /** Statements that a connection runs before anything else. */
+  /** The statements that a new connection runs first. */
   readonly setUp: string
   onNotification?(payload: string): void
   /** Runs for each new connection, including those after a loss. */
@@ -29,35 +29,35 @@ export interface PostgresConnectionOptions {
 
 const [firstWaitMs, maxWaitMs] = [100, 2_000]
 const maxCloseMs = 2_000
-/** The longest time that a run may take, ms. A server that needs more has lost the run. */
+/** The time after which the connection of a running query is closed, ms. */
 const maxRunMs = 70_000
 
-/** Opens a connection that reconnects by itself. While it is lost, runs fail at once instead of waiting. */
+/** Opens a connection that reconnects by itself. While the connection is lost, runs fail at once instead of waiting. */
 export function openPostgresConnection(options: PostgresConnectionOptions): PostgresConnection {
   const connection = openReconnectingClient(options)
   /** The client of the last run with `isBeginning`. Another client cannot continue its transaction. */
   let startClient: Client | undefined
 
   async function runNow(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
-    const current = connection.current()
-    if (isBeginning) startClient = current?.client
-    if (!current || startClient !== current.client) throw createNotConnected()
-    const { client, preparedStatements } = current
+    const openConnection = connection.getOpenConnection()
+    if (isBeginning) startClient = openConnection?.client
+    if (!openConnection || startClient !== openConnection.client) throw createNotConnectedFailure()
+    const { client, preparedStatements } = openConnection
     const query = createPipelinedRun(steps, preparedStatements)
     const watchdog = setTimeout(() => client.connection.stream.destroy(), maxRunMs)
     try {
       return await client.query(query).completion
     } catch (error) {
-      const failure = failureOf(error)
-      // The client reports its end only later, and nothing more must be sent on it until then.
-      if (endsConnection(failure)) current.lose(failure)
+      const failure = toPostgresFailure(error)
+      // The client reports its end only later, and no statement may be sent on it until then.
+      if (endsConnection(failure)) openConnection.lose(failure)
       throw failure
     } finally {
       clearTimeout(watchdog)
     }
   }
 
-  /** The end of the last run. Runs follow each other, because pg accepts a query only while it is idle. */
+  /** Settles after the last run. Runs follow each other, because pg accepts a query only while it is idle. */
   let lastRun: Promise<unknown> = connection.opened
   function run(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
     const currentRun = lastRun.then(() => runNow(steps, isBeginning))
@@ -68,7 +68,7 @@ export function openPostgresConnection(options: PostgresConnectionOptions): Post
   return {
     opened: connection.opened,
     run,
-    isConnected: () => connection.current() !== undefined,
+    isConnected: () => connection.getOpenConnection() !== undefined,
     async close() {
       connection.stopConnecting()
       await lastRun
@@ -85,8 +85,8 @@ interface OpenConnection {
 }
 
 interface ReconnectingClient extends Pick<PostgresConnection, 'opened' | 'close'> {
-  /** Returns the open connection; undefined while there is none. */
-  current(): OpenConnection | undefined
+  /** Returns the open connection, or undefined while there is none. */
+  getOpenConnection(): OpenConnection | undefined
   /** Stops reconnecting. An open connection stays open, and a lost one stays lost. */
   stopConnecting(): void
 }
@@ -99,7 +99,7 @@ function openReconnectingClient({
   onOpen,
   onLost,
 }: PostgresConnectionOptions): ReconnectingClient {
-  let current: OpenConnection | undefined
+  let openConnection: OpenConnection | undefined
   /** The newest client, even if it has not connected. */
   let newestClient: Client | undefined
   let isClosed = false
@@ -113,10 +113,10 @@ function openReconnectingClient({
     const lose = (error?: unknown) => {
       if (isLost) return
       isLost = true
-      if (current?.client === client) current = undefined
+      if (openConnection?.client === client) openConnection = undefined
       client.connection.stream.destroy()
       if (isClosed) return
-      onLost?.(failureOf(error ?? 'the connection has ended').message)
+      onLost?.(toPostgresFailure(error ?? 'the connection has ended').message)
       timer = setTimeout(connect, waitMs).unref()
       waitMs = Math.min(waitMs * 2, maxWaitMs)
     }
@@ -127,7 +127,7 @@ function openReconnectingClient({
       await client.connect()
       await client.query(setUp)
       socketOf(client).unref()
-      current = { client, preparedStatements: new Map(), lose }
+      openConnection = { client, preparedStatements: new Map(), lose }
       waitMs = firstWaitMs
       onOpen?.()
     } catch (error) {
@@ -137,16 +137,16 @@ function openReconnectingClient({
 
   return {
     opened: connect(),
-    current: () => current,
+    getOpenConnection: () => openConnection,
     stopConnecting() {
       isClosed = true
       clearTimeout(timer)
-      if (!current) newestClient?.connection.stream.destroy()
+      if (!openConnection) newestClient?.connection.stream.destroy()
     },
     async close() {
-      // A lost connection needs no goodbye.
-      if (!current) return
-      const { client } = current
+      // A lost connection is closed already.
+      if (!openConnection) return
+      const { client } = openConnection
       await closeClient(client)
       client.connection.stream.destroy()
     },

@@ -1,14 +1,15 @@
-// Decides if work runs again after a lost connection.
+// Decides whether a transaction or a query runs again after its connection was lost.
 import { isConnectionLost } from './store-errors.ts'
 
-/** Counts connections that broke during one transaction or reading. */
+/** Counts the connections that were lost during one transaction or query. */
 interface LostConnections {
-  /** Returns true if `error` is a lost connection that wrote nothing, so that another one may be tried. `isEnding` is true after the commit was sent. */
+  /** Returns true if `error` means that the connection was lost before anything was written, so that another attempt is safe. `isEnding` is true if the commit was sent already. */
   mayRetry(error: unknown, isEnding?: boolean): boolean
 }
 
 /**
- * The maximum number of retries, and the longest attempt after which a retry makes sense. The server ends a transaction that is idle for seconds, such as when an agent blocks the event loop. A longer attempt has met a silent server.
+ * The maximum number of retries, and the duration of an attempt after which a retry is useless. The server ends a transaction that is idle for
+ * seconds, for example while an agent blocks the event loop. If an attempt took longer, the server did not respond.
  */
 const [maxLosses, maxAttemptMs] = [1, 30_000]
 

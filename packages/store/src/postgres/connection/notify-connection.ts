@@ -1,4 +1,4 @@
-// Keeps the connection that listens to notices of other gateways.
+// Opens the connection over which gateways exchange notices.
 import type { ClientConfig } from 'pg'
 import { channelOf } from '../server/session.ts'
 import type { PostgresConnection } from './connection.ts'
@@ -6,48 +6,48 @@ import { openPostgresConnection } from './connection.ts'
 import { createExpiredCounter, findExpired, heartbeatCheckMs } from './upkeep/heartbeat.ts'
 import type { ClockReading } from './upkeep/server-clock.ts'
 import { clockQuery, completeReading } from './upkeep/server-clock.ts'
-import { analyzeTable, createStatistics, findOutgrown } from './upkeep/statistics.ts'
+import { analyzeTable, createOutdatedTableChoice, findOutgrown } from './upkeep/statistics.ts'
 
 interface NotifyConnectionOptions {
   readonly client: ClientConfig
   readonly schema: string
-  /** The name in our leases; undefined if this store leases nothing. */
+  /** The name of this gateway in its leases. Undefined if this store leases nothing. */
   readonly holder: string | undefined
-  /** Statements that each of our connections runs first. */
+  /** The statements that each lasting connection runs first. */
   readonly setUp: string
-  /** Statements that a connection for a single use runs first. */
+  /** The statements that a connection for a single use runs first. */
   readonly schemaSetUp: string
   onPayload(payload: string): void
-  /** Receives readings of the server's clock; undefined if nothing follows that clock. */
-  readonly onClock: ((reading: ClockReading) => void) | undefined
-  /** Runs for a gateway that has held leases and has disappeared. */
+  /** Receives readings of the server's clock. Undefined if the store does not follow that clock. */
+  readonly onClockReading: ((reading: ClockReading) => void) | undefined
+  /** Runs for a gateway that has expired and still has leases. */
   onExpired(holder: string): void
 }
 
 interface NotifyConnection {
-  /** Resolves when no further hint of another gateway is missed. */
+  /** Resolves when the connection receives the notices of other gateways. */
   readonly opened: Promise<void>
-  /** Sends hints to all who listen at the same database. A hint may be lost. */
+  /** Sends notices to all gateways at the same database. A notice may be lost. */
   announce(payloads: readonly string[]): void
   close(): Promise<void>
 }
 
-const notify = { name: 'notify', text: 'SELECT pg_notify($1, $2)' }
+const notifyStatement = { name: 'notify', text: 'SELECT pg_notify($1, $2)' }
 
-/** Opens a connection apart from those of transactions. It receives and sends hints, and finds disappeared gateways and grown tables. */
+/** Opens a connection apart from those of transactions. The connection exchanges notices, and finds expired gateways and tables that have grown. */
 export function openNotifyConnection(options: NotifyConnectionOptions): NotifyConnection {
-  const { client, holder, setUp, onPayload, onExpired, onClock } = options
+  const { client, holder, setUp, onPayload, onExpired, onClockReading } = options
   const channel = channelOf(options.schema)
   const expiredCounter = createExpiredCounter()
   const connection = openPostgresConnection({
     client,
-    // A hint need not be durable.
+    // A notice need not be durable.
     setUp: `${setUp}; SET synchronous_commit = off; LISTEN ${channel}`,
     onNotification: onPayload,
-    onLost: () => expiredCounter.forget(),
+    onLost: () => expiredCounter.reset(),
   })
-  const query = async (name: { readonly name: string; readonly text: string }, value: string) => {
-    const results = await connection.run([{ statement: name, values: [value] }], true).catch(() => undefined)
+  const query = async (statement: { readonly name: string; readonly text: string }, value: string) => {
+    const results = await connection.run([{ statement, values: [value] }], true).catch(() => undefined)
     return results?.[0]?.rows ?? []
   }
   const announce = createAnnouncer(connection, channel)
@@ -63,9 +63,9 @@ export function openNotifyConnection(options: NotifyConnectionOptions): NotifyCo
     void refreshStatistics()
   }
 
-  // Checks do not queue after a slow one, because each has to show the present.
+  // Checks do not queue behind a slow check, because each check must read the current state.
   const checkConnection = oneAtATime(async () => {
-    if (onClock) await readClock(connection, onClock)
+    if (onClockReading) await readClock(connection, onClockReading)
     if (holder !== undefined) await checkHeartbeat(holder)
   })
   /** The timer of the checks. A working gateway watches the other gateways and the tables. */
@@ -82,7 +82,7 @@ export function openNotifyConnection(options: NotifyConnectionOptions): NotifyCo
   }
 }
 
-/** Creates the function that sends hints. Hints that arrive during a send share the next one. */
+/** Creates the function that sends notices. Notices that arrive during a transmission are sent together in the next one. */
 function createAnnouncer(connection: Pick<PostgresConnection, 'run'>, channel: string): NotifyConnection['announce'] {
   let pendingPayloads: string[] = []
   let isSending = false
@@ -90,7 +90,7 @@ function createAnnouncer(connection: Pick<PostgresConnection, 'run'>, channel: s
     if (isSending) return
     isSending = true
     while (pendingPayloads.length > 0) {
-      const steps = pendingPayloads.map(payload => ({ statement: notify, values: [channel, payload] }))
+      const steps = pendingPayloads.map(payload => ({ statement: notifyStatement, values: [channel, payload] }))
       pendingPayloads = []
       await connection.run(steps, true).catch(() => undefined)
     }
@@ -104,7 +104,7 @@ function createAnnouncer(connection: Pick<PostgresConnection, 'run'>, channel: s
 
 async function readClock(
   connection: Pick<PostgresConnection, 'run'>,
-  onClock: NonNullable<NotifyConnectionOptions['onClock']>,
+  onClock: NonNullable<NotifyConnectionOptions['onClockReading']>,
 ): Promise<void> {
   const sentAt = performance.now()
   const [result] = await connection.run([{ statement: clockQuery, values: [] }], true).catch(() => [])
@@ -119,17 +119,17 @@ interface StatisticsRefreshDeps {
   hasEnded(): boolean
 }
 
-/** Prepares the analysis of tables that have grown. A failed one is retried later. */
+/** Prepares the analysis of tables that have grown. A failed analysis is repeated later. */
 function createStatisticsRefresh(
   { client, schema, schemaSetUp }: Pick<NotifyConnectionOptions, 'client' | 'schema' | 'schemaSetUp'>,
   { list, hasEnded }: StatisticsRefreshDeps,
 ): () => Promise<void> {
-  const statistics = createStatistics()
+  const statistics = createOutdatedTableChoice()
   return oneAtATime(async () => {
     const tables = (await list(schema)).map(({ name, pages }) => ({ name: String(name), pages: Number(pages) }))
     for (const table of statistics.chooseOutdated(tables)) {
       if (hasEnded()) return
-      await analyzeTable(table, client, schemaSetUp).catch(() => statistics.forget(table))
+      await analyzeTable(table, client, schemaSetUp).catch(() => statistics.recordFailure(table))
     }
   })
 }

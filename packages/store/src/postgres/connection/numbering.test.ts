@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { collectPortedStatements } from '../../../test/collect-statements.ts'
-import { createRowNumbering, readNumberedInsert, sequenceOf } from './numbering.ts'
+import { createRowNumbering, formatSequenceName, readNumberedInsert } from './numbering.ts'
 
 test('readNumberedInsert() adds the number to an insert that requests it', () => {
   expect(readNumberedInsert("INSERT INTO t (a, b)\n  VALUES (?, 'x') RETURNING seq AS id")).toEqual({
@@ -30,23 +30,27 @@ test('createRowNumbering() reserves numbers of usual tables first, uses them in 
   const sent: string[] = []
   let last = 0
   const sequences = new Map([
-    ['messages', sequenceOf({ table: 'messages', column: 'seq' })],
-    ['refusals', sequenceOf({ table: 'refusals', column: 'id' })],
+    ['messages', formatSequenceName({ table: 'messages', column: 'seq' })],
+    ['refusals', formatSequenceName({ table: 'refusals', column: 'id' })],
   ])
   const numbering = createRowNumbering(sequences, {
-    add(text: string, [count = 0]: readonly number[]) {
+    queueQuery(text: string, [count = 0]: readonly number[]) {
       const [table = ''] = /\w+$/.exec(text.replace(/ FROM.*/, '')) ?? []
       const numbers = Array.from({ length: count }, () => ++last)
       sent.push(`${table} ${count}`)
       return { [table]: numbers.join() }
     },
-    resultOf: row => ({ rows: [row], changes: 1, tag: 'SELECT 1' }),
+    readResult: row => ({ rows: [row], changes: 1, tag: 'SELECT 1' }),
   })
   numbering.begin(2)
-  expect([numbering.next('messages'), numbering.next('messages'), numbering.next('messages')]).toEqual([1, 2, 3])
-  expect(numbering.next('refusals')).toBe(19)
+  expect([
+    numbering.takeNumber('messages'),
+    numbering.takeNumber('messages'),
+    numbering.takeNumber('messages'),
+  ]).toEqual([1, 2, 3])
+  expect(numbering.takeNumber('refusals')).toBe(19)
   // Unused numbers stay unused.
   numbering.begin(1)
-  expect(numbering.next('messages')).toBe(35)
+  expect(numbering.takeNumber('messages')).toBe(35)
   expect(sent).toEqual(['messages 2', 'messages 16', 'refusals 16', 'messages 1'])
 })

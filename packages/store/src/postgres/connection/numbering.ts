@@ -1,4 +1,4 @@
-// Reserves numbers of rows before their insert.
+// Reserves the numbers of new rows before their insertion.
 import type { StepResult } from './pipelined-run.ts'
 
 /** An INSERT whose only result is the number of its row. */
@@ -23,24 +23,24 @@ export function readNumberedInsert(sql: string): NumberedInsert | undefined {
 /** Names of sequences by their tables. */
 export type Sequences = ReadonlyMap<string, string>
 
-export function sequenceOf({ table, column }: Pick<NumberedInsert, 'table' | 'column'>): string {
+export function formatSequenceName({ table, column }: Pick<NumberedInsert, 'table' | 'column'>): string {
   return `${table}_${column}_seq`
 }
 
-/** The functions that add a query to the waiting statements and return its result. */
+/** The functions that queue a query and return its result. */
 interface NumberingDeps<Pending> {
-  add(text: string, values: readonly number[]): Pending
-  resultOf(pending: Pending): StepResult
+  queueQuery(text: string, values: readonly number[]): Pending
+  readResult(pending: Pending): StepResult
 }
 
 /**
- * Assigns the numbers of new rows here, so that an insert need not wait for the server. The numbers come from the server's sequences, after the locks
- * of the transaction: a row with a later number in a thread also becomes visible later. Numbers that no row gets stay unused.
+ * Assigns the numbers of new rows in the gateway, so that an insertion need not wait for the server. The numbers come from the sequences of the
+ * server, after the transaction has its locks. So a row of a thread with a higher number also becomes visible later. Some numbers stay unused.
  */
 interface RowNumbering {
-  /** Begins a transaction. `rows`: the approximate number of new rows in each table. */
+  /** Begins a transaction. `rows` is the approximate number of new rows in each table. */
   begin(rows: number): void
-  next(table: string): number
+  takeNumber(table: string): number
 }
 
 /** The tables for which most transactions number rows. */
@@ -50,25 +50,25 @@ const furtherBlockSize = 16
 
 interface Block<Pending> {
   readonly pending: Pending
-  /** The unused numbers, in the order of their use; undefined until the server has sent them. */
+  /** The unused numbers in ascending order. Undefined until the server has sent them. */
   unusedNumbers: number[] | undefined
 }
 
 export function createRowNumbering<Pending>(
   sequences: Sequences,
-  { add, resultOf }: NumberingDeps<Pending>,
+  { queueQuery, readResult }: NumberingDeps<Pending>,
 ): RowNumbering {
   const blocks = new Map<string, Block<Pending>>()
 
   function requestNumbers(tables: readonly string[], count: number): void {
     if (tables.length === 0) return
     const columns = tables.map(table => `string_agg(CAST(nextval('${sequences.get(table)}') AS TEXT), ',') AS ${table}`)
-    const pending = add(`SELECT ${columns.join(', ')} FROM generate_series(1, CAST($1 AS INT))`, [count])
+    const pending = queueQuery(`SELECT ${columns.join(', ')} FROM generate_series(1, CAST($1 AS INT))`, [count])
     for (const table of tables) blocks.set(table, { pending, unusedNumbers: undefined })
   }
 
   function readBlock(table: string, block: Block<Pending>): number[] {
-    block.unusedNumbers ??= String(resultOf(block.pending).rows[0]?.[table]).split(',').map(Number)
+    block.unusedNumbers ??= String(readResult(block.pending).rows[0]?.[table]).split(',').map(Number)
     return block.unusedNumbers
   }
 
@@ -78,7 +78,7 @@ export function createRowNumbering<Pending>(
       const tables = [...sequences.keys()].filter(table => usualTables.has(table))
       if (rows > 0) requestNumbers(tables, rows)
     },
-    next(table) {
+    takeNumber(table) {
       for (;;) {
         const block = blocks.get(table)
         const number = block && readBlock(table, block).shift()

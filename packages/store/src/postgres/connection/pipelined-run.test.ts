@@ -32,7 +32,9 @@ test.each([1, 3])(
   'a run takes no result from a server that answers %i of two statements, and ends the connection',
   async count => {
     const { done, wire } = answer(count)
-    await expect(done).rejects.toMatchObject({ message: 'the answers of the server are out of step' })
+    await expect(done).rejects.toMatchObject({
+      message: 'the server has sent another number of results than it got statements',
+    })
     expect(wire.stream.destroy).toHaveBeenCalled()
   },
 )

@@ -1,8 +1,8 @@
 // Sends several statements in one round trip.
 import type { Connection, Submittable } from 'pg'
 import type { SqlValue } from '../../sql/sql.ts'
-import { readerOf, writeValue } from '../sql/values.ts'
-import { createConnectionLost } from './failure.ts'
+import { getReader, writeValue } from '../sql/values.ts'
+import { createConnectionLostFailure } from './failure.ts'
 
 /** A statement whose text each connection sends to the server once. */
 export interface Statement {
@@ -27,14 +27,14 @@ interface Column {
   readonly read: (text: string) => SqlValue
 }
 
-/** The statements that one connection has prepared, by name, with the columns that each yields. */
+/** The statements that one connection has prepared, by their names, with the columns of their results. */
 export type PreparedStatements = Map<string, readonly Column[]>
 
 interface RowDescription {
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
 }
 
-/** Members of pg's connection that its types leave out. */
+/** The members of a connection of pg that the types of pg leave out. */
 interface Wire {
   readonly stream: { cork(): void; uncork(): void; destroy(): void }
   on(event: 'parseComplete', listener: () => void): void
@@ -50,14 +50,14 @@ interface PipelinedRun extends Submittable {
   readonly completion: Promise<readonly StepResult[]>
 }
 
-/** Creates a run that sends several statements in one round trip. The first failure ends the run, and its transaction. */
+/** Creates a run that sends several statements in one round trip. The first failure ends the run and its transaction. */
 export function createPipelinedRun(
   steps: readonly StatementStep[],
   preparedStatements: PreparedStatements,
 ): PipelinedRun {
   const { promise: completion, resolve, reject } = Promise.withResolvers<readonly StepResult[]>()
   const wireValues = steps.map(({ values }) => values.map(writeValue))
-  const answers = createAnswerReader(steps, preparedStatements)
+  const results = createAnswerReader(steps, preparedStatements)
   let hasFailed = false
   let closeConnection = () => {}
 
@@ -65,11 +65,11 @@ export function createPipelinedRun(
     submit(connection: Connection) {
       const wire = connection as unknown as Wire
       closeConnection = () => {
-        reject(createConnectionLost('the answers of the server are out of step'))
+        reject(createConnectionLostFailure('the server has sent another number of results than it got statements'))
         wire.stream.destroy()
       }
-      wire.on('parseComplete', answers.notePrepared)
-      const removeListener = () => wire.off('parseComplete', answers.notePrepared)
+      wire.on('parseComplete', results.markPrepared)
+      const removeListener = () => wire.off('parseComplete', results.markPrepared)
       completion.then(removeListener, removeListener)
       wire.stream.cork()
       try {
@@ -78,19 +78,19 @@ export function createPipelinedRun(
         wire.stream.uncork()
       }
     },
-    handleRowDescription: answers.setColumns,
-    handleDataRow: answers.addRow,
-    handleCommandComplete: answers.finishStep,
-    handleEmptyQuery: () => answers.finishStep({ text: '' }),
+    handleRowDescription: results.setColumns,
+    handleDataRow: results.addRow,
+    handleCommandComplete: results.finishStep,
+    handleEmptyQuery: () => results.finishStep({ text: '' }),
     handlePortalSuspended() {},
     handleError(error: unknown) {
       hasFailed = true
       reject(error)
     },
-    /** Closes the connection if the numbers of answers and statements differ, because then no answer can be assigned. */
+    /** Closes the connection if the numbers of results and statements differ, because then no result can be assigned. */
     handleReadyForQuery() {
       if (hasFailed) return
-      if (answers.results.length === steps.length) resolve(answers.results)
+      if (results.results.length === steps.length) resolve(results.results)
       else closeConnection()
     },
   }
@@ -119,19 +119,19 @@ function sendSteps(wire: Wire, { steps, wireValues, preparedStatements }: StepsT
   wire.sync()
 }
 
-/** Creates a reader of the server's answers, step by step. */
+/** Creates a reader of the server's results, step by step. */
 function createAnswerReader(steps: readonly StatementStep[], preparedStatements: PreparedStatements) {
   const results: StepResult[] = []
   let rows: Record<string, SqlValue>[] = []
   const currentName = () => steps[results.length]?.statement.name ?? ''
   return {
     results,
-    /** A statement stays prepared even if a later one fails. */
-    notePrepared: () => void preparedStatements.set(currentName(), []),
+    /** A statement stays prepared even if a later statement fails. */
+    markPrepared: () => void preparedStatements.set(currentName(), []),
     setColumns({ fields }: RowDescription): void {
       preparedStatements.set(
         currentName(),
-        fields.map(field => ({ name: field.name, read: readerOf(field.dataTypeID) })),
+        fields.map(field => ({ name: field.name, read: getReader(field.dataTypeID) })),
       )
     },
     addRow({ fields }: { readonly fields: readonly (string | null)[] }): void {

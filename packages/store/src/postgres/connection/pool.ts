@@ -1,4 +1,4 @@
-// Lends connections to transactions and readings.
+// Pools connections for transactions and queries.
 import type { PostgresConnection, PostgresConnectionOptions } from './connection.ts'
 import { openPostgresConnection } from './connection.ts'
 
@@ -14,11 +14,11 @@ export interface ConnectionPool {
   close(): Promise<void>
 }
 
-/** The number of connections for transactions that write at the same time, and for readings beside them. */
+/** The number of connections for the transactions and queries of callers. */
 const poolSize = 4
-/** The number of connections for the readings of operators, so that no other caller waits for these. */
+/** The number of connections for the queries of operators, so that no other caller waits for these queries. */
 export const operatorPoolSize = 2
-/** The number of all connections of a gateway, including the one for hints. */
+/** The number of all connections of a gateway, including the one for notices. */
 export const connectionsOfGateway = poolSize + operatorPoolSize + 1
 
 interface PoolOptions extends PostgresConnectionOptions {
@@ -37,8 +37,8 @@ export function openConnectionPool({ onOpen, size = poolSize, ...options }: Pool
   const waiters: ((connection: PostgresConnection) => void)[] = []
 
   /**
-   * Acquires the free connection that was used last, because it has prepared the most statements. It returns a lost one only if the pool has no open
-   * one.
+   * Acquires the free connection that was used last, because it has prepared the most statements. A lost connection is acquired only if all
+   * connections are lost.
    */
   function findFree(): PostgresConnection | undefined {
     const index = freeConnections.findLastIndex(connection => connection.isConnected())

@@ -1,28 +1,28 @@
-// Sends the statements of operations and remembers their results.
+// Sends the statements of one transaction and stores their results.
 import { Unavailable } from '@postern/message'
 import type { SqlValue } from '../../sql/sql.ts'
 import { OperationFailed } from '../../sqlite/write/transactions.ts'
-import { failureOf } from './failure.ts'
+import { toPostgresFailure } from './failure.ts'
 import type { Statement, StepResult } from './pipelined-run.ts'
 import type { ConnectionPool, PooledConnection } from './pool.ts'
 import { StatementFailed, toStatementError } from './store-errors.ts'
 
-/** A statement with its name. Each connection sends its text to the server once. */
+/** A statement of the store with what the session must know about it. */
 export interface PlainStatement extends Statement {
   readonly id: number
   readonly isSelect: boolean
-  /** True if it locks its rows until the end of the transaction, and others skip them. */
+  /** True if the statement locks its rows until the end of the transaction, so that other polls skip these rows. */
   readonly locksRows: boolean
 }
 
-/** A statement that was requested, with its result once it has run. */
+/** A statement that was requested. `result` is undefined until the statement has run. */
 export interface PendingStatement {
   readonly statement: Statement
   readonly values: readonly SqlValue[]
   result: StepResult | undefined
 }
 
-/** One transaction. It acquires a connection with its first query. Statements that return nothing are sent together with the next query. */
+/** One transaction. It acquires a connection when it first sends statements. Statements whose result nobody awaits are sent together with the next query. */
 export interface StatementSession {
   /** Adds a statement of the gateway itself. */
   add(statement: PlainStatement, values: readonly SqlValue[]): PendingStatement
@@ -30,13 +30,13 @@ export interface StatementSession {
   run(statement: PlainStatement, values: readonly SqlValue[]): PendingStatement
   /** Sends all waiting statements. @returns true if there were any @throws Unavailable, Rejection, StatementFailed */
   flush(): Promise<boolean>
-  /** Sends all waiting statements for the last time. Any of them may have failed. @throws OperationFailed, Unavailable */
+  /** Sends all waiting statements of the last operation. An error does not tell which statement failed. @throws OperationFailed, Unavailable */
   flushLast(): Promise<boolean>
   /** Commits the transaction. @throws OperationFailed, StatementFailed, Unavailable */
   commit(): Promise<void>
   /**
-   * Ends a transaction that has changed nothing. It waits for the server only if rows were locked, because the next poll has to find them.
-   * @throws as `commit`
+   * Ends a transaction that has changed nothing. It waits for the server only if rows were locked, because the next poll must find these rows.
+   * @throws OperationFailed, StatementFailed, Unavailable
    */
   endUnchanged(): Promise<void>
   rollback(): void
@@ -47,20 +47,20 @@ export interface StatementSession {
 }
 
 /**
- * The kind of a transaction. A `reading` sees one snapshot. A `query` is a single round trip and needs no explicit transaction,
- * because the server runs pipelined statements in one.
+ * The kind of a transaction. A `reading` sees one snapshot. A `query` is a single round trip. It needs no explicit
+ * transaction, because the server runs pipelined statements in one transaction.
  */
 type TransactionKind = 'query' | 'reading' | 'writing'
 
 /** The error of a query that sends statements a second time. */
 export const secondQueryError = new Error('a query sent statements a second time')
 
-/** Opens a session. `kindOf` is called before the session sends for the first time. */
+/** Opens a session. The session calls `chooseKind` before it sends statements for the first time. */
 export function openStatementSession(
   pool: Pick<ConnectionPool, 'acquire'>,
-  kindOf: () => TransactionKind,
+  chooseKind: () => TransactionKind,
 ): StatementSession {
-  const { add, flush, end, release } = createStatementQueue(pool, kindOf)
+  const { add, flush, end, release } = createStatementQueue(pool, chooseKind)
   let hasChanged = false
   let isEnding = false
   const lockingStatements: PendingStatement[] = []
@@ -69,7 +69,7 @@ export function openStatementSession(
     try {
       return await flush()
     } catch (error) {
-      // A refusal by a running server concerns one statement. A missing server concerns all of them.
+      // An error of a running server concerns one statement. An unreachable server concerns all statements.
       if (error instanceof Unavailable) throw error
       throw new OperationFailed('a statement failed', { cause: error })
     }
@@ -80,7 +80,7 @@ export function openStatementSession(
     const commitStatement = add(controlStatements.commit, [])
     await flushLast()
     const tag = commitStatement.result?.tag
-    if (tag !== 'COMMIT') throw new StatementFailed(`the server answers COMMIT by ${tag}`)
+    if (tag !== 'COMMIT') throw new StatementFailed(`the server answered COMMIT with ${tag}`)
     release()
   }
 
@@ -106,12 +106,15 @@ export function openStatementSession(
 }
 
 interface StatementQueue extends Pick<StatementSession, 'add' | 'flush'> {
-  /** Discards the waiting statements and sends `statement` without waiting. A failure shows in the next transaction. */
+  /** Discards the waiting statements and sends `statement` without waiting. An error appears in the next transaction. */
   end(statement: PlainStatement): void
   release(): void
 }
 
-function createStatementQueue(pool: Pick<ConnectionPool, 'acquire'>, kindOf: () => TransactionKind): StatementQueue {
+function createStatementQueue(
+  pool: Pick<ConnectionPool, 'acquire'>,
+  chooseKind: () => TransactionKind,
+): StatementQueue {
   let pendingStatements: PendingStatement[] = []
   let connection: PooledConnection | undefined
   let hasQueried = false
@@ -119,7 +122,7 @@ function createStatementQueue(pool: Pick<ConnectionPool, 'acquire'>, kindOf: () 
   async function send(statements: readonly PendingStatement[]): Promise<readonly StepResult[]> {
     if (connection) return connection.run(statements, false)
     connection = await pool.acquire()
-    const kind = kindOf()
+    const kind = chooseKind()
     if (kind === 'query') return query(connection, statements)
     const results = await connection.run([beginStatements[kind], ...statements], true)
     return results.slice(1)
@@ -155,7 +158,7 @@ function createStatementQueue(pool: Pick<ConnectionPool, 'acquire'>, kindOf: () 
       if (statements.length === 0) return false
       if (hasQueried) throw secondQueryError
       const results = await send(statements).catch(failure => {
-        throw toStatementError(failureOf(failure))
+        throw toStatementError(toPostgresFailure(failure))
       })
       for (const [index, statement] of statements.entries()) statement.result = results[index]
       return true
@@ -171,12 +174,12 @@ let lastId = 0
 
 export function createStatement(text: string): PlainStatement {
   lastId += 1
-  return { id: lastId, name: `s${lastId}`, text, ...traitsOf(text) }
+  return { id: lastId, name: `s${lastId}`, text, ...readTraits(text) }
 }
 
-const traitsOf = (text: string) => ({ isSelect: /^\s*SELECT\b/.test(text), locksRows: text.includes('SKIP LOCKED') })
+const readTraits = (text: string) => ({ isSelect: /^\s*SELECT\b/.test(text), locksRows: text.includes('SKIP LOCKED') })
 
-/** Returns a function that names statements. The same text gets the same name, because an operation that runs again may prepare it again. */
+/** Returns a function that creates statements. The same text gets the same statement, because an operation that runs again may prepare it again. */
 export function createStatementCache(): (text: string) => PlainStatement {
   const statements = new Map<string, PlainStatement>()
   return text => {
@@ -186,14 +189,14 @@ export function createStatementCache(): (text: string) => PlainStatement {
   }
 }
 
-const step = (text: string) => ({ statement: createStatement(text), values: [] })
+const createControlStep = (text: string) => ({ statement: createStatement(text), values: [] })
 
 const beginStatements = {
-  reading: step('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'),
-  writing: step('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'),
+  reading: createControlStep('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'),
+  writing: createControlStep('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'),
 }
 
-/** Sets up a connection for queries. Each query sees one snapshot. */
+/** The first statement of a connection for queries. Each query sees one snapshot. */
 export const readSetUp = 'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY'
 
 const controlStatements = {

@@ -4,21 +4,21 @@ import { threadConflict } from '../../batching/conflict-keys.ts'
 import { lockNumberOf } from '../server/lock-number.ts'
 import { writerLockOf } from '../server/session.ts'
 
-/** Keys of the server's advisory locks, 64 bits each, in the form that the server reads. */
+/** Derives the keys of the server's advisory locks, which have 64 bits. */
 export interface LockKeys {
-  /** The key that all transactions share if they name what they touch. A transaction without names holds it exclusively. */
+  /** The key that transactions lock shared if they lock names. A transaction without names locks this key exclusively. */
   readonly everything: number
-  /** Returns the keys of these names without duplicates, in one order for all gateways, so that no two wait for each other. */
-  keysOf(names: Iterable<string>): readonly string[]
-  keyOf(name: string): string
-  /** Returns SQL for the key of a thread. `thread`: SQL of its number. */
+  /** Returns the keys of these names without duplicates. The order is the same in all gateways, so that no deadlock occurs. */
+  deriveKeys(names: Iterable<string>): readonly string[]
+  deriveKey(name: string): string
+  /** Returns the SQL of the key of a thread. `thread` is the SQL of its number. */
   threadKeySql(thread: string): string
 }
 
 const threadPattern = new RegExp(`^${threadConflict(0).replace('0', '(\\d+)')}$`)
 
 export function createLockKeys(schema: string): LockKeys {
-  // 62 bits leave room to add the number of a thread.
+  // The value has 62 bits, so that the number of a thread can be added.
   const firstThread = BigInt(lockNumberOf(`${schema} threads`)) << 14n
 
   function toKey(name: string): bigint {
@@ -29,8 +29,8 @@ export function createLockKeys(schema: string): LockKeys {
 
   return {
     everything: writerLockOf(schema),
-    keyOf: name => String(toKey(name)),
-    keysOf(names) {
+    deriveKey: name => String(toKey(name)),
+    deriveKeys(names) {
       const keys = [...new Set([...names].map(toKey))]
       return keys.toSorted((a, b) => (a < b ? -1 : 1)).map(String)
     },

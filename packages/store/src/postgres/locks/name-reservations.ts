@@ -1,4 +1,4 @@
-// Reserves names during a transaction.
+// Reserves names for running operations, and numbers their messages in the order of the locks.
 import { isThreadConflict } from '../../batching/conflict-keys.ts'
 import type { OperationRunner } from '../../batching/operation-runner.ts'
 import type { createRowNumbering } from '../connection/numbering.ts'
@@ -6,12 +6,12 @@ import type { StepResult } from '../connection/pipelined-run.ts'
 import type { PendingStatement } from '../connection/statement-session.ts'
 import type { NamedLocks } from './named-locks.ts'
 
-/** The names that operations reserve while they run, and the numbers of the rows that they insert. */
+/** Reserves the names that operations request while they run, and numbers the rows that they insert. */
 export interface NameReservations {
   readonly locks: NamedLocks
-  /** Turns `run` into an operation that may reserve names and may run several times. */
-  enclose<T>(run: (reserve: (name: string) => void) => T): () => T
-  /** Returns the number for a row that the running operation inserts. */
+  /** Returns `run` as an operation that may reserve names and may run several times. */
+  createOperation<T>(run: (reserve: (name: string) => void) => T): () => T
+  /** Returns the number of a row that the running operation inserts. */
   nextNumber(table: string): number
 }
 
@@ -19,18 +19,23 @@ interface NameReservationDeps {
   readonly locks: NamedLocks
   readonly runner: Pick<OperationRunner<unknown>, 'reserve' | 'nextStep'>
   /** Returns the result of a statement of the running operation. */
-  resultOf(pending: PendingStatement): StepResult
+  readResult(pending: PendingStatement): StepResult
   readonly numbering: ReturnType<typeof createRowNumbering>
 }
 
 interface RunningOperation {
-  /** Numbers for its messages, each drawn after a lock that the operation has reserved. The numbers of the transaction are older than that lock. */
+  /** The numbers for messages of the operation. Each was drawn after a lock that the operation has reserved, unlike the numbers of the transaction. */
   readonly numbers: PendingStatement[]
 }
 
 const reserveStepId = -3
 
-export function createNameReservations({ locks, runner, resultOf, numbering }: NameReservationDeps): NameReservations {
+export function createNameReservations({
+  locks,
+  runner,
+  readResult,
+  numbering,
+}: NameReservationDeps): NameReservations {
   let runningOperation: RunningOperation | undefined
 
   function reserveGlobally(name: string): void {
@@ -43,7 +48,7 @@ export function createNameReservations({ locks, runner, resultOf, numbering }: N
 
   return {
     locks,
-    enclose(run) {
+    createOperation(run) {
       const operation: RunningOperation = { numbers: [] }
       const reserve = (name: string) => {
         runner.reserve(name)
@@ -61,8 +66,8 @@ export function createNameReservations({ locks, runner, resultOf, numbering }: N
     },
     nextNumber(table) {
       const [firstNumber] = table === 'messages' ? (runningOperation?.numbers ?? []) : []
-      if (!firstNumber) return numbering.next(table)
-      const rowNumber = Number(resultOf(firstNumber).rows[0]?.number)
+      if (!firstNumber) return numbering.takeNumber(table)
+      const rowNumber = Number(readResult(firstNumber).rows[0]?.number)
       runningOperation?.numbers.shift()
       return rowNumber
     },

@@ -19,7 +19,7 @@ function openLocks() {
     )
     return { statement, values, result: undefined }
   }
-  const take = (...names: readonly string[]) => `take {${keys.keysOf(names).join()}}`
+  const take = (...names: readonly string[]) => `take {${keys.deriveKeys(names).join()}}`
   return { locks: createNamedLocks(keys, add, new Set()), keys, sent, take }
 }
 
@@ -48,9 +48,9 @@ test('a second attempt locks the requested names at its start, and a third attem
 test('SQL can compute the key of a thread from its number, and the key differs between schemas', () => {
   const [one, other] = ['one', 'other'].map(schema => createLockKeys(schema)) as [LockKeysUnderTest, LockKeysUnderTest]
   const [, first = '0'] = /'(\d+)'/.exec(one.threadKeySql('thread_id')) ?? []
-  expect(one.keyOf(threadConflict(12))).toBe(String(BigInt(first) + 12n))
+  expect(one.deriveKey(threadConflict(12))).toBe(String(BigInt(first) + 12n))
   expect(BigInt(first)).toBeLessThan(2n ** 62n)
-  expect(one.keyOf('a')).not.toBe(other.keyOf('a'))
+  expect(one.deriveKey('a')).not.toBe(other.deriveKey('a'))
 })
 
 type LockKeysUnderTest = ReturnType<typeof createLockKeys>

@@ -1,8 +1,8 @@
-// Turns the settings of a server into those of the client library.
+// Converts the address of a server into the configuration of the client library `pg`.
 import type { ConnectionOptions } from 'node:tls'
 import type { ClientConfig } from 'pg'
 
-/** The values of `sslmode`, in libpq's meaning. */
+/** The values of `sslmode`, with the same meaning as in libpq. */
 export const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 
 /** Certificates and keys as PEM texts. */
@@ -30,12 +30,12 @@ export function isTlsMode(mode: string): mode is TlsSettings['mode'] {
 const tlsChecks: Readonly<Record<TlsSettings['mode'], ConnectionOptions | false>> = {
   disable: false,
   require: { rejectUnauthorized: false },
-  // This mode accepts any server with a certificate of that authority.
+  // This mode accepts any server with a certificate of the authority `ca`.
   'verify-ca': { checkServerIdentity: () => undefined },
   'verify-full': {},
 }
 
-/** Limits that detect a silent server. */
+/** The timeouts that detect a server that does not answer. */
 const timeouts = { connectionTimeoutMillis: 5_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const
 
 export function toClientConfig({ tls: { mode, ...files }, user, password, ...target }: ServerAddress): ClientConfig {

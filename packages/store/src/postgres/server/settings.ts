@@ -7,7 +7,7 @@ import { isTlsMode, tlsModes } from './address.ts'
 
 export interface PostgresSettings {
   readonly server: ServerAddress
-  /** The schema with all our tables within the database. */
+  /** The schema of the database that contains all tables. */
   readonly schema: string
   /** Host, port and database, without credentials, so that operators may see it. */
   readonly location: string
@@ -29,7 +29,7 @@ export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:/.test(text)
 }
 
-/** Reads the settings in a URL, and from the environment only a password (`PGPASSWORD`). @throws ConfigError `store`, without the password */
+/** Reads the settings in a URL. Only the password may come from the environment (`PGPASSWORD`). @throws ConfigError `store`, without the password */
 export function readPostgresUrl(text: string): PostgresSettings {
   const url = parseUrl(text)
   const { searchParams } = url

@@ -1,9 +1,9 @@
-// Translates queries of SQLite to PostgreSQL.
-/** Idioms of SQLite with those of PostgreSQL. Everything else in the store's statements is valid in both. */
+// Translates statements from the SQL of SQLite to that of PostgreSQL.
+/** The idioms of SQLite with the idioms of PostgreSQL. Everything else in the store's statements is valid in both dialects. */
 const idioms: readonly (readonly [RegExp, string])[] = [
-  // PostgreSQL chooses its indexes by itself.
+  // PostgreSQL has no hints for indexes.
   [/\bINDEXED BY \w+/g, ''],
-  // -1 means all rows.
+  // In SQLite, -1 means all rows.
   [/\bLIMIT -1\b/g, ''],
   [/\bLIMIT \+(\?\d*)/g, 'LIMIT nullif(CAST($1 AS BIGINT), -1)'],
   [/\b(LIMIT|OFFSET) \+(\?\d*|\d+)/g, '$1 $2'],
@@ -24,15 +24,15 @@ const idioms: readonly (readonly [RegExp, string])[] = [
 /** Translates a statement of the store from SQLite to PostgreSQL. */
 export function translateQuery(sql: string): string {
   const ignoresConflicts = /^\s*INSERT OR IGNORE\b/.test(sql)
-  const plain = ignoresConflicts ? `${sql.replace('OR IGNORE ', '')} ON CONFLICT DO NOTHING` : sql
-  return numberParameters(nameSubqueries(nameGreatest(translateIdioms(plain))))
+  const sqlWithConflicts = ignoresConflicts ? `${sql.replace('OR IGNORE ', '')} ON CONFLICT DO NOTHING` : sql
+  return numberParameters(nameSubqueries(nameGreatest(translateIdioms(sqlWithConflicts))))
 }
 
 export function translateIdioms(sql: string): string {
   return idioms.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), sql)
 }
 
-/** Numbers the parameters: each `?` gets the next number, `?3` keeps its own. Literals stay unchanged. */
+/** Numbers the parameters. Each `?` gets the next number, and `?3` becomes `$3`. Literals stay unchanged. */
 function numberParameters(sql: string): string {
   let lastNumber = 0
   return sql.replace(/'[^']*'|\?(\d*)/g, (token, number: string | undefined) => {
@@ -57,17 +57,19 @@ function hasSeveralArguments(sql: string, start: number): boolean {
   let depth = 0
   for (const letter of sql.slice(start, end)) {
     if (letter === ',' && depth === 0) return true
-    depth += depthOf(letter)
+    depth += depthChange(letter)
   }
   return false
 }
 
-/** Names the subqueries in FROM, because PostgreSQL before 16 requires a name for each. */
+/** Names the subqueries in FROM, because PostgreSQL before 16 requires a name for each of them. */
 function nameSubqueries(sql: string): string {
-  const ends = [...sql.matchAll(/\bFROM \(/g)].map(({ index, 0: match }) => findClosing(sql, index + match.length) + 1)
-  const unnamedEnds = ends.filter(index => !/^ (?!WHERE|ORDER|GROUP|LIMIT)\w/.test(sql.slice(index)))
-  return unnamedEnds
-    .toSorted((first, second) => second - first)
+  const closingIndexes = [...sql.matchAll(/\bFROM \(/g)].map(
+    ({ index, 0: match }) => findClosing(sql, index + match.length) + 1,
+  )
+  const unnamedIndexes = closingIndexes.filter(index => !/^ (?!WHERE|ORDER|GROUP|LIMIT)\w/.test(sql.slice(index)))
+  return unnamedIndexes
+    .toSorted((a, b) => b - a)
     .reduce((text, index, at) => `${text.slice(0, index)} AS selected_${at}${text.slice(index)}`, sql)
 }
 
@@ -75,12 +77,12 @@ function nameSubqueries(sql: string): string {
 function findClosing(sql: string, start: number): number {
   let depth = 0
   for (let index = start; index < sql.length; index += 1) {
-    depth += depthOf(sql.charAt(index))
+    depth += depthChange(sql.charAt(index))
     if (depth < 0) return index
   }
   return sql.length
 }
 
-function depthOf(letter: string): number {
+function depthChange(letter: string): number {
   return letter === '(' ? 1 : letter === ')' ? -1 : 0
 }

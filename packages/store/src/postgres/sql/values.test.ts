@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { escapeText, readerOf, restoreText, writeValue } from './values.ts'
+import { escapeText, getReader, restoreText, writeValue } from './values.ts'
 
 test('any text returns unchanged, and PostgreSQL never gets a NUL', () => {
   const texts = fc.array(fc.constantFrom('\0', '\u001a', '0', '1', 'a')).map(letters => letters.join(''))
@@ -40,5 +40,5 @@ test.each([
   [1700, '12', 12],
   [25, '\u001a0', '\0'],
 ])('a value of type %i parses to %j', (type, text, value) => {
-  expect(readerOf(type)(text)).toEqual(value)
+  expect(getReader(type)(text)).toEqual(value)
 })

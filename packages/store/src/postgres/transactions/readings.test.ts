@@ -2,7 +2,7 @@ import { Unavailable } from '@postern/message'
 import { expect, test } from 'vitest'
 import { createOperationRunner } from '../../batching/operation-runner.ts'
 import { maxOperations } from '../../transaction/bounds.ts'
-import { createConnectionLost } from '../connection/failure.ts'
+import { createConnectionLostFailure } from '../connection/failure.ts'
 import type { StepResult } from '../connection/pipelined-run.ts'
 import { createStatement } from '../connection/statement-session.ts'
 import type { OperationContext } from '../operation-context.ts'
@@ -17,7 +17,7 @@ function openServer(failures = 0) {
     sent.push(steps.map(({ statement }) => statement.text.split(' ')[0]).join(' '))
     await new Promise(setImmediate)
     left -= 1
-    if (left >= 0) throw createConnectionLost('it broke')
+    if (left >= 0) throw createConnectionLostFailure('it broke')
     if (steps.some(({ statement }) => statement.text === 'refused')) throw { code: '22P02', message: 'it is no number' }
     return steps.map(({ statement }): StepResult => ({ rows: [{ said: statement.text }], changes: 0, tag: '' }))
   }

@@ -20,7 +20,7 @@ import type { NameReservations } from '../locks/name-reservations.ts'
 import { createNameReservations } from '../locks/name-reservations.ts'
 import { createNamedLocks } from '../locks/named-locks.ts'
 import type { DatabaseDeps, OperationContext } from '../operation-context.ts'
-import { Outdated } from '../stale-cache.ts'
+import { OutdatedReleaseError } from '../outdated-release.ts'
 
 export interface TransactionOptions {
   /** The schema in which the tables lie. */
@@ -114,16 +114,19 @@ interface WriteContext extends OperationContext {
 
 /** Opens the context of one attempt. `requestedNames` has the names that earlier attempts requested while they ran. */
 function openWriteContext(
-  { pool, runner, keys, sequences, resultOf }: TransactionDeps,
+  { pool, runner, keys, sequences, readResult }: TransactionDeps,
   requestedNames: Set<string>,
 ): WriteContext {
   const session = openStatementSession(pool, () => 'writing')
   const { add } = session
-  const numbering = createRowNumbering(sequences, { add: (text, values) => add(getStatement(text), values), resultOf })
+  const numbering = createRowNumbering(sequences, {
+    queueQuery: (text, values) => add(getStatement(text), values),
+    readResult,
+  })
   const reservations = createNameReservations({
     locks: createNamedLocks(keys, add, requestedNames),
     runner,
-    resultOf,
+    readResult,
     numbering,
   })
   return {
@@ -187,7 +190,7 @@ function createAttempt(
     if (!versionQuery.result) await session.flushLast()
     if (versionQuery.result?.rows[0]?.version !== version) {
       onOutdated()
-      throw new Outdated()
+      throw new OutdatedReleaseError()
     }
     const hints = hintsOf(batch)
     if (!session.hasChanged() && hints.length === 0) {
@@ -225,7 +228,7 @@ function createWaves(runner: TransactionDeps['runner']): WaveRuns {
   ) {
     const operations = members.map(({ member, names }) => ({
       names,
-      operation: context.reservations.enclose(reserve => {
+      operation: context.reservations.createOperation(reserve => {
         const isExclusive = context.reservations.locks.isExclusive()
         const hasCompany = runner.isBatched() || !isExclusive
         // A lease in an insert is checked at the end against those of others. That check does not run in an exclusive transaction.

@@ -2,7 +2,7 @@
 import type { PlannedAction } from '@postern/pipeline'
 import { createMessageInserter } from '../../messages/insert-message.ts'
 import type { MessageDraft } from '../../messages/message-draft.ts'
-import { draftIntake } from '../../messages/message-draft.ts'
+import { draftMessage } from '../../messages/message-draft.ts'
 import type { ReadMessage } from '../../messages/read-message.ts'
 import type { ResponsePosition, ResponseTable } from '../../messages/responses.ts'
 import { setThreadId } from '../../messages/responses.ts'
@@ -53,7 +53,7 @@ export function createActionWriter(db: Sql, tables: ActionWriterDeps): ActionWri
       if (tables.responses.findPosition(answer.response.id)) return
       // A conversation that was forgotten in the meantime is not created again.
       if (synthetic.thread.joined && tables.threads.find(synthetic) === undefined) return
-      const position = admitSyntheticMessage(batch, draftIntake(synthetic, correlationId), now)
+      const position = admitSyntheticMessage(batch, draftMessage(synthetic, correlationId), now)
       noteChange(batch, 'message', position.message)
       const { agent, message } = synthetic
       tables.partialAnswers.say(batch, partialAnswer && nameThread(partialAnswer, position), answer, {
@@ -66,7 +66,7 @@ export function createActionWriter(db: Sql, tables: ActionWriterDeps): ActionWri
       })
     },
     tell(batch, { syntheticMessage: synthetic, deliveryPlan: planned }, _, { correlationId, now }) {
-      const { message, thread } = admitSyntheticMessage(batch, draftIntake(synthetic, correlationId), now)
+      const { message, thread } = admitSyntheticMessage(batch, draftMessage(synthetic, correlationId), now)
       const { agent } = synthetic
       const { received_via: via } = synthetic.message
       tables.partialAnswers.send(batch, planned, { message, thread, response: undefined, agent, channel: via, now })

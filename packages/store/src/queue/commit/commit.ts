@@ -3,7 +3,7 @@
 import { StateChanged } from '@postern/message'
 import type { Answer, Blob, Turn, WorkStore } from '@postern/pipeline'
 import type { NoteTable } from '../../messages/notes.ts'
-import type { PartialAnswerPosition } from '../../messages/responses.ts'
+import type { AnswerPosition } from '../../messages/responses.ts'
 import { findStoredReader } from '../../messages/stored-reader.ts'
 import type { RequirementTable } from '../../requirements/requirement-table.ts'
 import type { TaskTable } from '../../tasks/task-table.ts'
@@ -53,7 +53,7 @@ export function createCommit(
 
   /** Writes rows after their large bytes are on disk. */
   function writeWith<T>(blobs: readonly Blob[], writeRows: () => Promise<T>): Promise<T> {
-    return blobs.length > 0 ? files.hold(blobs, writeRows) : writeRows()
+    return blobs.length > 0 ? files.retainDuring(blobs, writeRows) : writeRows()
   }
 
   function sayDraft(batch: Batch, turn: Turn, draft: PartialAnswerDraft): number {
@@ -132,12 +132,7 @@ function createDraftCommit(
   }
 }
 
-function storeNotes(
-  table: NoteTable,
-  batch: Batch,
-  { notes, answer }: AnswerColumns,
-  position: PartialAnswerPosition,
-): void {
+function storeNotes(table: NoteTable, batch: Batch, { notes, answer }: AnswerColumns, position: AnswerPosition): void {
   if (notes.length > 0) table.upsert(batch, notes, position)
   if (answer.noteCount !== undefined) table.deleteBeyond(batch, answer.noteCount, position)
 }

@@ -1,6 +1,6 @@
 // Finishes the tasks that an answer ends.
 import type { TaskState } from '@postern/pipeline'
-import type { PartialAnswerPosition } from '../../messages/responses.ts'
+import type { AnswerPosition } from '../../messages/responses.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { TaskTable } from '../../tasks/task-table.ts'
 import { createTaskRecorder } from '../../tasks/task-table.ts'
@@ -18,7 +18,7 @@ interface TaskFinishingDeps {
 }
 
 /** The end of a task with the delivery that announces it. */
-interface TaskEnd extends NewDelivery, PartialAnswerPosition {
+interface TaskEnd extends NewDelivery, AnswerPosition {
   readonly isWatched: boolean
 }
 
@@ -43,7 +43,7 @@ export function createTaskFinishing(db: Sql, { tasks, watches }: TaskFinishingDe
 }
 
 /** The end of tasks whose messages one answer covers. */
-interface MergedEnd extends NewDelivery, PartialAnswerPosition {
+interface MergedEnd extends NewDelivery, AnswerPosition {
   readonly merged: readonly MergedTurn[]
 }
 

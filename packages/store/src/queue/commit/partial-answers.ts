@@ -1,7 +1,7 @@
 // Stores the answers that agents give, revise and delete, during their turns and at the end.
 import type { NormalizedResponse } from '@postern/message'
 import type { Answer, DeliveryPlan } from '@postern/pipeline'
-import type { PartialAnswerPosition, ResponseDraft } from '../../messages/responses.ts'
+import type { AnswerPosition, ResponseDraft } from '../../messages/responses.ts'
 import { draftResponse } from '../../messages/responses.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { ThreadTable } from '../../threads/threads.ts'
@@ -21,12 +21,7 @@ export interface PartialAnswerDraft {
 /** Stores the answers that agents give, revise and delete, and queues their deliveries. The members run synchronously, inside a write. */
 export interface PartialAnswerTable extends Rewording {
   /** Stores an answer and queues its deliveries. @returns the seq of the response, if there is one */
-  say(
-    batch: Batch,
-    draft: PartialAnswerDraft | undefined,
-    answer: Answer,
-    position: PartialAnswerPosition,
-  ): number | undefined
+  say(batch: Batch, draft: PartialAnswerDraft | undefined, answer: Answer, position: AnswerPosition): number | undefined
   send(batch: Batch, planned: DeliveryPlan, cause: NewDelivery): void
   /** Deletes the partial answer of a message's turn, here and at its recipients. */
   withdrawInterim(batch: Batch, message: number, now: number): void
@@ -46,7 +41,7 @@ export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): Pa
     batch: Batch,
     draft: PartialAnswerDraft,
     existingSeq: number | undefined,
-    position: PartialAnswerPosition,
+    position: AnswerPosition,
   ): number {
     const { response, withdrawal, blobs: newBlobs = [] } = draft.answer
     if (existingSeq === undefined || !response) return insertResponse(batch, draft, position, tables)
@@ -90,7 +85,7 @@ export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): Pa
 function insertResponse(
   batch: Batch,
   { answer, response }: PartialAnswerDraft,
-  position: PartialAnswerPosition,
+  position: AnswerPosition,
   { responses, blobs, threads }: Pick<PartialAnswerDeps, 'responses' | 'blobs' | 'threads'>,
 ): number {
   const { message, thread, owner } = position

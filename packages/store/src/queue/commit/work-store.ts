@@ -1,7 +1,7 @@
 // Assembles the work of turns and deliveries.
 import type { WorkStore } from '@postern/pipeline'
+import { createFileAttacher } from '../../blobs/attach-files.ts'
 import type { BlobTable } from '../../blobs/blob-table.ts'
-import { createFileAttacher } from '../../blobs/object-store.ts'
 import { createNoteStore, createStreamedAnswers } from '../../messages/notes.ts'
 import { dropStoredReader } from '../../messages/stored-reader.ts'
 import type { Sql } from '../../sql/sql.ts'

@@ -1,5 +1,5 @@
 // Adds the turn of a message to the queue.
-import type { QueuePosition } from '../../messages/message-draft.ts'
+import type { SpeakerQueueMode } from '../../messages/message-draft.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
@@ -15,7 +15,7 @@ interface NewTurn {
 
 /** A turn that joins the queue of its thread. */
 export interface QueuedTurn extends NewTurn {
-  readonly queuePosition?: QueuePosition | undefined
+  readonly queuePosition?: SpeakerQueueMode | undefined
   /** The digest of the message's author and object, by which an edit finds the turn. */
   readonly authorshipDigest?: string | undefined
   /** The lease of a turn that begins at once. Such a turn is the first of its thread. */

@@ -1,7 +1,7 @@
 // Hands new turns to the worker of this process.
 import type { Turn, TurnConsumer, TurnTicket, WorkStore } from '@postern/pipeline'
 import type { InsertedMessage } from '../../messages/first-messages.ts'
-import { isSmall, toStoredFirst } from '../../messages/first-messages.ts'
+import { fitsInMemory, toStoredFirstMessage } from '../../messages/first-messages.ts'
 import type { MessageDraft } from '../../messages/message-draft.ts'
 import type { StoredMessage } from '../../messages/read-message.ts'
 import type { WriterExclusivity } from '../../sql/ownership.ts'
@@ -29,7 +29,11 @@ export interface InProcessTurns
   /** Keeps a slot for the turn of a message, if it can be inserted with its lease. `thread` is undefined for a message that begins one. */
   keepSlot(batch: Batch, draft: MessageDraft, thread: number | undefined): TurnSlot | undefined
   /** Begins a turn that was inserted with its lease: within its transaction, if the agent allows that, or when the transaction is durable. */
-  begin(batch: Batch, slot: TurnSlot, first: { readonly draft: MessageDraft; readonly noted: InsertedMessage }): void
+  begin(
+    batch: Batch,
+    slot: TurnSlot,
+    first: { readonly draft: MessageDraft; readonly insertedMessage: InsertedMessage },
+  ): void
   /** Reserves slots for the leased turns, ends the poll and returns the turns. */
   hold(batch: Batch, request: PollRequest<TurnConsumer>, leased: LeasedWork<Turn>): readonly Turn[]
 }
@@ -65,8 +69,8 @@ export function createInProcessTurns({
       if (thread !== undefined || !isPlain(draft)) return undefined
       return keepSlot(batch, { agent: draft.intake.agent })
     },
-    begin(batch, { consumer, begin }, { draft, noted }) {
-      const turn = toFirstTurn(toStoredFirst(draft, noted))
+    begin(batch, { consumer, begin }, { draft, insertedMessage }) {
+      const turn = toFirstTurn(toStoredFirstMessage(draft, insertedMessage))
       if (mayContinue(batch, draft, consumer)) continued.add(batch, turn, begin)
       else batch.begins.push(() => begin(turn))
       if (isSoleWriter) return
@@ -98,5 +102,5 @@ export function toLease(
 /** Returns true if the turn of a message has no queue mode and the message is small enough to keep. */
 function isPlain(draft: MessageDraft): boolean {
   const { message, thread } = draft.intake
-  return (message.kind ?? 'message') === 'message' && !thread.joined && !draft.queuePosition && isSmall(draft)
+  return (message.kind ?? 'message') === 'message' && !thread.joined && !draft.queuePosition && fitsInMemory(draft)
 }

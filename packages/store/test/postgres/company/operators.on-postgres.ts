@@ -13,10 +13,10 @@ async function lockTable(schema: string, table: string): Promise<() => Promise<v
   const client = new pg.Client(testServer.url)
   await client.connect()
   await client.query(`BEGIN; LOCK TABLE "${schema}".${table} IN ACCESS EXCLUSIVE MODE`)
-  let isHeld = true
+  let isRetained = true
   const release = async () => {
-    if (isHeld) await client.end()
-    isHeld = false
+    if (isRetained) await client.end()
+    isRetained = false
   }
   onTestFinished(release)
   return release

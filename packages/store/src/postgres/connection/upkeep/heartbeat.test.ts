@@ -3,13 +3,13 @@ import { lockNumberOf } from '../../server/lock-number.ts'
 import { createExpiredCounter, formatPresence } from './heartbeat.ts'
 
 test('the counter reports a gateway as expired only after four absences in a row', () => {
-  const { count: see, forget } = createExpiredCounter()
+  const { count: see, reset } = createExpiredCounter()
   expect([see(['a']), see(['a', 'b']), see(['a'])]).toEqual([[], [], []])
   expect(see(['a', 'b'])).toEqual(['a'])
   expect(see(['a', 'b'])).toEqual(['a'])
   expect([see([]), see(['a']), see(['a']), see(['a'])]).toEqual([[], [], [], []])
   // After a time without checks any gateway may have returned.
-  forget()
+  reset()
   expect(see(['a'])).toEqual([])
 })
 

@@ -6,7 +6,7 @@ export const clockQuery: Statement = {
   text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at',
 }
 
-/** A reading of the server's clock, ms since the epoch. `sentAt` and `receivedAt` enclose it on a monotonic clock, ms. */
+/** A reading of the server's clock, ms since the epoch. The query was sent at `sentAt` and answered at `receivedAt` on a monotonic clock, ms. */
 export interface ClockReading {
   readonly at: number
   readonly sentAt: number
@@ -33,37 +33,38 @@ export function completeReading(at: number, sentAt: number): ClockReading {
 export interface ServerClock {
   now(): number
   note(reading: ClockReading): void
-  /** Returns how far `now` is known to be behind the server's clock. */
+  /** Returns the known delay of `now` behind the server's clock, ms. */
   behindMs(): number
-  /** Returns the time to wait until others have renewed their leases by a clock that has just moved forward, ms. */
+  /** Returns the time to wait until other gateways have renewed their leases after the clock has moved forward, ms. */
   settlingMs(): number
 }
 
 /**
- * The maximum by which one reading moves the clock, ms. Otherwise a server's clock that somebody sets forward would end the leases of gateways that
- * follow it a moment later.
+ * The maximum change of the clock by one reading, ms. Otherwise, if somebody sets the server's clock forward, leases would end before the gateways that
+ * have them follow the clock.
  */
 const maxStepMs = 1_000
-/** The limit of gradual moves, ms. A clock that is further off was never right, or the machine slept, so it is corrected at once. */
+/** The maximum difference that is corrected gradually, ms. A larger difference means that the machine slept or the clock was never correct, so it is corrected at once. */
 const maxGradualMs = 300_000
 /**
- * The time that others need to renew their leases after a sleep of the same machine, ms. They read the clock within two seconds and renew every five.
+ * The time that other gateways on the same machine need to renew their leases after a sleep, ms. They read the clock every two seconds and renew every
+ * five seconds.
  */
 const settleMs = 10_000
 
 /**
- * Creates a clock that follows the server's clock from `first` on. If this machine's wall clock has advanced as much as the server's, the machine
- * slept, and the clock is corrected at once. Otherwise its new leases would already be over when they begin.
+ * Creates a clock that follows the server's clock from `firstReading` on. If the wall clock of this machine has advanced as much as the server's clock,
+ * the machine slept, and the clock is corrected at once. Otherwise new leases would already be over when they begin.
  */
 export function createServerClock(
   firstReading: ClockReading,
   { monotonicMs, wallMs }: MachineClocks = machineClocks,
 ): ServerClock {
   let aheadMs = firstReading.at - (firstReading.sentAt + firstReading.receivedAt) / 2
-  /** The value of `ahead` by the last reading. */
+  /** The value of `aheadMs` at the last reading. */
   let measuredAheadMs = aheadMs
   let wallAheadMs = firstReading.wallAt - firstReading.receivedAt
-  /** The difference between the server's clock and the wall clock when `ahead` was last right. */
+  /** The difference between the server's clock and the wall clock when `aheadMs` was last correct. */
   let skewMs = aheadMs - wallAheadMs
   let settledAt = Number.NEGATIVE_INFINITY
   return {

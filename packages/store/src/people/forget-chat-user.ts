@@ -6,7 +6,7 @@ import type { StoreContext } from '../transaction/store-context.ts'
 import type { OwnedRecordStore } from '../transcript/records/record-store.ts'
 import type { StoreTranscript } from '../transcript/transcript-store.ts'
 
-/** Stores with data of a chat beside its messages. */
+/** The stores with data of a chat user besides messages. */
 export interface ChatStores {
   readonly transcript: Pick<StoreTranscript, 'forget' | 'forgetOwner'>
   readonly objects: Pick<ObjectStore, 'removeObjects'>
@@ -14,17 +14,17 @@ export interface ChatStores {
 }
 
 /**
- * Forgets everything of a chat user beside their messages: the threads with this agent (or all) and without an agent, their files and their records.
+ * Forgets the data of a chat user besides messages. These are the threads with this agent (or with all), threads without an agent, files and records.
  */
-export type ForgetChats = (owner: string, request: ForgetChatsRequest) => Promise<ForgottenChats>
+export type ForgetChats = (owner: string, request: ForgetChatsRequest) => Promise<ForgetChatsResult>
 
 interface ForgetChatsRequest {
   readonly agent: string | undefined
-  /** True if the records of unreachable files are deleted, too. */
+  /** True if the rows of unreachable files are deleted, too. */
   readonly leavesFiles: boolean
 }
 
-interface ForgottenChats extends RemovedObjects {
+interface ForgetChatsResult extends RemovedObjects {
   /** The number of deleted threads and records. */
   readonly removedCount: number
 }
@@ -49,7 +49,7 @@ export function createChatUserForgetter(
     let removedCount = agent === undefined ? await transcript.forgetOwner(owner) : 0
     const threads = await readAfterWait(db, () => list.all(owner))
     for (const { thread_id, lock_token, lock_expires_at, ...alias } of threads) {
-      if (channels.chats.includes(alias.transport) && isWithAnother(alias, agent)) continue
+      if (channels.chats.includes(alias.transport) && isWithOtherAgent(alias, agent)) continue
       const isLocked = lock_token !== null && (lock_expires_at ?? 0) > now()
       await transcript.forget({ owner, thread_id }, isLocked ? { token: lock_token } : undefined)
       removedCount += 1
@@ -59,8 +59,8 @@ export function createChatUserForgetter(
   }
 }
 
-/** Returns true for a chat with another agent. Stores, sessions and imported threads belong to no agent. */
-function isWithAnother({ key }: Pick<ThreadRow, 'key'>, agent: string | undefined): boolean {
+/** Returns true if a chat is with another agent. */
+function isWithOtherAgent({ key }: Pick<ThreadRow, 'key'>, agent: string | undefined): boolean {
   const [agentOfChat] = parseJsonText(key) as readonly string[]
   return agentOfChat !== agent
 }
