@@ -11,6 +11,7 @@ export {
   contentOfText,
   decisionOf,
   entryBodySchema,
+  partsOfContent,
   redactEntry,
   textOfContent,
   transcriptEntrySchema,

@@ -34,7 +34,7 @@ const issuerSchema = z
   .refine(({ jwks, secret }) => (jwks === undefined) !== (secret === undefined), 'needs either "jwks" or "secret"')
   .refine(
     ({ secret, algorithms }) => algorithms?.every(name => (name === 'HS256') === (secret !== undefined)) ?? true,
-    'takes HS256 with "secret" alone, and with "jwks" every other algorithm',
+    'accepts only HS256 with "secret", and every other algorithm only with "jwks"',
   )
 
 const tokenSchema = z.strictObject({
@@ -62,12 +62,12 @@ const bucketSchema = z
   .string()
   .regex(/^(?!supabase\.)[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/, 'must be a plain bucket name')
 
-const embeddedSchema = z.strictObject({
+const embeddedStorageSchema = z.strictObject({
   /** The kind of storage: `embedded` keeps files in the store, and `s3` in a service that speaks S3. */
   kind: z.literal('embedded'),
 })
 
-const s3Schema = z.strictObject({
+const s3StorageSchema = z.strictObject({
   /** The kind of storage: `embedded` keeps files in the store, and `s3` in a service that speaks S3. */
   kind: z.literal('s3'),
   /** The URL of the service, which may be on this machine or in a private network. */
@@ -97,7 +97,7 @@ export const webConfigSchema = z
       .prefault({}),
     /** The people who decide waiting approvals as operators, in addition to the bearer of the operator token. */
     operators: z.array(operatorSchema).default([]),
-    /** True if people see the tool calls for them (`include=trace`) in addition to the text. `postern export` always shows both to operators. */
+    /** True if people see the tool calls that their messages caused (`include=trace`), in addition to the text. `postern export` always shows both to operators. */
     trace: z.boolean().default(false),
     /** The origins whose pages may call the API (CORS). */
     origins: z.array(originSchema).default([]),
@@ -127,7 +127,7 @@ export const webConfigSchema = z
       })
       .prefault({}),
     /** The storage of files in chats. */
-    storage: z.discriminatedUnion('kind', [embeddedSchema, s3Schema]).default({ kind: 'embedded' }),
+    storage: z.discriminatedUnion('kind', [embeddedStorageSchema, s3StorageSchema]).default({ kind: 'embedded' }),
     /** A Supabase project whose signed URLs may name attachments too. */
     supabase: z
       .strictObject({
@@ -166,8 +166,8 @@ export const webConfigSchema = z
   })
   .superRefine(({ auth, operators }, context) => {
     for (const [index, { issuer }] of auth.issuers.entries()) {
-      const isFirst = auth.issuers.findIndex(other => other.issuer === issuer) === index
-      const message = 'stands there already: of two entries for one issuer only one would count'
+      const isFirst = auth.issuers.findIndex(listedIssuer => listedIssuer.issuer === issuer) === index
+      const message = 'is listed twice: only one of two entries for an issuer would count'
       if (!isFirst) context.addIssue({ code: 'custom', path: ['auth', 'issuers', index, 'issuer'], message })
     }
     for (const [index, operator] of operators.entries()) {
@@ -175,7 +175,7 @@ export const webConfigSchema = z
         'token' in operator
           ? auth.tokens.some(({ name }) => name === operator.token)
           : auth.issuers.some(({ issuer }) => issuer === operator.issuer)
-      const message = 'must name a token of auth.tokens, or somebody of one of auth.issuers'
+      const message = 'must name a token of auth.tokens, or a user of an issuer in auth.issuers'
       if (!isKnown) context.addIssue({ code: 'custom', path: ['operators', index], message })
     }
   })

@@ -25,7 +25,7 @@ export interface WebDeps {
   /** The same transcript, which refuses writes beyond `quota`. */
   readonly limitedTranscript: BoundTranscript
   readonly quota: OwnerQuota
-  /** Deletes one chat. It returns false if there is none. */
+  /** Deletes one chat. Returns false if there is none. */
   forgetChat(chat: { readonly owner: string; readonly agent: string; readonly key: string }): Promise<boolean>
   readonly records: RecordStore & RecordQuotas
   /** A signal that is aborted when the gateway stops, because a stream without an end would delay the stop. */
@@ -34,7 +34,7 @@ export interface WebDeps {
   isLinking(agent: string): boolean
 }
 
-/** A conversation of the store as part of a thread of the transcript. */
+/** The transcript, whose threads can be bound to conversations of the store. */
 export interface BoundTranscript extends TranscriptStore {
   hasConversation(conversation: StoreConversation): Promise<boolean>
   /** Binds a conversation to a thread. With `reader`, it shows only messages of these principals and the answers to them. */
@@ -64,7 +64,7 @@ export interface RecordQuotas {
   readQuota(owner: string): Promise<RecordQuota>
 }
 
-/** Returns the same transcript with a quota for each owner. It refuses a write beyond the quota (`too_large`) and changes nothing. */
+/** Returns the transcript with a quota for each owner. A write beyond the quota changes nothing and is refused with `too_large`. */
 export function limitTranscript(transcript: BoundTranscript, limits: OwnerQuota): BoundTranscript {
   return {
     ...transcript,
@@ -73,6 +73,9 @@ export function limitTranscript(transcript: BoundTranscript, limits: OwnerQuota)
     replace: (thread, entries, request) => transcript.replace(thread, entries, { ...request, quota: limits }),
   }
 }
+
+/** The path prefixes of the routes for the default agent and for an agent that the path names. */
+export const agentPaths = ['/api/v1/agent', '/api/v1/agents/:agent'] as const
 
 /** The maximum number of bytes of a thread that one read loads, so that a long conversation never fills the memory. */
 export const maxThreadBytes = 16 * 1024 * 1024
@@ -119,10 +122,7 @@ export function readAddressedAgent(agentName: string | undefined, { gateway }: P
 
 export type OwnerLimit = ReturnType<typeof createOpenCount>
 
-/**
- * Creates the limit on an owner's simultaneous streams or uploads.
- * @throws Rejection (the call) rate_limited
- */
+/** Creates the limit on an owner's simultaneous runs, streams or uploads. The returned function throws a Rejection `rate_limited` beyond the limit. */
 export function createOwnerLimit(maxOpen: number, refusal = 'Cannot run: too many runs are open'): OwnerLimit {
   return createOpenCount(maxOpen, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
 }
@@ -134,11 +134,11 @@ export function acceptsStream(accept = ''): boolean {
 
 /** The error for a run whose id is in use already, because no run is started twice. */
 export class RepeatedRun extends Error {
-  override readonly name = 'RunRepeated'
+  override readonly name = 'RepeatedRun'
 }
 
-/** Creates a route whose faults become problem details. */
-export function answerFaults({ gateway }: Pick<WebDeps, 'gateway'>, handle: (c: Context) => Promise<Response>) {
+/** Creates a route whose errors become problem details. */
+export function answerErrors({ gateway }: Pick<WebDeps, 'gateway'>, handle: (c: Context) => Promise<Response>) {
   return async (c: Context): Promise<Response> => {
     try {
       return await handle(c)
@@ -149,18 +149,18 @@ export function answerFaults({ gateway }: Pick<WebDeps, 'gateway'>, handle: (c: 
   }
 }
 
-const noStore = { 'cache-control': 'no-store' }
+export const noStore = { 'cache-control': 'no-store' }
 
 /** Creates a route for callers with a credential. It answers JSON, or 404 when `handle` finds nothing. */
 export function answerOwner(
   deps: WebDeps,
   handle: (c: Context, owner: WebOwner, deps: WebDeps) => Promise<object | undefined>,
 ) {
-  return answerFaults(deps, async c => {
+  return answerErrors(deps, async c => {
     const owner = await deps.verifyOwner(c.req.raw)
     return deps.responseSemaphore.run(owner.owner, c.env, async () => {
       const body = await handle(c, owner, deps)
-      if (!body) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')
+      if (!body) throw new Rejection('no_recipient', 'Cannot answer: you have no such resource')
       return c.json(body, 200, noStore)
     })
   })
@@ -191,7 +191,7 @@ export async function readJsonBody(c: Context, deps: Pick<WebDeps, 'config'>): P
 export function readNumberQuery(c: Context, name: string): number | undefined {
   const text = c.req.query(name)
   if (text === undefined) return undefined
-  if (!/^\d{1,9}$/.test(text)) throw new Rejection('malformed', `Cannot read query: ${name} is not a whole number`)
+  if (!/^\d{1,12}$/.test(text)) throw new Rejection('malformed', `Cannot read query: ${name} is not a whole number`)
   return Number(text)
 }
 
@@ -208,11 +208,4 @@ export function readTextMember(body: Record<string, unknown>, name: string): str
     })
   }
   return value
-}
-
-export function readCount(c: Context, name: string): number | undefined {
-  const text = c.req.query(name)
-  if (text === undefined) return undefined
-  if (!/^\d{1,12}$/.test(text)) throw new Rejection('malformed', `Cannot read history: ${name} is not a number`)
-  return Number(text)
 }

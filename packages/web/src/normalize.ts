@@ -4,7 +4,7 @@ import type { Json, MentionRelay } from '@postern/message'
 import { isJsonObject, isoTime } from '@postern/message'
 import type { Intake, OwnThread } from '@postern/pipeline'
 import type { TranscriptEntry } from '@postern/transcript'
-import type { ReadContent } from './input/file-parts.ts'
+import type { RunContent } from './input/file-parts.ts'
 import type { RunNews } from './input/reconcile-run.ts'
 import type { RequestedRun } from './resolve.ts'
 import { webDescriptor } from './speaker.ts'
@@ -21,9 +21,9 @@ export interface ProvenRun {
   readonly runId: string
   /** The id of the message that the agent answers. */
   readonly messageId: string
-  readonly content: ReadContent
+  readonly content: RunContent
   /** The question that the person closes without a message. */
-  readonly closed?: string | undefined
+  readonly closedQuestion?: string | undefined
   /** The parsed request. */
   readonly document: unknown
   /** The ids of the messages in the request that are not new. */
@@ -47,7 +47,7 @@ export function normalizeRun(run: ProvenRun): Intake {
     threadId,
     runId,
     messageId,
-    closed,
+    closedQuestion,
     content,
     document,
     formerIds,
@@ -67,10 +67,12 @@ export function normalizeRun(run: ProvenRun): Intake {
       recipient_capabilities: { mention_relay: joined?.mentionRelay ?? webDescriptor.mentionRelay },
       received_via: 'web',
       received_at: isoTime(receivedAt),
-      ...(closed !== undefined && { kind: 'cancel', in_reply_to: closed }),
+      ...(closedQuestion !== undefined && { kind: 'cancel', in_reply_to: closedQuestion }),
     },
     // A run is started once (AG-UI: a run id names one execution), and a question is closed once, regardless of the run.
-    duplicateKey: JSON.stringify(closed === undefined ? [owner.owner, runId] : [owner.owner, 'closed', closed]),
+    duplicateKey: JSON.stringify(
+      closedQuestion === undefined ? [owner.owner, runId] : [owner.owner, 'closed', closedQuestion],
+    ),
     thread: {
       scope: owner.owner,
       references: [],
@@ -79,7 +81,10 @@ export function normalizeRun(run: ProvenRun): Intake {
     aliases: [],
     proofs: [proofOf(owner)],
     arrival,
-    raw: { bytes: Buffer.from(JSON.stringify(withoutFormerContent(document, formerIds), hideTokens)), form: 'json' },
+    raw: {
+      bytes: Buffer.from(JSON.stringify(withoutFormerContent(document, formerIds), hideCredentials)),
+      form: 'json',
+    },
     ...(content.blobs.length > 0 && { blobs: content.blobs }),
     target: joined?.target ?? { run: runId, thread: threadId },
     disposition: 'answer',
@@ -106,13 +111,13 @@ function withoutFormerContent(document: unknown, formerIds: ReadonlySet<string>)
 const maxTextChars = 64 * 1024
 
 // A pattern that starts to match also ends, so text that resembles addresses is read once.
-const signedUrl = /https?:\/\/[^/?#\s"]+(\/storage\/v1\/object\/sign\/[^?#\s"]+)(?:\?[^#\s"]*)?/g
+const signedUrlPattern = /https?:\/\/[^/?#\s"]+(\/storage\/v1\/object\/sign\/[^?#\s"]+)(?:\?[^#\s"]*)?/g
 
 /**
  * Hides credentials in a value of the stored request. A signed URL keeps its bucket and path, without host and token. The bytes of an attachment
  * become their digest.
  */
-function hideTokens(_: string, value: unknown): unknown {
+function hideCredentials(_: string, value: unknown): unknown {
   if (typeof value !== 'string') return value
   if (value.length > maxTextChars && /^[A-Za-z0-9+/=\s]+$/.test(value)) return `sha256:${hash('sha256', value)}`
   return hideToken(value)
@@ -120,10 +125,10 @@ function hideTokens(_: string, value: unknown): unknown {
 
 /** Returns a text or an address in the form of the stored request. */
 export function hideToken(text: string): string {
-  return text.replace(signedUrl, '$1').replace(/([?&]token=)[^&#\s"]+/g, '$1')
+  return text.replace(signedUrlPattern, '$1').replace(/([?&]token=)[^&#\s"]+/g, '$1')
 }
 
-type OwnCall = Pick<NonNullable<TranscriptEntry['tool']>, 'call_id' | 'name' | 'args'>
+type ClientCall = Pick<NonNullable<TranscriptEntry['tool']>, 'call_id' | 'name' | 'args'>
 
 /** The facts about a run that its stored request lacks: the caller, and the items that were new to the conversation. */
 export interface RunArrival {
@@ -131,7 +136,7 @@ export interface RunArrival {
   /** The ids of the new messages. */
   readonly said: readonly string[]
   /** The calls by id whose results the client sent. */
-  readonly calls?: readonly OwnCall[]
+  readonly calls?: readonly ClientCall[]
   readonly answers?: readonly string[]
   readonly closed?: string
   /** The texts and addresses that contain tokens, in their order. The stored request has them without the tokens. */
@@ -152,21 +157,21 @@ export interface RunRecord {
   readonly news: RunNews
   /** The answers to waiting questions. */
   readonly answers: readonly string[]
-  readonly closed: string | undefined
-  readonly content: ReadContent
+  readonly closedQuestion: string | undefined
+  readonly content: RunContent
   /** The conversation of another channel that the run continues. */
   readonly joined: Conversation['joined']
 }
 
-export function recordRun({ request, news, answers, closed, content, joined }: RunRecord): Json {
+export function recordRun({ request, news, answers, closedQuestion, content, joined }: RunRecord): Json {
   const { owner, subject, issuer, address, credential } = request.owner
   const textsWithTokens = (content.unchangedTexts ?? []).filter(text => hideToken(text) !== text)
   const arrival: RunArrival = {
     owner: { owner, subject, issuer, address, ...(credential && { credential }) },
-    said: news.said.map(({ id }) => id),
+    said: news.userMessages.map(({ id }) => id),
     ...(news.toolResults.length > 0 && { calls: news.toolResults.map(({ call }) => describeCall(call)) }),
     ...(answers.length > 0 && { answers }),
-    ...(closed !== undefined && { closed }),
+    ...(closedQuestion !== undefined && { closed: closedQuestion }),
     ...(textsWithTokens.length > 0 && { whole: textsWithTokens }),
     ...(content.blobs.length > 0 && { files: content.parts.flatMap(describeFile) }),
     ...(joined && {
@@ -176,12 +181,12 @@ export function recordRun({ request, news, answers, closed, content, joined }: R
   return arrival as unknown as Json
 }
 
-function describeFile(part: ReadContent['parts'][number]) {
+function describeFile(part: RunContent['parts'][number]) {
   if (part.kind !== 'file' || part.bytes_ref.kind !== 'content_addressed') return []
   return [{ digest: part.bytes_ref.digest, name: part.name ?? '' }]
 }
 
-function describeCall({ call_id, name, args }: OwnCall): OwnCall {
+function describeCall({ call_id, name, args }: ClientCall): ClientCall {
   return { call_id, ...(name !== undefined && { name }), ...(args !== undefined && { args }) }
 }
 

@@ -109,7 +109,7 @@ export interface RefusalView {
 }
 
 /** The titles that a page may show above the message, if the agent names none. */
-const titles: Readonly<Record<RefusalKind, string>> = {
+const refusalTitles: Readonly<Record<RefusalKind, string>> = {
   forbidden: 'Forbidden',
   too_many_requests: 'Too many requests',
   unavailable_for_legal_reasons: 'Unavailable for legal reasons',
@@ -120,7 +120,7 @@ const titles: Readonly<Record<RefusalKind, string>> = {
 export function findRefusal(parts: readonly Part[]): (RefusalView & { readonly message: string }) | undefined {
   for (const { kind: policyKind, title, message, retry_after_seconds } of policiesOf(parts)) {
     const kind = refusalKinds.find(refusalKind => refusalKind === policyKind)
-    if (kind) return { kind, title: title ?? titles[kind], message, retry_after_seconds }
+    if (kind) return { kind, title: title ?? refusalTitles[kind], message, retry_after_seconds }
   }
   return undefined
 }

@@ -11,12 +11,12 @@ import { findWebConversation } from './threads/web-threads.ts'
 import type { WebOwner } from './verify.ts'
 
 /** A run with the conversation it belongs to. */
-interface ResolvedRun {
+export interface ResolvedRun {
   /** The conversation. It is undefined for a chat without messages. */
   readonly conversation: Conversation | undefined
   /** The last entries of the conversation. */
-  readonly recent: readonly TranscriptEntry[]
-  /** The same entries without answers of the gateway, which ask nothing and show nothing of an agent. */
+  readonly recentEntries: readonly TranscriptEntry[]
+  /** The last entries without answers of the gateway, which contain no question and no state of an agent. */
   readonly entries: readonly TranscriptEntry[]
   readonly news: RunNews
 }
@@ -24,27 +24,27 @@ interface ResolvedRun {
 /** The stored entries that a client's copy is compared with. */
 const maxRecentEntries = 400
 
-/** Finds the conversation of a run, and the new messages of the run. @throws Rejection no_recipient, RunRepeated */
+/** Finds the conversation of a run, and the new messages of the run. @throws Rejection no_recipient, RepeatedRun */
 export async function resolveRun(request: RequestedRun, deps: WebDeps): Promise<ResolvedRun> {
   const { owner, input } = request
   const [repeatCheck, readingResult] = await Promise.allSettled([
     deps.gateway.store.findTask({ owner: owner.owner, id: input.runId }),
-    readRecent(request, deps),
+    readRecentEntries(request, deps),
   ])
   if (valueOrThrow(repeatCheck)) throw new RepeatedRun()
-  const { conversation, recent } = valueOrThrow(readingResult)
-  const entries = recent.filter(({ stage }) => stage !== 'gateway')
-  return { conversation, recent, entries, news: reconcileRun(input, recent) }
+  const { conversation, recentEntries } = valueOrThrow(readingResult)
+  const entries = recentEntries.filter(({ stage }) => stage !== 'gateway')
+  return { conversation, recentEntries, entries, news: reconcileRun(input, recentEntries) }
 }
 
 /** Reads the conversation of a run and its last entries. @throws Rejection no_recipient */
-export async function readRecent(
+export async function readRecentEntries(
   { owner, agent, input }: Pick<RequestedRun, 'owner' | 'agent' | 'input'>,
   deps: WebDeps,
-): Promise<Pick<ResolvedRun, 'conversation' | 'recent'>> {
+): Promise<Pick<ResolvedRun, 'conversation' | 'recentEntries'>> {
   const conversation = await findWebConversation({ owner, agent, threadId: input.threadId }, deps)
   const range = { tail: maxRecentEntries, max_bytes: maxThreadBytes }
-  return { conversation, recent: conversation ? await deps.transcript.read(conversation.thread, range) : [] }
+  return { conversation, recentEntries: conversation ? await deps.transcript.read(conversation.thread, range) : [] }
 }
 
 /** Returns the value of a settled promise, or throws the reason of its rejection. */

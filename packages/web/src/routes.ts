@@ -81,5 +81,5 @@ function answerWrongMethod({ req }: Context, knownPaths: readonly KnownPath[]): 
   const methods = new Set(knownPaths.flatMap(({ pattern, methods }) => (pattern.test(req.path) ? [...methods] : [])))
   if (methods.has('GET')) methods.add('HEAD')
   const allow = [...methods].sort().join(', ')
-  return writeProblem(405, { code: 'unsupported', detail: `Cannot answer: only ${allow} is taken here` }, { allow })
+  return writeProblem(405, { code: 'unsupported', detail: `Cannot answer: only ${allow} is allowed here` }, { allow })
 }

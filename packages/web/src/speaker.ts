@@ -7,7 +7,7 @@ import { formatChatOwner } from './verify.ts'
 const ownerSchema = z.tuple([z.string().min(1), z.string().min(1)])
 const chatNameSchema = z.tuple([z.string(), z.string()])
 
-/** Returns the owner's key of a person who chats. It reads `web:["<issuer>","<subject>"]` with any spacing, and returns undefined for other text. */
+/** Parses the owner's key of a person who chats, `web:["<issuer>","<subject>"]` with any spacing. Returns undefined for other text. */
 export function readOwnerKey(text: string): string | undefined {
   const [, json = ''] = /^\s*web:\s*(\[.+\])\s*$/s.exec(text) ?? []
   const parsedNames = ownerSchema.safeParse(parseIfJson(json)).data

@@ -198,7 +198,7 @@ describe('the configured issuers', () => {
     expect(error?.issues).toMatchObject([
       {
         path: ['auth', 'issuers', 1, 'issuer'],
-        message: 'stands there already: of two entries for one issuer only one would count',
+        message: 'is listed twice: only one of two entries for an issuer would count',
       },
     ])
   })

@@ -43,11 +43,11 @@ export interface WebOwner extends WebPerson, ScopedCaller {
   readonly endsAt?: number | undefined
 }
 
-/** The purpose of a request if its method does not tell it. */
+/** The purpose of a request. */
 type WebAction = 'read' | 'write' | 'cancel'
 
 /**
- * Returns the sender of a request. `act` defaults to `read` for GET and HEAD, and to `write` otherwise.
+ * Returns the sender of a request. `action` defaults to `read` for GET and HEAD, and to `write` otherwise.
  * @throws CredentialRejection unsigned, signature_invalid, expired, replayed, or forbidden if the token lacks the scope
  * @throws Unavailable
  */
@@ -56,7 +56,7 @@ export type VerifyOwner = (request: RequestHead, action?: WebAction) => Promise<
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 /** The A2A operations that allow each action. A token for talking to an agent may also read the chat. Reading A2A calls requires `GetTask`. */
-const operations: Readonly<Record<WebAction, readonly (keyof ScopeTable)[]>> = {
+const operationsByAction: Readonly<Record<WebAction, readonly (keyof ScopeTable)[]>> = {
   read: ['GetTask', 'SendMessage', 'SendStreamingMessage'],
   write: ['SendMessage', 'SendStreamingMessage'],
   cancel: ['CancelTask'],
@@ -77,7 +77,7 @@ interface OwnerReaderDeps {
 export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): VerifyOwner {
   const { system, agents, store } = deps
   checkIssuers(auth, agents.origin)
-  const table = { ...defaultScopes, ...deps.scopes }
+  const scopeTable = { ...defaultScopes, ...deps.scopes }
   const findTokenName = createStaticCheck(auth.tokens)
   const acceptsBearer = auth.issuers.length === 0 || auth.tokens.length > 0
   const challenger = createChallenger({ realm: 'postern', schemes: listTokenSchemes(auth.issuers, acceptsBearer) })
@@ -85,7 +85,7 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
     {
       issuers: auth.issuers.map(issuer => trustIssuer(issuer, system)),
       rules: auth,
-      scopes: table,
+      scopes: scopeTable,
       describe: (token, scopes) => ({
         ...describePerson(token, agents.domain),
         scheme: 'Bearer',
@@ -103,10 +103,10 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
   }
 
   return async (request, action = readingMethods.has(request.method) ? 'read' : 'write') => {
-    const name = findTokenName(request.headers.get('authorization'))
-    if (name !== undefined) {
+    const tokenName = findTokenName(request.headers.get('authorization'))
+    if (tokenName !== undefined) {
       return {
-        ...toWebPerson(agents.origin, name, `web.${agents.domain}`),
+        ...toWebPerson(agents.origin, tokenName, `web.${agents.domain}`),
         ...credentialOf(agents.origin, agents.origin),
         scheme: 'Bearer',
         usedKey: { from: 'config' },
@@ -117,7 +117,7 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
       credential => admit(credential, request),
       challenger,
     )
-    const allowingScopes = operations[action].map(operation => table[operation])
+    const allowingScopes = operationsByAction[action].map(operation => scopeTable[operation])
     checkScope(owner, allowingScopes, challenger)
     return owner
   }
@@ -155,8 +155,8 @@ function describePerson({ principal }: VerifiedToken, domain: string): WebPerson
 function checkIssuers({ issuers }: WebConfig['auth'], origin: string): void {
   const index = issuers.findIndex(({ issuer }) => issuer === origin)
   if (index < 0) return
-  const problem = 'is the origin of the gateway itself, under which it knows the names of web.auth.tokens'
-  throw new ConfigError(`web.auth.issuers.${index}.issuer`, problem, 'Let the issuer have a name of its own.')
+  const reason = 'is the origin of the gateway itself, under which it knows the names of web.auth.tokens'
+  throw new ConfigError(`web.auth.issuers.${index}.issuer`, reason, 'Let the issuer have a name of its own.')
 }
 
 /** Returns the proof of a person who chats. */

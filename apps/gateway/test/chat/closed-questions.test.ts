@@ -52,7 +52,7 @@ test('an agent gets only the cancellation, without text that the same run sends'
   const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'cancelled' }]
   const events = JSON.stringify(await runChat('curious', { threadId, messages: userMessage('something else'), resume }))
   expect(events).toContain(`closed: ${outcome.interrupts[0]?.id}`)
-  expect(events).toContain('what was said beside a decision was left out')
+  expect(events).toContain('messages sent together with a decision were ignored')
 })
 
 test('an agent learns once of a question that several runs close at the same time', async () => {

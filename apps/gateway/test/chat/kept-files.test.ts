@@ -61,7 +61,7 @@ test('a posted picture has a bucket, path and type but no URL, and only its owne
   const refusal = await requestSignedUrl(location, 'bob')
   expect([refusal.status, ((await refusal.json()) as { detail: string }).detail]).toEqual([
     404,
-    'Cannot sign attachment: there is none of yours',
+    'Cannot sign attachment: you have no attachment at this location',
   ])
   const [messageNumber = ''] = location.path.split('/')
   for (const path of [
@@ -75,7 +75,7 @@ test('a posted picture has a bucket, path and type but no URL, and only its owne
   )
   expect([forgedResponse.status, ((await forgedResponse.json()) as { detail: string }).detail]).toEqual([
     403,
-    'Cannot read attachment: the URL does not hold',
+    'Cannot read attachment: the URL is not valid or has expired',
   ])
 })
 

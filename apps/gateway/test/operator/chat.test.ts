@@ -192,7 +192,7 @@ test('an operator’s run id names only one run, and nobody else can use one (E-
   const refusal = await postRun(annsToken, newName('run'))
   expect([refusal.status, ((await refusal.json()) as { detail: string }).detail]).toEqual([
     403,
-    'Cannot show what waits: that is for operators',
+    'Cannot list approvals: only operators may see them',
   ])
   const unsigned = await postRun(undefined, newName('run'))
   expect([unsigned.status, ((await unsigned.json()) as { detail: string }).detail]).toEqual([

@@ -168,7 +168,7 @@ test.each(agents)(
     const forgedDeletion = await requestAs(bobsToken, urlOf(agent, `approvals/${ownDecision?.id}`), 'DELETE')
     expect([forgedDeletion.status, forgedDeletion.detail]).toEqual([
       404,
-      'Cannot answer: there is no such thing of yours',
+      'Cannot answer: you have no such resource',
     ])
     const unknown = await requestAs(annsToken, urlOf(agent, `approvals/${'0'.repeat(32)}`), 'DELETE')
     expect(unknown.status).toBe(404)

@@ -123,7 +123,7 @@ describe('a project with its own signed URLs', () => {
     )
     expect([otherResponse.status, otherResponse.json.detail]).toEqual([
       404,
-      'Cannot sign attachment: there is none of yours',
+      'Cannot sign attachment: you have no attachment at this location',
     ])
   })
 

@@ -150,7 +150,7 @@ describe('an id of another person', () => {
       refusalOf(requestAs(`/api/v1/agent/attachments${query}`, { as: 'bob', method: 'DELETE' })),
     )
     const [firstDeletion, secondDeletion] = await Promise.all(deletions)
-    expect(firstDeletion).toEqual([404, 'no_recipient', 'Cannot delete attachment: there is none of yours'])
+    expect(firstDeletion).toEqual([404, 'no_recipient', 'Cannot delete attachment: you have no attachment at this location'])
     expect(secondDeletion).toEqual(firstDeletion)
     for (const id of [runId, 'none']) {
       const cancel = requestAs(`/api/v1/agent/runs/${id}/cancel`, { as: 'bob', method: 'POST' })
@@ -444,7 +444,7 @@ test('only the person gets the decision link', async () => {
   const reportedEvents = await eventsOf(await beginRun('and hurry', { threadId, resume }))
   expect(wordsOf(reportedEvents)).toBe('decided: granted')
   expect(reportedEvents).toContainEqual(
-    expect.objectContaining({ name: 'warning', value: 'what was said beside a decision was left out' }),
+    expect.objectContaining({ name: 'warning', value: 'messages sent together with a decision were ignored' }),
   )
   expect(await requirementsOf()).toEqual([])
 })

@@ -167,7 +167,7 @@ test('a signed URL works until it expires, and an expired one is not an attachme
     expect(expiredResponse.status).toBe(403)
     expect(await expiredResponse.json()).toMatchObject({
       code: 'forbidden',
-      detail: 'Cannot read attachment: the URL does not hold',
+      detail: 'Cannot read attachment: the URL is not valid or has expired',
     })
     expect(Date.parse(expires_at)).toBeLessThanOrEqual(Date.now())
     const threadId = uniqueName('thread')

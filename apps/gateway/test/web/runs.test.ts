@@ -423,7 +423,7 @@ describe('an attachment', () => {
     ] as const) {
       const refusal = await requestAs(`/api/v1/agent/attachments/signed-url${threadName}`, { as: person })
       expect(refusal.status).toBe(404)
-      expect(await refusal.json()).toMatchObject({ detail: 'Cannot sign attachment: there is none of yours' })
+      expect(await refusal.json()).toMatchObject({ detail: 'Cannot sign attachment: you have no attachment at this location' })
     }
     expect((await fetch(local(url).replace(/token=.*/, 'token=a.b.c'))).status).toBe(403)
   })
@@ -445,7 +445,7 @@ describe('an attachment', () => {
     ])
       expect(await (await fetchFile(path, tokenOf(firstFile))).json()).toMatchObject({
         code: 'forbidden',
-        detail: 'Cannot read attachment: the URL does not hold',
+        detail: 'Cannot read attachment: the URL is not valid or has expired',
       })
     expect((await fetchFile(`agent-inputs/${firstFile.path}`, tokenOf(secondFile))).status).toBe(403)
   })
@@ -522,7 +522,7 @@ describe('an attachment', () => {
     const zip = await sendImage(Buffer.from('504b0304000000000000', 'hex'))
     expect([zip.status, await zip.json()]).toMatchObject([
       415,
-      { code: 'unsupported', detail: 'Cannot store attachment: application/zip is not taken' },
+      { code: 'unsupported', detail: 'Cannot store attachment: application/zip is not accepted' },
     ])
     expect((await sendImage(Buffer.alloc(0))).status).toBe(400)
     expect((await sendImage(Buffer.alloc(10 * 1024 * 1024 + 70_000, 97))).status).toBe(413)

@@ -28,7 +28,7 @@ test.each([
     title: 'Method Not Allowed',
     status: 405,
     code: 'unsupported',
-    detail: `Cannot answer: only ${allow} is taken here`,
+    detail: `Cannot answer: only ${allow} is allowed here`,
   })
 })
 

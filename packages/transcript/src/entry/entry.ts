@@ -152,6 +152,11 @@ export function contentOfText(text: string): EntryContent {
   return { parts: text === '' ? [] : [{ kind: 'text', mime: 'text/plain', content: text }] }
 }
 
+/** Returns the parts of a content, or none if it is a JSON value. */
+export function partsOfContent(content: EntryContent): readonly Part[] {
+  return 'parts' in content ? content.parts : []
+}
+
 export function contentIsEmpty(content: EntryContent): boolean {
   return 'parts' in content ? content.parts.length === 0 : content.value === '' || content.value === null
 }

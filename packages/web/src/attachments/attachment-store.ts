@@ -10,7 +10,7 @@ import type { ObjectLocation, UrlSigner } from './signed-url.ts'
 import { createUrlSigner, findSignedOrigin, isValidUrlToken, parseSignedUrl } from './signed-url.ts'
 
 /** The prefix of the buckets in which the store keeps files of the configured foreign project. */
-const foreignPrefix = 'supabase.'
+const foreignBucketPrefix = 'supabase.'
 
 export interface Upload {
   readonly owner: string
@@ -33,7 +33,7 @@ export interface WebAttachments {
   /** Finds the file of a signed URL of this gateway or of the configured project. The token must be valid, and the file must belong to this owner. */
   findByUrl(owner: string, url: string): Promise<StoredObject | undefined>
   /** Returns true for a signed URL of this gateway or of the configured project. The query of such a URL is a credential. */
-  isOurs(url: string): boolean
+  hasTrustedOrigin(url: string): boolean
   readonly readObject: ObjectStore['readObject']
   readonly removeObject: ObjectStore['removeObject']
   describe(location: ObjectLocation): Promise<StoredObject | undefined>
@@ -58,7 +58,7 @@ export function createWebAttachments(deps: WebAttachmentDeps): WebAttachments {
     signer,
     async store({ owner, threadId, runId, name, bytes }) {
       const mime = checkBytes(bytes, attachments)
-      const folders = [ownerFolder(owner), threadId, runId ?? randomHex(system, 8)].map(toSegment)
+      const folders = [toOwnerFolder(owner), threadId, runId ?? randomHex(system, 8)].map(toSegment)
       const path = [...folders, `${randomHex(system, 4)}-${toSegment(name ?? 'file')}`].join('/')
       return objects.putObject({ bucket: attachments.bucket, path, owner, mime, bytes }, attachments.max_total_bytes)
     },
@@ -76,7 +76,7 @@ export function createWebAttachments(deps: WebAttachmentDeps): WebAttachments {
       })
       return isTokenValid ? fetchForeignFile({ owner, url, location: signedUrl }, deps) : undefined
     },
-    isOurs: url => [agents.origin, supabase?.project].includes(findSignedOrigin(url)),
+    hasTrustedOrigin: url => [agents.origin, supabase?.project].includes(findSignedOrigin(url)),
     readObject: objects.readObject,
     removeObject: objects.removeObject,
     describe: ({ bucket, path }) => objects.findObject(bucket, path),
@@ -90,7 +90,7 @@ async function findOwn(
   objects: ObjectStore,
 ): Promise<StoredObject | undefined> {
   const object =
-    (await objects.findObject(bucket, path)) ?? (await objects.findObject(`${foreignPrefix}${bucket}`, path))
+    (await objects.findObject(bucket, path)) ?? (await objects.findObject(`${foreignBucketPrefix}${bucket}`, path))
   return object?.owner === owner ? object : undefined
 }
 
@@ -101,7 +101,7 @@ function checkBytes(bytes: Uint8Array, { max_bytes, types }: WebConfig['attachme
   }
   const mime = detectMedia(bytes)
   if (admitsMedia(types, mime)) return mime
-  throw new Rejection('unsupported', `Cannot store attachment: ${mime} is not taken`)
+  throw new Rejection('unsupported', `Cannot store attachment: ${mime} is not accepted`)
 }
 
 interface ForeignFile {
@@ -118,7 +118,7 @@ async function fetchForeignFile(
   { owner, url, location: { bucket, path } }: ForeignFile,
   { config: { attachments }, gateway, objects }: WebAttachmentDeps,
 ): Promise<StoredObject | undefined> {
-  const location = { bucket: `${foreignPrefix}${bucket}`, path }
+  const location = { bucket: `${foreignBucketPrefix}${bucket}`, path }
   const existingObject = await objects.findObject(location.bucket, path)
   if (existingObject) return existingObject.owner === owner ? existingObject : undefined
   const limits = { maxBytes: attachments.max_bytes, timeoutMs: 15_000 }
@@ -130,45 +130,45 @@ async function fetchForeignFile(
 
 /** Returns a location in the form that its owner knows. */
 export function showLocation({ bucket, path, mime }: StoredObject) {
-  const name = bucket.startsWith(foreignPrefix) ? bucket.slice(foreignPrefix.length) : bucket
+  const name = bucket.startsWith(foreignBucketPrefix) ? bucket.slice(foreignBucketPrefix.length) : bucket
   return { bucket: name, path, mime_type: mime }
 }
 
-function ownerFolder(owner: string): string {
+function toOwnerFolder(owner: string): string {
   return Buffer.from(owner).toString('hex').slice(-24)
 }
 
 /** Replaces everything except letters, digits and a few signs, so that a file name cannot lead to another path. */
 function toSegment(text: string): string {
-  const plainName = text
-    .normalize('NFC')
-    .replace(/[^\p{L}\p{N}._-]+/gu, '_')
-    .replace(/^\.+/, '_')
-  return plainName.slice(-80).toWellFormed() || '_'
+  return toPlainName(text.normalize('NFC')).toWellFormed() || '_'
+}
+
+function toPlainName(text: string): string {
+  const plainName = text.replace(/[^\p{L}\p{N}._-]+/gu, '_').replace(/^\.+/, '_')
+  return plainName.slice(-80)
 }
 
 /** The bucket of files from other channels. The store keeps them with their messages. */
-const storeBucket = 'conversations'
+const conversationBucket = 'conversations'
 
 /** Returns the location of a file whose message was received or sent over another channel. */
 export function locateStoredFile(
   { entry_id, via = 'web' }: Pick<TranscriptEntry, 'entry_id' | 'via'>,
   part: Part,
 ): (ObjectLocation & { readonly mime_type: string }) | undefined {
-  const message = via === 'web' ? undefined : messageOfEntry(entry_id)
+  const message = via === 'web' ? undefined : parseMessageNumber(entry_id)
   if (message === undefined || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
   if (part.bytes_ref.kind !== 'content_addressed') return undefined
   const { name = 'file', mime = 'application/octet-stream', bytes_ref } = part
-  const plainName = name.replace(/[^\p{L}\p{N}._-]+/gu, '_').replace(/^\.+/, '_')
   return {
-    bucket: storeBucket,
-    path: `${message}/${bytes_ref.digest}/${plainName.slice(-80) || 'file'}`,
+    bucket: conversationBucket,
+    path: `${message}/${bytes_ref.digest}/${toPlainName(name) || 'file'}`,
     mime_type: mime,
   }
 }
 
 /** Returns the number of the message of an entry. The first entry of a turn has the turn's id, and the others append a number. */
-function messageOfEntry(entryId: string): number | undefined {
+function parseMessageNumber(entryId: string): number | undefined {
   const [turn, message] = /^[a-z]+-(\d+)(?=(?:\.\d+)?$)/.exec(entryId) ?? []
   return turn === formatTurnId(Number(message)) ? Number(message) : undefined
 }
@@ -183,6 +183,6 @@ export async function readStoredFile(
 }
 
 export function parseStoredPath(bucket: string, path: string) {
-  const [, message, digest] = (bucket === storeBucket && /^(\d{1,15})\/([0-9a-f]{64})\/[^/]+$/.exec(path)) || []
+  const [, message, digest] = (bucket === conversationBucket && /^(\d{1,15})\/([0-9a-f]{64})\/[^/]+$/.exec(path)) || []
   return message === undefined || digest === undefined ? undefined : { message: Number(message), digest }
 }

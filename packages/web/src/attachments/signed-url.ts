@@ -3,7 +3,7 @@ import { loadJose } from '@postern/http/tokens'
 import type { System } from '@postern/message'
 import type { SecretRing } from '@postern/pipeline'
 
-/** A location in the store of attachments, which is the only part of a signed URL that the gateway stores. */
+/** The location of an object in the store of attachments. The gateway stores no other part of a signed URL. */
 export interface ObjectLocation {
   readonly bucket: string
   readonly path: string
@@ -18,7 +18,7 @@ const urlPattern = /^(https?:\/\/[^/?#\\]+)\/storage\/v1\/object\/sign\/([^?#]+)
 
 /**
  * Parses `{origin}/storage/v1/object/sign/{bucket}/{path}?token={jwt}`. Each segment is decoded once. A segment that could lead elsewhere (empty,
- * `.`, `..`, controls, a backslash) makes the location invalid. It is pure.
+ * `.`, `..`, controls, a backslash) makes the location invalid. This function is pure.
  */
 export function parseSignedUrl(url: string): SignedUrl | undefined {
   const [, origin, encodedPath, token] = urlPattern.exec(url) ?? []
@@ -27,7 +27,7 @@ export function parseSignedUrl(url: string): SignedUrl | undefined {
   return location && { origin: origin.toLowerCase(), ...location, token }
 }
 
-/** Returns the origin of a URL in the form of a signed one, even an invalid one, or the empty string for other URLs. */
+/** Returns the origin of a URL that has the path of a signed URL, or the empty string for other URLs. The token may be missing or invalid. */
 export function findSignedOrigin(url: string): string {
   const { origin = '', pathname = '' } = URL.parse(url) ?? {}
   return pathname.startsWith('/storage/v1/object/sign/') ? origin : ''
@@ -118,21 +118,21 @@ export async function isValidUrlToken(
   token: string,
   { keys, now }: TokenKeys,
 ): Promise<boolean> {
-  const matches = await Promise.all(keys.map(key => isSignedBy(key, location, token, now)))
+  const matches = await Promise.all(keys.map(key => isSignedBy(key, { location, token, now })))
   return matches.includes(true)
 }
 
-async function isSignedBy(
-  key: Uint8Array,
-  { bucket, path }: ObjectLocation,
-  token: string,
-  now: System['now'],
-): Promise<boolean> {
+interface SignedLocation extends Pick<TokenKeys, 'now'> {
+  readonly location: ObjectLocation
+  readonly token: string
+}
+
+async function isSignedBy(key: Uint8Array, { location, token, now }: SignedLocation): Promise<boolean> {
   try {
     const { jwtVerify } = await loadJose()
     const options = { algorithms: ['HS256'], currentDate: new Date(now()), requiredClaims: ['exp'] }
     const { payload } = await jwtVerify(token, key, options)
-    return payload.url === `${bucket}/${path}`
+    return payload.url === `${location.bucket}/${location.path}`
   } catch {
     return false
   }

@@ -31,23 +31,23 @@ type Handle = (c: Context, request: SessionRequest) => Promise<object | undefine
 export function createSessionRoutes(deps: WebDeps): Hono {
   const { limitedTranscript, records, gateway } = deps
   const sessions = createSessionStore({ transcript: limitedTranscript, records, system: gateway.system })
-  const answer = (handle: Handle) =>
+  const serve = (handle: Handle) =>
     answerOwner(deps, (c, owner) => {
       return handle(c, { sessions, principal: principalOf(owner), id: c.req.param('id') ?? '', deps })
     })
   const base = '/v1/sessions'
   return new Hono()
-    .get(base, answer(listSessions))
-    .post(base, answer(openSession))
-    .get(`${base}/pending`, answer(findPending))
-    .get(`${base}/:id`, answer(getSession))
-    .get(`${base}/:id/provider`, answer(getProviderMessages))
-    .put(`${base}/:id`, answer(updateSession))
-    .put(`${base}/:id/title`, answer(updateTitle))
-    .post(`${base}/:id/read`, answer(markRead))
-    .delete(`${base}/:id`, answer(removeSession))
-    .post(`${base}/:id/lock`, answer(acquireLock))
-    .delete(`${base}/:id/lock`, answer(releaseLock))
+    .get(base, serve(listSessions))
+    .post(base, serve(openSession))
+    .get(`${base}/pending`, serve(findPending))
+    .get(`${base}/:id`, serve(getSession))
+    .get(`${base}/:id/provider`, serve(getProviderMessages))
+    .put(`${base}/:id`, serve(updateSession))
+    .put(`${base}/:id/title`, serve(updateTitle))
+    .post(`${base}/:id/read`, serve(markRead))
+    .delete(`${base}/:id`, serve(removeSession))
+    .post(`${base}/:id/lock`, serve(acquireLock))
+    .delete(`${base}/:id/lock`, serve(releaseLock))
 }
 
 const listSessions: Handle = async (c, { sessions, principal }) => {
@@ -68,7 +68,7 @@ const getSession: Handle = (_, { sessions, principal, id }) => sessions.get(prin
 
 const getProviderMessages: Handle = async (c, { sessions, principal, id }) => {
   const session = await sessions.get(principal, id)
-  return session && projectSession(session.messages, c.req.query('coalesce') === 'true')
+  return session && projectSession(session.messages, { coalesces: c.req.query('coalesce') === 'true' })
 }
 
 const updateSession: Handle = async (c, { sessions, principal, id, deps }) => {
@@ -195,11 +195,11 @@ function readSessionSearch(c: Context) {
  * Returns a session's messages in the form that a model provider receives. The stored list does not change. `coalesces` joins adjacent messages of
  * one role, for providers that refuse them.
  */
-function projectSession(messages: readonly AgentMessageEnvelope[], coalesces: boolean) {
+function projectSession(messages: readonly AgentMessageEnvelope[], { coalesces }: { readonly coalesces: boolean }) {
   const completeMessages = pruneOrphanEnvelopes(messages)
   return {
     messages: toProviderMessages(coalesces ? coalesceEnvelopes(completeMessages) : completeMessages),
-    // These are calls without results and results without calls, which no model receives.
+    // The findings are calls without results, and results without calls. No model receives them.
     findings: findOrphanEnvelopes(messages),
   }
 }

@@ -14,7 +14,7 @@ const maxAddedMessages = 500
 /** Creates the routes of the message store: four views for reading, and one list for writing. A location is any text, encoded as one segment. */
 export function createStoreRoutes(deps: WebDeps): Hono {
   const base = '/v1/store/:location'
-  const view = (read: (store: MessageStore, location: string, c: Context) => Promise<readonly object[]>) =>
+  const serveView = (read: (store: MessageStore, location: string, c: Context) => Promise<readonly object[]>) =>
     answerOwner(deps, async (c, owner) => {
       const store = openStore(deps, owner, { max_bytes: maxThreadBytes, is_whole: true })
       return { messages: await read(store, locationOf(c), c) }
@@ -26,21 +26,21 @@ export function createStoreRoutes(deps: WebDeps): Hono {
     )
     .get(
       `${base}/conversation`,
-      view((store, location, c) => store.listConversation(location, readRange(c))),
+      serveView((store, location, c) => store.listConversation(location, readRange(c))),
     )
     .get(
       `${base}/global`,
-      view((store, location, c) => store.listGlobal(location, readRange(c))),
+      serveView((store, location, c) => store.listGlobal(location, readRange(c))),
     )
     .get(
       `${base}/agents/:agent`,
-      view((store, location, c) =>
+      serveView((store, location, c) =>
         store.listAgent(location, c.req.param('agent') ?? '', { ...readRange(c), ...readTypes(c) }),
       ),
     )
     .get(
       `${base}/team`,
-      view((store, location, c) => {
+      serveView((store, location, c) => {
         const scope = readScope(c.req.query('limit_scope'))
         return store.listTeam(location, c.req.queries('agent_key') ?? [], {
           ...readRange(c),
@@ -49,22 +49,20 @@ export function createStoreRoutes(deps: WebDeps): Hono {
         })
       }),
     )
-    .post(
-      `${base}/messages`,
-      answerOwner(deps, async (c, owner) => {
-        const body = await readJsonBody(c, deps)
-        const store = openStore(deps, owner, { max_bytes: maxThreadBytes })
-        return { messages: await store.add(locationOf(c), readMessages(body), readTextMember(body, 'agent_key')) }
-      }),
-    )
-    .delete(
-      base,
-      answerOwner(deps, async (c, { owner }) => {
-        const thread = await deps.transcript.findThread(owner, { transport: 'store', key: locationOf(c) })
-        if (thread) await deps.transcript.forget(thread)
-        return thread && { deleted: true }
-      }),
-    )
+    .post(`${base}/messages`, answerOwner(deps, addMessages))
+    .delete(base, answerOwner(deps, deleteLocation))
+}
+
+async function addMessages(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
+  const body = await readJsonBody(c, deps)
+  const store = openStore(deps, owner, { max_bytes: maxThreadBytes })
+  return { messages: await store.add(locationOf(c), readMessages(body), readTextMember(body, 'agent_key')) }
+}
+
+async function deleteLocation(c: Context, { owner }: WebOwner, { transcript }: WebDeps): Promise<object | undefined> {
+  const thread = await transcript.findThread(owner, { transport: 'store', key: locationOf(c) })
+  if (thread) await transcript.forget(thread)
+  return thread && { deleted: true }
 }
 
 function readMessages({ messages }: Readonly<Record<string, unknown>>): readonly unknown[] {

@@ -9,7 +9,7 @@ type StateChange =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: ChatState[string] }
   | { readonly op: 'remove'; readonly path: string }
 
-/** Returns the changes that turn `before` into `after`, member by member. It returns none if nothing changed. */
+/** Returns the changes that turn `previousState` into `nextState`, member by member, or an empty list if nothing changed. */
 export function diffState(previousState: ChatState, nextState: ChatState): readonly StateChange[] {
   const removedNames = Object.keys(previousState).filter(name => !Object.hasOwn(nextState, name))
   const changedEntries = Object.entries(nextState).filter(

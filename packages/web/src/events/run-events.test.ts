@@ -63,9 +63,9 @@ describe('createRunWriter()', () => {
     const travel = { ...text('Bus at 9.'), section: { id: 'b' } } as Part
     const parts = [text('Tea is ready.'), text('Milk is cold.'), travel]
     const events = writeRun(writer => {
-      writer.piece([text('Tea is ')], 'answer')
-      writer.piece([text('ready.'), text('Milk is cold.')], 'answer')
-      writer.piece([travel], 'answer')
+      writer.writePiece([text('Tea is ')], 'answer')
+      writer.writePiece([text('ready.'), text('Milk is cold.')], 'answer')
+      writer.writePiece([travel], 'answer')
       writer.complete(answer(parts))
       writer.finish({ kind: 'success' })
     })
@@ -75,8 +75,8 @@ describe('createRunWriter()', () => {
   it('completes an answer with the parts that it did not stream, also with links and files', async () => {
     const link: Part = { kind: 'link', url: 'https://x.test/a', title: 'A' }
     const events = writeRun(writer => {
-      writer.piece([text('see ')], 'answer')
-      writer.piece([text('this')], 'answer')
+      writer.writePiece([text('see ')], 'answer')
+      writer.writePiece([text('this')], 'answer')
       writer.complete(answer([text('see this'), link]))
       writer.finish({ kind: 'success' })
     })
@@ -102,7 +102,7 @@ describe('createRunWriter()', () => {
   it('warns about text that the client cannot take back, without another message beside it', async () => {
     const wholes: boolean[] = []
     const events = writeRun(writer => {
-      writer.piece([text('half of ')], 'answer')
+      writer.writePiece([text('half of ')], 'answer')
       wholes.push(writer.complete(answer([text('another one')])))
       writer.finish({ kind: 'success' })
     })
@@ -124,9 +124,9 @@ describe('createRunWriter()', () => {
     const events: Event[] = []
     const writer = createRunWriter(run, event => void events.push(event))
     writer.start()
-    writer.piece([text('One '), text('two')], 'answer')
-    writer.details({ trace: [trace] }, 'answer')
-    writer.piece([text(' three')], 'answer')
+    writer.writePiece([text('One '), text('two')], 'answer')
+    writer.writeDetails({ trace: [trace] }, 'answer')
+    writer.writePiece([text(' three')], 'answer')
     expect(writer.complete({ ...answer([text('One '), text('two three')]), trace: [trace] })).toBe(true)
     writer.finish({ kind: 'success' })
     const messages = await readAsClient(events)
@@ -140,7 +140,7 @@ describe('createRunWriter()', () => {
     const html = '<h2>Hours</h2><p>See <a href="https://x.test/map">the map</a>.</p>'
     const events = writeRun(writer => {
       for (const piece of [text('Here: '), text(html.slice(0, 30), 'text/html'), text(html.slice(30), 'text/html')])
-        writer.piece([piece], 'answer')
+        writer.writePiece([piece], 'answer')
       writer.complete(answer([text('Here: '), text(html, 'text/html')]))
       writer.finish({ kind: 'success' })
     })
@@ -149,7 +149,7 @@ describe('createRunWriter()', () => {
 
   it.each([[[]], [['<h2>Ho', 'urs</h2>']]])('writes an HTML answer as Markdown, streamed as %j', async pieces => {
     const events = writeRun(writer => {
-      for (const piece of pieces) writer.piece([text(piece, 'text/html')], 'answer')
+      for (const piece of pieces) writer.writePiece([text(piece, 'text/html')], 'answer')
       writer.complete(answer([text('<h2>Hours</h2>', 'text/html'), text('Bye')]))
       writer.finish({ kind: 'success' })
     })
@@ -160,7 +160,7 @@ describe('createRunWriter()', () => {
     const call: Part = { kind: 'tool_call', id: 'c', name: 'search', args: {}, result: 'found' }
     const parts = [text('before'), call, text('after')]
     const events = writeRun(writer => {
-      for (const part of parts) writer.piece([part], 'answer')
+      for (const part of parts) writer.writePiece([part], 'answer')
       writer.complete(answer(parts))
       writer.finish({ kind: 'success' })
     })
@@ -212,13 +212,13 @@ async function collect({ chunks, changed }: Script): Promise<NormalizedResponse>
 function play({ chunks, ending }: Script, response: NormalizedResponse): readonly Event[] {
   return writeRun(writer => {
     for (const { isInterim, parts } of chunks) {
-      if (isInterim) writer.interim(parts)
-      else writer.piece(parts, 'answer')
+      if (isInterim) writer.writeInterim(parts)
+      else writer.writePiece(parts, 'answer')
     }
-    if (ending === 'success' && !writer.complete(response)) writer.snapshot(messagesOf(response))
+    if (ending === 'success' && !writer.complete(response)) writer.writeSnapshot(messagesOf(response))
     if (ending === 'fail') writer.fail('failed', 'agent_failed')
     else writer.finish({ kind: ending })
-    writer.piece([text('late')], 'answer')
+    writer.writePiece([text('late')], 'answer')
   })
 }
 

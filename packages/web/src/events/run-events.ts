@@ -42,28 +42,28 @@ export type AnswerDetails = Pick<NormalizedResponse, 'speaker' | 'chat_state' | 
 /** A writer of a run as events of AG-UI 1.0. It closes everything that it opened, and nothing follows the end. */
 export interface RunWriter {
   start(): void
-  snapshot(messages: readonly object[]): void
+  writeSnapshot(messages: readonly object[]): void
   warn(text: string): void
   /** Writes a piece of the answer, in order. */
-  piece(parts: readonly Part[], response: string): void
+  writePiece(parts: readonly Part[], responseId: string): void
   /** Writes the speaker, the chat state, calls of tools and the cost of the next parts. */
-  details(details: AnswerDetails, response: string): void
-  /** Writes the chat state before the run. */
-  state(state: ChatState): void
+  writeDetails(details: AnswerDetails, responseId: string): void
+  /** Writes the chat state that the conversation had before the run. */
+  writeState(state: ChatState): void
   /** Writes a message of progress, which is not a part of the answer. */
-  interim(parts: readonly Part[]): void
+  writeInterim(parts: readonly Part[]): void
   /** Writes the agent's stage, and its notes if the run shows them. */
-  note(notice: NoteNotice | StageNotice): void
+  writeNote(notice: NoteNotice | StageNotice): void
   /**
-   * Writes the parts of the answer that the stream has not shown yet, even of an incomplete answer. It returns true if the client has exactly the
+   * Writes the parts of the answer that the stream has not shown yet, even of an incomplete answer. Returns true if the client has exactly the
    * messages of the answer. The client cannot take back text that it has received, for example of a failed attempt.
    */
   complete(response: NormalizedResponse): boolean
   finish(ending: RunEnding): void
-  fail(message: string, code: string, failed?: FailedRun): void
+  fail(message: string, code: string, failure?: RunFailure): void
 }
 
-interface FailedRun {
+interface RunFailure {
   /** The answer that reports the failure. */
   readonly response?: ResponseFacts | undefined
   /** The refusal that a client may act on. */
@@ -80,7 +80,7 @@ interface OpenRun {
   readonly emit: EmitEvent
   readonly text: TextWriter
   readonly steps: StepWriter
-  /** The writer of tool calls. This one and the next two are undefined until the agent calls a tool, names a stage or notes something. */
+  /** The writer of tool calls, which is opened with the first call. The writers of stages and notes are opened in the same way. */
   tools: ToolWriter | undefined
   stages: StageWriter | undefined
   notes: NoteWriter | undefined
@@ -89,7 +89,7 @@ interface OpenRun {
   /** The cost so far. The complete answer states the total. */
   usages: readonly TokenUsage[]
   /** The id of the section of the last text. */
-  section: string | undefined
+  sectionId: string | undefined
   isOver: boolean
 }
 
@@ -99,27 +99,27 @@ export function createRunWriter(options: RunWriterOptions, send: (event: Event) 
   const { threadId, runId } = options
   return {
     start: () => startRun(run),
-    snapshot: messages => emit({ type: EventType.MESSAGES_SNAPSHOT, messages } as Unstamped<Event>),
+    writeSnapshot: messages => emit({ type: EventType.MESSAGES_SNAPSHOT, messages } as Unstamped<Event>),
     warn: text => emit({ type: EventType.CUSTOM, name: 'warning', value: text }),
-    piece(parts, response) {
+    writePiece(parts, responseId) {
       for (const [index, part] of parts.entries()) {
         // The first text of a piece continues the previous text. Its other texts, and those of another section, are separate blocks.
-        if (part.kind === 'text' && (index > 0 || sectionOf(part)?.id !== run.section)) run.text.separate()
-        if (part.kind === 'text') run.section = sectionOf(part)?.id
-        writePart(part, response, run)
+        if (part.kind === 'text' && (index > 0 || sectionOf(part)?.id !== run.sectionId)) run.text.separate()
+        if (part.kind === 'text') run.sectionId = sectionOf(part)?.id
+        writePart(part, responseId, run)
       }
     },
-    details: (details, response) => writeDetails(details, response, run),
-    state: state => writeState(state, run),
-    interim: parts => emit({ type: EventType.CUSTOM, name: 'working', value: readChatText(parts) }),
-    note(notice) {
+    writeDetails: (details, responseId) => writeDetails(details, responseId, run),
+    writeState: state => writeState(state, run),
+    writeInterim: parts => emit({ type: EventType.CUSTOM, name: 'working', value: readChatText(parts) }),
+    writeNote(notice) {
       if (notice.kind === 'stage') stageWriterOf(run).begin(notice)
       else if (notice.body.kind === 'activity') run.stages?.end(notice)
-      else if (options.showsNotes) noteWriterOf(run).note(notice)
+      else if (options.showsNotes) noteWriterOf(run).writeNote(notice)
     },
     complete: response => completeAnswer(response, run),
     finish(ending) {
-      const outcome = writeOutcome(ending, run.tools?.listPending() ?? [])
+      const outcome = describeOutcome(ending, run.tools?.listPending() ?? [])
       endRun({ type: EventType.RUN_FINISHED, threadId, runId, outcome }, run)
     },
     fail(message, code, { response, details } = {}) {
@@ -136,9 +136,21 @@ function openRun(options: RunWriterOptions, send: (event: Event) => void): OpenR
   }
   const steps = createStepWriter(runId, now, emit)
   const text = createRunTextWriter({ emit, speaker: agent, fileAddress })
-  const writers = { tools: undefined, stages: undefined, notes: undefined }
-  const state = { execution: undefined, state: undefined, usages: [], section: undefined, isOver: false }
-  const run: OpenRun = { options, startedAt: now(), emit, text, steps, ...writers, ...state }
+  const run: OpenRun = {
+    options,
+    startedAt: now(),
+    emit,
+    text,
+    steps,
+    tools: undefined,
+    stages: undefined,
+    notes: undefined,
+    execution: undefined,
+    state: undefined,
+    usages: [],
+    sectionId: undefined,
+    isOver: false,
+  }
   return run
 }
 
@@ -172,23 +184,27 @@ function startRun(run: OpenRun): void {
   run.execution = run.steps.begin(executionStage, runId)
 }
 
-function writePart(part: Part, response: string, run: OpenRun): void {
-  if (part.kind === 'tool_call') toolWriterOf(run).write(part, { response })
-  else run.text.write(part, response)
+function writePart(part: Part, responseId: string, run: OpenRun): void {
+  if (part.kind === 'tool_call') toolWriterOf(run).write(part, { responseId })
+  else run.text.write(part, responseId)
 }
 
-function writeDetails({ speaker, chat_state, trace = [], usage }: AnswerDetails, response: string, run: OpenRun): void {
+function writeDetails(
+  { speaker, chat_state, trace = [], usage }: AnswerDetails,
+  responseId: string,
+  run: OpenRun,
+): void {
   if (usage) run.usages = sumUsage([...run.usages, ...usage])
   if (speaker !== undefined) run.text.setSpeaker(speaker)
-  if (run.options.showsTrace) for (const call of trace) toolWriterOf(run).write(call, { response, isTrace: true })
+  if (run.options.showsTrace) for (const call of trace) toolWriterOf(run).write(call, { responseId, isTrace: true })
   if (chat_state) writeState(chat_state, run)
 }
 
-function writeState(next: ChatState, run: OpenRun): void {
-  const delta = run.state && diffState(run.state, next)
-  if (!delta) run.emit({ type: EventType.STATE_SNAPSHOT, snapshot: next })
+function writeState(nextState: ChatState, run: OpenRun): void {
+  const delta = run.state && diffState(run.state, nextState)
+  if (!delta) run.emit({ type: EventType.STATE_SNAPSHOT, snapshot: nextState })
   else if (delta.length > 0) run.emit({ type: EventType.STATE_DELTA, delta: [...delta] })
-  run.state = next
+  run.state = nextState
 }
 
 function completeAnswer(response: NormalizedResponse, run: OpenRun): boolean {
@@ -199,8 +215,8 @@ function completeAnswer(response: NormalizedResponse, run: OpenRun): boolean {
   writeDetails(details, id, run)
   text.setMetadata(chat_metadata)
   for (const group of [...groupParts(unfinished), ...groupParts(parts)]) {
-    const [first] = group
-    if (first.kind === 'tool_call') toolWriterOf(run).write(first, { response: id })
+    const [firstPart] = group
+    if (firstPart.kind === 'tool_call') toolWriterOf(run).write(firstPart, { responseId: id })
     else text.complete(group, id)
   }
   endStep(run, { id, created_at, usage })
@@ -219,13 +235,13 @@ function endStep(run: OpenRun, response?: ResponseFacts): void {
   if (!execution) return
   const endedAt = response ? Date.parse(response.created_at) : options.now()
   const latency_ms = endedAt - (options.askedAt ?? run.startedAt)
-  steps.end(execution, { latency_ms, message_id, ...writeCost(run.usages) })
+  steps.end(execution, { latency_ms, message_id, ...describeCost(run.usages) })
   run.execution = undefined
 }
 
-function endRun(last: Unstamped<RunFinishedEvent | RunErrorEvent>, run: OpenRun, response?: ResponseFacts): void {
+function endRun(endEvent: Unstamped<RunFinishedEvent | RunErrorEvent>, run: OpenRun, response?: ResponseFacts): void {
   endStep(run, response)
-  run.emit({ ...last, ...writeCost(run.usages) })
+  run.emit({ ...endEvent, ...describeCost(run.usages) })
   run.isOver = true
 }
 
@@ -233,14 +249,14 @@ type RunEnding =
   | { readonly kind: 'success' | 'cancelled' }
   | { readonly kind: 'interrupt'; readonly interrupts: readonly Interrupt[] }
 
-function writeOutcome(ending: RunEnding, pendingToolCallIds: readonly string[]): RunFinishedOutcome {
+function describeOutcome(ending: RunEnding, pendingToolCallIds: readonly string[]): RunFinishedOutcome {
   if (ending.kind === 'interrupt') return { type: 'interrupt', interrupts: [...ending.interrupts] }
   if (ending.kind === 'cancelled') return { type: 'cancelled' }
   return { type: 'success', ...(pendingToolCallIds.length > 0 && { pendingToolCallIds: [...pendingToolCallIds] }) }
 }
 
 /** Returns the cost of a run, if the agent or its model reported it. */
-function writeCost(usages: readonly TokenUsage[]): { readonly usage?: AguiUsage[] } {
+function describeCost(usages: readonly TokenUsage[]): { readonly usage?: AguiUsage[] } {
   const usage = usages.length > 0 ? writeAguiUsage([...usages]) : undefined
   return usage ? { usage } : {}
 }

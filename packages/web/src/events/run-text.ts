@@ -12,17 +12,17 @@ export type Unstamped<E> = E extends Event ? Omit<E, 'timestamp'> : never
 
 export type EmitEvent = (event: Unstamped<Event>) => void
 
-/** A writer of the text of an answer as messages, in pieces or whole. `response` is the id of the answer. */
+/** A writer of the text of an answer as messages, in pieces or whole. `responseId` is the id of the answer. */
 export interface TextWriter {
   /** Writes a piece. It continues the previous text if both have one type, as the gateway joins the pieces of an answer. */
-  write(part: Part, response: string): void
+  write(part: Part, responseId: string): void
   /** Writes the text that is missing of the next message of the complete answer. */
-  complete(parts: readonly Part[], response: string): void
+  complete(parts: readonly Part[], responseId: string): void
   /** Returns true if the client has exactly the messages that were completed. */
   isExact(): boolean
   /** Lets the next part begin a new block instead of continuing the previous text. */
   separate(): void
-  /** Lets the next part begin a new message. It ends the open one, unless the rest of it has to wait for the complete answer. */
+  /** Lets the next part begin a new message. Ends the open message, unless its remaining text has to wait for the complete answer. */
   split(): void
   endMessage(): void
   /** Sets the speaker of the next message. */
@@ -31,29 +31,29 @@ export interface TextWriter {
   setMetadata(metadata: NormalizedResponse['chat_metadata']): void
 }
 
-interface TextDeps {
+interface TextWriterDeps {
   readonly emit: EmitEvent
   readonly speaker: string
   readonly fileAddress?: FileAddress
 }
 
-interface OpenText {
+interface OpenAnswerText {
   readonly emit: EmitEvent
   readonly fileAddress: FileAddress
   speaker: string
   /** The id of the answer that the messages belong to. */
-  response: string | undefined
+  responseId: string | undefined
   /** The texts of the messages so far, and their speakers. */
   readonly texts: string[]
   readonly speakers: string[]
   /** The previous part, if it was text. */
-  last: { readonly mime: string; readonly hasBegun: boolean } | undefined
+  previousPart: { readonly mime: string; readonly hasBegun: boolean } | undefined
   /**
    * True once a piece has to wait for the complete answer, with everything that follows it. A piece of HTML cannot be converted to Markdown yet, and
    * a file has no address before it is stored.
    */
   isWithheld: boolean
-  /** True if a part waits that came since the last call of a tool. */
+  /** True if a part waits that arrived after the last call of a tool. */
   hasWaitingPart: boolean
   /** True if a message has its place before a call that the client already has. */
   isMisplaced: boolean
@@ -68,15 +68,15 @@ interface OpenText {
   isChanged: boolean
 }
 
-export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): TextWriter {
-  const text: OpenText = {
+export function createRunTextWriter({ emit, speaker, fileAddress }: TextWriterDeps): TextWriter {
+  const text: OpenAnswerText = {
     emit,
     fileAddress,
     speaker,
-    response: undefined,
+    responseId: undefined,
     texts: [],
     speakers: [],
-    last: undefined,
+    previousPart: undefined,
     isWithheld: false,
     hasWaitingPart: false,
     isMisplaced: false,
@@ -88,7 +88,7 @@ export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): T
     isChanged: false,
   }
   return {
-    write: (part, response) => writePart(part, response, text),
+    write: (part, responseId) => writePart(part, responseId, text),
     complete: (parts, response) => completeMessage(parts, response, text),
     isExact: () =>
       !text.isChanged &&
@@ -96,7 +96,7 @@ export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): T
       text.completedCount === text.texts.length &&
       text.speakers.every(speaker => speaker === text.speaker),
     separate() {
-      text.last = undefined
+      text.previousPart = undefined
     },
     split: () => splitMessages(text),
     endMessage: () => endMessage(text),
@@ -109,18 +109,18 @@ export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): T
   }
 }
 
-function writePart(part: Part, response: string, text: OpenText): void {
+function writePart(part: Part, responseId: string, text: OpenAnswerText): void {
   text.isWithheld ||= isFilePart(part) || (part.kind === 'text' && part.mime === 'text/html')
   if (standsAlone(part)) text.isSplit = true
   if (hasNoWords(part) && text.isSplit) return
   text.hasWaitingPart = text.isWithheld
   if (text.isWithheld) return
-  if (text.isSplit) beginMessage(response, text)
+  if (text.isSplit) beginMessage(responseId, text)
   writeVisible(part, text)
   if (standsAlone(part)) text.isSplit = true
 }
 
-function splitMessages(text: OpenText): void {
+function splitMessages(text: OpenAnswerText): void {
   // The open message keeps its place. A waiting part that belongs to a later message gets its place only at the end.
   text.isMisplaced ||= text.hasWaitingPart && text.isSplit
   if (!text.isWithheld) endMessage(text)
@@ -129,31 +129,31 @@ function splitMessages(text: OpenText): void {
 }
 
 /** Ends the open message and begins the next one. The client gets the new message once there is text to show. */
-function beginMessage(response: string, text: OpenText): void {
+function beginMessage(responseId: string, text: OpenAnswerText): void {
   endMessage(text)
-  text.response ??= response
+  text.responseId ??= responseId
   text.texts.push('')
   text.speakers.push(text.speaker)
-  text.last = undefined
+  text.previousPart = undefined
   text.isSplit = false
 }
 
-function writeVisible(part: Part, text: OpenText): void {
+function writeVisible(part: Part, text: OpenAnswerText): void {
   const block = writeBlock(part, text.fileAddress)
-  const continues = part.kind === 'text' && part.mime === text.last?.mime && text.last.hasBegun
+  const continues = part.kind === 'text' && part.mime === text.previousPart?.mime && text.previousPart.hasBegun
   const hasText = text.texts.at(-1) !== ''
   if (block !== '') writeDelta(hasText && !continues ? `${blockBreak}${block}` : block, text)
   text.files = [...text.files, ...listFiles([part], text.fileAddress)]
-  text.last = part.kind === 'text' ? { mime: part.mime, hasBegun: continues || block !== '' } : undefined
+  text.previousPart = part.kind === 'text' ? { mime: part.mime, hasBegun: continues || block !== '' } : undefined
 }
 
-/** Writes the rest of a complete message. An ended message cannot be changed, and the open one can only be continued. */
-function completeMessage(parts: readonly Part[], response: string, openText: OpenText): void {
+/** Writes the missing end of a complete message. An ended message cannot be changed, and the open message can only be continued. */
+function completeMessage(parts: readonly Part[], responseId: string, openText: OpenAnswerText): void {
   const index = openText.completedCount
   openText.completedCount += 1
-  openText.isChanged ||= openText.response !== undefined && openText.response !== response
+  openText.isChanged ||= openText.responseId !== undefined && openText.responseId !== responseId
   if (openText.isChanged) return
-  if (index === openText.texts.length) beginMessage(response, openText)
+  if (index === openText.texts.length) beginMessage(responseId, openText)
   const markdown = writeBlocks(parts, openText.fileAddress)
   const text = openText.texts[index] ?? ''
   const isOpen = index === openText.texts.length - 1 && (text === '' || openText.message !== undefined)
@@ -163,14 +163,14 @@ function completeMessage(parts: readonly Part[], response: string, openText: Ope
   } else openText.isChanged ||= markdown !== text
 }
 
-function writeDelta(delta: string, text: OpenText): void {
+function writeDelta(delta: string, text: OpenAnswerText): void {
   text.message ??= startMessage(text)
   text.texts[text.texts.length - 1] += delta
   text.emit({ type: EventType.TEXT_MESSAGE_CONTENT, messageId: text.message, delta })
 }
 
-function startMessage({ emit, speaker, speakers, response = '', texts }: OpenText): string {
-  const messageId = nameSaid(response, texts.length)
+function startMessage({ emit, speaker, speakers, responseId = '', texts }: OpenAnswerText): string {
+  const messageId = nameSaid(responseId, texts.length)
   const start: Unstamped<TextMessageStartEvent> = {
     type: EventType.TEXT_MESSAGE_START,
     messageId,
@@ -181,7 +181,7 @@ function startMessage({ emit, speaker, speakers, response = '', texts }: OpenTex
   return messageId
 }
 
-function endMessage(text: OpenText): void {
+function endMessage(text: OpenAnswerText): void {
   const { message, files, chatMetadata } = text
   const metadata = { ...chatMetadata, ...(files.length > 0 && { files }) }
   const metadataMember = Object.keys(metadata).length > 0 ? { metadata } : {}

@@ -88,7 +88,7 @@ describe('streamEvents()', () => {
     const { quota, stream } = open([say(1)])
     await stream.cancel()
     quota.sink?.send(say(1))
-    quota.sink?.beat()
+    quota.sink?.sendHeartbeat()
     quota.sink?.close()
     expect(quota.left).toBe(1)
   })

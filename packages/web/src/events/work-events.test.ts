@@ -25,7 +25,7 @@ function tell(notices: readonly NoteNotice[], showsNotes = true) {
   }
   const writer = createRunWriter(run, event => void events.push(event))
   writer.start()
-  for (const notice of notices) writer.note(notice)
+  for (const notice of notices) writer.writeNote(notice)
   writer.finish({ kind: 'success' })
   return events.map(({ type }) => type).filter(type => !type.startsWith('RUN_') && !type.startsWith('STEP_'))
 }

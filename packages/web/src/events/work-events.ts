@@ -40,20 +40,20 @@ export interface StageWriter {
 }
 
 export function createStageWriter(steps: StepWriter): StageWriter {
-  let current: { readonly step: OpenStep; readonly id: string } | undefined
+  let openStage: { readonly step: OpenStep; readonly id: string } | undefined
 
   function close(message_id: string, latency_ms?: number): void {
-    if (current) steps.end(current.step, { message_id, latency_ms })
-    current = undefined
+    if (openStage) steps.end(openStage.step, { message_id, latency_ms })
+    openStage = undefined
   }
 
   return {
     begin({ id, stage }) {
       close(id)
-      current = { step: steps.begin(stage, id), id }
+      openStage = { step: steps.begin(stage, id), id }
     },
     end({ id, body: { metadata, latency_ms } }) {
-      if (current?.id !== id) return
+      if (openStage?.id !== id) return
       const { message_id = id } = metadata as { readonly message_id?: string }
       close(message_id, Number(latency_ms))
     },
@@ -63,12 +63,12 @@ export function createStageWriter(steps: StepWriter): StageWriter {
 
 /** A writer of the agent's notes during its work: plans, tasks, subagents and calls. */
 export interface NoteWriter {
-  note(notice: NoteNotice): void
+  writeNote(notice: NoteNotice): void
   /** Ends everything that is still open, for this reason. */
   close(reason: string): void
 }
 
-interface NoteDeps {
+interface NoteWriterDeps {
   /** The agent that runs. */
   readonly agent: string
   readonly emit: EmitEvent
@@ -84,7 +84,7 @@ interface StoredNote {
   readonly tool: EntryTool | undefined
 }
 
-interface OpenNotes extends NoteDeps {
+interface OpenNotes extends NoteWriterDeps {
   /** True for each subagent that is still running. A retried turn repeats the ids, and no subagent starts twice. */
   readonly subagents: Map<string, boolean>
   /** The ids of noted calls. */
@@ -105,10 +105,10 @@ const noteWriters: ReadonlyMap<string, WriteNote> = new Map<string, WriteNote>([
   ...Object.keys(planActivityTypes).map(kind => [kind, writePlan] as const),
 ])
 
-export function createNoteWriter(deps: NoteDeps): NoteWriter {
+export function createNoteWriter(deps: NoteWriterDeps): NoteWriter {
   const notes: OpenNotes = { ...deps, subagents: new Map(), calls: new Set(), tasks: new Map() }
   return {
-    note({ id, body }) {
+    writeNote({ id, body }) {
       // The body of a note has the form of a transcript entry.
       const { agent_key: agent = deps.agent, content = { parts: [] }, tool } = body as Partial<EntryBody>
       noteWriters.get(body.kind)?.({ id, body, agent, content, tool }, notes)
@@ -207,7 +207,7 @@ const toolStage = 'tool_execution'
 /** The origin of a call. */
 interface CallSource {
   /** The id of the answer. Absent for a call that was only noted. */
-  readonly response?: string
+  readonly responseId?: string
   /** True for the agent's own call, which no client runs. It does not split the text. */
   readonly isTrace?: boolean
 }
@@ -215,15 +215,15 @@ interface CallSource {
 /** A writer of tool calls and their results. */
 export interface ToolWriter {
   write(call: ToolCallPart, source: CallSource): void
-  /** Keeps only the given calls of this answer, and drops other calls of answers. It returns true if the client has seen no others. */
-  dropOtherCalls(calls: readonly ToolCallPart[], response: string): boolean
+  /** Keeps the given calls of this answer, and drops all other calls of answers. Returns true if there were no other calls. */
+  dropOtherCalls(calls: readonly ToolCallPart[], responseId: string): boolean
   /** Returns the ids of the open calls that the client has to run. */
   listPending(): readonly string[]
   /** Ends the steps of calls without a result. */
   close(): void
 }
 
-interface ToolDeps {
+interface ToolWriterDeps {
   readonly clientTools: ReadonlySet<string>
   readonly emit: EmitEvent
   readonly steps: StepWriter
@@ -233,14 +233,14 @@ interface ToolDeps {
 
 interface OpenCall {
   readonly name: string
-  readonly response: string | undefined
+  readonly responseId: string | undefined
   hasEnded: boolean
   readonly isTrace: boolean
   /** The step of the call while it is open. */
   step: OpenStep | undefined
 }
 
-export function createToolWriter(deps: ToolDeps): ToolWriter {
+export function createToolWriter(deps: ToolWriterDeps): ToolWriter {
   const { clientTools, emit, steps, beforeCall } = deps
   const openCalls = new Map<string, OpenCall>()
   const endStep = (id: string, call: OpenCall) => {
@@ -248,22 +248,22 @@ export function createToolWriter(deps: ToolDeps): ToolWriter {
     call.step = undefined
   }
   return {
-    write(part, { response, isTrace = false }) {
+    write(part, { responseId, isTrace = false }) {
       const { id, name, result, error, continues } = part
-      if (!openCalls.has(id) && response !== undefined && !isTrace) beforeCall()
+      if (!openCalls.has(id) && responseId !== undefined && !isTrace) beforeCall()
       // If the call continues, an earlier run wrote its beginning.
-      const begin = () => (continues === undefined ? beginCall(part, deps, response) : undefined)
-      const call = openCalls.get(id) ?? { name, response, hasEnded: false, isTrace, step: begin() }
+      const begin = () => (continues === undefined ? beginCall(part, deps, responseId) : undefined)
+      const call = openCalls.get(id) ?? { name, responseId, hasEnded: false, isTrace, step: begin() }
       openCalls.set(id, call)
       if ((result === undefined && !error) || call.hasEnded) return
       call.hasEnded = true
-      emit(writeToolResult({ id, result, error }, call.response))
+      emit(writeToolResult({ id, result, error }, call.responseId))
       endStep(id, call)
     },
-    dropOtherCalls(calls, response) {
+    dropOtherCalls(calls, responseId) {
       const ids = new Set(calls.map(({ id }) => id))
       const droppedCalls = [...openCalls].filter(
-        ([id, call]) => call.response !== undefined && (call.response !== response || !ids.has(id)),
+        ([id, call]) => call.responseId !== undefined && (call.responseId !== responseId || !ids.has(id)),
       )
       for (const [id, call] of droppedCalls) {
         endStep(id, call)
@@ -289,12 +289,12 @@ export function createToolWriter(deps: ToolDeps): ToolWriter {
  */
 function beginCall(
   { id, name, args = {}, result, error }: ToolCallPart,
-  { clientTools, emit, steps }: ToolDeps,
-  response: string | undefined,
+  { clientTools, emit, steps }: ToolWriterDeps,
+  responseId: string | undefined,
 ): OpenStep | undefined {
   const hasEnded = result !== undefined || error !== undefined
   const step = clientTools.has(name) ? undefined : steps.begin(toolStage, id, hasEnded)
-  const parentMessageId = nameCall(id, response)
+  const parentMessageId = nameCall(id, responseId)
   emit({ type: EventType.TOOL_CALL_START, toolCallId: id, toolCallName: name, parentMessageId })
   emit({ type: EventType.TOOL_CALL_ARGS, toolCallId: id, delta: JSON.stringify(args) })
   emit({ type: EventType.TOOL_CALL_END, toolCallId: id })
@@ -304,14 +304,14 @@ function beginCall(
 /** Returns the event with the result of a call. Files that the tool returned become parts of it. */
 export function writeToolResult(
   { id, result, error }: Pick<ToolCallPart, 'id' | 'result' | 'error'>,
-  response?: string,
+  responseId?: string,
 ): Omit<ToolCallResultEvent, 'timestamp'> {
   const resultText = typeof result === 'string' ? result : JSON.stringify(result as Json)
   const resultParts = readResultParts(result)
   const content = error?.message ?? (resultParts ? writeAguiParts(resultParts) : resultText)
   return {
     type: EventType.TOOL_CALL_RESULT,
-    messageId: nameResult(id, response),
+    messageId: nameResult(id, responseId),
     toolCallId: id,
     role: 'tool',
     content: content as ToolCallResultEvent['content'],

@@ -2,7 +2,7 @@
 import type { ArtifactPart, FilePart, Part } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { TranscriptEntry } from '@postern/transcript'
-import { contentIsEmpty, messageIdOf, textOfContent, writeAguiUsage } from '@postern/transcript'
+import { contentIsEmpty, messageIdOf, partsOfContent, textOfContent, writeAguiUsage } from '@postern/transcript'
 import { locateStoredFile, showLocation } from '../attachments/attachment-store.ts'
 import type { WebDeps } from '../endpoint.ts'
 import type { FileAddress, RefusalView } from '../render.ts'
@@ -22,17 +22,17 @@ interface HistoryMessage {
   readonly timestamp: string
 }
 
-/** The reader of a history. In a joined conversation each message names its channel (`via`). */
-interface HistoryAudience {
+/** The options of a history: its owner, and what each message shows. In a joined conversation each message names its channel (`via`). */
+export interface HistoryAudience {
   readonly owner: string
   readonly isJoined: boolean
   /** True if numbers count all entries, and not only those of the chat. */
-  readonly isTrace?: boolean | undefined
+  readonly showsTrace?: boolean | undefined
 }
 
 export async function showHistory(
   entries: readonly TranscriptEntry[],
-  { owner, isJoined, isTrace }: HistoryAudience,
+  { owner, isJoined, showsTrace }: HistoryAudience,
   { attachments, gateway }: Pick<WebDeps, 'attachments' | 'gateway'>,
 ): Promise<readonly HistoryMessage[]> {
   return Promise.all(
@@ -45,7 +45,7 @@ export async function showHistory(
         ...(isJoined && { via: entry.via ?? 'web' }),
         ...(requirements.length > 0 && { requirements }),
       }
-      return { ...message, ...(isTrace && { seq: entry.seq }), metadata: { ...message.metadata, ...addedMetadata } }
+      return { ...message, ...(showsTrace && { seq: entry.seq }), metadata: { ...message.metadata, ...addedMetadata } }
     }),
   )
 }
@@ -56,7 +56,7 @@ async function showEntry(
   { attachments, gateway }: Pick<WebDeps, 'attachments' | 'gateway'>,
 ): Promise<HistoryMessage> {
   const { chat_seq, seq, role, agent_key, content, at } = entry
-  const parts = 'parts' in content ? content.parts : []
+  const parts = partsOfContent(content)
   const usage = writeAguiUsage(entry.usage)
   const files = role === 'user' ? [] : listFiles(parts, gateway.fileAddress)
   return {
@@ -77,7 +77,7 @@ async function showEntry(
   }
 }
 
-/** Returns true for a question of an agent. It counts as the agent's message, even if it replaces a result. */
+/** Returns true for an entry in which an agent asks for something. It counts as the agent's message, even if it stands in place of a tool's result. */
 export function isRequirement({ kind }: Pick<TranscriptEntry, 'kind'>): boolean {
   return kind === 'approval_required' || kind === 'input_required'
 }
@@ -125,11 +125,11 @@ async function showAttachments(
   owner: string,
   attachments: WebDeps['attachments'],
 ): Promise<object> {
-  const files = ('parts' in entry.content ? entry.content.parts : []).filter(
+  const files = partsOfContent(entry.content).filter(
     (part): part is FilePart | ArtifactPart => part.kind === 'file' || part.kind === 'artifact',
   )
   // If a person sent the same bytes twice, each message has its own file, with the name that the record store gave it.
-  const locationsOfFiles = await Promise.all(
+  const foundLocations = await Promise.all(
     files.map(async part => {
       const { name, bytes_ref } = part
       const object =
@@ -139,7 +139,7 @@ async function showAttachments(
       return object ? showLocation(object) : locateStoredFile(entry, part)
     }),
   )
-  const locations = locationsOfFiles.filter(location => location !== undefined)
+  const locations = foundLocations.flatMap(location => location ?? [])
   if (locations.length === 0) return {}
   return {
     user_message_attachments: locations[0],

@@ -4,17 +4,18 @@ import type { OwnThread } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
-import { answerOwner, maxThreadBytes, readAddressedAgent, readCount } from '../endpoint.ts'
+import { agentPaths, answerOwner, maxThreadBytes, readAddressedAgent, readNumberQuery } from '../endpoint.ts'
 import { listOwnScopes } from '../threads/own-threads.ts'
 import { parseThreadName, threadNameOf } from '../threads/thread-name.ts'
 import { aliasOfChat, findWebConversation } from '../threads/web-threads.ts'
 import type { WebOwner } from '../verify.ts'
+import type { HistoryAudience } from './show-history.ts'
 import { showHistory } from './show-history.ts'
 
 /** Creates the routes of a person's chats: their list, history and usage, and the deletion of one, which frees quota. */
 export function createThreadRoutes(deps: WebDeps): Hono {
   const routes = new Hono().get('/v1/usage', answerOwner(deps, readUsage))
-  for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
+  for (const base of agentPaths) {
     routes.get(`${base}/threads`, answerOwner(deps, readThreads))
     routes.get(`${base}/history`, answerOwner(deps, readHistory))
     routes.delete(`${base}/threads/:thread`, answerOwner(deps, deleteChat))
@@ -32,10 +33,10 @@ const [defaultListedThreads, maxListedThreads] = [50, 200]
 /** Answers `GET …/threads`: the conversations of a person with an agent, newest first. */
 async function readThreads(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
   const agent = readAddressedAgent(c.req.param('agent'), deps)
-  const limit = Math.max(1, Math.min(readCount(c, 'limit') ?? defaultListedThreads, maxListedThreads))
-  const before = readCount(c, 'before')
+  const limit = Math.max(1, Math.min(readNumberQuery(c, 'limit') ?? defaultListedThreads, maxListedThreads))
+  const beforePosition = readNumberQuery(c, 'before')
   const ownScopes = await listOwnScopes(owner, agent, deps)
-  const { threads, next } = await deps.gateway.store.listOwnThreads({ ...ownScopes, limit, before })
+  const { threads, next } = await deps.gateway.store.listOwnThreads({ ...ownScopes, limit, before: beforePosition })
   return { threads: threads.map(showThread), ...(next !== undefined && { next_before: next }) }
 }
 
@@ -54,12 +55,13 @@ async function readHistory(c: Context, owner: WebOwner, deps: WebDeps): Promise<
   if (!threadId) throw new Rejection('malformed', 'Cannot read history: threadId is missing')
   const conversation = await findWebConversation({ owner, agent, threadId }, deps)
   if (!conversation) throw new Rejection('no_recipient', 'Cannot read history: there is no such thread')
-  const [afterSeq, beforeSeq] = [readCount(c, 'after_seq'), readCount(c, 'before_seq')]
-  const pageSize = Math.min(readCount(c, 'limit') ?? 50, maxPageSize)
-  const isTrace = c.req.query('include') === 'trace'
-  if (isTrace && !deps.config.trace) throw new Rejection('forbidden', 'Cannot read history: traces are for operators')
+  const [afterSeq, beforeSeq] = [readNumberQuery(c, 'after_seq'), readNumberQuery(c, 'before_seq')]
+  const pageSize = Math.min(readNumberQuery(c, 'limit') ?? 50, maxPageSize)
+  const showsTrace = c.req.query('include') === 'trace'
+  if (showsTrace && !deps.config.trace)
+    throw new Rejection('forbidden', 'Cannot read history: traces are for operators')
   const range = {
-    ...(isTrace ? {} : { chat: true }),
+    ...(showsTrace ? {} : { chat: true }),
     after_seq: afterSeq,
     before_seq: beforeSeq,
     max_bytes: maxThreadBytes,
@@ -68,15 +70,14 @@ async function readHistory(c: Context, owner: WebOwner, deps: WebDeps): Promise<
     ...range,
     ...(afterSeq === undefined ? { tail: pageSize } : { limit: pageSize }),
   })
-  const view = { owner: owner.owner, isJoined: conversation.joined !== undefined, isTrace }
+  const view: HistoryAudience = { owner: owner.owner, isJoined: conversation.joined !== undefined, showsTrace }
   const messages = await showHistory(entries, view, deps)
   const firstSeq = messages[0]?.seq ?? 1
   return { messages, ...(firstSeq > 1 && { next_before_seq: firstSeq }) }
 }
 
 /**
- * Deletes a chat. It returns undefined if there is none. It deletes the thread last, so that a repeated request finds the rest after an interrupted
- * one.
+ * Deletes a chat. Returns undefined if there is none. The thread is deleted last, so that a repeated request can finish an interrupted deletion.
  */
 async function deleteChat(c: Context, { owner }: WebOwner, deps: WebDeps): Promise<object | undefined> {
   const agent = readAddressedAgent(c.req.param('agent'), deps)

@@ -1,7 +1,7 @@
 // Reads the content of a message as parts and files.
 import type { Message } from '@ag-ui/core'
 import type { WebAttachments } from '../attachments/attachment-store.ts'
-import type { PartContext, ReadContent } from './file-parts.ts'
+import type { PartContext, RunContent } from './file-parts.ts'
 import { emptyContent, readFilePart } from './file-parts.ts'
 
 /**
@@ -12,18 +12,18 @@ export async function readContentParts(
   content: Message['content'],
   context: PartContext,
   attachments: WebAttachments,
-): Promise<ReadContent> {
-  if (typeof content === 'string') return readText(content)
-  const contents: ReadContent[] = []
+): Promise<RunContent> {
+  if (typeof content === 'string') return toTextContent(content)
+  const contents: RunContent[] = []
   // The parts are read one after the other, because all files at once may not fit in memory.
   for (const part of Array.isArray(content) ? content : []) {
     const isText = part.type === 'text'
-    contents.push(isText ? readText(part.text) : await readFilePart(part, context, attachments))
+    contents.push(isText ? toTextContent(part.text) : await readFilePart(part, context, attachments))
   }
   return joinContent(contents)
 }
 
-export function joinContent(contents: readonly ReadContent[]): ReadContent {
+export function joinContent(contents: readonly RunContent[]): RunContent {
   return {
     parts: contents.flatMap(({ parts }) => parts),
     blobs: contents.flatMap(({ blobs }) => blobs),
@@ -38,7 +38,7 @@ export function countFiles(contents: readonly Message['content'][]): number {
   return parts.filter(part => part.type !== 'text').length
 }
 
-function readText(content: string): ReadContent {
+function toTextContent(content: string): RunContent {
   return content === ''
     ? emptyContent
     : { ...emptyContent, parts: [{ kind: 'text', mime: 'text/plain', content }], unchangedTexts: [content] }

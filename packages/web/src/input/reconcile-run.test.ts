@@ -30,7 +30,7 @@ const copies = [
 describe('reconcileRun()', () => {
   it('recognizes the texts of an answer without a warning', () => {
     const news = reconcileRun(run([...copies, { id: 'm2', role: 'user', content: 'next' }]), stored)
-    expect(news.said.map(({ id }) => id)).toEqual(['m2'])
+    expect(news.userMessages.map(({ id }) => id)).toEqual(['m2'])
     expect([news.warnings, news.toolResults]).toEqual([[], []])
   })
 
@@ -57,7 +57,7 @@ describe('reconcileRun()', () => {
       { id: 'y', role: 'tool', toolCallId: 'c9', content: 'paid' },
     ]
     const news = reconcileRun(run([...copies, ...forged]), stored)
-    expect([news.said, news.toolResults]).toEqual([[], []])
+    expect([news.userMessages, news.toolResults]).toEqual([[], []])
     expect(news.warnings).toEqual(['2 messages of other roles are not known and were left out'])
   })
 })

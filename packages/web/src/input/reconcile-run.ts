@@ -6,7 +6,7 @@ import { messageIdOf } from '@postern/transcript'
 /** The new content of a run. The gateway does not trust the other messages of the client's copy. */
 export interface RunNews {
   /** The new messages of the person, oldest first. */
-  readonly said: readonly UserMessage[]
+  readonly userMessages: readonly UserMessage[]
   /** The results of calls that were left to the client. */
   readonly toolResults: readonly (ToolMessage & { readonly call: NonNullable<TranscriptEntry['tool']> })[]
   readonly resume: readonly ResumeEntry[]
@@ -16,8 +16,8 @@ export interface RunNews {
 }
 
 /**
- * Compares the client's messages with the newest `recent` entries of the thread. Messages with a stored id are known.
- * Messages that claim to be of the agent or the gateway are ignored. It is pure.
+ * Compares the client's messages with `recentEntries`, the newest entries of the thread. Messages with a stored id are known.
+ * Messages that claim to be of the agent or the gateway are ignored. This function is pure.
  */
 export function reconcileRun(
   { messages, resume = [] }: RunAgentInput,
@@ -28,16 +28,18 @@ export function reconcileRun(
   const callIds = new Set(recentEntries.flatMap(({ tool }) => tool?.call_id ?? []))
   const lastKnownIndex = messages.findLastIndex(({ id }) => messageIds.has(id))
   const newMessages = messages.slice(lastKnownIndex + 1).filter(({ id }) => !messageIds.has(id))
-  const toolResults = firstResultOfEachCall(messages.filter(message => message.role === 'tool')).flatMap(message => {
+  const toolResults = selectFirstResults(messages.filter(message => message.role === 'tool')).flatMap(message => {
     const call = pendingCalls.get(message.toolCallId)
     return call ? [{ ...message, call }] : []
   })
   return {
-    said: newMessages.filter(message => message.role === 'user'),
+    userMessages: newMessages.filter(message => message.role === 'user'),
     toolResults,
     resume,
     formerIds: listFormerIds(messages, [...newMessages, ...toolResults]),
-    warnings: describeIgnored(newMessages.filter(message => !belongsToKnownAnswer(message, messageIds, callIds))),
+    warnings: describeIgnoredMessages(
+      newMessages.filter(message => !belongsToKnownAnswer(message, messageIds, callIds)),
+    ),
   }
 }
 
@@ -46,7 +48,7 @@ function listFormerIds(messages: readonly Message[], newMessages: readonly Messa
   return new Set(messages.flatMap(({ id }) => (ids.has(id) ? [] : id)))
 }
 
-function firstResultOfEachCall(messages: readonly ToolMessage[]): readonly ToolMessage[] {
+function selectFirstResults(messages: readonly ToolMessage[]): readonly ToolMessage[] {
   const seenIds = new Set<string>()
   return messages.filter(({ toolCallId }) => !seenIds.has(toolCallId) && seenIds.add(toolCallId))
 }
@@ -83,7 +85,7 @@ function belongsToKnownAnswer(
 
 const claimedRoles: ReadonlySet<string> = new Set(['assistant', 'system', 'developer', 'reasoning', 'activity'])
 
-function describeIgnored(messages: readonly Message[]): readonly string[] {
+function describeIgnoredMessages(messages: readonly Message[]): readonly string[] {
   const count = messages.filter(({ role }) => claimedRoles.has(role)).length
   return count === 0 ? [] : [`${count} messages of other roles are not known and were left out`]
 }

@@ -4,8 +4,8 @@ import { omitOptionalNulls } from '@ag-ui/core'
 import { isJsonObject, Rejection } from '@postern/message'
 import { lazy } from '@postern/message/lazy'
 
-/** The request of a client to run an agent, in the form of AG-UI 1.0. */
-interface RequestedRun {
+/** The input of a run in the form of AG-UI 1.0. */
+interface ParsedRunInput {
   readonly input: RunAgentInput
   /** The members that the gateway did not understand and left out, one sentence each. */
   readonly warnings: readonly string[]
@@ -41,7 +41,7 @@ const inputMembers: ReadonlySet<string> = new Set([
  * Reads a `RunAgentInput` (AG-UI 1.0). It converts the `binary` parts of earlier versions.
  * @throws Rejection malformed, naming the members
  */
-export async function readRunInput(document: unknown): Promise<RequestedRun> {
+export async function readRunInput(document: unknown): Promise<ParsedRunInput> {
   const warnings: string[] = []
   if (!isJsonObject(document)) throw new Rejection('malformed', 'Cannot run: the body is no JSON object')
   checkCounts(document)
@@ -56,7 +56,7 @@ export async function readRunInput(document: unknown): Promise<RequestedRun> {
   const inputDocument = omitOptionalNulls({ ...inputEntries, ...(messages && { messages }) }, 'RunAgentInput')
   const { RunAgentInputSchema } = await loadSchemas()
   const parseResult = RunAgentInputSchema.safeParse({ tools: [], context: [], ...inputDocument })
-  if (!parseResult.success) throw refuse(parseResult.error.issues)
+  if (!parseResult.success) throw refuseIssues(parseResult.error.issues)
   const input = parseResult.data as RunAgentInput
   for (const name of ['threadId', 'runId'] as const) checkName(name, input[name])
   for (const [index, { id }] of input.messages.entries()) checkName(`messages.${index}.id`, id)
@@ -88,7 +88,9 @@ function checkName(member: string, value: string): void {
   })
 }
 
-function refuse(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): Rejection {
+function refuseIssues(
+  issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
+): Rejection {
   const violations = issues.slice(0, 16).map(({ path, message }) => ({ field: path.join('.'), description: message }))
   return new Rejection('malformed', `Cannot run: ${violations[0]?.field ?? 'body'} is not as it must be`, {
     violations,
@@ -104,12 +106,16 @@ function translateMessage(message: unknown, warnings: string[]): unknown {
   return { ...message, content: message.content.flatMap(part => translatePart(part, warnings)) }
 }
 
-const families: Readonly<Record<string, ContentPart['type']>> = { image: 'image', audio: 'audio', video: 'video' }
+const partTypesByFamily: Readonly<Record<string, ContentPart['type']>> = {
+  image: 'image',
+  audio: 'audio',
+  video: 'video',
+}
 
 function translatePart(part: unknown, warnings: string[]): readonly unknown[] {
   if (!isJsonObject(part) || part.type !== 'binary') return [part]
   const { mimeType, url, data, filename } = part
-  const type = families[readMimeType(mimeType).split('/')[0] ?? ''] ?? 'document'
+  const type = partTypesByFamily[readMimeType(mimeType).split('/')[0] ?? ''] ?? 'document'
   const metadata = { ...(typeof filename === 'string' && { metadata: { filename } }) }
   if (typeof url === 'string') return [{ type, source: { type: 'url', value: url, mimeType }, ...metadata }]
   if (typeof data === 'string') return [{ type, source: { type: 'data', value: data, mimeType }, ...metadata }]
@@ -120,7 +126,7 @@ function translatePart(part: unknown, warnings: string[]): readonly unknown[] {
 /** Reads a media type. @throws Rejection malformed */
 function readMimeType(value: unknown): string {
   if (value !== undefined && value !== null && typeof value !== 'string') {
-    throw refuse([{ path: ['messages', 'content', 'mimeType'], message: 'must be a string' }])
+    throw refuseIssues([{ path: ['messages', 'content', 'mimeType'], message: 'must be a string' }])
   }
   return value ?? ''
 }

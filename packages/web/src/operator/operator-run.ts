@@ -1,4 +1,5 @@
 // Applies an operator's decisions in a run, and lists the approvals that still wait.
+
 import type { ResumeEntry } from '@ag-ui/core'
 import type { Json } from '@postern/message'
 import { isJsonObject, isoTime, Rejection } from '@postern/message'
@@ -10,6 +11,7 @@ import type {
   WaitingQuestion,
 } from '@postern/pipeline'
 import { describeObjection, readRemember } from '@postern/pipeline'
+import { isRequirementId } from '../requirements/interrupts.ts'
 import type { OperatorRun, WebOperator } from './verify-operator.ts'
 import { answerWaitingQuestion, isQuestionId, listQuestions, requirementOfMessage } from './waiting.ts'
 
@@ -84,7 +86,7 @@ export async function startOperatorRun(run: OperatorRun, waits: OperatorWaits): 
   }
 }
 
-const ignoredMessageWarning = 'what is said here nobody hears: decide by resume'
+const ignoredMessageWarning = 'messages in this chat reach nobody: send your decisions in "resume"'
 
 /** Reads the present state of the approvals in the client's copy. */
 async function findSeenApprovals(
@@ -98,30 +100,30 @@ async function findSeenApprovals(
     .filter(({ requirement }) => agent === undefined || requirement.agent === agent)
 }
 
-/** Applies one decision. It returns the reason if the decision does not count. */
+/** Applies one decision. Returns the reason as text if the decision does not count. */
 async function decideApproval(
   entry: ResumeEntry,
   { operator, agent }: OperatorRun,
   approvals: OperatorApprovals,
 ): Promise<DecidedApproval | string> {
-  const approval = /^[0-9a-f]{32}$/.test(entry.interruptId) ? await approvals.find(entry.interruptId) : undefined
+  const approval = isRequirementId(entry.interruptId) ? await approvals.find(entry.interruptId) : undefined
   if (!approval || (agent !== undefined && approval.requirement.agent !== agent)) {
     return 'an interrupt that is not open was not decided'
   }
   try {
     const decision = readOperatorDecision(entry, operator, approval)
-    if (!decision) return `${labelOf(approval)} is left open: say approved, true or false`
+    if (!decision) return `${formatLabel(approval)} is left open: say approved, true or false`
     const resolution = await approvals.decide(approval, decision)
     if (resolution.outcome === 'resolved') return { approval, message: resolution.message }
     const currentApproval = resolution.requirement ? { ...approval, requirement: resolution.requirement } : approval
-    return `${labelOf(currentApproval)} is closed: ${describeClosing(currentApproval) ?? describeObjection(resolution.reason)}`
+    return `${formatLabel(currentApproval)} is closed: ${describeClosing(currentApproval) ?? describeObjection(resolution.reason)}`
   } catch (error) {
     if (error instanceof Rejection) return error.message
     throw error
   }
 }
 
-function labelOf({ requirement, call }: OperatorApproval): string {
+function formatLabel({ requirement, call }: OperatorApproval): string {
   return `"${requirement.policy.title ?? call?.tool ?? requirement.agent}"`
 }
 

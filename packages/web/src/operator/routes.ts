@@ -1,4 +1,5 @@
 // Serves the runs in which operators see and decide the waiting approvals and questions.
+
 import type { Event } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
 import { sseHeaders } from '@postern/http'
@@ -8,18 +9,19 @@ import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
 import {
   acceptsStream,
-  answerFaults,
+  answerErrors,
   createOwnerLimit,
   RepeatedRun,
   readAddressedAgent,
   readJson,
 } from '../endpoint.ts'
 import type { Unstamped } from '../events/run-text.ts'
+import type { EventSink } from '../events/sse.ts'
 import { streamEvents } from '../events/sse.ts'
 import { writeToolResult } from '../events/work-events.ts'
 import { readRunInput } from '../input/run-input.ts'
 import { readChatText } from '../render.ts'
-import type { TurnEnding } from '../runs/follow-turn.ts'
+import type { TurnWatcher } from '../runs/follow-turn.ts'
 import { followTurn } from '../runs/follow-turn.ts'
 import type { DecidedApproval, OperatorWaits, StartedOperatorRun } from './operator-run.ts'
 import { listWaiting, startOperatorRun } from './operator-run.ts'
@@ -57,7 +59,9 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
     const run = { operator, agent, input }
     const startedRun = await startOperatorRun(run, deps)
     const runWithWarnings = { ...startedRun, warnings: [...warnings, ...startedRun.warnings] }
-    return new Response(streamOperatorRun(run, runWithWarnings, deps, deps, releaseRun), { headers: sseHeaders })
+    return new Response(streamOperatorRun({ run, startedRun: runWithWarnings, deps, releaseRun }), {
+      headers: sseHeaders,
+    })
   }
 
   async function answerRun(c: Context): Promise<Response> {
@@ -72,55 +76,38 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
     }
   }
 
-  const answer = answerFaults(deps, answerRun)
+  const answer = answerErrors(deps, answerRun)
   return new Hono().post('/api/v1/operator/runs', answer).post('/api/v1/operator/agents/:agent/runs', answer)
 }
 
 type Emit = (event: Unstamped<Event>) => void
 
+interface OperatorStream {
+  readonly run: OperatorRun
+  readonly startedRun: StartedOperatorRun
+  readonly deps: OperatorRunDeps
+  releaseRun(): void
+}
+
 /** Streams a run: first the waiting approvals and questions, then the outcomes of the decisions, and last the remaining interrupts. */
-function streamOperatorRun(
-  run: OperatorRun,
-  startedRun: StartedOperatorRun,
-  { gateway: { system, store, isPaused } }: Pick<WebDeps, 'gateway'>,
-  waits: OperatorWaits,
-  releaseRun: () => void,
-): ReadableStream<Uint8Array> {
+function streamOperatorRun({ run, startedRun, deps, releaseRun }: OperatorStream): ReadableStream<Uint8Array> {
+  const { gateway, approvals, questions } = deps
+  const { system } = gateway
   const { threadId, runId } = run.input
   return streamEvents(sink => {
-    const stops: (() => void)[] = []
     const emit: Emit = event => sink.send({ ...event, timestamp: Math.trunc(system.now()) } as Event)
     emit({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION })
     emitStart(startedRun, emit)
-
-    const follow = (decidedApproval: DecidedApproval) =>
-      new Promise<void>(done => {
-        const end = (ending: TurnEnding) => {
-          emitOutcome(decidedApproval, ending.response, emit)
-          done()
-        }
-        const watcher = {
-          ...{ piece() {}, details() {}, interim() {}, note() {}, beat: sink.beat, end },
-          fail(reason: 'unreadable' | 'paused') {
-            emit({ type: EventType.CUSTOM, name: 'warning', value: hiddenOutcomeWarnings[reason] })
-            done()
-          },
-        }
-        const { agent } = decidedApproval.approval.requirement
-        const deps = { store, system, isPaused: () => isPaused?.(agent) === true }
-        stops.push(followTurn({ message: decidedApproval.message, task: undefined }, watcher, deps))
-      })
+    const followedDecisions = startedRun.decidedApprovals.map(approval =>
+      followDecision(approval, { emit, sink, gateway }),
+    )
 
     const finish = async () => {
-      await Promise.all(startedRun.decidedApprovals.map(follow))
-      const openQuestions = await listQuestions(run, waits.questions)
-      const waitingApprovals = await listWaiting(run, waits.approvals)
-      emitEnd(
-        run,
-        startedRun,
-        [...openQuestions.map(describeQuestion), ...waitingApprovals.map(writeApprovalInterrupt)],
-        emit,
-      )
+      await Promise.all(followedDecisions.map(({ outcome }) => outcome))
+      const openQuestions = await listQuestions(run, questions)
+      const waitingApprovals = await listWaiting(run, approvals)
+      const interrupts = [...openQuestions.map(describeQuestion), ...waitingApprovals.map(writeApprovalInterrupt)]
+      emitEnd(run, startedRun, interrupts, emit)
     }
     finish()
       .catch(error => {
@@ -129,28 +116,62 @@ function streamOperatorRun(
       })
       .finally(sink.close)
     return () => {
-      for (const stop of stops) stop()
+      for (const { stop } of followedDecisions) stop()
       releaseRun()
     }
   })
 }
 
+interface FollowedDecision {
+  /** Resolves when the outcome of the decision has been sent. */
+  readonly outcome: Promise<void>
+  stop(): void
+}
+
+/** Follows the turn that a decision caused, and sends its outcome. */
+function followDecision(
+  decidedApproval: DecidedApproval,
+  { emit, sink, gateway }: { readonly emit: Emit; readonly sink: EventSink } & Pick<WebDeps, 'gateway'>,
+): FollowedDecision {
+  const { store, system, isPaused } = gateway
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const watcher: TurnWatcher = {
+    writePiece() {},
+    writeDetails() {},
+    writeInterim() {},
+    writeNote() {},
+    sendHeartbeat: sink.sendHeartbeat,
+    end({ response }) {
+      emitOutcome(decidedApproval, response, emit)
+      resolve()
+    },
+    fail(reason) {
+      emit({ type: EventType.CUSTOM, name: 'warning', value: hiddenOutcomeWarnings[reason] })
+      resolve()
+    },
+  }
+  const { agent } = decidedApproval.approval.requirement
+  const turn = { message: decidedApproval.message, task: undefined }
+  const stop = followTurn(turn, watcher, { store, system, isPaused: () => isPaused?.(agent) === true })
+  return { outcome: promise, stop }
+}
+
 /** The warnings for a decision whose outcome the run cannot show. */
 const hiddenOutcomeWarnings = {
-  unreadable: 'what followed cannot be told',
+  unreadable: 'the outcome of the decision is not known',
   paused: 'the agent is paused, and acts on the decision once it goes on',
 } as const
 
 function emitStart({ decidedApprovals, approvals, questions, warnings }: StartedOperatorRun, emit: Emit): void {
   const decidedIds = new Set(decidedApprovals.map(({ approval }) => approval.requirement.id))
-  const waiting = approvals.filter(
+  const waitingApprovals = approvals.filter(
     ({ requirement }) => requirement.status === 'open' && !decidedIds.has(requirement.id),
   )
   const messages = approvals.flatMap(approval => {
     const { id, status } = approval.requirement
-    return showApproval(approval, status !== 'open' && !decidedIds.has(id))
+    return showApproval(approval, { showsOutcome: status !== 'open' && !decidedIds.has(id) })
   })
-  emit({ type: EventType.STATE_SNAPSHOT, snapshot: summarizeWaiting(waiting) })
+  emit({ type: EventType.STATE_SNAPSHOT, snapshot: summarizeWaiting(waitingApprovals) })
   const shownMessages = [...messages, ...questions.map(showQuestion)]
   emit({ type: EventType.MESSAGES_SNAPSHOT, messages: shownMessages } as Unstamped<Event>)
   for (const value of warnings) emit({ type: EventType.CUSTOM, name: 'warning', value })

@@ -39,7 +39,7 @@ export function createVerifyOperator({ config, verifyOwner, origin, isOperatorTo
     }
     const { owner, issuer, subject } = await verifyOwner(request)
     if (!operators.has(identityKey(issuer, subject))) {
-      throw new Rejection('forbidden', 'Cannot show what waits: that is for operators')
+      throw new Rejection('forbidden', 'Cannot list approvals: only operators may see them')
     }
     return { owner: `operator ${owner}`, name: issuer === origin ? subject : identityKey(issuer, subject) }
   }

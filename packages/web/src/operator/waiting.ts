@@ -1,31 +1,34 @@
 // Shows waiting approvals and questions as chat messages and interrupts.
+
 import type { Interrupt, ResumeEntry } from '@ag-ui/core'
-import type { Policy } from '@postern/message'
 import { isJsonObject, isoTime, readApproval, writeVisibleJson } from '@postern/message'
 import type { ApprovalCall, OperatorApproval, OperatorQuestions, WaitingQuestion } from '@postern/pipeline'
-import { describeRememberScopes } from '../requirements/interrupts.ts'
+import { describeDecisionSchema } from '../requirements/interrupts.ts'
 import type { OperatorRun } from './verify-operator.ts'
 
-const prefix = 'approval-'
+const messageIdPrefix = 'approval-'
 
-/** Returns the requirement that a message of an operator's chat shows. It returns undefined for other messages. */
+/** Returns the id of the requirement that a message of an operator's chat shows, or undefined for other messages. */
 export function requirementOfMessage(id: string): string | undefined {
-  return new RegExp(`^${prefix}([0-9a-f]{32})$`).exec(id)?.[1]
+  return new RegExp(`^${messageIdPrefix}([0-9a-f]{32})$`).exec(id)?.[1]
 }
 
 /** Returns the id of the message with the outcome of an approval. */
 export function outcomeMessageIdOf(requirement: string): string {
-  return `${prefix}${requirement}-end`
+  return `${messageIdPrefix}${requirement}-end`
 }
 
 /** Returns the messages of an approval: who asks for what, the call with all its arguments, and the outcome. */
-export function showApproval({ requirement, call }: OperatorApproval, showsOutcome: boolean): readonly object[] {
+export function showApproval(
+  { requirement, call }: OperatorApproval,
+  { showsOutcome }: { readonly showsOutcome: boolean },
+): readonly object[] {
   const { id, agent, address, via, policy, status } = requirement
   const content = `${agent}, talking to ${address} (${via}): ${call?.summary ?? policy.message}`
   const toolCalls = call && [
     { id: call.id, type: 'function', function: { name: call.tool, arguments: writeVisibleJson(call.args) } },
   ]
-  const message = { id: prefix + id, role: 'assistant', name: agent, content, ...(toolCalls && { toolCalls }) }
+  const message = { id: messageIdPrefix + id, role: 'assistant', name: agent, content, ...(toolCalls && { toolCalls }) }
   if (!call || !showsOutcome) return [message]
   // Calls of several conversations may share an id, because models count from one, so the id contains the requirement.
   return [
@@ -55,7 +58,7 @@ export function writeApprovalInterrupt({ requirement, call }: OperatorApproval):
     ...(call && { toolCallId: call.id }),
     message: call?.summary ?? policy.message,
     expiresAt: isoTime(expiresAt),
-    responseSchema: describeAnswer(call, policy),
+    responseSchema: describeDecisionSchema(readApproval(policy), call?.schema && { editedArgs: call.schema }),
     metadata: {
       agent,
       address,
@@ -67,18 +70,12 @@ export function writeApprovalInterrupt({ requirement, call }: OperatorApproval):
   }
 }
 
-function describeAnswer(call: ApprovalCall | undefined, policy: Policy): NonNullable<Interrupt['responseSchema']> {
-  const common = { approved: { type: 'boolean' }, ...describeRememberScopes(readApproval(policy)) }
-  const properties = call?.schema ? { ...common, editedArgs: call.schema } : common
-  return { type: 'object', properties, required: ['approved'] }
-}
-
 function argumentNamesOf({ args }: ApprovalCall): readonly string[] {
   return Object.keys(Object(args))
 }
 
 const questionThreadPattern = /^question:([0-9a-f]{16})$/
-const approvalThreadPattern = /^approval:/
+const approvalThreadPrefix = 'approval:'
 const maxAnswerChars = 50_000
 const maxQuestions = 50
 
@@ -88,7 +85,7 @@ export async function listQuestions(
   questions: OperatorQuestions,
 ): Promise<readonly WaitingQuestion[]> {
   const [, questionId] = questionThreadPattern.exec(threadId) ?? []
-  if (approvalThreadPattern.test(threadId)) return []
+  if (threadId.startsWith(approvalThreadPrefix)) return []
   const openQuestions = (await questions.list()).filter(({ answer }) => answer === undefined).toReversed()
   return openQuestions
     .filter(question => (questionId ?? question.id) === question.id && (agent ?? question.agent) === question.agent)
@@ -99,22 +96,21 @@ export function isQuestionId(id: string): boolean {
   return /^[0-9a-f]{16}$/.test(id)
 }
 
-/** Answers a question. It returns true, or the reason why the question was not answered. */
+/** Answers a question. Returns true, or the reason why the question was not answered. */
 export async function answerWaitingQuestion(
   { interruptId, status, payload }: ResumeEntry,
   { agent }: OperatorRun,
   questions: OperatorQuestions,
 ): Promise<true | string> {
-  const text = status === 'resolved' ? readText(payload) : ''
-  if (text === '' || text.length > maxAnswerChars)
-    return 'a question is left open: say what is to be answered, as "text"'
+  const text = status === 'resolved' ? readAnswerText(payload) : ''
+  if (text === '' || text.length > maxAnswerChars) return 'a question stays open: send the answer as "text"'
   const question = (await questions.list()).find(({ id }) => id === interruptId)
   const matchesAgent = question !== undefined && (agent ?? question.agent) === question.agent
   const isAnswered = matchesAgent && (await questions.answer(interruptId, text))
   return isAnswered || 'a question is closed: nobody waits for its answer any more'
 }
 
-function readText(payload: unknown): string {
+function readAnswerText(payload: unknown): string {
   const text = isJsonObject(payload) ? payload.text : payload
   return typeof text === 'string' ? text.trim() : ''
 }

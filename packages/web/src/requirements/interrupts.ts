@@ -1,36 +1,39 @@
 // Describes the requirements and questions that a run waits for as AG-UI interrupts.
 import type { Interrupt } from '@ag-ui/core'
-import type { ApprovalAction, NormalizedResponse, Policy } from '@postern/message'
-import { isForOperator, operatorSubject, readApproval, subjectOf } from '@postern/message'
+import type { ApprovalAction, NormalizedResponse, Part, Policy } from '@postern/message'
+import { isForOperator, operatorSubject, policiesOf, readApproval, subjectOf } from '@postern/message'
 import type { ChannelContext } from '@postern/pipeline'
 import type { EntryContent, TranscriptEntry } from '@postern/transcript'
-import { textOfContent } from '@postern/transcript'
+import { partsOfContent, textOfContent } from '@postern/transcript'
 import type { WebDeps } from '../endpoint.ts'
 import { readChatText } from '../render.ts'
 import { senderOfKey } from '../verify.ts'
 import { isQuestionClosed } from './closed-questions.ts'
 
+export function isRequirementId(id: string): boolean {
+  return /^[0-9a-f]{32}$/.test(id)
+}
+
 /** Lists the interrupts that stop a run: one for each requirement, or the question itself. */
 export function listInterrupts({ id, parts }: NormalizedResponse): readonly Interrupt[] {
-  const requirements = parts.flatMap(part => (part.kind === 'policy' && part.policy.requirement ? [part.policy] : []))
-  return requirements.length === 0
-    ? [writeQuestionInterrupt(id, readChatText(parts))]
-    : requirements.map(describeInterrupt)
+  const policies = listRequirementPolicies(parts)
+  return policies.length === 0 ? [writeQuestionInterrupt(id, readChatText(parts))] : policies.map(describeInterrupt)
 }
 
 /**
- * Lists the interrupts that a conversation still waits for: the person's open requirements, and a question that nobody has answered. While there is
- * one, no run succeeds.
+ * Lists the interrupts that a conversation still waits for: the person's open requirements, and an unanswered question. No run succeeds while an
+ * interrupt is open.
  */
 export async function listOpenInterrupts(
   entries: readonly TranscriptEntry[],
   { owner, isAnswered }: { readonly owner: string; readonly isAnswered: boolean },
   { gateway, records }: Pick<WebDeps, 'gateway' | 'records'>,
 ): Promise<readonly Interrupt[]> {
-  const last = entries.findLast(({ chat_seq }) => chat_seq !== undefined)
-  const wait = last?.kind === 'input_required' && !isAnswered ? last.wait : undefined
+  const lastMessage = entries.findLast(({ chat_seq }) => chat_seq !== undefined)
+  const wait = lastMessage?.kind === 'input_required' && !isAnswered ? lastMessage.wait : undefined
   const isWaiting = wait?.reason === 'input' && !(await isQuestionClosed(records, owner, wait.id))
-  const question = last && wait && isWaiting ? [writeQuestionInterrupt(wait.id, readQuestion(last.content))] : []
+  const question =
+    lastMessage && wait && isWaiting ? [writeQuestionInterrupt(wait.id, readQuestion(lastMessage.content))] : []
   return [...(await listOpenPolicies(entries, owner, gateway)).map(describeInterrupt), ...question]
 }
 
@@ -61,7 +64,7 @@ function writeInterrupt({ kind, requirement, message, expires_at, url, title, co
     ...reasonOf(kind, readApproval({ code, data })),
     message,
     ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
-    ...(kind === 'consent_required' && { responseSchema: describeAnswer(readApproval({ code, data })) }),
+    ...(kind === 'consent_required' && { responseSchema: describeDecisionSchema(readApproval({ code, data })) }),
     metadata: { kind, ...(url && { url }), ...(title && { title }) },
   }
 }
@@ -72,16 +75,20 @@ function reasonOf(kind: string, approval: ApprovalAction | undefined): Pick<Inte
   return { reason: kind === 'consent_required' ? 'confirmation' : `postern:${kind}` }
 }
 
-function describeAnswer(approval: ApprovalAction | undefined): NonNullable<Interrupt['responseSchema']> {
+/** Returns the schema of a decision. The members of `addedProperties` are optional. */
+export function describeDecisionSchema(
+  approval: ApprovalAction | undefined,
+  addedProperties: Readonly<Record<string, unknown>> = {},
+): NonNullable<Interrupt['responseSchema']> {
   return {
     type: 'object',
-    properties: { approved: { type: 'boolean' }, ...describeRememberScopes(approval) },
+    properties: { approved: { type: 'boolean' }, ...describeRememberScopes(approval), ...addedProperties },
     required: ['approved'],
   }
 }
 
 /** Describes the scopes for which a decision may count, if the requirement offers a choice. */
-export function describeRememberScopes(approval: ApprovalAction | undefined): { readonly remember?: object } {
+function describeRememberScopes(approval: ApprovalAction | undefined): { readonly remember?: object } {
   const { remember } = approval ?? {}
   return remember ? { remember: { type: 'string', enum: ['once', ...remember.scopes] } } : {}
 }
@@ -108,14 +115,17 @@ export async function showOpenRequirements(
   })
 }
 
-/** Lists the open requirements of an owner, oldest first. Those that an operator decides have no address here. */
+function listRequirementPolicies(parts: readonly Part[]): readonly Policy[] {
+  return policiesOf(parts).filter(({ requirement }) => requirement)
+}
+
+/** Lists the open requirements of an owner, oldest first. A requirement that an operator decides has no address here. */
 async function listOpenPolicies(
   entries: readonly Pick<TranscriptEntry, 'content'>[],
   owner: string,
   { agents, store, showRequirement }: Pick<ChannelContext, 'agents' | 'store' | 'showRequirement'>,
 ): Promise<readonly Policy[]> {
-  const parts = entries.flatMap(({ content }) => ('parts' in content ? content.parts : []))
-  const policies = parts.flatMap(part => (part.kind === 'policy' && part.policy.requirement ? [part.policy] : []))
+  const policies = listRequirementPolicies(entries.flatMap(({ content }) => partsOfContent(content)))
   if (policies.length === 0 || !showRequirement) return []
   const subjects = [subjectOf(senderOfKey(owner, agents.origin)), operatorSubject]
   const requirements = await Promise.all(

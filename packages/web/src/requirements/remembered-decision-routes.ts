@@ -4,7 +4,7 @@ import { personKeyOf } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
-import { answerOwner, readAddressedAgent } from '../endpoint.ts'
+import { agentPaths, answerOwner, readAddressedAgent } from '../endpoint.ts'
 import type { WebOwner } from '../verify.ts'
 
 /** The maximum number of decisions in one list. */
@@ -13,18 +13,20 @@ const maxListedDecisions = 500
 /** Creates the routes that list and revoke a person's decisions for later calls, made in the chat or from a linked address. */
 export function createOwnDecisionRoutes(deps: WebDeps): Hono {
   const routes = new Hono()
-  for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
-    routes.get(`${base}/approvals`, answerOwner(deps, list)).delete(`${base}/approvals/:id`, answerOwner(deps, revoke))
+  for (const base of agentPaths) {
+    routes
+      .get(`${base}/approvals`, answerOwner(deps, listDecisions))
+      .delete(`${base}/approvals/:id`, answerOwner(deps, revokeDecision))
   }
   return routes
 }
 
-async function list(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
+async function listDecisions(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
   const ownDecisions = await listOwnDecisions(readAddressedAgent(c.req.param('agent'), deps), owner, deps)
   return { approvals: ownDecisions.map(showDecision) }
 }
 
-async function revoke(c: Context, owner: WebOwner, deps: WebDeps): Promise<object | undefined> {
+async function revokeDecision(c: Context, owner: WebOwner, deps: WebDeps): Promise<object | undefined> {
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   const id = c.req.param('id') ?? ''
   const ownDecisions = await listOwnDecisions(agent, owner, deps)
@@ -40,13 +42,13 @@ async function listOwnDecisions(
 ): Promise<readonly ListedDecision[]> {
   const person = isLinking(agent) ? await store.findPerson(agent, { via: 'web', address, subject: owner }) : undefined
   const addresses = [{ via: 'web', address }, ...(person?.addresses ?? [])]
-  const persons = [...new Set(addresses.map(each => personKeyOf(each.via, each.address)))]
+  const persons = [...new Set(addresses.map(({ via, address }) => personKeyOf(via, address)))]
   const decisions = await store.listRemembered({ agent, persons, limit: maxListedDecisions })
   return decisions.filter(({ approver }) => approver === 'sender')
 }
 
-function showDecision({ id, tool, calls, member, ...others }: ListedDecision): object {
-  const { policy, scope, address, given_at, expires_at } = others
+function showDecision(decision: ListedDecision): object {
+  const { id, tool, calls, member, policy, scope, address, given_at, expires_at } = decision
   const callMembers = { tool, ...(calls !== undefined && { calls }), ...(member !== undefined && { member }) }
   return { id, ...callMembers, policy, scope, address, given_at, expires_at }
 }

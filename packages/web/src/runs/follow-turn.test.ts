@@ -27,11 +27,11 @@ test('followTurn() ends with the answer, even if the turn commits between two re
   const { promise, resolve } = Promise.withResolvers<TurnEnding>()
   const ignore = () => undefined
   const watcher = {
-    piece: ignore,
-    details: ignore,
-    interim: ignore,
-    note: ignore,
-    beat: ignore,
+    writePiece: ignore,
+    writeDetails: ignore,
+    writeInterim: ignore,
+    writeNote: ignore,
+    sendHeartbeat: ignore,
     fail: ignore,
     end: resolve,
   }

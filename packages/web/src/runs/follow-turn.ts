@@ -20,12 +20,12 @@ export interface TurnEnding {
 }
 
 export interface TurnWatcher {
-  piece(parts: readonly Part[], response: string): void
-  /** Reports speaker, state, trace and cost. It comes before the parts of the same piece. */
-  details(details: AnswerDetails, response: string): void
-  interim(parts: readonly Part[]): void
-  note(notice: NoteNotice | StageNotice): void
-  beat(): void
+  writePiece(parts: readonly Part[], responseId: string): void
+  /** Writes speaker, state, trace and cost. The call precedes `writePiece` for the parts of the same piece. */
+  writeDetails(details: AnswerDetails, responseId: string): void
+  writeInterim(parts: readonly Part[]): void
+  writeNote(notice: NoteNotice | StageNotice): void
+  sendHeartbeat(): void
   end(ending: TurnEnding): void
   /** Reports that the turn cannot be read, or that it has not begun because its agent is paused. */
   fail(reason: 'unreadable' | 'paused'): void
@@ -48,11 +48,11 @@ interface EndNotice {
 type Notice = ChunkNotice | NoteNotice | StageNotice | EndNotice
 
 /** The states of tasks, and of messages that a decision caused, before their turns begin. */
-const unbegunStates: ReadonlySet<string> = new Set(['submitted', 'received'])
+const pendingStates: ReadonlySet<string> = new Set(['submitted', 'received'])
 
-const openStates: ReadonlySet<string> = new Set([...unbegunStates, 'working'])
+const openStates: ReadonlySet<string> = new Set([...pendingStates, 'working'])
 
-/** The times after which the store is queried, ms: the first time, and each further time. Notices may get lost. */
+/** The delays before the first query of the store and before each further one, ms. The store is polled because notices may get lost. */
 const [firstPollMs, pollMs] = [1_000, 5_000]
 
 interface FollowDeps {
@@ -66,7 +66,7 @@ interface FollowedTurn extends FollowDeps {
   readonly watchedTurn: WatchedTurn
   readonly watcher: TurnWatcher
   readonly endSignal: AbortSignal
-  /** The call of the agent with the pieces that the watcher gets. */
+  /** The number of the agent's call whose pieces the watcher gets. */
   run: number | undefined
   nextPiece: number
   stop(): void
@@ -83,8 +83,15 @@ export function followTurn(watchedTurn: WatchedTurn, watcher: TurnWatcher, deps:
     stopController.abort()
     stopListening()
   }
-  const state = { run: undefined, nextPiece: 0 }
-  const turn: FollowedTurn = { ...deps, watchedTurn, watcher, endSignal: stopController.signal, ...state, stop }
+  const turn: FollowedTurn = {
+    ...deps,
+    watchedTurn,
+    watcher,
+    endSignal: stopController.signal,
+    run: undefined,
+    nextPiece: 0,
+    stop,
+  }
   const stopListening = store.listen(`message:${watchedTurn.message}`, payload =>
     handleNotice(payload as Notice | undefined, turn),
   )
@@ -96,7 +103,7 @@ export function followTurn(watchedTurn: WatchedTurn, watcher: TurnWatcher, deps:
 
 function handleNotice(notice: Notice | undefined, turn: FollowedTurn): void {
   if (notice?.kind === 'part') handlePiece(notice, turn)
-  else if (isTurnNews(notice)) turn.watcher.note(notice)
+  else if (isTurnNews(notice)) turn.watcher.writeNote(notice)
   else if (notice?.kind === 'settled' || readAbortKind(notice)) handleEnd(notice, turn)
 }
 
@@ -111,10 +118,10 @@ function handlePiece(notice: ChunkNotice, turn: FollowedTurn): void {
   if (notice.run !== turn.run || notice.index !== turn.nextPiece) return
   turn.nextPiece += 1
   const { status, parts = [], speaker, chat_state, trace, usage } = notice.chunk
-  turn.watcher.details({ speaker, chat_state, trace, usage }, notice.response)
+  turn.watcher.writeDetails({ speaker, chat_state, trace, usage }, notice.response)
   if (parts.length === 0) return
-  if (status === 'working') turn.watcher.interim(parts)
-  else turn.watcher.piece(parts, notice.response)
+  if (status === 'working') turn.watcher.writeInterim(parts)
+  else turn.watcher.writePiece(parts, notice.response)
 }
 
 async function queryTurn(turn: FollowedTurn): Promise<void> {
@@ -122,7 +129,7 @@ async function queryTurn(turn: FollowedTurn): Promise<void> {
   const { message, task } = watchedTurn
   try {
     const state = task ? (await store.findTask(task))?.state : (await store.findMessage(`#${message}`))?.state
-    if (state !== undefined && unbegunStates.has(state) && turn.isPaused?.() && !endSignal.aborted) {
+    if (state !== undefined && pendingStates.has(state) && turn.isPaused?.() && !endSignal.aborted) {
       stop()
       return watcher.fail('paused')
     }
@@ -154,7 +161,7 @@ async function pollTurn(turn: FollowedTurn): Promise<void> {
   for (let delayMs = firstPollMs; !endSignal.aborted; delayMs = pollMs) {
     await system.sleep(delayMs, endSignal)
     if (endSignal.aborted) return
-    watcher.beat()
+    watcher.sendHeartbeat()
     await queryTurn(turn)
   }
 }

@@ -1,4 +1,5 @@
 // Streams runs to a client that reconnects, and conversations to a client that follows them in another tab.
+
 import { hash } from 'node:crypto'
 import type { Event } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
@@ -9,13 +10,13 @@ import type { ThreadKey } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { OwnerLimit, WebDeps } from '../endpoint.ts'
-import { answerFaults, createOwnerLimit, readAddressedAgent } from '../endpoint.ts'
+import { agentPaths, answerErrors, createOwnerLimit, readAddressedAgent } from '../endpoint.ts'
 import type { EventSink } from '../events/sse.ts'
 import { streamEvents } from '../events/sse.ts'
 import { listOpenInterrupts } from '../requirements/interrupts.ts'
-import { readRecent } from '../resolve.ts'
+import { readRecentEntries } from '../resolve.ts'
+import type { ConversationKey } from '../threads/own-threads.ts'
 import { findWebConversation } from '../threads/web-threads.ts'
-import type { WebOwner } from '../verify.ts'
 import { createFinalSnapshot } from './snapshots.ts'
 import type { StartedRun } from './started-run.ts'
 import type { RunReference } from './stream-run.ts'
@@ -25,23 +26,17 @@ import { endEventIdOf, playRun, remainingValidityMs, streamRun } from './stream-
 export function createFollowRoutes(deps: WebDeps): Hono {
   const acquireStream = createOwnerLimit(deps.config.limits.runs_per_owner, 'Cannot follow: too many streams are open')
   const routes = new Hono()
-  for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
+  for (const base of agentPaths) {
     routes.get(
       `${base}/runs/:run/events`,
-      answerFaults(deps, c => answerRun(c, deps, acquireStream)),
+      answerErrors(deps, c => answerRun(c, deps, acquireStream)),
     )
     routes.get(
       `${base}/threads/:thread/events`,
-      answerFaults(deps, c => answerThread(c, deps, acquireStream)),
+      answerErrors(deps, c => answerThread(c, deps, acquireStream)),
     )
   }
   return routes
-}
-
-interface ConversationKey {
-  readonly owner: WebOwner
-  readonly agent: string
-  readonly threadId: string
 }
 
 /** Returns the topic of notices about the runs of a conversation. It is a hash, because a client may choose a thread name of any length. */
@@ -59,7 +54,7 @@ export function announceRun({ owner, agent, input }: RunReference, message: numb
   gateway.store.notify(topicOf({ owner, agent, threadId }), { run: runId, message } satisfies RunNotice)
 }
 
-const openStates: ReadonlySet<TaskRecord['state']> = new Set(['submitted', 'working'])
+const openTaskStates: ReadonlySet<TaskRecord['state']> = new Set(['submitted', 'working'])
 
 /**
  * Answers `GET …/runs/:run/events` with the conversation so far, followed by the events of the run from now on. A client whose `Last-Event-ID` is
@@ -72,14 +67,14 @@ async function answerRun(c: Context, deps: WebDeps, acquireStream: OwnerLimit): 
   const task = await deps.gateway.store.findTask({ owner: owner.owner, id })
   const message = task?.agent === agent ? await deps.gateway.store.findTaskMessage(task) : undefined
   if (!task || message === undefined) throw new Rejection('no_recipient', 'Cannot follow: there is no such run')
-  const isOver = !openStates.has(task.state)
+  const isOver = !openTaskStates.has(task.state)
   if (isOver && c.req.header('last-event-id') === endEventIdOf(id)) return new Response(null, { status: 204 })
   const releaseStream = acquireStream(owner.owner)
   try {
     const run = createRunReference({ owner, agent, threadId: task.context }, id)
-    const snapshots = [await createSnapshot(run, isOver, deps)]
+    const snapshots = [await (isOver ? createFinalSnapshot(run, deps) : createOpenSnapshot(run, deps))]
     const startedRun = { ...createFollowedRun(run, message, deps), snapshots, isReported: isOver }
-    return new Response(streamRun(run, startedRun, deps, releaseStream), { headers: sseHeaders })
+    return new Response(streamRun({ request: run, startedRun, deps, release: releaseStream }), { headers: sseHeaders })
   } catch (error) {
     releaseStream()
     throw error
@@ -91,10 +86,9 @@ function createRunReference({ owner, agent, threadId }: ConversationKey, runId: 
   return { owner, agent, input: { threadId, runId, protocolVersion: PROTOCOL_VERSION, ...emptyInput } }
 }
 
-/** Returns the conversation. It leaves out the answer of an open run so far, which the stream itself contains. */
-async function createSnapshot(run: RunReference, isOver: boolean, deps: WebDeps): Promise<readonly object[]> {
+/** Returns the conversation without the answer of an open run so far, which the stream itself contains. */
+async function createOpenSnapshot(run: RunReference, deps: WebDeps): Promise<readonly object[]> {
   const messages = await createFinalSnapshot(run, deps)
-  if (isOver) return messages
   return messages.filter(({ role, metadata }) => role === 'user' || metadata?.run_id !== run.input.runId)
 }
 
@@ -105,9 +99,9 @@ function createFollowedRun(run: RunReference, message: number, deps: WebDeps): S
     warnings: [],
     snapshots: [],
     readMessages: () => createFinalSnapshot(run, deps),
-    async listOpen() {
-      const { recent } = await readRecent(run, deps)
-      return listOpenInterrupts(recent, { owner, isAnswered: true }, deps)
+    async readInterrupts() {
+      const { recentEntries } = await readRecentEntries(run, deps)
+      return listOpenInterrupts(recentEntries, { owner, isAnswered: true }, deps)
     },
     state: undefined,
     isAsking: false,
@@ -170,14 +164,14 @@ async function followThread(thread: FollowedThread): Promise<void> {
     else await sendMessages(thread)
     let lastRunId: string | undefined
     for (let sentSeq = await readLastSeq(thread); !endSignal.aborted && system.now() < endsAt; ) {
-      const next = newRuns.shift()
-      if (next && next.run !== lastRunId) await sendRun(next, thread)
-      lastRunId = next?.run ?? lastRunId
+      const newRun = newRuns.shift()
+      if (newRun && newRun.run !== lastRunId) await sendRun(newRun, thread)
+      lastRunId = newRun?.run ?? lastRunId
       const lastSeq = await readLastSeq(thread)
-      if (!next && lastSeq !== sentSeq) await sendMessages(thread)
+      if (!newRun && lastSeq !== sentSeq) await sendMessages(thread)
       sentSeq = lastSeq
       if (newRuns.length > 0) continue
-      sink.beat()
+      sink.sendHeartbeat()
       const pauseEnd = new AbortController()
       wake = () => pauseEnd.abort()
       await system.sleep(pollMs, AbortSignal.any([endSignal, pauseEnd.signal]))
@@ -189,12 +183,12 @@ async function followThread(thread: FollowedThread): Promise<void> {
 
 /** Returns the number of the last message of a conversation, which shows whether there is a new one. */
 async function readLastSeq({ key, deps }: FollowedThread): Promise<number> {
-  const [last] = await deps.transcript.read(key, { chat: true, tail: 1 })
-  return last?.seq ?? 0
+  const [lastEntry] = await deps.transcript.read(key, { chat: true, tail: 1 })
+  return lastEntry?.seq ?? 0
 }
 
 async function findOpenRun({ owner, agent, threadId }: ConversationKey, deps: WebDeps): Promise<RunNotice | undefined> {
-  for (const state of openStates) {
+  for (const state of openTaskStates) {
     const filter = { owner: owner.owner, agent, context: threadId, state, limit: 1 }
     const [task] = (await deps.gateway.store.listTasks(filter)).tasks
     const message = task && (await deps.gateway.store.findTaskMessage(task))
@@ -229,14 +223,16 @@ async function sendRun(
     send: (event, id) => void (isBuffering ? pendingEvents.push([event, id]) : sink.send(event, id)),
     close: () => runEnd.resolve(),
   }
-  const stop = playRun(run, createFollowedRun(run, message, deps), deps, bufferedSink)
+  const startedRun = createFollowedRun(run, message, deps)
+  const stop = playRun({ request: run, startedRun, deps, sink: bufferedSink })
   endSignal.addEventListener('abort', bufferedSink.close)
   try {
-    const messages = await createSnapshot(run, false, deps)
+    const messages = await createOpenSnapshot(run, deps)
     const snapshot = { type: EventType.MESSAGES_SNAPSHOT, messages, timestamp: Math.trunc(deps.gateway.system.now()) }
-    const [first, ...remainingEvents] = pendingEvents
+    const [startEvent, ...remainingEvents] = pendingEvents
     isBuffering = false
-    const orderedEvents = [...(first ? [first] : []), [snapshot as Event, undefined] as const, ...remainingEvents]
+    const startEvents = startEvent ? [startEvent] : []
+    const orderedEvents = [...startEvents, [snapshot as Event, undefined] as const, ...remainingEvents]
     for (const [event, id] of orderedEvents) sink.send(event, id)
     await runEnd.promise
   } finally {

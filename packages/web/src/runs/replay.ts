@@ -35,19 +35,17 @@ export function createRunReplay(webDeps: WebDeps): NonNullable<ChannelDiagnostic
     )
     const { threadId, runId } = input
     return normalizeRun({
-      ...{
-        owner: arrivedRun.owner,
-        agent,
-        domain: deps.gateway.agents.domain,
-        threadId,
-        runId,
-        content,
-        document,
-        arrival,
-      },
-      messageId: runNews.said.at(-1)?.id ?? `${runId}-input`,
+      owner: arrivedRun.owner,
+      agent,
+      domain: deps.gateway.agents.domain,
+      threadId,
+      runId,
+      content,
+      document,
+      arrival,
+      messageId: runNews.userMessages.at(-1)?.id ?? `${runId}-input`,
       formerIds: new Set(),
-      closed: arrivedRun.closed,
+      closedQuestion: arrivedRun.closed,
       receivedAt: deps.gateway.system.now(),
       joined: arrivedRun.joined && { ...arrivedRun.joined, target },
     })
@@ -57,22 +55,25 @@ export function createRunReplay(webDeps: WebDeps): NonNullable<ChannelDiagnostic
 /** Drops the messages that the conversation already had, of which the stored request has only ids and roles. */
 function withoutFormerMessages(document: unknown): unknown {
   if (!isJsonObject(document) || !Array.isArray(document.messages)) return document
-  const isWhole = (message: unknown) => isJsonObject(message) && Object.keys(message).length > 2
-  return { ...document, messages: document.messages.filter(isWhole) }
+  const isNewMessage = (message: unknown) => isJsonObject(message) && Object.keys(message).length > 2
+  return { ...document, messages: document.messages.filter(isNewMessage) }
 }
 
 type Messages = RunAgentInput['messages']
 
-function readKnownNews(messages: Messages, { said, calls = [] }: RunArrival): Pick<RunNews, 'said' | 'toolResults'> {
-  const isNew = new Set(said)
-  const byId = new Map(calls.map(call => [call.call_id, call]))
+function readKnownNews(
+  messages: Messages,
+  { said, calls = [] }: RunArrival,
+): Pick<RunNews, 'userMessages' | 'toolResults'> {
+  const newIds = new Set(said)
+  const callsById = new Map(calls.map(call => [call.call_id, call]))
   return {
-    said: messages.filter(message => message.role === 'user').filter(({ id }) => isNew.has(id)),
+    userMessages: messages.filter(message => message.role === 'user').filter(({ id }) => newIds.has(id)),
     toolResults: messages
       .filter(message => message.role === 'tool')
       .flatMap(message => {
-        const call = byId.get(message.toolCallId)
-        byId.delete(message.toolCallId)
+        const call = callsById.get(message.toolCallId)
+        callsById.delete(message.toolCallId)
         return call ? [{ ...message, call: call as RunNews['toolResults'][number]['call'] }] : []
       }),
   }
@@ -80,18 +81,18 @@ function readKnownNews(messages: Messages, { said, calls = [] }: RunArrival): Pi
 
 /** Restores the texts and addresses whose tokens the stored request lacks. They are stored in the order in which they were read. */
 function restoreTokens(
-  { said, toolResults }: ReturnType<typeof readKnownNews>,
+  { userMessages, toolResults }: ReturnType<typeof readKnownNews>,
   { whole = [] }: RunArrival,
 ): ReturnType<typeof readKnownNews> {
   const remainingTexts = [...whole]
   const restore = (text: string) => {
-    const [next] = remainingTexts
-    return next !== undefined && hideToken(next) === text ? (remainingTexts.shift() ?? text) : text
+    const [nextText] = remainingTexts
+    return nextText !== undefined && hideToken(nextText) === text ? (remainingTexts.shift() ?? text) : text
   }
   const restoreIn = <M extends { readonly content: unknown }>(message: M): M => {
     return { ...message, content: mapTexts(message.content, restore) }
   }
-  return { toolResults: toolResults.map(restoreIn), said: said.map(restoreIn) }
+  return { toolResults: toolResults.map(restoreIn), userMessages: userMessages.map(restoreIn) }
 }
 
 /** Finds the files of the run by their placeholder in the stored request, which is the digest of their Base64. */

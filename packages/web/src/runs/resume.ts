@@ -1,34 +1,37 @@
 // Applies a person's decisions on the interrupts of an earlier run.
+
 import type { ResumeEntry } from '@ag-ui/core'
 import { isForOperator, isJsonObject, Rejection, randomHex, subjectOf } from '@postern/message'
 import type { RequirementDecision, RequirementRecord } from '@postern/pipeline'
 import { readRemember, resolutionIdOf } from '@postern/pipeline'
 import type { TranscriptEntry } from '@postern/transcript'
+import { partsOfContent } from '@postern/transcript'
 import type { WebDeps } from '../endpoint.ts'
 import { RepeatedRun } from '../endpoint.ts'
 import { isRequirement } from '../history/show-history.ts'
 import { isQuestionClosed } from '../requirements/closed-questions.ts'
+import { isRequirementId } from '../requirements/interrupts.ts'
 import type { RequestedRun } from '../resolve.ts'
 import { senderOf } from '../verify.ts'
 import type { WatchedTurn } from './follow-turn.ts'
 
-interface DecidedInterrupts {
+export interface DecidedInterrupts {
   /** The turn that a decision caused. */
   readonly watchedTurn: WatchedTurn | undefined
   /** The answers to questions, as text. */
   readonly answers: readonly string[]
   /** The question that the person closed without an answer. */
-  readonly closed: string | undefined
+  readonly closedQuestion: string | undefined
   readonly warnings: readonly string[]
   /** A turn after an operator's decision, which the run follows if it has no new content. */
-  readonly following: WatchedTurn | undefined
+  readonly followingTurn: WatchedTurn | undefined
   /** True if the run may succeed without a turn, because a question was closed or the client asked about an operator's decision. */
   readonly isAsking: boolean
 }
 
 interface DecisionDeps {
   readonly deps: WebDeps
-  readonly recent: readonly TranscriptEntry[]
+  readonly recentEntries: readonly TranscriptEntry[]
 }
 
 /** Applies a person's decisions on the interrupts of an earlier run. Nobody can decide another person's requirements. */
@@ -39,18 +42,18 @@ export async function decideInterrupts(
 ): Promise<DecidedInterrupts> {
   let decision = nothingDecided
   for (const entry of resume) {
-    const next = await decideInterrupt(
+    const entryDecision = await decideInterrupt(
       entry,
       { ...request, hasBegun: decision.watchedTurn !== undefined },
       decisionDeps,
     )
     decision = {
-      watchedTurn: next.watchedTurn ?? decision.watchedTurn,
-      answers: [...decision.answers, ...next.answers],
-      closed: next.closed ?? decision.closed,
-      warnings: [...decision.warnings, ...next.warnings],
-      following: next.following ?? decision.following,
-      isAsking: decision.isAsking || next.isAsking,
+      watchedTurn: entryDecision.watchedTurn ?? decision.watchedTurn,
+      answers: [...decision.answers, ...entryDecision.answers],
+      closedQuestion: entryDecision.closedQuestion ?? decision.closedQuestion,
+      warnings: [...decision.warnings, ...entryDecision.warnings],
+      followingTurn: entryDecision.followingTurn ?? decision.followingTurn,
+      isAsking: decision.isAsking || entryDecision.isAsking,
     }
   }
   return decision
@@ -63,9 +66,9 @@ const [newTaskOptions, laterTaskOptions] = [{ isNew: true }, { reopens: true }] 
 export const nothingDecided: DecidedInterrupts = {
   watchedTurn: undefined,
   answers: [],
-  closed: undefined,
+  closedQuestion: undefined,
   warnings: [],
-  following: undefined,
+  followingTurn: undefined,
   isAsking: false,
 }
 const unknownInterrupt: DecidedInterrupts = {
@@ -79,18 +82,18 @@ type DecidingRun = RequestedRun & { readonly hasBegun: boolean }
 async function decideInterrupt(
   entry: ResumeEntry,
   request: DecidingRun,
-  { deps, recent }: DecisionDeps,
+  { deps, recentEntries }: DecisionDeps,
 ): Promise<DecidedInterrupts> {
-  const requirement = /^[0-9a-f]{32}$/.test(entry.interruptId)
+  const requirement = isRequirementId(entry.interruptId)
     ? await deps.gateway.store.findRequirement({ id: entry.interruptId })
     : undefined
-  if (!requirement) return answerQuestion(entry, request, { deps, recent })
-  if (isForOperator(requirement.policy)) return followOperatorDecision(requirement, request, { deps, recent })
+  if (!requirement) return answerQuestion(entry, request, { deps, recentEntries })
+  if (isForOperator(requirement.policy)) return followOperatorDecision(requirement, request, { deps, recentEntries })
   const sender = senderOf(request.owner, `@${request.agent}@${deps.gateway.agents.domain}`, 0)
   const isOwn = requirement.subject === subjectOf(sender) && requirement.agent === request.agent
   // Payments and logins are proven elsewhere, so here the person can only decline them.
   const isDecidable = requirement.kind === 'consent_required' || entry.status === 'cancelled'
-  if (!isOwn || !isDecidable || !wasRequested(requirement.id, recent)) return unknownInterrupt
+  if (!isOwn || !isDecidable || !wasRequested(requirement.id, recentEntries)) return unknownInterrupt
   const unknownMember = findUnknownMember(entry)
   if (unknownMember !== undefined) {
     return {
@@ -113,14 +116,14 @@ async function decideInterrupt(
   return { ...nothingDecided, watchedTurn: { message: resolution.message, task: run } }
 }
 
-/** Returns the name of a member that accompanies a yes and is not in its schema. Ignoring it would not be the person's decision. */
+/** Returns the name of a member that an approval has and its schema has not. An approval without that member would not be the person's decision. */
 function findUnknownMember(entry: ResumeEntry): string | undefined {
   const { payload } = entry
   if (!isApproval(entry) || !isJsonObject(payload)) return undefined
   return Object.keys(payload).find(name => name !== 'approved' && name !== 'remember')
 }
 
-/** Reads the scope for which the decision counts. It returns the reason if the value is not understood. */
+/** Reads the scope for which the decision counts. Returns the reason as text if the value is not understood. */
 function readRememberScope(
   { payload }: ResumeEntry,
   requirement: RequirementRecord,
@@ -138,9 +141,9 @@ function readRememberScope(
 async function followOperatorDecision(
   requirement: RequirementRecord,
   { agent }: RequestedRun,
-  { deps: { gateway }, recent }: DecisionDeps,
+  { deps: { gateway }, recentEntries }: DecisionDeps,
 ): Promise<DecidedInterrupts> {
-  if (requirement.agent !== agent || !wasRequested(requirement.id, recent)) return unknownInterrupt
+  if (requirement.agent !== agent || !wasRequested(requirement.id, recentEntries)) return unknownInterrupt
   if (requirement.status === 'open')
     return { ...nothingDecided, warnings: ['an operator decides that'], isAsking: true }
   // If the deadline has passed, this request ends the requirement at once, without waiting for the worker.
@@ -152,13 +155,13 @@ async function followOperatorDecision(
   return {
     ...nothingDecided,
     isAsking: true,
-    ...(causedMessage && !isAnswered && { following: { message: causedMessage.message, task: undefined } }),
+    followingTurn: causedMessage && !isAnswered ? { message: causedMessage.message, task: undefined } : undefined,
   }
 }
 
 /** Returns true if this conversation contains the requirement, because its result will be a part of the conversation. */
-function wasRequested(id: string, recent: readonly TranscriptEntry[]): boolean {
-  const parts = recent.flatMap(({ content }) => ('parts' in content ? content.parts : []))
+function wasRequested(id: string, recentEntries: readonly TranscriptEntry[]): boolean {
+  const parts = recentEntries.flatMap(({ content }) => partsOfContent(content))
   return parts.some(part => part.kind === 'policy' && part.policy.requirement === id)
 }
 
@@ -167,19 +170,23 @@ function isApproval({ status, payload }: ResumeEntry): boolean {
   return status === 'resolved' && (payload === true || (isJsonObject(payload) && payload.approved === true))
 }
 
-/** Answers the question in the agent's last message, or closes it (an AG-UI interrupt ends with `cancelled`). */
+/** Answers the question in the agent's last message, or closes the question if the AG-UI interrupt ends with `cancelled`. */
 async function answerQuestion(
   { interruptId, status, payload }: ResumeEntry,
   { owner }: DecidingRun,
-  { deps: { records }, recent }: DecisionDeps,
+  { deps: { records }, recentEntries }: DecisionDeps,
 ): Promise<DecidedInterrupts> {
-  const last = recent.findLast(entry => entry.role === 'assistant' || isRequirement(entry))
+  const lastAnswer = recentEntries.findLast(entry => entry.role === 'assistant' || isRequirement(entry))
   // The first message of an answer has the answer's id.
-  const firstEntry = last?.group_id === undefined ? last : recent.find(({ entry_id }) => entry_id === last.group_id)
-  if (!last || (last.wait?.id !== interruptId && firstEntry?.native_id !== interruptId)) return unknownInterrupt
+  const firstEntry =
+    lastAnswer?.group_id === undefined
+      ? lastAnswer
+      : recentEntries.find(({ entry_id }) => entry_id === lastAnswer.group_id)
+  if (!lastAnswer || (lastAnswer.wait?.id !== interruptId && firstEntry?.native_id !== interruptId))
+    return unknownInterrupt
   if (status === 'cancelled') {
-    const isOpen = isRequirement(last) && !(await isQuestionClosed(records, owner.owner, interruptId))
-    return isOpen ? { ...nothingDecided, closed: interruptId, isAsking: true } : unknownInterrupt
+    const isOpen = isRequirement(lastAnswer) && !(await isQuestionClosed(records, owner.owner, interruptId))
+    return isOpen ? { ...nothingDecided, closedQuestion: interruptId, isAsking: true } : unknownInterrupt
   }
   if (status !== 'resolved' || (await isQuestionClosed(records, owner.owner, interruptId))) return unknownInterrupt
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload ?? '')

@@ -1,4 +1,5 @@
 // Starts and cancels the runs by which people talk to agents.
+
 import type { ToolMessage } from '@ag-ui/core'
 import { peerAddress, problemStatusOf, sseHeaders } from '@postern/http'
 import { noteCaller, readClaimedSubject } from '@postern/http/tokens'
@@ -13,7 +14,8 @@ import { Hono } from 'hono'
 import type { OwnerLimit, WebDeps } from '../endpoint.ts'
 import {
   acceptsStream,
-  answerFaults,
+  agentPaths,
+  answerErrors,
   createOwnerLimit,
   RepeatedRun,
   readAddressedAgent,
@@ -22,7 +24,7 @@ import {
 import type { ChatState } from '../events/chat-state.ts'
 import { isRequirement } from '../history/show-history.ts'
 import { countFiles, joinContent, readContentParts } from '../input/content-parts.ts'
-import type { ReadContent } from '../input/file-parts.ts'
+import type { RunContent } from '../input/file-parts.ts'
 import { emptyContent } from '../input/file-parts.ts'
 import type { RunNews } from '../input/reconcile-run.ts'
 import { readRunInput } from '../input/run-input.ts'
@@ -30,13 +32,14 @@ import type { ProvenRun, RunRecord } from '../normalize.ts'
 import { normalizeRun, recordRun } from '../normalize.ts'
 import { closeQuestion } from '../requirements/closed-questions.ts'
 import { listOpenInterrupts } from '../requirements/interrupts.ts'
-import type { RequestedRun } from '../resolve.ts'
+import type { RequestedRun, ResolvedRun } from '../resolve.ts'
 import { resolveRun } from '../resolve.ts'
 import type { Conversation } from '../threads/own-threads.ts'
 import { openWebThread } from '../threads/web-threads.ts'
 import { proofOf } from '../verify.ts'
 import { announceRun } from './follow.ts'
 import type { WatchedTurn } from './follow-turn.ts'
+import type { DecidedInterrupts } from './resume.ts'
 import { decideInterrupts, nothingDecided } from './resume.ts'
 import { createFinalSnapshot, createSnapshots } from './snapshots.ts'
 import type { StartedRun } from './started-run.ts'
@@ -46,9 +49,9 @@ import { streamRun } from './stream-run.ts'
 export function createRunRoutes(deps: WebDeps): Hono {
   const acquireRun = createOwnerLimit(deps.config.limits.runs_per_owner)
   const routes = new Hono()
-  const run = answerFaults(deps, c => answerRun(c, deps, acquireRun))
-  const cancel = answerFaults(deps, c => answerCancel(c, deps))
-  for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
+  const run = answerErrors(deps, c => answerRun(c, deps, acquireRun))
+  const cancel = answerErrors(deps, c => answerCancel(c, deps))
+  for (const base of agentPaths) {
     routes.post(`${base}/runs`, run)
     routes.post(`${base}/runs/:run/cancel`, cancel)
   }
@@ -56,10 +59,10 @@ export function createRunRoutes(deps: WebDeps): Hono {
 }
 
 /** Answers a request for a run. Refusals are recorded for the operator's list. */
-async function answerRun(c: Context, deps: WebDeps, open: OwnerLimit): Promise<Response> {
+async function answerRun(c: Context, deps: WebDeps, acquireRun: OwnerLimit): Promise<Response> {
   const steps = createIntakeSteps(deps.gateway.system)
   try {
-    return await openRun(c, { deps, open, steps })
+    return await openRun(c, { deps, acquireRun, steps })
   } catch (error) {
     const context = contextOf(c, steps)
     if (!(error instanceof RepeatedRun) && !hasRefusal(c.req.raw))
@@ -70,7 +73,7 @@ async function answerRun(c: Context, deps: WebDeps, open: OwnerLimit): Promise<R
 
 async function openRun(
   c: Context,
-  { deps, open, steps }: { readonly deps: WebDeps; readonly open: OwnerLimit; readonly steps: IntakeSteps },
+  { deps, acquireRun, steps }: { readonly deps: WebDeps; readonly acquireRun: OwnerLimit; readonly steps: IntakeSteps },
 ): Promise<Response> {
   const subject = readClaimedSubject(c.req.raw.headers)
   steps.recordClaims({ agent: c.req.param('agent'), ...(subject !== undefined && { claimed_sender: subject }) })
@@ -81,7 +84,7 @@ async function openRun(
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
   // The run is counted before its body is read, because many slow senders would fill the memory.
-  const releaseRun = open(owner.owner)
+  const releaseRun = acquireRun(owner.owner)
   try {
     const document = await readJson(c, deps, 'run')
     const { input, warnings } = await readRunInput(document)
@@ -90,9 +93,13 @@ async function openRun(
     const startedRun = await startRun(request, deps)
     if (startedRun.watchedTurn) announceRun(request, startedRun.watchedTurn.message, deps)
     const allWarnings = [...warnings, ...startedRun.warnings]
-    return new Response(streamRun(request, { ...startedRun, warnings: allWarnings }, deps, releaseRun), {
-      headers: sseHeaders,
+    const stream = streamRun({
+      request,
+      startedRun: { ...startedRun, warnings: allWarnings },
+      deps,
+      release: releaseRun,
     })
+    return new Response(stream, { headers: sseHeaders })
   } catch (error) {
     releaseRun()
     throw error
@@ -114,51 +121,75 @@ async function answerCancel(c: Context, { verifyOwner, gateway }: WebDeps): Prom
 
 /**
  * Compares a run with the stored conversation, and makes its new content durable.
- * @throws Rejection, Unavailable, RunRepeated
+ * @throws Rejection, Unavailable, RepeatedRun
  */
 async function startRun(request: RequestedRun, deps: WebDeps): Promise<StartedRun> {
-  const { owner } = request
-  const { conversation, recent, entries, news } = await resolveRun(request, deps)
+  const resolvedRun = await resolveRun(request, deps)
+  const { conversation, entries, news } = resolvedRun
   const decidedInterrupts =
-    news.resume.length > 0 ? await decideInterrupts(news.resume, request, { deps, recent: entries }) : nothingDecided
-  const isAnswered = news.said.length > 0 || decidedInterrupts.answers.length > 0
-  const isJoined = conversation?.joined !== undefined
-  const closedQuestion = await resolveClosedQuestion(decidedInterrupts.closed, request, deps)
+    news.resume.length > 0
+      ? await decideInterrupts(news.resume, request, { deps, recentEntries: entries })
+      : nothingDecided
+  const closedQuestion = await resolveClosedQuestion(decidedInterrupts.closedQuestion, request, deps)
   const isDeciding = decidedInterrupts.watchedTurn !== undefined || closedQuestion !== undefined
-  const ignoredWarnings = isDeciding && isAnswered ? ['what was said beside a decision was left out'] : []
-  const common = {
-    listOpen: async () =>
-      recent.length > 0 ? listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, deps) : [],
-    readMessages: () => createFinalSnapshot(request, deps),
-    snapshots: await createSnapshots(request, { recent, said: isDeciding ? [] : news.said, isJoined }, deps),
-    state: await findChatState(entries, deps),
-    warnings: [...news.warnings, ...decidedInterrupts.warnings, ...ignoredWarnings],
-    isAsking: decidedInterrupts.isAsking,
-  }
-  if (decidedInterrupts.watchedTurn) return { ...common, watchedTurn: decidedInterrupts.watchedTurn }
-  const countedNews = isDeciding ? { ...news, said: [], toolResults: [] } : news
-  const content = await readNews(countedNews, isDeciding ? [] : decidedInterrupts.answers, request, deps)
-  const warnings = [...common.warnings, ...content.warnings]
+  const start = await describeStart({ ...resolvedRun, request, decidedInterrupts, isDeciding }, deps)
+  if (decidedInterrupts.watchedTurn) return { ...start, watchedTurn: decidedInterrupts.watchedTurn }
+  const admittedNews: RunNews = isDeciding ? { ...news, userMessages: [], toolResults: [] } : news
+  const answers = isDeciding ? [] : decidedInterrupts.answers
+  const content = await readNews(admittedNews, answers, request, deps)
+  const warnings = [...start.warnings, ...content.warnings]
   if (content.parts.length === 0 && closedQuestion === undefined)
-    return { ...common, warnings, watchedTurn: decidedInterrupts.following }
-  await deps.transcript.checkQuota(owner.owner, { threads: conversation ? 0 : 1, entries: 1, bytes: 1 }, deps.quota)
-  const record = {
+    return { ...start, warnings, watchedTurn: decidedInterrupts.followingTurn }
+  const addedUsage = { threads: conversation ? 0 : 1, entries: 1, bytes: 1 }
+  await deps.transcript.checkQuota(request.owner.owner, addedUsage, deps.quota)
+  const record: RunRecord = {
     request,
-    news: countedNews,
+    news: admittedNews,
     answers: decidedInterrupts.answers,
-    closed: closedQuestion,
+    closedQuestion,
     content,
     joined: conversation?.joined,
   }
   const watchedTurn = await (closedQuestion === undefined
     ? admitRun(record, deps)
     : admitClosing(record, closedQuestion, deps))
-  if (!watchedTurn) return { ...common, warnings: [...warnings, alreadyClosedWarning], watchedTurn }
+  if (!watchedTurn) return { ...start, warnings: [...warnings, alreadyClosedWarning], watchedTurn }
   if (!conversation) openChatThread(request, deps)
-  return { ...common, warnings, watchedTurn }
+  return { ...start, warnings, watchedTurn }
 }
 
-/** Returns the closed question if the agent receives cancellations. Otherwise it closes the question at once. */
+interface RunDecisions extends ResolvedRun {
+  readonly request: RequestedRun
+  readonly decidedInterrupts: DecidedInterrupts
+  /** True if the run decides something, so that its other content does not count. */
+  readonly isDeciding: boolean
+}
+
+/** Describes what the client sees first, before the new content of the run is stored. */
+async function describeStart(
+  { request, conversation, recentEntries, entries, news, decidedInterrupts, isDeciding }: RunDecisions,
+  deps: WebDeps,
+): Promise<Omit<StartedRun, 'watchedTurn'>> {
+  const { owner } = request.owner
+  const isAnswered = news.userMessages.length > 0 || decidedInterrupts.answers.length > 0
+  const isJoined = conversation?.joined !== undefined
+  const snapshotContent = { recentEntries, userMessages: isDeciding ? [] : news.userMessages, isJoined }
+  const ignoredWarnings = isDeciding && isAnswered ? ['messages sent together with a decision were ignored'] : []
+  return {
+    readInterrupts: async () =>
+      recentEntries.length > 0 ? listOpenInterrupts(recentEntries, { owner, isAnswered }, deps) : [],
+    readMessages: () => createFinalSnapshot(request, deps),
+    snapshots: await createSnapshots(request, snapshotContent, deps),
+    state: await findChatState(entries, deps),
+    warnings: [...news.warnings, ...decidedInterrupts.warnings, ...ignoredWarnings],
+    isAsking: decidedInterrupts.isAsking,
+  }
+}
+
+/**
+ * Returns the question if the agent receives cancellations, so that a message can carry the closing. Otherwise closes the question at once and
+ * returns undefined.
+ */
 async function resolveClosedQuestion(
   closedQuestion: string | undefined,
   { agent, owner }: RequestedRun,
@@ -172,8 +203,8 @@ async function resolveClosedQuestion(
 const alreadyClosedWarning = 'the agent knows already that this question is closed'
 
 /**
- * Sends the agent the closing of a question before the question counts as closed. After a crash in between, the person can close it again. It returns
- * undefined if another run has already sent the closing.
+ * Sends the agent the closing of a question before the question counts as closed. After a crash in between, the person can close it again.
+ * Returns undefined if another run has already sent the closing.
  */
 async function admitClosing(
   record: RunRecord,
@@ -183,12 +214,12 @@ async function admitClosing(
   const { owner, input } = record.request
   const isSameRun = async () =>
     (await deps.gateway.store.findTask({ owner: owner.owner, id: input.runId })) !== undefined
-  const watched = await admitRun(record, deps).catch(async (error: unknown) => {
+  const watchedTurn = await admitRun(record, deps).catch(async (error: unknown) => {
     if (!(error instanceof RepeatedRun) || (await isSameRun())) throw error
     return undefined
   })
   await closeQuestion(deps.records, owner.owner, closedQuestion)
-  return watched
+  return watchedTurn
 }
 
 /** Opens the thread of a chat with its first message. The run does not wait for this, because a late follower misses pieces of the stream. */
@@ -199,13 +230,13 @@ function openChatThread({ owner, agent, input: { threadId } }: RequestedRun, dep
 }
 
 async function findChatState(
-  recent: readonly TranscriptEntry[],
+  entries: readonly TranscriptEntry[],
   { gateway: { store } }: WebDeps,
 ): Promise<ChatState | undefined> {
   const isAnswer = (entry: TranscriptEntry) =>
     (entry.role === 'assistant' && !entry.is_incomplete) || isRequirement(entry)
-  const last = recent.findLast(entry => isAnswer(entry) && entry.native_id !== undefined)
-  const response = last?.native_id === undefined ? undefined : await store.findResponse(last.native_id)
+  const lastAnswer = entries.findLast(entry => isAnswer(entry) && entry.native_id !== undefined)
+  const response = lastAnswer?.native_id === undefined ? undefined : await store.findResponse(lastAnswer.native_id)
   return response?.response.chat_state
 }
 
@@ -214,18 +245,18 @@ async function findChatState(
  * @throws Rejection too_large, unsupported
  */
 export async function readNews(
-  { said, toolResults }: Pick<RunNews, 'said' | 'toolResults'>,
+  { userMessages, toolResults }: Pick<RunNews, 'userMessages' | 'toolResults'>,
   answers: readonly string[],
   { owner, input }: Pick<RequestedRun, 'input'> & { readonly owner: Pick<RequestedRun['owner'], 'owner'> },
   { attachments, config }: Pick<WebDeps, 'attachments' | 'config'>,
-): Promise<ReadContent> {
+): Promise<RunContent> {
   const context = { owner: owner.owner, threadId: input.threadId, runId: input.runId }
   const maxFiles = config.limits.files_per_run
-  if (countFiles(said.map(({ content }) => content)) > maxFiles) {
+  if (countFiles(userMessages.map(({ content }) => content)) > maxFiles) {
     throw new Rejection('too_large', `Cannot run: more than ${maxFiles} files`)
   }
-  const contents: ReadContent[] = []
-  for (const { content } of said) contents.push(await readContentParts(content, context, attachments))
+  const contents: RunContent[] = []
+  for (const { content } of userMessages) contents.push(await readContentParts(content, context, attachments))
   const resultParts = toolResults.map(({ call, content, error }) => ({
     kind: 'tool_call' as const,
     id: call.call_id,
@@ -252,28 +283,39 @@ function readToolContent(content: ToolMessage['content']): unknown {
 
 /**
  * Makes a person's message durable.
- * @throws Rejection, Unavailable, RunRepeated
+ * @throws Rejection, Unavailable, RepeatedRun
  */
 async function admitRun(record: RunRecord, deps: WebDeps): Promise<WatchedTurn> {
-  const { request, news, closed, content, joined } = record
+  const { request, news, closedQuestion, content, joined } = record
   const { owner, agent, input, document, context: reception, steps } = request
   const { admission, store, system, agents } = deps.gateway
   const { threadId, runId } = input
-  const messageId = news.said.at(-1)?.id ?? `${runId}-input`
+  const messageId = news.userMessages.at(-1)?.id ?? `${runId}-input`
   const joinedThread = joined && { ...joined, target: await requireTarget(joined) }
-  const identifiers = { owner, agent, domain: agents.domain, threadId, runId, messageId }
-  const arrival = recordRun(record)
-  const requestMembers = { document, formerIds: news.formerIds, arrival, receivedAt: system.now() }
-  const run: ProvenRun = { ...identifiers, ...requestMembers, closed, content, joined: joinedThread }
+  const run: ProvenRun = {
+    owner,
+    agent,
+    domain: agents.domain,
+    threadId,
+    runId,
+    messageId,
+    content,
+    closedQuestion,
+    document,
+    formerIds: news.formerIds,
+    arrival: recordRun(record),
+    receivedAt: system.now(),
+    joined: joinedThread,
+  }
   const inbound: Inbound<ProvenRun, ProvenRun> = {
     name: 'web',
     verify: async proven => proven,
     normalize: proven => [normalizeRun(proven)],
   }
-  const [admitted] = await receive(inbound, run, { admission, store, system, steps, ...reception }).catch(error => {
+  const [admitResult] = await receive(inbound, run, { admission, store, system, steps, ...reception }).catch(error => {
     throw error instanceof Rejection && error.code === 'replayed' ? new RepeatedRun() : error
   })
-  return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: run.receivedAt }
+  return { message: readMessageNumber(admitResult), task: { owner: owner.owner, id: runId }, askedAt: run.receivedAt }
 }
 
 async function requireTarget({ via, findTarget }: NonNullable<Conversation['joined']>): Promise<Json> {
@@ -282,8 +324,8 @@ async function requireTarget({ via, findTarget }: NonNullable<Conversation['join
   throw new Rejection('unsupported', `Cannot run: this conversation goes on only where it began (${via})`)
 }
 
-function numberOf(admitted: AdmitResult | undefined): number {
-  if (admitted === undefined) throw new Error('the store admitted nothing')
-  if (admitted.outcome !== 'accepted') throw new RepeatedRun()
-  return admitted.message
+function readMessageNumber(admitResult: AdmitResult | undefined): number {
+  if (admitResult === undefined) throw new Error('the store admitted nothing')
+  if (admitResult.outcome !== 'accepted') throw new RepeatedRun()
+  return admitResult.message
 }

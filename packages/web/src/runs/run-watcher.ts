@@ -18,20 +18,23 @@ export function failToFollow(writer: RunWriter): void {
   writer.fail('The run cannot be followed any more. Its answer will be in the history.', 'unavailable')
 }
 
-export type Present = (response: NormalizedResponse) => NormalizedResponse
+export type PresentAnswer = (response: NormalizedResponse) => NormalizedResponse
 
 interface WatcherDeps {
-  readonly sink: Pick<EventSink, 'beat' | 'isFull'>
-  readonly present: Present
-  readonly listOpen: StartedRun['listOpen']
+  readonly sink: Pick<EventSink, 'sendHeartbeat' | 'isFull'>
+  readonly presentAnswer: PresentAnswer
+  readonly readInterrupts: StartedRun['readInterrupts']
   readonly readMessages: StartedRun['readMessages']
   readonly isReported: StartedRun['isReported']
   onDone(): void
 }
 
-export function createWatcher(writer: RunWriter, { sink, present, onDone, ...reportDeps }: WatcherDeps): TurnWatcher {
+export function createWatcher(
+  writer: RunWriter,
+  { sink, presentAnswer, onDone, ...reportDeps }: WatcherDeps,
+): TurnWatcher {
   let isSlow = false
-  // The complete answer contains the omitted pieces, in their order.
+  // A slow client gets no pieces, because the complete answer contains them all.
   const unlessSlow =
     <Arguments extends readonly unknown[]>(report: (...values: Arguments) => void) =>
     (...values: Arguments): void => {
@@ -39,13 +42,13 @@ export function createWatcher(writer: RunWriter, { sink, present, onDone, ...rep
       if (!isSlow) report(...values)
     }
   return {
-    piece: unlessSlow(writer.piece),
-    details: unlessSlow(writer.details),
-    interim: unlessSlow(writer.interim),
-    note: unlessSlow(writer.note),
-    beat: sink.beat,
+    writePiece: unlessSlow(writer.writePiece),
+    writeDetails: unlessSlow(writer.writeDetails),
+    writeInterim: unlessSlow(writer.writeInterim),
+    writeNote: unlessSlow(writer.writeNote),
+    sendHeartbeat: sink.sendHeartbeat,
     end(ending) {
-      const presentedEnding = { ...ending, response: ending.response && present(ending.response) }
+      const presentedEnding = { ...ending, response: ending.response && presentAnswer(ending.response) }
       void reportEnding(presentedEnding, writer, reportDeps)
         .catch(() => failToFollow(writer))
         .then(onDone)
@@ -61,11 +64,11 @@ export function createWatcher(writer: RunWriter, { sink, present, onDone, ...rep
 async function reportEnding(
   { response, isCanceled }: TurnEnding,
   writer: RunWriter,
-  { listOpen, readMessages, isReported }: Pick<StartedRun, 'listOpen' | 'readMessages' | 'isReported'>,
+  { readInterrupts, readMessages, isReported }: Pick<StartedRun, 'readInterrupts' | 'readMessages' | 'isReported'>,
 ): Promise<void> {
   if (isCanceled) return writer.finish({ kind: 'cancelled' })
   // A client cannot take back text that it has received, so it gets all current messages.
-  if (response && !isReported && !writer.complete(response)) writer.snapshot(await readMessages())
+  if (response && !isReported && !writer.complete(response)) writer.writeSnapshot(await readMessages())
   if (response?.status === 'failed')
     return writer.fail(readChatText(response.parts) || 'The agent failed', 'agent_failed', { response })
   if (response?.status === 'rejected') {
@@ -75,5 +78,5 @@ async function reportEnding(
   const isWaiting = response?.status === 'input_required' || response?.status === 'auth_required'
   const interrupts = isWaiting ? listInterrupts(response) : []
   const shownIds = new Set(interrupts.map(({ id }) => id))
-  finishRun(writer, [...interrupts, ...(await listOpen()).filter(({ id }) => !shownIds.has(id))])
+  finishRun(writer, [...interrupts, ...(await readInterrupts()).filter(({ id }) => !shownIds.has(id))])
 }

@@ -8,12 +8,12 @@ import { writeToolResult } from '../events/work-events.ts'
 import { addLinks, showHistory } from '../history/show-history.ts'
 import type { RunNews } from '../input/reconcile-run.ts'
 import type { RequestedRun } from '../resolve.ts'
-import { readRecent } from '../resolve.ts'
+import { readRecentEntries } from '../resolve.ts'
 import type { RunReference } from './stream-run.ts'
 
 interface SnapshotContent {
-  readonly recent: readonly TranscriptEntry[]
-  readonly said: RunNews['said']
+  readonly recentEntries: readonly TranscriptEntry[]
+  readonly userMessages: RunNews['userMessages']
   readonly isJoined: boolean
 }
 
@@ -29,21 +29,23 @@ interface SnapshotMessage {
  */
 export async function createSnapshots(
   request: RequestedRun,
-  { recent, said, isJoined }: SnapshotContent,
+  { recentEntries, userMessages, isJoined }: SnapshotContent,
   deps: WebDeps,
 ): Promise<readonly (readonly object[])[]> {
-  const storedEntries = recent.filter(({ chat_seq }) => chat_seq !== undefined)
+  const storedEntries = recentEntries.filter(({ chat_seq }) => chat_seq !== undefined)
   const sentIds = new Set(request.input.messages.map(({ id }) => id))
   if (storedEntries.every(entry => sentIds.has(messageIdOf(entry)))) return []
   const messages = await showMessages(request, storedEntries, { isJoined, deps })
-  return said.length === 0 ? [messages] : [messages, [...messages, ...said]]
+  return userMessages.length === 0 ? [messages] : [messages, [...messages, ...userMessages]]
 }
 
 /** Returns the conversation after a run: its history, the calls of the run, and the calls and results that the client already had. */
 export async function createFinalSnapshot(request: RunReference, deps: WebDeps): Promise<readonly SnapshotMessage[]> {
   const { input } = request
-  const { conversation, recent } = await readRecent(request, deps)
-  const runEntries = recent.filter(entry => entry.chat_seq !== undefined || isCallOfRun(entry, input.runId, deps))
+  const { conversation, recentEntries } = await readRecentEntries(request, deps)
+  const runEntries = recentEntries.filter(
+    entry => entry.chat_seq !== undefined || isCallOfRun(entry, input.runId, deps),
+  )
   const messages = await showMessages(request, runEntries, { isJoined: conversation?.joined !== undefined, deps })
   const callEntries = new Map(
     runEntries.filter(({ chat_seq }) => chat_seq === undefined).map(entry => [messageIdOf(entry), entry]),

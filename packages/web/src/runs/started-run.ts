@@ -13,7 +13,7 @@ export interface StartedRun {
   /** Reads the present messages, for a client that has received text which the history does not have. */
   readonly readMessages: () => Promise<readonly object[]>
   /** Reads the requirements that the conversation still waits for. */
-  readonly listOpen: () => Promise<readonly Interrupt[]>
+  readonly readInterrupts: () => Promise<readonly Interrupt[]>
   /** The chat state of the last answer. */
   readonly state: ChatState | undefined
   /** True if the client only asked about something that an operator decides. */

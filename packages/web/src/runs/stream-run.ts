@@ -14,29 +14,33 @@ import type { WebOwner } from '../verify.ts'
 import { senderOf } from '../verify.ts'
 import { withDecisionLinks } from './decision-links.ts'
 import { followTurn } from './follow-turn.ts'
-import type { Present } from './run-watcher.ts'
+import type { PresentAnswer } from './run-watcher.ts'
 import { createWatcher, failToFollow, finishRun } from './run-watcher.ts'
 import type { StartedRun } from './started-run.ts'
 
 /** A run with its owner, in the form that its stream needs. */
 export type RunReference = Pick<RequestedRun, 'owner' | 'agent' | 'input'>
 
+interface StreamedRun {
+  readonly request: RunReference
+  readonly startedRun: StartedRun
+  readonly deps: WebDeps
+}
+
 /** Streams a run until its end. `release` is called when the client has disconnected or has read everything. */
-export function streamRun(
-  request: RunReference,
-  startedRun: StartedRun,
-  deps: WebDeps,
-  release: () => void,
-): ReadableStream<Uint8Array> {
+export function streamRun({
+  release,
+  ...run
+}: StreamedRun & { readonly release: () => void }): ReadableStream<Uint8Array> {
   return streamEvents(
     sink => {
-      const stop = playRun(request, startedRun, deps, sink)
+      const stop = playRun({ ...run, sink })
       return () => {
         stop()
         release()
       }
     },
-    remainingValidityMs(request.owner, deps),
+    remainingValidityMs(run.request.owner, run.deps),
   )
 }
 
@@ -53,63 +57,69 @@ export const endEventIdOf = (run: string) => `${encodeURIComponent(run)}/end`
 
 const endTypes: ReadonlySet<string> = new Set([EventType.RUN_FINISHED, EventType.RUN_ERROR])
 
-/**
- * Writes the events of a run from its start to its end, where it closes the sink. It returns a function that stops it.
- */
-export function playRun(
-  request: RunReference,
-  startedRun: StartedRun,
-  { config, gateway }: WebDeps,
-  sink: EventSink,
-): () => void {
-  const { threadId, runId, parentRunId, tools } = request.input
-  const { system, store, agents, fileAddress, showRequirement } = gateway
-  const clientTools = new Set(tools.map(({ name }) => name))
-  const isEarlier = isEarlierClient(request.input)
-  const showsTrace = config.trace
-  // The history leaves notes out too, because notes of conversations on other channels may concern other people.
-  const showsNotes = showsTrace && !parseThreadName(threadId, { gateway })
-  const writerOptions = { agent: request.agent, showsTrace, showsNotes, fileAddress }
-  const run = {
-    threadId,
-    runId,
-    parentRunId,
-    clientTools,
-    now: system.now,
-    askedAt: startedRun.watchedTurn?.askedAt,
-    ...writerOptions,
-  }
-  const send = (event: Event) => sink.send(event, endTypes.has(event.type) ? endEventIdOf(runId) : undefined)
-  const writer = createRunWriter(run, isEarlier ? createEarlierWriter(send) : send)
-  // Only this person reads the stream, so it shows the addresses where they decide.
-  const sender = senderOf(request.owner, `@${request.agent}@${agents.domain}`, system.now())
-  const present: Present = response => {
-    const presentedResponse = presentResponse(response, { sender }, showRequirement)
-    return isEarlier ? withDecisionLinks(presentedResponse) : presentedResponse
-  }
-  const { listOpen, readMessages, isReported } = startedRun
-  const watcher = createWatcher(writer, { sink, present, listOpen, readMessages, isReported, onDone: sink.close })
+type PlayedRun = StreamedRun & { readonly sink: EventSink }
+
+/** Writes the events of a run from its start to its end, where it closes the sink. Returns a function that stops the run's stream. */
+export function playRun(run: PlayedRun): () => void {
+  const { request, startedRun, deps, sink } = run
+  const { readInterrupts, readMessages, isReported, watchedTurn } = startedRun
+  const writer = openWriter(run)
+  const presentAnswer = createPresentAnswer(request, deps)
+  const onDone = sink.close
+  const watcher = createWatcher(writer, { sink, presentAnswer, readInterrupts, readMessages, isReported, onDone })
   writer.start()
-  for (const snapshot of startedRun.snapshots) writer.snapshot(snapshot)
-  if (startedRun.state) writer.state(startedRun.state)
+  for (const snapshot of startedRun.snapshots) writer.writeSnapshot(snapshot)
+  if (startedRun.state) writer.writeState(startedRun.state)
   for (const warning of startedRun.warnings) writer.warn(warning)
-  // The turn is followed before the agent begins, because a late follower gets the answer only at its end.
-  const isPaused = () => gateway.isPaused?.(request.agent) === true
-  const stop = startedRun.watchedTurn && followTurn(startedRun.watchedTurn, watcher, { store, system, isPaused })
-  if (!stop)
+  if (!watchedTurn) {
     void endWithoutTurn(request, startedRun, writer)
       .catch(() => failToFollow(writer))
       .then(sink.close)
-  return stop ?? (() => undefined)
+    return () => undefined
+  }
+  // The turn is followed before the agent begins, because a late follower gets the answer only at its end.
+  const { store, system, isPaused } = deps.gateway
+  return followTurn(watchedTurn, watcher, { store, system, isPaused: () => isPaused?.(request.agent) === true })
+}
+
+function openWriter({ request, startedRun, deps: { config, gateway }, sink }: PlayedRun): RunWriter {
+  const { threadId, runId, parentRunId, tools } = request.input
+  const send = (event: Event) => sink.send(event, endTypes.has(event.type) ? endEventIdOf(runId) : undefined)
+  return createRunWriter(
+    {
+      threadId,
+      runId,
+      parentRunId,
+      agent: request.agent,
+      clientTools: new Set(tools.map(({ name }) => name)),
+      now: gateway.system.now,
+      askedAt: startedRun.watchedTurn?.askedAt,
+      showsTrace: config.trace,
+      // The history leaves notes out too, because notes of conversations on other channels may concern other people.
+      showsNotes: config.trace && !parseThreadName(threadId, { gateway }),
+      fileAddress: gateway.fileAddress,
+    },
+    isEarlierClient(request.input) ? createEarlierWriter(send) : send,
+  )
+}
+
+/** Creates the presentation of answers. Only the run's owner reads the stream, so it shows the addresses where they decide. */
+function createPresentAnswer(request: RunReference, { gateway }: WebDeps): PresentAnswer {
+  const { system, agents, showRequirement } = gateway
+  const sender = senderOf(request.owner, `@${request.agent}@${agents.domain}`, system.now())
+  return response => {
+    const presentedResponse = presentResponse(response, { sender }, showRequirement)
+    return isEarlierClient(request.input) ? withDecisionLinks(presentedResponse) : presentedResponse
+  }
 }
 
 /** Ends a run without new content. It fails if a decision did not count. */
 async function endWithoutTurn(
   { input }: RunReference,
-  { warnings, listOpen, isAsking }: StartedRun,
+  { warnings, readInterrupts, isAsking }: StartedRun,
   writer: RunWriter,
 ): Promise<void> {
   const isResuming = (input.resume?.length ?? 0) > 0
   if (isResuming && !isAsking) writer.fail(warnings.at(-1) ?? 'Nothing was decided', 'not_decided')
-  else finishRun(writer, await listOpen())
+  else finishRun(writer, await readInterrupts())
 }

@@ -8,6 +8,11 @@ import type { WebConfig } from '../config.ts'
 
 type S3Config = Extract<WebConfig['storage'], { readonly kind: 's3' }>
 
+interface S3Body {
+  readonly body?: Uint8Array
+  readonly mime?: string | undefined
+}
+
 /** Opens a bucket of an S3-compatible store, addressed by path (`{endpoint}/{bucket}/{key}`). @throws Unavailable */
 export function openS3Bytes(config: S3Config, { fetchFor, now }: ByteStoreSystem): ByteStore {
   const { access_key: accessKeyId, secret_key: secretAccessKey, region } = config
@@ -15,7 +20,7 @@ export function openS3Bytes(config: S3Config, { fetchFor, now }: ByteStoreSystem
   const fetch = fetchFor(origin)
   const base = `${origin}${pathname.replace(/\/+$/, '')}/${config.bucket}`
 
-  async function send(method: 'GET' | 'PUT' | 'DELETE', key: string, body?: Uint8Array, mime?: string) {
+  async function send(method: S3Request['method'], key: string, { body, mime }: S3Body = {}) {
     const url = `${base}/${encodeS3Path(key)}`
     const typeHeader = mime === undefined ? {} : { 'content-type': mime }
     const request = { method, url, headers: typeHeader, body, signedAt: now() } as const
@@ -30,7 +35,7 @@ export function openS3Bytes(config: S3Config, { fetchFor, now }: ByteStoreSystem
   return {
     name: `s3 ${base}`,
     async write(key, bytes, mime) {
-      const { status } = await send('PUT', key, bytes, mime)
+      const { status } = await send('PUT', key, { body: bytes, mime })
       if (status !== 200 && status !== 201) throw refuse(status)
     },
     async read(key) {

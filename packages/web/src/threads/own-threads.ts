@@ -20,15 +20,15 @@ interface JoinedConversation extends OwnThread {
   findTarget(): Promise<Json | undefined>
 }
 
-export interface ConversationName {
+export interface ConversationKey {
   readonly owner: WebOwner
   readonly agent: string
   readonly threadId: string
 }
 
-/** Reads a conversation in its place, without copying it. */
+/** Binds a conversation of another channel to a thread of the chat, without copying it. */
 export async function joinConversation(
-  { owner, agent, threadId }: ConversationName,
+  { owner, agent, threadId }: ConversationKey,
   id: number,
   deps: WebDeps,
 ): Promise<Conversation> {

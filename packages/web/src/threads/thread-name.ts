@@ -3,12 +3,12 @@ import type { ChannelName } from '@postern/message'
 import type { OwnThread } from '@postern/pipeline'
 import type { WebDeps } from '../endpoint.ts'
 
-/** Returns the id of a thread in a chat: its own, or the channel and number of a conversation elsewhere. */
+/** Returns the id of a thread in a chat: the key of a chat, or the channel and number of a conversation on another channel. */
 export function threadNameOf({ via, key, id }: Pick<OwnThread, 'via' | 'key' | 'id'>): string {
   return via === 'web' ? key : `${via}:${id}`
 }
 
-/** Parses such an id of a conversation elsewhere. No chat has an id of this form. */
+/** Parses the id of a conversation on another channel, as `threadNameOf` formats it. No chat has an id of this form. */
 export function parseThreadName(
   threadId: string,
   { gateway }: Pick<WebDeps, 'gateway'>,

@@ -1,7 +1,7 @@
 // Finds the threads of chats, and conversations elsewhere that a chat shows.
 import type { ThreadAlias, ThreadKey } from '@postern/transcript'
 import type { WebDeps } from '../endpoint.ts'
-import type { Conversation, ConversationName } from './own-threads.ts'
+import type { Conversation, ConversationKey } from './own-threads.ts'
 import { joinConversation } from './own-threads.ts'
 import { parseThreadName } from './thread-name.ts'
 
@@ -9,7 +9,7 @@ import { parseThreadName } from './thread-name.ts'
  * Finds the conversation of a chat. It returns undefined for a chat without messages.
  * @throws Rejection no_recipient for a conversation of another channel that the person may not read (any more)
  */
-export async function findWebConversation(name: ConversationName, deps: WebDeps): Promise<Conversation | undefined> {
+export async function findWebConversation(name: ConversationKey, deps: WebDeps): Promise<Conversation | undefined> {
   const { owner, agent, threadId } = name
   const otherThread = parseThreadName(threadId, deps)
   if (otherThread) return joinConversation(name, otherThread.id, deps)

@@ -1,9 +1,11 @@
 // Accepts uploads, signs their URLs and serves the stored files.
+
 import { findServedType, networkOf, peerAddress } from '@postern/http'
 import type { ResponseSemaphore } from '@postern/limits'
 import { createResponseSemaphore } from '@postern/limits'
 import type { StoredObject } from '@postern/message'
 import { parseAddress, Rejection } from '@postern/message'
+import { partsOfContent } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { Upload } from '../attachments/attachment-store.ts'
@@ -11,7 +13,7 @@ import { locateStoredFile, parseStoredPath, readStoredFile, showLocation } from 
 import type { ObjectLocation } from '../attachments/signed-url.ts'
 import { parseSignedUrl, readObjectLocation } from '../attachments/signed-url.ts'
 import type { OwnerLimit, WebDeps } from '../endpoint.ts'
-import { answerFaults, answerOwner, createOwnerLimit, maxThreadBytes } from '../endpoint.ts'
+import { answerErrors, answerOwner, createOwnerLimit, maxThreadBytes, noStore } from '../endpoint.ts'
 import { findWebConversation } from '../threads/web-threads.ts'
 import type { WebOwner } from '../verify.ts'
 import { readUploadForm } from './read-form.ts'
@@ -31,13 +33,13 @@ export function createAttachmentRoutes(deps: WebDeps): Hono {
   return new Hono()
     .post(
       '/api/v1/agent/attachments',
-      answerFaults(deps, c => answerUpload(c, acquireUpload, deps)),
+      answerErrors(deps, c => answerUpload(c, acquireUpload, deps)),
     )
     .get('/api/v1/agent/attachments/signed-url', answerOwner(deps, signAttachment))
     .delete('/api/v1/agent/attachments', answerOwner(deps, deleteAttachment))
     .get(
       '/storage/v1/object/sign/*',
-      answerFaults(deps, c => answerBytes(c, downloadSemaphore, deps)),
+      answerErrors(deps, c => answerBytes(c, downloadSemaphore, deps)),
     )
 }
 
@@ -72,7 +74,8 @@ async function signAttachment(c: Context, owner: WebOwner, deps: WebDeps): Promi
   const location = readLocation(c)
   const object = location && (await attachments.findOwn(owner.owner, location))
   const foundLocation = object ?? (location && (await findStoredFile(owner, location, deps)))
-  if (!foundLocation) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
+  if (!foundLocation)
+    throw new Rejection('no_recipient', 'Cannot sign attachment: you have no attachment at this location')
   const { bucket, path } = object ? showLocation(object) : foundLocation
   return { bucket, path, ...(await attachments.signer.sign(foundLocation)) }
 }
@@ -81,7 +84,8 @@ async function deleteAttachment(c: Context, { owner }: WebOwner, { attachments }
   const location = readLocation(c)
   const object = location && (await attachments.findOwn(owner, location))
   const isRemoved = object !== undefined && (await attachments.removeObject(owner, object))
-  if (!isRemoved) throw new Rejection('no_recipient', 'Cannot delete attachment: there is none of yours')
+  if (!isRemoved)
+    throw new Rejection('no_recipient', 'Cannot delete attachment: you have no attachment at this location')
   return { deleted: true }
 }
 
@@ -89,7 +93,8 @@ async function answerBytes(c: Context, downloadSemaphore: ResponseSemaphore, dep
   const { attachments } = deps
   const signedUrl = parseSignedUrl(c.req.url)
   const isTokenValid = signedUrl !== undefined && (await attachments.signer.isValidToken(signedUrl, signedUrl.token))
-  if (!signedUrl || !isTokenValid) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
+  if (!signedUrl || !isTokenValid)
+    throw new Rejection('forbidden', 'Cannot read attachment: the URL is not valid or has expired')
   return downloadSemaphore.run(networkOf(peerAddress(c.env)), c.env, async () => {
     const storedFile = await readStoredFile(signedUrl, deps)
     const bytes = storedFile?.bytes ?? (await attachments.readObject(signedUrl))
@@ -99,14 +104,12 @@ async function answerBytes(c: Context, downloadSemaphore: ResponseSemaphore, dep
   })
 }
 
-const noStore = { 'cache-control': 'no-store' }
-
 /** Returns the headers of people's files under the gateway's own origin. Browsers show media, but run nothing and guess no types. */
 function bytesHeaders(mime: string | undefined): Record<string, string> {
-  const { type, isInline: isShown } = findServedType(mime)
+  const { type, isInline } = findServedType(mime)
   return {
     'content-type': type,
-    'content-disposition': isShown ? 'inline' : 'attachment',
+    'content-disposition': isInline ? 'inline' : 'attachment',
     'content-security-policy': "sandbox; default-src 'none'",
     'x-content-type-options': 'nosniff',
     'cache-control': 'private, max-age=300',
@@ -134,8 +137,7 @@ async function findStoredFile(
     ? await deps.transcript.read(conversation.thread, { max_bytes: maxThreadBytes, chat: true })
     : []
   const isShown = entries.some(entry => {
-    const parts = 'parts' in entry.content ? entry.content.parts : []
-    return parts.some(part => locateStoredFile(entry, part)?.path === location.path)
+    return partsOfContent(entry.content).some(part => locateStoredFile(entry, part)?.path === location.path)
   })
   return isShown ? { bucket: location.bucket, path: location.path } : undefined
 }
