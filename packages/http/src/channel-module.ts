@@ -7,10 +7,10 @@ import type { TokenAuth } from './tokens/issuer-rules.ts'
 import type { ScopeTable } from './tokens/scopes.ts'
 
 /**
- * A default value at a path of the configuration file (`email/submit`), for a member that the file does not set. With `besideBy`, the items of a list
- * are added to those of the file, except items that agree with one of the file in the member of that name.
+ * A default value at a path of the configuration file (`email/submit`), for a member that the file does not set. With `mergeKey`, the items of a list
+ * are added to those of the file, unless the file has an item with the same value of that member.
  */
-export type ConfigDefault = readonly [path: string, value: unknown, besideBy?: string]
+export type ConfigDefault = readonly [path: string, value: unknown, mergeKey?: string]
 
 /** The addresses and secrets of the simulated network in which the gateway runs. */
 export interface SimulationAccess {
@@ -44,7 +44,7 @@ interface FileRules {
   readonly types: readonly string[]
 }
 
-/** A channel in the gateway's list: one line there, and its package. Features that only some channels have are optional members. */
+/** The module by which a channel's package registers in the gateway's list. Features that only some channels have are optional members. */
 export interface ChannelModule<Config, Name extends string = string, Context extends ChannelContext = ChannelContext> {
   readonly descriptor: ChannelDescriptor & { readonly name: Name }
   /** The schema of its member in the configuration file, which has the channel's name. */
@@ -52,17 +52,20 @@ export interface ChannelModule<Config, Name extends string = string, Context ext
   /** The members of its configuration that cannot change while the gateway runs. */
   readonly fixedMembers?: readonly (keyof Config & string)[]
   open(config: Config, context: Context): Channel<Hono> | Promise<Channel<Hono>>
-  /** Returns the configuration with the content of the files that it names. @throws ConfigError, or an AggregateError of several */
+  /**
+   * Returns the configuration with the content of the files that it names.
+   * @throws ConfigError, or an AggregateError of several
+   */
   readFiles?(config: Config, deps: { readonly baseDir: string; readonly log: Log }): Config
-  /** Lists the settings that make it unsafe outside dev mode. */
+  /** Lists the settings that make the channel unsafe outside dev mode. */
   findUnsafe?(config: Config): readonly ConfigError[]
-  /** The rules for the tokens that it accepts. A person is the same on all channels, so a token that one channel refuses is accepted by none. */
+  /** The rules for the tokens that the channel accepts. A person is the same on all channels, so no channel accepts a token that another one refuses. */
   readonly tokens?: TokenRulesOf<Config>
-  /** Opens the connection for outgoing mail; undefined if the configuration names no server. */
+  /** Opens the connection for outgoing mail, or returns undefined if the configuration names no server. */
   openMail?(config: Config, log: Log): (SubmitMail & { close(): void }) | undefined
-  /** Opens the storage for bytes of objects; undefined if the store itself holds them. */
+  /** Opens the storage for bytes of objects, or returns undefined if the store itself keeps them. */
   openBytes?(config: Config, system: ByteStoreSystem): ByteStore | undefined
-  /** Returns the rules about files that people may attach; the same rules hold for files that are fetched. */
+  /** Returns the rules about files that people may attach. The same rules apply to files that are fetched. */
   fileRules?(config: Config): FileRules
   /** Returns true if files to which messages refer are fetched and stored. */
   keepsFiles?(config: Config): boolean
@@ -77,7 +80,7 @@ export interface ChannelModule<Config, Name extends string = string, Context ext
 
 interface TokenRulesOf<Config> {
   authOf(config: Config): TokenAuth
-  join(config: Config, other: TokenAuth): Config
+  join(config: Config, otherAuth: TokenAuth): Config
   /** Returns other names for the scopes of tokens. */
   scopesOf?(config: Config): Partial<ScopeTable> | undefined
 }

@@ -4,9 +4,9 @@ import { Rejection } from '@postern/message/errors'
 
 interface RateLimitOptions {
   readonly perMinute: number
-  /** The events that may arrive at once after a pause; default: `perMinute`. */
+  /** The number of events that may arrive at once after a pause. The default is `perMinute`. */
   readonly burst?: number | undefined
-  /** The number of keys that it remembers; beyond that it forgets the least recently used ones. Default: 10 000. */
+  /** The number of remembered keys. Beyond it, the least recently used keys are forgotten. The default is 10,000. */
   readonly maxKeys?: number | undefined
   /** The message for a peer. */
   readonly refusal?: string | undefined
@@ -14,15 +14,18 @@ interface RateLimitOptions {
 
 /** A limit on the events per minute of each key. */
 export interface RateLimit {
-  /** Uses one token of the key. @throws Rejection `rate_limited` with `retryAfter` in seconds */
+  /**
+   * Uses one token of the key.
+   * @throws Rejection `rate_limited` with `retryAfter` in seconds
+   */
   consume(key: string): void
   /** Does the same check as `consume`, but uses no token. */
   check(key: string): void
 }
 
 /**
- * Creates a token bucket for each key; `now` is in milliseconds. It stores each bucket as the time at which the bucket will be full again, so a
- * refusal changes nothing.
+ * Creates a token bucket for each key. `now` is in milliseconds. Each bucket is stored as the time at which it will be full again, so a refusal
+ * changes nothing.
  */
 export function createRateLimit(options: RateLimitOptions, now: () => number): RateLimit {
   const { perMinute, burst = perMinute, maxKeys = 10_000 } = options
@@ -30,25 +33,25 @@ export function createRateLimit(options: RateLimitOptions, now: () => number): R
   if (!(perMinute > 0)) throw new RangeError('perMinute must be above 0')
   const msPerToken = 60_000 / perMinute
   const msPerBucket = msPerToken * Math.max(1, burst)
-  const fullAt = createRecentMap(maxKeys)
-  function fullAfter(key: string): number {
-    const at = now()
-    const storedFullAt = fullAt.get(key) ?? at
+  const fullTimes = createRecencyMap(maxKeys)
+  function computeFullTime(key: string): number {
+    const currentTime = now()
+    const storedFullAt = fullTimes.get(key) ?? currentTime
     // If the time is further ahead than a whole bucket, the clock has been set back.
-    const refilledAt = storedFullAt > at + msPerBucket ? at : Math.max(storedFullAt, at)
-    const waitMs = refilledAt + msPerToken - msPerBucket - at
+    const refilledAt = storedFullAt > currentTime + msPerBucket ? currentTime : Math.max(storedFullAt, currentTime)
+    const waitMs = refilledAt + msPerToken - msPerBucket - currentTime
     if (waitMs > 0) throw new Rejection('rate_limited', refusal, { retryAfter: Math.ceil(waitMs / 1000) })
     return refilledAt + msPerToken
   }
 
   return {
-    consume: key => fullAt.set(key, fullAfter(key)),
-    check: key => void fullAfter(key),
+    consume: key => fullTimes.set(key, computeFullTime(key)),
+    check: key => void computeFullTime(key),
   }
 }
 
-/** Creates a map with constant time and bounded memory. It has two generations, and forgets the older one when the younger one is full. */
-function createRecentMap(maxKeys: number) {
+/** Creates a map with constant time and bounded memory. The map has two generations, and drops the older generation when the younger one is full. */
+function createRecencyMap(maxKeys: number) {
   let youngGeneration = new Map<string, number>()
   let oldGeneration = new Map<string, number>()
 

@@ -80,7 +80,7 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
   const scopeTable = { ...defaultScopes, ...deps.scopes }
   const findTokenName = createStaticCheck(auth.tokens)
   const acceptsBearer = auth.issuers.length === 0 || auth.tokens.length > 0
-  const challenger = createChallenger({ realm: 'postern', schemes: listTokenSchemes(auth.issuers, acceptsBearer) })
+  const challenger = createChallenger({ realm: 'postern', schemes: listTokenSchemes(auth.issuers, { acceptsBearer }) })
   const verifyBearer = createTokenVerifier<WebOwner>(
     {
       issuers: auth.issuers.map(issuer => trustIssuer(issuer, system)),

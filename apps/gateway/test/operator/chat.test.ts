@@ -256,7 +256,7 @@ test('an agent’s question to a human also waits in the operator’s chat, wher
   const answer = (text: string) => [{ interruptId: question.id, status: 'resolved', payload: { text } }] as const
   const emptyAnswerEvents = await runChat(chat, answer(' '))
   expect(findEvents(emptyAnswerEvents, 'CUSTOM')).toMatchObject([
-    { value: expect.stringContaining('a question is left open') },
+    { value: expect.stringContaining('a question stays open') },
   ])
   expect(outcomeOf(emptyAnswerEvents).type).toBe('interrupt')
   const otherEvents = await runChat(openChat(chatUrl('shop'), evesToken), answer('I am nobody’s'))

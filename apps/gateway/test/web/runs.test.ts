@@ -423,7 +423,9 @@ describe('an attachment', () => {
     ] as const) {
       const refusal = await requestAs(`/api/v1/agent/attachments/signed-url${threadName}`, { as: person })
       expect(refusal.status).toBe(404)
-      expect(await refusal.json()).toMatchObject({ detail: 'Cannot sign attachment: you have no attachment at this location' })
+      expect(await refusal.json()).toMatchObject({
+        detail: 'Cannot sign attachment: you have no attachment at this location',
+      })
     }
     expect((await fetch(local(url).replace(/token=.*/, 'token=a.b.c'))).status).toBe(403)
   })

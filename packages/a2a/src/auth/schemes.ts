@@ -15,5 +15,8 @@ export function openChallenger({ auth }: Pick<A2aConfig, 'auth'>, domain: string
 /** Returns the enforced schemes, or Bearer if none is configured. */
 export function offeredSchemes({ issuers, api_keys }: A2aConfig['auth']): readonly AuthScheme[] {
   const hasNoCredentials = issuers.length === 0 && api_keys.length === 0
-  return [...listTokenSchemes(issuers, hasNoCredentials), ...(api_keys.length > 0 ? (['ApiKey'] as const) : [])]
+  return [
+    ...listTokenSchemes(issuers, { acceptsBearer: hasNoCredentials }),
+    ...(api_keys.length > 0 ? (['ApiKey'] as const) : []),
+  ]
 }

@@ -1,6 +1,5 @@
 // Tells public Internet addresses from private and special ones.
 import { BlockList, isIP } from 'node:net'
-import { Undeliverable } from '@postern/message'
 
 /** Addresses outside the ordinary unicast space of the public Internet (RFC 6890 and the IANA special-purpose registries). */
 const specialIPv4 = [
@@ -28,12 +27,12 @@ const globalIPv6 = ['2000::/3'] as const
 const specialIPv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'] as const
 
 const blocks = {
-  special4: listBlocks('ipv4', specialIPv4),
-  global6: listBlocks('ipv6', globalIPv6),
-  special6: listBlocks('ipv6', specialIPv6),
+  special4: createBlockList('ipv4', specialIPv4),
+  global6: createBlockList('ipv6', globalIPv6),
+  special6: createBlockList('ipv6', specialIPv6),
 }
 
-/** Returns true for a public address in its canonical text form; false for anything else. */
+/** Returns true for a public address in its canonical text form, and false for any other text. */
 export function isPublicAddress(ip: string): boolean {
   if (ip.includes('%')) return false
   const family = isIP(ip)
@@ -41,15 +40,11 @@ export function isPublicAddress(ip: string): boolean {
   return family === 6 && blocks.global6.check(ip, 'ipv6') && !blocks.special6.check(ip, 'ipv6')
 }
 
-function listBlocks(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
+function createBlockList(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
   const list = new BlockList()
   for (const range of ranges) {
     const [network = '', prefix = ''] = range.split('/')
     list.addSubnet(network, Number(prefix), family)
   }
   return list
-}
-
-export function refuseFetch(problem: string, options?: ErrorOptions): Undeliverable {
-  return new Undeliverable(`Cannot fetch: ${problem}`, options)
 }

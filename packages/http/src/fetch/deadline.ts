@@ -3,7 +3,7 @@
 import { Unavailable } from '@postern/message'
 
 interface Deadline {
-  /** Aborts with an `Unavailable` when the time is over or the caller gives up. */
+  /** The signal that aborts with an `Unavailable` when the time is over or the caller gives up. */
   readonly signal: AbortSignal
   clear(): void
 }

@@ -1,27 +1,27 @@
-// Reads a peer's reply to a delivery for the record, without our secrets.
+// Reads a peer's reply to a delivery for the delivery's record, and removes our credentials.
 
 import { STATUS_CODES } from 'node:http'
 import type { DeliveryReply, FetchAnswer } from '@postern/message'
 
-/** The number of bytes of an answer that are read. */
-const replyBytes = 1_024
+/** The maximum number of bytes of a reply that are read. */
+const maxReplyBytes = 1_024
 const maxReplyChars = 200
 
 /**
- * Describes a peer's reply to an attempt to deliver: the status, and the first line of its text. `secrets` are our credentials for the peer. A peer
- * that quotes the request in its answer must not put them into the record.
+ * Describes a peer's reply to an attempt to deliver: the status, and the first line of its text. `secrets` are our credentials for the peer, which
+ * must not get into the record even if the peer quotes the request in its reply.
  */
 export function readReply(
   { status, body }: Pick<FetchAnswer, 'status' | 'body'>,
   secrets: readonly (string | undefined)[] = [],
 ): DeliveryReply {
-  const text = Buffer.from(body.subarray(0, replyBytes)).toString()
+  const text = Buffer.from(body.subarray(0, maxReplyBytes)).toString()
   const knownSecrets = secrets.filter(secret => secret !== undefined && secret !== '') as readonly string[]
-  const [line = ''] = text.trimStart().split(/[\r\n]/, 1)
+  const [firstLine = ''] = text.trimStart().split(/[\r\n]/, 1)
   // The beginning of a secret is enough, because a secret may be cut off at the end of the bytes that are read.
-  const isSafe = knownSecrets.every(secret => !line.includes(secret.slice(0, 8)))
+  const isSafe = knownSecrets.every(secret => !firstLine.includes(secret.slice(0, 8)))
   const replyText = isSafe
-    ? line
+    ? firstLine
         .replace(/\p{Cc}/gu, ' ')
         .slice(0, maxReplyChars)
         .toWellFormed()

@@ -1,4 +1,4 @@
-// Runs one HTTP request over a checked route and reads its answer within limits.
+// Runs one HTTP request over a checked route and reads its response within limits.
 
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage, RequestOptions } from 'node:http'
 import { request as requestHttp } from 'node:http'
@@ -6,7 +6,7 @@ import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { FetchAnswer, FetchRequest } from '@postern/message'
 import { Unavailable, Undeliverable } from '@postern/message'
-import { refuseFetch } from '../address/public-address.ts'
+import { refuseFetch } from '../refuse-fetch.ts'
 import { joinBytes } from '../request/join-bytes.ts'
 
 /** A checked URL with its route. */
@@ -30,6 +30,7 @@ export interface ExchangeRequest {
   readonly isRepeatable: boolean
 }
 
+/** The sockets and the DNS lookup of a connection. */
 export interface ConnectionOptions {
   readonly agent: HttpAgent
   readonly lookup: LookupFunction
@@ -44,19 +45,26 @@ class StaleSocket extends Error {
   override readonly name = 'StaleSocket'
 }
 
-/** Runs one request over the checked route and returns its answer. @throws Unavailable, Undeliverable */
+interface ExchangeOptions {
+  readonly connection: ConnectionOptions
+  readonly signal: AbortSignal
+}
+
+/**
+ * Runs one request over the checked route and returns its response.
+ * @throws Unavailable, Undeliverable
+ */
 export async function runExchange(
   route: Route,
   request: ExchangeRequest,
-  connection: ConnectionOptions,
-  signal: AbortSignal,
+  { connection, signal }: ExchangeOptions,
 ): Promise<FetchAnswer> {
   const options = toRequestOptions(route, request, connection)
   try {
-    return await runRequest(startRequest(route, options), route, request, signal).catch(error => {
+    return await runRequest(startRequest(route, options), { route, request, signal }).catch(error => {
       // The server may have read the request before the connection ended, so a request with effects is not repeated.
       if (!(error instanceof StaleSocket) || !request.isRepeatable) throw error
-      return runRequest(startRequest(route, { ...options, agent: false }), route, request, signal)
+      return runRequest(startRequest(route, { ...options, agent: false }), { route, request, signal })
     })
   } catch (error) {
     throw toFetchError(error)
@@ -86,12 +94,14 @@ export function startRequest({ isSecure }: Route, options: RequestOptions): Clie
   return isSecure ? requestHttps(options) : requestHttp(options)
 }
 
-function runRequest(
-  outgoing: ClientRequest,
-  { url }: Route,
-  { method, body, maxBytes }: ExchangeRequest,
-  signal: AbortSignal,
-): Promise<FetchAnswer> {
+interface RequestExchange {
+  readonly route: Route
+  readonly request: ExchangeRequest
+  readonly signal: AbortSignal
+}
+
+function runRequest(outgoing: ClientRequest, { route, request, signal }: RequestExchange): Promise<FetchAnswer> {
+  const { method, body, maxBytes } = request
   return new Promise<FetchAnswer>((resolve, reject) => {
     const abort = () => {
       reject(signal.reason)
@@ -105,18 +115,20 @@ function runRequest(
       if (!isAnswered) reject(error)
     }
     let isAnswered = false
-    let bytesReadBefore = 0
+    let initialBytesRead = 0
     outgoing.once('socket', socket => {
-      bytesReadBefore = socket.bytesRead
+      initialBytesRead = socket.bytesRead
     })
     outgoing.once('response', incoming => {
       isAnswered = true
-      readFetchAnswer(incoming, { url: url.href, hasBody: method !== 'HEAD', maxBytes }).then(resolve, fail)
+      readResponse(incoming, { url: route.url.href, hasBody: method !== 'HEAD', maxBytes }).then(resolve, fail)
     })
-    outgoing.on('error', error => failUnanswered(isStale(outgoing, error, bytesReadBefore) ? new StaleSocket() : error))
+    outgoing.on('error', error =>
+      failUnanswered(isStale(outgoing, error, initialBytesRead) ? new StaleSocket() : error),
+    )
     outgoing.once('close', () => {
       signal.removeEventListener('abort', abort)
-      // An error costs a stack trace, so answered requests create none.
+      // The creation of an error costs a stack trace, so a request with a response creates none.
       if (!isAnswered) reject(new Error('closed without an answer'))
     })
     signal.addEventListener('abort', abort, { once: true })
@@ -125,32 +137,50 @@ function runRequest(
   })
 }
 
-function isStale({ reusedSocket, socket }: ClientRequest, error: NodeJS.ErrnoException, bytesBefore: number): boolean {
-  return reusedSocket && socket?.bytesRead === bytesBefore && /^(ECONNRESET|EPIPE)$/.test(error.code ?? '')
+function isStale(
+  { reusedSocket, socket }: ClientRequest,
+  error: NodeJS.ErrnoException,
+  initialBytesRead: number,
+): boolean {
+  return reusedSocket && socket?.bytesRead === initialBytesRead && /^(ECONNRESET|EPIPE)$/.test(error.code ?? '')
 }
 
-interface AnswerOptions {
+interface ResponseOptions {
   readonly url: string
   /** False after HEAD, whose headers describe a body that is not sent. */
   readonly hasBody: boolean
   readonly maxBytes: number
 }
 
-/** Reads an answer to its end. @throws Undeliverable when it exceeds a limit, Unavailable when it is cut short */
-async function readFetchAnswer(incoming: IncomingMessage, options: AnswerOptions): Promise<FetchAnswer> {
+/**
+ * Reads a response to its end.
+ * @throws Undeliverable when it exceeds a limit, Unavailable when it is cut short
+ */
+async function readResponse(incoming: IncomingMessage, options: ResponseOptions): Promise<FetchAnswer> {
   const { url, hasBody, maxBytes } = options
-  const status = incoming.statusCode ?? 0
-  if (status < 200 || status > 599) throw new Unavailable('Cannot fetch: answer has no valid status')
-  if (hasBody) checkDeclared(incoming, maxBytes)
+  const status = readStatus(incoming)
+  if (hasBody) checkResponseHead(incoming, maxBytes)
   const body = await collectBody(incoming, maxBytes)
   return { status, headers: toHeaders(incoming.rawHeaders), url, body }
 }
 
-/** Checks the headers of an answer against the limits. @throws Undeliverable if they exceed one */
-export function checkDeclared({ headers }: IncomingMessage, maxBytes: number): void {
-  const coding = headers['content-encoding'] ?? 'identity'
-  const transfer = headers['transfer-encoding'] ?? 'chunked'
-  if (coding.trim().toLowerCase() !== 'identity' || transfer.trim().toLowerCase() !== 'chunked') {
+/**
+ * Returns the status of a response.
+ * @throws Unavailable if it is not valid
+ */
+export function readStatus({ statusCode = 0 }: IncomingMessage): number {
+  if (statusCode >= 200 && statusCode <= 599) return statusCode
+  throw new Unavailable('Cannot fetch: answer has no valid status')
+}
+
+/**
+ * Checks the headers of a response against the limits.
+ * @throws Undeliverable if they exceed a limit
+ */
+export function checkResponseHead({ headers }: IncomingMessage, maxBytes: number): void {
+  const contentCoding = headers['content-encoding'] ?? 'identity'
+  const transferCoding = headers['transfer-encoding'] ?? 'chunked'
+  if (contentCoding.trim().toLowerCase() !== 'identity' || transferCoding.trim().toLowerCase() !== 'chunked') {
     throw refuseFetch('answer is encoded although identity was asked for')
   }
   const declaredBytes = Number(headers['content-length'] ?? 0)
@@ -178,9 +208,9 @@ export function toHeaders(rawHeaders: readonly string[]): Headers {
   return headers
 }
 
-const certificateProblem = /CERT|SELF_SIGNED|UNABLE_TO_/
+const certificateErrorPattern = /CERT|SELF_SIGNED|UNABLE_TO_/
 
-/** Returns the gateway's error for a network error. */
+/** Returns the gateway's error for an error of the network. */
 export function toFetchError(error: unknown): Error {
   if (error instanceof Undeliverable || error instanceof Unavailable) return error
   const { code = '' } = error as NodeJS.ErrnoException
@@ -189,7 +219,7 @@ export function toFetchError(error: unknown): Error {
 }
 
 function describeCode(code: string): string {
-  if (certificateProblem.test(code)) return 'certificate is not valid'
+  if (certificateErrorPattern.test(code)) return 'certificate is not valid'
   if (code.startsWith('HPE_')) return 'answer is not HTTP'
   return 'connection failed'
 }

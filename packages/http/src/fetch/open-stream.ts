@@ -1,16 +1,17 @@
-// Opens long HTTP answers as streams, with limits on their size, their pauses and their number.
+// Opens long HTTP responses as streams, with limits on their size, their pauses and their number.
+
 import type { IncomingMessage } from 'node:http'
 import { createOpenCount } from '@postern/limits'
 import type { OpenStream, StreamAnswer, StreamRequest } from '@postern/message'
 import { Unavailable } from '@postern/message'
-import { refuseFetch } from '../address/public-address.ts'
+import { refuseFetch } from '../refuse-fetch.ts'
 import { openDeadline } from './deadline.ts'
 import type { ConnectionOptions, ExchangeRequest, Route, UrlGuard } from './exchange.ts'
-import { checkDeclared, startRequest, toFetchError, toHeaders, toRequestOptions } from './exchange.ts'
-import { planExchange } from './plan-exchange.ts'
+import { checkResponseHead, readStatus, startRequest, toFetchError, toHeaders, toRequestOptions } from './exchange.ts'
+import { createExchangeRequest } from './exchange-request.ts'
 
-const defaults = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024 }
-/** The most open streams with one host. A further one is refused. */
+const defaultLimits = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024 }
+/** The maximum number of open streams with one host. Further streams are refused. */
 const maxStreamsPerHost = 32
 
 interface StreamDeps {
@@ -24,23 +25,23 @@ interface StreamDeps {
 export function createOpenStream({ guard, choose, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
   const refuse = () => new Unavailable('Cannot fetch: too many streams from this host')
   const acquire = createOpenCount(maxStreamsPerHost, refuse)
-  const closing = new AbortController()
+  const closeController = new AbortController()
 
   return {
     async open(url, request = {}) {
       const route = guard(url)
-      const exchange = planExchange(request, { userAgent, maxBytes: defaults.maxBytes })
+      const exchangeRequest = createExchangeRequest(request, { userAgent, maxBytes: defaultLimits.maxBytes })
       const release = acquire(route.url.host)
-      const signal = AbortSignal.any([closing.signal, ...(request.signal ? [request.signal] : [])])
+      const signal = AbortSignal.any([closeController.signal, ...(request.signal ? [request.signal] : [])])
       try {
-        const incoming = await startStream(route, exchange, { choose, signal, request })
-        return toStreamAnswer(incoming, { ...defaults, ...request, signal, release })
+        const incoming = await startStream(route, exchangeRequest, { choose, signal, request })
+        return toStreamAnswer(incoming, { ...defaultLimits, ...request, signal, release })
       } catch (error) {
         release()
         throw toFetchError(error)
       }
     },
-    close: () => closing.abort(),
+    close: () => closeController.abort(),
   }
 }
 
@@ -49,15 +50,15 @@ interface StreamStart extends Pick<StreamDeps, 'choose'> {
   readonly request: StreamRequest
 }
 
-/** Reads the head of the answer. */
+/** Sends the request, and resolves when the head of the response has arrived. */
 async function startStream(
   route: Route,
-  exchange: ExchangeRequest,
+  exchangeRequest: ExchangeRequest,
   { choose, signal, request }: StreamStart,
 ): Promise<IncomingMessage> {
-  const deadline = openDeadline(request.timeoutMs ?? defaults.timeoutMs, signal)
+  const deadline = openDeadline(request.timeoutMs ?? defaultLimits.timeoutMs, signal)
   // A stream would occupy a pooled socket for its whole life.
-  const options = { ...toRequestOptions(route, exchange, choose(route)), agent: false as const }
+  const options = { ...toRequestOptions(route, exchangeRequest, choose(route)), agent: false as const }
   try {
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = startRequest(route, options)
@@ -73,38 +74,37 @@ async function startStream(
       outgoing.once('close', () => reject(new Error('closed without an answer')))
       deadline.signal.addEventListener('abort', abort, { once: true })
       if (deadline.signal.aborted) abort()
-      else outgoing.end(exchange.body)
+      else outgoing.end(exchangeRequest.body)
     })
   } finally {
     deadline.clear()
   }
 }
 
-interface StreamReading {
+interface StreamReadOptions {
   readonly maxBytes: number
   readonly idleMs: number
   readonly signal: AbortSignal
   readonly release: () => void
 }
 
-function toStreamAnswer(incoming: IncomingMessage, reading: StreamReading): StreamAnswer {
-  const status = incoming.statusCode ?? 0
-  const silenceGuard = guardSilence(incoming, reading)
+function toStreamAnswer(incoming: IncomingMessage, options: StreamReadOptions): StreamAnswer {
+  const silenceGuard = guardSilence(incoming, options)
   try {
-    if (status < 200 || status > 599) throw new Unavailable('Cannot fetch: answer has no valid status')
-    checkDeclared(incoming, reading.maxBytes)
+    const status = readStatus(incoming)
+    checkResponseHead(incoming, options.maxBytes)
+    const body = readPieces(incoming, options.maxBytes, silenceGuard)
+    const returnBody = body.return.bind(body)
+    // A generator whose reading has not begun runs no `finally` when its reader leaves.
+    body.return = async value => {
+      silenceGuard.finish()
+      return returnBody(value)
+    }
+    return { status, headers: toHeaders(incoming.rawHeaders), body }
   } catch (error) {
     silenceGuard.finish()
     throw error
   }
-  const body = readPieces(incoming, reading.maxBytes, silenceGuard)
-  const returnBody = body.return.bind(body)
-  // A generator whose reading has not begun runs no `finally` when its reader leaves.
-  body.return = async value => {
-    silenceGuard.finish()
-    return returnBody(value)
-  }
-  return { status, headers: toHeaders(incoming.rawHeaders), body }
 }
 
 interface SilenceGuard {
@@ -113,19 +113,19 @@ interface SilenceGuard {
 }
 
 /** Ends the stream after too long a pause, when the caller aborts, and when the reader leaves. */
-function guardSilence(incoming: IncomingMessage, { idleMs, signal, release }: StreamReading): SilenceGuard {
-  const silence = () => incoming.destroy(new Unavailable('Cannot fetch: stream went silent'))
-  const cancel = () => incoming.destroy(new Unavailable('Cannot fetch: canceled', { cause: signal.reason }))
-  const timer = setTimeout(silence, idleMs)
+function guardSilence(incoming: IncomingMessage, { idleMs, signal, release }: StreamReadOptions): SilenceGuard {
+  const endSilentStream = () => incoming.destroy(new Unavailable('Cannot fetch: stream went silent'))
+  const endCanceledStream = () => incoming.destroy(new Unavailable('Cannot fetch: canceled', { cause: signal.reason }))
+  const timer = setTimeout(endSilentStream, idleMs)
   // An error without a reader must not end the process.
   incoming.on('error', () => undefined)
   incoming.once('close', () => {
     clearTimeout(timer)
-    signal.removeEventListener('abort', cancel)
+    signal.removeEventListener('abort', endCanceledStream)
     release()
   })
-  signal.addEventListener('abort', cancel, { once: true })
-  if (signal.aborted) cancel()
+  signal.addEventListener('abort', endCanceledStream, { once: true })
+  if (signal.aborted) endCanceledStream()
   return { refresh: () => void timer.refresh(), finish: () => void incoming.destroy() }
 }
 

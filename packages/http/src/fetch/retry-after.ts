@@ -2,8 +2,8 @@
 import { maxRetryAfterSeconds } from '@postern/message'
 
 /**
- * Returns the seconds in a `Retry-After` header, from a number or a date (RFC 9110 §10.2.3), at most a week; undefined if it is invalid. `now` is in
- * milliseconds.
+ * Returns the seconds in a `Retry-After` header, from a number or a date (RFC 9110 §10.2.3), at most a week. Returns undefined if the header is
+ * invalid. `now` is in milliseconds.
  */
 export function parseRetryAfter(header: string | null, now: number): number | undefined {
   if (!header) return undefined

@@ -18,10 +18,10 @@ const signatures: readonly (readonly [mime: string, start: RegExp])[] = [
   ['application/zip', /^504b0304/],
 ]
 
-/** Returns the media type of bytes by their beginning; text when they are UTF-8 without control characters. */
+/** Returns the media type of bytes by their beginning. UTF-8 without control characters is `text/plain`. */
 export function detectMedia(bytes: Uint8Array): string {
-  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 32)).toString('hex')
-  const signature = signatures.find(([, start]) => start.test(head))
+  const hexStart = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 32)).toString('hex')
+  const signature = signatures.find(([, start]) => start.test(hexStart))
   return signature?.[0] ?? (isText(bytes) ? 'text/plain' : 'application/octet-stream')
 }
 
@@ -40,7 +40,7 @@ export function admitsMedia(types: readonly string[], mime: string): boolean {
   return types.some(type => type === mime || (type.endsWith('/*') && mime.startsWith(type.slice(0, -1))))
 }
 
-/** The media types that browsers and peers show; browsers run none of them. */
+/** The media types that browsers and peers show. Browsers run none of them as code. */
 const inlineTypes: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
@@ -56,9 +56,9 @@ const inlineTypes: ReadonlySet<string> = new Set([
   'audio/mp4',
 ])
 
-/** Returns the type for stored bytes, which may come from strangers: known media keep their type, all others become downloads. */
+/** Returns the type under which stored bytes are served. They may come from strangers, so only known media keep their type. */
 export function findServedType(mime: string | undefined): { readonly type: string; readonly isInline: boolean } {
   const type = mime === undefined ? undefined : parseMediaType(mime)?.type
-  const isShown = type !== undefined && inlineTypes.has(type)
-  return { type: isShown ? type : 'application/octet-stream', isInline: isShown }
+  const isInline = type !== undefined && inlineTypes.has(type)
+  return { type: isInline ? type : 'application/octet-stream', isInline }
 }

@@ -4,33 +4,33 @@ import type { MediaType } from './media-type.ts'
 import { parseMediaType } from './media-type.ts'
 
 /**
- * Selects one of `types` for the answer (RFC 9110 §12.5.1): the one that the peer prefers, or the first of equals; undefined if none is
+ * Selects one of `types` for the answer (RFC 9110 §12.5.1): the type that the peer prefers, or the first of equals. Returns undefined if no type is
  * acceptable. Without a header every type is acceptable.
  */
 export function selectMediaType(acceptHeader: string | null | undefined, types: readonly string[]): string | undefined {
   if (!acceptHeader?.trim()) return types[0]
   const ranges = splitList(acceptHeader).flatMap(text => parseMediaType(text) ?? [])
-  let best: { readonly type: string; readonly quality: number } | undefined
+  let bestType: { readonly type: string; readonly quality: number } | undefined
   for (const type of types) {
     const quality = qualityOf(type, ranges)
-    if (quality > (best?.quality ?? 0)) best = { type, quality }
+    if (quality > (bestType?.quality ?? 0)) bestType = { type, quality }
   }
-  return best?.type
+  return bestType?.type
 }
 
-/** Returns the quality of the most specific matching range; 0 when none matches. */
-function qualityOf(offered: string, ranges: readonly MediaType[]): number {
-  const parsed = parseMediaType(offered)
-  if (!parsed) return 0
-  let closest = { rank: -1, quality: 0 }
+/** Returns the quality of the most specific matching range, or 0 if no range matches. */
+function qualityOf(type: string, ranges: readonly MediaType[]): number {
+  const offeredType = parseMediaType(type)
+  if (!offeredType) return 0
+  let closestMatch = { rank: -1, quality: 0 }
   for (const range of ranges) {
-    const rank = rankOf(range, parsed)
-    if (rank > closest.rank) closest = { rank, quality: readQuality(range) }
+    const rank = rankOf(range, offeredType)
+    if (rank > closestMatch.rank) closestMatch = { rank, quality: readQuality(range) }
   }
-  return closest.quality
+  return closestMatch.quality
 }
 
-/** Returns how closely a range matches the offered type; -1 when it does not. */
+/** Returns the rank of a range by the precision of its match, or -1 if the range does not match the offered type. */
 function rankOf({ type, parameters }: MediaType, offered: MediaType): number {
   if (type === '*/*') return 0
   if (type === `${offered.type.split('/')[0]}/*`) return 1
@@ -51,13 +51,13 @@ function splitList(text: string): string[] {
   const items: string[] = []
   let start = 0
   let isQuoted = false
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text[at]
-    if (isQuoted && char === '\\') at += 1
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text[index]
+    if (isQuoted && char === '\\') index += 1
     else if (char === '"') isQuoted = !isQuoted
     else if (char === ',' && !isQuoted) {
-      items.push(text.slice(start, at))
-      start = at + 1
+      items.push(text.slice(start, index))
+      start = index + 1
     }
   }
   return [...items, text.slice(start)]

@@ -15,9 +15,9 @@ export function countBodyIn(request: Request, hold: ByteHold): void {
 const smallBytes = 64 * 1024
 
 /**
- * Reads the bytes of a request, at most `maxBytes`. It checks the declared length before it reads anything. @throws Rejection `too_large`,
- * `unsupported` (a content coding other than identity), `malformed` (cut short), `rate_limited`; Unavailable when the byte budget of the
- * request's hold is used up
+ * Reads the bytes of a request, at most `maxBytes`. The declared length is checked before anything is read.
+ * @throws Rejection `too_large`, `unsupported` (a content coding other than identity), `malformed` (cut short), `rate_limited`
+ * @throws Unavailable when the byte budget of the request is used up
  */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   checkDeclaredBody(request.headers, maxBytes)
@@ -34,8 +34,8 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
 }
 
 /**
- * Checks what the head of a request declares about its body, like `readBody`, for endpoints with more checks before the body. @throws
- * Rejection `too_large`, `unsupported`, `malformed`
+ * Checks the declared size and coding of a body before it is read, for endpoints with other checks in between.
+ * @throws Rejection `too_large`, `unsupported`, `malformed`
  */
 export function checkDeclaredBody(headers: Headers, maxBytes: number): void {
   const coding = headers.get('content-encoding')
@@ -46,13 +46,13 @@ export function checkDeclaredBody(headers: Headers, maxBytes: number): void {
   if (declaredLength === null) return
   if (!/^\d+$/.test(declaredLength))
     throw new Rejection('malformed', 'Cannot read body: Content-Length is not a number')
-  if (Number(declaredLength) > maxBytes) throw tooLarge(maxBytes)
+  if (Number(declaredLength) > maxBytes) throw refuseSize(maxBytes)
 }
 
-/** Reads a whole body, which is fast; HTTP/1.1 framing enforces the declared length. */
+/** Reads a whole body at once, which is fast. HTTP/1.1 framing enforces the declared length. */
 async function readSmallBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(await request.arrayBuffer())
-  if (bytes.length > maxBytes) throw tooLarge(maxBytes)
+  if (bytes.length > maxBytes) throw refuseSize(maxBytes)
   return bytes
 }
 
@@ -61,7 +61,7 @@ async function countBody({ body }: Request, maxBytes: number, hold: ByteHold | u
   let size = 0
   for await (const chunk of body ?? []) {
     size += chunk.length
-    if (size > maxBytes) throw tooLarge(maxBytes)
+    if (size > maxBytes) throw refuseSize(maxBytes)
     hold?.add(sizeInMemory(chunk))
     chunks.push(chunk)
   }
@@ -76,6 +76,6 @@ export function sizeInMemory(chunk: Uint8Array): number {
   return Math.max(chunk.length, minBytesInMemory)
 }
 
-function tooLarge(maxBytes: number): Rejection {
+function refuseSize(maxBytes: number): Rejection {
   return new Rejection('too_large', `Cannot read body: larger than ${maxBytes} bytes`)
 }

@@ -4,7 +4,7 @@
 export interface MediaType {
   /** The `type/subtype` in lower case. */
   readonly type: string
-  /** Parameters by their names in lower case. If a name repeats, the first one counts. */
+  /** The parameters by their names in lower case. If a name repeats, its first value counts. */
   readonly parameters: Map<string, string>
 }
 
@@ -12,22 +12,22 @@ const typePattern = /[ \t]*([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)[
 const parameterPattern =
   /;[ \t]*(?:([!#$%&'*+.^_`|~0-9a-z-]+)=(?:([!#$%&'*+.^_`|~0-9a-z-]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*/iy
 
-/** Parses a Content-Type or one range of an Accept header (RFC 9110 §8.3.1); undefined when it is invalid. */
+/** Parses a Content-Type or one range of an Accept header (RFC 9110 §8.3.1), or returns undefined if the text is invalid. */
 export function parseMediaType(text: string | null | undefined): MediaType | undefined {
   if (!text) return undefined
   typePattern.lastIndex = 0
   const type = typePattern.exec(text)?.[1]
   if (!type) return undefined
   const parameters = new Map<string, string>()
-  let at = typePattern.lastIndex
-  while (at < text.length) {
-    parameterPattern.lastIndex = at
+  let position = typePattern.lastIndex
+  while (position < text.length) {
+    parameterPattern.lastIndex = position
     const match = parameterPattern.exec(text)
     if (!match) return undefined
     const [, name, token, quoted] = match
     const key = name?.toLowerCase()
     if (key && !parameters.has(key)) parameters.set(key, token ?? quoted?.replace(/\\(.)/g, '$1') ?? '')
-    at = parameterPattern.lastIndex
+    position = parameterPattern.lastIndex
   }
   return { type: type.toLowerCase(), parameters }
 }

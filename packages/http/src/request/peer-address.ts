@@ -8,13 +8,13 @@ interface ServerEnv {
   readonly clientAddress?: string | undefined
 }
 
-/** Returns the network address of a request, from the bindings of the Node server; `''` when there is none. */
+/** Returns the network address of a request, from the bindings of the Node server, or `''` if there is none. */
 export function peerAddress(env: unknown): string {
   const { clientAddress, incoming } = (env as ServerEnv | null | undefined) ?? {}
   return clientAddress ?? (incoming?.socket?.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
 }
 
-/** Returns the network of one subscriber: an IPv4 address, or 64 bits of IPv6, because they choose the other 64 (RFC 7421). */
+/** Returns the network of one subscriber: an IPv4 address, or the first 64 bits of IPv6, because a subscriber chooses the other 64 (RFC 7421). */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const [leadingGroups = [], trailingGroups = []] = address.split('::').map(half => (half ? half.split(':') : []))

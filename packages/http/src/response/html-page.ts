@@ -35,14 +35,14 @@ export type PageMarkup = ReturnType<typeof html>
 
 interface HtmlPage {
   readonly title: string
-  /** The language of the page (BCP 47); default: `en`. */
+  /** The language of the page (BCP 47). The default is `en`. */
   readonly language?: string | undefined
   /** Further elements of the head. */
   readonly head?: PageMarkup | undefined
   readonly body: PageMarkup
-  /** The address of the page's icon; default: the gateway's. */
+  /** The address of the page's icon. The default is the gateway's icon. */
   readonly icon?: string | undefined
-  /** True if search engines may list it; default: false. */
+  /** True if search engines may list the page. The default is false. */
   readonly isIndexable?: boolean | undefined
 }
 
@@ -75,12 +75,12 @@ ${body}
 
 const styleHash = createHash('sha256').update(pageStyle).digest('base64')
 
-/** Returns the headers of a page. They allow its own style, and pictures of the gateway and of the origins in `pictures`, but no script. */
-export function htmlPageHeaders(pictures: readonly (string | undefined)[] = []): Readonly<Record<string, string>> {
-  const origins = pictures.flatMap(url => (url && URL.canParse(url) ? new URL(url).origin : []))
-  const media = [...new Set(["'self'", ...origins.filter(origin => /^https?:/.test(origin))])].join(' ')
+/** Returns the headers of a page. They allow its own style, and pictures of the gateway and of the origins in `pictureUrls`, but no script. */
+export function htmlPageHeaders(pictureUrls: readonly (string | undefined)[] = []): Readonly<Record<string, string>> {
+  const origins = pictureUrls.flatMap(url => (url && URL.canParse(url) ? new URL(url).origin : []))
+  const mediaSources = [...new Set(["'self'", ...origins.filter(origin => /^https?:/.test(origin))])].join(' ')
   return {
-    'content-security-policy': `default-src 'none'; script-src 'none'; style-src 'sha256-${styleHash}'; img-src ${media}; media-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`,
+    'content-security-policy': `default-src 'none'; script-src 'none'; style-src 'sha256-${styleHash}'; img-src ${mediaSources}; media-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`,
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',

@@ -5,11 +5,11 @@ import { tokenAlgorithms } from './issuer-rules.ts'
 
 /** The error of an invalid proof of possession, for a DPoP challenge (RFC 9449 §7.1). */
 export class ProofRejection extends Rejection {
-  /** The nonce to use instead, if the nonce is the fault (RFC 9449 §9). */
+  /** The current nonce, if the nonce of the proof is the reason of the refusal (RFC 9449 §9). */
   readonly nonce: string | undefined
 
-  constructor(problem: string, { nonce, cause }: { readonly nonce?: string; readonly cause?: unknown } = {}) {
-    super('signature_invalid', `Cannot take request: ${problem}`, { cause })
+  constructor(reason: string, { nonce, cause }: { readonly nonce?: string; readonly cause?: unknown } = {}) {
+    super('signature_invalid', `Cannot take request: ${reason}`, { cause })
     this.nonce = nonce
   }
 }
@@ -70,9 +70,12 @@ export function createChallenger({ realm: name, schemes, apiKeyHeader = '' }: Ch
   }
 }
 
-/** Lists the schemes for tokens of these issuers. Bearer is also listed for static tokens and without configuration. */
-export function listTokenSchemes(issuers: readonly IssuerRules[], acceptsBearer: boolean): readonly AuthScheme[] {
+/** Lists the schemes for tokens of these issuers. `acceptsBearer` adds Bearer for callers with static tokens, and for a gateway without issuers. */
+export function listTokenSchemes(
+  issuers: readonly IssuerRules[],
+  { acceptsBearer }: { readonly acceptsBearer: boolean },
+): readonly AuthScheme[] {
   const needsProof = issuers.some(({ require_dpop }) => require_dpop)
-  const isBearer = issuers.some(({ require_dpop }) => !require_dpop) || acceptsBearer
-  return [...(isBearer ? (['Bearer'] as const) : []), ...(needsProof ? (['DPoP'] as const) : [])]
+  const listsBearer = issuers.some(({ require_dpop }) => !require_dpop) || acceptsBearer
+  return [...(listsBearer ? (['Bearer'] as const) : []), ...(needsProof ? (['DPoP'] as const) : [])]
 }

@@ -5,7 +5,7 @@ import { isJsonObject, parseIfJson } from '@postern/message'
 /** The longest part of a token that is read. */
 const maxTokenChars = 8 * 1024
 
-/** Returns the unverified subject of a bearer token, for the list of refusals. Undefined if the token is not a JWT. */
+/** Returns the unverified subject of a bearer token, or undefined if the token is not a JWT. */
 export function readClaimedSubject(headers: Headers): string | undefined {
   const token = headers.get('authorization')?.slice(0, maxTokenChars)
   const [, payload] = /^(?:Bearer|DPoP) +[\w-]+\.([\w-]+)\./i.exec(token ?? '') ?? []

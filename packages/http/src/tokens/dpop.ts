@@ -6,25 +6,25 @@ import type { Store } from '@postern/pipeline'
 import type { JWK, JWTPayload } from 'jose'
 import { ProofRejection } from './challenges.ts'
 import { tokenAlgorithms } from './issuer-rules.ts'
+import { loadJose } from './load-jose.ts'
 import type { SingleUses } from './single-uses.ts'
-import { loadJose } from './verify-token.ts'
 
 /** The request that a proof must match. */
 interface ProvenRequest {
   readonly token: string
   /** The `cnf.jkt` of the token. */
-  readonly boundTo: string
+  readonly keyThumbprint: string
   /** The owner of the token. */
   readonly owner: string
   readonly method: string
-  /** Our own public address of the request, without the query. */
+  /** The gateway's public address of the request, without the query. */
   readonly url: string
 }
 
 export interface ProofRules {
   readonly toleranceSeconds: number
   readonly singleUses: SingleUses
-  /** The nonces for proofs; undefined if proofs need none. */
+  /** The nonces for proofs. Undefined if proofs need no nonce. */
   readonly nonces: DpopNonces | undefined
   now(): number
 }
@@ -36,26 +36,26 @@ const keyTypes: ReadonlySet<unknown> = new Set(['EC', 'OKP', 'RSA'])
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /**
- * Checks a DPoP proof against its request (RFC 9449 §4.3). The `jti` comes last, so that an invalid proof uses none up. @throws
- * ProofRejection; Rejection `rate_limited`; Unavailable
+ * Checks a DPoP proof against its request (RFC 9449 §4.3). The `jti` is used up last, so that an invalid proof uses none up.
+ * @throws ProofRejection; Rejection `rate_limited`; Unavailable
  */
 export async function verifyProof(proof: string, request: ProvenRequest, rules: ProofRules): Promise<void> {
   const jwk = await readProofKey(proof)
   const claims = await checkProofSignature(proof)
   const { calculateJwkThumbprint } = await loadJose()
-  if ((await calculateJwkThumbprint(jwk, 'sha256')) !== request.boundTo) {
+  if ((await calculateJwkThumbprint(jwk, 'sha256')) !== request.keyThumbprint) {
     throw refuseProof('is made with another key than the token is bound to')
   }
   checkProofClaims(claims, request, rules)
   await checkNonce(claims.nonce, rules.nonces)
   const expiresAt = ((claims.iat ?? 0) + proofSeconds + rules.toleranceSeconds) * 1000
-  const { boundTo, owner } = request
+  const { keyThumbprint: boundTo, owner } = request
   if (!(await rules.singleUses.consume({ id: `dpop ${boundTo} ${claims.jti}`, owner, expiresAt }))) {
     throw refuseProof('was used before')
   }
 }
 
-/** Reads the public key in the proof. It refuses private members, because their holder would have revealed the key. */
+/** Reads the public key in the proof. Private members are refused, because the sender has revealed the key with them. */
 async function readProofKey(proof: string): Promise<JWK> {
   const { decodeProtectedHeader } = await loadJose()
   const { jwk, crit } = decodeHeader(() => decodeProtectedHeader(proof))
@@ -104,19 +104,19 @@ function withoutQuery(htu: string): string | undefined {
 }
 
 async function checkNonce(nonce: unknown, nonces: DpopNonces | undefined): Promise<void> {
-  if (!nonces || (typeof nonce === 'string' && nonce.length <= 256 && (await nonces.accepts(nonce)))) return
-  throw new ProofRejection('DPoP proof needs the nonce of now', { nonce: await nonces.current() })
+  if (!nonces || (typeof nonce === 'string' && nonce.length <= 256 && (await nonces.isValid(nonce)))) return
+  throw new ProofRejection('DPoP proof needs the current nonce', { nonce: await nonces.currentNonce() })
 }
 
-function refuseProof(problem: string, cause?: unknown): ProofRejection {
-  return new ProofRejection(`DPoP proof ${problem}`, { cause })
+function refuseProof(reason: string, cause?: unknown): ProofRejection {
+  return new ProofRejection(`DPoP proof ${reason}`, { cause })
 }
 
 /** Nonces for proofs (RFC 9449 §8, §9). They are the same in every process of the gateway, and none is stored. */
 interface DpopNonces {
-  current(): Promise<string>
+  currentNonce(): Promise<string>
   /** Returns true for the current nonce and for the one before it. */
-  accepts(nonce: string): Promise<boolean>
+  isValid(nonce: string): Promise<boolean>
 }
 
 const nonceSpanMs = 5 * 60_000
@@ -131,17 +131,17 @@ export function createDpopNonces({ store, system }: NonceDeps): DpopNonces {
     const keys = (await store.openSecret('a2a:dpop-nonce')).list()
     return keys.map(key => createHmac('sha256', key).update(String(span)).digest('base64url').slice(0, 27))
   }
-  const currentSpan = () => Math.floor(system.now() / nonceSpanMs)
+  const readCurrentSpan = () => Math.floor(system.now() / nonceSpanMs)
   return {
-    current: async () => (await listNonces(currentSpan()))[0] ?? '',
-    async accepts(nonce) {
+    currentNonce: async () => (await listNonces(readCurrentSpan()))[0] ?? '',
+    async isValid(nonce) {
       const receivedNonce = Buffer.from(nonce)
-      const nonces = await Promise.all([currentSpan(), currentSpan() - 1].map(listNonces))
-      return nonces.flat().some(nonce => isSame(receivedNonce, Buffer.from(nonce)))
+      const nonces = await Promise.all([readCurrentSpan(), readCurrentSpan() - 1].map(listNonces))
+      return nonces.flat().some(nonce => equalsInConstantTime(receivedNonce, Buffer.from(nonce)))
     },
   }
 }
 
-function isSame(received: Buffer, expected: Buffer): boolean {
-  return received.length === expected.length && timingSafeEqual(received, expected)
+function equalsInConstantTime(receivedNonce: Buffer, expectedNonce: Buffer): boolean {
+  return receivedNonce.length === expectedNonce.length && timingSafeEqual(receivedNonce, expectedNonce)
 }

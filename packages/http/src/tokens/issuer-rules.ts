@@ -20,11 +20,11 @@ export const tokenAlgorithms = [
 export const issuerRuleShape = {
   /** Accept only `typ: at+jwt` (RFC 9068). */
   require_at_jwt: z.boolean().default(false),
-  /** Its tokens must name a scope for each operation. By default only tokens that name one of our scopes are limited by them. */
+  /** Require a scope in its tokens for each operation. By default only tokens that name a scope of the gateway are limited to their scopes. */
   require_scopes: z.boolean().default(false),
   /** Accept only tokens that are bound to a key (RFC 9449). A bound token always needs its proof. */
   require_dpop: z.boolean().default(false),
-  /** Each of its tokens counts once, by its `jti`. */
+  /** Accept each of its tokens only once, by its `jti`. */
   single_use: z.boolean().default(false),
 }
 
@@ -32,7 +32,7 @@ export const issuerRuleShape = {
 export const tokenRuleShape = {
   /** DPoP proofs must contain our nonce (RFC 9449 §8). */
   dpop_nonce: z.boolean().default(false),
-  /** Most seconds by which clocks may differ. */
+  /** The maximum difference between clocks, in seconds. */
   clock_tolerance_seconds: z.number().int().min(0).max(60).default(30),
 }
 
@@ -47,13 +47,13 @@ export interface TokenAuth extends TokenRules {
  * Joins the rules of `auth` with those of another channel. An issuer that both trust must meet the rules of both, so no channel accepts a token that
  * the other refuses. For a shared issuer the stricter clock and nonce rules count.
  */
-export function joinTokenRules<Auth extends TokenAuth>(auth: Auth, stricter: TokenAuth): Auth {
-  const issuersByName = new Map(stricter.issuers.map(issuer => [issuer.issuer, issuer]))
+export function joinTokenRules<Auth extends TokenAuth>(auth: Auth, otherAuth: TokenAuth): Auth {
+  const issuersByName = new Map(otherAuth.issuers.map(issuer => [issuer.issuer, issuer]))
   if (!auth.issuers.some(({ issuer }) => issuersByName.has(issuer))) return auth
   return {
     ...auth,
-    dpop_nonce: auth.dpop_nonce || stricter.dpop_nonce,
-    clock_tolerance_seconds: Math.min(auth.clock_tolerance_seconds, stricter.clock_tolerance_seconds),
+    dpop_nonce: auth.dpop_nonce || otherAuth.dpop_nonce,
+    clock_tolerance_seconds: Math.min(auth.clock_tolerance_seconds, otherAuth.clock_tolerance_seconds),
     issuers: auth.issuers.map(issuer => ({ ...issuer, ...joinIssuerRules(issuer, issuersByName.get(issuer.issuer)) })),
   }
 }

@@ -12,14 +12,14 @@ export type Credential =
 
 const maxHeaderChars = 8 * 1024
 /** Node joins two headers with a comma, which neither a token nor a proof contains. */
-const jwt = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
-const bearer = /^bearer +(\S+)$/i
-const dpop = /^dpop +(\S+)$/i
+const jwtPattern = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
+const bearerPattern = /^bearer +(\S+)$/i
+const dpopPattern = /^dpop +(\S+)$/i
 
 /**
  * Reads the one credential of a request (RFC 6750 §2.1, RFC 9449 §7.1). Schemes may have any case (RFC 9110 §11.1). A token in the query is
- * ignored. Without configured API keys `apiKeyHeader` is undefined, and the header may serve other programs. @throws Rejection
- * `signature_invalid`
+ * ignored. Without configured API keys `apiKeyHeader` is undefined, and the header may serve other programs.
+ * @throws Rejection `signature_invalid`
  */
 export function readCredential(headers: Headers, apiKeyHeader: string | undefined): Credential {
   const authorization = headers.get('authorization')
@@ -36,13 +36,14 @@ function readApiKey(key: string, authorization: string | null): Credential {
 }
 
 function readBearer(authorization: string): Credential {
-  const token = matchToken(bearer, authorization)
+  const token = matchToken(bearerPattern, authorization)
   if (token) return { kind: 'token', token, proof: undefined }
-  const problem = matchToken(dpop, authorization) ? 'DPoP proof is missing' : describeInvalidToken(authorization)
-  throw refuseCredential(problem, dpop.test(authorization.slice(0, maxHeaderChars)))
+  const reason = matchToken(dpopPattern, authorization) ? 'DPoP proof is missing' : describeInvalidToken(authorization)
+  const isProofScheme = dpopPattern.test(authorization.slice(0, maxHeaderChars))
+  throw isProofScheme ? new ProofRejection(reason) : refuseCredential(reason)
 }
 
-/** Describes the fault of a token: it is opaque and cannot be verified here, it is missing, there are two, or it is too long. */
+/** Describes the error of a header: its token is opaque and cannot be verified here, is missing or too long, or there are two tokens. */
 function describeInvalidToken(authorization: string): string {
   const isOpaque = authorization.length <= maxHeaderChars && /^bearer +[^\s,]+$/i.test(authorization)
   return isOpaque
@@ -50,24 +51,24 @@ function describeInvalidToken(authorization: string): string {
     : 'expected one Bearer token'
 }
 
-/** Reads a token with its proof. It refuses a proof beside a Bearer token, because its sender believes that the proof counts. */
+/** Reads a token with its proof. A proof beside a Bearer token is refused, because its sender believes that the proof counts. */
 function readBoundToken(authorization: string, proof: string): Credential {
-  const token = matchToken(dpop, authorization)
-  if (!token) throw refuseCredential('a DPoP proof needs one DPoP token', true)
-  if (proof.length > maxHeaderChars || !jwt.test(proof)) throw refuseCredential('expected one DPoP proof', true)
+  const token = matchToken(dpopPattern, authorization)
+  if (!token) throw new ProofRejection('a DPoP proof needs one DPoP token')
+  if (proof.length > maxHeaderChars || !jwtPattern.test(proof)) throw new ProofRejection('expected one DPoP proof')
   return { kind: 'token', token, proof }
 }
 
 function matchToken(scheme: RegExp, authorization: string): string | undefined {
   const token = authorization.length <= maxHeaderChars ? scheme.exec(authorization)?.[1] : undefined
-  return token !== undefined && jwt.test(token) ? token : undefined
+  return token !== undefined && jwtPattern.test(token) ? token : undefined
 }
 
-function refuseCredential(problem: string, isProof = false): Rejection {
-  return isProof ? new ProofRejection(problem) : new Rejection('signature_invalid', `Cannot take request: ${problem}`)
+function refuseCredential(reason: string): Rejection {
+  return new Rejection('signature_invalid', `Cannot take request: ${reason}`)
 }
 
-/** Reads a credential and admits its bearer; a refusal gets the challenge. A rate limit or an unavailable store gets none. */
+/** Reads a credential and admits its bearer. A refusal gets the challenge, but a rate limit or an unavailable store does not. */
 export function admitCredential<Caller>(
   read: () => Credential,
   admit: (credential: Credential) => Promise<Caller> | Caller,
@@ -80,8 +81,8 @@ export function admitCredential<Caller>(
   try {
     const credential = read()
     scheme = schemeOf(credential)
-    const admitted = admit(credential)
-    return admitted instanceof Promise ? admitted.catch(refuse) : admitted
+    const admission = admit(credential)
+    return admission instanceof Promise ? admission.catch(refuse) : admission
   } catch (error) {
     return refuse(error)
   }

@@ -3,16 +3,16 @@
 import type { Proof } from '@postern/message'
 import type { IntakeSteps, UsedKey } from '@postern/pipeline'
 
-/** The keys that have proven a request before. Such a key was fetched then and comes from the cache now. */
-const provenBefore = new WeakSet<UsedKey>()
+/** The keys that have proven an earlier request. A key that was fetched for that request comes from the cache now. */
+const provenKeys = new WeakSet<UsedKey>()
 
-/** Records the proof of the caller of a request. The check began at `since`. */
+/** Records the proof of a request's caller. `startedAt` is the time when the check began. */
 export function recordCallerProof(
   steps: IntakeSteps,
   startedAt: number,
   { proof, usedKey }: { readonly proof: Proof; readonly usedKey?: UsedKey | undefined },
 ): void {
-  const isKnown = usedKey !== undefined && provenBefore.has(usedKey) && usedKey.from === 'fetched'
-  if (usedKey) provenBefore.add(usedKey)
-  steps.recordCheck(proof, startedAt, isKnown ? { ...usedKey, from: 'cache' } : usedKey)
+  const isCached = usedKey !== undefined && provenKeys.has(usedKey) && usedKey.from === 'fetched'
+  if (usedKey) provenKeys.add(usedKey)
+  steps.recordCheck(proof, startedAt, isCached ? { ...usedKey, from: 'cache' } : usedKey)
 }

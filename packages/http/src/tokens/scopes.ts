@@ -27,8 +27,8 @@ export interface ScopedCaller {
 }
 
 /**
- * Returns the rights of a caller by the scopes of its token. A token that names some of our scopes is limited to them. A token that names none is
- * not limited, unless its issuer must name scopes (`require_scopes`). Undefined: no limit.
+ * Returns the rights of a caller by the scopes of its token. A token that names some scopes of the gateway is limited to these. A token that names none is
+ * not limited, unless its issuer must name scopes (`require_scopes`). Returns undefined if no scope limits the caller.
  */
 export function readGrant(
   scopes: unknown,
@@ -50,8 +50,11 @@ export function allowsAny({ scopes }: ScopedCaller, allowingScopes: readonly str
   return scopes === undefined || allowingScopes.some(scope => scopes.has(scope))
 }
 
-/** Checks that the caller has one of these scopes. @throws CredentialRejection `forbidden`, which names the first of the scopes */
+/**
+ * Checks that the caller has one of these scopes.
+ * @throws CredentialRejection `forbidden`, which names the first of the scopes
+ */
 export function checkScope(caller: ScopedCaller, allowingScopes: readonly string[], challenger: Challenger): void {
-  const [first] = allowingScopes
-  if (first !== undefined && !allowsAny(caller, allowingScopes)) throw challenger.refuseScope(first, caller.scheme)
+  const [scope] = allowingScopes
+  if (scope !== undefined && !allowsAny(caller, allowingScopes)) throw challenger.refuseScope(scope, caller.scheme)
 }

@@ -8,14 +8,14 @@ interface SingleUse {
   readonly id: string
   /** The caller who uses it. Each owner has their own capacity. */
   readonly owner: string
-  /** The end of the time in which it must not be used again, in ms. */
+  /** The end of the time in which the id must not be used again, ms. */
   readonly expiresAt: number
 }
 
 interface ReplayMemory {
   /**
-   * Remembers the id until its end. Returns false if it is known already. @throws Rejection `rate_limited` if the memory is full, because an id that
-   * cannot be remembered cannot be admitted
+   * Remembers the id until its end. Returns false if the id is known already.
+   * @throws Rejection `rate_limited` if the memory is full, because an id that cannot be remembered cannot be admitted
    */
   consume(use: SingleUse): boolean
   /** Undoes the use, so that the id can be used again. */
@@ -24,11 +24,14 @@ interface ReplayMemory {
 
 /** The ids that count once in the whole gateway: in every process, and even after a restart. */
 export interface SingleUses {
-  /** Uses up an id and resolves once that is durable: false if it was used before. @throws Rejection `rate_limited` for too many; Unavailable */
+  /**
+   * Uses up an id. Resolves once the use is durable, with false if the id was used before.
+   * @throws Rejection `rate_limited` for too many ids; Unavailable
+   */
   consume(use: SingleUse): Promise<boolean>
 }
 
-/** Creates the single uses. The memory of the process refuses most repetitions and limits the queries to the store, which decides. */
+/** Creates the single uses. The store decides. The memory of the process refuses most repetitions before they reach the store. */
 export function createSingleUses(store: Pick<Store, 'consumeOnce'>, now: () => number): SingleUses {
   const memory = createReplayMemory(now)
   return {
@@ -49,8 +52,8 @@ const defaultBounds: { readonly entries: number; readonly perOwner: number } = {
 const keyOf = ({ id }: SingleUse) => hash('sha256', id, 'base64')
 
 /**
- * Creates the memory of this process for ids that may be used once. Each id has its own end, so the oldest entries may not end first. It drops
- * expired ids at most once a second.
+ * Creates the memory of this process for ids that may be used once. Each id has its own end, so the oldest entries may not end first. Expired
+ * ids are dropped at most once a second.
  */
 export function createReplayMemory(now: () => number, bounds = defaultBounds): ReplayMemory {
   const uses = new Map<string, SingleUse>()
@@ -84,6 +87,7 @@ export function createReplayMemory(now: () => number, bounds = defaultBounds): R
       if (isFull(use.owner)) {
         throw new Rejection('rate_limited', 'Cannot take request: too many in a short time', { retryAfter: 5 })
       }
+      // `sweep` may have removed the earlier use, so it is read again.
       const expiredUse = uses.get(key)
       if (expiredUse) count(expiredUse.owner, -1)
       uses.set(key, { ...use, id: '' })

@@ -37,6 +37,13 @@ export interface TokenVerifierDeps {
   readonly origin: string
 }
 
+/** A token with its proof of possession, in the request that must match the proof. */
+interface ProvenToken {
+  readonly token: string
+  readonly proof: string
+  readonly request: RequestHead
+}
+
 interface VerifiedCaller<Caller> extends CachedCaller<Caller> {
   /** Uses up a single-use token or proof. @throws Rejection, Unavailable */
   readonly consume?: (() => Promise<void>) | undefined
@@ -45,7 +52,8 @@ interface VerifiedCaller<Caller> extends CachedCaller<Caller> {
 /**
  * Verifies a token by the rules of all channels (RFC 7519, RFC 8725, RFC 9068, RFC 9449). A verified token is cached by its SHA-256 until
  * it expires, its issuer's keys are fetched again, or five minutes have passed. So a key that the issuer removed is refused within
- * `keyTimes.maxAge`. A proof of possession is verified with every request. @throws Rejection, ProofRejection, Unavailable
+ * `issuerKeyTimes.maxAgeMs`. A proof of possession is verified with every request.
+ * @throws Rejection, ProofRejection, Unavailable
  */
 type VerifyBearer<Caller> = (credential: TokenCredential, request: RequestHead) => Promise<Caller> | Caller
 
@@ -68,37 +76,34 @@ export function createTokenVerifier<Caller extends ScopedCaller>(
 
   async function verifyUncached(token: string, digest: string): Promise<VerifiedCaller<Caller>> {
     const verifiedToken = await verifyToken(token, trust)
-    const { issuer, generation, boundTo, expiresAt, principal } = verifiedToken
+    const { issuer, generation, keyThumbprint, expiresAt, principal } = verifiedToken
     const { require_scopes: isRequired, require_dpop, single_use } = issuer.config
     const cachedCaller: CachedCaller<Caller> = {
       caller: describe(verifiedToken, readGrant(verifiedToken.scope, { isRequired, table: scopes })),
       owner: ownerOf(principal),
-      boundTo,
+      keyThumbprint,
       isCurrent: () => issuer.keys.generation() === generation,
     }
-    if (require_dpop && boundTo === undefined) throw new ProofRejection('token is not bound to a key')
+    if (require_dpop && keyThumbprint === undefined) throw new ProofRejection('token is not bound to a key')
     if (single_use) return { ...cachedCaller, consume: () => consumeToken(verifiedToken, singleUses, now()) }
     cache.set(digest, cachedCaller, Math.min(expiresAt - now(), cacheLimits.lifeMs))
     return cachedCaller
   }
 
   async function admitBound(
-    cachedCaller: CachedCaller<Caller>,
-    token: string,
-    proof: string,
-    request: RequestHead,
+    { keyThumbprint, owner, caller }: CachedCaller<Caller>,
+    { token, proof, request }: ProvenToken,
   ): Promise<Caller> {
-    const { boundTo, owner, caller } = cachedCaller
-    if (boundTo === undefined) throw new ProofRejection('token is not bound to a key, so a proof says nothing')
+    if (keyThumbprint === undefined) throw new ProofRejection('token is not bound to a key, so a proof says nothing')
     const url = origin + new URL(request.url).pathname
-    await verifyProof(proof, { token, boundTo, owner, method: request.method, url }, proofRules)
+    await verifyProof(proof, { token, keyThumbprint, owner, method: request.method, url }, proofRules)
     return { ...caller, scheme: 'DPoP' }
   }
 
   return ({ token, proof }, request) => {
     const admit = (cachedCaller: CachedCaller<Caller>) => {
-      if (proof !== undefined) return admitBound(cachedCaller, token, proof, request)
-      if (cachedCaller.boundTo === undefined) return cachedCaller.caller
+      if (proof !== undefined) return admitBound(cachedCaller, { token, proof, request })
+      if (cachedCaller.keyThumbprint === undefined) return cachedCaller.caller
       throw new ProofRejection('token is bound to a key, and comes without DPoP proof')
     }
     const digest = hash('sha256', token)
@@ -127,24 +132,24 @@ interface CachedCaller<Caller> {
   /** The key of the principal's quota. */
   readonly owner: string
   /** The thumbprint of the key to which the token is bound. */
-  readonly boundTo: string | undefined
-  /** Returns true if the keys that verified it are still current. */
+  readonly keyThumbprint: string | undefined
+  /** Returns true if the keys that verified the token are still current. */
   isCurrent(): boolean
 }
 
-/** The longest life of a single-use token, which the gateway remembers until its end. */
+/** The longest lifetime of a single-use token, ms. The gateway remembers the token until its end. */
 const maxSingleUseMs = 15 * 60_000
 
 /**
- * Uses up a token in the whole gateway, on all channels. @throws Rejection `replayed`; `signature_invalid` if it has no id or is valid for too
- * long; Unavailable
+ * Uses up a token in the whole gateway, on all channels.
+ * @throws Rejection `replayed`; `signature_invalid` if the token has no id or is valid for too long; Unavailable
  */
 async function consumeToken(
   { issuer, principal, tokenId, expiresAt }: VerifiedToken,
   singleUses: SingleUses,
   now: number,
 ): Promise<void> {
-  const refuse = (problem: string) => new Rejection('signature_invalid', `Cannot verify token: ${problem}`)
+  const refuse = (reason: string) => new Rejection('signature_invalid', `Cannot verify token: ${reason}`)
   if (tokenId === undefined) throw refuse('it is for one use and has no jti')
   if (expiresAt > now + maxSingleUseMs) throw refuse('it is for one use and lives too long')
   // The tolerance admits the token for a short time after its end.

@@ -1,21 +1,12 @@
 // Verifies signed access tokens (JWT) with the public keys of their issuers.
-import { createSingleFlight } from '@postern/limits'
-import type { KeyOrigin, ProofKey, System } from '@postern/message'
+import type { KeyOrigin, ProofKey } from '@postern/message'
 import { isJsonObject, Rejection, Unavailable } from '@postern/message'
-import { lazy } from '@postern/message/lazy'
 import type { UsedKey } from '@postern/pipeline'
 import { toProofKey } from '@postern/pipeline'
-import type {
-  CryptoKey,
-  FlattenedJWSInput,
-  JWTHeaderParameters,
-  JWTPayload,
-  JWTVerifyGetKey,
-  LocalJWKSet,
-  ProtectedHeaderParameters,
-} from 'jose'
-import { parseBoundedJson } from '../request/bounded-json.ts'
+import type { CryptoKey, JWTPayload, JWTVerifyGetKey, ProtectedHeaderParameters } from 'jose'
+import type { IssuerKeys } from './issuer-keys.ts'
 import type { IssuerRules } from './issuer-rules.ts'
+import { loadJose } from './load-jose.ts'
 
 /** An issuer that the configuration trusts. */
 export interface IssuerTrust {
@@ -39,7 +30,7 @@ export interface TokenTrust {
 export interface VerifiedToken {
   readonly principal: Principal
   readonly issuer: IssuerTrust
-  /** The number of its issuer's keys that verified it. */
+  /** The generation of the issuer's keys that verified the token. */
   readonly generation: number
   readonly usedKey: UsedKey
   readonly algorithm: string
@@ -50,14 +41,14 @@ export interface VerifiedToken {
   readonly expiresAt: number
   /** The end of the token's validity including the tolerance for clocks, in ms. */
   readonly endsAt: number
-  /** `cnf.jkt`: thumbprint of the key whose proof must come with the token (RFC 9449 §6.1). */
-  readonly boundTo: string | undefined
-  /** `scope`, or `scp` of some issuers; not parsed yet. */
+  /** The thumbprint (`cnf.jkt`) of the key whose proof must accompany the token (RFC 9449 §6.1). */
+  readonly keyThumbprint: string | undefined
+  /** The unparsed value of `scope`, or of `scp` from some issuers. */
   readonly scope: unknown
   readonly tokenId: string | undefined
 }
 
-/** The longest accepted life, in seconds. A longer one is a mistake of the issuer. */
+/** The longest accepted lifetime of a token, in seconds. A longer lifetime is a mistake of the issuer. */
 const maxLifeSeconds = 366 * 24 * 3600
 const maxPrincipalChars = 512
 const accessTypes: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt'])
@@ -65,7 +56,8 @@ const plainTypes: ReadonlySet<string> = new Set(['jwt', 'application/jwt'])
 
 /**
  * Verifies a JWT of a configured issuer (RFC 7519 §7.2, RFC 8725, RFC 9068 §4): an algorithm of the issuer's list, the key by `kid` from
- * its key set, exact `iss`, our `aud`, `exp`, `nbf`, `iat`. Refusals name the claim but never its value. @throws Rejection, Unavailable
+ * its key set, exact `iss`, our `aud`, `exp`, `nbf`, `iat`. Refusals name the claim but never its value.
+ * @throws Rejection, Unavailable
  */
 export async function verifyToken(token: string, rules: TokenTrust): Promise<VerifiedToken> {
   const { jwtVerify } = await loadJose()
@@ -107,7 +99,7 @@ export async function verifyToken(token: string, rules: TokenTrust): Promise<Ver
     isAccessToken,
     expiresAt: (payload.exp ?? 0) * 1000,
     endsAt: ((payload.exp ?? 0) + rules.toleranceSeconds) * 1000,
-    boundTo: readBinding(payload),
+    keyThumbprint: readBinding(payload),
     scope: payload.scope ?? payload.scp,
     tokenId: isName(payload.jti) ? payload.jti : undefined,
   }
@@ -132,7 +124,7 @@ function checkType({ typ, crit }: ProtectedHeaderParameters, config: IssuerRules
   return false
 }
 
-/** Checks for claims that only other tokens have: ID tokens (OpenID Connect Core §2), refresh tokens of known issuers. */
+/** The checks for claims that only other tokens have: ID tokens (OpenID Connect Core §2), and refresh tokens of known issuers. */
 const foreignUses: readonly ((claims: JWTPayload) => boolean)[] = [
   ({ nonce, at_hash, c_hash }) => nonce !== undefined || at_hash !== undefined || c_hash !== undefined,
   ({ typ }) => typeof typ === 'string' && /^(id|refresh|offline|logout)$/i.test(typ),
@@ -147,13 +139,13 @@ function checkClaims(claims: JWTPayload, { now, toleranceSeconds }: TokenTrust):
   if (foreignUses.some(isForeign => isForeign(claims))) throw refuseToken('it is not an access token')
 }
 
-const thumbprint = /^[A-Za-z0-9_-]{43}$/
+const thumbprintPattern = /^[A-Za-z0-9_-]{43}$/
 
-/** Reads the key binding of a token. It refuses a binding that we cannot check (RFC 8705 §3), because the token may be stolen. */
+/** Reads the key binding of a token. A binding that the gateway cannot check is refused (RFC 8705 §3), because the token may be stolen. */
 function readBinding({ cnf }: JWTPayload): string | undefined {
   if (cnf === undefined) return undefined
   const { jkt, ...otherMembers } = isJsonObject(cnf) ? cnf : {}
-  if (typeof jkt === 'string' && thumbprint.test(jkt) && Object.keys(otherMembers).length === 0) return jkt
+  if (typeof jkt === 'string' && thumbprintPattern.test(jkt) && Object.keys(otherMembers).length === 0) return jkt
   throw refuseToken('it is bound to a key in a way that is not supported')
 }
 
@@ -172,7 +164,7 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= maxPrincipalChars && value.isWellFormed()
 }
 
-const problems: Readonly<Record<string, string>> = {
+const reasonsByCode: Readonly<Record<string, string>> = {
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature is wrong',
   ERR_JOSE_ALG_NOT_ALLOWED: 'algorithm is not one of its issuer',
   ERR_JWKS_NO_MATCHING_KEY: 'key is not one of its issuer',
@@ -183,109 +175,12 @@ const problems: Readonly<Record<string, string>> = {
 function describeRefusal(cause: unknown): Rejection {
   const { code = '', claim } = cause as { readonly code?: string; readonly claim?: string }
   if (code === 'ERR_JWT_EXPIRED') return new Rejection('expired', 'Cannot verify token: it is expired', { cause })
-  const problem = problems[code] ?? 'it is not well formed'
-  return refuseToken(claim && /^\w{1,16}$/.test(claim) ? `${problem}: ${claim}` : problem, cause)
+  const reason = reasonsByCode[code] ?? 'it is not well formed'
+  return refuseToken(claim && /^\w{1,16}$/.test(claim) ? `${reason}: ${claim}` : reason, cause)
 }
 
-function refuseToken(problem: string, cause?: unknown): Rejection {
-  return new Rejection('signature_invalid', `Cannot verify token: ${problem}`, { cause })
-}
-
-/** Times in ms. While the issuer answers, a key that it removed is refused after `maxAge` at the latest. */
-export const issuerKeyTimes = {
-  /** Fetches the keys again after this long. */
-  maxAgeMs: 5 * 60_000,
-  /** An unknown `kid` causes a new fetch, but not more often than this. */
-  cooldownMs: 30_000,
-  /** After a failure there is no request for this long. */
-  pauseMs: 5_000,
-  /** While the issuer does not answer, the last keys stay valid for this long. */
-  staleLimitMs: 60 * 60_000,
-} as const
-
-const keyRequest = { timeoutMs: 5_000, maxBytes: 256 * 1024, redirects: 0, headers: { accept: 'application/json' } }
-
-/** The public keys of one issuer; one object for each process. */
-export interface IssuerKeys {
-  /** Finds the key for a token's header. @throws Unavailable; jose's `JWKSNoMatchingKey` if there is none */
-  find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey | Uint8Array>
-  /** Returns a number that changes with each fetch of the keys. A token that was verified under an older number must be verified again. */
-  generation(): number
-  /** True if the keys are not fetched, because they are our own or the configuration contains them. */
-  readonly isConfigured?: true
-}
-
-type KeySystem = Pick<System, 'fetch' | 'now' | 'log'>
-
-interface LoadedKeys {
-  readonly keys: LocalJWKSet
-  readonly loadedAt: number
-}
-
-/** Fetches keys from the configured address only (RFC 7517 §5). It ignores `jku`, `x5u` and `jwk` of a token. */
-export function createIssuerKeys(url: string, { fetch, now, log }: KeySystem): IssuerKeys {
-  let loadedKeys: LoadedKeys | undefined
-  let failedAt = Number.NEGATIVE_INFINITY
-  let generation = 0
-  const share = createSingleFlight<void>()
-
-  const ageMs = () => (loadedKeys ? now() - loadedKeys.loadedAt : Number.POSITIVE_INFINITY)
-  const isPausing = () => now() - failedAt < issuerKeyTimes.pauseMs
-
-  async function load(): Promise<void> {
-    try {
-      const answer = await fetch(url, keyRequest)
-      loadedKeys = { keys: await readKeySet(answer.status, answer.body), loadedAt: now() }
-      generation += 1
-      failedAt = Number.NEGATIVE_INFINITY
-    } catch (error) {
-      failedAt = now()
-      log.warn({ url, err: error }, 'keys of an issuer could not be read')
-    }
-  }
-
-  async function currentKeys(): Promise<LoadedKeys> {
-    if (ageMs() >= issuerKeyTimes.maxAgeMs && !isPausing()) await share('', load)
-    if (!loadedKeys || ageMs() >= issuerKeyTimes.staleLimitMs) throw unavailable()
-    return loadedKeys
-  }
-
-  return {
-    generation: () => (ageMs() < issuerKeyTimes.maxAgeMs ? generation : Number.NaN),
-    async find(header, token) {
-      const { errors } = await loadJose()
-      const current = await currentKeys()
-      try {
-        return await current.keys(header, token)
-      } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey) || ageMs() < issuerKeyTimes.cooldownMs) throw error
-        if (!isPausing()) await share('', load)
-        if (isPausing()) throw unavailable(error)
-        return (await currentKeys()).keys(header, token)
-      }
-    },
-  }
-}
-
-/** Creates the key of an issuer that shares a secret with us (HS256). */
-export function createSecretKeys(secret: string): IssuerKeys {
-  const key = Buffer.from(secret)
-  return { find: async () => key, generation: () => 0, isConfigured: true }
-}
-
-function unavailable(cause?: unknown): Unavailable {
-  return new Unavailable('Cannot verify token: keys of its issuer cannot be had', {
-    retryAfter: issuerKeyTimes.pauseMs / 1000,
-    cause,
-  })
-}
-
-async function readKeySet(status: number, body: Uint8Array): Promise<LocalJWKSet> {
-  if (status !== 200) throw new Unavailable(`Cannot read keys: issuer answered ${status}`)
-  const document = parseBoundedJson(body, { maxDepth: 8, label: 'keys' })
-  if (!isJsonObject(document) || !Array.isArray(document.keys)) throw new Unavailable('Cannot read keys: not a key set')
-  const { createLocalJWKSet } = await loadJose()
-  return createLocalJWKSet({ keys: document.keys.filter(key => isJsonObject(key) && key.kty !== 'oct') })
+function refuseToken(reason: string, cause?: unknown): Rejection {
+  return new Rejection('signature_invalid', `Cannot verify token: ${reason}`, { cause })
 }
 
 /** The records of keys. Each one is written only once, because a key verifies many tokens. */
@@ -299,9 +194,6 @@ async function describeUsedKey(key: CryptoKey | Uint8Array | undefined, from: Ke
   describedKeys.set(key, proofKey)
   return { from, key: proofKey }
 }
-
-/** Loads jose with the first token, because it would delay the start. */
-export const loadJose = lazy(() => import('jose'))
 
 /** The claim that names a principal, and its value. */
 export interface Principal {

@@ -1,10 +1,10 @@
-// Shares the memory for bodies among the channels, so that large bodies do not block small ones.
+// Divides the memory for bodies among the channels, so that large bodies do not block small ones.
 import type { BodyBudget, BodyHold } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message/errors'
-import type { ByteShare } from './byte-share.ts'
-import { createByteShare, createOwnerShares } from './byte-share.ts'
+import type { ByteLimit } from './byte-limit.ts'
+import { addToLimits, createByteLimit, createOwnerLimits, removeFromLimits } from './byte-limit.ts'
 
-/** The budgets of all channels, which are parts of one budget. */
+/** The memory for the bodies of all channels, from which each channel gets its budget. */
 export interface SharedBodyBudget {
   /** Returns the budget of a channel. */
   forChannel(channel: string): BodyBudget
@@ -23,87 +23,87 @@ interface BodyBudgetOptions {
 const smallBytes = 64 * 1024
 
 /**
- * Creates a budget of which an eighth is reserved for small bodies; the rest is for bodies of any size. A channel may use half of each part, and one
- * network address half of that. A body counts as small until it grows.
+ * Creates a budget of which an eighth is reserved for small bodies, and the other bytes serve bodies of any size. A channel may use half of each
+ * part, and one network address a quarter. A body counts as small until it grows.
  */
 export function createBodyBudget({ total, refusal }: BodyBudgetOptions): SharedBodyBudget {
-  const reserve = total / 8
-  const smallPool = createPool(reserve, refusal)
-  const largePool = createPool(total - reserve, refusal)
+  const smallBodyBytes = total / 8
+  const smallPool = createPool(smallBodyBytes, refusal)
+  const largePool = createPool(total - smallBodyBytes, refusal)
   const retries = new Set<() => void>()
-  const wake = () => {
-    for (const retry of [...retries]) retry()
-  }
   return {
     forChannel: channel => ({
-      hold: owner =>
-        openHold({ small: smallPool.open(channel, owner), large: largePool.open(channel, owner) }, retries, wake),
+      hold: owner => {
+        const pools = { small: smallPool.open(channel, owner), large: largePool.open(channel, owner) }
+        return openReservation(pools, retries)
+      },
     }),
     isFull: () => smallPool.isFullFor(smallBytes) && largePool.isFullFor(smallBytes),
   }
 }
 
 function createPool(total: number, refusal: string) {
-  const unavailable = () => new Unavailable(refusal, { retryAfter: 30 })
-  const totalShare = createByteShare(total, unavailable)
-  const channels = createOwnerShares(total / 2, unavailable)
-  const owners = createOwnerShares(total / 4, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
+  const createUnavailable = () => new Unavailable(refusal, { retryAfter: 30 })
+  const totalLimit = createByteLimit(total, createUnavailable)
+  const limitOfChannel = createOwnerLimits(total / 2, createUnavailable)
+  const limitOfOwner = createOwnerLimits(total / 4, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
   return {
-    open: (channel: string, owner: string) => [owners(JSON.stringify([channel, owner])), channels(channel), totalShare],
-    isFullFor: (bytes: number) => totalShare.isFullFor(bytes),
+    open: (channel: string, owner: string) => [
+      limitOfOwner(JSON.stringify([channel, owner])),
+      limitOfChannel(channel),
+      totalLimit,
+    ],
+    isFullFor: (bytes: number) => totalLimit.isFullFor(bytes),
   }
 }
 
-type Pool = readonly ByteShare[]
+type Pool = readonly ByteLimit[]
 
-function openHold(
-  pools: Readonly<Record<'small' | 'large', Pool>>,
-  retries: Set<() => void>,
-  wake: () => void,
-): BodyHold {
+/** Opens the reservation of one body. `retries` are the attempts of all reservations that wait for free bytes. */
+function openReservation(pools: Readonly<Record<'small' | 'large', Pool>>, retries: Set<() => void>): BodyHold {
   const key = {}
   let pool = pools.small
-  let heldBytes = 0
+  let usedBytes = 0
 
   function add(bytes: number): void {
     if (bytes === 0) return
-    const isSmall = pool === pools.small && heldBytes + bytes <= smallBytes
-    if (isSmall && fits(pool, key, bytes)) addTo(pool, key, bytes)
-    else if (pool === pools.large) addTo(pool, key, bytes)
+    const isSmall = pool === pools.small && usedBytes + bytes <= smallBytes
+    if (isSmall && fits(pool, key, bytes)) addToLimits(pool, key, bytes)
+    else if (pool === pools.large) addToLimits(pool, key, bytes)
     else {
-      addTo(pools.large, key, heldBytes + bytes)
-      removeFrom(pools.small, key)
+      addToLimits(pools.large, key, usedBytes + bytes)
+      removeFromLimits(pools.small, key)
       pool = pools.large
     }
-    heldBytes += bytes
+    usedBytes += bytes
   }
 
   return {
     add,
-    acquire: (bytes, signal) => addLater(() => add(bytes), retries, signal),
+    acquire: (bytes, signal) => addWhenFree(() => add(bytes), retries, signal),
     release() {
-      if (heldBytes === 0) return
-      heldBytes = 0
-      removeFrom(pool, key)
+      if (usedBytes === 0) return
+      usedBytes = 0
+      removeFromLimits(pool, key)
       pool = pools.small
-      wake()
+      for (const retry of [...retries]) retry()
     },
   }
 }
 
 /** Calls `add` at once, and again whenever bytes are released, until it succeeds. */
-async function addLater(add: () => void, retries: Set<() => void>, signal: AbortSignal): Promise<void> {
+async function addWhenFree(add: () => void, retries: Set<() => void>, signal: AbortSignal): Promise<void> {
   try {
     return add()
-  } catch (fault) {
-    if (signal.aborted) throw fault
+  } catch (refusalError) {
+    if (signal.aborted) throw refusalError
     await new Promise<void>((resolve, reject) => {
       const settle = (result: () => void) => {
         retries.delete(retry)
         signal.removeEventListener('abort', abort)
         result()
       }
-      const abort = () => settle(() => reject(fault))
+      const abort = () => settle(() => reject(refusalError))
       const retry = () => {
         try {
           add()
@@ -120,18 +120,9 @@ async function addLater(add: () => void, retries: Set<() => void>, signal: Abort
 
 function fits(pool: Pool, key: object, bytes: number): boolean {
   try {
-    for (const share of pool) share.check(key, bytes)
+    for (const limit of pool) limit.check(key, bytes)
     return true
   } catch {
     return false
   }
-}
-
-function addTo(pool: Pool, key: object, bytes: number): void {
-  for (const share of pool) share.check(key, bytes)
-  for (const share of pool) share.add(key, bytes)
-}
-
-function removeFrom(pool: Pool, key: object): void {
-  for (const share of pool) share.remove(key)
 }

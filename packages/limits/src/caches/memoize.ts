@@ -21,11 +21,11 @@ interface CachedResult<Value> {
 }
 
 /**
- * Creates a cache for results of long texts, which forgets the least recently used ones first. Without it, strangers could make agents write texts
- * that are costly to process, and request them repeatedly. It counts the size of a result, and stores only the digest of a text. The newest result
- * stays regardless of its size, because it is the most likely to be needed next. `make` must be pure.
+ * Creates a cache for results of long texts, which forgets the least recently used ones first. Without the cache, strangers could have agents
+ * write texts that are costly to process, and then request these texts repeatedly. The cache counts the size of each result, and stores only the
+ * digest of a text. The newest result stays regardless of its size, because it is the most likely to be needed next. `compute` must be pure.
  */
-export function memoize<Value>({ sizeOf, maxChars: cacheChars = maxChars }: MemoOptions<Value>) {
+export function memoize<Value>({ sizeOf, maxChars: maxCachedChars = maxChars }: MemoOptions<Value>) {
   const results = new Map<string, CachedResult<Value>>()
   let cachedChars = 0
 
@@ -46,9 +46,9 @@ export function memoize<Value>({ sizeOf, maxChars: cacheChars = maxChars }: Memo
     forget(key)
     results.set(key, result)
     cachedChars += result.size
-    for (const oldest of results.keys()) {
-      if ((cachedChars <= cacheChars && results.size <= maxResults) || oldest === key) break
-      forget(oldest)
+    for (const oldestKey of results.keys()) {
+      if ((cachedChars <= maxCachedChars && results.size <= maxResults) || oldestKey === key) break
+      forget(oldestKey)
     }
     return result.value
   }

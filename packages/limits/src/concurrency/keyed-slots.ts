@@ -3,13 +3,13 @@
 export interface SemaphoreOptions {
   /** The maximum number of running tasks for each key. */
   readonly maxRunning: number
-  /** The maximum number of waiting tasks for each key; a further one is refused. */
+  /** The maximum number of waiting tasks for each key. Further tasks are refused. */
   readonly maxWaiting: number
 }
 
 interface KeyQueue {
   runningCount: number
-  /** The waiting tasks in the order of arrival; tasks that give up remove themselves. */
+  /** The waiting tasks in the order of arrival. Tasks that give up remove themselves. */
   readonly waiters: Set<() => void>
 }
 
@@ -17,7 +17,10 @@ interface KeyQueue {
 export function createKeyedSlots({ maxRunning, maxWaiting }: SemaphoreOptions, refuse: () => Error) {
   const queues = new Map<string, KeyQueue>()
   return {
-    /** Takes a slot, or returns the wait for one if none is free. @throws the error of `refuse` when too many tasks wait */
+    /**
+     * Acquires a slot at once, or returns a promise that resolves when one is free.
+     * @throws the error of `refuse` when too many tasks wait
+     */
     acquire(key: string, signal?: AbortSignal): Promise<void> | undefined {
       const keyQueue = queues.get(key) ?? { runningCount: 0, waiters: new Set() }
       queues.set(key, keyQueue)
@@ -31,8 +34,8 @@ export function createKeyedSlots({ maxRunning, maxWaiting }: SemaphoreOptions, r
     /** Gives the slot to the next waiting task. */
     release(key: string): void {
       const keyQueue = queues.get(key)
-      const [next] = keyQueue?.waiters ?? []
-      if (next) next()
+      const [startNext] = keyQueue?.waiters ?? []
+      if (startNext) startNext()
       else if (keyQueue && --keyQueue.runningCount === 0) queues.delete(key)
     },
   }

@@ -1,6 +1,9 @@
 // Counts open resources for each key, and refuses more than a maximum.
 
-/** Creates a counter for each key. Each call counts one resource and returns the function that closes it once. @throws the error of `refuse` */
+/**
+ * Creates a counter for each key. Each call counts one resource and returns the function that closes it once.
+ * @throws (the call) the error of `refuse`
+ */
 export function createOpenCount(maxOpen: number, refuse: () => Error): (key: string) => () => void {
   const counts = new Map<string, number>()
   return key => {

@@ -4,9 +4,12 @@ import { Rejection } from '@postern/message/errors'
 import type { SemaphoreOptions } from './keyed-slots.ts'
 import { createKeyedSlots } from './keyed-slots.ts'
 
-/** A limit on the responses in progress for one key, a person or an address. Further ones wait. */
+/** A limit on the responses in progress for one key, a person or an address. Further responses wait. */
 export interface ResponseSemaphore {
-  /** Runs `answer` in a slot, which its response uses until the peer has received it. @throws Rejection `rate_limited` when too many wait */
+  /**
+   * Runs `answer` in a slot, which the response occupies until the peer has received it.
+   * @throws Rejection `rate_limited` when too many responses wait
+   */
   run(key: string, env: unknown, answer: () => Promise<Response>): Promise<Response>
 }
 
@@ -35,7 +38,7 @@ interface Outgoing {
   once(event: 'close', listener: () => void): unknown
 }
 
-/** Calls `done` when the peer has the response. Node's server reports that in its bindings; without them the slot is free at once. */
+/** Calls `callback` when the peer has received the response, which Node's server reports in its bindings. Without bindings it calls `callback` at once. */
 function onResponseSent(env: unknown, callback: () => void): void {
   const { outgoing } = (env as { readonly outgoing?: Outgoing } | null | undefined) ?? {}
   if (!outgoing || outgoing.closed) callback()

@@ -7,7 +7,7 @@ const run = { owner: 'ann', threadId: 't', runId: 'r' }
 // This is the part of the record store that a person's own bytes need.
 const attachments = {
   findByUrl: async () => undefined,
-  isOurs: (url: string) => url.startsWith('https://ours.example/storage/v1/object/sign/'),
+  hasTrustedOrigin: (url: string) => url.startsWith('https://ours.example/storage/v1/object/sign/'),
   store: async () => ({ path: 'ann/t/r/1a2b3c4d-file', mime: 'text/plain' }),
 } as unknown as WebAttachments
 

@@ -1,10 +1,10 @@
-// Writes errors as problem details (RFC 9457), and values as server-sent events.
+// Writes errors as problem details (RFC 9457).
 import { STATUS_CODES } from 'node:http'
 import type { Log, RejectionCode } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message'
 import { CredentialRejection } from '../tokens/challenges.ts'
 
-const statuses: Readonly<Record<RejectionCode, number>> = {
+const statusByCode: Readonly<Record<RejectionCode, number>> = {
   malformed: 400,
   unsigned: 401,
   signature_invalid: 401,
@@ -22,8 +22,8 @@ const statuses: Readonly<Record<RejectionCode, number>> = {
 const defaultRetryAfter = 60
 
 /**
- * Returns the answer to a peer as problem details (RFC 9457). Errors other than `Rejection` and `Unavailable` are our bugs: they become a 500 without
- * detail, and the log gets everything.
+ * Returns the response to a peer as problem details (RFC 9457). Errors other than `Rejection` and `Unavailable` are bugs of the gateway. They become
+ * a 500 without detail, and the log gets the whole error.
  */
 export function toProblem(error: unknown, log?: Log): Response {
   if (error instanceof Rejection) return problemOf(error)
@@ -39,20 +39,20 @@ export function toProblem(error: unknown, log?: Log): Response {
   return writeProblem(500, {}, noStore)
 }
 
-/** Returns the status of the answer to this error (`toProblem`). */
+/** Returns the status of the response that `toProblem` creates for this error. */
 export function problemStatusOf(error: unknown): number {
-  if (error instanceof Rejection) return statuses[error.code]
+  if (error instanceof Rejection) return statusByCode[error.code]
   return error instanceof Unavailable ? 503 : 500
 }
 
 function problemOf(rejection: Rejection): Response {
   const { code, message, violations, retryAfter } = rejection
   const members = { detail: message, code, ...(violations.length > 0 && { violations }) }
-  return writeProblem(statuses[code], members, {
+  return writeProblem(statusByCode[code], members, {
     ...noStore,
     ...(rejection instanceof CredentialRejection && rejection.headers),
     ...(code === 'rate_limited' && retryHeader(retryAfter)),
-    // The rest of the body is not worth reading.
+    // The remaining body is not read, so the connection cannot be used again.
     ...(code === 'too_large' && { connection: 'close' }),
   })
 }
@@ -63,7 +63,7 @@ function retryHeader(seconds = defaultRetryAfter): Record<string, string> {
 
 const noStore = { 'cache-control': 'no-store' } as const
 
-/** Writes problem details (RFC 9457), with the reason phrase of the status as the title, and `members`. */
+/** Creates a response of problem details (RFC 9457): `members`, and the reason phrase of the status as the title. */
 export function writeProblem(
   status: number,
   members: object,
@@ -73,21 +73,4 @@ export function writeProblem(
     status,
     headers: { 'content-type': 'application/problem+json', ...headers },
   })
-}
-
-export const sseHeaders = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-store',
-  // Without this header proxies delay small answers.
-  'x-accel-buffering': 'no',
-} as const
-
-const foreignLineEnds = /[\u0085\u2028\u2029]/g
-
-/**
- * Writes JSON as one `data` line of server-sent events (WHATWG HTML §9.2). It escapes U+0085, U+2028 and U+2029, which JSON does not, because some
- * clients end lines there by the rules of Unicode (Python's `splitlines`).
- */
-export function toSseJson(value: unknown): string {
-  return JSON.stringify(value).replace(foreignLineEnds, end => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

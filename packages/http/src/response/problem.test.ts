@@ -1,7 +1,7 @@
 import type { Log, RejectionCode } from '@postern/message'
 import { Rejection, rejectionCodes, Unavailable, Undeliverable } from '@postern/message'
 import { expect, test } from 'vitest'
-import { toProblem, toSseJson } from './answers.ts'
+import { toProblem } from './problem.ts'
 
 const statuses: Readonly<Record<RejectionCode, number>> = {
   malformed: 400,
@@ -82,10 +82,3 @@ test.each([new TypeError('secret'), new Undeliverable('secret'), 'secret', undef
     expect(lines).toEqual([['error', { err: error }, 'request failed']])
   },
 )
-
-test('toSseJson() writes one line by every rule of Unicode, with the same value', () => {
-  const ends = '\n\v\f\r\u001c\u001d\u001e\u0085\u2028\u2029'
-  const value = { [ends]: [ends, '\\u2028', 1] }
-  for (const end of ends) expect(toSseJson(value)).not.toContain(end)
-  expect(JSON.parse(toSseJson(value))).toEqual(value)
-})

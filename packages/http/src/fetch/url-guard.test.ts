@@ -1,6 +1,6 @@
 import { ConfigError, Undeliverable } from '@postern/message'
 import { describe, expect, test } from 'vitest'
-import { checkFetchUrl } from './guarded-fetch.ts'
+import { checkFetchUrl } from './url-guard.ts'
 
 /** Row (reference name) → what is said → addresses refused with these words. */
 const refusedUrls: readonly (readonly [row: string, problem: string, urls: readonly string[]])[] = [

@@ -1,11 +1,11 @@
-// Describes the status of an answer with its address, and the target of a redirect.
+// Describes the status of a response with its address, and the target of a redirect.
 import type { FetchAnswer } from '@postern/message'
 
 export type AnsweredStatus = Pick<FetchAnswer, 'status' | 'headers'>
 
 /**
- * Writes a status with the address that answered: `404 at https://desk.test/hook`. It names the target of a redirect, which is not followed because
- * the body and the credentials would go to an address that nobody chose. It leaves out queries and passwords.
+ * Formats a status with the address that answered: `404 at https://desk.test/hook`. The text also names the target of a redirect, which is not
+ * followed because the body and the credentials would go to an address that nobody chose. Queries and passwords are left out.
  */
 export function formatStatus(url: string, { status, headers }: AnsweredStatus): string {
   const location = status >= 300 && status < 400 ? headers.get('location') : null

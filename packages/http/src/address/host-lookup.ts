@@ -5,21 +5,21 @@ import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
 import { createExpiringMap, createSingleFlight } from '@postern/limits'
 import { Unavailable } from '@postern/message'
-import { refuseFetch } from './public-address.ts'
+import { refuseFetch } from '../refuse-fetch.ts'
 
 /** Looks up all addresses of a host name. */
 export type LookupHost = (host: string) => Promise<readonly string[]>
 
 /**
- * Creates the lookup of a socket. It queries once, refuses the name unless every address is allowed, and connects to one of exactly these addresses,
- * so that no second answer can differ (DNS rebinding).
+ * Creates the lookup of a socket. The lookup queries once, refuses the name unless every address is allowed, and gives the socket exactly these
+ * addresses, so that no second DNS response can differ (DNS rebinding).
  */
 export function createPinnedLookup(lookup: LookupHost, isAllowed: (ip: string) => boolean): LookupFunction {
   return (host, options, callback) => {
     lookUpAllowed(lookup, host, isAllowed).then(
-      ([first, ...otherAddresses]) => {
-        if (options.all) callback(null, [first, ...otherAddresses])
-        else callback(null, first.address, first.family)
+      ([firstAddress, ...otherAddresses]) => {
+        if (options.all) callback(null, [firstAddress, ...otherAddresses])
+        else callback(null, firstAddress.address, firstAddress.family)
       },
       error => callback(error, '', 0),
     )
@@ -40,15 +40,15 @@ async function lookUpAllowed(
     throw new Unavailable('Cannot fetch: host name cannot be resolved', { cause })
   })
   if (!addresses.every(isAllowed)) throw refuseFetch('address is not public')
-  const [first, ...otherAddresses] = addresses.map(address => ({ address, family: isIP(address) }))
-  if (!first) throw new Unavailable('Cannot fetch: host name has no address')
-  return [first, ...otherAddresses]
+  const [firstAddress, ...otherAddresses] = addresses.map(address => ({ address, family: isIP(address) }))
+  if (!firstAddress) throw new Unavailable('Cannot fetch: host name has no address')
+  return [firstAddress, ...otherAddresses]
 }
 
 const resolverOptions = { timeout: 2_000, tries: 2 }
 
 /**
- * Asks the DNS for the addresses of a host name, with any number of names at once. The system's lookup runs two at a time, so a few slow
+ * Creates a lookup that queries the DNS itself, for any number of host names at once. The system's lookup runs two at a time, so a few slow
  * names would delay all others for minutes.
  */
 export function createPublicLookup(servers?: readonly string[]): LookupHost {
@@ -66,7 +66,7 @@ export function createPublicLookup(servers?: readonly string[]): LookupHost {
 const cacheMs = 5_000
 const maxCachedHosts = 1_000
 
-/** Shares one lookup among concurrent connections and, with a clock, those of the next five seconds. Failures are not cached. */
+/** Shares one lookup among concurrent connections. With the clock `now`, connections of the next five seconds share it too. Failures are not cached. */
 export function shareLookups(lookup: LookupHost, now?: () => number): LookupHost {
   const cache = createExpiringMap<readonly string[]>(maxCachedHosts, now)
   const shareFlight = createSingleFlight<readonly string[]>()

@@ -2,7 +2,7 @@ import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createPublicLookup } from './lookup.ts'
+import { createPublicLookup } from './host-lookup.ts'
 
 /** Answers A with 192.0.2.1, AAAA of `both.test` with 2001:db8::1, and never a name under `slow.test`. */
 let server: Socket

@@ -1,0 +1,100 @@
+// Checks the URLs of fetches without DNS, and chooses the route to each of them.
+import { isIP } from 'node:net'
+import { ConfigError, isHostLength, maxUrlLength, parseUrl } from '@postern/message'
+import { isPublicAddress } from '../address/public-address.ts'
+import { refuseFetch } from '../refuse-fetch.ts'
+import type { UrlGuard } from './exchange.ts'
+
+/** The addresses that the operator opens on purpose. */
+export interface UrlGuardOptions {
+  /** Exact origins (scheme, host and port) whose private addresses are allowed. Only these may be `http:`. */
+  readonly allowPrivate?: readonly string[] | undefined
+  /** The ports of 127.0.0.1 by host: `https://host/…` is sent as plain HTTP to that port. For development only. */
+  readonly loopback?: Readonly<Record<string, number>> | undefined
+}
+
+/** WHATWG parsing drops or converts these characters, so two readers could see two addresses. */
+const forbiddenCharPattern = /[\p{Cc}\\]/u
+const absoluteUrlPattern = /^[a-z][a-z0-9+.-]*:\/\//i
+const labelPattern = /^[a-z0-9_-]{1,63}$/
+/** The private zones of RFC 6761, RFC 6762 and RFC 8375, and the name that ICANN reserved for private use. */
+const privateZonePattern = /\.(localhost|local|internal|home\.arpa)$/
+
+/**
+ * Checks a URL without DNS: it must have https, port 443, no credentials, and a host that can be public in every spelling. Returns the URL in its
+ * normal form: A-labels, no trailing dot, no fragment
+ * @throws Undeliverable
+ */
+export function checkFetchUrl(url: string, options: UrlGuardOptions = {}): URL {
+  return createUrlGuard(options)(url).url
+}
+
+/**
+ * Reads the options once. The returned guard throws `Undeliverable`.
+ * @throws ConfigError
+ */
+export function createUrlGuard({ allowPrivate = [], loopback = {} }: UrlGuardOptions): UrlGuard {
+  const openedOrigins = new Set(allowPrivate.map(readOrigin))
+  const ports = new Map(Object.entries(loopback).map(readLoopback))
+  return text => {
+    const url = normalizeUrl(text)
+    const port = ports.get(url.origin)
+    if (port !== undefined) return { url, isOpened: true, isSecure: false, host: '127.0.0.1', port }
+    const isOpened = openedOrigins.has(url.origin)
+    if (!isOpened) checkPublicUrl(url)
+    const isSecure = url.protocol === 'https:'
+    return { url, isOpened, isSecure, host: bareHost(url), port: Number(url.port) || (isSecure ? 443 : 80) }
+  }
+}
+
+/** Normalizes a URL, so that decimal, octal, hexadecimal, short and Unicode spellings of a host become one form (WHATWG URL §3.5). */
+function normalizeUrl(text: string): URL {
+  if (text.length > maxUrlLength) throw refuseFetch('URL is too long')
+  if (forbiddenCharPattern.test(text)) throw refuseFetch('URL holds characters that do not belong there')
+  if (!absoluteUrlPattern.test(text) || !URL.canParse(text)) throw refuseFetch('not an absolute URL')
+  const url = parseUrl(text)
+  if (!url) throw refuseFetch('URL is too long')
+  if (url.username || url.password) throw refuseFetch('URL holds credentials')
+  if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1)
+  url.hash = ''
+  return url
+}
+
+function checkPublicUrl(url: URL): void {
+  if (url.protocol !== 'https:') throw refuseFetch('scheme is not https')
+  if (url.port) throw refuseFetch('port is not 443')
+  const host = bareHost(url)
+  if (isIP(host) ? !isPublicAddress(host) : !isPublicName(host)) throw refuseFetch('address is not public')
+}
+
+function isPublicName(host: string): boolean {
+  if (!isHostLength(host)) return false
+  const labels = host.split('.')
+  const isName = labels.length > 1 && labels.every(label => labelPattern.test(label))
+  return isName && !privateZonePattern.test(host)
+}
+
+function bareHost({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+}
+
+function readOrigin(text: string): string {
+  const url = URL.parse(text)
+  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
+  throw new ConfigError(
+    'network.allow_private',
+    `"${text}" is not an origin`,
+    'Write scheme, host and port, like "http://127.0.0.1:8080".',
+  )
+}
+
+function readLoopback([host, port]: readonly [string, number]): readonly [string, number] {
+  const url = URL.parse(`https://${host}`)
+  const isPort = Number.isInteger(port) && port > 0 && port < 65_536
+  if (url && isPort && url.href === `${url.origin}/` && !url.port) return [url.origin, port]
+  throw new ConfigError(
+    'network.loopback',
+    `"${host}": ${port} is not a host and a port`,
+    'Write entries like "mastodon.test": 9001.',
+  )
+}
