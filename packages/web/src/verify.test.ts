@@ -146,7 +146,7 @@ describe('createOwnerReader()', () => {
     const answers = await Promise.allSettled(Array.from({ length: 50 }, () => enter(token)))
     expect(answers.every(each => each.status === 'rejected' && each.reason instanceof Unavailable)).toBe(true)
     expect(quota.asked).toBe(1)
-    await expect(enter(token)).rejects.toThrow('Cannot verify token: keys of its issuer cannot be had')
+    await expect(enter(token)).rejects.toThrow('Cannot verify token: keys of its issuer cannot be fetched')
     expect(quota.asked).toBe(1)
     quota.status = 200
     quota.now += issuerKeyTimes.pauseMs

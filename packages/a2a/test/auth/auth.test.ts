@@ -302,7 +302,7 @@ describe('the keys of an issuer', () => {
       expect([first.status, first.headers.get('retry-after')]).toEqual([503, '5'])
       expect(first.body.error).toMatchObject({
         code: -32000,
-        message: 'Cannot verify token: keys of its issuer cannot be had',
+        message: 'Cannot verify token: keys of its issuer cannot be fetched',
         data: [{ reason: 'UNAVAILABLE' }, { retryDelay: '5s' }],
       })
       await list()

@@ -9,5 +9,5 @@ const allowedElements: ReadonlySet<string> = new Set(
 
 /** Returns HTML as servers show it, with known elements, http(s) links, and tables as text with even columns. */
 export function sanitizePost(html: string): string {
-  return sanitizeHtml(html, { allowed: allowedElements, findAddress: findWebUrl })
+  return sanitizeHtml(html, { allowedElements: allowedElements, findAddress: findWebUrl })
 }

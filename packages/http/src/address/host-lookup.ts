@@ -5,7 +5,7 @@ import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
 import { createExpiringMap, createSingleFlight } from '@postern/limits'
 import { Unavailable } from '@postern/message'
-import { refuseFetch } from '../refuse-fetch.ts'
+import { refuseFetch } from './refuse-fetch.ts'
 
 /** Looks up all addresses of a host name. */
 export type LookupHost = (host: string) => Promise<readonly string[]>

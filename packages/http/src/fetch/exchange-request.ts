@@ -1,7 +1,7 @@
 // Creates the request of an exchange: its headers, its length and whether it may be repeated.
 
 import type { FetchRequest } from '@postern/message'
-import { refuseFetch } from '../refuse-fetch.ts'
+import { refuseFetch } from '../address/refuse-fetch.ts'
 import type { ExchangeRequest } from './exchange.ts'
 
 /** The headers that the exchange sets itself, so that a caller's values are left out. Cookies are never sent. */

@@ -6,7 +6,7 @@ import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { FetchAnswer, FetchRequest } from '@postern/message'
 import { Unavailable, Undeliverable } from '@postern/message'
-import { refuseFetch } from '../refuse-fetch.ts'
+import { refuseFetch } from '../address/refuse-fetch.ts'
 import { joinBytes } from '../request/join-bytes.ts'
 
 /** A checked URL with its route. */

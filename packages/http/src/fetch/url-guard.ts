@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import { ConfigError, isHostLength, maxUrlLength, parseUrl } from '@postern/message'
 import { isPublicAddress } from '../address/public-address.ts'
-import { refuseFetch } from '../refuse-fetch.ts'
+import { refuseFetch } from '../address/refuse-fetch.ts'
 import type { UrlGuard } from './exchange.ts'
 
 /** The addresses that the operator opens on purpose. */

@@ -68,7 +68,11 @@ test('parseDeclarations() reads names, values and importance', () => {
 })
 
 test('parseRules() combines the selectors of nested rules', () => {
-  const rules = parseRules('.a, .b { x: 1; & > i, .c & { y: 2 } }', { keeps: isKept, holds: () => true, maxRules: 9 })
+  const rules = parseRules('.a, .b { x: 1; & > i, .c & { y: 2 } }', {
+    isRelevant: isKept,
+    appliesTo: () => true,
+    maxRules: 9,
+  })
   expect(rules.map(({ selectors }) => selectors)).toEqual(['.a, .b', ':is(.a, .b) > i, .c :is(.a, .b)'])
 })
 
@@ -90,7 +94,7 @@ test.each([
   'url(',
   'a:b c{x:y}',
 ])('parsing CSS of many %j takes linear time', piece => {
-  const choice = { keeps: isKept, holds: () => true, maxRules: 4000 }
+  const choice = { isRelevant: isKept, appliesTo: () => true, maxRules: 4000 }
   expect(measureGrowth(text => parseRules(`.x{${text}`, choice), piece, 60_000)).toBeLessThan(30)
   expect(measureGrowth(text => parseDeclarations(text, isKept), piece, 60_000)).toBeLessThan(30)
 })

@@ -1,7 +1,7 @@
 // Reads the rules and declarations of CSS as browsers do (CSS Syntax 3 §5.4).
 import { tokenTypes as types } from 'css-tree/tokenizer'
 import type { CssTokens } from './tokens.ts'
-import { isSpace, listTokens, writePlain } from './tokens.ts'
+import { isSpace, tokenizeCss, writePlain } from './tokens.ts'
 
 /** One declaration of a style attribute or a rule. Names and values are in lower case, without comments and escapes. */
 export interface Declaration {
@@ -16,14 +16,14 @@ interface CssRule {
   readonly declarations: readonly Declaration[]
 }
 
-const [maxDeclarations, maxName, maxValue, maxPrelude, maxDepth] = [128, 64, 2048, 4096, 16]
+const [maxDeclarations, maxNameChars, maxValueChars, maxPreludeChars, maxDepth] = [128, 64, 2048, 4096, 16]
 
-/** The conditions for what the reader keeps. */
-interface RuleChoice {
-  /** Returns true if a declaration counts. */
-  keeps(declaration: Declaration): boolean
-  /** Returns true if the rules in a group such as `@media print` count. */
-  holds(prelude: string): boolean
+/** The choice of the declarations and rules that the reader returns. */
+export interface RuleChoice {
+  /** Returns true if the reader returns a declaration. */
+  isRelevant(declaration: Declaration): boolean
+  /** Returns true if a group such as `@media print` applies, so that the reader returns its rules. */
+  appliesTo(prelude: string): boolean
   readonly maxRules: number
 }
 
@@ -43,17 +43,17 @@ interface Block {
 }
 
 /** Reads declarations such as `a: b; c: d !important`. */
-export function parseDeclarations(text: string, keeps: RuleChoice['keeps']): readonly Declaration[] {
-  const css = listTokens(text)
-  const reader = { css, rules: [], keeps, holds: () => false, maxRules: 1 }
+export function parseDeclarations(text: string, isRelevant: RuleChoice['isRelevant']): readonly Declaration[] {
+  const css = tokenizeCss(text)
+  const reader: BlockReader = { css, rules: [], isRelevant, appliesTo: () => false, maxRules: 1 }
   // A style attribute contains no rules.
   const block = { from: 0, to: css.tokens.length, selectors: '*', depth: maxDepth }
   return readBlock(reader, block)
 }
 
-/** Reads the rules of a style sheet that have declarations of interest, in order. */
+/** Reads the rules of a style sheet that have relevant declarations, in order. */
 export function parseRules(text: string, choice: RuleChoice): readonly CssRule[] {
-  const css = listTokens(text)
+  const css = tokenizeCss(text)
   const rules: CssRule[] = []
   readBlock({ ...choice, css, rules }, { from: 0, to: css.tokens.length, selectors: undefined, depth: 0 })
   return rules
@@ -83,60 +83,68 @@ function isSheet({ depth }: Block): boolean {
 /** Reads an at-rule, a declaration or a rule, and returns the index after it. */
 function readItem(reader: BlockReader, position: number, block: Block, declarations: Declaration[]): number {
   if (reader.css.tokens[position]?.type === types.AtKeyword) return readAtRule(reader, position, block)
-  const parsed = block.selectors === undefined ? undefined : readDeclaration(reader.css, position, block.to)
-  if (!parsed) return readRule(reader, position, block)
-  if (declarations.length < maxDeclarations && reader.keeps(parsed.declaration)) declarations.push(parsed.declaration)
-  return parsed.next
+  const parsedDeclaration = block.selectors === undefined ? undefined : readDeclaration(reader.css, position, block.to)
+  if (!parsedDeclaration) return readRule(reader, position, block)
+  if (declarations.length < maxDeclarations && reader.isRelevant(parsedDeclaration.declaration))
+    declarations.push(parsedDeclaration.declaration)
+  return parsedDeclaration.next
 }
 
-/** Reads a declaration. It returns undefined for anything else, such as a nested rule. */
+/** Reads a declaration. Returns undefined for anything else, such as a nested rule. */
 function readDeclaration(css: CssTokens, from: number, to: number) {
   const { tokens } = css
-  const colon = skipBlank(css, from + 1, to)
+  const colon = skipSpaces(css, from + 1, to)
   if (tokens[from]?.type !== types.Ident || tokens[colon]?.type !== types.Colon) return undefined
-  const name = writePlain(css, from, from + 1).slice(0, maxName)
-  const start = skipBlank(css, colon + 1, to)
+  const name = writePlain(css, from, from + 1).slice(0, maxNameChars)
+  const start = skipSpaces(css, colon + 1, to)
   let position = start
   while (position < to && tokens[position]?.type !== types.Semicolon) {
     // Other tokens before or after a block in braces make it a rule. Reading on to a semicolon would take quadratic time.
-    if (!name.startsWith('--') && isMixed(css, { start, at: position, to })) return undefined
-    position = nextOf(css, position, to)
+    if (!name.startsWith('--') && isRuleStart(css, { start, position, to })) return undefined
+    position = nextPositionOf(css, position, to)
   }
   return { declaration: toDeclaration(name, writePlain(css, start, position)), next: position + 1 }
 }
 
-function isMixed(css: CssTokens, { start, at, to }: { start: number; at: number; to: number }): boolean {
+function isRuleStart(
+  css: CssTokens,
+  { start, position: at, to }: { start: number; position: number; to: number },
+): boolean {
   if (css.tokens[at]?.type !== types.LeftCurlyBracket) return false
-  const nextPosition = skipBlank(css, nextOf(css, at, to), to)
+  const nextPosition = skipSpaces(css, nextPositionOf(css, at, to), to)
   return at > start || (nextPosition < to && css.tokens[nextPosition]?.type !== types.Semicolon)
 }
 
 function toDeclaration(name: string, text: string): Declaration {
-  const value = text.slice(0, maxValue)
+  const value = text.slice(0, maxValueChars)
   const bang = value.lastIndexOf('!')
   const isImportant = bang >= 0 && value.slice(bang + 1).trim() === 'important'
   return { name, value: isImportant ? value.slice(0, bang).trim() : value, isImportant }
 }
 
-function skipBlank({ tokens }: CssTokens, from: number, to: number): number {
+function skipSpaces({ tokens }: CssTokens, from: number, to: number): number {
   let position = from
   for (let token = tokens[position]; token && position < to && isSpace(token); token = tokens[position]) position += 1
   return position
 }
 
-function nextOf({ tokens }: CssTokens, position: number, to: number): number {
-  return Math.min(tokens[position]?.next ?? to, to)
+function nextPositionOf({ tokens }: CssTokens, position: number, to: number): number {
+  return Math.min(tokens[position]?.nextIndex ?? to, to)
 }
 
-/** Finds the braces of a rule, and the index after it. If `isOpen` is true, a semicolon ends a construct without braces. */
-function findBraces(css: CssTokens, from: number, { to, isOpen }: { readonly to: number; readonly isOpen: boolean }) {
+/** Finds the braces of a rule, and the index after the rule. If `endsAtSemicolon` is true, a semicolon ends a construct without braces. */
+function findBraces(
+  css: CssTokens,
+  from: number,
+  { to, endsAtSemicolon }: { readonly to: number; readonly endsAtSemicolon: boolean },
+) {
   let open = from
   while (open < to && css.tokens[open]?.type !== types.LeftCurlyBracket) {
-    if (isOpen && css.tokens[open]?.type === types.Semicolon) return { open, next: open + 1, inner: undefined }
-    open = nextOf(css, open, to)
+    if (endsAtSemicolon && css.tokens[open]?.type === types.Semicolon) return { open, next: open + 1, inner: undefined }
+    open = nextPositionOf(css, open, to)
   }
   if (open >= to) return { open, next: to, inner: undefined }
-  const next = nextOf(css, open, to)
+  const next = nextPositionOf(css, open, to)
   const isClosed = next - 1 > open && css.tokens[next - 1]?.type === types.RightCurlyBracket
   return { open, next, inner: { from: open + 1, to: isClosed ? next - 1 : next } }
 }
@@ -144,7 +152,7 @@ function findBraces(css: CssTokens, from: number, { to, isOpen }: { readonly to:
 /** Reads a rule with its nested rules, and returns the index after it. Its own declarations precede those of nested rules. */
 function readRule(reader: BlockReader, from: number, block: Block): number {
   const { css, rules } = reader
-  const { open, next, inner } = findBraces(css, from, { to: block.to, isOpen: !isSheet(block) })
+  const { open, next, inner } = findBraces(css, from, { to: block.to, endsAtSemicolon: !isSheet(block) })
   const selectors = inner && block.depth < maxDepth && writeSelectors(css, { from, to: open }, block.selectors)
   if (!inner || !selectors) return next
   const index = rules.length
@@ -154,7 +162,7 @@ function readRule(reader: BlockReader, from: number, block: Block): number {
 }
 
 /**
- * Writes selectors with `:is(…)` in place of `&`, for the selectors of the enclosing rule (CSS Nesting 1 §3). It returns an empty string for
+ * Writes selectors with `:is(…)` in place of `&`, for the selectors of the enclosing rule (CSS Nesting 1 §3). Returns an empty string for
  * selectors that are too long.
  */
 function writeSelectors(
@@ -169,18 +177,18 @@ function writeSelectors(
     if (isNestingSelector) isRelative = false
     if (isNestingSelector) selectorText += parentSelectors === undefined ? ':root' : `:is(${parentSelectors})`
     else if (type !== types.Comment) selectorText += text.slice(start, end)
-    if (selectorText.length > maxPrelude) return ''
+    if (selectorText.length > maxPreludeChars) return ''
   }
-  const plain = selectorText.trim()
-  return isRelative && plain ? `:is(${parentSelectors}) ${plain}` : plain
+  const trimmedSelectors = selectorText.trim()
+  return isRelative && trimmedSelectors ? `:is(${parentSelectors}) ${trimmedSelectors}` : trimmedSelectors
 }
 
 /** Reads an at-rule and returns the index after it. The content counts if the at-rule is a group that applies. */
 function readAtRule(reader: BlockReader, from: number, block: Block): number {
   const { css, rules } = reader
-  const { open, next, inner } = findBraces(css, from, { to: block.to, isOpen: true })
-  const prelude = inner && writePlain(css, from, Math.min(open, from + maxPrelude))
-  if (!inner || block.depth >= maxDepth || !reader.holds(prelude ?? '')) return next
+  const { open, next, inner } = findBraces(css, from, { to: block.to, endsAtSemicolon: true })
+  const prelude = inner && writePlain(css, from, Math.min(open, from + maxPreludeChars))
+  if (!inner || block.depth >= maxDepth || !reader.appliesTo(prelude ?? '')) return next
   const declarations = readBlock(reader, { ...block, ...inner, depth: block.depth + 1 })
   if (declarations.length > 0 && block.selectors !== undefined) rules.push({ selectors: block.selectors, declarations })
   return next

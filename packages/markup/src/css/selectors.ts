@@ -10,12 +10,12 @@ export interface StyledElement {
   readonly attributes: ReadonlyMap<string, string>
   readonly parent: StyledElement | undefined
   /** The preceding element in the same parent. */
-  readonly previous: StyledElement | undefined
+  readonly precedingElement: StyledElement | undefined
   /** The position among the children of the parent, from 1. */
   readonly index: number
 }
 
-/** The result of a match. `maybe` means that it depends on later elements or on facts that are unknown here. */
+/** The result of a match. `maybe` means that the result depends on later elements or on facts that are unknown here. */
 type Match = 'yes' | 'maybe' | 'no'
 
 type Combinator = 'descendant' | 'child' | 'adjacent' | 'sibling'
@@ -40,15 +40,15 @@ export interface MatchBudget {
   steps: number
 }
 
-const [maxSelectors, maxSteps] = [4096, 12]
+const [maxSelectorChars, maxSteps] = [4096, 12]
 const combinators: ReadonlySet<string> = new Set(['descendant', 'child', 'adjacent', 'sibling'])
 
-/** Compiles a list of selectors. It returns an empty list if one of them is invalid, because browsers then drop the whole list. */
+/** Compiles a list of selectors. Returns an empty list if one of them is invalid, because browsers then drop the whole list. */
 export function compileSelectors(text: string): CompiledSelector[] {
-  const trimmed = text.trim()
-  if (!trimmed || trimmed.length > maxSelectors) return []
+  const selectorList = text.trim()
+  if (!selectorList || selectorList.length > maxSelectorChars) return []
   try {
-    return parse(trimmed).flatMap(compileTokens)
+    return parse(selectorList).flatMap(compileTokens)
   } catch {
     return []
   }
@@ -57,10 +57,10 @@ export function compileSelectors(text: string): CompiledSelector[] {
 function compileTokens(tokens: readonly Selector[]): CompiledSelector[] {
   const steps: { tests: Selector[]; combinator: Combinator | undefined }[] = [{ tests: [], combinator: undefined }]
   for (const token of tokens) {
-    const last = steps.at(-1)
+    const lastStep = steps.at(-1)
     if (token.type === 'parent' || token.type === 'column-combinator' || token.type === 'pseudo-element') return []
     if (combinators.has(token.type)) steps.push({ tests: [], combinator: token.type as Combinator })
-    else last?.tests.push(token)
+    else lastStep?.tests.push(token)
   }
   if (steps.length > maxSteps) return []
   const tests = steps.flatMap(step => step.tests)
@@ -102,27 +102,27 @@ function matchFrom(steps: readonly Step[], at: number, element: StyledElement, b
   const ownMatch = matchAll(steps[at]?.tests ?? [], element)
   const combinator = steps[at]?.combinator
   if (ownMatch === 'no' || !combinator) return ownMatch
-  let best: Match = 'no'
-  for (const related of listRelated(element, combinator)) {
-    best = betterMatch(best, matchFrom(steps, at + 1, related, budget))
-    if (best === 'yes' || budget.steps <= 0) break
+  let bestMatch: Match = 'no'
+  for (const relatedElement of listRelatedElements(element, combinator)) {
+    bestMatch = betterMatch(bestMatch, matchFrom(steps, at + 1, relatedElement, budget))
+    if (bestMatch === 'yes' || budget.steps <= 0) break
   }
-  return worseMatch(ownMatch, best)
+  return worseMatch(ownMatch, bestMatch)
 }
 
-function* listRelated(element: StyledElement, combinator: Combinator): Generator<StyledElement> {
-  const isUp = combinator === 'child' || combinator === 'descendant'
-  const next = (from: StyledElement) => (isUp ? from.parent : from.previous)
-  const isOne = combinator === 'child' || combinator === 'adjacent'
-  for (let relative = next(element); relative; relative = next(relative)) {
+function* listRelatedElements(element: StyledElement, combinator: Combinator): Generator<StyledElement> {
+  const goesToParents = combinator === 'child' || combinator === 'descendant'
+  const findNext = (from: StyledElement) => (goesToParents ? from.parent : from.precedingElement)
+  const isSingle = combinator === 'child' || combinator === 'adjacent'
+  for (let relative = findNext(element); relative; relative = findNext(relative)) {
     yield relative
-    if (isOne) return
+    if (isSingle) return
   }
 }
 
-const ranks: Readonly<Record<Match, number>> = { no: 0, maybe: 1, yes: 2 }
-const betterMatch = (a: Match, b: Match): Match => (ranks[a] >= ranks[b] ? a : b)
-const worseMatch = (a: Match, b: Match): Match => (ranks[a] <= ranks[b] ? a : b)
+const rankOfMatch: Readonly<Record<Match, number>> = { no: 0, maybe: 1, yes: 2 }
+const betterMatch = (a: Match, b: Match): Match => (rankOfMatch[a] >= rankOfMatch[b] ? a : b)
+const worseMatch = (a: Match, b: Match): Match => (rankOfMatch[a] <= rankOfMatch[b] ? a : b)
 const oppositeMatches: Readonly<Record<Match, Match>> = { no: 'yes', maybe: 'maybe', yes: 'no' }
 
 function matchAll(tests: readonly Selector[], element: StyledElement): Match {
@@ -156,8 +156,10 @@ function matchesAttribute(test: Extract<Selector, { type: 'attribute' }>, elemen
   const attribute = element.attributes.get(test.name.toLowerCase())
   if (attribute === undefined) return test.action === 'not'
   const isFolded = test.ignoreCase === true
-  const [value, expected] = isFolded ? [attribute.toLowerCase(), test.value.toLowerCase()] : [attribute, test.value]
-  return compareValues[test.action]?.(value, expected) ?? false
+  const [value, expectedValue] = isFolded
+    ? [attribute.toLowerCase(), test.value.toLowerCase()]
+    : [attribute, test.value]
+  return compareValues[test.action]?.(value, expectedValue) ?? false
 }
 
 const compareValues: Readonly<Record<string, (value: string, expected: string) => boolean>> = {
@@ -172,7 +174,7 @@ const compareValues: Readonly<Record<string, (value: string, expected: string) =
 }
 
 /** The states that a newly opened message does not have. */
-const states: ReadonlySet<string> = new Set(
+const pseudoStates: ReadonlySet<string> = new Set(
   'hover focus focus-within focus-visible active visited target checked disabled fullscreen modal popover-open before after first-line first-letter'.split(
     ' ',
   ),
@@ -180,7 +182,7 @@ const states: ReadonlySet<string> = new Set(
 
 function matchPseudo({ name, data }: Extract<Selector, { type: 'pseudo' }>, element: StyledElement): Match {
   if (Array.isArray(data)) return matchList(name, data, element)
-  if (states.has(name)) return 'no'
+  if (pseudoStates.has(name)) return 'no'
   if (name === 'root') return yesIf(element.name === 'html')
   if (name === 'link' || name === 'any-link') return yesIf(element.name === 'a' && element.attributes.has('href'))
   if (name === 'first-child') return yesIf(element.index === 1)
@@ -202,7 +204,8 @@ function matchesIndex(text: string, index: number): Match {
   const [formulaMatch, step = '', offset = ''] = /^(?:([+-]?\d{0,6})n)?([+-]?\d{1,6})?$/.exec(formula) ?? []
   if (!formulaMatch) return 'maybe'
   const isStepped = formulaMatch.includes('n')
-  const a = isStepped ? Number(/\d/.test(step) ? step : `${step}1`) : 0
+  const stepSize = isStepped ? Number(/\d/.test(step) ? step : `${step}1`) : 0
   const offsetIndex = index - Number(offset || 0)
-  return yesIf(a === 0 ? offsetIndex === 0 : offsetIndex % a === 0 && offsetIndex / a >= 0)
+  if (stepSize === 0) return yesIf(offsetIndex === 0)
+  return yesIf(offsetIndex % stepSize === 0 && offsetIndex / stepSize >= 0)
 }

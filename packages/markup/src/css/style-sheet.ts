@@ -1,5 +1,5 @@
 // Parses CSS style sheets and resolves the cascade for one element.
-import type { Declaration } from './blocks.ts'
+import type { Declaration, RuleChoice } from './blocks.ts'
 import { parseRules } from './blocks.ts'
 import type { CompiledSelector, MatchBudget, StyledElement } from './selectors.ts'
 import { compileSelectors, matchSelector } from './selectors.ts'
@@ -16,15 +16,15 @@ export interface StyleRule {
 /** The maximum number of rules in all sheets together. */
 const maxRules = 4000
 /** Matches at-rules whose inner rules count. The inner rules of others, such as `@font-face` and `@container`, do not. */
-const transparentRules = /^@(?:supports|layer|document)\b/i
+const transparentRulePattern = /^@(?:supports|layer|document)\b/i
 
-/** Parses, in one pass, the rules of all sheets that apply on a screen of ordinary size. `keeps` selects the declarations. */
+/** Parses, in one pass, the rules of all sheets that apply on a screen of ordinary size. `isRelevant` selects the declarations. */
 export function parseStyleSheets(
   sheets: readonly string[],
-  keeps: (declaration: Declaration) => boolean,
+  isRelevant: (declaration: Declaration) => boolean,
 ): readonly StyleRule[] {
   const rules: StyleRule[] = []
-  const choice = { keeps, holds: holdsGroup, maxRules }
+  const choice: RuleChoice = { isRelevant, appliesTo: isApplicableGroup, maxRules }
   for (const { selectors, declarations } of sheets.flatMap(sheet => parseRules(sheet, choice))) {
     for (const selector of compileSelectors(selectors))
       if (rules.length < maxRules) rules.push({ selector, declarations, order: rules.length })
@@ -32,8 +32,8 @@ export function parseStyleSheets(
   return rules
 }
 
-function holdsGroup(prelude: string): boolean {
-  if (transparentRules.test(prelude)) return true
+function isApplicableGroup(prelude: string): boolean {
+  if (transparentRulePattern.test(prelude)) return true
   return /^@media\b/i.test(prelude) && matchesMedia(prelude.slice(6))
 }
 
@@ -46,43 +46,45 @@ const maxSteps = 500_000
 const [inlineWeight, importantWeight] = [1e7, 1e8]
 
 /** An element's own declarations: those of its kind and attributes, and those of its `style`. */
-type ElementStyles = Readonly<Record<'own' | 'inline', readonly Declaration[]>>
+type ElementStyles = Readonly<Record<'elementDeclarations' | 'styleDeclarations', readonly Declaration[]>>
 
 /** Creates the finder of an element's declarations in style sheets. */
 export function createCascade(rules: readonly StyleRule[]) {
-  const byKey = Map.groupBy(rules, rule => rule.selector.key)
+  const rulesByKey = Map.groupBy(rules, rule => rule.selector.key)
   const budget: MatchBudget = { steps: maxSteps }
 
-  function listMatches(element: StyledElement) {
+  function listMatchingRules(element: StyledElement) {
     const keys = ['*', element.name, ...[...element.classes].map(name => `.${name}`), `#${element.id ?? ''}`]
     return keys
-      .flatMap(key => byKey.get(key) ?? [])
+      .flatMap(key => rulesByKey.get(key) ?? [])
       .flatMap(rule => {
         if (budget.steps <= 0) return []
         budget.steps -= rule.declarations.length
         const match = matchSelector(rule.selector, element, budget)
-        return match === 'no' ? [] : [{ rule, isSure: match === 'yes' }]
+        return match === 'no' ? [] : [{ rule, isCertain: match === 'yes' }]
       })
   }
 
   return {
-    /** Returns the styles of an element. `possible` also contains the declarations of rules that may apply. It is absent if there are none. */
-    stylesOf(element: StyledElement, { own, inline }: ElementStyles) {
-      const matches = byKey.size > 0 && budget.steps > 0 ? listMatches(element) : []
-      const weighed = (isSureOnly: boolean) => [
-        { declarations: own, weight: -1 },
-        ...matches.filter(({ isSure }) => isSure || !isSureOnly).map(({ rule }) => weighRule(rule)),
-        { declarations: inline, weight: inlineWeight },
+    /** Returns the styles of an element. `possibleStyles` also contains the declarations of rules that may apply, and is absent without such rules. */
+    stylesOf(element: StyledElement, { elementDeclarations, styleDeclarations }: ElementStyles) {
+      const matches = rulesByKey.size > 0 && budget.steps > 0 ? listMatchingRules(element) : []
+      const listSources = (rules: readonly StyleRule[]) => [
+        { declarations: elementDeclarations, weight: -1 },
+        ...rules.map(weighRule),
+        { declarations: styleDeclarations, weight: inlineWeight },
       ]
-      const sure = pickWinners(weighed(true))
-      return matches.every(({ isSure }) => isSure) ? { sure } : { sure, possible: pickWinners(weighed(false)) }
+      const certainRules = matches.filter(({ isCertain }) => isCertain).map(({ rule }) => rule)
+      const certainStyles = pickWinners(listSources(certainRules))
+      if (certainRules.length === matches.length) return { certainStyles }
+      return { certainStyles, possibleStyles: pickWinners(listSources(matches.map(({ rule }) => rule))) }
     },
-    /** Returns true if the sheets exceeded the budget, so that it is no longer known which text they hide. */
+    /** Returns true if the sheets exceeded the budget. Which text they hide is then unknown. */
     isExhausted: () => budget.steps <= 0,
   }
 }
 
-/** Weighs a rule. Of two rules with equal specificity the later one wins, by a fraction that never reaches the next specificity. */
+/** Weighs a rule. The order adds a fraction, so that the later of two rules with equal specificity wins. */
 function weighRule({ declarations, selector, order }: StyleRule) {
   return { declarations, weight: Math.min(selector.specificity, inlineWeight - 2) + order / 10_000 }
 }

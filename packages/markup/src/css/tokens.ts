@@ -7,7 +7,7 @@ export interface CssToken {
   readonly start: number
   readonly end: number
   /** The index of the token after this one. For an opening bracket it is the index after the token that closes it. */
-  next: number
+  nextIndex: number
 }
 
 export interface CssTokens {
@@ -15,7 +15,7 @@ export interface CssTokens {
   readonly tokens: readonly CssToken[]
 }
 
-const closers: ReadonlyMap<number, number> = new Map([
+const closingTypes: ReadonlyMap<number, number> = new Map([
   [types.Function, types.RightParenthesis],
   [types.LeftParenthesis, types.RightParenthesis],
   [types.LeftSquareBracket, types.RightSquareBracket],
@@ -23,20 +23,20 @@ const closers: ReadonlyMap<number, number> = new Map([
 ] as [number, number][])
 
 /** Splits text into tokens. An unclosed bracket spans the remaining text, and an unmatched closing bracket is an ordinary token. */
-export function listTokens(text: string): CssTokens {
+export function tokenizeCss(text: string): CssTokens {
   const tokens: CssToken[] = []
   const openBrackets: CssToken[] = []
   tokenize(text, (type, start, end) => {
-    const token = { type, start, end, next: tokens.length + 1 }
+    const token = { type, start, end, nextIndex: tokens.length + 1 }
     tokens.push(token)
     const opener = openBrackets.at(-1)
-    if (closers.has(type)) openBrackets.push(token)
-    else if (opener && closers.get(opener.type) === type) {
-      opener.next = tokens.length
+    if (closingTypes.has(type)) openBrackets.push(token)
+    else if (opener && closingTypes.get(opener.type) === type) {
+      opener.nextIndex = tokens.length
       openBrackets.pop()
     }
   })
-  for (const token of openBrackets) token.next = tokens.length + 1
+  for (const token of openBrackets) token.nextIndex = tokens.length + 1
   return { text, tokens }
 }
 

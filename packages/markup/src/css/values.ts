@@ -1,5 +1,6 @@
 // Reads the values of CSS declarations: expands shorthands and converts lengths.
-/** Cuts a text at a character outside strings and parentheses, in one pass. */
+
+/** Splits a text at a character outside strings and parentheses, in one pass. */
 export function splitTopLevel(text: string, separator: string): string[] {
   const pieces: string[] = []
   const nesting = { depth: 0, quote: '' }
@@ -28,7 +29,7 @@ type ExpandShorthand = (components: readonly string[]) => readonly (readonly [na
 
 const sides = ['top', 'right', 'bottom', 'left'] as const
 
-/** The expansions of properties that set others, as far as these can hide text. */
+/** The expansions of shorthands to the properties that can hide text. */
 const expansions: ReadonlyMap<string, ExpandShorthand> = new Map<string, ExpandShorthand>([
   ['margin', components => expandSides(components, side => `margin-${side}`)],
   ['padding', components => expandSides(components, side => `padding-${side}`)],
@@ -95,7 +96,7 @@ const mathFunctions: Readonly<Record<string, (values: readonly number[]) => numb
 }
 const maxNestingDepth = 4
 
-/** Converts a length to pixels. It returns undefined for a value that is not a length or whose length is unknown here. */
+/** Converts a length to pixels. Returns undefined for a value that is not a length or whose length is unknown here. */
 export function toPixels(value: string, base: LengthBase, depth = 0): number | undefined {
   const text = value.trim()
   const [numberMatch, amount = '', unit = ''] = dimensionPattern.exec(text) ?? []
@@ -123,13 +124,19 @@ function evaluate(text: string, base: LengthBase, depth: number): number {
       .replace(/\s+/g, ' '),
     ' ',
   )
-  const valueAt = (at: number) => toPixels(operands[at] ?? '', base, depth) ?? Number.NaN
+  const valueAt = (operandIndex: number) => toPixels(operands[operandIndex] ?? '', base, depth) ?? Number.NaN
   let result = valueAt(0)
   for (let index = 1; index + 1 < operands.length; index += 2) {
     const value = valueAt(index + 1)
-    const sign = operands[index]
+    const operator = operands[index]
     result =
-      sign === '+' ? result + value : sign === '-' ? result - value : sign === '*' ? result * value : result / value
+      operator === '+'
+        ? result + value
+        : operator === '-'
+          ? result - value
+          : operator === '*'
+            ? result * value
+            : result / value
   }
   return result
 }

@@ -30,8 +30,8 @@ export function isCollapsed(styles: Styles, base: LengthBase): boolean {
     'inline-size',
     'max-inline-size',
   ].some(name => {
-    const px = toPixels(styles.get(name) ?? '', base)
-    return px !== undefined && px <= maxCollapsedPx
+    const readPx = toPixels(styles.get(name) ?? '', base)
+    return readPx !== undefined && readPx <= maxCollapsedPx
   })
 }
 
@@ -60,19 +60,29 @@ function isEmptyShape(path: string, { fontPx }: LengthBase): boolean {
   const [, name = '', inner = ''] = /^([a-z]+)\(([^()]{0,1000})\)/.exec(path) ?? []
   const base = { fontPx, percentageBasePx: boxPx }
   const lengthsOf = (text: string) => splitComponents(text).flatMap(component => toPixels(component, base) ?? [])
-  if (name === 'inset' || name === 'rect' || name === 'xywh')
-    return isEmptyBox(name, lengthsOf(inner.split('round')[0] ?? ''))
+  const isEmptyBox = emptyBoxChecks.get(name)
+  if (isEmptyBox) {
+    const lengths = completeLengths(lengthsOf(inner.split('round')[0] ?? ''))
+    return lengths !== undefined && isEmptyBox(lengths)
+  }
   if (name === 'circle' || name === 'ellipse')
     return lengthsOf(inner.split('at')[0] ?? '').some(radius => radius <= maxCollapsedPx)
   return name === 'polygon' && isFlat(inner.split(',').map(lengthsOf))
 }
 
-function isEmptyBox(name: string, values: readonly number[]): boolean {
-  const [a, b = a, c = a, d = b] = values
-  if (a === undefined || b === undefined || c === undefined || d === undefined) return false
-  if (name === 'xywh') return c <= maxCollapsedPx || d <= maxCollapsedPx
-  if (name === 'rect') return c - a <= maxCollapsedPx || b - d <= maxCollapsedPx
-  return a + c >= boxPx || b + d >= boxPx
+type FourLengths = readonly [number, number, number, number]
+
+/** The checks whether a box function of `clip-path` leaves no room for text (CSS Shapes 1 §3.1). */
+const emptyBoxChecks: ReadonlyMap<string, (lengths: FourLengths) => boolean> = new Map([
+  ['inset', ([top, right, bottom, left]) => top + bottom >= boxPx || right + left >= boxPx],
+  ['rect', ([top, right, bottom, left]) => bottom - top <= maxCollapsedPx || right - left <= maxCollapsedPx],
+  ['xywh', ([, , width, height]) => width <= maxCollapsedPx || height <= maxCollapsedPx],
+])
+
+/** Completes one to three lengths to four, as for the sides of a box (CSS Box 4 §4.2). */
+function completeLengths([top, right, bottom, left]: readonly number[]): FourLengths | undefined {
+  if (top === undefined) return undefined
+  return [top, right ?? top, bottom ?? top, left ?? right ?? top]
 }
 
 /** Returns true if all corners are on one horizontal or vertical line, or outside the box. */
@@ -88,19 +98,19 @@ function isFlat(points: readonly (readonly number[])[]): boolean {
 /** Reads the shift of an element from its normal position. */
 export function readShift(styles: Styles, outer: Visual, base: LengthBase) {
   const px = (name: string) => toPixels(styles.get(name) ?? '', base)
-  const moved = isMoved(styles)
+  const isPositioned = isMoved(styles)
   const translation = readTranslation(styles, base)
-  const offsetX = moved ? (px('left') ?? -(px('right') ?? 0)) : 0
-  const offsetY = moved ? (px('top') ?? -(px('bottom') ?? 0)) : 0
+  const offsetX = isPositioned ? (px('left') ?? -(px('right') ?? 0)) : 0
+  const offsetY = isPositioned ? (px('top') ?? -(px('bottom') ?? 0)) : 0
   const x = outer.shift.x + offsetX + (px('margin-left') ?? 0) + (px('padding-left') ?? 0) + translation.x
   const y = outer.shift.y + offsetY + (px('margin-top') ?? 0) + translation.y
   return { shift: { x, y }, indentPx: px('text-indent') ?? outer.indentPx }
 }
 
 /** The bounds beyond which an element is off the screen: left of the window, above it, or unreachably far to the right or down, in pixels. */
-const [leftPx, rightPx, abovePx, belowPx] = [-200, 3000, -500, 5000]
+const [minX, maxX, minY, maxY] = [-200, 3000, -500, 5000]
 /** The bound for an element outside the flow, and for the first line of a paragraph, in pixels. */
-const outsidePx = -100
+const minOffsetPx = -100
 
 interface ElementPosition extends Pick<Visual, 'shift' | 'indentPx'> {
   readonly base: LengthBase
@@ -109,16 +119,16 @@ interface ElementPosition extends Pick<Visual, 'shift' | 'indentPx'> {
 
 export function isOffScreen(styles: Styles, { shift, indentPx, base, isClipped }: ElementPosition): boolean {
   const { x, y } = shift
-  if (x <= leftPx || x >= rightPx || y <= abovePx || y >= belowPx) return true
+  if (x <= minX || x >= maxX || y <= minY || y >= maxY) return true
   if (isClipped && indentPx >= viewport.width * 0.95) return true
-  if (styles.has('text-indent') && (x + indentPx <= outsidePx || indentPx >= rightPx)) return true
+  if (styles.has('text-indent') && (x + indentPx <= minOffsetPx || indentPx >= maxX)) return true
   return isOutOfFlow(styles) && ['left', 'right', 'top', 'bottom'].some(side => isBeyond(styles, side, base))
 }
 
 /** Returns true if an element is beyond one side. Only the offset counts, because `left: 50%; margin-left: -300px` centres a box. */
 function isBeyond(styles: Styles, side: string, base: LengthBase): boolean {
   const offset = toPixels(styles.get(side) ?? '', base)
-  return offset !== undefined && offset <= outsidePx
+  return offset !== undefined && offset <= minOffsetPx
 }
 
 function isOutOfFlow(styles: Styles): boolean {
@@ -130,25 +140,25 @@ function isMoved(styles: Styles): boolean {
 }
 
 /** Lists the transform functions (CSS Transforms 1 and 2), some of which hide text. */
-function listFunctions(styles: Styles) {
+function listTransforms(styles: Styles) {
   const transforms = [styles.get('transform'), styles.get('-webkit-transform'), styles.get('-ms-transform')].join(' ')
-  const single = ['scale', 'translate', 'rotate'].flatMap(name => {
+  const individualTransforms = ['scale', 'translate', 'rotate'].flatMap(name => {
     const value = styles.get(name)
     return value ? [{ name, values: value.split(/\s+/) }] : []
   })
-  const calls = [...transforms.slice(0, 1024).matchAll(/([a-z0-9]{1,12})\(([^()]{0,300})\)/g)]
+  const functionCalls = [...transforms.slice(0, 1024).matchAll(/([a-z0-9]{1,12})\(([^()]{0,300})\)/g)]
   return [
-    ...single,
-    ...calls.map(([, name = '', inner = '']) => ({ name, values: inner.split(/[\s,]+/).filter(Boolean) })),
+    ...individualTransforms,
+    ...functionCalls.map(([, name = '', inner = '']) => ({ name, values: inner.split(/[\s,]+/).filter(Boolean) })),
   ]
 }
 
-/** Reads the smaller scale of the two directions. It is 0 for an element that is rotated to its edge. */
+/** Reads the smaller scale of the two directions, which is 0 for an element that is rotated to its edge. */
 export function readScale(styles: Styles): number {
-  return listFunctions(styles).reduce((scale, transform) => scale * scaleOf(transform), 1)
+  return listTransforms(styles).reduce((scale, transform) => scale * scaleOf(transform), 1)
 }
 
-function scaleOf({ name, values }: ReturnType<typeof listFunctions>[number]): number {
+function scaleOf({ name, values }: ReturnType<typeof listTransforms>[number]): number {
   const numbers = values.map(value => Number.parseFloat(value) * (value.endsWith('%') ? 0.01 : 1))
   if (/^scale(?:3d|x|y)?$/.test(name)) return minOf(numbers.slice(0, 2))
   if (name === 'matrix')
@@ -173,11 +183,11 @@ function toRadians(angle: string): number {
 /** Reads the translation in pixels, to the right and down. */
 function readTranslation(styles: Styles, base: LengthBase): { readonly x: number; readonly y: number } {
   let [x, y] = [0, 0]
-  for (const { name, values } of listFunctions(styles)) {
-    const [first = 0, second = 0] = values.map(value => toPixels(value, base) ?? 0)
-    if (name === 'translatey') y += first
-    else if (/^translate(?:3d|x)?$/.test(name)) x += first
-    if (name === 'translate' || name === 'translate3d') y += second
+  for (const { name, values } of listTransforms(styles)) {
+    const [firstPx = 0, secondPx = 0] = values.map(value => toPixels(value, base) ?? 0)
+    if (name === 'translatey') y += firstPx
+    else if (/^translate(?:3d|x)?$/.test(name)) x += firstPx
+    if (name === 'translate' || name === 'translate3d') y += secondPx
     if (name === 'matrix') [x, y] = [x + (Number(values[4]) || 0), y + (Number(values[5]) || 0)]
   }
   return { x, y }

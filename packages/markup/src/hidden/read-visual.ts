@@ -1,16 +1,16 @@
 // Computes the look of an element's text from the surrounding element and its own CSS styles.
 import type { Declaration } from '../css/blocks.ts'
 import { parseDeclarations } from '../css/blocks.ts'
-import { isReadable } from '../css/readable-value.ts'
+import { isAcceptedDeclaration } from '../css/readable-value.ts'
 import type { Styles } from '../css/style-sheet.ts'
 import { toPixels, viewport } from '../css/values.ts'
 import type { HtmlAttributes } from '../elements/elements.ts'
 import { isClippedAway, isCollapsed, isOffScreen, isRemoved, readScale, readShift } from './hiding-styles.ts'
 import type { Colour, Visual } from './visual.ts'
-import { blend, fraction, listColours, parseColour, white } from './visual.ts'
+import { blend, listColours, parseColour, parseFraction, white } from './visual.ts'
 
-/** Elements whose size is only a minimum (CSS 2.2 §17.5). */
-const growsWithContent: ReadonlySet<string> = new Set(['td', 'th', 'tr', 'tbody', 'thead', 'tfoot', 'table'])
+/** Elements that grow with their content, because their size is only a minimum (CSS 2.2 §17.5). */
+const growingElements: ReadonlySet<string> = new Set(['td', 'th', 'tr', 'tbody', 'thead', 'tfoot', 'table'])
 
 /** Computes the look of an element's text from the look of the outer element and the element's own styles. */
 export function readVisual(outer: Visual, declaredStyles: Styles, name: string): Visual {
@@ -24,7 +24,7 @@ export function readVisual(outer: Visual, declaredStyles: Styles, name: string):
     outer.isGone ||
     isRemoved(styles, fontPx) ||
     isClippedAway(styles, base) ||
-    (isClipped && !growsWithContent.has(name) && isCollapsed(styles, base)) ||
+    (isClipped && !growingElements.has(name) && isCollapsed(styles, base)) ||
     isOffScreen(styles, { shift, indentPx, base, isClipped })
   return {
     ...outer,
@@ -36,7 +36,7 @@ export function readVisual(outer: Visual, declaredStyles: Styles, name: string):
     scale: outer.scale * readScale(styles),
     opacity: outer.opacity * readOpacity(styles),
     colour: readColour(styles, outer.colour),
-    ...readGrounds(styles, outer),
+    ...readBackgrounds(styles, outer),
     shift,
     indentPx,
     variables,
@@ -89,33 +89,33 @@ const maxBlurPx = 10
 function readOpacity(styles: Styles): number {
   const opacityText = styles.get('opacity')
   const filter = styles.get('filter') ?? ''
-  const [, filtered] = /opacity\(\s*([\d.]{1,8}%?)\s*\)/.exec(filter) ?? []
+  const [, filterOpacity] = /opacity\(\s*([\d.]{1,8}%?)\s*\)/.exec(filter) ?? []
   const [, percent] = /alpha\(\s*opacity\s*=\s*([\d.]{1,8})/.exec(filter) ?? []
   const [, blur] = /blur\(\s*(\d{1,5})/.exec(filter) ?? []
   if (Number(blur) >= maxBlurPx) return 0
-  return fraction(opacityText ?? '1') * fraction(filtered ?? '1') * fraction(`${percent ?? 100}%`)
+  return parseFraction(opacityText ?? '1') * parseFraction(filterOpacity ?? '1') * parseFraction(`${percent ?? 100}%`)
 }
 
 function readColour(styles: Styles, outer: Colour | undefined): Colour | undefined {
   const value = styles.get('-webkit-text-fill-color') ?? styles.get('color')
   if (value === undefined || value === 'inherit' || value === 'currentcolor') return outer
-  // The text is then a window through which its background shows.
+  // With `background-clip: text`, the background fills the letters, so their colour is not known here.
   if (/text/.test(styles.get('background-clip') ?? styles.get('-webkit-background-clip') ?? '')) return undefined
   return parseColour(value)
 }
 
-/** Reads the colours behind the text. Only the operator of a picture's server knows the colours of the picture. */
-function readGrounds(styles: Styles, outer: Visual): Pick<Visual, 'grounds' | 'isOverPicture'> {
+/** Reads the colours behind the text. The colours of a picture are not known, because nothing is fetched. */
+function readBackgrounds(styles: Styles, outer: Visual): Pick<Visual, 'backgrounds' | 'isOverPicture'> {
   const shorthand = styles.get('background') ?? ''
   const image = styles.get('background-image') ?? shorthand
   const plainColours = [...listColours(styles.get('background-color') ?? ''), ...listColours(shorthand)]
   const gradientColours = image.includes('gradient(') ? listColours(image) : []
   const colours = (gradientColours.length > 0 ? gradientColours : plainColours.slice(0, 1)).slice(0, 8)
   if (colours.length === 0) {
-    return { grounds: outer.grounds, isOverPicture: outer.isOverPicture || image.includes('url(') }
+    return { backgrounds: outer.backgrounds, isOverPicture: outer.isOverPicture || image.includes('url(') }
   }
   const isOverPicture = outer.isOverPicture && colours.every(({ alpha }) => alpha < 1)
-  return { grounds: colours.map(colour => blend(colour, outer.grounds[0] ?? white)), isOverPicture }
+  return { backgrounds: colours.map(colour => blend(colour, outer.backgrounds[0] ?? white)), isOverPicture }
 }
 
 /** The properties that decide whether a reader sees text. */
@@ -130,14 +130,14 @@ const relevantProperties: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Returns true if a declaration may hide text, or may show text that another one hides. */
-export function mayHide(declaration: Declaration): boolean {
+/** Returns true if a declaration may hide text, or may show text that another declaration hides. */
+export function affectsVisibility(declaration: Declaration): boolean {
   const { name } = declaration
-  return name.startsWith('--') || (relevantProperties.has(name) && isReadable(declaration))
+  return name.startsWith('--') || (relevantProperties.has(name) && isAcceptedDeclaration(declaration))
 }
 
 /** Lists the default styles of an element in browsers (HTML §15.3), which any style overrides. */
-export function listOwnStyles(name: string, attributes: HtmlAttributes): readonly Declaration[] {
+export function listDefaultStyles(name: string, attributes: HtmlAttributes): readonly Declaration[] {
   const defaultStyles: (readonly [string, string | undefined])[] = [
     [
       'display',
@@ -163,10 +163,10 @@ function isClosedDialog(name: string, attributes: HtmlAttributes): boolean {
 /** Lists the declarations of the `style` attribute. */
 export function listInlineStyles(attributes: HtmlAttributes): readonly Declaration[] {
   const style = attributes.get('style')
-  return style ? parseDeclarations(style, mayHide) : []
+  return style ? parseDeclarations(style, affectsVisibility) : []
 }
 
-const [maxVariables, maxValue, maxDepth] = [64, 512, 4]
+const [maxVariables, maxValueChars, maxDepth] = [64, 512, 4]
 const variablePattern = /var\(\s*(--[\w-]{1,64})\s*(?:,([^()]{0,200}))?\)/g
 
 /**
@@ -179,17 +179,20 @@ function resolveVariables(declaredStyles: Styles, outer: ReadonlyMap<string, str
   const uses = [...declaredStyles].filter(([, value]) => value.includes('var('))
   if (uses.length === 0) return { styles: declaredStyles, variables }
   return {
-    styles: new Map([...declaredStyles, ...uses.map(([name, value]) => [name, resolve(value, variables)] as const)]),
+    styles: new Map([
+      ...declaredStyles,
+      ...uses.map(([name, value]) => [name, replaceVariables(value, variables)] as const),
+    ]),
     variables,
   }
 }
 
-function resolve(value: string, variables: ReadonlyMap<string, string>): string {
-  let text = value.slice(0, maxValue)
+function replaceVariables(value: string, variables: ReadonlyMap<string, string>): string {
+  let text = value.slice(0, maxValueChars)
   for (let depth = 0; depth < maxDepth && text.includes('var('); depth += 1) {
     text = text
       .replace(variablePattern, (_, name: string, fallback = '') => variables.get(name) ?? fallback.trim())
-      .slice(0, maxValue)
+      .slice(0, maxValueChars)
   }
   return text
 }

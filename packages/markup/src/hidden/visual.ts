@@ -14,7 +14,7 @@ const black: Colour = { red: 0, green: 0, blue: 0, alpha: 1 }
 
 export const white: Colour = { red: 255, green: 255, blue: 255, alpha: 1 }
 
-/** Parses a colour of CSS or of an HTML attribute. It returns undefined for an unknown one. */
+/** Parses a colour of CSS or of an HTML attribute. Returns undefined for an unknown colour. */
 export function parseColour(value: string): Colour | undefined {
   const text = value.trim().toLowerCase()
   if (text === 'transparent') return { ...black, alpha: 0 }
@@ -28,11 +28,16 @@ function parseHex(text: string): Colour | undefined {
   const digits = /^#?([0-9a-f]{3,8})$/.exec(text)?.[1]
   if (!digits || digits.length === 5 || digits.length === 7) return undefined
   const size = digits.length < 6 ? 1 : 2
-  const at = (index: number) => {
+  const readChannel = (index: number) => {
     const hexDigits = digits.slice(index * size, index * size + size)
     return Number.parseInt(size === 1 ? hexDigits + hexDigits : hexDigits, 16)
   }
-  return { red: at(0), green: at(1), blue: at(2), alpha: digits.length % 4 === 0 ? at(3) / 255 : 1 }
+  return {
+    red: readChannel(0),
+    green: readChannel(1),
+    blue: readChannel(2),
+    alpha: digits.length % 4 === 0 ? readChannel(3) / 255 : 1,
+  }
 }
 
 function parseFunction(text: string): Colour | undefined {
@@ -40,40 +45,41 @@ function parseFunction(text: string): Colour | undefined {
   const components = inner.split(/[\s,/]+/).filter(Boolean)
   if (components.length < 3) return undefined
   const [first = 0, second = 0, third = 0] = components.slice(0, 3).map(component => Number.parseFloat(component) || 0)
-  const alpha = components[3] === undefined ? 1 : fraction(components[3])
+  const alpha = components[3] === undefined ? 1 : parseFraction(components[3])
   if (name !== 'rgb')
     return fromHue(first, { second: second / 100, third: third / 100, isWhiteness: name === 'hwb', alpha })
   const scale = components[0]?.endsWith('%') ? 2.55 : 1
   return { red: first * scale, green: second * scale, blue: third * scale, alpha }
 }
 
-/** Parses a colour of CSS Color 5, as exactly as visibility requires: `lab` and similar ones only by their lightness. */
+/** Parses a colour of CSS Color 5, as exactly as visibility requires. `lab` and similar colours are read only by their lightness. */
 function parseModern(text: string): Colour | undefined {
   const [, name = '', inner = ''] = /^([a-z-]+)\((.{1,200})\)$/.exec(text) ?? []
   const components = inner.split(/[\s,/]+/)
   if (name === 'light-dark') return parseColour(splitTopLevel(inner, ',')[0] ?? '')
-  if (name === 'color-mix') return mixOf(splitTopLevel(inner, ',').slice(1))
+  if (name === 'color-mix') return mixColours(splitTopLevel(inner, ',').slice(1))
   if (name === 'color')
     return parseFunction(
       `rgb(${components
         .slice(1, 4)
-        .map(fractionText => `${100 * fraction(fractionText)}%`)
+        .map(fractionText => `${100 * parseFraction(fractionText)}%`)
         .join(' ')})`,
     )
   if (!/^(?:ok)?l(?:ab|ch)$/.test(name)) return undefined
-  const light = fraction(
+  const lightness = parseFraction(
     name.startsWith('ok') || components[0]?.endsWith('%') ? (components[0] ?? '') : `${components[0]}%`,
   )
-  const level = 255 * (name.startsWith('ok') ? light ** 1.2 : light)
-  return { red: level, green: level, blue: level, alpha: fraction(inner.split('/')[1] ?? '1') }
+  const level = 255 * (name.startsWith('ok') ? lightness ** 1.2 : lightness)
+  return { red: level, green: level, blue: level, alpha: parseFraction(inner.split('/')[1] ?? '1') }
 }
 
-function mixOf(colours: readonly string[]): Colour | undefined {
-  const [first, second] = colours.map(colour => parseColour(colour.trim().replace(/\s*[\d.]{1,8}%$/, '')))
-  return first && second ? blend({ ...first, alpha: first.alpha / 2 }, { ...second, alpha: 1 }) : undefined
+function mixColours(colours: readonly string[]): Colour | undefined {
+  const [upperColour, lowerColour] = colours.map(colour => parseColour(colour.trim().replace(/\s*[\d.]{1,8}%$/, '')))
+  if (!upperColour || !lowerColour) return undefined
+  return blend({ ...upperColour, alpha: upperColour.alpha / 2 }, { ...lowerColour, alpha: 1 })
 }
 
-export function fraction(text: string): number {
+export function parseFraction(text: string): number {
   const value = Number.parseFloat(text)
   return Number.isFinite(value) ? Math.min(1, Math.max(0, text.trim().endsWith('%') ? value / 100 : value)) : 1
 }
@@ -96,7 +102,7 @@ function fromHue(hue: number, { second, third, isWhiteness, alpha }: HueComponen
   return { red: at(0), green: at(8), blue: at(4), alpha }
 }
 
-/** Blends the colour `over` with the colour `under` it. */
+/** Blends `foreground` with the colour behind it. */
 export function blend(foreground: Colour, background: Colour): Colour {
   const mix = (top: number, bottom: number) => top * foreground.alpha + bottom * (1 - foreground.alpha)
   return {
@@ -108,8 +114,8 @@ export function blend(foreground: Colour, background: Colour): Colour {
 }
 
 /** Computes the contrast, from 1 for equal colours to 21 (WCAG 2.2 §1.4.3). */
-function contrastOf(first: Colour, second: Colour): number {
-  const [light, dark] = [luminanceOf(first), luminanceOf(second)].sort((a, b) => b - a) as [number, number]
+function contrastOf(foreground: Colour, background: Colour): number {
+  const [light, dark] = [luminanceOf(foreground), luminanceOf(background)].sort((a, b) => b - a) as [number, number]
   return (light + 0.05) / (dark + 0.05)
 }
 
@@ -134,11 +140,11 @@ export function listColours(value: string): readonly Colour[] {
 export interface Visual {
   /** True if the element hides all of its content, regardless of the styles of inner elements. */
   readonly isGone: boolean
-  /** True if a rule would hide the element that may or may not apply here. */
+  /** True if the element may be hidden by a rule of which it is not known whether it applies. */
   readonly isDoubtful: boolean
   /** True if `visibility` hides the element, which an inner element may reverse. */
   readonly isInvisible: boolean
-  /** Set for content directly in a closed `details`, which shows only its first summary. Otherwise undefined. */
+  /** The fold of content directly in a closed `details`, which shows only its first summary. Undefined elsewhere. */
   readonly fold: { isSummaryRead: boolean } | undefined
   readonly isClipped: boolean
   readonly isVerbatim: boolean
@@ -149,7 +155,7 @@ export interface Visual {
   /** The colour of the text. Undefined if it is not known. */
   readonly colour: Colour | undefined
   /** The colours behind the text. A gradient has several. */
-  readonly grounds: readonly Colour[]
+  readonly backgrounds: readonly Colour[]
   /** True if the colours behind the text are not known. */
   readonly isOverPicture: boolean
   /** The distance by which the element was moved to the right and down, in pixels. */
@@ -171,7 +177,7 @@ export const plainVisual: Visual = {
   scale: 1,
   opacity: 1,
   colour: black,
-  grounds: [white],
+  backgrounds: [white],
   isOverPicture: false,
   shift: { x: 0, y: 0 },
   indentPx: 0,
@@ -182,28 +188,23 @@ export const plainVisual: Visual = {
 const [minFontPx, minOpacity, minContrast] = [5, 0.06, 1.2]
 
 /** Returns true if a reader cannot see text with this look. */
-export function isHiding(visual: Visual): boolean {
+export function hidesText(visual: Visual): boolean {
   const { isGone, isInvisible, fold, fontPx, scale, opacity } = visual
   return (
-    isGone ||
-    isInvisible ||
-    fold !== undefined ||
-    fontPx * scale < minFontPx ||
-    opacity < minOpacity ||
-    isPale(visual, visual.isOverPicture)
+    isGone || isInvisible || fold !== undefined || fontPx * scale < minFontPx || opacity < minOpacity || isPale(visual)
   )
 }
 
 /** Returns true if a reader may be unable to see text with this look. */
-export function mayBeHiding(visual: Visual): boolean {
-  return visual.isDoubtful || isHiding(visual) || isPale(visual, false)
+export function mayHideText(visual: Visual): boolean {
+  return visual.isDoubtful || hidesText(visual) || isPale({ ...visual, isOverPicture: false })
 }
 
 /** Returns true for text in the colour of its background, or with no visible colour. */
-function isPale({ colour, grounds, opacity }: Visual, isOverPicture: boolean): boolean {
+function isPale({ colour, backgrounds, opacity, isOverPicture }: Visual): boolean {
   if (!colour) return false
   if (colour.alpha < minOpacity) return true
   if (isOverPicture) return false
   const effectiveColour = { ...colour, alpha: colour.alpha * opacity }
-  return grounds.every(ground => contrastOf(blend(effectiveColour, ground), ground) < minContrast)
+  return backgrounds.every(background => contrastOf(blend(effectiveColour, background), background) < minContrast)
 }

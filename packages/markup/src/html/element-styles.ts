@@ -4,9 +4,9 @@ import type { StyleRule } from '../css/style-sheet.ts'
 import { createCascade, matchesMedia, parseStyleSheets } from '../css/style-sheet.ts'
 import type { HtmlAttributes } from '../elements/elements.ts'
 import { tokenizeHtml } from '../elements/elements.ts'
-import { listInlineStyles, listOwnStyles, mayHide, readVisual } from '../hidden/read-visual.ts'
+import { affectsVisibility, listDefaultStyles, listInlineStyles, readVisual } from '../hidden/read-visual.ts'
 import type { Visual } from '../hidden/visual.ts'
-import { isHiding, parseColour, plainVisual } from '../hidden/visual.ts'
+import { hidesText, parseColour, plainVisual } from '../hidden/visual.ts'
 
 export interface HidingOptions {
   /** Classes that hide an element even without a style sheet, by convention of the network. */
@@ -44,14 +44,14 @@ const noClasses: ReadonlySet<string> = new Set()
 
 /** The look of text outside all elements, without any style. */
 export const plainContext: StyleContext = { visual: plainVisual, element: undefined }
-/** The look of a link in such text. */
-export const bareLink: StyleContext = { visual: { ...plainVisual, colour: linkColour }, element: undefined }
+/** The look of a link in text outside all elements, without any style. */
+export const linkContext: StyleContext = { visual: { ...plainVisual, colour: linkColour }, element: undefined }
 
 /** Creates a reader of the look of elements, with the style sheets of their document. */
 export function createStyleReader(html: string, { hidingClasses = noClasses }: HidingOptions) {
   const rules = readSheets(html)
   let cascade: ReturnType<typeof createCascade> | undefined
-  const top: ParentElement = createElement('', new Map(), noClasses, undefined)
+  const documentRoot: ParentElement = createElement('', new Map(), noClasses, undefined)
 
   function readStyles(element: ParentElement, outer: Visual): Visual {
     const isStyled = rules.length > 0 || hasStyle(element)
@@ -65,17 +65,20 @@ export function createStyleReader(html: string, { hidingClasses = noClasses }: H
   function computeStyled(element: ParentElement, outer: Visual): Visual {
     const { name, attributes } = element
     cascade ??= createCascade(rules)
-    const own = listOwnStyles(name, attributes)
-    const { sure, possible } = cascade.stylesOf(element, { own, inline: listInlineStyles(attributes) })
-    const visual = readVisual(outer, sure, name)
-    const isDoubtful = possible !== undefined && !isHiding(visual) && isHiding(readVisual(outer, possible, name))
+    const { certainStyles, possibleStyles } = cascade.stylesOf(element, {
+      elementDeclarations: listDefaultStyles(name, attributes),
+      styleDeclarations: listInlineStyles(attributes),
+    })
+    const visual = readVisual(outer, certainStyles, name)
+    const isDoubtful =
+      possibleStyles !== undefined && !hidesText(visual) && hidesText(readVisual(outer, possibleStyles, name))
     return isDoubtful ? { ...visual, isDoubtful } : visual
   }
 
-  function read(name: string, attributes: HtmlAttributes, outer: StyleContext): StyleContext {
+  function readElement(name: string, attributes: HtmlAttributes, outer: StyleContext): StyleContext {
     const isPlain = attributes.size === 0 && rules.length === 0 && !outer.visual.fold && !specialElements.has(name)
     if (isPlain) return outer
-    const parent = outer.element ?? top
+    const parent = outer.element ?? documentRoot
     const element = createElement(name, attributes, classesOf(attributes), rules.length > 0 ? parent : undefined)
     if (rules.length > 0) parent.lastChild = element
     return {
@@ -84,15 +87,15 @@ export function createStyleReader(html: string, { hidingClasses = noClasses }: H
     }
   }
 
-  let page = read('html', new Map(), plainContext)
-  const root = read('body', new Map(), page)
+  let page = readElement('html', new Map(), plainContext)
+  const root = readElement('body', new Map(), page)
 
-  /** Reads the page elements. `html` and `body` in the document replace the implied ones, and browsers create no further ones. */
+  /** Reads the page elements. `html` and `body` in the document replace the implied elements, and browsers create no further ones. */
   function readPage(name: string, attributes: HtmlAttributes, outer: StyleContext): StyleContext {
     if (rules.length > 0 && outer.element !== root.element && outer.element !== page.element) return outer
-    if (rules.length === 0) return read(name, attributes, outer)
-    if (name === 'body') return read(name, attributes, page)
-    page = read(name, attributes, plainContext)
+    if (rules.length === 0) return readElement(name, attributes, outer)
+    if (name === 'body') return readElement(name, attributes, page)
+    page = readElement(name, attributes, plainContext)
     return page
   }
 
@@ -100,7 +103,7 @@ export function createStyleReader(html: string, { hidingClasses = noClasses }: H
     /** The `html` and `body` that browsers create for a document that has none. */
     root,
     read: (name: string, attributes: HtmlAttributes, outer: StyleContext): StyleContext =>
-      name === 'html' || name === 'body' ? readPage(name, attributes, outer) : read(name, attributes, outer),
+      name === 'html' || name === 'body' ? readPage(name, attributes, outer) : readElement(name, attributes, outer),
     /** Returns true if the style sheets exceeded the budget, so that the look of elements is uncertain. */
     isExhausted: () => cascade?.isExhausted() === true,
   }
@@ -113,16 +116,16 @@ type ReadVisual = (element: ParentElement, outer: Visual) => Visual
  * the same.
  */
 function cacheLastVisual(compute: ReadVisual): ReadVisual {
-  let last:
+  let lastLook:
     | { readonly name: string; readonly style: string; readonly outer: Visual; readonly visual: Visual }
     | undefined
   return (element, outer) => {
     const { name, attributes } = element
     const style = attributes.size === 1 ? attributes.get('style') : undefined
     if (style === undefined) return compute(element, outer)
-    if (last?.style !== style || last.name !== name || last.outer !== outer)
-      last = { name, style, outer, visual: compute(element, outer) }
-    return last.visual
+    if (lastLook?.style !== style || lastLook.name !== name || lastLook.outer !== outer)
+      lastLook = { name, style, outer, visual: compute(element, outer) }
+    return lastLook.visual
   }
 }
 
@@ -134,7 +137,7 @@ function readUnstyled({ name, attributes }: StyledElement, outer: Visual): Visua
   return name === 'a' && attributes.has('href') ? { ...outer, colour: linkColour } : outer
 }
 
-/** Reads the fold of a `details` element. A closed one shows only its first summary (HTML §4.11.1). */
+/** Reads the fold of a `details` element. A closed element shows only its first summary (HTML §4.11.1). */
 function readFold(name: string, attributes: HtmlAttributes, visual: Visual, { fold: outer }: Visual): Visual {
   const fold = name === 'details' && !attributes.has('open') ? { isSummaryRead: false } : undefined
   const isSummary = name === 'summary' && outer?.isSummaryRead === false
@@ -149,9 +152,18 @@ function createElement(
   classes: ReadonlySet<string>,
   parent: ParentElement | undefined,
 ): ParentElement {
-  const previous = parent?.lastChild
-  const index = (previous?.index ?? 0) + 1
-  return { name, attributes, classes, id: attributes.get('id'), parent, previous, index, lastChild: undefined }
+  const precedingElement = parent?.lastChild
+  const index = (precedingElement?.index ?? 0) + 1
+  return {
+    name,
+    attributes,
+    classes,
+    id: attributes.get('id'),
+    parent,
+    precedingElement,
+    index,
+    lastChild: undefined,
+  }
 }
 
 function classesOf(attributes: HtmlAttributes): ReadonlySet<string> {
@@ -159,17 +171,17 @@ function classesOf(attributes: HtmlAttributes): ReadonlySet<string> {
   return names ? new Set(names.split(/\s+/, maxClasses)) : noClasses
 }
 
-/** The maximum size of all style sheets together, in characters. The rest is ignored. */
+/** The maximum size of all style sheets together, in characters. Further text is ignored. */
 const maxSheetChars = 256 * 1024
 /** Matches a `style` element. A document without a match has no style sheets. */
-export const styleElement = /<style[\s/>]/i
+export const styleElementPattern = /<style[\s/>]/i
 
 /** Reads the `style` elements of a document first, because a sheet may follow the elements that it styles. */
 function readSheets(html: string): readonly StyleRule[] {
-  if (!styleElement.test(html)) return []
+  if (!styleElementPattern.test(html)) return []
   const sheets: string[] = []
   let isStyle = false
-  let remaining = maxSheetChars
+  let remainingChars = maxSheetChars
   let foreignDepth = 0
   tokenizeHtml(html, {
     open(name, attributes) {
@@ -181,11 +193,11 @@ function readSheets(html: string): readonly StyleRule[] {
       if ((name === 'svg' || name === 'math') && foreignDepth > 0) foreignDepth -= 1
     },
     text(text) {
-      if (!isStyle || remaining <= 0) return
-      sheets.push(text.slice(0, remaining))
-      remaining -= text.length
+      if (!isStyle || remainingChars <= 0) return
+      sheets.push(text.slice(0, remainingChars))
+      remainingChars -= text.length
     },
     isForeign: () => foreignDepth > 0,
   })
-  return parseStyleSheets(sheets, mayHide)
+  return parseStyleSheets(sheets, affectsVisibility)
 }

@@ -1,10 +1,11 @@
 // Writes HTML as Markdown, for readers that show Markdown.
-import type { TextSyntax } from './html-to-text.ts'
+
 import { htmlToText } from './html-to-text.ts'
 import type { WriteMark } from './inline-marks.ts'
+import type { TextSyntax } from './link-writer.ts'
 
-/** Puts signs directly next to the words, with blanks outside them (CommonMark §6.2). */
-function surroundWith(sign: string): WriteMark {
+/** Creates a mark that surrounds words. Blanks stay outside the signs (CommonMark §6.2). */
+function createMark(sign: string): WriteMark {
   return text => {
     const trimmedText = text.trim()
     if (trimmedText === '' || trimmedText.includes('\n')) return text
@@ -19,13 +20,13 @@ function fenceFor(code: string, minLength: number): string {
   return '`'.repeat(Math.max(minLength, longestRun + 1))
 }
 
-const codeSpan: WriteMark = text => {
+const writeCodeSpan: WriteMark = text => {
   if (text.includes('\n')) return text
   const fence = fenceFor(text, 1)
   return fence.length > 1 ? `${fence} ${text} ${fence}` : `${fence}${text}${fence}`
 }
 
-const codeBlock: WriteMark = text => {
+const writeCodeBlock: WriteMark = text => {
   const fence = fenceFor(text, 3)
   return `${fence}\n${text.replace(/^\n+|\n+$/g, '')}\n${fence}`
 }
@@ -33,10 +34,10 @@ const codeBlock: WriteMark = text => {
 const syntax: TextSyntax = {
   headings: new Map([1, 2, 3, 4, 5, 6].map(level => [`h${level}`, `${'#'.repeat(level)} `])),
   marks: new Map([
-    ...['strong', 'b'].map(name => [name, surroundWith('**')] as const),
-    ...['em', 'i'].map(name => [name, surroundWith('*')] as const),
-    ['code', codeSpan],
-    ['pre', codeBlock],
+    ...['strong', 'b'].map(name => [name, createMark('**')] as const),
+    ...['em', 'i'].map(name => [name, createMark('*')] as const),
+    ['code', writeCodeSpan],
+    ['pre', writeCodeBlock],
   ]),
   escape: text => text.replace(/[\\`*_[\]<>~]/g, '\\$&'),
   link: (label, href) => `[${label.trim()}](${writeAddress(href)})`,
@@ -52,7 +53,7 @@ function writeAddress(href: string): string {
   return href.replace(/[()\s<>]/g, sign => `%${sign.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`)
 }
 
-/** Converts HTML to Markdown: headings, lists, quotes, links, emphasis and code. Hidden text is left out. It takes linear time. */
+/** Converts HTML to Markdown: headings, lists, quotes, links, emphasis and code. Hidden text is left out. The conversion takes linear time. */
 export function htmlToMarkdown(html: string): string {
   return htmlToText(html, { syntax }).text
 }

@@ -4,13 +4,13 @@ import type { HtmlAttributes } from '../elements/elements.ts'
 /** The operations on an unfinished text that marks need. */
 interface MarkedSheet<Bookmark> {
   bookmark(): Bookmark
-  since(position: Bookmark): string
+  textSince(position: Bookmark): string
   replaceSince(position: Bookmark, text: string): void
   /** Returns the character before a bookmark, or an empty string at the beginning. */
-  charBefore(position: Bookmark): string
+  precedingChar(position: Bookmark): string
 }
 
-/** A function that writes the text of an element. `before` is the character before it. */
+/** A function that writes the text of an element. `precedingChar` is the character before it. */
 export type WriteMark = (text: string, precedingChar: string) => string
 
 const strike: WriteMark = text => text.split('\n').map(strikeThroughLine).join('\n')
@@ -26,46 +26,47 @@ const writers: ReadonlyMap<string, WriteMark> = new Map([
 ])
 
 /** Elements that end a ruby annotation without its end tag (HTML §13.1.2.4). */
-const endsAnnotation: ReadonlySet<string> = new Set(['rt', 'rp', 'rb', 'rtc', 'ruby'])
-/** The deepest nesting of marks. Deeper ones are left out, so that each text is rewritten only a few times. */
+const annotationEndingElements: ReadonlySet<string> = new Set(['rt', 'rp', 'rb', 'rtc', 'ruby'])
+/** The deepest nesting of marks. Deeper marks are left out, so that each text is rewritten only a few times. */
 const maxDepth = 8
 
 /**
- * Creates a writer that follows the elements of a text and writes their marks at their ends. Only elements for which `isMarked` returns true get one.
- * `extraMarks` adds marks.
+ * Creates a writer that follows the elements of a text and writes their marks at their ends. Only elements for which `isMarked` returns true get a
+ * mark. `extraMarks` adds marks.
  */
 export function createMarkWriter<Bookmark>(
   sheet: MarkedSheet<Bookmark>,
   isMarked: (name: string) => boolean = () => true,
   extraMarks: ReadonlyMap<string, WriteMark> = new Map(),
 ) {
-  const open: { readonly name: string; readonly position: Bookmark }[] = []
+  const openMarks: { readonly name: string; readonly position: Bookmark }[] = []
   const find = (name: string) => extraMarks.get(name) ?? writers.get(name)
 
   function end(name: string): void {
-    const at = open.findLastIndex(openMark => openMark.name === name)
-    for (const closedMark of at < 0 ? [] : open.splice(at).reverse()) {
-      const text = sheet.since(closedMark.position)
+    const markIndex = openMarks.findLastIndex(openMark => openMark.name === name)
+    for (const closedMark of markIndex < 0 ? [] : openMarks.splice(markIndex).reverse()) {
+      const text = sheet.textSince(closedMark.position)
       if (text.trim() === '') continue
       sheet.replaceSince(
         closedMark.position,
-        find(closedMark.name)?.(text, sheet.charBefore(closedMark.position)) ?? text,
+        find(closedMark.name)?.(text, sheet.precedingChar(closedMark.position)) ?? text,
       )
     }
   }
 
   return {
     open(name: string): void {
-      if (endsAnnotation.has(name)) end('rt')
-      if (find(name) && isMarked(name) && open.length < maxDepth) open.push({ name, position: sheet.bookmark() })
+      if (annotationEndingElements.has(name)) end('rt')
+      if (find(name) && isMarked(name) && openMarks.length < maxDepth)
+        openMarks.push({ name, position: sheet.bookmark() })
     },
     close(name: string): void {
-      if (endsAnnotation.has(name)) end('rt')
+      if (annotationEndingElements.has(name)) end('rt')
       end(name)
     },
     endAll(): void {
-      const [first] = open
-      while (open.length > 0) end(open.at(-1)?.name ?? first?.name ?? '')
+      const [firstMark] = openMarks
+      while (openMarks.length > 0) end(openMarks.at(-1)?.name ?? firstMark?.name ?? '')
     },
   }
 }
@@ -79,8 +80,8 @@ function isOrdinal(text: string, precedingChar: string): boolean {
 function separateMark(mark: string, text: string, precedingChar: string): string {
   const trimmedText = text.trim()
   if (precedingChar === '' || /\s/.test(precedingChar) || trimmedText.startsWith('[')) return text
-  const isOne = /^[+\-\u2212]?[\p{L}\p{N}]+$/u.test(trimmedText) || trimmedText.length === 1
-  return mark + (isOne ? trimmedText : `(${trimmedText})`)
+  const isSingle = /^[+\-\u2212]?[\p{L}\p{N}]+$/u.test(trimmedText) || trimmedText.length === 1
+  return mark + (isSingle ? trimmedText : `(${trimmedText})`)
 }
 
 /** Strikes a line through, after the quote marks at its beginning. */
@@ -89,15 +90,15 @@ function strikeThroughLine(line: string): string {
   return inner === '' ? line : line.replace(inner, () => `~~${inner}~~`)
 }
 
-/** Reads the state of a checkbox or radio button, which is written before its label. It returns undefined for another field. */
-export function readBox(attributes: HtmlAttributes): string | undefined {
+/** Reads the state of a checkbox or radio button, which is written before its label. Returns undefined for another field. */
+export function readCheckMark(attributes: HtmlAttributes): string | undefined {
   const isSet = attributes.has('checked')
   const type = attributes.get('type')?.trim().toLowerCase()
   if (type === 'checkbox') return isSet ? '[x] ' : '[ ] '
   return type === 'radio' ? (isSet ? '(x) ' : '( ) ') : undefined
 }
 
-/** Reads the alternative text of a picture (HTML §4.8.4.4). It returns undefined for a tracking pixel, and for a picture without such text. */
+/** Reads the alternative text of a picture (HTML §4.8.4.4). Returns undefined for a tracking pixel, and for a picture without such text. */
 export function readAlternative(attributes: HtmlAttributes): string | undefined {
   const isDot = ['width', 'height'].some(name => /^\s*[01](?:px)?\s*$/.test(attributes.get(name) ?? ''))
   const text = attributes.get('alt')?.replace(/\s+/g, ' ').trim()

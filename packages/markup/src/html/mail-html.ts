@@ -21,7 +21,7 @@ const styles: Readonly<Record<string, string>> = {
 /** Returns HTML with its structure, and without anything that runs, loads or hides. */
 export function htmlToMailHtml(html: string): string {
   return sanitizeHtml(html, {
-    allowed: allowedElements,
+    allowedElements,
     findAddress,
     attributesOf: name => (autoDirectionElements.has(name) ? ' dir="auto"' : '') + (styles[name] ?? ''),
   })

@@ -27,20 +27,21 @@ interface OpenNode {
 
 /** Returns a reader for the content of a `math` element with these attributes. */
 export function createMathReader(attributes: HtmlAttributes): MathReader {
-  const open: OpenNode[] = []
+  const openNodes: OpenNode[] = []
   const tex: string[] = []
   const visibleText: string[] = []
   let annotation: 'tex' | 'other' | undefined
 
   function close(name: string): void {
     if (name.startsWith('annotation')) annotation = undefined
-    const at = open.findLastIndex(node => node.name === name)
-    for (const { isGrouped } of at < 0 ? [] : open.splice(at).reverse()) if (isGrouped) visibleText.push(')')
+    const nodeIndex = openNodes.findLastIndex(node => node.name === name)
+    for (const { isGrouped } of nodeIndex < 0 ? [] : openNodes.splice(nodeIndex).reverse())
+      if (isGrouped) visibleText.push(')')
   }
 
-  /** Counts a child, and writes the sign before a second one. It returns true if the parent has a sign. */
+  /** Counts a child, and writes the sign before a second child. Returns true if the parent has a sign. */
   function enterChild(): boolean {
-    const parent = open.at(-1)
+    const parent = openNodes.at(-1)
     if (!parent) return false
     const sign = signs.get(parent.name)
     parent.children += 1
@@ -52,9 +53,9 @@ export function createMathReader(attributes: HtmlAttributes): MathReader {
     open(name, elementAttributes) {
       if (name.startsWith('annotation')) annotation = isTex(elementAttributes.get('encoding')) ? 'tex' : 'other'
       const isGrouped = enterChild() && name === 'mrow'
-      if (open.length >= maxDepth) return
+      if (openNodes.length >= maxDepth) return
       if (isGrouped) visibleText.push('(')
-      open.push({ name, isGrouped, children: 0 })
+      openNodes.push({ name, isGrouped, children: 0 })
     },
     close,
     text(text) {
@@ -63,7 +64,7 @@ export function createMathReader(attributes: HtmlAttributes): MathReader {
     },
     toString() {
       const source = tex.join('').trim() || attributes.get('alttext')?.trim() || visibleText.join('').trim()
-      // Wikipedia sets all of its formulas in this style, so it is left out.
+      // Wikipedia sets all of its formulas in the style `\\displaystyle`, so the style is left out.
       const [, inner] = /^\{\\displaystyle\s([\s\S]*)\}$/.exec(source) ?? []
       return (inner ?? source).trim()
     },

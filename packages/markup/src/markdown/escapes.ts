@@ -4,7 +4,7 @@
 const escapePattern = /\\(?:([!-/:-@[-`{-~])|(?=\n))/g
 const fencePattern = /^ {0,3}(?:```|~~~)/
 
-/** Returns Markdown without its backslash escapes. Code stays as it is. It takes linear time. */
+/** Returns Markdown without its backslash escapes. Code does not change. The removal takes linear time. */
 export function removeEscapes(markdown: string): string {
   if (!markdown.includes('\\')) return markdown
   let openFence: string | undefined

@@ -28,7 +28,7 @@ const parser = lazy(() => {
 })
 
 /**
- * Converts Markdown to HTML that mail programs can show, including tables, nested lists and code. Nothing remote is loaded, and all HTML in it
+ * Converts Markdown to HTML that mail programs can show, including tables, nested lists and code. Nothing remote is loaded, and HTML in the Markdown
  * becomes text.
  */
 export function markdownToMailHtml(markdown: string): string {
@@ -41,7 +41,7 @@ export function markdownToMailHtml(markdown: string): string {
   return reader.renderer.render(tokens, reader.options, {}).trim()
 }
 
-/** Converts plain text to HTML. It preserves line ends and interprets no markup. */
+/** Converts plain text to HTML. Line ends stay, and no markup is interpreted. */
 export function plainToMailHtml(text: string): string {
   return `<p dir="auto">${escapeHtml(text).replaceAll('\n', '<br>\n')}</p>`
 }
@@ -61,19 +61,19 @@ function linkImages(tokens: readonly Token[]): Token[] {
     if (token.type === 'link_open' || token.type === 'link_close') isLinked = token.type === 'link_open'
     if (token.type !== 'image') return [token]
     const text = (token.children ?? []).filter(({ type }) => type !== 'link_open' && type !== 'link_close')
-    return isLinked ? text : [linkTo(token, 1), ...text, linkTo(token, -1)]
+    return isLinked ? text : [createLinkToken(token, 1), ...text, createLinkToken(token, -1)]
   })
 }
 
-function linkTo(image: Token, nesting: 1 | -1): Token {
+function createLinkToken(image: Token, nesting: 1 | -1): Token {
   const TokenClass = image.constructor as new (type: string, tag: string, nesting: number) => Token
   const link = new TokenClass(nesting === 1 ? 'link_open' : 'link_close', 'a', nesting)
   if (nesting === 1) link.attrSet('href', image.attrGet('src') ?? '')
   return link
 }
 
-function renderCode(tokens: readonly Token[], at: number): string {
-  return `<pre><code>${escapeHtml(tokens[at]?.content ?? '')}</code></pre>\n`
+function renderCode(tokens: readonly Token[], index: number): string {
+  return `<pre><code>${escapeHtml(tokens[index]?.content ?? '')}</code></pre>\n`
 }
 
 interface TableRange {
@@ -84,7 +84,7 @@ interface TableRange {
 }
 
 /** The largest width of a table in characters. Wider tables are written row by row, because mail programs would break their lines. */
-const maxWidth = 100
+const maxTableChars = 100
 
 /**
  * Returns Markdown for people who read it as plain text. Its tables get even columns, and backslash escapes are removed. Everything else stays
@@ -121,14 +121,17 @@ function listTables(tokens: readonly Token[]): readonly TableRange[] {
 }
 
 /** Matches the marks of quotes and list items before a table. */
-const firstPrefix = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*/
-const nextPrefix = /^[ \t>]*/
+const firstPrefixPattern = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*/
+const nextPrefixPattern = /^[ \t>]*/
 
 function writeTable({ start, rows }: TableRange, lines: readonly string[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(3, ...rows.map(row => stringWidth(row[column] ?? ''))))
-  const isWide = widths.reduce((sum, width) => sum + width + 3, 1) > maxWidth
+  const isWide = widths.reduce((sum, width) => sum + width + 3, 1) > maxTableChars
   const tableLines = isWide ? writeRecords(rows) : writeRows(rows, widths)
-  const [first, next] = [firstPrefix.exec(lines[start] ?? '')?.[0], nextPrefix.exec(lines[start + 1] ?? '')?.[0]]
+  const [first, next] = [
+    firstPrefixPattern.exec(lines[start] ?? '')?.[0],
+    nextPrefixPattern.exec(lines[start + 1] ?? '')?.[0],
+  ]
   return tableLines.map((line, index) => ((index === 0 ? first : next) ?? '') + line)
 }
 

@@ -10,7 +10,7 @@ export const maxMarkdownChars = 100_000
 /** The deepest nesting of blocks. */
 export const maxNesting = 20
 
-/** Creates a parser of CommonMark with the tables and strikethrough of GFM. It treats HTML as text, and preserves line ends. */
+/** Creates a parser of CommonMark with the tables and strikethrough of GFM. HTML is text, and line ends stay. */
 export function createMarkdownParser(protocols: readonly string[] = ['https:', 'http:', 'mailto:']) {
   const MarkdownIt = require('markdown-it') as typeof import('markdown-it').default
   const parser = new MarkdownIt({ html: false, linkify: true, breaks: true })
@@ -18,7 +18,7 @@ export function createMarkdownParser(protocols: readonly string[] = ['https:', '
   parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
   // No link begins with these schemas, and searching a text with many of them takes a second.
   parser.linkify.add('//', null).add('ftp:', null)
-  // An address is shown as it is written, because a decoded one could look like another address.
+  // An address is shown in its written form, because a decoded address could look like another one.
   parser.normalizeLinkText = address => address
   parser.normalizeLink = address => {
     const url = parseUrl(address)

@@ -56,14 +56,14 @@ const renderers: Readonly<Record<string, Render>> = {
 
 const parser = lazy(() => {
   const markdownParser = createMarkdownParser(['https:', 'http:'])
-  // If it were joined with the text around it, an escaped character could not be told from an unescaped one.
+  // An escaped character that was joined with the text around it could not be told from an unescaped one.
   markdownParser.core.ruler.disable('text_join')
   return markdownParser
 })
 
 /**
  * Converts the Markdown that agents write to the subset of HTML that fediverse servers show: paragraphs, lines, emphasis, links, code, lists and
- * quotes (CommonMark 0.31). HTML in it becomes plain text. Servers show no tables, so a table becomes text with even columns.
+ * quotes (CommonMark 0.31). HTML in the Markdown becomes plain text. Servers show no tables, so a table becomes text with even columns.
  */
 export function markdownToPostHtml(markdown: string): string {
   if (markdown.length > maxMarkdownChars) return plainToPostHtml(markdown)

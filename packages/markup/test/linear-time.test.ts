@@ -1,7 +1,7 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { drawCount } from '@postern/testing/scale'
 import { expect, test } from 'vitest'
-import { htmlToText } from './html-to-text.ts'
+import { htmlToText } from '../src/html/html-to-text.ts'
 
 /** The size of the input, in characters. */
 const size = drawCount({ quick: 60_000, long: 250_000 })
