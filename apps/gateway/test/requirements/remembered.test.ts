@@ -166,10 +166,7 @@ test.each(agents)(
     expect(await listOwn(agent, bobsToken)).toEqual([])
     const [ownDecision] = await listOwn(agent)
     const forgedDeletion = await requestAs(bobsToken, urlOf(agent, `approvals/${ownDecision?.id}`), 'DELETE')
-    expect([forgedDeletion.status, forgedDeletion.detail]).toEqual([
-      404,
-      'Cannot answer: you have no such resource',
-    ])
+    expect([forgedDeletion.status, forgedDeletion.detail]).toEqual([404, 'Cannot answer: you have no such resource'])
     const unknown = await requestAs(annsToken, urlOf(agent, `approvals/${'0'.repeat(32)}`), 'DELETE')
     expect(unknown.status).toBe(404)
     expect(await listOwn(agent)).toHaveLength(1)
