@@ -150,7 +150,11 @@ describe('an id of another person', () => {
       refusalOf(requestAs(`/api/v1/agent/attachments${query}`, { as: 'bob', method: 'DELETE' })),
     )
     const [firstDeletion, secondDeletion] = await Promise.all(deletions)
-    expect(firstDeletion).toEqual([404, 'no_recipient', 'Cannot delete attachment: you have no attachment at this location'])
+    expect(firstDeletion).toEqual([
+      404,
+      'no_recipient',
+      'Cannot delete attachment: you have no attachment at this location',
+    ])
     expect(secondDeletion).toEqual(firstDeletion)
     for (const id of [runId, 'none']) {
       const cancel = requestAs(`/api/v1/agent/runs/${id}/cancel`, { as: 'bob', method: 'POST' })
