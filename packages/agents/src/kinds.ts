@@ -8,7 +8,7 @@ import { openaiKind } from './openai/kind.ts'
 import { swarmKind } from './swarm/kind.ts'
 import { webhookKind } from './webhook/kind.ts'
 
-/** Every kind of agent. A new kind is an entry here and a file. */
+/** Every kind of agent. A new kind needs a file and an entry in this list. */
 export const kinds: readonly AgentKind[] = [
   ...builtinKinds,
   webhookKind,

@@ -38,13 +38,13 @@ export interface AgentDepsOptions extends Omit<AgentOpenDeps, 'name' | 'stores'>
 /** The agents of this gateway. */
 export interface AgentDeps extends RunningDirectory {
   /** Opens the agents of another configuration, or the same ones again. If one cannot be opened, none is. @throws ConfigError */
-  prepare(agentConfigs: ListedAgents, deps: Pick<AgentDepsOptions, 'system' | 'operators'>): Promise<AgentChange>
+  prepare(agentConfigs: AgentConfigs, deps: Pick<AgentDepsOptions, 'system' | 'operators'>): Promise<AgentChange>
   /** Closes all agents, including those that others have replaced. */
   close(): Promise<void>
 }
 
 /** The agents that the configuration lists. */
-interface ListedAgents {
+interface AgentConfigs {
   readonly agents: Readonly<Record<string, AgentConfigInput>>
   readonly default_agent?: string | undefined
 }
@@ -60,7 +60,7 @@ function openMemoryStores(system: AgentSystem): AgentStores {
 }
 
 /** Opens every agent of the configuration. If one fails, all fail. @throws ConfigError */
-export async function openAgents(agentConfigs: ListedAgents, options: AgentDepsOptions): Promise<AgentDeps> {
+export async function openAgents(agentConfigs: AgentConfigs, options: AgentDepsOptions): Promise<AgentDeps> {
   const { domain, origin } = options
   const runningAgents = createRunningAgents(await openAgentSet(agentConfigs, options), { domain, origin })
   const formerAgents = new Set<OpenAgent>()
@@ -76,16 +76,16 @@ export async function openAgents(agentConfigs: ListedAgents, options: AgentDepsO
     }))
   }
   return Object.assign(runningAgents.directory, {
-    async prepare(changedConfigs: ListedAgents, deps: Pick<AgentDepsOptions, 'system' | 'operators'>) {
+    async prepare(changedConfigs: AgentConfigs, deps: Pick<AgentDepsOptions, 'system' | 'operators'>) {
       const nextSet = await openAgentSet(changedConfigs, { ...options, ...deps })
       return { commit: () => commit(nextSet), discard: () => closeAgents(nextSet.agents.values()) }
     },
-    close: () => closeAgents([...formerAgents, ...runningAgents.listOpen()]),
+    close: () => closeAgents([...formerAgents, ...runningAgents.listOpenAgents()]),
   })
 }
 
 /** Opens all agents of a configuration. If one cannot be opened, it closes the others again. @throws ConfigError */
-async function openAgentSet(agentConfigs: ListedAgents, options: AgentDepsOptions): Promise<AgentSet> {
+async function openAgentSet(agentConfigs: AgentConfigs, options: AgentDepsOptions): Promise<AgentSet> {
   const { agents, default_agent } = agentConfigs
   const names = Object.keys(agents)
   for (const name of names) checkAgentName(name)
@@ -118,7 +118,8 @@ async function openAgent(name: string, input: unknown, options: AgentDepsOptions
   const icon = await readIcon(config.icon, { key: `agents.${name}.icon`, baseDir })
   const openedAgent = await kind.open(config, { name, system, baseDir, log, stores, operators })
   log.debug({ agent: name, use: config.use }, 'agent opened')
-  if (config.receives.includes('forget') && !openedAgent.agent.forget) throw await forgetRefusal(name, openedAgent)
+  if (config.receives.includes('forget') && !openedAgent.agent.forget)
+    throw await closeAndRefuseForget(name, openedAgent)
   const profile = {
     ...describeAgent(config, openedAgent, name),
     version,
@@ -136,15 +137,15 @@ async function openAgent(name: string, input: unknown, options: AgentDepsOptions
 }
 
 /** Lists the kinds of messages that the agent receives. A request to delete a person's data is no message. */
-function listReceived(receives: CommonAgentConfig['receives']): readonly MessageKind[] {
+function listReceivedKinds(receives: CommonAgentConfig['receives']): readonly MessageKind[] {
   return messageKinds.filter(kind => receives.includes(kind))
 }
 
-async function forgetRefusal(name: string, openedAgent: OpenedAgent): Promise<ConfigError> {
+async function closeAndRefuseForget(name: string, openedAgent: OpenedAgent): Promise<ConfigError> {
   await openedAgent.close?.()
-  const problem = 'has "forget", and this agent forgets nobody by itself'
+  const reason = 'has "forget", but this agent cannot delete the data of a person'
   const fix = 'Remove "forget". A webhook takes it; a module exports a function "forget".'
-  return new ConfigError(`agents.${name}.receives`, problem, fix)
+  return new ConfigError(`agents.${name}.receives`, reason, fix)
 }
 
 function describeAgent(
@@ -181,7 +182,7 @@ function createRunningAgent(
 ): RunningAgent {
   return {
     agent: limitToKinds(agent, receives),
-    receives: listReceived(receives),
+    receives: listReceivedKinds(receives),
     history: createHistoryPolicy(history),
     deadlineMs: parseDuration(deadline),
     people,

@@ -103,7 +103,7 @@ test.each(tillAgents)(
     const oddResponse = await fetch(gateway.url() + path, { method: 'POST', body })
     expect([oddResponse.status, await oddResponse.text()]).toEqual([
       400,
-      expect.stringContaining('no argument may be called so'),
+      expect.stringContaining('no argument may have this name'),
     ])
     expect((await sendDecision('19')).status).toBe(200)
     await eventually(async () => setup.answersTo(objectId).find(text => text.includes('refunded:19')))

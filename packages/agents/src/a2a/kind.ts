@@ -10,7 +10,7 @@ import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 const secretSchema = z.string().min(1)
 
 /** The options of a call: streaming, and the credentials for the peer. Without credentials, the gateway sends its own token. */
-const callShape = {
+const peerConfigShape = {
   /** True if the answer arrives piece by piece from a peer that can stream. */
   stream: z.boolean().default(true),
   /** A bearer token that the peer gave. */
@@ -46,7 +46,7 @@ export const a2aAgentSchema = commonAgentSchema
     /** Address of the remote agent, `@name@domain`; either this or `card`. */
     address: z.string().refine(isAddress, 'must be an address such as "@name@agents.example"').optional(),
   })
-  .extend(callShape)
+  .extend(peerConfigShape)
   .refine(
     ({ token, api_key, oauth2 }) => [token, api_key, oauth2].filter(Boolean).length < 2,
     'needs at most one of "token", "api_key" and "oauth2"',
@@ -57,7 +57,10 @@ export function isAddress(text: string): boolean {
   return parseIfAddress(text) !== undefined
 }
 
-/** A remote A2A agent that answers here under one of our names. */
+/** The share of the deadline for the call. In the remaining time, the agent can report that the peer did not answer. */
+const shareOfDeadline = 0.95
+
+/** A remote A2A agent that answers here under a name of this gateway. */
 export const a2aKind = defineAgentKind({
   useNotation: '"a2a" (with card or address)',
   usePattern: /^a2a$/,
@@ -74,14 +77,11 @@ export const a2aKind = defineAgentKind({
 
 type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
 
-/** The share of the deadline for the call. The rest is left to report that the peer did not answer in time. */
-const shareOfDeadline = 0.95
-
-const unreachable = 'The agent that should answer cannot be reached at the moment. Please try again later.'
+const unreachableText = 'The agent that should answer cannot be reached at the moment. Please try again later.'
 
 /**
  * Returns an agent that maps each local thread to one context at the remote agent. An answer to a question of the remote agent continues the task
- * of that question. `files` fetches from the remote agent's origin; absent if the operator has not named that origin.
+ * of that question. `fileDeps` fetch from the remote agent's origin. They are absent if the operator has not named that origin.
  */
 function createA2aAgent(target: string, peer: PeerOptions, fileDeps?: AgentFileDeps): Agent {
   return {
@@ -98,10 +98,10 @@ function createA2aAgent(target: string, peer: PeerOptions, fileDeps?: AgentFileD
         context.log.warn({ err: error, peer: target }, 'the agent elsewhere cannot be reached')
       })
       if (!answer) {
-        yield { status: 'failed', parts: [{ kind: 'text', mime: 'text/plain', content: unreachable }] }
+        yield { status: 'failed', parts: [{ kind: 'text', mime: 'text/plain', content: unreachableText }] }
         return
       }
-      context.state.set(continueFrom(answer))
+      context.state.set(createContinuation(answer))
       const { status, rest: remainingParts = answer.parts } = answer
       if (status !== 'completed' || remainingParts.length > 0)
         yield { parts: (await fileFetcher?.attachToParts(remainingParts)) ?? [...remainingParts], status }
@@ -132,7 +132,7 @@ function streamPartialAnswers(call: (onPiece: (parts: readonly Part[]) => void) 
   return { partialAnswers, answerPromise }
 }
 
-function continueFrom({ contextId, taskId, status }: AgentCallAnswer): { readonly [name: string]: string } {
+function createContinuation({ contextId, taskId, status }: AgentCallAnswer): { readonly [name: string]: string } {
   return {
     ...(contextId !== undefined && { contextId }),
     ...(taskId !== undefined && (status === 'input_required' || status === 'auth_required') && { taskId }),

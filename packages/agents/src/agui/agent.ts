@@ -15,9 +15,9 @@ import type { aguiAgentSchema } from './config.ts'
 import type { OpenInterrupt } from './interrupts/open-interrupts.ts'
 import {
   answerInterrupts,
-  askQuestion,
   assignInterrupts,
   cancelInterrupts,
+  createQuestionChunk,
   findUnanswered,
   isDecision,
   mayAnswer,
@@ -47,10 +47,10 @@ interface AguiServer {
 
 /** Creates an agent that runs at an AG-UI server. */
 export function createAguiAgent(server: AguiServer): Agent {
-  return { handle: (message, context) => converse(server, message, context) }
+  return { handle: (message, context) => handleMessage(server, message, context) }
 }
 
-async function* converse(
+async function* handleMessage(
   server: AguiServer,
   message: NormalizedMessage,
   context: AgentContext,
@@ -63,7 +63,7 @@ async function* converse(
   const nextInterrupt = answeredInterrupts && findUnanswered(answeredInterrupts)
   if (!answeredInterrupts && message.kind === 'cancel') return
   if (!answeredInterrupts && isDecision(message)) yield 'The agent does not wait for this any more.'
-  else if (nextInterrupt) yield askNext(nextInterrupt, answeredInterrupts, { server, context, storedRun })
+  else if (nextInterrupt) yield askNextQuestion(nextInterrupt, answeredInterrupts, { server, context, storedRun })
   else if (answeredInterrupts) yield* resumeRun(message, answeredInterrupts, { server, context, storedRun })
   else yield* runAgent(message, [], { server, context, storedRun })
 }
@@ -73,7 +73,7 @@ interface Conversation {
   readonly context: AgentContext
   readonly storedRun: StoredRunState
   /** True if the task is canceled, so that nobody can answer a further question. */
-  readonly isOver?: boolean
+  readonly isCanceled?: boolean
 }
 
 /** Resumes a run whose task is canceled. Another task of the conversation may have asked in the meantime, and its questions stay open. */
@@ -84,17 +84,17 @@ async function* cancelTask(
 ): AsyncGenerator<AgentChunk, void, undefined> {
   const { question = message.in_reply_to } = conversation.storedRun
   if (openInterrupts.length === 0 || question !== message.in_reply_to) return
-  yield* resumeRun(message, cancelInterrupts(openInterrupts), { ...conversation, isOver: true })
+  yield* resumeRun(message, cancelInterrupts(openInterrupts), { ...conversation, isCanceled: true })
 }
 
-/** Asks the person the next question; the server gets all answers together. */
-function askNext(
+/** Asks the person the next question. The server gets all answers together. */
+function askNextQuestion(
   nextInterrupt: OpenInterrupt,
   interrupts: readonly OpenInterrupt[],
   { server, context, storedRun }: Conversation,
 ): AgentChunk {
   context.state.set({ ...storedRun, interrupts, question: context.responseId } as unknown as Json)
-  return askQuestion(nextInterrupt, context, { now: server.now() })
+  return createQuestionChunk(nextInterrupt, context, { now: server.now() })
 }
 
 /** Resumes a run with the answers. LangGraph may fail at the same answer every time, so its question is repeated only once. */
@@ -103,25 +103,29 @@ async function* resumeRun(
   answeredInterrupts: readonly OpenInterrupt[],
   conversation: Conversation,
 ): AsyncGenerator<AgentChunk, void, undefined> {
-  const { server, context, storedRun, isOver = false } = conversation
+  const { server, context, storedRun, isCanceled = false } = conversation
   try {
     yield* runAgent(message, answeredInterrupts, conversation)
   } catch (error) {
     if (error instanceof Unavailable || context.signal.aborted) throw error
     context.log.warn({ err: error }, 'an AG-UI server failed at the answer to its question')
     const { interrupts: _, question: _asked, hasAskedAgain, ...otherMembers } = storedRun
-    const isLast = isOver || hasAskedAgain || answeredInterrupts.some(({ answer }) => answer?.status === 'cancelled')
-    const [first, ...remaining] = isLast
+    const mustNotRepeat =
+      isCanceled || hasAskedAgain || answeredInterrupts.some(({ answer }) => answer?.status === 'cancelled')
+    const [firstInterrupt, ...otherInterrupts] = mustNotRepeat
       ? []
       : answeredInterrupts.map(({ answer: __, ...openInterrupt }) => openInterrupt)
-    const repeatedQuestion = first && {
-      interrupts: [first, ...remaining],
+    const repeatedQuestion = firstInterrupt && {
+      interrupts: [firstInterrupt, ...otherInterrupts],
       question: context.responseId,
       hasAskedAgain: true,
     }
     context.state.set({ ...otherMembers, ...repeatedQuestion } as unknown as Json)
-    if (first)
-      yield askQuestion(first, context, { now: server.now(), introduction: 'That did not work. Please answer again.' })
+    if (firstInterrupt)
+      yield createQuestionChunk(firstInterrupt, context, {
+        now: server.now(),
+        introduction: 'That did not work. Please answer again.',
+      })
     else
       yield {
         status: 'failed',
@@ -133,7 +137,7 @@ async function* resumeRun(
 async function* runAgent(
   message: NormalizedMessage,
   answeredInterrupts: readonly OpenInterrupt[],
-  { server, context, storedRun, isOver = false }: Conversation,
+  { server, context, storedRun, isCanceled = false }: Conversation,
 ): AsyncGenerator<AgentChunk, void, undefined> {
   const textOptions = { reasoningHabit: server.reasoningHabit, waitsForEnd: isAnswerSentWhole(context) }
   const run = new RunProgress(storedRun.state, textOptions, {
@@ -151,27 +155,30 @@ async function* runAgent(
   if (!run.interrupts) throw new Unavailable('The AG-UI server broke off in the middle of its run')
   yield* endAnswer(run)
   yield* showState({ before: storedRun.state, after: run.state.value }, server.config)
-  const answerer = { sender: message.sender, person: context.person }
-  const assignedInterrupts = assignInterrupts(run.interrupts, restoreInterrupts(storedRun.interrupts), answerer)
-  if (isOver && assignedInterrupts.length > 0)
+  const messageAuthor = { sender: message.sender, person: context.person }
+  const assignedInterrupts = assignInterrupts(run.interrupts, restoreInterrupts(storedRun.interrupts), messageAuthor)
+  if (isCanceled && assignedInterrupts.length > 0)
     context.log.warn(
       { questions: assignedInterrupts.length },
-      'an AG-UI server asks on in a canceled task, where nobody answers',
+      'an AG-UI server asks a question in a canceled task, where nobody can answer',
     )
-  const interrupts = isOver ? [] : assignedInterrupts
-  const [first] = interrupts
-  const isAsking = first !== undefined && mayAnswer(first, answerer)
-  if (isAsking) yield askQuestion(first, context, { now: server.now() })
-  else if (first) yield 'The agent waits for the answer of somebody else in this conversation.'
+  const interrupts = isCanceled ? [] : assignedInterrupts
+  const [firstInterrupt] = interrupts
+  const isAsking = firstInterrupt !== undefined && mayAnswer(firstInterrupt, messageAuthor)
+  if (isAsking) yield createQuestionChunk(firstInterrupt, context, { now: server.now() })
+  else if (firstInterrupt) yield 'The agent waits for the answer of somebody else in this conversation.'
   const answers = server.config.keeps_history ? undefined : (storedRun.answers ?? {})
   context.state.set({
-    ...storeRun(run, context, answers),
-    ...storeInterrupts(interrupts, isAsking ? context.responseId : storedRun.question),
+    ...toStoredRun(run, context, answers),
+    ...toStoredInterrupts(interrupts, isAsking ? context.responseId : storedRun.question),
   })
   setPersonState(run.personState, context)
 }
 
-function storeInterrupts(interrupts: readonly OpenInterrupt[], question: string | undefined): { [name: string]: Json } {
+function toStoredInterrupts(
+  interrupts: readonly OpenInterrupt[],
+  question: string | undefined,
+): { [name: string]: Json } {
   if (interrupts.length === 0) return {}
   return { interrupts: interrupts as unknown as Json, ...(question !== undefined && { question }) }
 }
@@ -190,7 +197,7 @@ async function postRun(
   const { keeps_history: keepsHistory, forwarded_props, api_key } = config
   const forwardedProps = forwarded_props as { readonly [name: string]: Json }
   const contextEntries = await describeRunContext(message, context)
-  const answer = await openStream(config.url, {
+  const response = await openStream(config.url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -205,12 +212,12 @@ async function postRun(
     idleMs: timeoutMs,
     maxBytes: maxRunBytes,
   })
-  throwIfTransient({ serverName: 'AG-UI server', url: config.url }, answer, now())
-  if (answer.status !== 200)
-    throw new Error(`The AG-UI server answered ${nameStatus(config.url, answer)}; check "url" and "api_key"`)
-  const { type } = parseMediaType(answer.headers.get('content-type')) ?? {}
+  throwIfTransient({ serverName: 'AG-UI server', url: config.url }, response, now())
+  if (response.status !== 200)
+    throw new Error(`The AG-UI server answered ${nameStatus(config.url, response)}; check "url" and "api_key"`)
+  const { type } = parseMediaType(response.headers.get('content-type')) ?? {}
   if (type !== 'text/event-stream') throw new Error('The AG-UI server answered with no event stream; check "url"')
-  return answer.body
+  return response.body
 }
 
 async function* readRun(body: StreamAnswer['body'], run: RunProgress): AsyncGenerator<AgentChunk, void, undefined> {
@@ -239,7 +246,7 @@ function* showState(
   if (state) yield { chat_state: state }
 }
 
-function storeRun(
+function toStoredRun(
   run: RunProgress,
   context: Pick<AgentContext, 'log' | 'history' | 'responseId'>,
   answers: StoredRunState['answers'],
@@ -248,20 +255,20 @@ function storeRun(
   const isSmall = state !== undefined && JSON.stringify(state).length <= maxStateChars
   if (state !== undefined && !isSmall)
     context.log.warn({ most: maxStateChars }, 'the state of an AG-UI server is too large to keep')
-  const answerIds = answers && mapAnswerIds(run, answers, context)
+  const answerIds = answers && listAnswerIds(run, answers, context)
   return {
     ...(isSmall && { state }),
     ...(answerIds && answerIds.length > 0 && { answers: Object.fromEntries(answerIds) }),
   }
 }
 
-/** Lists the ids that the server gave its answers: those in the history, and that of the new answer. */
-function mapAnswerIds(
+/** Lists the pairs of local id and server's id, for the answers in the history and for the new answer. */
+function listAnswerIds(
   { text, snapshot: { id = text.messageId } }: RunProgress,
   storedAnswers: NonNullable<StoredRunState['answers']>,
   context: Pick<AgentContext, 'history' | 'responseId'>,
 ): readonly (readonly [ours: string, theirs: string])[] {
   const historyIds = new Set(context.history().turns.map(turn => turn.id))
-  const presentAnswers = Object.entries(storedAnswers).filter(([ours]) => historyIds.has(ours))
+  const presentAnswers = Object.entries(storedAnswers).filter(([localId]) => historyIds.has(localId))
   return id === undefined || id.length > maxIdChars ? presentAnswers : [...presentAnswers, [context.responseId, id]]
 }

@@ -1,16 +1,16 @@
-// Registers `"use": "ag-ui"`: any AG-UI server as the agent.
+// Registers the kind of agent `"use": "ag-ui"`, which lets an AG-UI server be the agent.
 import { parseDuration } from '@postern/message'
 import { defineAgentKind } from '../kind/agent-kind.ts'
 import { ReasoningHabit } from '../speech/reasoning-habit.ts'
 import { aguiAgentSchema } from './config.ts'
 
-/** Any AG-UI server as the agent: LangGraph, CrewAI, Mastra, Pydantic AI and others (docs.ag-ui.com). */
+/** Lets any AG-UI server be the agent: LangGraph, CrewAI, Mastra, Pydantic AI and others (docs.ag-ui.com). */
 export const aguiKind = defineAgentKind({
   useNotation: '"ag-ui" (with url)',
   usePattern: /^ag-ui$/,
   schema: aguiAgentSchema,
   async open(config, { name, system }) {
-    const server = {
+    const aguiServer = {
       agent: name,
       config,
       reasoningHabit: new ReasoningHabit(config.thoughts),
@@ -20,6 +20,6 @@ export const aguiKind = defineAgentKind({
       now: () => system.now(),
     }
     const { createAguiAgent } = await import('./agent.ts')
-    return { agent: createAguiAgent(server) }
+    return { agent: createAguiAgent(aguiServer) }
   },
 })

@@ -3,7 +3,7 @@ import type { NormalizedMessage } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 import { describePerson } from '../kind/person-data.ts'
 
-/** Returns one entry with the sender, their proof, the recipient, the channel and the subject of a mail. It is data for the agent, no instruction. */
+/** Returns one entry with the sender, their proof, the recipient, the channel and the subject of a mail. The entry is data for the agent and no instruction. */
 export async function describeRunContext(
   message: NormalizedMessage,
   context: Pick<AgentContext, 'flags' | 'person' | 'isPublic'>,

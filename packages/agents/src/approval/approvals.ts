@@ -17,15 +17,13 @@ interface ApprovalDeps {
   readonly system: Pick<System, 'now' | 'randomBytes'>
 }
 
-/** The text for the person in the conversation while an operator decides. */
-
 /** The longest time for any decision, seconds. */
 const maxWaitSeconds = 30 * 24 * 3_600
 /** The time for which the result of a call is stored after nobody can decide on the call any more, ms. */
 const resultRetentionMs = 30 * 24 * 3_600_000
 
 const defaultRule: CallRule = { approve: 'sender', remember: 'none', remember_days: 1 }
-const interruptedMessage = 'It was begun and broken off. Whether it took effect is not known.'
+const interruptedCallText = 'It was begun and broken off. Whether it took effect is not known.'
 
 interface OpenApprovals extends ApprovalDeps {
   readonly actions: PendingActions
@@ -38,7 +36,7 @@ export function openApprovals(deps: ApprovalDeps): Approvals {
   return {
     findRemembered: createRememberedCalls({ ...deps, actions, retentionMs: resultRetentionMs }),
     ask: (call, context) => askForApproval(call, context, approvalDeps),
-    findDecided: message => findDecided(message, approvalDeps),
+    findDecided: message => findDecidedCall(message, approvalDeps),
     settle: (decidedCall, run) => settleCall(decidedCall, run, approvalDeps),
     describe: policy => describeState(policy, approvalDeps),
   }
@@ -92,7 +90,7 @@ function renderRule({ when, policy, approve }: ToolRule): Json {
   return { ...(when && { when: when as Json }), policy, approve }
 }
 
-async function findDecided(
+async function findDecidedCall(
   { policy_resolution: resolution }: Parameters<Approvals['findDecided']>[0],
   { actions, owner }: OpenApprovals,
 ): ReturnType<Approvals['findDecided']> {
@@ -143,10 +141,10 @@ async function describeState(
   const approval = readApproval(policy)
   const action = approval && (await actions.get(owner, approval.action_id))
   if (!action) return undefined
-  const isOver = Date.parse(String(policy.expires_at)) <= system.now()
+  const hasExpired = Date.parse(String(policy.expires_at)) <= system.now()
   return {
     action,
-    outcome: toOutcome(action.status === 'pending' && isOver ? { ...action, status: 'expired' } : action),
+    outcome: toOutcome(action.status === 'pending' && hasExpired ? { ...action, status: 'expired' } : action),
   }
 }
 
@@ -159,10 +157,10 @@ const outcomeReaders: Readonly<Record<PendingAction['status'], (action: PendingA
 }
 
 function toOutcome(action: PendingAction | undefined): ToolOutcome {
-  return action ? outcomeReaders[action.status](action) : { error: { message: interruptedMessage } }
+  return action ? outcomeReaders[action.status](action) : { error: { message: interruptedCallText } }
 }
 
 function readResult({ resolution_result: result }: PendingAction): ToolOutcome {
-  const isKnown = typeof result === 'object' && result !== null && ('result' in result || 'error' in result)
-  return isKnown ? (result as ToolOutcome) : { error: { message: interruptedMessage } }
+  const isToolOutcome = typeof result === 'object' && result !== null && ('result' in result || 'error' in result)
+  return isToolOutcome ? (result as ToolOutcome) : { error: { message: interruptedCallText } }
 }

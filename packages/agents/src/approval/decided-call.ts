@@ -24,20 +24,29 @@ export async function endDecidedCall(
   decidedCall: DecidedCall,
   { tools, approvals, context, deriveContext = context => context }: DecidedCallDeps,
 ): Promise<{ readonly part: ToolCallPart; readonly outcome: ToolOutcome }> {
-  const { action, shownAction: shown, requirement, edited, isByOperator } = decidedCall
+  const { action, shownAction, requirement, edited, isByOperator } = decidedCall
   const tool = tools.get(action.kind)
-  const outcome = await recordToolRun({ id: shown.tool_call_id, name: action.kind }, context, toolContext =>
+  const outcome = await recordToolRun({ id: shownAction.tool_call_id, name: action.kind }, context, toolContext =>
     approvals.settle(decidedCall, async args => {
       if (!tool) return { error: { message: 'There is no such tool.' } }
-      const fault = tool.findFault(args) ?? findRuleFault(tool.findRule(args), isByOperator ? 'operator' : 'sender')
-      return fault === undefined ? runTool(tool, args, deriveContext(toolContext)) : { error: { message: fault } }
+      const errorMessage =
+        tool.findFault(args) ?? findRuleFault(tool.findRule(args), isByOperator ? 'operator' : 'sender')
+      return errorMessage === undefined
+        ? runTool(tool, args, deriveContext(toolContext))
+        : { error: { message: errorMessage } }
     }),
   )
   context.signal.throwIfAborted()
   const args = edited ?? action.apply_input.args
-  const call = { kind: 'tool_call', id: shown.tool_call_id, name: action.kind, args, continues: requirement } as const
+  const call = {
+    kind: 'tool_call',
+    id: shownAction.tool_call_id,
+    name: action.kind,
+    args,
+    continues: requirement,
+  } as const
   return {
-    part: { ...call, ...(shown.agent !== undefined && { agent: shown.agent }), ...withoutFiles(outcome) },
+    part: { ...call, ...(shownAction.agent !== undefined && { agent: shownAction.agent }), ...withoutFiles(outcome) },
     outcome,
   }
 }

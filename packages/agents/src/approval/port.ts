@@ -30,7 +30,7 @@ export type CallRule = Pick<MatchingRule, 'approve' | 'remember' | 'remember_day
   Partial<Pick<MatchingRule, 'notify' | 'expires_after_hours' | 'calls'>>
 
 /** The decision on a call. */
-interface RuledCall {
+interface CallDecision {
   readonly action: PendingAction
   readonly isGranted: boolean
   readonly resolver: string
@@ -39,7 +39,7 @@ interface RuledCall {
 }
 
 /** A call that a message decides. */
-export interface DecidedCall extends RuledCall {
+export interface DecidedCall extends CallDecision {
   readonly shownAction: ApprovalAction
   /** The public id of the requirement. */
   readonly requirement: string
@@ -47,8 +47,8 @@ export interface DecidedCall extends RuledCall {
   readonly isByOperator: boolean
 }
 
-/** A call and its present outcome. */
-interface ApprovalCallFacts {
+/** A call and its current outcome. */
+interface CallState {
   readonly action: PendingAction
   readonly outcome: ToolOutcome
 }
@@ -58,16 +58,16 @@ export interface Approvals {
   /** Returns the answer that asks for approval and ends the turn. */
   ask(call: WaitingCall, context: CallContext & Pick<ToolContext, 'requireConsent'>): Promise<PartialResponse>
   /** Finds an earlier decision of this person that covers the call; undefined if somebody must decide. */
-  findRemembered(call: WaitingCall, context: CallContext): Promise<RuledCall | undefined>
+  findRemembered(call: WaitingCall, context: CallContext): Promise<CallDecision | undefined>
   /** Finds the call that a message decides; undefined if the message decides none. */
   findDecided(message: Pick<NormalizedMessage, 'policy_resolution'>): Promise<DecidedCall | undefined>
   /**
    * Returns the result of a decided call. It calls `run` only for a granted call, and at most once even if the turn is retried, because the start
    * is stored first. If a turn dies during the run, the call is not repeated.
    */
-  settle(ruledCall: RuledCall, run: (args: Json) => Promise<ToolOutcome>): Promise<ToolOutcome>
+  settle(ruledCall: CallDecision, run: (args: Json) => Promise<ToolOutcome>): Promise<ToolOutcome>
   /** Describes the state of a call for a model that continues without a decision. */
-  describe(policy: Policy): Promise<ApprovalCallFacts | undefined>
+  describe(policy: Policy): Promise<CallState | undefined>
 }
 
 /** The turn in which a call is made, and the person for whom it is made. */
@@ -92,7 +92,7 @@ export function describeCall(
   return { summary: `May I run "${name}" with ${clipPreview(writeVisibleJson(previewArgs))}?`, shownArgs: previewArgs }
 }
 
-/** Shortens a text to the maximum and notes that it is shortened. */
+/** Clips a text to the maximum length, and says in the text that it is clipped. */
 function clipPreview(text: string): string {
   return text.length > maxPreviewChars ? `${text.slice(0, maxPreviewChars).toWellFormed()} … (not shown whole)` : text
 }

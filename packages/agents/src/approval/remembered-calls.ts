@@ -17,7 +17,7 @@ interface RememberedDeps {
   readonly retentionMs: number
 }
 
-/** Lists how long a decision may count for later calls. */
+/** Describes the scopes in which a decision may count for later calls, and the number of days. */
 export function describeRememberOptions(
   { remember, remember_days: days, calls }: CallRule,
   { message, flags }: Pick<CallContext, 'message' | 'flags'>,
@@ -27,7 +27,7 @@ export function describeRememberOptions(
   return { remember: { scopes, days, ...(calls !== undefined && { calls }) } }
 }
 
-/** Lists the scopes of a decision, the narrowest first, because the narrowest has precedence. */
+/** Lists the scopes of a decision. The narrowest comes first, because it has precedence. */
 function listScopes({ remember }: Pick<CallRule, 'remember'>): RememberScope[] {
   return rememberScopes.slice(0, remember === 'none' ? 0 : rememberScopes.indexOf(remember) + 1)
 }
@@ -81,11 +81,11 @@ async function findDecision(
 
 /** Counts the calls of each kind that an attempt at a turn has made. Each attempt has its own signal. */
 function createCallCounter(): (turn: AbortSignal, name: string) => number {
-  const turns = new WeakMap<AbortSignal, Map<string, number>>()
+  const countsByTurn = new WeakMap<AbortSignal, Map<string, number>>()
   return (turn, name) => {
-    const counts = turns.get(turn) ?? new Map<string, number>()
+    const counts = countsByTurn.get(turn) ?? new Map<string, number>()
     const count = counts.get(name) ?? 0
-    turns.set(turn, counts.set(name, count + 1))
+    countsByTurn.set(turn, counts.set(name, count + 1))
     return count
   }
 }

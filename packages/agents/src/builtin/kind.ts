@@ -38,7 +38,7 @@ export const builtinKinds: readonly AgentKind[] = Object.entries(builtins).map((
   }),
 )
 
-interface Call {
+interface CommandCall {
   readonly message: NormalizedMessage
   readonly context: AgentContext
   /** The text after the command. */
@@ -48,17 +48,17 @@ interface Call {
 
 interface Command {
   readonly summary: string
-  run(call: Call): AgentAnswer | Promise<AgentAnswer> | AsyncIterable<AgentChunk>
+  run(call: CommandCall): AgentAnswer | Promise<AgentAnswer> | AsyncIterable<AgentChunk>
 }
 
 const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['help', { summary: 'this list', run: listCommands }],
   ['history', { summary: 'the earlier turns I was given', run: describeHistory }],
   ['attachments', { summary: 'what you attached, with size and SHA-256', run: describeAttachments }],
-  ['file', { summary: 'a small text file', run: makeFile }],
+  ['file', { summary: 'a small text file', run: createNoteFile }],
   ['tool', { summary: 'a tool call, begun and ended, then its result', run: countWords }],
   ['refuse', { summary: 'a refusal', run: refuseRequest }],
-  ['ask', { summary: 'a question back to you', run: askBack }],
+  ['ask', { summary: 'a question back to you', run: askQuestionBack }],
   ['remember', { summary: 'keeps what follows, for this thread', run: rememberText }],
   ['recall', { summary: 'what I was told to remember', run: recallText }],
   ['slow', { summary: 'an answer that comes in pieces', run: answerSlowly }],
@@ -70,7 +70,7 @@ function createHelpAgent(system: Pick<AgentSystem, 'sleep'>): Agent {
     handle(message, context) {
       const { word, argument } = readCommand(readReceivedText(message))
       const command = commands.get(word)
-      return command ? command.run({ message, context, argument, system }) : shortHelp()
+      return command ? command.run({ message, context, argument, system }) : formatShortHelp()
     },
   }
 }
@@ -87,7 +87,7 @@ function readCommand(text: string): { readonly word: string; readonly argument: 
   return { word: commandWord.toLowerCase(), argument: line.slice(word.length).trim() }
 }
 
-function shortHelp(): string {
+function formatShortHelp(): string {
   return `I know these words: ${[...commands.keys()].join(', ')}. Say \`help\` for what they do.`
 }
 
@@ -95,7 +95,7 @@ function listCommands(): string {
   return [...commands].map(([word, { summary }]) => `- \`${word}\`: ${summary}`).join('\n')
 }
 
-function describeHistory({ context }: Call): string {
+function describeHistory({ context }: CommandCall): string {
   const { turns, cacheBreakpointAfter } = context.history()
   const lines = turns.map(({ role, sender }, index) => `${index}. ${role} (${sender.address})`)
   return [`${turns.length} turns, cacheBreakpointAfter: ${cacheBreakpointAfter ?? 'none'}`, '', ...lines]
@@ -103,7 +103,7 @@ function describeHistory({ context }: Call): string {
     .trim()
 }
 
-async function describeAttachments({ message, context }: Call): Promise<string> {
+async function describeAttachments({ message, context }: CommandCall): Promise<string> {
   const files = message.parts.filter(isFilePart)
   if (files.length === 0) return 'There is no attachment.'
   const lines = await Promise.all(files.map(part => describeFile(part, context)))
@@ -123,7 +123,7 @@ async function describeFile(part: FilePart | ArtifactPart, context: AgentContext
   return `- \`${name}\` (${mime ?? part.mime ?? 'unknown type'}): ${bytes.length} bytes, sha256 \`${digest}\``
 }
 
-function makeFile({ message }: Call): AgentAnswer {
+function createNoteFile({ message }: CommandCall): AgentAnswer {
   const bytes = Buffer.from(`Made for ${message.sender.address}\nin answer to ${message.id}\n`)
   const file: FilePart = {
     kind: 'file',
@@ -135,7 +135,7 @@ function makeFile({ message }: Call): AgentAnswer {
   return { parts: [{ kind: 'text', mime: 'text/markdown', content: 'Here is your file.' }, file] }
 }
 
-async function* countWords({ argument, context }: Call): AsyncGenerator<AgentChunk> {
+async function* countWords({ argument, context }: CommandCall): AsyncGenerator<AgentChunk> {
   const call = {
     kind: 'tool_call',
     id: `call-${context.correlationId}`,
@@ -153,22 +153,22 @@ function refuseRequest(): AgentAnswer {
   return { status: 'rejected', parts: [{ kind: 'policy', policy }] }
 }
 
-function askBack(): AgentAnswer {
+function askQuestionBack(): AgentAnswer {
   const content = 'What is your favourite colour? Say `remember` and the colour.'
   return { status: 'input_required', parts: [{ kind: 'text', mime: 'text/markdown', content }] }
 }
 
-function rememberText({ argument, context }: Call): string {
+function rememberText({ argument, context }: CommandCall): string {
   context.state.set({ remembered: argument })
   return argument ? 'I will remember that.' : 'I will remember nothing.'
 }
 
-async function recallText({ context }: Call): Promise<string> {
+async function recallText({ context }: CommandCall): Promise<string> {
   const state = (await context.state.get()) as { readonly remembered?: string } | undefined
   return state?.remembered ? `You told me: ${state.remembered}` : 'You told me nothing.'
 }
 
-async function* answerSlowly({ context, system }: Call): AsyncGenerator<AgentChunk> {
+async function* answerSlowly({ context, system }: CommandCall): AsyncGenerator<AgentChunk> {
   for (const piece of ['One, ', 'two, ', 'three.']) {
     yield piece
     await system.sleep(150, context.signal)

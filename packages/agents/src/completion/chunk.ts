@@ -19,7 +19,7 @@ const contentSchema = z.union([
 
 const reasoningSchema = z.string().nullish().catch(undefined)
 
-/** The text since the previous chunk; in a whole answer all of it. */
+/** The text since the previous chunk; in a complete answer, the whole text. */
 const deltaSchema = z.object({
   content: contentSchema.nullish(),
   /**
@@ -60,7 +60,7 @@ export interface Chunk {
   readonly calls: readonly CallDelta[]
   /** The model's reason for stopping; undefined while it continues. */
   readonly finishReason: string | undefined
-  /** The cost of the whole answer so far. */
+  /** The tokens of the whole answer so far. */
   readonly usage: TokenUsage | undefined
 }
 
@@ -109,7 +109,7 @@ function joinPieces(pieces: readonly { readonly type: string; readonly text?: st
   return pieces.map(({ type, text }) => (type === 'text' ? (text ?? '') : '')).join('')
 }
 
-/** Invalid values count as absent, so that they fail no answer. */
+/** Treats invalid values as absent, so that they fail no answer. */
 const tokenCountSchema = z.int().min(0).optional().catch(undefined)
 
 const promptDetailsSchema = z
@@ -144,10 +144,10 @@ type ReportedUsage = z.output<typeof usageSchema>
 
 /** Reads the token counts that the server reports and converts them to our accounting; undefined if there are no valid values. */
 export function readUsage(value: unknown): TokenUsage | undefined {
-  const reported = usageSchema.safeParse(value).data
-  if (!reported) return undefined
-  const input = readInput(reported)
-  const output = readOutput(reported, input.input_tokens)
+  const reportedUsage = usageSchema.safeParse(value).data
+  if (!reportedUsage) return undefined
+  const input = readInput(reportedUsage)
+  const output = readOutput(reportedUsage, input.input_tokens)
   const counts = Object.entries({ ...input, ...output }).filter(([, count]) => count !== undefined)
   // No answer is free, so zeros mean absent values.
   if (!counts.some(([, count]) => count !== 0)) return undefined
@@ -155,16 +155,16 @@ export function readUsage(value: unknown): TokenUsage | undefined {
 }
 
 /** Counts the input tokens. A cache count above the prompt's count is added to it (Anthropic's accounting) because it cannot be part of it. */
-function readInput(reported: ReportedUsage) {
-  const { prompt_tokens_details: details = {} } = reported
+function readInput(reportedUsage: ReportedUsage) {
+  const { prompt_tokens_details: details = {} } = reportedUsage
   const cachedTokens =
     details.cached_tokens ??
-    reported.cache_read_input_tokens ??
-    reported.prompt_cache_hit_tokens ??
-    reported.cached_tokens
+    reportedUsage.cache_read_input_tokens ??
+    reportedUsage.prompt_cache_hit_tokens ??
+    reportedUsage.cached_tokens
   const cacheWriteTokens =
-    details.cache_write_tokens ?? details.cache_creation_tokens ?? reported.cache_creation_input_tokens
-  const inputTokens = reported.prompt_tokens ?? reported.input_tokens
+    details.cache_write_tokens ?? details.cache_creation_tokens ?? reportedUsage.cache_creation_input_tokens
+  const inputTokens = reportedUsage.prompt_tokens ?? reportedUsage.input_tokens
   if (inputTokens === undefined) return {}
   const cacheTokens = (cachedTokens ?? 0) + (cacheWriteTokens ?? 0)
   return {
@@ -178,9 +178,9 @@ function readInput(reported: ReportedUsage) {
  * Counts the output tokens. xAI counts reasoning separately from the answer, and Gemini only in the total, so every token that is not input
  * counts as output.
  */
-function readOutput({ total_tokens: total = 0, ...reported }: ReportedUsage, input: number | undefined) {
-  const reasoningTokens = reported.completion_tokens_details?.reasoning_tokens ?? reported.reasoning_tokens
-  const reportedTokens = reported.completion_tokens ?? reported.output_tokens
+function readOutput({ total_tokens: total = 0, ...reportedUsage }: ReportedUsage, input: number | undefined) {
+  const reasoningTokens = reportedUsage.completion_tokens_details?.reasoning_tokens ?? reportedUsage.reasoning_tokens
+  const reportedTokens = reportedUsage.completion_tokens ?? reportedUsage.output_tokens
   const outputTokens = input === undefined || total < input ? undefined : total - input
   if (reportedTokens === undefined && !outputTokens) return {}
   const output = Math.max(reportedTokens ?? 0, outputTokens ?? 0)
@@ -191,14 +191,14 @@ function readOutput({ total_tokens: total = 0, ...reported }: ReportedUsage, inp
 }
 
 interface UsageWaitDeps {
-  /** True if somebody needs the cost of the answer. */
+  /** True if the usage of the answer is recorded. */
   readonly reportsUsage: boolean
   /** Starts the time limit for the usage, once the answer has ended. */
   startUsageTimeout(): void
 }
 
 /** Passes on the chunks of an answer, and then its usage, which most servers send after the end. Missing or wrong usage never fails the answer. */
-export async function* waitForCost(
+export async function* readUntilUsage(
   chunks: AsyncIterable<Chunk>,
   { reportsUsage, startUsageTimeout }: UsageWaitDeps,
 ): AsyncGenerator<Chunk, void, undefined> {

@@ -6,7 +6,7 @@ import { parseIfJson, toWellFormed, Unavailable } from '@postern/message'
 import { throwIfTransient } from '../kind/transient-status.ts'
 import type { ReasoningHabit } from '../speech/reasoning-habit.ts'
 import type { Chunk } from './chunk.ts'
-import { readChunk, streamEnd, waitForCost } from './chunk.ts'
+import { readChunk, readUntilUsage, streamEnd } from './chunk.ts'
 import { readEventData } from './event-data.ts'
 import type { UsageRequest } from './model-error.ts'
 import { findModelError, isContentRefused, toStatusError } from './model-error.ts'
@@ -28,7 +28,7 @@ export interface ModelEndpoint {
   readonly system: Pick<System, 'now' | 'sleep'>
 }
 
-interface CompletionTime {
+interface CompletionLimits {
   readonly signal: AbortSignal
   /**
    * The timeout for the beginning and for each pause, ms, after which the answer is Unavailable. A model that keeps sending may continue until
@@ -39,40 +39,40 @@ interface CompletionTime {
 
 /** The longest pause after which a model still counts as writing, ms. */
 const pauseAllowanceMs = 2_000
-/** The longest wait for the usage after the end of an answer, ms. The text has been sent by then. */
+/** The longest wait for the usage after the end of an answer, ms. Readers already have the text at that time. */
 const usageWaitMs = 2_000
 
-/** The readers by media type of the answer, because many servers do not stream, and some do not declare that they do. */
+/** The readers of the response body, by media type. Many servers do not stream, and some stream without declaring the media type. */
 const bodyReaders: Readonly<Record<string, (body: StreamAnswer['body']) => AsyncGenerator<Chunk, void, undefined>>> = {
   'text/event-stream': readStream,
   'text/plain': readStream,
   '': readStream,
-  'application/json': readWhole,
+  'application/json': readUnstreamed,
 }
 
 /**
  * Requests one completion and returns its chunks.
- * @throws Unavailable for transient failures: 408, 425, 429, 5xx, silence, a stream that breaks off
+ * @throws Unavailable for transient failures: 408, 425, 429, 5xx, silence, a stream that ends early
  * @throws Error for everything else
  */
 export async function* openCompletion(
   body: object,
   endpoint: ModelEndpoint,
-  { signal, timeoutMs }: CompletionTime,
+  { signal, timeoutMs }: CompletionLimits,
 ): AsyncGenerator<Chunk, void, undefined> {
   const { system, usage } = endpoint
   const cancellation = new AbortController()
-  const markActivity = watchSilence(cancellation, system, timeoutMs)
+  const markActivity = createSilenceTimeout(cancellation, system, timeoutMs)
   const startUsageTimeout = () => void system.sleep(usageWaitMs, cancellation.signal).then(() => cancellation.abort())
-  const post = (usageMembers: object) =>
-    openAnswer({ ...body, ...usageMembers }, endpoint, {
+  const sendRequest = (usageMembers: object) =>
+    openResponse({ ...body, ...usageMembers }, endpoint, {
       signal: AbortSignal.any([signal, cancellation.signal]),
       timeoutMs,
     })
   try {
-    const answer = await usage.post(post, readComplaint)
-    const chunks = readCompletion(answer, endpoint)
-    for await (const chunk of waitForCost(chunks, { reportsUsage: usage.isEnabled, startUsageTimeout })) {
+    const response = await usage.post(sendRequest, readErrorText)
+    const chunks = readCompletion(response, endpoint)
+    for await (const chunk of readUntilUsage(chunks, { reportsUsage: usage.isEnabled, startUsageTimeout })) {
       markActivity()
       yield chunk
     }
@@ -85,10 +85,10 @@ export async function* openCompletion(
   }
 }
 
-function openAnswer(
+function openResponse(
   body: object,
   { url, apiKey, openStream }: ModelEndpoint,
-  { signal, timeoutMs }: CompletionTime,
+  { signal, timeoutMs }: CompletionLimits,
 ): Promise<StreamAnswer> {
   return openStream(url, {
     method: 'POST',
@@ -106,24 +106,28 @@ function openAnswer(
   })
 }
 
-/** Aborts the request if the model is silent for too long. @returns a function to call for each chunk */
-function watchSilence(cancellation: AbortController, { now, sleep }: ModelEndpoint['system'], timeoutMs: number) {
-  let streamedAt = Number.NEGATIVE_INFINITY
+/** Creates a timeout that aborts the request if the model is silent for too long. @returns the function to call for each chunk */
+function createSilenceTimeout(
+  cancellation: AbortController,
+  { now, sleep }: ModelEndpoint['system'],
+  timeoutMs: number,
+) {
+  let lastChunkAt = Number.NEGATIVE_INFINITY
   void sleep(timeoutMs, cancellation.signal).then(() => {
-    if (now() - streamedAt >= pauseAllowanceMs) cancellation.abort()
+    if (now() - lastChunkAt >= pauseAllowanceMs) cancellation.abort()
   })
   return () => {
-    streamedAt = now()
+    lastChunkAt = now()
   }
 }
 
 async function* readCompletion(
-  answer: StreamAnswer,
+  response: StreamAnswer,
   endpoint: Pick<ModelEndpoint, 'url' | 'system'>,
 ): AsyncGenerator<Chunk, void, undefined> {
-  const { status, headers, body } = answer
+  const { status, headers, body } = response
   if (status !== 200) {
-    yield await readFailure(answer, endpoint)
+    yield await readFailure(response, endpoint)
     return
   }
   const { type = '' } = parseMediaType(headers.get('content-type')) ?? {}
@@ -139,7 +143,7 @@ async function* readStream(body: StreamAnswer['body']): AsyncGenerator<Chunk, vo
   throw new Unavailable('The model broke off in the middle of its answer')
 }
 
-async function* readWhole(body: StreamAnswer['body']): AsyncGenerator<Chunk, void, undefined> {
+async function* readUnstreamed(body: StreamAnswer['body']): AsyncGenerator<Chunk, void, undefined> {
   const chunk = readChunk(await readText(body, maxAnswerBytes))
   yield { ...chunk, finishReason: chunk.finishReason ?? 'stop' }
 }
@@ -150,7 +154,7 @@ async function readFailure(
   { url, system }: Pick<ModelEndpoint, 'url' | 'system'>,
 ): Promise<Chunk> {
   throwIfTransient({ serverName: 'model', url }, answer, system.now())
-  const error = findModelError(parseIfJson(await readComplaint(answer.body)))
+  const error = findModelError(parseIfJson(await readErrorText(answer.body)))
   if (isContentRefused(error)) return { ...streamEnd, finishReason: 'content_filter' }
   throw toStatusError(url, answer, error)
 }
@@ -166,6 +170,6 @@ async function readText(body: StreamAnswer['body'], maxBytes: number): Promise<s
   return Buffer.concat(pieces).toString('utf8')
 }
 
-function readComplaint(body: StreamAnswer['body']): Promise<string> {
+function readErrorText(body: StreamAnswer['body']): Promise<string> {
   return readText(body, maxErrorBytes)
 }

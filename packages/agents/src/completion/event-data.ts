@@ -1,3 +1,5 @@
+// Reads the data of the events of a stream (server-sent events).
+
 /** The maximum length of one event, characters. */
 const maxEventChars = 2 * 1024 * 1024
 

@@ -34,7 +34,7 @@ const transientCodes: ReadonlySet<string> = new Set([
 ])
 
 /** The advice for the reader of the log, by HTTP status. */
-const hints: Readonly<Record<number, string>> = {
+const statusHints: Readonly<Record<number, string>> = {
   401: 'check "api_key"',
   403: 'check "api_key"',
   404: 'check "base_url" and "model"',
@@ -62,10 +62,10 @@ export function toStreamError(error: ModelError): Error {
 }
 
 /** Converts a status of a permanent failure to an error. */
-export function toStatusError(url: string, answer: AnsweredStatus, error: ModelError | undefined): Error {
+export function toStatusError(url: string, response: AnsweredStatus, error: ModelError | undefined): Error {
   const detail = error ? `: ${describeError(error)}` : ''
-  const hint = hints[answer.status] ? `; ${hints[answer.status]}` : ''
-  return new Error(`The model answered ${nameStatus(url, answer)}${detail}${hint}`, { cause: quoteError(error) })
+  const hint = statusHints[response.status] ? `; ${statusHints[response.status]}` : ''
+  return new Error(`The model answered ${nameStatus(url, response)}${detail}${hint}`, { cause: quoteError(error) })
 }
 
 /** Names an error only by its code and type, which have a fixed form, because sentences may quote the request. */
@@ -96,28 +96,34 @@ export interface UsageRequest {
 /** Older versions of Azure and vLLM, and strict proxies, answer with 400, and Mistral answers with 422 (openai/openai-agents-python#442). */
 const refusalStatuses: ReadonlySet<number> = new Set([400, 422])
 
-/** Creates the policy for one model. `asks` is true if requests need `stream_options` for a stream to report usage; whole answers contain it anyway. */
-export function createUsageRequest({ isEnabled, asks }: { isEnabled: boolean; asks: boolean }): UsageRequest {
-  let state: 'unknown' | 'accepted' | 'refused' = isEnabled && asks ? 'unknown' : 'refused'
+/** Creates the policy for one model. `needsStreamOptions` is true if a stream reports usage only on request; complete answers contain it anyway. */
+export function createUsageRequest({
+  isEnabled,
+  needsStreamOptions,
+}: {
+  readonly isEnabled: boolean
+  readonly needsStreamOptions: boolean
+}): UsageRequest {
+  let state: 'unknown' | 'accepted' | 'refused' = isEnabled && needsStreamOptions ? 'unknown' : 'refused'
   return {
     isEnabled,
     async post(send, readText) {
       if (state === 'refused') return send({})
-      const answer = await send({ stream_options: { include_usage: true } })
-      if (answer.status === 200) state = 'accepted'
-      if (!refusalStatuses.has(answer.status)) return answer
-      const complaint = await readText(answer.body)
+      const response = await send({ stream_options: { include_usage: true } })
+      if (response.status === 200) state = 'accepted'
+      if (!refusalStatuses.has(response.status)) return response
+      const errorText = await readText(response.body)
       // A server that accepted these members before refuses for another reason, and so does a content filter.
-      const hasOtherReason = state !== 'unknown' || isContentRefused(findModelError(parseIfJson(complaint)))
-      const namesStreamOptions = /stream_options|include_usage/.test(complaint)
-      if (hasOtherReason && !namesStreamOptions) return { ...answer, body: repeat(complaint) }
-      const retryAnswer = await send({})
-      if (retryAnswer.status === 200) state = 'refused'
-      return retryAnswer
+      const hasOtherReason = state !== 'unknown' || isContentRefused(findModelError(parseIfJson(errorText)))
+      const namesStreamOptions = /stream_options|include_usage/.test(errorText)
+      if (hasOtherReason && !namesStreamOptions) return { ...response, body: streamText(errorText) }
+      const retryResponse = await send({})
+      if (retryResponse.status === 200) state = 'refused'
+      return retryResponse
     },
   }
 }
 
-async function* repeat(text: string): AsyncGenerator<Uint8Array, void, undefined> {
+async function* streamText(text: string): AsyncGenerator<Uint8Array, void, undefined> {
   yield Buffer.from(text)
 }

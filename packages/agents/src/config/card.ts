@@ -1,4 +1,4 @@
-/** Reads the part of an entry of `agents` that describes the agent's A2A card. */
+// Declares the part of an agent's configuration that describes its A2A card.
 import type { AgentCardDetails } from '@postern/pipeline'
 import { z } from 'zod'
 

@@ -87,10 +87,10 @@ export async function readIcon(
       'Make it smaller: 400 by 400 pixels do.',
     )
   }
-  const kind = findImageKind(bytes)
-  if (!kind) throw new ConfigError(key, `the file "${icon}" is no picture`, 'Use PNG, JPEG, GIF or WebP.')
+  const imageKind = findImageKind(bytes)
+  if (!imageKind) throw new ConfigError(key, `the file "${icon}" is no picture`, 'Use PNG, JPEG, GIF or WebP.')
   const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 16)
-  return { bytes: new Uint8Array(bytes), mediaType: kind.mediaType, fileName: `${digest}.${kind.extension}` }
+  return { bytes: new Uint8Array(bytes), mediaType: imageKind.mediaType, fileName: `${digest}.${imageKind.extension}` }
 }
 
 /** The accepted media types and their file extensions. SVG is not among them: it is a document with scripts, at the gateway's own origin. */

@@ -29,7 +29,7 @@ export class AgentFileFetcher {
   #count = 0
   #bytes = 0
 
-  /** Needs the message that the agent answers. An agent that repeats a peer's address may lose the mark of it. */
+  /** Reads the addresses of peers from the answered message, because an agent that repeats such an address may drop its mark. */
   constructor(
     deps: AgentFileDeps,
     context: Pick<AgentContext, 'signal' | 'log'>,
@@ -51,7 +51,7 @@ export class AgentFileFetcher {
     }
   }
 
-  /** Attaches the files of parts, as `attach` does for a response. */
+  /** Attaches the files of parts, as `attachToResponse` does for a response. */
   async attachToParts(parts: readonly Part[]): Promise<Part[]> {
     const attachedParts: Part[] = []
     // Files are fetched one after the other, because concurrent fetches would exceed the limit before it is noticed.
@@ -90,7 +90,7 @@ export class AgentFileFetcher {
   }
 
   async #fetch<FileLike extends FilePart | ArtifactPart>(part: FileLike, url: URL): Promise<FileLike> {
-    const { name = nameOf(url), mime } = part
+    const { name = readFileName(url), mime } = part
     this.#count += 1
     if (this.#count > maxFiles) throw createAttachError(name, `the answer has more than ${maxFiles} files`)
     const { fetch, timeoutMs, now } = this.#deps
@@ -117,8 +117,8 @@ function listForeignUrls(parts: readonly Part[]): readonly string[] {
   })
 }
 
-function createAttachError(name: string, problem: string, cause?: Error): Undeliverable {
-  return new Undeliverable(`Cannot attach the file "${name}": ${problem}`, { cause })
+function createAttachError(name: string, reason: string, cause?: Error): Undeliverable {
+  return new Undeliverable(`Cannot attach the file "${name}": ${reason}`, { cause })
 }
 
 function isPublic({ href }: URL): boolean {
@@ -130,7 +130,7 @@ function isPublic({ href }: URL): boolean {
   }
 }
 
-function nameOf({ pathname }: URL): string {
+function readFileName({ pathname }: URL): string {
   const lastSegment = pathname.split('/').at(-1) || 'file'
   try {
     return decodeURIComponent(lastSegment)

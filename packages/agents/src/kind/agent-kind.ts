@@ -129,13 +129,13 @@ interface AgentKindDefinition<Config extends CommonAgentConfig> {
   /** Matches every value of `use` that selects this kind. */
   readonly usePattern: RegExp
   readonly schema: z.ZodObject & z.ZodType<Config>
-  /** The agent runs in this process: an answer costs nothing, and data leaves the process only through the agent's own code. */
+  /** True if the agent runs in this process, so that an answer costs nothing, and only the agent's own code sends data elsewhere. */
   readonly runsHere?: true
   /** Opens an agent of this kind. @throws ConfigError */
   open(config: Config, deps: AgentOpenDeps): Promise<OpenedAgent>
 }
 
-/** One kind of agent: an entry of the table in `kinds.ts` and a file. */
+/** One kind of agent. Each kind has a file and an entry in the table of `kinds.ts`. */
 export interface AgentKind extends Omit<AgentKindDefinition<CommonAgentConfig>, 'open'> {
   /** Opens an agent of this kind. @throws ConfigError */
   open(config: unknown, deps: AgentOpenDeps): Promise<OpenedAgent>

@@ -16,7 +16,7 @@ interface HistoryViewOptions extends SlidingWindowOptions {
   readonly keep?: number | undefined
 }
 
-interface HistoryViewSpec {
+interface HistoryViewDefinition {
   /** True if the view also reads notes. */
   readonly includesNotes?: true
   /** See `HistoryPolicy`. */
@@ -24,7 +24,7 @@ interface HistoryViewSpec {
   configure(keep: number | undefined, turn: HistoryMoment): ViewConfig
 }
 
-const views: Readonly<Record<Exclude<HistoryViewName, 'sliding'>, HistoryViewSpec>> = {
+const views: Readonly<Record<Exclude<HistoryViewName, 'sliding'>, HistoryViewDefinition>> = {
   'role:orchestrator': {
     configure: keep => ({ role: { role: 'orchestrator', max_conversation_turns: keep } }),
   },
@@ -91,7 +91,7 @@ function toTranscriptEntries(
   { seq, entryId, nativeId, role, author, parts, at }: Entry,
   agent: string,
 ): readonly TranscriptEntry[] {
-  const common = {
+  const commonMembers = {
     seq,
     thread_id: placeholderThreadId,
     author,
@@ -100,7 +100,7 @@ function toTranscriptEntries(
     ...(role === 'assistant' && { agent_key: agent }),
   } as const
   const contentParts = parts.filter(part => part.kind !== 'tool_call')
-  const calls = parts.filter(part => part.kind === 'tool_call').flatMap(writeCall)
+  const calls = parts.filter(part => part.kind === 'tool_call').flatMap(toCallEntries)
   const textEntry = {
     kind: 'text',
     role,
@@ -113,13 +113,13 @@ function toTranscriptEntries(
     return {
       entry_id: isLast ? entryId : `${entryId}.${index}`,
       ...(isLast && nativeId && { native_id: nativeId }),
-      ...common,
+      ...commonMembers,
       ...entry,
     }
   })
 }
 
-function writeCall({ id: call_id, name, args, result, error }: ToolCallPart) {
+function toCallEntries({ id: call_id, name, args, result, error }: ToolCallPart) {
   const content = contentOfText('')
   const tool = { call_id, name, args: isJsonObject(args) ? (args as Record<string, Json>) : {} }
   const call = { kind: 'tool_call', role: 'assistant', scope: 'agent', content, tool } as const

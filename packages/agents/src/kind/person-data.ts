@@ -1,4 +1,4 @@
-// Describes the person who speaks for agents elsewhere, and sets the state that their replies contain.
+// Describes the sender to agents elsewhere, and sets the person's state that a reply contains.
 import type { Json } from '@postern/message'
 import type { AgentContext, AgentPerson } from '@postern/pipeline'
 

@@ -42,7 +42,7 @@ export function createRunningAgents(firstSet: AgentSet, { domain, origin }: Pick
   }
   return {
     directory,
-    listOpen: () => [...currentSet.agents.values()],
+    listOpenAgents: () => [...currentSet.agents.values()],
     /** Replaces the running agents. @returns the previous ones */
     replace(nextSet: AgentSet): AgentSet {
       const previousSet = currentSet

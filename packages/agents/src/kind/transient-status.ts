@@ -19,8 +19,8 @@ interface ServerReference {
 }
 
 /** Checks the status of an answer. @throws Unavailable with the server's Retry-After if the status may pass on a retry */
-export function throwIfTransient({ serverName, url }: ServerReference, answer: AnsweredStatus, now: number): void {
-  if (!isTransientStatus(answer.status)) return
-  const retryAfter = parseRetryAfter(answer.headers.get('retry-after'), now)
-  throw new Unavailable(`The ${serverName} answered ${nameStatus(url, answer)}`, { retryAfter })
+export function throwIfTransient({ serverName, url }: ServerReference, response: AnsweredStatus, now: number): void {
+  if (!isTransientStatus(response.status)) return
+  const retryAfter = parseRetryAfter(response.headers.get('retry-after'), now)
+  throw new Unavailable(`The ${serverName} answered ${nameStatus(url, response)}`, { retryAfter })
 }

@@ -28,27 +28,27 @@ const software = { name: 'postern', version: '1' }
 
 export function createMcpConnection(config: McpServerConfig, deps: ConnectionDeps): McpConnection {
   const name = 'command' in config ? nameCommand(config) : config.url
-  let current: Promise<Client> | undefined
+  let currentClient: Promise<Client> | undefined
 
   async function connect(): Promise<Client> {
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js')
-    const client = new Client(software, { jsonSchemaValidator: await openResultCheck() })
+    const client = new Client(software, { jsonSchemaValidator: await openResultValidator() })
     const forgetConnection = () => {
-      if (current === currentConnection) current = undefined
+      if (currentClient === currentConnection) currentClient = undefined
     }
     client.onclose = forgetConnection
-    const currentConnection = current
+    const currentConnection = currentClient
     await client.connect(await openTransport(config, deps, name), { timeout: connectTimeoutMs })
     return client
   }
 
   function findClient(): Promise<Client> {
-    if (current) return current
+    if (currentClient) return currentClient
     const newConnection = Promise.resolve().then(connect)
-    current = newConnection
+    currentClient = newConnection
     // A failed connection is dropped, so the next use tries again.
     newConnection.catch(() => {
-      if (current === newConnection) current = undefined
+      if (currentClient === newConnection) currentClient = undefined
     })
     return newConnection
   }
@@ -61,14 +61,14 @@ export function createMcpConnection(config: McpServerConfig, deps: ConnectionDep
         return await work(client)
       } catch (error) {
         if (!(await isSessionOver(error))) throw error
-        current = undefined
+        currentClient = undefined
         await client.close()
         return work(await findClient())
       }
     },
     async close() {
-      const client = await current?.catch(() => undefined)
-      current = undefined
+      const client = await currentClient?.catch(() => undefined)
+      currentClient = undefined
       await client?.close()
     },
   }
@@ -76,17 +76,17 @@ export function createMcpConnection(config: McpServerConfig, deps: ConnectionDep
 
 /** Names a server by its command and its package or script. Other arguments may be secrets, which no log and no error may show. */
 function nameCommand({ command, args }: Extract<McpServerConfig, { command: string }>): string {
-  const [first] = /^(-y|--yes)$/.test(args[0] ?? '') ? args.slice(1) : args
-  return first === undefined || /^-|=/.test(first) ? command : `${command} ${first}`
+  const [firstArgument] = /^(-y|--yes)$/.test(args[0] ?? '') ? args.slice(1) : args
+  return firstArgument === undefined || /^-|=/.test(firstArgument) ? command : `${command} ${firstArgument}`
 }
 
 /** Opens the validation of results against the schema that the server has declared for them. */
-async function openResultCheck() {
+async function openResultValidator() {
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/sdk/validation/ajv')
-  const checks = new AjvJsonSchemaValidator()
+  const validator = new AjvJsonSchemaValidator()
   return {
     getValidator: <Result>(schema: JsonSchemaType) =>
-      checks.getValidator<Result>(relaxSchema(schema) as JsonSchemaType),
+      validator.getValidator<Result>(relaxSchema(schema) as JsonSchemaType),
   }
 }
 
@@ -144,7 +144,7 @@ function createMcpFetch(openStream: OpenStream): typeof fetch {
     const { method = 'GET', headers, body, signal } = init
     if (method === 'GET') return new Response(null, { status: 405 })
     if (body !== undefined && body !== null && typeof body !== 'string') throw new TypeError('Only text can be sent')
-    const answer = await openStream(String(input), {
+    const streamResponse = await openStream(String(input), {
       method: method as NonNullable<FetchRequest['method']>,
       headers: Object.fromEntries(new Headers(headers)),
       ...(typeof body === 'string' && { body }),
@@ -153,10 +153,10 @@ function createMcpFetch(openStream: OpenStream): typeof fetch {
       idleMs,
       maxBytes,
     })
-    const { status, headers: answerHeaders } = answer
-    const stream = ReadableStream.from(answer.body)
-    if (!emptyStatuses.has(status)) return new Response(stream as BodyInit, { status, headers: answerHeaders })
+    const { status, headers: responseHeaders } = streamResponse
+    const stream = ReadableStream.from(streamResponse.body)
+    if (!emptyStatuses.has(status)) return new Response(stream as BodyInit, { status, headers: responseHeaders })
     await stream.cancel()
-    return new Response(null, { status, headers: answerHeaders })
+    return new Response(null, { status, headers: responseHeaders })
   }
 }

@@ -31,7 +31,7 @@ const droppedKeywords = new Set([
  * the server checks its arguments itself. A schema without expressions stays as it is.
  */
 export function relaxSchema(schema: Schema): Schema {
-  return hasPattern(schema) ? relax(schema) : schema
+  return hasPattern(schema) ? relaxKeywords(schema) : schema
 }
 
 function hasPattern(value: unknown): boolean {
@@ -40,7 +40,7 @@ function hasPattern(value: unknown): boolean {
   return Object.values(value).some(hasPattern)
 }
 
-function relax(schema: Schema): Schema {
+function relaxKeywords(schema: Schema): Schema {
   const relaxedSchema: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) {
     if (droppedKeywords.has(keyword)) continue
@@ -61,7 +61,7 @@ function relaxValue(keyword: string, value: unknown): unknown {
 }
 
 function relaxIfSchema(value: unknown): unknown {
-  return isSchema(value) ? relax(value) : value
+  return isSchema(value) ? relaxKeywords(value) : value
 }
 
 function isSchema(value: unknown): value is Schema {

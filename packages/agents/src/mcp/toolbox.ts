@@ -2,7 +2,7 @@
 import { ConfigError, loadOptional, readVisibleText, readVisibleValue } from '@postern/message'
 import type { ToolPolicies } from '../config/approval.ts'
 import type { AgentOpenDeps } from '../kind/agent-kind.ts'
-import { ruleTools as applyToolPolicies } from '../tools/tool-rules.ts'
+import { applyToolPolicies } from '../tools/tool-rules.ts'
 import type { FindArgumentFault, Tool, Toolbox } from '../tools/tools.ts'
 import { createArgumentCheck, openToolbox } from '../tools/tools.ts'
 import type { McpServerConfig } from './config.ts'
@@ -70,8 +70,8 @@ async function listAllowedTools(
   key: string,
 ): Promise<readonly Tool[]> {
   const tools = await fetchAllTools(connection).catch((cause: Error) => {
-    const problem = `the MCP server "${connection.name}" does not answer (${cause.message})`
-    throw new ConfigError(key, problem, 'Start it, or correct how it is reached', { cause })
+    const reason = `the MCP server "${connection.name}" does not answer (${cause.message})`
+    throw new ConfigError(key, reason, 'Start it, or correct how it is reached', { cause })
   })
   const { only, prefix = '' } = config
   const missingName = only?.find(name => !tools.some(tool => tool.name === name))
@@ -117,7 +117,7 @@ function toTool(
     name,
     description: readVisibleText(mcpTool.description ?? mcpTool.title ?? mcpTool.name).text,
     parameters,
-    findFault: createRelaxedCheck(parameters),
+    findFault: createRelaxedArgumentCheck(parameters),
     async run(args, { signal }) {
       const params = { name: mcpTool.name, arguments: args as Record<string, unknown> }
       const options = { signal, timeout: maxTimeoutMs, resetTimeoutOnProgress: false }
@@ -130,7 +130,7 @@ function toTool(
  * Opens the check of arguments against the schema without its regular expressions. A schema that cannot be read does not exclude its tool, because
  * the server checks its arguments itself.
  */
-function createRelaxedCheck(parameters: Tool['parameters']): FindArgumentFault {
+function createRelaxedArgumentCheck(parameters: Tool['parameters']): FindArgumentFault {
   try {
     return createArgumentCheck(relaxSchema(parameters))
   } catch {

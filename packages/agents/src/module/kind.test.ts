@@ -43,7 +43,9 @@ describe('a module agent', () => {
       desk: { use: './modules/plain.js', receives: ['message', 'forget'] },
     }).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(ConfigError)
-    expect(String(error)).toContain('agents.desk.receives: has "forget", and this agent forgets nobody by itself')
+    expect(String(error)).toContain(
+      'agents.desk.receives: has "forget", but this agent cannot delete the data of a person',
+    )
   })
 
   test('fails with its absolute path if it is missing', async () => {

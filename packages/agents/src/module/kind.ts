@@ -26,8 +26,7 @@ const agentModuleSchema = z.looseObject({
 
 /**
  * A module of the operator, run in this process. It exports `handle(message, context)` and may export `start(publisher)`, `forget(forgotten,
- * context)`
- * and `close()`. TypeScript runs without a build, so its types must be erasable.
+ * context)` and `close()`. TypeScript runs without a build, so its types must be erasable.
  */
 export const moduleKind = defineAgentKind({
   useNotation: 'a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)',
@@ -35,7 +34,7 @@ export const moduleKind = defineAgentKind({
   runsHere: true,
   schema: moduleAgentSchema,
   open: async ({ use, isolate }, deps) =>
-    // A module that is loaded already is an object of this thread.
+    // A preloaded module is an object of this thread, so it cannot run in another one.
     isolate && !isPreloaded(pathToFileURL(resolve(deps.baseDir, use)).href)
       ? openIsolatedModule(use, deps)
       : readAgentModule(await importModule(use, `agents.${deps.name}.use`, deps.baseDir), use, deps),
@@ -54,13 +53,13 @@ async function openIsolatedModule(use: string, { name, baseDir }: AgentOpenDeps)
   })
   if (exports.includes('handle') && !exports.includes('start')) return { agent, close }
   await close()
-  const problem = exports.includes('start')
+  const reason = exports.includes('start')
     ? `"${use}" exports "start", and an isolated agent speaks only when it is spoken to`
     : `"${use}" exports no function "handle"`
   const fix = exports.includes('start')
     ? 'Remove "isolate", or "start".'
     : `Add "export function handle(message, context) { … }" to ${file}`
-  throw new ConfigError(exports.includes('start') ? `agents.${name}.isolate` : key, problem, fix)
+  throw new ConfigError(exports.includes('start') ? `agents.${name}.isolate` : key, reason, fix)
 }
 
 /** Returns the default export of a CommonJS module, whose names may be unknown before it runs. */
@@ -76,7 +75,7 @@ function readAgentModule(namespace: unknown, use: string, { name, baseDir }: Age
     return { agent: { handle, ...(start && { start }), ...(forget && { forget }) }, ...(close && { close }) }
   }
   const [issue] = parseResult.error.issues
-  const problem = `"${use}" exports no function "${issue?.path.join('.') || 'handle'}"`
+  const reason = `"${use}" exports no function "${issue?.path.join('.') || 'handle'}"`
   const fix = `Add "export function handle(message, context) { … }" to ${resolve(baseDir, use)}`
-  throw new ConfigError(`agents.${name}.use`, problem, fix)
+  throw new ConfigError(`agents.${name}.use`, reason, fix)
 }

@@ -25,10 +25,10 @@ import { recordToolRun } from '../tools/tool-run.ts'
 import type { Toolbox, ToolTurnContext } from '../tools/tools.ts'
 import { filesOf, formatToolResult, withoutFiles } from '../tools/tools.ts'
 import type { openaiAgentSchema } from './config.ts'
-import type { OpenedModel } from './model-endpoint.ts'
+import type { ConnectedModel } from './model-endpoint.ts'
 import { openModelEndpoint } from './model-endpoint.ts'
 
-export interface Model extends OpenedModel {
+export interface Model extends ConnectedModel {
   readonly config: z.output<typeof openaiAgentSchema>
   readonly tools: Toolbox['tools']
   readonly approvals: Approvals
@@ -50,11 +50,11 @@ export async function openOpenaiAgent(config: Model['config'], deps: AgentOpenDe
     // Silence until just before the turn's own deadline is Unavailable, so the turn is retried.
     timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
   }
-  return { agent: { handle: (message, context) => converse(model, message, context) }, ...(close && { close }) }
+  return { agent: { handle: (message, context) => answerMessage(model, message, context) }, ...(close && { close }) }
 }
 
 /** Asks the model, runs its tool calls, and asks again with the results until there is an answer. */
-async function* converse(
+async function* answerMessage(
   model: Model,
   message: NormalizedMessage,
   context: AgentContext,
@@ -84,7 +84,7 @@ async function* converse(
   }
 }
 
-/** Settles the call of an earlier turn that the message decides: it runs if it is granted. Returns the call and its result for the model. */
+/** Settles the call of an earlier turn that the message decides, and runs the call if it is granted. Returns the call and its result for the model. */
 async function* resumeDecidedCall(
   { approvals, tools }: Model,
   message: NormalizedMessage,
@@ -110,8 +110,8 @@ async function openConversation(model: Model, message: NormalizedMessage, contex
     images: model.config.images ? await readImages(message, context) : [],
     withCalls: model.tools.size > 0,
   })
-  const askedCalls = await listAskedCalls(turns, model.approvals)
-  return message.policy_resolution ? messages : messages.toSpliced(-1, 0, ...askedCalls)
+  const waitingCalls = await listWaitingCalls(turns, model.approvals)
+  return message.policy_resolution ? messages : messages.toSpliced(-1, 0, ...waitingCalls)
 }
 
 function describeRequest(
@@ -129,18 +129,18 @@ function describeRequest(
   }
 }
 
-function checkCalls({ finishReason: finish }: Round, roundsLeft: number): void {
-  if (finish === 'length') throw new Error('The model was cut off while it called a tool; raise "max_tokens"')
+function checkCalls({ finishReason }: Round, roundsLeft: number): void {
+  if (finishReason === 'length') throw new Error('The model was cut off while it called a tool; raise "max_tokens"')
   if (roundsLeft <= 0) throw new Error('The model goes on calling tools; raise "max_rounds"')
 }
 
-/** Lists the calls of the last answer that this message did not decide. The model gets their state. */
-async function listAskedCalls(
+/** Lists the calls of the last answer that this message does not decide, with their state, for the model. */
+async function listWaitingCalls(
   turns: readonly HistoricalMessage[],
   approvals: Approvals,
 ): Promise<readonly ChatMessage[]> {
-  const last = turns.findLast(({ role }) => role === 'assistant')
-  const calls = await Promise.all(policiesOf(last?.parts ?? []).map(approvals.describe))
+  const lastAnswer = turns.findLast(({ role }) => role === 'assistant')
+  const calls = await Promise.all(policiesOf(lastAnswer?.parts ?? []).map(approvals.describe))
   return calls.flatMap(call => {
     if (!call) return []
     const { kind: name, apply_input, metadata } = call.action
@@ -148,7 +148,7 @@ async function listAskedCalls(
   })
 }
 
-interface CallTurn {
+interface CallScope {
   readonly context: ToolTurnContext
   /** The ids of all calls of this answer. */
   readonly ids: Set<string>
@@ -161,7 +161,7 @@ interface CallTurn {
 async function* runCalls(
   model: Model,
   { text, calls }: Round,
-  { context, ids }: CallTurn,
+  { context, ids }: CallScope,
 ): AsyncGenerator<AgentChunk, readonly ChatMessage[] | undefined, undefined> {
   const callsWithIds = calls.map(call => ({ call, id: createCallId(call.id, ids) }))
   const results: ChatMessage[] = []
@@ -179,12 +179,12 @@ async function* runCalls(
 /** Runs one call and returns its result for the model, or asks for approval and returns undefined. */
 async function* runCall(
   { approvals, config: { show_tools: showsCalls } }: Model,
-  { tool, rule, part, run: runUndecided }: PreparedCall,
+  { tool, rule, part, run: runCallNow }: PreparedCall,
   context: ToolTurnContext,
 ): AsyncGenerator<AgentChunk, ChatMessage | undefined, undefined> {
   const isHidden = rule?.policy === 'preview' && rule.approve === 'operator'
   const show = (shownPart: ToolCallPart) => (isHidden ? { trace: [shownPart] } : shownPart)
-  let run: PreparedCall['run'] | undefined = runUndecided
+  let run: PreparedCall['run'] | undefined = runCallNow
   if (tool && rule?.policy === 'preview') {
     const waitingCall = { ...part, rule, rules: tool.rules, schema: tool.parameters }
     run = await findDecidedRun(tool, waitingCall, { approvals, context })
@@ -205,9 +205,11 @@ async function* runCall(
 }
 
 /** Returns the model's own id if it is unique in the answer. Some servers restart their numbering in each round. */
-function createCallId(sentId: string, ids: Set<string>): string {
+function createCallId(modelCallId: string, ids: Set<string>): string {
   const id =
-    sentId && sentId.length <= 128 && !ids.has(sentId) ? sentId : `call${String(ids.size + 1).padStart(5, '0')}`
+    modelCallId && modelCallId.length <= 128 && !ids.has(modelCallId)
+      ? modelCallId
+      : `call${String(ids.size + 1).padStart(5, '0')}`
   ids.add(id)
   return id
 }

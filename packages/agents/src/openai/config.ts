@@ -1,4 +1,4 @@
-// Declares the configuration of an agent that a chat completion model answers for.
+// Declares the configuration of an agent whose answers a chat completion model writes.
 import { z } from 'zod'
 import { toolPolicyShape } from '../config/approval.ts'
 import { bearerSchema } from '../config/endpoint.ts'

@@ -1,4 +1,4 @@
-// Registers `"use": "openai"`: a model at any endpoint for chat completions.
+// Registers the kind of agent `"use": "openai"`, whose answers a chat completion model writes.
 import { defineAgentKind } from '../kind/agent-kind.ts'
 import { openaiAgentSchema } from './config.ts'
 

@@ -9,14 +9,14 @@ import type { modelShape } from './config.ts'
 
 type ModelConfig = z.output<z.ZodObject<typeof modelShape>>
 
-export interface OpenedModel {
+export interface ConnectedModel {
   readonly endpoint: ModelEndpoint
   /** The members of every request. */
   readonly settings: { readonly [name: string]: Json | undefined }
 }
 
 /** Opens the connection to a model that the operator has configured. */
-export function openModelEndpoint(config: ModelConfig, system: AgentSystem): OpenedModel {
+export function openModelEndpoint(config: ModelConfig, system: AgentSystem): ConnectedModel {
   const { base_url, api_key, model, stream, parameters, usage: reportsUsage, thoughts } = config
   const endpoint = {
     url: buildCompletionsUrl(base_url),
@@ -24,7 +24,10 @@ export function openModelEndpoint(config: ModelConfig, system: AgentSystem): Ope
     model,
     reasoningHabit: new ReasoningHabit(thoughts),
     // An operator who sets `stream_options` decides whether usage is requested.
-    usage: createUsageRequest({ isEnabled: reportsUsage, asks: stream && !('stream_options' in parameters) }),
+    usage: createUsageRequest({
+      isEnabled: reportsUsage,
+      needsStreamOptions: stream && !('stream_options' in parameters),
+    }),
     openStream: system.fetchFor(new URL(base_url).origin).openStream,
     system,
   }

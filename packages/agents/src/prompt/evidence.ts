@@ -6,10 +6,10 @@ import { clipText } from './data-block.ts'
 /** The limits: the number of items of each kind, and the characters of each member. */
 const limits = { count: 20, name: 200, title: 300, url: 2_000, description: 2_000, quote: 4_000, json: 8_000 }
 
-type Facts = { readonly [name: string]: Json | undefined }
+type EvidenceMembers = { readonly [name: string]: Json | undefined }
 
 /** Describes the current sender, the proof of their identity, and the channel. */
-export function describeSenderFacts(message: NormalizedMessage, flags: readonly string[]): Facts {
+export function describeCurrentSender(message: NormalizedMessage, flags: readonly string[]): EvidenceMembers {
   const { sender, received_via, received_at, kind = 'message' } = message
   const displayName = sender.display_name ?? sender.profile?.display_name
   return {
@@ -17,7 +17,7 @@ export function describeSenderFacts(message: NormalizedMessage, flags: readonly 
     ...(displayName && { name: clipText(displayName, limits.name) }),
     verified: sender.verified,
     auth_method: sender.auth_method,
-    ...describeVouchedIdentities(message),
+    ...describeAttestedIdentities(message),
     via: received_via,
     at: received_at,
     ...(kind !== 'message' && { kind }),
@@ -26,17 +26,17 @@ export function describeSenderFacts(message: NormalizedMessage, flags: readonly 
 }
 
 /** Describes an earlier sender and the proof of their identity at that time. */
-export function describeWriter({ address, verified, auth_method }: HistoricalSender): Facts {
+export function describeWriter({ address, verified, auth_method }: HistoricalSender): EvidenceMembers {
   return { from: clipText(address, limits.title), verified, auth_method }
 }
 
 /** Describes the attestations of third parties that the operator trusts. The proof by the transport is stated separately. */
-function describeVouchedIdentities({ sender: { identities = [] } }: NormalizedMessage): Facts {
-  const vouchedIdentities = identities.filter(({ proof }) => proof.type !== 'transport').slice(0, limits.count)
-  if (vouchedIdentities.length === 0) return {}
+function describeAttestedIdentities({ sender: { identities = [] } }: NormalizedMessage): EvidenceMembers {
+  const attestedIdentities = identities.filter(({ proof }) => proof.type !== 'transport').slice(0, limits.count)
+  if (attestedIdentities.length === 0) return {}
   const clipName = (text: string) => clipText(text, limits.name)
   return {
-    vouched_for: vouchedIdentities.map(({ subject, issuer, method, assurance, on_behalf_of }) => ({
+    vouched_for: attestedIdentities.map(({ subject, issuer, method, assurance, on_behalf_of }) => ({
       subject: clipName(subject),
       by: clipName(issuer),
       method: clipName(method),
@@ -47,7 +47,7 @@ function describeVouchedIdentities({ sender: { identities = [] } }: NormalizedMe
 }
 
 /** Describes the files, data, links and quotations that accompany the text. */
-export function describeAttachments(parts: readonly Part[]): Facts {
+export function describeAttachments(parts: readonly Part[]): EvidenceMembers {
   const quotes = parts.filter(isQuote).map(part => clipText(part.content, limits.quote))
   return {
     ...readSubject(parts),
@@ -59,7 +59,7 @@ export function describeAttachments(parts: readonly Part[]): Facts {
 }
 
 /** Reads the subject of a mail, which is in a separate part. */
-function readSubject(parts: readonly Part[]): Facts {
+function readSubject(parts: readonly Part[]): EvidenceMembers {
   const details: { readonly kind: string; readonly subject?: unknown } | undefined = parts.find(
     part => (part.kind as string) === 'email',
   )
@@ -70,13 +70,17 @@ export function isQuote(part: Part): part is Part & { readonly kind: 'text' } {
   return part.kind === 'text' && isQuoted(part)
 }
 
-function listAttachments(name: string, parts: readonly Part[], describe: (part: Part) => Facts | undefined): Facts {
-  const partFacts = parts.map(describe).filter(fact => fact !== undefined)
-  return partFacts.length > 0 ? { [name]: partFacts.slice(0, limits.count) } : {}
+function listAttachments(
+  name: string,
+  parts: readonly Part[],
+  describe: (part: Part) => EvidenceMembers | undefined,
+): EvidenceMembers {
+  const descriptions = parts.map(describe).filter(fact => fact !== undefined)
+  return descriptions.length > 0 ? { [name]: descriptions.slice(0, limits.count) } : {}
 }
 
 /** Describes a value as JSON text, so that it can be clipped. */
-function describeData(part: Part): Facts | undefined {
+function describeData(part: Part): EvidenceMembers | undefined {
   if (part.kind !== 'artifact' || part.data === undefined) return undefined
   return {
     ...(part.name && { name: clipText(part.name, limits.name) }),
@@ -86,7 +90,7 @@ function describeData(part: Part): Facts | undefined {
   }
 }
 
-function describeFile(part: Part): Facts | undefined {
+function describeFile(part: Part): EvidenceMembers | undefined {
   if (part.kind !== 'file' && part.kind !== 'artifact') return undefined
   if (part.kind === 'artifact' && part.data !== undefined) return undefined
   return {
@@ -97,7 +101,7 @@ function describeFile(part: Part): Facts | undefined {
   }
 }
 
-function describeLink(part: Part): Facts | undefined {
+function describeLink(part: Part): EvidenceMembers | undefined {
   if (part.kind !== 'link') return undefined
   return {
     url: clipText(part.url, limits.url),

@@ -33,10 +33,10 @@ export type ChatMessage =
 export function toAssistantMessages(parts: readonly Part[], includesCalls: boolean): readonly ChatMessage[] {
   const pieces: { text: Part[]; calls: ToolCallPart[] }[] = [{ text: [], calls: [] }]
   for (const part of parts) {
-    const last = pieces.at(-1)
+    const lastPiece = pieces.at(-1)
     if (part.kind === 'tool_call') {
-      if (includesCalls) last?.calls.push(part)
-    } else if (last && last.calls.length === 0) last.text.push(part)
+      if (includesCalls) lastPiece?.calls.push(part)
+    } else if (lastPiece && lastPiece.calls.length === 0) lastPiece.text.push(part)
     else pieces.push({ text: [part], calls: [] })
   }
   return pieces.flatMap(({ text, calls }) => toCallingMessages(formatText(text), calls))
@@ -86,8 +86,8 @@ export type ImageOrNote = ImagePiece | TextPiece
  * image that cannot be fetched, the model gets a sentence instead.
  */
 export async function readImages({ parts }: NormalizedMessage, context: ImageDeps): Promise<readonly ImageOrNote[]> {
-  const candidates = parts.filter(isLikelyImage).slice(0, maxImages)
-  const images = await Promise.all(candidates.map((part, index) => readImage(part, index + 1, context)))
+  const imageParts = parts.filter(isLikelyImage).slice(0, maxImages)
+  const images = await Promise.all(imageParts.map((part, index) => readImage(part, index + 1, context)))
   return images.filter(image => image !== undefined)
 }
 
@@ -105,10 +105,10 @@ async function readImage(
   if (!bytes)
     return { type: 'text', text: `[Picture ${position} of the message cannot be read: it could not be fetched.]` }
   // The bytes determine the type, because the name may be wrong.
-  const kind = bytes.length <= maxImageBytes ? findImageKind(bytes) : undefined
-  if (!kind) return undefined
+  const imageKind = bytes.length <= maxImageBytes ? findImageKind(bytes) : undefined
+  if (!imageKind) return undefined
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
-  return { type: 'image_url', image_url: { url: `data:${kind.mediaType};base64,${data}` } }
+  return { type: 'image_url', image_url: { url: `data:${imageKind.mediaType};base64,${data}` } }
 }
 
 async function readBytes(part: FilePart | ArtifactPart, { attachment, log, signal }: ImageDeps) {

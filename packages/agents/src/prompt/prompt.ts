@@ -4,7 +4,7 @@ import { renderAgentChain } from '@postern/message'
 import { readReceivedText } from '../kind/received-text.ts'
 import type { Delimiter } from './data-block.ts'
 import { clipText, explainDataBlocks, formatDataBlock } from './data-block.ts'
-import { describeAttachments, describeSenderFacts, describeWriter, isQuote } from './evidence.ts'
+import { describeAttachments, describeCurrentSender, describeWriter, isQuote } from './evidence.ts'
 import type { ChatMessage, ImageOrNote } from './messages.ts'
 import { toAssistantMessages } from './messages.ts'
 
@@ -55,7 +55,7 @@ export function composePrompt({
     ...(answeredTurns[0]?.role === 'assistant' ? [createOpeningMessage(delimiter)] : []),
     ...answeredTurns.flatMap((turn, index) => {
       const messages = toMessages(turn, { withCalls, delimiter })
-      return index === cacheBreakpointAfter ? markLast(messages) : messages
+      return index === cacheBreakpointAfter ? markLastMessage(messages) : messages
     }),
     { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text },
   ]
@@ -67,11 +67,11 @@ function describeAgentChain({ recipient_capabilities: { agent_chain: chain } }: 
 }
 
 /** Marks the last message for prompt caches, in the form of Anthropic's models and of proxies in front of them (`cache_control`). */
-function markLast(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  const last = messages.at(-1)
-  if (typeof last?.content !== 'string') return messages
-  const content = [{ type: 'text', text: last.content, cache_control: { type: 'ephemeral' } }] as const
-  return [...messages.slice(0, -1), { ...last, content } as ChatMessage]
+function markLastMessage(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const lastMessage = messages.at(-1)
+  if (typeof lastMessage?.content !== 'string') return messages
+  const content = [{ type: 'text', text: lastMessage.content, cache_control: { type: 'ephemeral' } }] as const
+  return [...messages.slice(0, -1), { ...lastMessage, content } as ChatMessage]
 }
 
 function createOpeningMessage(delimiter: Delimiter): ChatMessage {
@@ -90,8 +90,8 @@ export function formatReceivedMessage(
   message: NormalizedMessage,
   { flags, delimiter }: Pick<PromptInput, 'flags' | 'delimiter'>,
 ): string {
-  const facts = { ...describeSenderFacts(message, flags), ...describeAttachments(message.parts) }
-  return formatPiece(facts, message.parts, delimiter)
+  const evidence = { ...describeCurrentSender(message, flags), ...describeAttachments(message.parts) }
+  return formatPiece(evidence, message.parts, delimiter)
 }
 
 /** Formats one text for each writer of a turn. */
@@ -102,12 +102,12 @@ function formatPieces(turn: HistoricalMessage, delimiter: Delimiter): readonly s
 }
 
 function formatPiece(
-  facts: Parameters<typeof formatDataBlock>[1],
+  evidence: Parameters<typeof formatDataBlock>[1],
   parts: readonly Part[],
   delimiter: Delimiter,
 ): string {
   const text = clipText(readReceivedText({ parts: parts.filter(part => !isQuote(part)) }), maxTextChars)
-  return [formatDataBlock(delimiter, facts), text].filter(Boolean).join('\n')
+  return [formatDataBlock(delimiter, evidence), text].filter(Boolean).join('\n')
 }
 
 interface WriterPiece {

@@ -1,4 +1,4 @@
-// Reads one answer of a model from its stream: text, tool calls, refusal and cost.
+// Reads one answer of a model from its stream: text, tool calls, refusal and token usage.
 import type { Log, TokenUsage } from '@postern/message'
 import { maxAnswerBytes, parseIfJson, toWellFormed, Unavailable } from '@postern/message'
 import type { AgentChunk } from '@postern/pipeline'
@@ -38,7 +38,7 @@ export async function* readRound(
     usage = chunk.usage ?? usage
     if (finishReason !== undefined) continue
     modelText.addReasoning(chunk.reasoning)
-    // A text that comes whole loses nothing by waiting for its end.
+    // A complete text is available at once, so waiting for its end costs nothing.
     if (chunk.finishReason !== undefined) modelText.waitForEnd()
     let visibleText = modelText.add(chunk.content)
     // Held-back text is passed on before the wait for the usage.
@@ -103,8 +103,8 @@ function createCallList() {
     list: () => calls.map(({ args, ...call }) => ({ ...toWellFormed(call), args: removeLoneSurrogates(args) })),
     add(delta: CallDelta) {
       const { index, function: functionDelta } = delta
-      const last = typeof index === 'number' ? calls.findLast(call => call.index === index) : calls.at(-1)
-      const call = last && !beginsNewCall(delta, last) ? last : beginCall(delta)
+      const lastCall = typeof index === 'number' ? calls.findLast(call => call.index === index) : calls.at(-1)
+      const call = lastCall && !beginsNewCall(delta, lastCall) ? lastCall : beginCall(delta)
       call.args += toArgsText(functionDelta?.arguments)
       if (call.args.length > maxArgsChars) throw new Error('The model calls a tool with too large arguments')
     },
@@ -115,9 +115,9 @@ function createCallList() {
  * Returns true if a delta begins another call. Ollama gives each whole call index 0 or none, and some servers repeat the id, so only a name
  * begins a call.
  */
-function beginsNewCall({ index, id, function: functionDelta }: CallDelta, last: WrittenCall): boolean {
+function beginsNewCall({ index, id, function: functionDelta }: CallDelta, lastCall: WrittenCall): boolean {
   if (!functionDelta?.name) return false
-  return id ? id !== last.id : typeof index !== 'number'
+  return id ? id !== lastCall.id : typeof index !== 'number'
 }
 
 /** Converts arguments to text; some servers send the object itself. */
@@ -127,15 +127,15 @@ function toArgsText(args: unknown): string {
 }
 
 /** Matches escapes of surrogates. Those of a valid pair match, too. */
-const surrogateEscape = /\\u[dD][89a-fA-F]/
+const surrogateEscapePattern = /\\u[dD][89a-fA-F]/
 
 /** Removes lone surrogates from the arguments, because they are sent to the model and to servers that parse them. */
 function removeLoneSurrogates(args: string): string {
-  const parsedArgs = surrogateEscape.test(args) || !args.isWellFormed() ? parseIfJson(args) : undefined
+  const parsedArgs = surrogateEscapePattern.test(args) || !args.isWellFormed() ? parseIfJson(args) : undefined
   return parsedArgs === undefined ? toWellFormed(args) : JSON.stringify(toWellFormed(parsedArgs))
 }
 
-interface EndingOptions {
+interface AnswerEndOptions {
   /** True if an empty answer is intended. */
   readonly mayStaySilent: boolean
   readonly hasSpoken: boolean
@@ -143,25 +143,25 @@ interface EndingOptions {
 }
 
 /** The handlers of the end of an answer, by `finish_reason`. Any other reason is an ordinary end. */
-const endings: Readonly<Record<string, (round: Round, options: EndingOptions) => readonly AgentChunk[]>> = {
+const endHandlers: Readonly<Record<string, (round: Round, options: AnswerEndOptions) => readonly AgentChunk[]>> = {
   stop: endNormally,
-  length: endCutOff,
-  content_filter: refuse,
-  refusal: refuse,
-  abort: breakOff,
-  error: breakOff,
+  length: endAtMaxLength,
+  content_filter: createRefusal,
+  refusal: createRefusal,
+  abort: throwUnavailable,
+  error: throwUnavailable,
 }
 
 /** Returns what the end of an answer without tool calls adds: nothing, a refusal, or a mark. @throws Error, Unavailable */
-export function endAnswer(round: Round, options: EndingOptions): readonly AgentChunk[] {
-  if (round.refusal.trim()) return refuse(round)
-  const endHandler = Object.hasOwn(endings, round.finishReason) ? endings[round.finishReason] : undefined
+export function endAnswer(round: Round, options: AnswerEndOptions): readonly AgentChunk[] {
+  if (round.refusal.trim()) return createRefusal(round)
+  const endHandler = Object.hasOwn(endHandlers, round.finishReason) ? endHandlers[round.finishReason] : undefined
   return (endHandler ?? endNormally)(round, options)
 }
 
 function endNormally(
   { text, withheld }: Round,
-  { mayStaySilent, hasSpoken, log }: EndingOptions,
+  { mayStaySilent, hasSpoken, log }: AnswerEndOptions,
 ): readonly AgentChunk[] {
   if (text.trim() || hasSpoken) return []
   if (withheld.some(({ kind }) => kind === 'tool_call'))
@@ -171,7 +171,7 @@ function endNormally(
   return []
 }
 
-function endCutOff({ text }: Round, { log }: EndingOptions): readonly AgentChunk[] {
+function endAtMaxLength({ text }: Round, { log }: AnswerEndOptions): readonly AgentChunk[] {
   if (!text.trim()) throw new Error('The model used up its longest answer before it said anything; raise "max_tokens"')
   log.warn({}, 'the answer of the model was cut off; raise "max_tokens"')
   return [' […]']
@@ -181,15 +181,15 @@ function endCutOff({ text }: Round, { log }: EndingOptions): readonly AgentChunk
 const maxReasonChars = 2_000
 
 /** Returns the model's own reason for not answering, or a sentence that it gave none. */
-export function refusalOf({ refusal }: Round): string {
+export function readRefusalText({ refusal }: Round): string {
   return refusal.trim().slice(0, maxReasonChars) || 'This will not be answered.'
 }
 
-function refuse(round: Round): readonly AgentChunk[] {
-  const message = refusalOf(round)
+function createRefusal(round: Round): readonly AgentChunk[] {
+  const message = readRefusalText(round)
   return [{ status: 'rejected', parts: [{ kind: 'policy', policy: { kind: 'forbidden', message } }] }]
 }
 
-function breakOff(): never {
+function throwUnavailable(): never {
   throw new Unavailable('The model broke off its answer')
 }

@@ -46,9 +46,10 @@ export function prepareCall(
   const parsedArgs = readArgs(args)
   const tool = tools.get(name)
   const part: ToolCallPart = { kind: 'tool_call', id, name, args: parsedArgs.args }
-  const fault = tool ? (parsedArgs.fault ?? tool.findFault(parsedArgs.args)) : 'There is no such tool.'
+  const errorMessage = tool ? (parsedArgs.errorMessage ?? tool.findFault(parsedArgs.args)) : 'There is no such tool.'
   const rule = tool?.findRule(parsedArgs.args)
-  if (!tool || fault) return { part, rule, run: async () => ({ error: { message: fault ?? failedMessage } }) }
+  if (!tool || errorMessage)
+    return { part, rule, run: async () => ({ error: { message: errorMessage ?? failedMessage } }) }
   return { part, tool, rule, run: context => runTool(tool, parsedArgs.args, context) }
 }
 
@@ -88,11 +89,11 @@ function isPresentable(error: unknown): error is Error {
   return error instanceof Rejection || error instanceof Unavailable || error instanceof Undeliverable
 }
 
-function readArgs(text: string): { readonly args: unknown; readonly fault?: string } {
+function readArgs(text: string): { readonly args: unknown; readonly errorMessage?: string } {
   if (text.trim() === '') return { args: {} }
   try {
     return { args: toWellFormed(parseJsonText(text)) }
   } catch {
-    return { args: text, fault: 'The arguments are not valid JSON.' }
+    return { args: text, errorMessage: 'The arguments are not valid JSON.' }
   }
 }

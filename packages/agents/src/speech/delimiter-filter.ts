@@ -47,9 +47,9 @@ export class DelimiterFilter {
   /** Finds the length of the text that can be passed on. The last characters may be the beginning of the delimiter. */
   #findSafeLength(): number {
     const { length } = this.#undecidedText
-    for (let from = Math.max(0, length - this.#delimiter.length - 2); from < length; from += 1) {
-      const tail = this.#undecidedText.slice(from).replace(/^<\/?/, '')
-      if (this.#delimiter.startsWith(tail)) return from
+    for (let start = Math.max(0, length - this.#delimiter.length - 2); start < length; start += 1) {
+      const tail = this.#undecidedText.slice(start).replace(/^<\/?/, '')
+      if (this.#delimiter.startsWith(tail)) return start
     }
     return length
   }

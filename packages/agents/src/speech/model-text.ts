@@ -1,9 +1,9 @@
 // Reads a model's text: passes on what is for people, and records the rest.
 import { DelimiterFilter } from './delimiter-filter.ts'
-import type { MarkMatch, WithheldKind } from './marks.ts'
-import { findMarkAt, mayBecomeMark, mayBeginWithMark, OpenTags, readThoughtMark, ThoughtScanner } from './marks.ts'
 import { OpenThought } from './open-thought.ts'
 import { ReasoningHabit } from './reasoning-habit.ts'
+import type { MarkMatch, WithheldKind } from './text-marks.ts'
+import { findMarkAt, mayBecomeMark, mayBeginWithMark, OpenTags, readThoughtMark, ThoughtScanner } from './text-marks.ts'
 
 /** Text that people do not see. */
 export interface WithheldText {
@@ -26,11 +26,11 @@ export interface ModelTextOptions {
 const maxWithheldChars = 32 * 1024
 /** The maximum length of a code span, characters. It also ends on its line. */
 const maxCodeSpanChars = 400
-/** Matches blanks and invisible characters, behind which a text or a line only begins. */
+/** Matches the blanks and invisible characters before the first visible character of a text or a line. */
 const blankBeginningPattern = /^[\s\u200B-\u200D\u2060]+/
 const onlyBlanksPattern = /^[\s\u200B-\u200D\u2060]*$/
 
-/** Matches where a mark, code or a line may begin. It has no repeated group, so a search does not store a state for each character. */
+/** Matches the characters with which a mark, code or a line may begin. The pattern has no repeated group, so a search does not store a state for each character. */
 const boundaryPattern = /[`\n]|<(?:$|[\w/|｜])|◁(?:$|[t/])|\[(?:$|[a-z/])/i
 
 type ParseState = 'beginning' | 'waiting' | 'speaking' | 'inside' | 'ended'
@@ -55,7 +55,7 @@ export class ModelText {
     | {
         readonly kind: WithheldKind
         readonly close: readonly string[]
-        readonly after: ParseState
+        readonly stateAfter: ParseState
         /** Finds the end of a block that may contain others of its kind. */
         readonly thought?: OpenThought | undefined
       }
@@ -131,9 +131,9 @@ export class ModelText {
   #readDecided(): string {
     let passedText = ''
     for (;;) {
-      const [left, stage] = [this.#undecidedText.length, this.#state]
+      const [previousLength, previousState] = [this.#undecidedText.length, this.#state]
       passedText += this.#step()
-      if (this.#undecidedText.length === left && this.#state === stage) return passedText
+      if (this.#undecidedText.length === previousLength && this.#state === previousState) return passedText
     }
   }
 
@@ -178,7 +178,7 @@ export class ModelText {
     else if (!this.#isCutOff) this.#learnBeginning(false)
   }
 
-  /** Reads on with the text that has waited. */
+  /** Continues with the text that has waited. */
   #stopWaiting(state: ParseState = 'speaking'): void {
     this.#undecidedText = this.#waitingText + this.#scanner.take() + this.#undecidedText
     this.#waitingText = ''
@@ -209,24 +209,28 @@ export class ModelText {
       return
     }
     if (this.#state === 'beginning' && kind === 'reasoning') this.#learnBeginning(false)
-    this.#block = { kind, close, after: this.#state, thought: pair && new OpenThought(pair) }
+    this.#block = { kind, close, stateAfter: this.#state, thought: pair && new OpenThought(pair) }
     this.#state = 'inside'
   }
 
   #skip(): void {
-    const { kind, close, after, thought } = this.#block ?? { kind: this.#endKind, close: [], after: 'speaking' }
+    const { kind, close, stateAfter, thought } = this.#block ?? {
+      kind: this.#endKind,
+      close: [],
+      stateAfter: 'speaking',
+    }
     if (thought) {
-      this.#skipThought(thought, after)
+      this.#skipThought(thought, stateAfter)
       return
     }
-    const lower = this.#undecidedText.toLowerCase()
+    const lowerCaseText = this.#undecidedText.toLowerCase()
     const nextMark = close
-      .map(end => ({ at: lower.indexOf(end.toLowerCase()), length: end.length }))
+      .map(end => ({ at: lowerCaseText.indexOf(end.toLowerCase()), length: end.length }))
       .filter(({ at }) => at >= 0)
       .sort((first, second) => first.at - second.at)[0]
     if (nextMark) {
       this.#withhold(kind, this.#take(nextMark.at + nextMark.length))
-      this.#state = after
+      this.#state = stateAfter
       return
     }
     const withheldChars = this.#hasEnded ? 0 : Math.max(0, ...close.map(end => end.length)) - 1
@@ -235,10 +239,10 @@ export class ModelText {
   }
 
   #skipThought(thought: OpenThought, stateAfter: ParseState): void {
-    const read = thought.add(this.#take(this.#undecidedText.length))
-    this.#withhold('reasoning', read.inside)
+    const thoughtText = thought.add(this.#take(this.#undecidedText.length))
+    this.#withhold('reasoning', thoughtText.inside)
     const { inside = '', after } =
-      read.after === undefined && this.#hasEnded ? thought.end(this.#isCutOff) : { after: read.after }
+      thoughtText.after === undefined && this.#hasEnded ? thought.end(this.#isCutOff) : { after: thoughtText.after }
     this.#withhold('reasoning', inside)
     if (after === undefined) return
     this.#undecidedText = after
@@ -249,11 +253,11 @@ export class ModelText {
   #speak(): string {
     if (this.#undecidedText === '') return ''
     if (this.#isLineStart && /^ {0,3}[`~]/.test(this.#undecidedText)) return this.#readFence()
-    const [first = ''] = this.#undecidedText
-    if (first === '\n') return this.#pass(1)
+    const [firstChar = ''] = this.#undecidedText
+    if (firstChar === '\n') return this.#pass(1)
     if (this.#fence === undefined) {
-      if (first === '`') return this.#readCodeSpan()
-      if (/[<◁[]/.test(first) && !/^.[^\w/|｜]/.test(this.#undecidedText)) return this.#readMark()
+      if (firstChar === '`') return this.#readCodeSpan()
+      if (/[<◁[]/.test(firstChar) && !/^.[^\w/|｜]/.test(this.#undecidedText)) return this.#readMark()
     }
     const end = this.#undecidedText.search(boundaryPattern)
     return this.#pass(end < 0 ? this.#undecidedText.length : Math.max(1, end))
@@ -289,8 +293,8 @@ export class ModelText {
       this.#enter(mark)
       return ''
     }
-    const before = this.#lastPassedChars + this.#blanks
-    const thoughtMark = readThoughtMark(this.#undecidedText, { before, hasEnded: this.#hasEnded })
+    const textBefore = this.#lastPassedChars + this.#blanks
+    const thoughtMark = readThoughtMark(this.#undecidedText, { before: textBefore, hasEnded: this.#hasEnded })
     if (thoughtMark === 'incomplete') return ''
     if (thoughtMark && !thoughtMark.isOpening && !this.#openTags.close(thoughtMark.tag) && !thoughtMark.isMention) {
       // The thought before this mark has been passed on already. Only the next answer can still be held back.
@@ -322,11 +326,11 @@ export class ModelText {
   }
 
   #withhold(kind: WithheldKind, text: string): void {
-    const keptText = text.slice(0, Math.max(0, maxWithheldChars - this.#withheldChars))
-    if (keptText === '') return
-    this.#withheldChars += keptText.length
-    const last = this.#withheld.at(-1)
-    if (last?.kind === kind) last.text += keptText
-    else this.#withheld.push({ kind, text: keptText })
+    const recordedText = text.slice(0, Math.max(0, maxWithheldChars - this.#withheldChars))
+    if (recordedText === '') return
+    this.#withheldChars += recordedText.length
+    const lastText = this.#withheld.at(-1)
+    if (lastText?.kind === kind) lastText.text += recordedText
+    else this.#withheld.push({ kind, text: recordedText })
   }
 }

@@ -1,13 +1,13 @@
 // Finds the end of a thought that may contain other thoughts, or mention the marks of one.
-import { ThoughtScanner } from './marks.ts'
+import { ThoughtScanner } from './text-marks.ts'
 
-/** The read part of a text: what belongs to the thought, and what follows it once it is over. */
-interface ReadText {
+/** A text that was read: the part that belongs to the thought, and the part after the thought, once it has ended. */
+interface ThoughtText {
   readonly inside: string
   readonly after?: string
 }
 
-/** Matches text that goes on with the sentence before it. */
+/** Matches text that continues the sentence before it. */
 const sentenceContinuationPattern = /^\s*$|^[^\S\n]*[\p{Ll}\p{N}.,;:!?)\]]/u
 
 /**
@@ -27,7 +27,7 @@ export class OpenThought {
     this.#scanner = new ThoughtScanner(pair)
   }
 
-  add(text: string): ReadText {
+  add(text: string): ThoughtText {
     this.#scanner.add(text)
     const readText = this.#scan(false)
     if (readText.after !== undefined) return readText
@@ -38,15 +38,19 @@ export class OpenThought {
   }
 
   /** Ends the text. `isCutOff` is true if the model was stopped in the middle. */
-  end(isCutOff: boolean): ReadText {
+  end(isCutOff: boolean): ThoughtText {
     const readText = this.#scan(true)
     if (readText.after !== undefined) return readText
-    const rest = this.#takeTo()
-    const isOver = this.#possibleEnd?.isBalanced ? true : this.#possibleEnd && !sentenceContinuationPattern.test(rest)
-    return isOver && !isCutOff ? { inside: readText.inside, after: rest } : { inside: readText.inside + rest }
+    const remainingText = this.#takeTo()
+    const isOver = this.#possibleEnd?.isBalanced
+      ? true
+      : this.#possibleEnd && !sentenceContinuationPattern.test(remainingText)
+    return isOver && !isCutOff
+      ? { inside: readText.inside, after: remainingText }
+      : { inside: readText.inside + remainingText }
   }
 
-  #scan(hasEnded: boolean): ReadText {
+  #scan(hasEnded: boolean): ThoughtText {
     let inside = ''
     for (let mark = this.#scanner.next(hasEnded); mark; mark = this.#scanner.next(hasEnded)) {
       const { isOpening, isMention, end } = mark

@@ -21,11 +21,11 @@ import { readImages } from '../prompt/messages.ts'
 import type { AnswerFile } from '../tools/tool-files.ts'
 import type { ToolSwarm } from '../tools/tools.ts'
 import { filesOf } from '../tools/tools.ts'
-import { endAskedCalls } from './asked-calls.ts'
 import { createChunkQueue } from './chunk-queue.ts'
 import type { SpecDeps, SpecTurn } from './members/members.ts'
 import { buildSwarmSpec, createWordCheck } from './members/members.ts'
 import { acceptOperatorMail } from './operator-mail.ts'
+import { commitCallStates } from './waiting-calls.ts'
 
 interface SwarmAgentDeps extends SpecDeps {
   readonly stores: AgentStores
@@ -53,17 +53,17 @@ export function createSwarmKindAgent(agentDeps: SwarmAgentDeps): Agent {
   }
 }
 
-async function runTurn(agentDeps: SwarmAgentDeps, received: ReceivedMessage): Promise<void> {
-  const { message, context, emit } = received
+async function runTurn(agentDeps: SwarmAgentDeps, receivedMessage: ReceivedMessage): Promise<void> {
+  const { message, context, emit } = receivedMessage
   const { signal } = context
   signal.throwIfAborted()
-  if (await acceptOperatorMail(agentDeps, received)) return
-  const { client, isBound, turn, transcript } = await openTurn(agentDeps, received)
+  if (await acceptOperatorMail(agentDeps, receivedMessage)) return
+  const { client, isBound, turn, transcript } = await openTurn(agentDeps, receivedMessage)
   const cancel = () => void client.cancelOutput()
   signal.addEventListener('abort', cancel)
   try {
     turn.showState()
-    await endAskedCalls(agentDeps, received, { client, turn, transcript })
+    await commitCallStates(agentDeps, receivedMessage, { client, turn, transcript })
     const payload = { message_id: message.id, sender: message.sender.address }
     const speech = createTurnSpeech(client, emit)
     const answer = await client.complete(readReceivedText(message), { payload, isStored: isBound, hear: speech.accept })
@@ -71,7 +71,7 @@ async function runTurn(agentDeps: SwarmAgentDeps, received: ReceivedMessage): Pr
     signal.throwIfAborted()
     if (turn.isWaiting) return emit({ speaker: client.navigation.active })
     const { refusal } = turn
-    if (refusal === undefined || !answer.endsWith(refusal)) return speech.end(speech.restOf(answer))
+    if (refusal === undefined || !answer.endsWith(refusal)) return speech.end(speech.readRemainingText(answer))
     emit({ ...context.refuse({ message: refusal }), speaker: client.navigation.active })
   } finally {
     signal.removeEventListener('abort', cancel)
@@ -89,11 +89,11 @@ function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, emit:
       emittedText += text
       emit(text)
     },
-    restOf: (answer: string) =>
+    readRemainingText: (answer: string) =>
       emittedText !== '' && answer.startsWith(emittedText) ? answer.slice(emittedText.length) : answer,
-    end(remaining: string) {
-      const parts = [{ kind: 'text', mime: 'text/markdown', content: remaining } as const]
-      emit({ ...((remaining !== '' || emittedText === '') && { parts }), speaker: navigation.active })
+    end(remainingText: string) {
+      const parts = [{ kind: 'text', mime: 'text/markdown', content: remainingText } as const]
+      emit({ ...((remainingText !== '' || emittedText === '') && { parts }), speaker: navigation.active })
     },
   }
 }
@@ -105,7 +105,7 @@ function withoutForbiddenName(file: AnswerFile, { policies }: SwarmAgentDeps['co
   return isAllowed ? file : otherMembers
 }
 
-interface OpenedTurn {
+interface SwarmTurn {
   readonly client: SwarmClient
   readonly turn: SpecTurn & { readonly isWaiting: boolean; readonly refusal: string | undefined }
   readonly transcript: TranscriptStore
@@ -113,16 +113,16 @@ interface OpenedTurn {
   readonly isBound: boolean
 }
 
-async function openTurn(agentDeps: SwarmAgentDeps, received: ReceivedMessage): Promise<OpenedTurn> {
+async function openTurn(agentDeps: SwarmAgentDeps, receivedMessage: ReceivedMessage): Promise<SwarmTurn> {
   const { name, stores, system } = agentDeps
-  const { message, context } = received
+  const { message, context } = receivedMessage
   const { log, thread } = context
   const owner = `agent:${name}`
   const clientId = String(thread ?? message.thread_id)
   const key = await stores.transcript.openThread(owner, { transport: 'swarm', key: clientId })
   const isBound = thread !== undefined && (await stores.transcript.bindStore(key, thread))
   const turnState = await openTurnState(context.state, agentDeps.config.data_limits.conversation_bytes)
-  const turn = createSpecTurn(agentDeps, received, { turnState, clientId, findClient: () => client })
+  const turn = createSpecTurn(agentDeps, receivedMessage, { turnState, clientId, findClient: () => client })
   const transcript = isBound ? createTurnTranscript(stores.transcript, message) : stores.transcript
   const deps = {
     transcript,
@@ -147,8 +147,12 @@ interface SpecTurnDeps {
 }
 
 /** Creates the turn in the form that the members of the swarm use. */
-function createSpecTurn(agentDeps: SwarmAgentDeps, received: ReceivedMessage, deps: SpecTurnDeps): OpenedTurn['turn'] {
-  const { message, context, emit } = received
+function createSpecTurn(
+  agentDeps: SwarmAgentDeps,
+  receivedMessage: ReceivedMessage,
+  deps: SpecTurnDeps,
+): SwarmTurn['turn'] {
+  const { message, context, emit } = receivedMessage
   const { turnState, clientId, findClient } = deps
   let calls = 0
   const turn: SpecTurn & { isWaiting: boolean; refusal: string | undefined } = {
@@ -158,7 +162,7 @@ function createSpecTurn(agentDeps: SwarmAgentDeps, received: ReceivedMessage, de
     endsAt: agentDeps.system.now() + agentDeps.timeoutMs,
     checksMarkup: agentDeps.config.rescue_checks.includes('markup'),
     approvals: agentDeps.approvals,
-    faults: new Map(),
+    argumentErrors: new Map(),
     turnState,
     emit,
     emitFiles(outcome) {

@@ -1,8 +1,8 @@
-// Registers `"use": "swarm"`: several models, humans and remote agents behind one address.
+// Registers the kind of agent `"use": "swarm"`, in which several models, humans and remote agents share one address.
 import { defineAgentKind } from '../kind/agent-kind.ts'
 import { swarmAgentSchema } from './config/config.ts'
 
-/** Several models, humans and agents elsewhere behind one address; they hand conversations over to each other. */
+/** Lets several models, humans and agents elsewhere share one address. They hand conversations over to each other. */
 export const swarmKind = defineAgentKind({
   useNotation: '"swarm" (with default_agent and members)',
   usePattern: /^swarm$/,

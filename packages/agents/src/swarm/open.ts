@@ -89,7 +89,7 @@ const definitionSchema = z.looseObject({
   compute: z.custom<ComputeDefinition['compute']>(value => typeof value === 'function', 'must be a function'),
 })
 
-const fix = 'A compute is: export const name = { depends_on: ["cart"], compute({ cart }) { … } }'
+const computeFix = 'A compute is: export const name = { depends_on: ["cart"], compute({ cart }) { … } }'
 
 /** Opens the computed values of a swarm. @throws ConfigError */
 export async function openComputes(
@@ -101,8 +101,8 @@ export async function openComputes(
   const moduleExports = (await importModule(computes, key, baseDir)) as Record<string, unknown>
   return Object.entries(moduleExports).map(([computeName, value]) => {
     const { data, error } = definitionSchema.safeParse(value)
-    const fault = data ? findBasisFault(data, states) : `${error?.issues[0]?.path.join('.') || 'it'} is not valid`
-    if (!data || fault !== undefined) throw new ConfigError(key, `the compute "${computeName}": ${fault}`, fix)
+    const reason = data ? findDependencyError(data, states) : `${error?.issues[0]?.path.join('.') || 'it'} is not valid`
+    if (!data || reason !== undefined) throw new ConfigError(key, `the compute "${computeName}": ${reason}`, computeFix)
     return {
       computeName,
       isShared: data.shared,
@@ -113,7 +113,7 @@ export async function openComputes(
   })
 }
 
-function findBasisFault(
+function findDependencyError(
   { depends_on, shared }: Pick<z.output<typeof definitionSchema>, 'depends_on' | 'shared'>,
   states: SwarmAgentConfig['states'],
 ): string | undefined {

@@ -23,8 +23,8 @@ export async function acceptOperatorMail(
   const question = context.history().turns.findLast(({ role, parts }) => role === 'assistant' && findQuestion(parts))
   const id = question && findQuestion(question.parts)
   if (id === undefined) return false
-  const wasAwaited = await operators.answer(id, readReceivedText(message))
-  if (!wasAwaited) emit('Nobody waits for this answer any more.')
+  const isAccepted = await operators.answer(id, readReceivedText(message))
+  if (!isAccepted) emit('Nobody waits for this answer any more.')
   return true
 }
 

@@ -17,7 +17,7 @@ test('createArgumentCheck() refuses members called __proto__ at any depth, for e
   const find = createArgumentCheck({ type: 'object' })
   const deep = JSON.parse(`${'{"a":'.repeat(5_000)}{"__proto__":1}${'}'.repeat(5_000)}`)
   for (const args of [JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('{"a":[{"__proto__":null}]}'), deep]) {
-    expect(find(args)).toBe('__proto__: no argument may be called so')
+    expect(find(args)).toBe('__proto__: no argument may have this name')
   }
   expect(find({ proto: 1, constructor: 2 })).toBeUndefined()
 })

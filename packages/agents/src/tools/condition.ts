@@ -5,7 +5,7 @@ import { createArgumentCheck } from './tools.ts'
 type Schema = Readonly<Record<string, unknown>>
 
 const annotationKeywords = ['title', 'description', '$comment']
-const combinators = ['anyOf', 'oneOf', 'allOf']
+const combinatorKeywords = ['anyOf', 'oneOf', 'allOf']
 const keywordsByType: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'],
   array: ['items', 'contains', 'minItems', 'maxItems'],
@@ -36,7 +36,7 @@ function checkSchema(schema: unknown): void {
     throw new Error(`"${misusedKeyword}" has a value of another kind than JSON Schema gives it`)
   if (keywords.includes('enum') || keywords.includes('const')) checkValues(schema, keywords)
   else checkKeywords(schema, keywords)
-  for (const innerSchema of listInner(schema)) checkSchema(innerSchema)
+  for (const innerSchema of listInnerSchemas(schema)) checkSchema(innerSchema)
 }
 
 /** Returns true if the value of a keyword has the right type. The check ignores a value of another type. */
@@ -44,7 +44,7 @@ function isUsable(keyword: string, value: unknown): boolean {
   if (/^(min|max|exclusive|multiple)/.test(keyword)) return typeof value === 'number'
   if (keyword === 'pattern') return typeof value === 'string'
   if (keyword === 'properties') return isSchema(value)
-  return !['required', 'enum', ...combinators].includes(keyword) || (Array.isArray(value) && value.length > 0)
+  return !['required', 'enum', ...combinatorKeywords].includes(keyword) || (Array.isArray(value) && value.length > 0)
 }
 
 function checkValues(schema: Schema, keywords: readonly string[]): void {
@@ -61,14 +61,14 @@ function checkKeywords(schema: Schema, keywords: readonly string[]): void {
   const unknownType = types.find(type => !Object.hasOwn(keywordsByType, type))
   if (unknownType === 'integer') throw new Error('"integer" misses large numbers: write "number"')
   if (unknownType !== undefined) throw new Error(`there is no type "${unknownType}"`)
-  const effectiveKeywords = ['type', ...combinators, ...types.flatMap(type => keywordsByType[type] ?? [])]
+  const effectiveKeywords = ['type', ...combinatorKeywords, ...types.flatMap(type => keywordsByType[type] ?? [])]
   const ignoredKeyword = keywords.find(keyword => !effectiveKeywords.includes(keyword))
-  if (ignoredKeyword !== undefined) throw new Error(describeIgnored(ignoredKeyword))
+  if (ignoredKeyword !== undefined) throw new Error(describeIgnoredKeyword(ignoredKeyword))
   if (types.length === 0 && keywords.length > 1) throw new Error(`"${keywords.join('" and "')}" need a "type" beside`)
   checkNamesAndPattern(schema)
 }
 
-function describeIgnored(keyword: string): string {
+function describeIgnoredKeyword(keyword: string): string {
   const [type] = Object.entries(keywordsByType).find(([, keywords]) => keywords.includes(keyword)) ?? []
   return type === undefined ? `"${keyword}" cannot be checked` : `"${keyword}" needs "type": "${type}" beside it`
 }
@@ -87,11 +87,11 @@ function isLinear(pattern: string): boolean {
   // Escapes and classes each match one character; a reference to a group does not.
   const plainPattern = pattern.replace(/\\[^1-9k]/g, 'x').replace(/\[[^\]]*\]/g, 'x')
   const withoutGroupText = withoutGroups(plainPattern)
-  const [first, ...remaining] = plainPattern.match(/[*+{]/g) ?? []
+  const [firstRepetition, ...otherRepetitions] = plainPattern.match(/[*+{]/g) ?? []
   if (plainPattern.includes('\\')) return false
-  if (first === undefined) return true
+  if (firstRepetition === undefined) return true
   return (
-    remaining.length === 0 &&
+    otherRepetitions.length === 0 &&
     plainPattern.startsWith('^') &&
     !withoutGroupText.includes('|') &&
     /[^)][*+{]/.test(withoutGroupText)
@@ -110,10 +110,16 @@ function withoutGroups(pattern: string): string {
   return result
 }
 
-function listInner({ properties, additionalProperties, items, contains, ...others }: Schema): readonly unknown[] {
+function listInnerSchemas({
+  properties,
+  additionalProperties,
+  items,
+  contains,
+  ...others
+}: Schema): readonly unknown[] {
   const namedSchemas = Object.values(Object(properties))
   const singleSchemas = [additionalProperties, items, contains].filter(schema => schema !== undefined)
-  return [...namedSchemas, ...singleSchemas, ...combinators.flatMap(keyword => others[keyword] ?? [])]
+  return [...namedSchemas, ...singleSchemas, ...combinatorKeywords.flatMap(keyword => others[keyword] ?? [])]
 }
 
 function isSchema(value: unknown): value is Schema {

@@ -7,7 +7,7 @@ import { createCondition } from './condition.ts'
 import type { MatchingRule, RuledTool, Tool } from './tools.ts'
 
 /** Returns the tools with their rules, without tools that never run. @throws ConfigError if a rule cannot count or names an unknown tool */
-export function ruleTools(
+export function applyToolPolicies(
   tools: ReadonlyMap<string, Tool>,
   policies: ToolPolicies,
   key: string,

@@ -1,4 +1,4 @@
-// Records the run of a tool in its turn, even if people do not see the call.
+// Records the run of a tool as a step of its turn.
 import type { ToolCallPart } from '@postern/message'
 import { failureCodeOf, findStepRecorder } from '@postern/pipeline'
 import type { ToolOutcome } from './tools.ts'

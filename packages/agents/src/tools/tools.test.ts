@@ -65,7 +65,7 @@ describe('tools', () => {
     [
       'arguments that would be copied into more than a member',
       call('remember', JSON.parse('{"what":"x","of":[{"__proto__":{"isAdmin":true}}]}')),
-      '__proto__: no argument may be called so',
+      '__proto__: no argument may have this name',
     ],
     ['a tool that is not there', call('rm', {}), 'There is no such tool.'],
     ['a tool that throws', call('explode', {}), 'The tool failed.'],

@@ -84,6 +84,9 @@ const definitionSchema = z.looseObject({
   preview: z.custom<NonNullable<ToolDefinition['preview']>>(value => typeof value === 'function').optional(),
 })
 
+const fix =
+  'A tool is: export const name = { description: "…", parameters: { /* JSON Schema */ }, run(args, context) { … } }'
+
 /** Reads the module of an agent's tools, which may also export `close()`. @throws ConfigError */
 export async function openToolbox(path: string, key: string, baseDir: string): Promise<Toolbox<Tool>> {
   const { close, ...moduleExports } = (await importModule(path, key, baseDir)) as Record<string, unknown>
@@ -94,9 +97,6 @@ export async function openToolbox(path: string, key: string, baseDir: string): P
     ...(typeof close === 'function' && { close: close as () => void }),
   }
 }
-
-const fix =
-  'A tool is: export const name = { description: "…", parameters: { /* JSON Schema */ }, run(args, context) { … } }'
 
 function readTool(name: string, value: unknown, key: string): Tool {
   if (!namePattern.test(name)) throw new ConfigError(key, `"${name}" cannot be the name of a tool`, fix)
@@ -125,7 +125,7 @@ function createParametersCheck(name: string, parameters: Tool['parameters'], key
   }
 }
 
-/** Describes the fault of arguments; undefined if they are valid. */
+/** Describes the error in arguments; undefined if they are valid. */
 export type FindArgumentFault = (args: unknown) => string | undefined
 
 /**
@@ -136,7 +136,7 @@ export function createArgumentCheck(parameters: { readonly [keyword: string]: un
   const objectSchema = { type: 'object', ...parameters } as Parameters<typeof z.fromJSONSchema>[0]
   const schema = z.fromJSONSchema(objectSchema)
   return args => {
-    if (hasPrototypeMember(args)) return '__proto__: no argument may be called so'
+    if (hasPrototypeMember(args)) return '__proto__: no argument may have this name'
     const [issue] = schema.safeParse(args).error?.issues ?? []
     return issue && `${issue.path.join('.') || 'arguments'}: ${issue.message}`
   }

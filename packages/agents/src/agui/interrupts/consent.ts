@@ -13,7 +13,7 @@ export interface Consent {
 /** The maximum number of actions in one question. */
 const maxActions = 50
 
-/** Reads a yes-or-no question; undefined for any other. `isChecked`: LangGraph itself checks the answer against the schema. */
+/** Reads a yes-or-no question; undefined for any other question. `isChecked` is true if LangGraph itself checks the answer against the schema. */
 export function readConsent(schema: unknown, value: unknown, isChecked: boolean): Consent | undefined {
   const strictMember = isChecked ? ({ isStrict: true } as const) : {}
   if (asksForApproval(schema)) return { granted: { approved: true }, declined: { approved: false }, ...strictMember }
@@ -39,8 +39,8 @@ function readReviewConsent(
     return { granted: approve, declined: reject, isStrict: true }
   if (!Array.isArray(actions) || !Array.isArray(configs) || !configs.every(allowsApproveAndReject)) return undefined
   if (actions.length === 0 || actions.length > maxActions) return undefined
-  const decisions = (decision: Json) => ({ decisions: actions.map(() => decision) })
-  return { granted: decisions(approve), declined: decisions(reject), isStrict: true }
+  const repeatDecision = (decision: Json) => ({ decisions: actions.map(() => decision) })
+  return { granted: repeatDecision(approve), declined: repeatDecision(reject), isStrict: true }
 }
 
 function allowsApproveAndReject(config: unknown): boolean {

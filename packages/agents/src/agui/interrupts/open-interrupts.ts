@@ -1,4 +1,4 @@
-// Asks the questions of a server one after the other, and stores each answer until all are there.
+// Asks the questions of a server one after the other, and stores each answer until all questions are answered.
 import { hash } from 'node:crypto'
 import type { Json, NormalizedMessage } from '@postern/message'
 import { subjectOf } from '@postern/message'
@@ -12,36 +12,36 @@ export type InterruptAnswer = { readonly status: 'resolved'; readonly payload: J
 /** A server's question that stays open between two runs. */
 export interface OpenInterrupt extends ServerInterrupt {
   readonly answer?: InterruptAnswer | undefined
-  /** The keys of the person who is asked, and who alone may answer. Absent if an earlier release asked. */
+  /** The keys of the only person who may answer. Absent in states of earlier releases. */
   readonly askedOf?: readonly string[] | undefined
 }
 
 /** The `code` of a consent that represents a question of a server; the members of its `data` identify the question. */
 const consentCode = 'agent:interrupt'
-const consentMember = 'dev.postern.interrupt'
-/** The digest of the question. Some servers reuse an id, and a yes to one question is no yes to another. */
-const questionMember = 'dev.postern.question'
+const interruptIdKey = 'dev.postern.interrupt'
+/** The member with the digest of the question. Some servers reuse an id, and consent to one question must not count for another. */
+const questionDigestKey = 'dev.postern.question'
 
 /** The person who writes the message of a turn. */
-interface Answerer {
+interface MessageAuthor {
   readonly sender: NormalizedMessage['sender']
   readonly person?: AgentContext['person'] | undefined
 }
 
-function personKeysOf({ sender, person }: Answerer): readonly string[] {
+function listPersonKeys({ sender, person }: MessageAuthor): readonly string[] {
   return [hash('sha256', subjectOf(sender)).slice(0, 32), ...(person ? [person.id] : [])]
 }
 
 /** Returns true if the interrupt asks this person. In a conversation of several people, a message of anybody else answers nothing. */
-export function mayAnswer({ askedOf }: OpenInterrupt, answerer: Answerer): boolean {
-  return askedOf === undefined || personKeysOf(answerer).some(key => askedOf.includes(key))
+export function mayAnswer({ askedOf }: OpenInterrupt, answerer: MessageAuthor): boolean {
+  return askedOf === undefined || listPersonKeys(answerer).some(key => askedOf.includes(key))
 }
 
 /** Assigns the interrupts to the person who is asked. They stay with the person who was asked first as long as the server repeats one of them. */
 export function assignInterrupts(
   serverInterrupts: readonly ServerInterrupt[],
   openInterrupts: readonly OpenInterrupt[],
-  answerer: Answerer,
+  answerer: MessageAuthor,
 ): readonly OpenInterrupt[] {
   // Some servers give an open question a new id in each run.
   const repeatedIdsAndDigests = new Set(
@@ -50,7 +50,7 @@ export function assignInterrupts(
   const isKnown = (interrupt: OpenInterrupt) =>
     repeatedIdsAndDigests.has(interrupt.id) || repeatedIdsAndDigests.has(digestQuestion(interrupt))
   const askedOf =
-    openInterrupts.find(interrupt => interrupt.askedOf && isKnown(interrupt))?.askedOf ?? personKeysOf(answerer)
+    openInterrupts.find(interrupt => interrupt.askedOf && isKnown(interrupt))?.askedOf ?? listPersonKeys(answerer)
   return serverInterrupts.map(interrupt => ({ ...interrupt, askedOf }))
 }
 
@@ -81,7 +81,7 @@ export function answerInterrupts(
 ): readonly OpenInterrupt[] | undefined {
   const data = message.policy_resolution?.data ?? {}
   const matchesDecision = (interrupt: OpenInterrupt) =>
-    interrupt.id === data[consentMember] && digestQuestion(interrupt) === data[questionMember]
+    interrupt.id === data[interruptIdKey] && digestQuestion(interrupt) === data[questionDigestKey]
   const answerer = { sender: message.sender, person }
   const isAnsweredByMessage = (interrupt: OpenInterrupt) =>
     isDecision(message)
@@ -96,18 +96,18 @@ export function answerInterrupts(
 
 /** Returns all questions as cancelled, with the answers so far, because nobody wants the actions that the earlier answers would allow. */
 export function cancelInterrupts(openInterrupts: readonly OpenInterrupt[]): readonly OpenInterrupt[] {
-  return openInterrupts.map(interrupt => ({ ...interrupt, answer: cancelInterrupt(interrupt) }))
+  return openInterrupts.map(interrupt => ({ ...interrupt, answer: createCancelAnswer(interrupt) }))
 }
 
-/** Returns the answer for a question that is cancelled. Some servers accept only a yes or a no. */
-function cancelInterrupt({ consent }: OpenInterrupt): InterruptAnswer {
+/** Returns the answer for a question that is cancelled. Servers that accept only a yes or a no get a no. */
+function createCancelAnswer({ consent }: OpenInterrupt): InterruptAnswer {
   return consent?.isStrict ? { status: 'resolved', payload: consent.declined } : { status: 'cancelled' }
 }
 
 function readAnswer(interrupt: OpenInterrupt, message: NormalizedMessage, text: string): InterruptAnswer {
   const { schema, consent } = interrupt
   const { policy_resolution: decision, kind } = message
-  if (kind === 'cancel' || decision?.cancelled === true) return cancelInterrupt(interrupt)
+  if (kind === 'cancel' || decision?.cancelled === true) return createCancelAnswer(interrupt)
   if (!consent) return { status: 'resolved', payload: readPayload(message, text, schema) }
   return {
     status: 'resolved',
@@ -120,8 +120,8 @@ export function findUnanswered(openInterrupts: readonly OpenInterrupt[]): OpenIn
   return openInterrupts.find(({ answer }) => answer === undefined)
 }
 
-/** Asks one question. `introduction` is text that precedes it. */
-export function askQuestion(
+/** Creates the chunk that asks a question. `introduction` is text that precedes the question. */
+export function createQuestionChunk(
   interrupt: OpenInterrupt,
   { requireConsent }: Pick<AgentContext, 'requireConsent'>,
   { now, introduction }: { readonly now: number; readonly introduction?: string | undefined },
@@ -129,9 +129,9 @@ export function askQuestion(
   const { id, question, consent, expiresAt } = interrupt
   const content = [introduction, question].filter(Boolean).join('\n\n')
   if (!consent) return { status: 'input_required', parts: [{ kind: 'text', mime: 'text/markdown', content }] }
-  const expires = expiresAt === undefined ? {} : { expires_in: countSeconds(Date.parse(expiresAt) - now) }
-  const data = { [consentMember]: id, [questionMember]: digestQuestion(interrupt) }
-  return requireConsent({ message: content, code: consentCode, data, ...expires })
+  const expiryMember = expiresAt === undefined ? {} : { expires_in: countSeconds(Date.parse(expiresAt) - now) }
+  const data = { [interruptIdKey]: id, [questionDigestKey]: digestQuestion(interrupt) }
+  return requireConsent({ message: content, code: consentCode, data, ...expiryMember })
 }
 
 /** Converts a time to seconds, within the limits of a requirement. */

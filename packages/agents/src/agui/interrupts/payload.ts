@@ -10,21 +10,21 @@ export function readPayload(
   text: string,
   schema: Json | undefined,
 ): Json {
-  const values = message.parts.flatMap(readData)
+  const values = message.parts.flatMap(readDataPart)
   if (values.length > 0) return values.length === 1 ? (values[0] ?? null) : values
-  const resumedValue = readResumed(message)
-  if (resumedValue !== undefined) return resumedValue
+  const resumePayload = readResumePayload(message)
+  if (resumePayload !== undefined) return resumePayload
   const parsedText = isJsonObject(schema) ? (parseIfJson(text) as Json | undefined) : undefined
   return parsedText !== undefined && isRequestedType(parsedText, schema as Schema) ? parsedText : text
 }
 
 /** Reads the data part of another agent's message. */
-function readData(part: Part): readonly Json[] {
+function readDataPart(part: Part): readonly Json[] {
   return part.kind === 'artifact' && part.data !== undefined ? [part.data] : []
 }
 
 /** Reads the payload with which a client of the chat resumes the run, if it is more than a text. */
-function readResumed({ received_via, raw }: Pick<NormalizedMessage, 'received_via' | 'raw'>): Json | undefined {
+function readResumePayload({ received_via, raw }: Pick<NormalizedMessage, 'received_via' | 'raw'>): Json | undefined {
   if (received_via !== 'web' || !isJsonObject(raw) || !Array.isArray(raw.resume)) return undefined
   const [entry, ...otherEntries] = raw.resume as readonly unknown[]
   const payload = isJsonObject(entry) && otherEntries.length === 0 ? entry.payload : undefined

@@ -38,7 +38,7 @@ function isSentence(reason: string | null | undefined): reason is string {
 /** Members that contain text for people, the best first. */
 const textMembers = ['message', 'question', 'prompt', 'description', 'text', 'title', 'query', 'instructions'] as const
 /** Members of a value that are only for programs. The arguments of a call have none: whoever approves the call sees all of them. */
-const hiddenMembers = /^(id|interrupt_id|tool_call_id|toolCallId|ns|when|resumable|.*schema)$/i
+const hiddenMemberPattern = /^(id|interrupt_id|tool_call_id|toolCallId|ns|when|resumable|.*schema)$/i
 
 /** Finds the server's own text in a value, or the calls that it wants reviewed. */
 function findText(value: unknown): string | undefined {
@@ -62,7 +62,7 @@ function describeMembers(value: unknown): string | undefined {
 
 function withoutHiddenMembers(value: { readonly [name: string]: unknown }) {
   return Object.fromEntries(
-    Object.entries(value).filter(([name, member]) => !hiddenMembers.test(name) && member !== null),
+    Object.entries(value).filter(([name, member]) => !hiddenMemberPattern.test(name) && member !== null),
   )
 }
 

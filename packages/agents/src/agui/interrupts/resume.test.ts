@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { OpenInterrupt } from './open-interrupts.ts'
-import { writeResume } from './resume.ts'
+import { createResumeMembers } from './resume.ts'
 
 const [one, two] = ['a'.repeat(32), 'b'.repeat(32)]
 
@@ -24,7 +24,7 @@ test.each<[name: string, answers: readonly OpenInterrupt[], resume: unknown]>([
   ['a cancelled one', [cancelled(one, 'command')], sentinel(one)],
   ['one of several', [answered(one, 'command', 'L'), cancelled(two, 'command')], { [one]: 'L', [two]: sentinel(two) }],
 ])('writeResume() sends LangGraph %s in `command`', (_what, answers, resume) => {
-  expect(writeResume(answers, { mode: 'x', command: { update: 1 } })).toEqual({
+  expect(createResumeMembers(answers, { mode: 'x', command: { update: 1 } })).toEqual({
     forwardedProps: { mode: 'x', command: { update: 1, resume } },
   })
 })
@@ -41,9 +41,9 @@ test.each<[name: string, answers: readonly OpenInterrupt[], resume: readonly obj
     ],
   ],
 ])('writeResume() sends %s in `resume`', (_what, answers, resume) => {
-  expect(writeResume(answers, { mode: 'x' })).toEqual({ forwardedProps: { mode: 'x' }, resume })
+  expect(createResumeMembers(answers, { mode: 'x' })).toEqual({ forwardedProps: { mode: 'x' }, resume })
 })
 
 test('writeResume() adds neither `command` nor `resume` without answers', () => {
-  expect(writeResume([], { mode: 'x' })).toEqual({ forwardedProps: { mode: 'x' } })
+  expect(createResumeMembers([], { mode: 'x' })).toEqual({ forwardedProps: { mode: 'x' } })
 })

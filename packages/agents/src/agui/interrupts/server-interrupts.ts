@@ -46,7 +46,7 @@ type OutcomeInterrupt = z.infer<typeof interruptSchema>
 const maxInterrupts = 50
 const maxSchemaChars = 16 * 1024
 
-/** Reads a `CUSTOM` event; undefined if it is no interrupt. `interruptCount` is the number of those before it. LangGraph encodes values other than text as JSON. */
+/** Reads a `CUSTOM` event; undefined if it is no interrupt. `interruptCount` is the number of earlier interrupts. LangGraph encodes values other than text as JSON. */
 export function readInterruptEvent(
   { name, value, rawEvent }: { readonly name?: unknown; readonly value?: unknown; readonly rawEvent?: unknown },
   interruptCount: number,
@@ -61,7 +61,7 @@ export function readInterruptEvent(
   }
 }
 
-/** Merges the interrupts of `outcome` with those that `on_interrupt` events reported. */
+/** Merges the interrupts of the run's outcome with those that `on_interrupt` events reported. */
 export function joinInterrupts(
   outcomeInterrupts: readonly OutcomeInterrupt[],
   events: readonly InterruptEvent[],
@@ -106,7 +106,7 @@ function findCall(id: unknown, calls: Calls) {
   return call && { name: call.name, args: parseIfJson(call.args) }
 }
 
-interface InterruptFacts {
+interface ExpectedAnswerSource {
   readonly value: unknown
   /** The schema that the graph shows to people. */
   readonly schema: unknown
@@ -115,7 +115,7 @@ interface InterruptFacts {
   readonly expiresAt: unknown
 }
 
-function describeExpectedAnswer({ value, schema: displayedSchema, validatedSchema, expiresAt }: InterruptFacts) {
+function describeExpectedAnswer({ value, schema: displayedSchema, validatedSchema, expiresAt }: ExpectedAnswerSource) {
   const isChecked = isJsonObject(validatedSchema)
   const schema = isChecked ? validatedSchema : displayedSchema
   const consent = readConsent(schema, value, isChecked)

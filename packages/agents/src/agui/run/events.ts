@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { ReasoningHabit } from '../../speech/reasoning-habit.ts'
 import type { InterruptEvent, ServerInterrupt } from '../interrupts/server-interrupts.ts'
 import { interruptSchema, joinInterrupts, readInterruptEvent } from '../interrupts/server-interrupts.ts'
-import type { CallRecording } from './run-calls.ts'
+import type { CallRecorder } from './run-calls.ts'
 import { RunCalls } from './run-calls.ts'
 import { RunState } from './run-state.ts'
 import { RunText } from './run-text.ts'
@@ -35,7 +35,7 @@ export class RunProgress {
   constructor(
     state: Json | undefined,
     textOptions: { readonly reasoningHabit: ReasoningHabit; readonly waitsForEnd?: boolean },
-    recording: CallRecording,
+    recording: CallRecorder,
   ) {
     this.text = new RunText(textOptions.reasoningHabit, textOptions)
     this.calls = new RunCalls(recording)
@@ -152,9 +152,9 @@ function changeState({ delta }: AguiEvent, run: RunProgress): readonly AgentChun
 }
 
 function acceptSnapshot({ messages }: AguiEvent, run: RunProgress): readonly AgentChunk[] {
-  const last = messages?.at(-1)
-  const isAnswer = last?.role === 'assistant' && typeof last.content === 'string'
-  run.snapshot = isAnswer ? { id: last.id ?? undefined, text: last.content as string } : { text: '' }
+  const lastMessage = messages?.at(-1)
+  const isAnswer = lastMessage?.role === 'assistant' && typeof lastMessage.content === 'string'
+  run.snapshot = isAnswer ? { id: lastMessage.id ?? undefined, text: lastMessage.content as string } : { text: '' }
   return []
 }
 

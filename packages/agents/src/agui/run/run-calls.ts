@@ -14,17 +14,17 @@ interface OpenToolCall {
 }
 
 /** Records calls as steps of the turn. */
-export interface CallRecording {
+export interface CallRecorder {
   readonly now: () => number
   readonly recorder: StepRecorder | undefined
 }
 
 export class RunCalls {
-  readonly #recording: CallRecording
+  readonly #recording: CallRecorder
   readonly #calls = new Map<string, OpenToolCall>()
   #endedCount = 0
 
-  constructor(recording: CallRecording) {
+  constructor(recording: CallRecorder) {
     this.#recording = recording
   }
 

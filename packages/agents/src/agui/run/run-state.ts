@@ -1,4 +1,4 @@
-// Holds the state of an AG-UI run, which patches change within limits (RFC 6902).
+// Applies the patches of an AG-UI run to its state, within limits (RFC 6902).
 import { createRequire } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '@postern/message'
@@ -48,7 +48,7 @@ export class RunState {
 
   /** Replaces the whole state. @throws Error if the new state is too large */
   replace(state: Json | undefined): void {
-    this.#bytes = measure(state ?? null)
+    this.#bytes = measureValue(state ?? null)
     this.#written += this.#bytes
     this.#holder.state = state
     this.#isOwn = true
@@ -77,26 +77,26 @@ export class RunState {
     }
     this.#count({ op, target, source, value: source === undefined ? operand : this.#find(source).value })
     const operation = { op, path: target, from: source, ...(operand !== undefined && { value: operand }) }
-    const fault = patches().apply(this.#holder, operation as Operation)
-    if (fault) throw createDeltaError(fault.name)
+    const patchError = patches().apply(this.#holder, operation as Operation)
+    if (patchError) throw createDeltaError(patchError.name)
   }
 
-  /** Counts what an operation writes and removes, before it does so. */
+  /** Counts the bytes that an operation will write and remove. */
   #count({ op, target, source, value }: CountedOperation): void {
     const { parent, value: earlierValue } = this.#find(target)
-    // An element that is inserted into a list moves the one at its place and does not replace it.
-    const isLost = op === 'remove' || op === 'replace' || (earlierValue !== undefined && !Array.isArray(parent))
-    if (isLost) this.#bytes -= sizeOf(target, earlierValue)
-    if (op === 'move' && source !== undefined) this.#bytes -= sizeOf(source, value)
+    // An insertion into a list moves the following elements and replaces none of them.
+    const isValueRemoved = op === 'remove' || op === 'replace' || (earlierValue !== undefined && !Array.isArray(parent))
+    if (isValueRemoved) this.#bytes -= measureMember(target, earlierValue)
+    if (op === 'move' && source !== undefined) this.#bytes -= measureMember(source, value)
     if (op !== 'remove') {
-      const writtenBytes = sizeOf(target, value)
+      const writtenBytes = measureMember(target, value)
       this.#bytes += writtenBytes
       this.#written += writtenBytes
     }
     this.#check()
   }
 
-  /** Refuses a pointer to anything of a list but an element (RFC 6901 §4). A `length` of millions would count as the bytes of one number. */
+  /** Refuses pointers that lead to members of a list other than its elements, such as `length` (RFC 6901 §4). A `length` of millions would count as the bytes of one number. */
   #checkPointer(pointer: string): void {
     let value: unknown = this.#holder
     for (const token of pointers().Pointer.fromJSON(pointer).tokens.slice(1)) {
@@ -125,9 +125,9 @@ interface CountedOperation {
 }
 
 /** Returns the size of a member with its name, bytes. @throws Error if values are nested too deeply */
-function sizeOf(pointer: string, value: unknown): number {
+function measureMember(pointer: string, value: unknown): number {
   const names = pointer.split('/')
-  return (names.at(-1)?.length ?? 0) + 4 + measure(value ?? null, names.length)
+  return (names.at(-1)?.length ?? 0) + 4 + measureValue(value ?? null, names.length)
 }
 
 function createDeltaError(name: string): Error {
@@ -138,13 +138,13 @@ function createDeltaError(name: string): Error {
  * Returns the approximate size of a value, bytes of its JSON. It stops counting once the value is too large. @throws Error if values are nested too
  * deeply
  */
-function measure(value: unknown, depth = 0): number {
+function measureValue(value: unknown, depth = 0): number {
   if (depth > maxDepth) throw new Error(`The state of the AG-UI server is deeper than ${maxDepth} members`)
   if (typeof value === 'string') return Buffer.byteLength(value) + 2
   if (typeof value !== 'object' || value === null) return 8
   let bytes = 2
   for (const name in value) {
-    bytes += (Array.isArray(value) ? 1 : name.length + 4) + measure(value[name as keyof typeof value], depth + 1)
+    bytes += (Array.isArray(value) ? 1 : name.length + 4) + measureValue(value[name as keyof typeof value], depth + 1)
     if (bytes > maxBytes) return bytes
   }
   return bytes

@@ -20,7 +20,7 @@ export class RunText {
   /** Parses the text of the present message. */
   #modelText: ModelText | undefined
   #passedChars = 0
-  /** True if a message has ended, and none of the next one's text was passed on. */
+  /** True if a message has ended, and no text of the next message was passed on yet. */
   #isBetweenMessages = false
 
   /** `waitsForEnd` is true if nobody reads a message before its end. */
@@ -53,13 +53,13 @@ export class RunText {
     this.#ignoredMessageIds.add(id)
   }
 
-  /** Adds text of a message; without an id, of the same message as before. An empty line separates two messages of one run. */
+  /** Adds text of a message; without an id, the text belongs to the previous message. An empty line separates two messages of one run. */
   add(text: string, messageId = this.#messageId): readonly string[] {
     if (text === '' || (messageId && this.#ignoredMessageIds.has(messageId))) return []
-    const endOfPrevious = messageId === this.#messageId ? [] : this.endMessage()
+    const previousMessageEnd = messageId === this.#messageId ? [] : this.endMessage()
     this.#messageId = messageId
     this.#modelText ??= new ModelText({ reasoningHabit: this.#reasoningHabit, waitsForEnd: this.#waitsForEnd })
-    return [...endOfPrevious, ...this.#pass(this.#modelText.add(text))]
+    return [...previousMessageEnd, ...this.#pass(this.#modelText.add(text))]
   }
 
   /** Adds the whole answer of a server that does not stream text. */
@@ -72,9 +72,9 @@ export class RunText {
   addReasoning(text: string): void {
     if (text === '' || this.#withheldChars + text.length > maxWithheldChars) return
     this.#withheldChars += text.length
-    const last = this.#withheld.at(-1)
-    if (last?.kind === 'reasoning')
-      this.#withheld[this.#withheld.length - 1] = { kind: 'reasoning', text: last.text + text }
+    const lastText = this.#withheld.at(-1)
+    if (lastText?.kind === 'reasoning')
+      this.#withheld[this.#withheld.length - 1] = { kind: 'reasoning', text: lastText.text + text }
     else this.#withheld.push({ kind: 'reasoning', text })
     this.#reasoningHabit.learn(false)
   }

@@ -6,10 +6,10 @@ import type { Agent, AgentContext, AgentState } from '@postern/pipeline'
 import { importOperatorModule, listOperatorModules } from '../../modules/operator-modules.ts'
 import type {
   AgentWorkerOptions,
+  CallOutcome,
   ContextMethod,
   FromWorker,
   LogLevel,
-  SentOutcome,
   ToWorker,
   TurnSnapshot,
 } from './worker-protocol.ts'
@@ -25,7 +25,7 @@ let cancellation = new AbortController()
 /** Lets the stream of the running turn send its next chunk. */
 let resumeStream: (() => void) | undefined
 
-function unwrapOutcome(outcome: SentOutcome): unknown {
+function unwrapOutcome(outcome: CallOutcome): unknown {
   if ('error' in outcome) throw deserializeError(outcome.error)
   return outcome.value
 }
@@ -41,7 +41,7 @@ function callSync(method: ContextMethod, args: readonly unknown[], { wakeFlag, s
   callCount += 1
   send({ kind: 'call', call: callCount, method, args })
   Atomics.wait(wakeFlag, 0, 0)
-  return unwrapOutcome(receiveMessageOnPort(syncPort)?.message as SentOutcome)
+  return unwrapOutcome(receiveMessageOnPort(syncPort)?.message as CallOutcome)
 }
 
 function callAsync(method: ContextMethod, args: readonly unknown[]): Promise<unknown> {
@@ -73,21 +73,21 @@ const noFunctionText =
 
 /** A turn that runs in this thread. After its end, actions of its agent have no effect and must not reach the next turn of the thread. */
 interface RunningTurn {
-  isOver: boolean
+  hasEnded: boolean
 }
 
 /** Creates the agent's context from the snapshot of the turn, and from calls of the gateway for everything else. */
-function openContext(snapshot: TurnSnapshot, syncPort: MessagePort, turn: RunningTurn) {
+function createAgentContext(snapshot: TurnSnapshot, syncPort: MessagePort, turn: RunningTurn) {
   const { message, view, contextFields, person, hasPersonState } = snapshot
   const channel = { wakeFlag: new Int32Array(snapshot.wakeFlag), syncPort }
   const syncMembers = Object.fromEntries(
     syncMethods.map(method => [
       method,
-      (...args: unknown[]) => (turn.isOver ? undefined : callSync(method, args, channel)),
+      (...args: unknown[]) => (turn.hasEnded ? undefined : callSync(method, args, channel)),
     ]),
   ) as Record<(typeof syncMethods)[number], (...args: unknown[]) => never>
   const callInTurn = (method: ContextMethod, args: readonly unknown[]) =>
-    turn.isOver ? new Promise<never>(() => {}) : callAsync(method, args)
+    turn.hasEnded ? new Promise<never>(() => {}) : callAsync(method, args)
   const createState = (prefix: '' | 'person.'): AgentState => ({
     get: () => callInTurn(`${prefix}state.get`, []) as ReturnType<AgentState['get']>,
     set(value) {
@@ -110,9 +110,9 @@ function openContext(snapshot: TurnSnapshot, syncPort: MessagePort, turn: Runnin
 
 async function runTurn(agent: AgentModule, snapshot: TurnSnapshot, syncPort: MessagePort): Promise<void> {
   cancellation = new AbortController()
-  const turn = { isOver: false }
+  const turn = { hasEnded: false }
   try {
-    const answer = await agent.handle(snapshot.message, openContext(snapshot, syncPort, turn))
+    const answer = await agent.handle(snapshot.message, createAgentContext(snapshot, syncPort, turn))
     const isStream = typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
     if (!isStream) return send({ kind: 'end', isStream, value: answer })
     for await (const value of answer) {
@@ -127,7 +127,7 @@ async function runTurn(agent: AgentModule, snapshot: TurnSnapshot, syncPort: Mes
   } catch (error) {
     send({ kind: 'fault', error: serializeError(error) })
   } finally {
-    turn.isOver = true
+    turn.hasEnded = true
     syncPort.close()
     pendingCalls.clear()
   }

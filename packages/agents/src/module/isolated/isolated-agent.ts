@@ -11,7 +11,7 @@ import type {
   ForgottenPerson,
 } from '@postern/pipeline'
 import { addOperatorModules } from '../../modules/operator-modules.ts'
-import type { ContextMethod, FromWorker, SentOutcome, ToWorker } from './worker-protocol.ts'
+import type { CallOutcome, ContextMethod, FromWorker, ToWorker } from './worker-protocol.ts'
 import { deserializeError, serializeError, syncMethods } from './worker-protocol.ts'
 
 const threadFile = new URL('./agent-thread.mjs', import.meta.url)
@@ -48,7 +48,7 @@ export async function openIsolatedAgent(url: string): Promise<IsolatedAgent> {
     })
     workers.add(worker)
     worker.once('exit', () => workers.delete(worker))
-    const loadedMessage = await nextMessage(worker)
+    const loadedMessage = await waitForMessage(worker)
     if (loadedMessage.kind === 'loaded') {
       addOperatorModules(loadedMessage.modules)
       // An idle thread must not keep the process alive.
@@ -61,14 +61,14 @@ export async function openIsolatedAgent(url: string): Promise<IsolatedAgent> {
       : new Error('the thread of the agent did not load it')
   }
 
-  async function acquire(): Promise<Thread> {
+  async function acquireThread(): Promise<Thread> {
     for (;;) {
       const thread = idleThreads.pop() ?? (await startThread())
       if (workers.has(thread.worker)) return thread
     }
   }
 
-  function release(thread: Thread): void {
+  function releaseThread(thread: Thread): void {
     if (idleThreads.length < maxIdleThreads) idleThreads.push(thread)
     else void thread.worker.terminate()
   }
@@ -78,9 +78,10 @@ export async function openIsolatedAgent(url: string): Promise<IsolatedAgent> {
   return {
     exports: firstThread.exports,
     agent: {
-      handle: (message, context) => runTurn(message, context, { acquire, release }),
+      handle: (message, context) => runTurn(message, context, { acquire: acquireThread, release: releaseThread }),
       ...(firstThread.exports.includes('forget') && {
-        forget: (forgotten, context) => runForget(forgotten, context, { acquire, release }),
+        forget: (forgotten, context) =>
+          runForget(forgotten, context, { acquire: acquireThread, release: releaseThread }),
       }),
     },
     async close() {
@@ -91,7 +92,7 @@ export async function openIsolatedAgent(url: string): Promise<IsolatedAgent> {
 
 async function closeThread(worker: Worker): Promise<void> {
   const timer = setTimeout(() => void worker.terminate(), graceMs)
-  const closedMessage = nextMessage(worker).catch(() => undefined)
+  const closedMessage = waitForMessage(worker).catch(() => undefined)
   send(worker, { kind: 'close' })
   await closedMessage
   clearTimeout(timer)
@@ -102,7 +103,7 @@ function send(worker: Worker, message: ToWorker): void {
   worker.postMessage(message, message.kind === 'turn' ? [message.syncPort] : [])
 }
 
-function nextMessage(worker: Worker): Promise<FromWorker> {
+function waitForMessage(worker: Worker): Promise<FromWorker> {
   return new Promise((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
@@ -123,9 +124,9 @@ async function runTurn(
 ): Promise<AgentAnswer | AsyncIterable<AgentChunk>> {
   const thread = await threads.acquire()
   const turn = openTurn(thread, message, context, threads)
-  const first = await turn.next()
-  if (first.kind === 'end' && !first.isStream) return first.value as AgentAnswer
-  return streamTurn(first, turn)
+  const firstMessage = await turn.next()
+  if (firstMessage.kind === 'end' && !firstMessage.isStream) return firstMessage.value as AgentAnswer
+  return streamTurn(firstMessage, turn)
 }
 
 /** Runs the deletion of a person's data, and terminates a thread that does not end in time. */
@@ -159,11 +160,11 @@ async function runForget(
 }
 
 async function* streamTurn(
-  first: TurnMessage,
+  firstMessage: TurnMessage,
   turn: ReturnType<typeof openTurn>,
 ): AsyncGenerator<AgentChunk, void, undefined> {
   try {
-    for (let message = first; message.kind === 'chunk'; message = await turn.next()) {
+    for (let message = firstMessage; message.kind === 'chunk'; message = await turn.next()) {
       yield message.value as AgentChunk
       turn.requestNext()
     }
@@ -174,18 +175,18 @@ async function* streamTurn(
 
 type TurnMessage = Extract<FromWorker, { readonly kind: 'chunk' | 'end' }>
 
-/** Opens one turn in one thread. */
+/** Starts a turn in a thread. */
 function openTurn(thread: Thread, message: NormalizedMessage, context: AgentContext, { release }: ThreadPool) {
   const { worker } = thread
   const { port1: syncPort, port2: workerPort } = new MessageChannel()
   const wakeFlag = new SharedArrayBuffer(4)
   let nextTurnMessage = Promise.withResolvers<TurnMessage>()
   let timer: ReturnType<typeof setTimeout> | undefined
-  let isOver = false
+  let hasEnded = false
   nextTurnMessage.promise.catch(() => undefined)
 
   function stop(): void {
-    if (timer || isOver) return
+    if (timer || hasEnded) return
     const reason = context.signal.reason ?? new Error('Nobody reads the answer')
     send(worker, { kind: 'abort', reason: serializeError(reason) })
     // Code that never yields receives no abort, so its thread is terminated.
@@ -193,7 +194,7 @@ function openTurn(thread: Thread, message: NormalizedMessage, context: AgentCont
   }
 
   function endTurn({ isReusable }: { readonly isReusable: boolean }): void {
-    isOver = true
+    hasEnded = true
     clearTimeout(timer)
     context.signal.removeEventListener('abort', stop)
     worker.off('message', handleMessage).off('error', fail).off('exit', handleExit)
@@ -268,7 +269,7 @@ function createSnapshot(message: NormalizedMessage, context: AgentContext, wakeF
   }
 }
 
-function callMethod(context: AgentContext, method: ContextMethod, args: readonly unknown[]): SentOutcome {
+function callMethod(context: AgentContext, method: ContextMethod, args: readonly unknown[]): CallOutcome {
   try {
     return { value: findMethod(context, method)(...args) }
   } catch (error) {
@@ -280,7 +281,7 @@ async function callMethodAsync(
   context: AgentContext,
   method: ContextMethod,
   args: readonly unknown[],
-): Promise<SentOutcome> {
+): Promise<CallOutcome> {
   try {
     return { value: await findMethod(context, method)(...args) }
   } catch (error) {
@@ -289,9 +290,9 @@ async function callMethodAsync(
 }
 
 function findMethod(context: AgentContext, method: ContextMethod): (...args: readonly unknown[]) => unknown {
-  const path = method.split('.')
-  const name = path.pop() ?? ''
-  const owner = path.reduce<unknown>((object, member) => object?.[member as keyof typeof object], context)
+  const memberNames = method.split('.')
+  const name = memberNames.pop() ?? ''
+  const owner = memberNames.reduce<unknown>((object, member) => object?.[member as keyof typeof object], context)
   const member = (owner as Readonly<Record<string, unknown>> | undefined)?.[name]
   if (typeof member !== 'function') throw new TypeError(`The context has no ${method} in this turn`)
   return (...args) => member.apply(owner, args)

@@ -54,7 +54,7 @@ export type ToWorker =
   | { readonly kind: 'turn'; readonly data: TurnSnapshot; readonly syncPort: MessagePort }
   | { readonly kind: 'abort'; readonly reason: SerializedError }
   | { readonly kind: 'next' }
-  | { readonly kind: 'result'; readonly call: number; readonly outcome: SentOutcome }
+  | { readonly kind: 'result'; readonly call: number; readonly outcome: CallOutcome }
   | { readonly kind: 'forget'; readonly forgotten: ForgottenPerson; readonly id: string }
   | { readonly kind: 'close' }
 
@@ -76,7 +76,7 @@ export type FromWorker =
   | { readonly kind: 'forgot' }
   | { readonly kind: 'closed' }
 
-export type SentOutcome = { readonly value: unknown } | { readonly error: SerializedError }
+export type CallOutcome = { readonly value: unknown } | { readonly error: SerializedError }
 
 /** An error in the form that is sent between threads. */
 interface SerializedError {

@@ -13,7 +13,7 @@ import { modelShape } from '../../openai/config.ts'
 
 const nameSchema = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, "_", "-"')
 
-const aboutShape = {
+const descriptionShape = {
   /** Purpose of the member, by which the others decide to hand over to it. */
   description: z.string().max(1_000).optional(),
 }
@@ -26,7 +26,7 @@ const modelSchema = z.strictObject({
 })
 
 const modelMemberSchema = z.strictObject({
-  ...aboutShape,
+  ...descriptionShape,
   /** The prompt of the member's model, after the swarm's prompt. */
   prompt: z.string().max(200_000).default(''),
   /** The member's model; default: the swarm's own. */
@@ -50,7 +50,7 @@ const modelMemberSchema = z.strictObject({
 const timeoutSchema = durationSchema.default('90s')
 
 const operatorMemberSchema = z.strictObject({
-  ...aboutShape,
+  ...descriptionShape,
   /** A human answers. */
   operator: z.literal(true),
   /** Time for which the gateway waits for its answer. */
@@ -60,7 +60,7 @@ const operatorMemberSchema = z.strictObject({
 })
 
 const remoteMemberSchema = z.strictObject({
-  ...aboutShape,
+  ...descriptionShape,
   /** An agent elsewhere answers: `@name@domain`, or the URL of its A2A card. */
   address: z.string().refine(text => isAddress(text) || URL.canParse(text), 'must be "@name@domain" or a URL'),
   /** Time for which the gateway waits for its answer. */
@@ -166,7 +166,7 @@ export type RemoteMember = z.output<typeof remoteMemberSchema>
 type SwarmMember = SwarmAgentConfig['members'][string]
 export type SwarmPolicyConfig = z.output<typeof policySchema>
 
-type Fault = { readonly path: readonly string[]; readonly message: string }
+type ConfigFault = { readonly path: readonly string[]; readonly message: string }
 
 export function isModelMember(member: SwarmMember): member is ModelMember {
   return 'navigates_to' in member
@@ -174,10 +174,10 @@ export function isModelMember(member: SwarmMember): member is ModelMember {
 
 function findFaults(
   config: Pick<SwarmAgentConfig, 'deadline' | 'default_agent' | 'model' | 'members'>,
-): readonly Fault[] {
+): readonly ConfigFault[] {
   const names = Object.keys(config.members)
   const allowedNames = `one of: ${names.join(', ')}`
-  const faults: Fault[] = names.includes(config.default_agent)
+  const faults: ConfigFault[] = names.includes(config.default_agent)
     ? []
     : [{ path: ['default_agent'], message: `must be ${allowedNames}` }]
   for (const [member, settings] of Object.entries(config.members)) {

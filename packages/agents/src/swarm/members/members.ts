@@ -61,7 +61,7 @@ function describeMember(member: string, deps: SpecDeps, turn: SpecTurn): AgentSp
   if (!settings) throw new TypeError('a member of the swarm has settings')
   if (isModelMember(settings)) return describeModelMember(member, settings, deps, turn)
   const askMember =
-    'operator' in settings ? createHumanAsk(member, settings, deps, turn) : createRemoteAsk(member, settings, turn)
+    'operator' in settings ? createOperatorAsk(member, settings, deps, turn) : createRemoteAsk(member, settings, turn)
   return {
     agentName: member,
     prompt: '',
@@ -97,14 +97,14 @@ function listHandOvers({ navigates_to }: ModelMember, { config }: SpecDeps, { re
   return isFinal ? navigates_to.filter(to => !isRemote(to)) : navigates_to
 }
 
-type Ask = NonNullable<AgentSpec['operator']>['ask']
+type AskFunction = NonNullable<AgentSpec['operator']>['ask']
 
-function createHumanAsk(
+function createOperatorAsk(
   member: string,
   { mail }: OperatorMember,
   { name, operators }: SpecDeps,
   { context }: SpecTurn,
-): Ask {
+): AskFunction {
   return async ({ message, signal }) => {
     if (!operators) return new Promise<string>(() => {})
     const { message: receivedMessage, correlationId } = context
@@ -114,7 +114,7 @@ function createHumanAsk(
 }
 
 /** Asks a remote agent. Each local thread is one context there (W-24). The call counts towards the chain's hop limit. */
-function createRemoteAsk(member: string, { address }: RemoteMember, { context, turnState }: SpecTurn): Ask {
+function createRemoteAsk(member: string, { address }: RemoteMember, { context, turnState }: SpecTurn): AskFunction {
   return async ({ message }) => {
     const { contextId, taskId, parts, status } = await context.call(address, message, {
       ...turnState.findRemote(member),

@@ -8,23 +8,23 @@ import type { SwarmMessage, SwarmRole, SwarmToolCall } from '@postern/transcript
 import { toCallMessages } from '../../approval/decided-call.ts'
 import { openCompletion } from '../../completion/completion.ts'
 import { readReceivedText } from '../../kind/received-text.ts'
-import type { OpenedModel } from '../../openai/model-endpoint.ts'
+import type { ConnectedModel } from '../../openai/model-endpoint.ts'
 import type { Delimiter } from '../../prompt/data-block.ts'
 import { clipText, explainDataBlocks } from '../../prompt/data-block.ts'
 import type { ChatMessage, ImageOrNote } from '../../prompt/messages.ts'
 import { formatReceivedMessage } from '../../prompt/prompt.ts'
 import { recordModelRequest } from '../../rounds/model-request.ts'
 import type { Round } from '../../rounds/round.ts'
-import { readRound, recordRound, refusalOf } from '../../rounds/round.ts'
+import { readRefusalText, readRound, recordRound } from '../../rounds/round.ts'
 
 /** A model, and whether it sees images. */
-export interface MemberModel extends OpenedModel {
+export interface MemberModel extends ConnectedModel {
   readonly seesImages: boolean
 }
 
 export interface ModelTurn {
   readonly context: Pick<AgentContext, 'signal' | 'responseId'>
-  readonly received: Pick<ReceivedTurn, 'message' | 'flags' | 'delimiter'>
+  readonly received: Pick<ReceivedMessageDetails, 'message' | 'flags' | 'delimiter'>
   /** Reads the images of the message, once per turn. */
   readImages(): Promise<readonly ImageOrNote[]>
   /** True if the swarm checks for tool markup and asks again. */
@@ -36,7 +36,7 @@ export interface ModelTurn {
   /** Records a refusal as the answer and returns its text. */
   refuse(text: string): string
   /** The faults of arguments that were no JSON object, keyed by the id of the call. */
-  readonly faults: Map<string, string>
+  readonly argumentErrors: Map<string, string>
   /** Sends a chunk of the answer to observers. The store records it with the answer. */
   emit(chunk: AgentChunk): void
 }
@@ -69,7 +69,7 @@ export function createMemberModel({ endpoint, settings, seesImages }: MemberMode
 
   function toModelAnswer(round: Round): ModelAnswer {
     const isRefused = round.refusal.trim() !== '' || round.finishReason === 'content_filter'
-    if (isRefused) return { content: turn.refuse(refusalOf(round)) }
+    if (isRefused) return { content: turn.refuse(readRefusalText(round)) }
     const isCutOff = round.finishReason === 'length' && round.text.trim() !== ''
     const tool_calls = round.calls.map(call => readCall(call, turn))
     return { content: isCutOff ? `${round.text} […]` : round.text, tool_calls }
@@ -98,10 +98,10 @@ async function readWholeRound(
   }
 }
 
-function readCall({ name, args }: Round['calls'][number], { createCallId, faults }: ModelTurn): SwarmToolCall {
+function readCall({ name, args }: Round['calls'][number], { createCallId, argumentErrors }: ModelTurn): SwarmToolCall {
   const id = createCallId()
   const parsedArgs = readArguments(args)
-  if (!parsedArgs) faults.set(id, 'The arguments are not a JSON object.')
+  if (!parsedArgs) argumentErrors.set(id, 'The arguments are not a JSON object.')
   return { id, type: 'function', function: { name, arguments: parsedArgs ?? {} } }
 }
 
@@ -113,7 +113,7 @@ function readArguments(text: string): { readonly [name: string]: Json } | undefi
 
 const maxTextChars = 100_000
 
-interface ReceivedTurn {
+interface ReceivedMessageDetails {
   readonly message: NormalizedMessage
   readonly flags: readonly string[]
   readonly delimiter: Delimiter
@@ -125,7 +125,7 @@ interface ReceivedTurn {
  * Converts rows of the swarm to chat completion messages for a member's model: one system message, then the conversation, each call with
  * its result if there is one, which may come much later. The message to answer names its writer once, as for every model.
  */
-function toChatMessages(rows: readonly SwarmMessage[], received: ReceivedTurn): readonly ChatMessage[] {
+function toChatMessages(rows: readonly SwarmMessage[], received: ReceivedMessageDetails): readonly ChatMessage[] {
   const text = readReceivedText(received.message)
   const lastUserIndex = rows.findLastIndex(row => row.role === 'user' && row.mode === 'user')
   // A rescue has removed the message itself. Its replacement ends with the same text.
@@ -137,11 +137,11 @@ function toChatMessages(rows: readonly SwarmMessage[], received: ReceivedTurn): 
   const isRepeated = (row: SwarmMessage, index: number) =>
     lastUserIndex >= 0 && index > lastUserIndex && row.mode === 'tool' && row.content === text
 
-  const writers: Partial<Record<SwarmRole, (row: SwarmMessage, index: number) => readonly ChatMessage[]>> = {
+  const rowConverters: Partial<Record<SwarmRole, (row: SwarmMessage, index: number) => readonly ChatMessage[]>> = {
     user(row, index) {
-      if (index === lastUserIndex) return [writeReceived(received)]
+      if (index === lastUserIndex) return [createReceivedMessage(received)]
       if (index === replacementIndex)
-        return [writeReceived(received, row.content.slice(0, row.content.length - text.length))]
+        return [createReceivedMessage(received, row.content.slice(0, row.content.length - text.length))]
       return isRepeated(row, index) ? [] : [{ role: 'user', content: clipText(row.content, maxTextChars) }]
     },
     assistant: ({ content }) => (content === '' ? [] : [{ role: 'assistant', content }]),
@@ -152,24 +152,27 @@ function toChatMessages(rows: readonly SwarmMessage[], received: ReceivedTurn): 
         : []
     },
   }
-  const messages = rows.flatMap((row, index) => writers[row.role]?.(row, index) ?? [])
-  return [writeSystem(rows, [explainDataBlocks(received.delimiter)]), ...joinNeighbours(messages)]
+  const messages = rows.flatMap((row, index) => rowConverters[row.role]?.(row, index) ?? [])
+  return [createSystemMessage(rows, [explainDataBlocks(received.delimiter)]), ...joinNeighbours(messages)]
 }
 
 /** Converts text from outside of the conversation, for a model that must know nothing of the conversation. */
 function toPlainMessages(rows: readonly SwarmMessage[]): readonly ChatMessage[] {
   const userRows = rows.filter(({ role }) => role === 'user')
-  return [writeSystem(rows), ...userRows.map(({ content }): ChatMessage => ({ role: 'user', content }))]
+  return [createSystemMessage(rows), ...userRows.map(({ content }): ChatMessage => ({ role: 'user', content }))]
 }
 
-function writeSystem(rows: readonly SwarmMessage[], rules: readonly string[] = []): ChatMessage {
+function createSystemMessage(rows: readonly SwarmMessage[], rules: readonly string[] = []): ChatMessage {
   const instructions = rows
     .filter(({ role }) => role === 'system' || role === 'developer')
     .map(({ content }) => content)
   return { role: 'system', content: [...instructions, ...rules].filter(Boolean).join('\n\n') }
 }
 
-function writeReceived({ message, images = [], ...details }: ReceivedTurn, precedingText = ''): ChatMessage {
+function createReceivedMessage(
+  { message, images = [], ...details }: ReceivedMessageDetails,
+  precedingText = '',
+): ChatMessage {
   const text = [precedingText.trim(), formatReceivedMessage(message, details)].filter(Boolean).join('\n\n')
   return { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text }
 }
@@ -188,17 +191,17 @@ function joinNeighbours(messages: readonly ChatMessage[]): readonly ChatMessage[
 }
 
 /** Joins two messages of one speaker; `undefined` if the speakers differ or a message has calls. */
-function joinMessages(first: ChatMessage | undefined, second: ChatMessage): ChatMessage | undefined {
-  if (first?.role === 'user' && second.role === 'user') {
-    const pieces = [first.content, second.content]
+function joinMessages(left: ChatMessage | undefined, right: ChatMessage): ChatMessage | undefined {
+  if (left?.role === 'user' && right.role === 'user') {
+    const pieces = [left.content, right.content]
     if (pieces.every(piece => typeof piece === 'string')) return { role: 'user', content: pieces.join('\n\n') }
     return {
       role: 'user',
       content: pieces.flatMap(piece => (typeof piece === 'string' ? [createTextPiece(piece)] : piece)),
     }
   }
-  const areTexts = first?.role === 'assistant' && second.role === 'assistant' && !first.tool_calls && !second.tool_calls
-  return areTexts ? { role: 'assistant', content: `${first.content ?? ''}\n\n${second.content ?? ''}` } : undefined
+  const areTexts = left?.role === 'assistant' && right.role === 'assistant' && !left.tool_calls && !right.tool_calls
+  return areTexts ? { role: 'assistant', content: `${left.content ?? ''}\n\n${right.content ?? ''}` } : undefined
 }
 
 function createTextPiece(text: string) {

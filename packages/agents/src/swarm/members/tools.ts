@@ -12,11 +12,11 @@ import { recordToolRun } from '../../tools/tool-run.ts'
 import type { MatchingRule, RuledTool, ToolOutcome, ToolTurnContext } from '../../tools/tools.ts'
 import { formatToolResult, withoutFiles } from '../../tools/tools.ts'
 
-/** The turn in which a member's tools run, with what they may ask of it. */
+/** The turn in which a member's tools run, with the functions that the tools use. */
 export interface ToolTurn {
   readonly context: ToolTurnContext
   readonly approvals: Approvals
-  readonly faults: ReadonlyMap<string, string>
+  readonly argumentErrors: ReadonlyMap<string, string>
   /** Sends a chunk of the answer to observers. The store records it with the answer. */
   emit(chunk: AgentChunk): void
   /** Adds the files of a call to the answer. */
@@ -36,13 +36,13 @@ export function createMemberTool(tool: RuledTool, turn: ToolTurn): SwarmTool {
     description: tool.description,
     parameters: tool.parameters as JsonMap,
     async call(call) {
-      const fault = turn.faults.get(call.toolId) ?? tool.findFault(call.params)
+      const errorMessage = turn.argumentErrors.get(call.toolId) ?? tool.findFault(call.params)
       const part = describePart(tool.name, call)
       const context = createMemberContext(turn.context, call.agentName)
       const rule = tool.findRule(call.params)
       let run = async (toolContext: ToolTurnContext): Promise<ToolOutcome> =>
-        fault === undefined ? runTool(tool, call.params, toolContext) : { error: { message: fault } }
-      if (fault === undefined && rule?.policy === 'preview') {
+        errorMessage === undefined ? runTool(tool, call.params, toolContext) : { error: { message: errorMessage } }
+      if (errorMessage === undefined && rule?.policy === 'preview') {
         const decidedRun = await findDecidedRun(tool, { ...part, rule }, { approvals: turn.approvals, context })
         if (!decidedRun) return requestApproval(tool, call, rule, turn)
         run = decidedRun
@@ -62,7 +62,7 @@ async function requestApproval(tool: RuledTool, call: SwarmToolContext, rule: Ma
   const part = describePart(tool.name, call)
   const preview = await readPreview(tool, call.params, createMemberContext(turn.context, call.agentName))
   const refusal = await findQuestionRefusal(part, preview, { rule, turn })
-  if (refusal !== undefined) return rejectUnaskableCall(part, call, { refusal, turn })
+  if (refusal !== undefined) return rejectForbiddenQuestion(part, call, { refusal, turn })
   const { rules, parameters: schema } = tool
   const requirement = await turn.approvals.ask({ ...part, preview, rule, rules, schema }, turn.context)
   await call.commitStopTools()
@@ -88,7 +88,7 @@ async function findQuestionRefusal(
 }
 
 /** Refuses to ask the question, so that no call waits. */
-async function rejectUnaskableCall(
+async function rejectForbiddenQuestion(
   part: ToolCallPart,
   call: SwarmToolContext,
   { refusal, turn }: { readonly refusal: string; readonly turn: ToolTurn },

@@ -9,13 +9,13 @@ interface Mark {
   /** Matches the mark at `lastIndex` (sticky). */
   readonly open: RegExp
   /**
-   * Returns the texts that end the marked text, by the groups of `open`. `end`: everything after the mark belongs to it. `none`: the mark has no
-   * content.
+   * Returns the texts that end the marked text, by the groups of `open`. With `end`, all text after the mark belongs to it. With `none`, the mark has
+   * no content.
    */
   readonly close: ((groups: Readonly<Record<string, string | undefined>>) => readonly string[]) | 'end' | 'none'
   /** Matches the marks that open and end such text, if the text may contain others of its kind. */
   readonly pair?: ((groups: Readonly<Record<string, string | undefined>>) => RegExp) | undefined
-  /** The place where the mark counts: the beginning of the answer, the beginning of a line, or anywhere. */
+  /** The position at which the mark counts: at the beginning of the answer, at the beginning of a line, or anywhere. */
   readonly where: 'beginning' | 'line' | 'anywhere'
 }
 
@@ -24,16 +24,16 @@ interface Mark {
  * proxies `thought`, LongCat `longcat_think`, and Nous `reasoning`. Prompts that ask for reasoning use `reflection`, `inner_monologue` and
  * `scratchpad`, too.
  */
-const thoughtTag =
+const thoughtTagPattern =
   '(?:[\\w-]{1,16}[:_])?(?:think|(?:ant)?thinking|thoughts?|reasoning|reflection|inner_monologue|scratchpad)'
 /** The attributes of a start tag. */
-const attributes = '(?:\\s[^>\\n]{0,80})?'
-const toolTag =
+const attributesPattern = '(?:\\s[^>\\n]{0,80})?'
+const toolTagPattern =
   '(?:[\\w-]{1,16}:)?(?:tool_?calls?|function_?calls?|tool_?use|tool_?code|invoke|tool_?(?:response|results?)|function_?results?)'
 const closeByName = ({ tag = '' }: Readonly<Record<string, string | undefined>>) => [`</${tag}>`]
 const createPair = (opening: string, end: string) => () => new RegExp(`(?<opening>${opening})|${end}`, 'gi')
 const pairByName = ({ tag = '' }: Readonly<Record<string, string | undefined>>) =>
-  createPair(`<${tag}${attributes}>`, `</${tag}[^\\S\\n]{0,3}>`)()
+  createPair(`<${tag}${attributesPattern}>`, `</${tag}[^\\S\\n]{0,3}>`)()
 /** A token counts only if no sentence continues after it on its line, so that a text may mention one. */
 const lineEndLookahead = '(?=[^\\S\\n]*(?:$|\\n|<[|｜]?[\\w/]))'
 
@@ -44,14 +44,14 @@ const marks: readonly Mark[] = [
   // Reasoning. A tag in the middle of a line, or before a space, only mentions the tag.
   {
     kind: 'reasoning',
-    open: toStickyPattern(`<(?<tag>${thoughtTag})${attributes}>`),
+    open: toStickyPattern(`<(?<tag>${thoughtTagPattern})${attributesPattern}>`),
     close: closeByName,
     pair: pairByName,
     where: 'beginning',
   },
   {
     kind: 'reasoning',
-    open: toStickyPattern(`<(?<tag>${thoughtTag})${attributes}>(?=\\n|\\S)`),
+    open: toStickyPattern(`<(?<tag>${thoughtTagPattern})${attributesPattern}>(?=\\n|\\S)`),
     close: closeByName,
     pair: pairByName,
     where: 'line',
@@ -111,10 +111,15 @@ const marks: readonly Mark[] = [
     where: 'anywhere',
   },
   // These are tool calls that a server has not parsed.
-  { kind: 'tool_call', open: toStickyPattern(`<(?<tag>${toolTag})${attributes}>`), close: closeByName, where: 'line' },
   {
     kind: 'tool_call',
-    open: toStickyPattern(`<(?<tag>${toolTag})${attributes}>(?=\\s*[{<[])`),
+    open: toStickyPattern(`<(?<tag>${toolTagPattern})${attributesPattern}>`),
+    close: closeByName,
+    where: 'line',
+  },
+  {
+    kind: 'tool_call',
+    open: toStickyPattern(`<(?<tag>${toolTagPattern})${attributesPattern}>(?=\\s*[{<[])`),
     close: closeByName,
     where: 'anywhere',
   },
@@ -234,24 +239,24 @@ export function findMarkAt(text: string, position: Mark['where']): MarkMatch | u
 }
 
 /** Returns true if a text that ends here may be the beginning of a mark. */
-export function mayBecomeMark(remaining: string): boolean {
-  if (remaining.length >= maxMarkChars) return false
+export function mayBecomeMark(undecidedText: string): boolean {
+  if (undecidedText.length >= maxMarkChars) return false
   // The header of a channel contains several marks.
-  if (/^<\|channel\|>/i.test(remaining)) return !/<\|message\|>/i.test(remaining)
+  if (/^<\|channel\|>/i.test(undecidedText)) return !/<\|message\|>/i.test(undecidedText)
   return /^(?:<(?:$|[\w/|｜])[^>\n]*(?:>\s*)?$|<[|｜][\w▁ |｜]*>[^<\n]{0,90}(?:<[^>\n]*>?\s*)?$|◁(?:$|\/?t[^▷\n]*▷?$)|\[\/?[A-Z_]{0,16}(?:\]\s*)?$)/i.test(
-    remaining,
+    undecidedText,
   )
 }
 
 /** Returns true if an answer with this beginning may begin with a mark that has no special character. */
-export function mayBeginWithMark(remaining: string): boolean {
-  return 'analysis'.startsWith(remaining) || mayBecomeMark(remaining)
+export function mayBeginWithMark(undecidedText: string): boolean {
+  return 'analysis'.startsWith(undecidedText) || mayBecomeMark(undecidedText)
 }
 
-const thoughtEnd = `</(?<ended>${thoughtTag})[^\\S\\n]{0,3}>|◁/think▷|\\[/THINK\\]|<\\|END_THINKING\\|>|<\\|end_of_thought\\|>`
-const thoughtOpening = `<(?<opened>${thoughtTag})${attributes}>`
-const leadingThoughtMarkPattern = new RegExp(`^(?:(?<opening>${thoughtOpening})|${thoughtEnd})`, 'i')
-const thoughtMarkPattern = new RegExp(`(?<opening>${thoughtOpening})|${thoughtEnd}`, 'gi')
+const thoughtEndPattern = `</(?<ended>${thoughtTagPattern})[^\\S\\n]{0,3}>|◁/think▷|\\[/THINK\\]|<\\|END_THINKING\\|>|<\\|end_of_thought\\|>`
+const thoughtOpeningPattern = `<(?<opened>${thoughtTagPattern})${attributesPattern}>`
+const leadingThoughtMarkPattern = new RegExp(`^(?:(?<opening>${thoughtOpeningPattern})|${thoughtEndPattern})`, 'i')
+const thoughtMarkPattern = new RegExp(`(?<opening>${thoughtOpeningPattern})|${thoughtEndPattern}`, 'gi')
 
 /** Matches a quotation mark or bracket that opens: one behind a letter or the end of a sentence closes instead. */
 const openingQuotePattern = /(?:^|[^\p{L}\p{N}.,;:!?…])["'`“”‘’«»([{]$/u
@@ -260,10 +265,10 @@ const closingQuotePattern = /^["'`“”‘’«»)\]}]/
 /** The number of characters around a tag that distinguish it from a mention of the tag. */
 const contextChars = 2
 
-/** A tag in quotes, or in the middle of a sentence, only mentions the tag: it opens and ends nothing. */
-function isMention(before: string, after: string): boolean {
-  if (openingQuotePattern.test(before) && closingQuotePattern.test(after)) return true
-  return /[\p{L}\p{N},][^\S\n]$/u.test(before) && /^(?:[^\S\n][\p{Ll}\p{N}]|[.,;:!?])/u.test(after)
+/** Returns true if a tag stands in quotes or in the middle of a sentence. Such a tag is only a mention, and opens or ends nothing. */
+function isMention(textBefore: string, textAfter: string): boolean {
+  if (openingQuotePattern.test(textBefore) && closingQuotePattern.test(textAfter)) return true
+  return /[\p{L}\p{N},][^\S\n]$/u.test(textBefore) && /^(?:[^\S\n][\p{Ll}\p{N}]|[.,;:!?])/u.test(textAfter)
 }
 
 /** A mark that opens or ends a thought. */
@@ -276,10 +281,10 @@ export interface ThoughtMark {
   readonly end: number
 }
 
-function describeMark({ 0: mark, groups = {} }: RegExpExecArray, before: string, after: string): ThoughtMark {
+function describeMark({ 0: mark, groups = {} }: RegExpExecArray, textBefore: string, textAfter: string): ThoughtMark {
   return {
     isOpening: groups.opening !== undefined,
-    isMention: isMention(before, after),
+    isMention: isMention(textBefore, textAfter),
     tag: (groups.opened ?? groups.ended ?? '').toLowerCase(),
     end: mark.length,
   }
@@ -288,13 +293,13 @@ function describeMark({ 0: mark, groups = {} }: RegExpExecArray, before: string,
 /** Reads the mark of a thought that the text begins with. Returns undefined if there is none, and `incomplete` if more text must decide. */
 export function readThoughtMark(
   text: string,
-  { before, hasEnded }: { readonly before: string; readonly hasEnded: boolean },
+  { before: textBefore, hasEnded }: { readonly before: string; readonly hasEnded: boolean },
 ): ThoughtMark | 'incomplete' | undefined {
   const match = leadingThoughtMarkPattern.exec(text)
   if (!match) return undefined
   const [{ length }] = match
   if (!hasEnded && text.length < length + contextChars) return 'incomplete'
-  return describeMark(match, before.slice(-contextChars), text.slice(length, length + contextChars))
+  return describeMark(match, textBefore.slice(-contextChars), text.slice(length, length + contextChars))
 }
 
 /** Finds the marks of thoughts in a text that arrives in pieces. It keeps only the end of the text, so its time is linear. */
@@ -321,8 +326,8 @@ export class ThoughtScanner {
     this.#position = match.index
     if (!hasEnded && this.#text.length < end + contextChars) return undefined
     this.#position = end
-    const before = this.#text.slice(Math.max(0, match.index - contextChars), match.index)
-    return { ...describeMark(match, before, this.#text.slice(end, end + contextChars)), end }
+    const textBefore = this.#text.slice(Math.max(0, match.index - contextChars), match.index)
+    return { ...describeMark(match, textBefore, this.#text.slice(end, end + contextChars)), end }
   }
 
   /** Takes the beginning of the text; default: all of it. */

@@ -1,4 +1,4 @@
-// Gives the model of a swarm's member the result or state of each call that asked for approval.
+// Gives the model of a swarm's member the result or state of each call that needed approval.
 import type { Json, NormalizedMessage, Policy, ToolCallPart } from '@postern/message'
 import { policiesOf } from '@postern/message'
 import type { AgentChunk } from '@postern/pipeline'
@@ -12,7 +12,7 @@ import type { OpenedMember } from './members/members.ts'
 import type { ToolTurn } from './members/tools.ts'
 import { createMemberContext } from './members/tools.ts'
 
-interface AskedCallTurn {
+interface WaitingCallTurn {
   readonly client: SwarmClient
   readonly turn: Pick<ToolTurn, 'context' | 'findRefusal' | 'emitFiles'>
   /** The transcript as the turn sees it. */
@@ -20,10 +20,10 @@ interface AskedCallTurn {
 }
 
 /** Commits the result of the call that the message decides, and the state of each call that still waits, before the member continues. */
-export async function endAskedCalls(
+export async function commitCallStates(
   deps: { readonly approvals: Approvals; readonly openedMembers: ReadonlyMap<string, OpenedMember> },
-  received: { readonly message: NormalizedMessage; emit(chunk: AgentChunk): void },
-  { client, turn, transcript }: AskedCallTurn,
+  receivedMessage: { readonly message: NormalizedMessage; emit(chunk: AgentChunk): void },
+  { client, turn, transcript }: WaitingCallTurn,
 ): Promise<void> {
   const { approvals, openedMembers } = deps
   const commitResult = async (agentName: string | undefined, id: string, outcome: ToolOutcome, edited?: Json) => {
@@ -32,7 +32,7 @@ export async function endAskedCalls(
     const editNote = edited === undefined ? '' : `An operator had it run with ${JSON.stringify(edited)}. `
     await client.commits.commitToolOutput(id, editNote + formatToolResult(outcome), { agentName: name, isForced: true })
   }
-  const decidedCall = await approvals.findDecided(received.message)
+  const decidedCall = await approvals.findDecided(receivedMessage.message)
   if (decidedCall) {
     const member = decidedCall.shownAction.agent ?? client.navigation.active
     const tools = openedMembers.get(member)?.tools ?? new Map()
@@ -43,7 +43,7 @@ export async function endAskedCalls(
       context: turn.context,
       deriveContext,
     })
-    received.emit((await maySee(decidedCall, part, turn)) ? part : { trace: [part] })
+    receivedMessage.emit((await maySeeResult(decidedCall, part, turn)) ? part : { trace: [part] })
     turn.emitFiles(outcome)
     await commitResult(decidedCall.shownAction.agent, part.id, outcome, decidedCall.edited)
   }
@@ -54,10 +54,10 @@ export async function endAskedCalls(
 }
 
 /** Returns true if the person who approved a call may see its result, because no policy forbids the text. */
-async function maySee(
+async function maySeeResult(
   { isByOperator }: DecidedCall,
   { args, result, error }: ToolCallPart,
-  { findRefusal }: AskedCallTurn['turn'],
+  { findRefusal }: WaitingCallTurn['turn'],
 ): Promise<boolean> {
   return !isByOperator && (await findRefusal(JSON.stringify([args, result, error]))) === undefined
 }
@@ -69,9 +69,9 @@ interface OpenCall {
 }
 
 function listOpenCalls(entries: readonly TranscriptEntry[]): readonly OpenCall[] {
-  const endedCalls = new Set(entries.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id))
+  const endedCallIds = new Set(entries.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id))
   return entries.flatMap(({ kind, tool, agent_key, content }) => {
-    if (kind !== 'approval_required' || !tool || endedCalls.has(tool.call_id) || !('parts' in content)) return []
+    if (kind !== 'approval_required' || !tool || endedCallIds.has(tool.call_id) || !('parts' in content)) return []
     return policiesOf(content.parts).map(policy => ({ agent_key, callId: tool.call_id, policy }))
   })
 }
