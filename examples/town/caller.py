@@ -42,9 +42,9 @@ async def ask_office(question: str) -> str:
     message = Message(message_id=str(uuid.uuid4()), role=Role.ROLE_USER, parts=[Part(text=question)])
     async with open_office() as office:
         tasks = [event.task async for event in office.send_message(SendMessageRequest(message=message))]
-    said = [part for task in tasks for artifact in task.artifacts for part in artifact.parts]
-    asked = [part for task in tasks for part in task.status.message.parts]
-    return "\n".join(part.text for part in [*said, *asked] if part.text)
+    answer_parts = [part for task in tasks for artifact in task.artifacts for part in artifact.parts]
+    question_parts = [part for task in tasks for part in task.status.message.parts]
+    return "\n".join(part.text for part in [*answer_parts, *question_parts] if part.text)
 
 
 def create_librarian(model: Model | str) -> Agent:

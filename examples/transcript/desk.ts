@@ -23,9 +23,9 @@ const system: SwarmDeps['system'] = {
 const store = await openSqliteStore({ path: process.argv[2] ?? ':memory:', now: Date.now, log, channels: [] })
 const bus = createSwarmBus({ log })
 
-/** Stands for a real one: says what fits the last words. */
+/** Replaces a real model in this example. Its replies depend only on the last message and the tools. */
 const model: SwarmModel = {
-  async complete(messages, tools, hear) {
+  async complete(messages, tools, onText) {
     const lastMessage = messages.at(-1)
     const call = (name: string, args = {}) => {
       return {
@@ -38,12 +38,12 @@ const model: SwarmModel = {
     if (lastMessage?.role === 'user' && tools.some(({ name }) => name === 'note'))
       return call('note', { text: lastMessage.content })
     const content = lastMessage?.role === 'tool' ? `Noted as number ${lastMessage.content}.` : 'How can I help?'
-    hear?.(content)
+    onText?.(content)
     return { content }
   },
 }
 
-const note: SwarmTool = {
+const noteTool: SwarmTool = {
   name: 'note',
   description: 'Notes what the customer wants',
   parameters: { type: 'object', properties: { text: { type: 'string' } } },
@@ -65,7 +65,7 @@ const swarm = createSwarm(
         model,
         tools: [createNavigateTool({ to: 'refunds' })],
       },
-      { agentName: 'refunds', prompt: 'You give money back.', model, tools: [note] },
+      { agentName: 'refunds', prompt: 'You give money back.', model, tools: [noteTool] },
     ],
     policies: [
       { policyName: 'manners', banMessage: 'Politely, please.', validateInput: words => !/idiot/i.test(words) },
@@ -97,7 +97,7 @@ print(
   `notes: ${(await data.storage('notes').list()).map(({ text }) => text).join(', ')}; ${await data.compute('load').get()}`,
 )
 
-// The same conversation in another dialect.
+// This prints the same conversation as message envelopes.
 const envelopes = envelopeCodec.write(await store.transcript.read(history.thread))
 print(`as envelopes: ${envelopes.map(({ type }) => type).join(' ')}`)
 await ann.dispose()

@@ -35,14 +35,14 @@ const typeNames: ReadonlyMap<Schema, string> = new Map<Schema, string>([
 
 /** A sentence for each type. Types of parts and actions follow the order of their schemas. */
 const sentences = {
-  Policy: 'What is required before the agent goes on, or why it refuses.',
+  Policy: 'A requirement of the agent before it acts, or the reason of a refusal.',
   TextPart: 'Text.',
   FilePart: 'A file.',
   LinkPart: 'A link.',
-  ArtifactPart: 'A result that is a thing of its own.',
-  ToolCallPart: 'A call of a tool; it comes twice under one id, when it begins and when it ends.',
+  ArtifactPart: 'A result of the agent’s work, separate from its text.',
+  ToolCallPart: 'A call of a tool. The agent sends it twice under one id: when the call begins and when it ends.',
   PolicyPart: 'A requirement or a refusal.',
-  Part: 'Something that is said. Parts of other kinds may come, too; they are kept as they are.',
+  Part: 'A part of a message. Unknown kinds are possible and stay unchanged.',
   DataPart: 'An artifact that an agent gives as JSON alone.',
   GivenPart: 'A part as an agent hands it over.',
   IdentityEvidence: 'A statement of a trusted party about the sender.',
@@ -50,12 +50,12 @@ const sentences = {
   HistoricalMessage: 'A turn spoken earlier in the thread.',
   NormalizedMessage: 'The one message that every channel makes and every agent reads.',
   Post: 'A post to all who follow the agent.',
-  FurtherReply: 'Further words in a conversation, without a message to answer.',
-  Edit: 'Other words for something the agent said.',
-  Delete: 'Takes back something the agent said.',
+  FurtherReply: 'A further message in a conversation, without a message to answer.',
+  Edit: 'Replaces the text of an earlier post or answer of the agent.',
+  Delete: 'Deletes an earlier post or answer of the agent.',
   Reaction: 'A reaction to a message.',
   Action: 'What the agent does besides answering.',
-  TokenUsage: 'What one model was given and said, in tokens.',
+  TokenUsage: 'The tokens that one model read and wrote.',
   Reply: 'What a webhook may answer: `text` or `parts`, and what else it decides.',
 } as const satisfies Partial<Record<DocumentedName, string>>
 

@@ -82,7 +82,7 @@ async def answer_request(
 
 
 async def read_body(receive: Receive) -> bytes:
-    """Reads the body of a request. Raises Refused for a large one, and Gone when the gateway has hung up."""
+    """Reads the body of a request. Raises RequestRefused for a large one, and Gone when the gateway has hung up."""
     body = bytearray()
     while True:
         event = await receive()

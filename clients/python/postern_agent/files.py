@@ -13,7 +13,7 @@ MAX_FILE = 25 * 1024 * 1024
 
 
 class FileError(Exception):
-    """The bytes of a file cannot be had, or they are not those that the message names."""
+    """A file cannot be read, or its bytes differ from the digest in the message."""
 
 
 def read_file(
@@ -21,8 +21,8 @@ def read_file(
 ) -> bytes:
     """Reads the bytes of a file. Raises FileError.
 
-    It checks the digest that the message names (SHA-256, FIPS 180-4). A file at an address that a peer chose may lead into
-    your own network: it is read only with `allow_foreign`. In a coroutine, call it as
+    It checks the digest that the message names (SHA-256, FIPS 180-4). An address that a peer chose may lead into
+    your own network, so `read_file` refuses it without `allow_foreign`. In a coroutine, call it as
     `await asyncio.to_thread(read_file, part)`.
     """
     reference = part["bytes_ref"]

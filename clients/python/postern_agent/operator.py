@@ -20,7 +20,7 @@ class OperatorError(Exception):
     def __init__(self, message: str, code: str, status: int | None = None) -> None:
         super().__init__(message)
         self.code = code
-        """Such as `no_recipient` for what is not there, or `unreachable`."""
+        """The code of the problem, such as `no_recipient` (not found) or `unreachable`."""
         self.status = status
         """The HTTP status; None if there was no answer."""
 
@@ -53,7 +53,7 @@ class ConversationFilters(TypedDict):
     agent: NotRequired[str]
     channel: NotRequired[str]
     sender: NotRequired[str]
-    """A part of the address of the one who wrote first."""
+    """A part of the address of the first sender."""
     since: NotRequired[str]
     """The newest message did not come before this instant, ISO 8601."""
     until: NotRequired[str]
@@ -65,14 +65,14 @@ class Event:
     """Something that changed."""
 
     id: str
-    """Give it to `events(after=…)` to go on behind it."""
+    """Pass it as `events(after=…)` to continue after this event."""
     kind: str
-    """`message`, `turn`, `delivery`, `refusal` or `requirement`; `ready` begins, `reload` says that events are missing."""
+    """`message`, `turn`, `delivery`, `refusal` or `requirement`; `ready` is the first event, `reload` means that events were lost."""
     data: Any
 
 
 class Operator:
-    """A client of the operator's API. `url` is where the gateway is, `token` the operator's.
+    """A client of the operator's API. `url` is the URL of the gateway, `token` the operator's token.
 
     The token leaves this machine only over https. Raises ValueError for a remote address with `http:`.
     """
@@ -87,11 +87,11 @@ class Operator:
         """Number of records that one request of a list reads, 500 at most."""
 
     def messages(self, **filters: Unpack[MessageFilters]) -> Iterator[Record]:
-        """Yields the messages that came in, newest first. It reads page after page as you continue."""
+        """Yields the received messages, newest first. It reads page after page as you continue."""
         return self._pages("/messages", filters)
 
     def conversations(self, **filters: Unpack[ConversationFilters]) -> Iterator[Record]:
-        """Yields the conversations, those first that began last. It reads page after page as you continue."""
+        """Yields the conversations, newest first by their first message. It reads page after page as you continue."""
         return self._pages("/conversations", filters)
 
     def message(self, id: int | str) -> Record:

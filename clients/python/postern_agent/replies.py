@@ -12,7 +12,7 @@ Translations = dict[str, Any]
 RefusalKind = Literal["forbidden", "too_many_requests", "unavailable_for_legal_reasons", "service_unavailable"]
 
 
-class Words(TypedDict):
+class PolicyMembers(TypedDict):
     """Members of a question or a refusal beside its message."""
 
     code: NotRequired[str]
@@ -27,7 +27,7 @@ class Words(TypedDict):
     """Title and message in further languages: `{"de": {"message": "Darf ich?"}}`."""
 
 
-class Question(Words):
+class Question(PolicyMembers):
     """Members of a question beside its message."""
 
     action_label: NotRequired[str]
@@ -37,7 +37,7 @@ class Question(Words):
 
 
 class ConsentQuestion(Question):
-    """Members of a question for a yes beside its message."""
+    """Members of a question for consent beside its message."""
 
     approver: NotRequired[Literal["sender", "operator"]]
     """The party that may approve; default: the sender."""
@@ -47,20 +47,20 @@ class ConsentQuestion(Question):
     """A mailbox that gets the question when an operator decides."""
 
 
-def require_consent(message: str, **more: Unpack[ConsentQuestion]) -> Reply:
-    """Asks for a yes. The decision comes as a message with `policy_resolution`."""
-    return ask_by_policy("consent_required", message, dict(more))
+def require_consent(message: str, **members: Unpack[ConsentQuestion]) -> Reply:
+    """Asks for consent. The decision comes as a message with `policy_resolution`."""
+    return ask_by_policy("consent_required", message, dict(members))
 
 
-def require_payment(message: str, *, amount: str, currency: str, **more: Unpack[Question]) -> Reply:
+def require_payment(message: str, *, amount: str, currency: str, **members: Unpack[Question]) -> Reply:
     """Asks for money: `amount` is a decimal number as text (`"4.50"`), `currency` three capital letters (ISO 4217)."""
-    return ask_by_policy("payment_required", message, {**more, "amount": amount, "currency": currency})
+    return ask_by_policy("payment_required", message, {**members, "amount": amount, "currency": currency})
 
 
-def require_auth(message: str, *, challenges: list[dict[str, Any]] | None = None, **more: Unpack[Question]) -> Reply:
-    """Asks for better evidence of who the sender is; `challenges` are those of HTTP authentication (RFC 9110 §11.3)."""
-    given = {} if challenges is None else {"auth_challenges": challenges}
-    return ask_by_policy("unauthorized", message, {**more, **given})
+def require_auth(message: str, *, challenges: list[dict[str, Any]] | None = None, **members: Unpack[Question]) -> Reply:
+    """Asks for better evidence of the sender's identity; `challenges` are those of HTTP authentication (RFC 9110 §11.3)."""
+    optional_members = {} if challenges is None else {"auth_challenges": challenges}
+    return ask_by_policy("unauthorized", message, {**members, **optional_members})
 
 
 def refuse(
@@ -68,11 +68,11 @@ def refuse(
     *,
     kind: RefusalKind = "forbidden",
     retry_after_seconds: float | None = None,
-    **more: Unpack[Words],
+    **members: Unpack[PolicyMembers],
 ) -> Reply:
     """Refuses a request, with the reason."""
-    given = {} if retry_after_seconds is None else {"retry_after_seconds": retry_after_seconds}
-    return ask_by_policy(kind, message, {**more, **given})
+    optional_members = {} if retry_after_seconds is None else {"retry_after_seconds": retry_after_seconds}
+    return ask_by_policy(kind, message, {**members, **optional_members})
 
 
 def ask_by_policy(kind: str, message: str, members: dict[str, Any]) -> Reply:
@@ -88,28 +88,28 @@ def file_part(
     mime: str | None = None,
     description: str | None = None,
 ) -> FilePart:
-    """Makes a file a part of a reply: bytes, or the path of a file, with its name and type.
+    """Creates a part of a reply from bytes, or from the file at a path, with its name and type.
 
-    The type of bytes is that of `name`, else `application/octet-stream`. `description` is for people who cannot see it.
+    The type of bytes follows `name`, or is `application/octet-stream`. `description` is for people who cannot see the file.
     """
     data = source if isinstance(source, bytes) else Path(source).read_bytes()
-    called = name if name is not None or isinstance(source, bytes) else Path(source).name
-    kind = mime or (mimetypes.guess_type(called)[0] if called else None) or "application/octet-stream"
+    file_name = name if name is not None or isinstance(source, bytes) else Path(source).name
+    media_type = mime or (mimetypes.guess_type(file_name)[0] if file_name else None) or "application/octet-stream"
     part: FilePart = {
         "kind": "file",
-        "mime": kind,
+        "mime": media_type,
         "size": len(data),
         "bytes_ref": {"kind": "inline", "data_base64": b64encode(data).decode()},
     }
-    if called is not None:
-        part["name"] = called
+    if file_name is not None:
+        part["name"] = file_name
     if description is not None:
         part["description"] = description
     return part
 
 
 def data_part(value: Any, *, name: str | None = None) -> DataPart:
-    """Makes a JSON value a part of a reply: data for callers of A2A, a file with that name elsewhere."""
+    """Creates a part of a reply from a JSON value. A2A clients get it as data, others as a file with that name."""
     part: DataPart = {"kind": "artifact", "data": value}
     if name is not None:
         part["name"] = name

@@ -14,7 +14,7 @@ class PolicyMessageTranslations(TypedDict):
 
 
 class Policy(TypedDict):
-    """What is required before the agent goes on, or why it refuses."""
+    """A requirement of the agent before it acts, or the reason of a refusal."""
 
     kind: str
     """The kind of requirement or refusal; an unknown kind stays and never means success."""
@@ -157,7 +157,7 @@ class ArtifactPartSection(TypedDict):
 
 
 class ArtifactPart(TypedDict):
-    """A result that is a thing of its own."""
+    """A result of the agent’s work, separate from its text."""
 
     kind: Literal["artifact"]
     name: NotRequired[str]
@@ -184,7 +184,7 @@ class ToolCallPartError(TypedDict):
 
 
 class ToolCallPart(TypedDict):
-    """A call of a tool; it comes twice under one id, when it begins and when it ends."""
+    """A call of a tool. The agent sends it twice under one id: when the call begins and when it ends."""
 
     kind: Literal["tool_call"]
     id: str
@@ -213,7 +213,7 @@ class PolicyPart(TypedDict):
     """The requirement or refusal."""
 
 
-# Something that is said. Parts of other kinds may come, too; they are kept as they are.
+# A part of a message. Unknown kinds are possible and stay unchanged.
 Part = TextPart | FilePart | LinkPart | ArtifactPart | ToolCallPart | PolicyPart
 
 
@@ -591,7 +591,7 @@ class Post(TypedDict):
 
 
 class FurtherReply(TypedDict):
-    """Further words in a conversation, without a message to answer."""
+    """A further message in a conversation, without a message to answer."""
 
     act: Literal["reply"]
     id: NotRequired[str]
@@ -603,7 +603,7 @@ class FurtherReply(TypedDict):
 
 
 class Edit(TypedDict):
-    """Other words for something the agent said."""
+    """Replaces the text of an earlier post or answer of the agent."""
 
     act: Literal["edit"]
     response: str
@@ -613,7 +613,7 @@ class Edit(TypedDict):
 
 
 class Delete(TypedDict):
-    """Takes back something the agent said."""
+    """Deletes an earlier post or answer of the agent."""
 
     act: Literal["delete"]
     response: str
@@ -634,7 +634,7 @@ Action = Post | FurtherReply | Edit | Delete | Reaction
 
 
 class TokenUsage(TypedDict):
-    """What one model was given and said, in tokens."""
+    """The tokens that one model read and wrote."""
 
     provider: NotRequired[str]
     """Provider of the model."""

@@ -28,7 +28,7 @@ Answer = str | Reply | Mapping[str, Any] | None
 
 
 class TryAgainLater(Exception):
-    """Raise it when something you need does not answer: the gateway calls again."""
+    """Raise this error when a service that you need does not answer. The gateway then calls again."""
 
     def __init__(self, message: str = "", *, after: float | None = None) -> None:
         """`after` is how many seconds the gateway has to wait at least. Raises ValueError if that is no finite number."""
@@ -39,7 +39,7 @@ class TryAgainLater(Exception):
 
 
 class TurnFailed(Exception):
-    """Raise it when calling again makes no sense: the sender gets a neutral sentence."""
+    """Raise this error when another call would fail, too. The sender gets a neutral sentence."""
 
 
 @dataclass(frozen=True)
@@ -47,19 +47,19 @@ class CallContext:
     """The facts of a call beside the message."""
 
     id: str
-    """The same for every try of one turn: know repeats by it."""
+    """The id of the call. It is the same for every attempt of a turn, so you can recognize repeats."""
     sent_at: int
-    """When the gateway sent it, seconds since the epoch."""
+    """The instant at which the gateway sent the call, seconds since the epoch."""
     deadline: float | None = None
-    """Until when the gateway waits for the answer, seconds since the epoch by the clock of this machine."""
+    """The instant until which the gateway waits for the answer, seconds since the epoch by the clock of this machine."""
     gone: Event = field(default_factory=Event, repr=False, compare=False)
-    """Set when the gateway hangs up; a thread may wait for it. Only ASGI servers notice that."""
+    """The event of the gateway hanging up. A thread may wait for it; only ASGI servers set it."""
 
     @property
     def cancelled(self) -> bool:
-        """Nobody waits for the answer any more: the turn was canceled, or its time is over.
+        """True if nobody waits for the answer any more: the turn was canceled, or its time is over.
 
-        Ask it in long work of a plain function.
+        Check it in long work of a function that is not a coroutine.
         """
         return self.gone.is_set() or (self.deadline is not None and time.time() > self.deadline)
 
@@ -73,22 +73,22 @@ class Response:
     body: bytes = b""
 
 
-class Refused(Exception):
-    """A request that is not answered by the handler."""
+class RequestRefused(Exception):
+    """A refusal of a request that does not reach the handler."""
 
     def __init__(self, response: Response) -> None:
         super().__init__(response.status)
         self.response = response
 
 
-def refuse_request(status: HTTPStatus, detail: str, *headers: tuple[str, str]) -> Refused:
+def refuse_request(status: HTTPStatus, detail: str, *headers: tuple[str, str]) -> RequestRefused:
     """Returns a refusal with a sentence for the operator of the gateway."""
     body = json.dumps({"detail": detail}).encode()
-    return Refused(Response(status, [("content-type", "application/json"), *headers], body))
+    return RequestRefused(Response(status, [("content-type", "application/json"), *headers], body))
 
 
 def check_request(method: str, length: str | None) -> int | None:
-    """Returns the length of the body, if the request states it (RFC 9110 §8.6). Raises Refused for a request that is no call."""
+    """Returns the length of the body, if the request states it (RFC 9110 §8.6). Raises RequestRefused for other requests."""
     if method != "POST":
         raise refuse_request(HTTPStatus.METHOD_NOT_ALLOWED, "A webhook is called by POST", ("allow", "POST"))
     if not length:
@@ -100,14 +100,14 @@ def check_request(method: str, length: str | None) -> int | None:
     return int(length)
 
 
-def refuse_size() -> Refused:
+def refuse_size() -> RequestRefused:
     """Refuses a body that is too large, and closes the connection (RFC 9110 §15.5.14)."""
     detail = f"The body has more than {MAX_BODY} bytes"
     return refuse_request(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, ("connection", "close"))
 
 
 def open_call(keys: Sequence[bytes], headers: Mapping[str, str], body: bytes) -> tuple[Message, CallContext]:
-    """Returns the message of a genuine call. Raises Refused."""
+    """Returns the message of a genuine call. Raises RequestRefused."""
     try:
         call = verify_with_keys(keys, headers, body)
     except SignatureError as error:
@@ -126,7 +126,7 @@ def read_deadline(message: Message, sent_at: int) -> float | None:
 
 
 def read_message(body: bytes) -> Message:
-    """Parses a body. Raises Refused for one that no gateway sends."""
+    """Parses a body. Raises RequestRefused for one that no gateway sends."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -142,7 +142,7 @@ def is_forgetting(message: Mapping[str, Any]) -> bool:
 
 
 def choose_handler(message: Message, handle: Callable[..., Any], forget: Callable[..., Any] | None) -> Callable[..., Any]:
-    """Chooses the function for a call. Raises Refused where there is no `forget`: the gateway calls again."""
+    """Chooses the function for a call. Raises RequestRefused where there is no `forget`: the gateway calls again."""
     if not is_forgetting(message):
         return handle
     if forget is None:
@@ -151,7 +151,7 @@ def choose_handler(message: Message, handle: Callable[..., Any], forget: Callabl
 
 
 def format_answer(answer: Answer) -> Response:
-    """Formats the answer of a handler. Raises Refused for a value that is none, which a second call would give again."""
+    """Formats the answer of a handler. Raises RequestRefused for a value that is none, which a second call would give again."""
     if answer is None:
         return Response(HTTPStatus.NO_CONTENT)
     try:
@@ -178,7 +178,7 @@ def format_failure(error: Exception) -> Response:
 
     `TryAgainLater.after` becomes `Retry-After` (RFC 9110 §10.2.3).
     """
-    if isinstance(error, Refused):
+    if isinstance(error, RequestRefused):
         return error.response
     if isinstance(error, TurnFailed):
         log.warning("a turn failed: %s", error)

@@ -31,7 +31,7 @@ def create_wsgi_app(handle: Handler, secret: str | Sequence[str], *, forget: For
     """Creates a WSGI application (PEP 3333) that calls `handle(message, context)` for every genuine call.
 
     `forget(forgotten, context)` is called for people whom the agent has to forget, again and again until it raises nothing.
-    `secret` may be several while a secret is changed. Raises ValueError for a secret that is none.
+    `secret` may be a list during a change of the secret. Raises ValueError for an invalid secret.
     """
     keys = read_keys(secret)
 
@@ -48,7 +48,7 @@ def create_wsgi_app(handle: Handler, secret: str | Sequence[str], *, forget: For
 
 
 def read_body(environment: Environment) -> bytes:
-    """Reads the body of a request. Raises Refused.
+    """Reads the body of a request. Raises RequestRefused.
 
     A body of unknown length is read only from a server that ends it itself (`wsgi.input_terminated`).
     """

@@ -48,9 +48,9 @@ class PosternMessageStore(BaseMessageStore):
     def get_conversation_messages(
         self, location: str, limit: int | None = None, tail: int | None = None
     ) -> list[Message]:
-        """Reads what user and assistant said. Raises MessageStoreError.
+        """Reads the messages of the user and the assistant. Raises MessageStoreError.
 
-        `limit` is the number of the oldest messages, `tail` that of the newest. Both are ascending; 0 or None is all.
+        `limit` selects the oldest messages, `tail` the newest ones. The result is in ascending order; 0 or None selects all.
         """
         return self._read(location, "conversation", list_limits(limit, tail))
 
@@ -62,12 +62,12 @@ class PosternMessageStore(BaseMessageStore):
         tail: int | None = None,
         types: Sequence[str] | None = None,
     ) -> list[Message]:
-        """Reads what one agent did, plans and contexts too, unless `types` names others. Raises MessageStoreError."""
+        """Reads the messages of one agent, with its plans and contexts unless `types` selects others. Raises MessageStoreError."""
         query = list_limits(limit, tail) + ([("types", ",".join(types))] if types else [])
         return self._read(location, f"agents/{encode_segment('an agent key', agent_key)}", query)
 
     def get_global_messages(self, location: str, limit: int | None = None, tail: int | None = None) -> list[Message]:
-        """Reads the messages for every agent, whoever said them. Raises MessageStoreError."""
+        """Reads the messages that every agent sees, of all authors. Raises MessageStoreError."""
         return self._read(location, "global", list_limits(limit, tail))
 
     def get_team_messages(
@@ -78,9 +78,9 @@ class PosternMessageStore(BaseMessageStore):
         tail: int | None = None,
         limit_scope: str = "total",
     ) -> list[Message]:
-        """Reads what several agents did, merged. Raises MessageStoreError.
+        """Reads the messages of several agents, merged. Raises MessageStoreError.
 
-        `limit` counts in all, or with `limit_scope="per_agent"` for each.
+        `limit` applies to the merged list, or with `limit_scope="per_agent"` to each agent.
         """
         if not agent_keys:
             return []
@@ -98,8 +98,8 @@ class PosternMessageStore(BaseMessageStore):
         return self._call("POST", f"{path_of(location)}/messages", body)
 
     def _read(self, location: str, view: str, query: list[tuple[str, str]]) -> list[Message]:
-        asked = f"?{urlencode(query)}" if query else ""
-        return self._call("GET", f"{path_of(location)}/{view}{asked}")
+        query_text = f"?{urlencode(query)}" if query else ""
+        return self._call("GET", f"{path_of(location)}/{view}{query_text}")
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> list[Message]:
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
@@ -134,22 +134,22 @@ def path_of(location: str) -> str:
     return f"/v1/store/{encode_segment('a location', location)}"
 
 
-def encode_segment(what: str, text: str) -> str:
+def encode_segment(label: str, text: str) -> str:
     """Encodes a text as one segment of a path (RFC 3986 §3.3).
 
     Raises ValueError for a dot segment, which cannot be in a path (RFC 3986 §5.2.4).
     """
     if not text:
-        raise ValueError(f"{what} must not be empty")
+        raise ValueError(f"{label} must not be empty")
     if text in (".", ".."):
-        raise ValueError(f"{what} must not be . or ..: no address can hold it")
+        raise ValueError(f'{label} must not be "." or "..": a URL cannot contain it')
     return quote(text, safe="")
 
 
 def list_limits(limit: int | None, tail: int | None) -> list[tuple[str, str]]:
-    """Returns the parameters of a query for the limits that are given."""
-    given = (("limit", limit), ("tail", tail))
-    return [(name, str(count)) for name, count in given if count]
+    """Returns the query parameters for the limits that are not 0 or None."""
+    limits = (("limit", limit), ("tail", tail))
+    return [(name, str(count)) for name, count in limits if count]
 
 
 def read_refusal(error: HTTPError) -> MessageStoreError:

@@ -98,7 +98,7 @@ class Views(unittest.TestCase):
     def setUp(self) -> None:
         self.store, self.location = open_store(), new_location()
 
-    def test_S_01_S_04_S_05_every_type_comes_back_as_it_was(self) -> None:
+    def test_S_01_S_04_S_05_every_type_returns_unchanged(self) -> None:
         messages = []
         for index, (name, info) in enumerate(AVAILABLE_MESSAGE_TYPES.items()):
             build = getattr(message_builder, info["builder"])
@@ -118,7 +118,7 @@ class Views(unittest.TestCase):
             stored.pop("agent_key", None)
             self.assertEqual(stored, message)
 
-    def test_S_06_S_08_S_10_views_are_apart(self) -> None:
+    def test_S_06_S_08_S_10_each_view_has_only_its_messages(self) -> None:
         self.store.add_messages(self.location, [create_user_message("hi"), create_assistant_message("ho")])
         self.store.add_messages(self.location, [create_task_entry("t"), create_action_entry("ls", {})], "worker-1")
         self.store.add_messages(self.location, [create_task_entry("u")], "worker-12")
@@ -140,7 +140,7 @@ class Views(unittest.TestCase):
         self.assertEqual(sorted((message["agent_key"], message["content"]) for message in each), [("a", "a0"), ("a", "a1"), ("b", "b0"), ("b", "b1")])
         self.assertEqual(self.store.get_team_messages(self.location, []), [])
 
-    def test_S_07_S_09_times_are_given_and_types_are_chosen(self) -> None:
+    def test_S_07_S_09_the_gateway_sets_times_and_types_select_messages(self) -> None:
         builders = [getattr(message_builder, info["builder"]) for info in AVAILABLE_MESSAGE_TYPES.values()]
         names = {"tool_name": "t", "tool_args": {}, "worker": "w", "task": "t", "from_manager": "m", "plan": {}}
         required = [info["required"] for info in AVAILABLE_MESSAGE_TYPES.values()]
@@ -160,7 +160,7 @@ class Views(unittest.TestCase):
         for other in (self.location + "/", self.location.split("/")[0], self.location.replace(":", "")):
             self.assertEqual(self.store.get_conversation_messages(other), [])
 
-    def test_S_02_S_03_what_is_not_well_formed_is_refused_by_its_field(self) -> None:
+    def test_S_02_S_03_malformed_messages_are_refused_with_the_name_of_the_field(self) -> None:
         cases = (
             ({"type": "nonsense", "content": "x"}, "type"),
             ({"type": "action", "tool": "ls"}, "args"),
@@ -190,7 +190,7 @@ class Memories(unittest.TestCase):
             with self.assertRaises(ValueError):
                 MessageStoreMemory(*arguments)
 
-    def test_S_16_S_18_S_19_history_in_blocks_and_what_is_added_is_stored(self) -> None:
+    def test_S_16_S_18_S_19_history_is_read_in_blocks_and_additions_are_stored(self) -> None:
         worker = MessageStoreMemory(self.store, self.location, "worker")
         manager = HierarchicalMessageStoreMemory(self.store, self.location, "manager", ["worker"])
         manager.add_global(create_global_observation_entry("all may know", timestamp=1.0))
@@ -202,7 +202,7 @@ class Memories(unittest.TestCase):
         self.assertEqual(said(manager.get_history()), ["hello", "manage", "work", "all may know"])
         self.assertEqual(said(manager.get_history(order="timeline")), ["all may know", "work", "manage", "hello"])
 
-    def test_S_16_the_timeline_goes_by_time_however_that_is_written(self) -> None:
+    def test_S_16_the_timeline_is_sorted_by_time_in_any_notation(self) -> None:
         memory = MessageStoreMemory(self.store, self.location, "worker")
         for timestamp in (3.0, "1970-01-01T00:00:02Z", "1970-01-01T00:00:01"):
             memory.add({"type": "task", "content": timestamp, "timestamp": timestamp})
@@ -210,7 +210,7 @@ class Memories(unittest.TestCase):
         said = [message["content"] for message in memory.get_history(order="timeline")]
         self.assertEqual(said, ["1970-01-01T00:00:01", "1970-01-01T00:00:02Z", 2.5, 3.0])
 
-    def test_S_19_what_is_no_broadcast_becomes_one(self) -> None:
+    def test_S_19_the_manager_turns_other_messages_into_broadcasts(self) -> None:
         worker = MessageStoreMemory(self.store, self.location, "worker")
         worker.add_global({"found": 10})
         worker.add_global(create_task_entry("mine", timestamp=1.0))
@@ -220,12 +220,12 @@ class Memories(unittest.TestCase):
         self.assertEqual([seen[0]["content"], seen[1]["content"]["content"]], [{"found": 10}, "mine"])
         self.assertEqual(worker.get_history(), seen)
 
-    def test_S_17_without_subordinates_no_team_is_asked_for(self) -> None:
+    def test_S_17_a_manager_without_subordinates_requests_no_team(self) -> None:
         self.store.get_team_messages = None  # type: ignore[assignment]
         manager = HierarchicalMessageStoreMemory(self.store, self.location, "manager", [])
         self.assertEqual(manager.get_history(), [])
 
-    def test_a_manager_writes_down_what_it_has_done(self) -> None:
+    def test_a_manager_stores_its_own_messages(self) -> None:
         memory = HierarchicalMessageStoreMemory(self.store, self.location, "manager", ["schema"])
 
         def fail(task: str) -> None:
@@ -254,7 +254,7 @@ class Builders(unittest.TestCase):
         self.assertEqual([getattr(constants, name.upper()) for name in names.split()], names.split())
         self.assertEqual(set(AVAILABLE_MESSAGE_TYPES), set(names.split()))
 
-    def test_S_26_the_seeds_own_calls_give_the_seeds_own_messages(self) -> None:
+    def test_S_26_the_seeds_example_calls_produce_its_example_messages(self) -> None:
         at: Dict[str, Any] = {"timestamp": 1234567890.5, "turn_id": "turn_1"}
         said = create_user_message(content="List all tables", **at)
         self.assertEqual(said, {"type": "user_message", "content": "List all tables", **at})
@@ -263,7 +263,7 @@ class Builders(unittest.TestCase):
         given = message_builder.create_delegation_entry(worker="powerbi-analysis", task="List all tables", **at)
         self.assertEqual(given, {"type": "delegation", "worker": "powerbi-analysis", "task": "List all tables", **at})
 
-    def test_S_26_each_has_exactly_its_fields_with_and_without_options(self) -> None:
+    def test_S_26_each_builder_sets_exactly_its_fields(self) -> None:
         plain = ("user_message", "assistant_message", "task", "observation", "final", "director_context")
         plain += ("injected_context", "script_plan", "suggested_plan", "script_instruction", "strategic_plan")
         cases = [(name, ("c",), {}, {"content": "c"}, {}) for name in plain]
@@ -285,12 +285,12 @@ class Builders(unittest.TestCase):
                 whole = build(*arguments, timestamp=1.5, turn_id="t", step=2, **options)
                 self.assertEqual(whole, {"type": name, **fields, **further, "timestamp": 1.5, "turn_id": "t", "step": 2})
 
-    def test_S_27_S_28_the_time_0_is_kept_and_the_type_is_the_builders(self) -> None:
+    def test_S_27_S_28_timestamp_0_stays_and_the_builder_sets_the_type(self) -> None:
         self.assertEqual(create_task_entry("x", timestamp=0), {"type": "task", "content": "x", "timestamp": 0})
         with self.assertRaises(ValueError):
             create_final_entry("x", **{"type": "task"})
 
-    def test_the_record_of_a_job_is_what_was_said_and_done(self) -> None:
+    def test_the_record_of_a_job_has_its_messages(self) -> None:
         said = [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}, "junk", {"role": ["user"]}, {"role": "assistant", "content": "c", "at": 1}]
         traces = [{"type": "task", "content": "d"}, {"type": "final", "content": "e"}, {"type": "action", "tool": "f"}, {"type": "action", "tool": "g", "args": {}}]
         self.assertEqual(

@@ -1,4 +1,4 @@
-"""Messages and signed calls as a gateway makes them, for tests without a gateway."""
+"""Creates messages and signed calls for tests without a gateway."""
 
 import hashlib
 import hmac
@@ -22,25 +22,25 @@ def make_message(
     parts: Iterable[Part] = (),
     **members: Any,
 ) -> Message:
-    """Makes a message of a person who has proven their mail address. `members` are further ones, or replace these.
+    """Creates a message of a person who has proven their mail address. `members` adds members or overrides the defaults.
 
-    With `verified=False` nothing is proven of the sender.
+    With `verified=False` the sender has proven nothing.
     """
-    begun = datetime.now(timezone.utc)
-    now = format_time(begun)
+    now = datetime.now(timezone.utc)
+    received_at = format_time(now)
     recipient = str(members.get("recipient", "@desk@agents.test"))
-    words: list[Part] = [] if text is None else [{"kind": "text", "mime": "text/plain", "content": text}]
+    text_parts: list[Part] = [] if text is None else [{"kind": "text", "mime": "text/plain", "content": text}]
     message = {
         "id": f"{uuid.uuid4()}@people.test",
         "thread_id": str(uuid.uuid4()),
-        "sender": describe_sender(sender, verified, recipient, now),
+        "sender": describe_sender(sender, verified, recipient, received_at),
         "recipient": recipient,
-        "parts": [*words, *parts],
+        "parts": [*text_parts, *parts],
         "history": [],
         "recipient_capabilities": {"mention_relay": {"kind": "none"}},
         "received_via": "email",
-        "received_at": now,
-        "deadline": format_time(begun + timedelta(seconds=54)),
+        "received_at": received_at,
+        "deadline": format_time(now +  timedelta(seconds=54)),
         "raw": "",
         **members,
     }
@@ -48,11 +48,11 @@ def make_message(
 
 
 def format_time(time: datetime) -> str:
-    """Formats an instant as RFC 3339 has it, in milliseconds."""
+    """Formats an instant by RFC 3339, in milliseconds."""
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def describe_sender(address: str, verified: bool, audience: str, now: str) -> Mapping[str, Any]:
+def describe_sender(address: str, verified: bool, audience: str, issued_at: str) -> Mapping[str, Any]:
     """Describes a sender, with the identity of a proven one."""
     if not verified:
         return {"address": address, "auth_method": "none", "verified": False}
@@ -63,7 +63,7 @@ def describe_sender(address: str, verified: bool, audience: str, now: str) -> Ma
         "method": "urn:mentionable:auth:email-dkim:v0.1",
         "assurance": "address",
         "audience": audience,
-        "issued_at": now,
+        "issued_at": issued_at,
         "proof": {"type": "transport", "verified_by": "email-dkim"},
     }
     return {"address": address, "auth_method": "email-dkim", "verified": True, "identities": [identity]}
@@ -75,8 +75,8 @@ def sign(secret: str, body: bytes, *, id: str | None = None, at: float | None = 
     `at` is its time in seconds since the epoch; default: now.
     """
     identifier, timestamp = id or f"msg_{uuid.uuid4().hex}", str(int(time.time() if at is None else at))
-    signed = b".".join([identifier.encode(), timestamp.encode(), body])
-    signature = b64encode(hmac.new(read_key(secret), signed, hashlib.sha256).digest()).decode()
+    signed_content = b".".join([identifier.encode(), timestamp.encode(), body])
+    signature = b64encode(hmac.new(read_key(secret), signed_content, hashlib.sha256).digest()).decode()
     return {
         "content-type": "application/json",
         "webhook-id": identifier,

@@ -1,4 +1,4 @@
-"""An agent behind a real socket while a test runs."""
+"""Serves an agent on a real socket while a test runs."""
 
 import contextlib
 import inspect
@@ -12,7 +12,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 from ..wsgi import WsgiApp
 
 
-class Quiet(WSGIRequestHandler):
+class SilentRequestHandler(WSGIRequestHandler):
     """Logs no request."""
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -21,16 +21,16 @@ class Quiet(WSGIRequestHandler):
 
 @contextlib.contextmanager
 def serve(app: Callable[..., Any]) -> Iterator[str]:
-    """Serves an application of `create_asgi_app` or `create_wsgi_app` on a free port, and gives its URL.
+    """Serves an application of `create_asgi_app` or `create_wsgi_app` on a free port, and yields its URL.
 
-    For ASGI you install uvicorn.
+    An ASGI application needs uvicorn.
     """
-    with serve_asgi(app) if takes_scope(app) else serve_wsgi(cast(WsgiApp, app)) as url:
+    with serve_asgi(app) if is_asgi(app) else serve_wsgi(cast(WsgiApp, app)) as url:
         yield url
 
 
-def takes_scope(app: Callable[..., Any]) -> bool:
-    """Tells an ASGI application, which is called with three values, from one of WSGI, which is called with two."""
+def is_asgi(app: Callable[..., Any]) -> bool:
+    """Returns True for an ASGI application, which is a coroutine function, and False for a WSGI application."""
     call = app if inspect.isfunction(app) or inspect.ismethod(app) else type(app).__call__
     return inspect.iscoroutinefunction(call)
 
@@ -38,7 +38,7 @@ def takes_scope(app: Callable[..., Any]) -> bool:
 @contextlib.contextmanager
 def serve_wsgi(app: WsgiApp) -> Iterator[str]:
     """Serves a WSGI application in a thread."""
-    with make_server("127.0.0.1", 0, cast(Any, app), handler_class=Quiet) as server:
+    with make_server("127.0.0.1", 0, cast(Any, app), handler_class=SilentRequestHandler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
         try:
@@ -53,17 +53,17 @@ def serve_asgi(app: Callable[..., Any]) -> Iterator[str]:
     """Serves an ASGI application with uvicorn in a thread."""
     import uvicorn
 
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
         server = uvicorn.Server(uvicorn.Config(cast(Any, app), log_level="warning"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         try:
             while not server.started:
                 if not thread.is_alive():
                     raise RuntimeError("The server of the agent has ended before it began")
                 time.sleep(0.01)
-            yield f"http://127.0.0.1:{taken.getsockname()[1]}/"
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
         finally:
             server.should_exit = True
             thread.join()

@@ -53,7 +53,7 @@ def sign(body: bytes, *, key: bytes = KEY, identifier: str = "msg_1", at: float 
 
 
 def post(port: int, body: bytes, headers: dict[str, str], method: str = "POST"):
-    """Status, fields and JSON of the response; None where it has no body."""
+    """Posts a body. Returns the status, the header fields and the JSON of the response, or None without a body."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
         connection.request(method, "/", body, headers)

@@ -1,4 +1,4 @@
-"""What `postern_agent.testing` makes is what a gateway sends."""
+"""Tests that the messages and calls of `postern_agent.testing` equal those of a gateway."""
 
 import json
 import threading
@@ -24,8 +24,8 @@ def call(url, message):
         return json.loads(answer.read())
 
 
-class MakesCalls(unittest.TestCase):
-    def test_the_check_takes_a_signed_body_and_its_id(self):
+class TestingTests(unittest.TestCase):
+    def test_verify_webhook_accepts_a_signed_body_and_returns_its_id(self):
         verified = verify_webhook(SECRET, sign(SECRET, b"{}", id="msg_1", at=1_000), b"{}", now=1_000)
         self.assertEqual((verified.id, verified.sent_at), ("msg_1", 1_000))
 
@@ -35,51 +35,51 @@ class MakesCalls(unittest.TestCase):
         self.assertTrue(has_identity(message, assurance="address", subject="mailto:bob@people.test"))
         self.assertFalse(has_identity(make_message("hello", verified=False)))
 
-    def test_an_application_of_wsgi_is_served(self):
+    def test_serve_runs_a_wsgi_application(self):
         with serve(create_wsgi_app(lambda message, _: text_of(message), SECRET)) as url:
             self.assertEqual(call(url, make_message("hello")), {"text": "hello"})
 
     @unittest.skipUnless(uvicorn, "uvicorn is not installed")
-    def test_an_application_of_asgi_is_served(self):
+    def test_serve_runs_an_asgi_application(self):
         with serve(create_asgi_app(lambda message, _: text_of(message), SECRET)) as url:
             self.assertEqual(call(url, make_message("hello")), {"text": "hello"})
 
 
-class KnowsTheEnd(unittest.TestCase):
-    def test_the_deadline_is_that_of_the_message_by_the_clock_of_this_machine(self):
-        seen = []
-        with serve(create_wsgi_app(lambda _, context: seen.append(context), SECRET)) as url:
+class DeadlineTests(unittest.TestCase):
+    def test_the_context_has_the_deadline_of_the_message(self):
+        contexts = []
+        with serve(create_wsgi_app(lambda _, context: contexts.append(context), SECRET)) as url:
             for deadline in ("2026-01-02T03:04:05.000Z", "soon", None):
                 body = json.dumps(make_message("hello", deadline=deadline)).encode()
                 urlopen(Request(url, body, sign(SECRET, body)), timeout=30).close()
-        past, odd, none = seen
-        self.assertTrue(past.cancelled)
-        self.assertEqual((odd.deadline, none.deadline, none.cancelled), (None, None, False))
+        past_deadline, invalid_deadline, no_deadline = contexts
+        self.assertTrue(past_deadline.cancelled)
+        self.assertEqual((invalid_deadline.deadline, no_deadline.deadline, no_deadline.cancelled), (None, None, False))
 
-    def test_the_deadline_of_a_genuine_message_is_in_the_future(self):
-        seen = []
-        with serve(create_wsgi_app(lambda _, context: seen.append(context), SECRET)) as url:
+    def test_the_deadline_of_a_new_message_is_in_the_future(self):
+        contexts = []
+        with serve(create_wsgi_app(lambda _, context: contexts.append(context), SECRET)) as url:
             body = json.dumps(make_message("hello")).encode()
             urlopen(Request(url, body, sign(SECRET, body)), timeout=30).close()
-        self.assertGreater(seen[0].deadline, time.time())
-        self.assertFalse(seen[0].cancelled)
+        self.assertGreater(contexts[0].deadline, time.time())
+        self.assertFalse(contexts[0].cancelled)
 
     @unittest.skipUnless(uvicorn, "uvicorn is not installed")
     def test_a_plain_function_learns_that_the_gateway_has_hung_up(self):
-        begun, learnt = threading.Event(), threading.Event()
+        started, disconnected =  threading.Event(), threading.Event()
 
         def work(_, context):
-            begun.set()
+            started.set()
             if context.gone.wait(30) and context.cancelled:
-                learnt.set()
+                disconnected.set()
 
         with serve(create_asgi_app(work, SECRET)) as url:
             body = json.dumps(make_message("hello")).encode()
             connection = HTTPConnection(urlsplit(url).netloc, timeout=30)
             connection.request("POST", "/", body, sign(SECRET, body))
-            self.assertTrue(begun.wait(30))
+            self.assertTrue(started.wait(30))
             connection.close()
-            self.assertTrue(learnt.wait(30))
+            self.assertTrue(disconnected.wait(30))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from postern_agent import FileError, read_file
 BYTES = b"what the file says"
 
 
-class Files(BaseHTTPRequestHandler):
+class FileRequestHandler(BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200 if self.path == "/file" else 404)
         self.send_header("content-length", str(len(BYTES)))
@@ -20,9 +20,9 @@ class Files(BaseHTTPRequestHandler):
         pass
 
 
-class ReadsFiles(unittest.TestCase):
+class ReadFileTests(unittest.TestCase):
     def setUp(self):
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Files)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), FileRequestHandler)
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
@@ -37,19 +37,19 @@ class ReadsFiles(unittest.TestCase):
         with self.assertRaisesRegex(FileError, words):
             read_file(part, **options)
 
-    def test_bytes_come_from_the_address_or_from_the_message_itself(self):
+    def test_read_file_reads_a_url_or_inline_bytes(self):
         inline = {"kind": "inline", "data_base64": base64.b64encode(BYTES).decode()}
         for part in (self.stored(), self.at(kind="url"), {"kind": "file", "bytes_ref": inline}):
             self.assertEqual(read_file(part), BYTES)
 
-    def test_other_bytes_than_the_digest_says_are_refused(self):
+    def test_bytes_with_another_digest_raise_file_error(self):
         self.fails(self.stored(b"others"), "not those that the message names")
 
-    def test_an_address_that_a_peer_chose_is_read_only_if_the_agent_says_so(self):
+    def test_foreign_addresses_need_allow_foreign(self):
         self.fails(self.at(kind="url", foreign=True), "A peer chose the address")
         self.assertEqual(read_file(self.at(kind="url", foreign=True), allow_foreign=True), BYTES)
 
-    def test_a_file_that_cannot_be_had_is_an_error_that_names_the_address(self):
+    def test_the_error_of_an_unreadable_file_names_its_address(self):
         self.fails(self.stored(path="/none"), "/none answered 404")
         self.fails({"kind": "file", "bytes_ref": {"kind": "url", "url": "file:///etc/passwd"}}, "neither https nor http")
         no_address = {"kind": "content_addressed", "algo": "sha256", "digest": "0" * 64}
@@ -58,7 +58,7 @@ class ReadsFiles(unittest.TestCase):
         self.server.server_close()
         self.fails(self.stored(), "cannot be reached")
 
-    def test_a_file_beyond_the_bound_is_refused(self):
+    def test_a_file_above_max_bytes_raises_file_error(self):
         self.fails(self.stored(), "more than 3 bytes", max_bytes=3)
 
 

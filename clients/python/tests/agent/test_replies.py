@@ -7,13 +7,13 @@ import unittest
 from postern_agent import data_part, file_part, refuse, require_auth, require_consent, require_payment
 
 
-class AsksAndRefuses(unittest.TestCase):
+class PolicyReplyTests(unittest.TestCase):
     def policy_of(self, reply):
         [part] = reply["parts"]
         self.assertEqual(part["kind"], "policy")
         return part["policy"]
 
-    def test_a_question_has_its_kind_its_message_and_what_else_is_said(self):
+    def test_a_question_has_its_kind_message_and_optional_members(self):
         policy = self.policy_of(require_consent("May I?", code="deliver", approver="operator", sender_message="Wait."))
         expected = {"kind": "consent_required", "message": "May I?", "code": "deliver", "approver": "operator"}
         self.assertEqual(policy, {**expected, "sender_message": "Wait."})
@@ -22,27 +22,27 @@ class AsksAndRefuses(unittest.TestCase):
         policy = self.policy_of(require_payment("Please pay.", amount="4.50", currency="EUR", expires_in=600))
         self.assertEqual((policy["kind"], policy["amount"], policy["currency"]), ("payment_required", "4.50", "EUR"))
 
-    def test_better_evidence_is_asked_for_by_its_schemes(self):
+    def test_require_auth_lists_the_challenges(self):
         policy = self.policy_of(require_auth("Who are you?", challenges=[{"scheme": "oauth2", "url": "https://login.test"}]))
         self.assertEqual((policy["kind"], policy["auth_challenges"][0]["scheme"]), ("unauthorized", "oauth2"))
 
-    def test_a_refusal_says_when_to_come_again(self):
+    def test_a_refusal_has_retry_after_seconds(self):
         policy = self.policy_of(refuse("Later.", kind="too_many_requests", retry_after_seconds=60))
         self.assertEqual(policy, {"kind": "too_many_requests", "message": "Later.", "retry_after_seconds": 60})
         self.assertEqual(self.policy_of(refuse("No."))["kind"], "forbidden")
 
 
-class CarriesFilesAndValues(unittest.TestCase):
-    def test_bytes_become_a_file_of_the_type_that_the_name_says(self):
+class PartTests(unittest.TestCase):
+    def test_the_name_of_bytes_sets_the_media_type(self):
         part = file_part(b"a,b", name="list.csv", description="A list")
         self.assertEqual((part["mime"], part["size"], part["description"]), ("text/csv", 3, "A list"))
         self.assertEqual(base64.b64decode(part["bytes_ref"]["data_base64"]), b"a,b")
 
-    def test_bytes_without_a_name_have_no_type_that_one_could_guess(self):
+    def test_bytes_without_a_name_get_the_default_media_type(self):
         self.assertNotIn("name", file_part(b"?"))
         self.assertEqual(file_part(b"?")["mime"], "application/octet-stream")
 
-    def test_a_path_gives_the_name_and_the_bytes_of_its_file(self):
+    def test_a_path_sets_the_name_and_the_bytes(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "plan.pdf")
             with open(path, "wb") as file:

@@ -1,4 +1,4 @@
-"""Agents behind real servers: wsgiref, and uvicorn where it is installed."""
+"""Tests agents behind real servers: wsgiref, and uvicorn if it is installed."""
 
 import asyncio
 import contextlib
@@ -54,48 +54,48 @@ FORGOTTEN = {"kind": "forget", "person": "p1", "addresses": [{"via": "email", "a
 forgotten = []
 
 
-def forget(given, context):
-    if given["person"] == "locked":
+def forget(person, context):
+    if person["person"] == "locked":
         raise TryAgainLater("the database is locked")
-    forgotten.append((given, context.id))
+    forgotten.append((person, context.id))
 
 
-def saying(text):
+def message_of(text):
     return {**MESSAGE, "parts": [{"kind": "text", "mime": "text/plain", "content": text}]}
 
 
-class Quiet(WSGIRequestHandler):
+class SilentRequestHandler(WSGIRequestHandler):
     def log_message(self, *_):
         pass
 
 
 class ServerTests:
-    """What both kinds of server do; `self.port` is where the agent listens."""
+    """Tests that hold for WSGI and ASGI servers. The agent listens on `self.port`."""
 
-    def test_text_a_reply_or_nothing_is_answered(self):
-        status, headers, reply = call(self.port, saying("text"))
+    def test_handlers_may_return_text_a_reply_or_none(self):
+        status, headers, reply = call(self.port, message_of("text"))
         self.assertEqual((status, headers["content-type"], reply), (200, "application/json", {"text": "*Grüße*"}))
-        self.assertEqual(call(self.port, saying("reply"))[::2], (200, ANSWERS["reply"]))
-        self.assertEqual(call(self.port, saying("nothing"))[::2], (204, None))
+        self.assertEqual(call(self.port, message_of("reply"))[::2], (200, ANSWERS["reply"]))
+        self.assertEqual(call(self.port, message_of("nothing"))[::2], (204, None))
 
-    def test_the_handler_knows_repeats_by_the_id_of_the_call(self):
-        self.assertEqual(call(self.port, saying("id"), identifier="msg_9")[2], {"text": "msg_9"})
+    def test_repeated_calls_have_the_same_id(self):
+        self.assertEqual(call(self.port, message_of("id"), identifier="msg_9")[2], {"text": "msg_9"})
 
-    def test_a_call_that_is_not_signed_is_refused_with_401(self):
+    def test_unsigned_calls_get_401(self):
         for signing in ({"key": b"another"}, {"at": 1}):
-            status, _, detail = call(self.port, saying("text"), **signing)
+            status, _, detail = call(self.port, message_of("text"), **signing)
             self.assertEqual((status, list(detail)), (401, ["detail"]))
         self.assertEqual(post(self.port, b"{}", {})[0], 401)
 
-    def test_what_no_gateway_sends_is_refused(self):
+    def test_bodies_that_are_not_messages_get_400(self):
         for body in (b"hunter2", b"[]", b"{}", b'{"parts": 1}', b"[" * 100_000, b"\xff"):
             self.assertEqual(post(self.port, body, sign(body))[0], 400)
 
-    def test_another_method_is_refused_with_405(self):
+    def test_other_methods_get_405(self):
         status, headers, _ = post(self.port, b"", {}, method="GET")
         self.assertEqual((status, headers["allow"]), (405, "POST"))
 
-    def test_a_body_that_is_too_large_is_refused_before_it_is_read(self):
+    def test_the_server_refuses_a_large_body_before_it_reads_it(self):
         for length in (str(9 * 1024 * 1024), "9" * 20):
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
             connection.putrequest("POST", "/")
@@ -106,34 +106,34 @@ class ServerTests:
             # A length that no integer holds is refused by some servers themselves.
             self.assertIn(status, (413,) if len(length) < 12 else (400, 413))
 
-    def test_a_handler_says_when_to_call_again(self):
-        status, headers, _ = call(self.port, saying("later"))
+    def test_try_again_later_sets_the_retry_after_header(self):
+        status, headers, _ = call(self.port, message_of("later"))
         self.assertEqual((status, headers["retry-after"]), (503, "2"))
-        self.assertEqual(call(self.port, saying("much later"))[1]["retry-after"], str(2**31 - 1))
+        self.assertEqual(call(self.port, message_of("much later"))[1]["retry-after"], str(2**31 - 1))
 
-    def test_a_turn_that_failed_for_good_is_no_reason_to_call_again(self):
-        self.assertEqual(call(self.port, saying("failed"))[0], 422)
+    def test_turn_failed_gets_422_so_that_the_gateway_does_not_retry(self):
+        self.assertEqual(call(self.port, message_of("failed"))[0], 422)
 
-    def test_what_a_handler_raises_stays_in_the_log(self):
+    def test_exceptions_appear_only_in_the_log(self):
         for text in ("broken", "for ever"):
             with self.assertLogs("postern_agent", logging.ERROR):
-                status, _, detail = call(self.port, saying(text))
+                status, _, detail = call(self.port, message_of(text))
             self.assertEqual((status, detail), (500, {"detail": "The agent failed"}))
 
-    def test_an_answer_that_cannot_be_sent_is_no_reason_to_call_again(self):
+    def test_unserializable_answers_get_422(self):
         for text in ("odd", "no JSON", "half", "half in a reply", "no text", "no name", "without end"):
             with self.assertLogs("postern_agent", logging.ERROR):
-                status, _, detail = call(self.port, saying(text))
+                status, _, detail = call(self.port, message_of(text))
             self.assertEqual((text, status, detail), (text, 422, {"detail": "The answer cannot be sent as JSON"}))
 
-    def test_a_function_of_its_own_forgets_people(self):
+    def test_forget_calls_go_to_the_forget_handler(self):
         self.assertEqual(call(self.port, FORGOTTEN, identifier="msg_7")[::2], (204, None))
         self.assertEqual(forgotten.pop(), (FORGOTTEN, "msg_7"))
         self.assertEqual(call(self.port, {**FORGOTTEN, "person": "locked"})[0], 503)
         self.assertEqual(forgotten, [])
 
-    def test_a_half_of_a_character_in_a_message_does_not_stop_a_handler(self):
-        self.assertEqual(call(self.port, {**saying("text"), "id": "m\ud83d"})[0], 200)
+    def test_a_lone_surrogate_in_a_message_does_not_stop_the_handler(self):
+        self.assertEqual(call(self.port, {**message_of("text"), "id": "m\ud83d"})[0], 200)
 
 
 class WsgiServer(ServerTests, unittest.TestCase):
@@ -141,7 +141,7 @@ class WsgiServer(ServerTests, unittest.TestCase):
     def setUpClass(cls):
         # The validator of the standard library fails the call when the application breaks a rule of PEP 3333.
         cls.server = make_server(
-            "127.0.0.1", 0, validator(create_wsgi_app(answer, SECRET, forget=forget)), handler_class=Quiet
+            "127.0.0.1", 0, validator(create_wsgi_app(answer, SECRET, forget=forget)), handler_class=SilentRequestHandler
         )
         cls.port = cls.server.server_port
         cls.thread = threading.Thread(target=cls.server.serve_forever)
@@ -161,7 +161,7 @@ class WsgiServer(ServerTests, unittest.TestCase):
 
 class WithoutForget(unittest.TestCase):
     def test_an_agent_that_forgets_nobody_says_so(self):
-        server = make_server("127.0.0.1", 0, validator(create_wsgi_app(answer, SECRET)), handler_class=Quiet)
+        server = make_server("127.0.0.1", 0, validator(create_wsgi_app(answer, SECRET)), handler_class=SilentRequestHandler)
         thread = threading.Thread(target=server.handle_request)
         thread.start()
         status, _, detail = call(server.server_port, FORGOTTEN)
@@ -189,7 +189,7 @@ class AsgiTests(ServerTests):
         cls.thread.join()
 
     def test_a_body_in_chunks_is_read(self):
-        body = json.dumps(saying("text")).encode()
+        body = json.dumps(message_of("text")).encode()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         connection.request("POST", "/", iter([body[:9], body[9:]]), sign(body), encode_chunked=True)
         self.assertEqual(connection.getresponse().status, 200)
@@ -229,7 +229,7 @@ class AsgiServerWithCoroutine(AsgiTests, unittest.TestCase):
         return handle
 
     def test_a_coroutine_is_canceled_when_the_gateway_hangs_up(self):
-        body = json.dumps(saying("wait")).encode()
+        body = json.dumps(message_of("wait")).encode()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         connection.request("POST", "/", body, sign(body))
         self.assertTrue(self.begun.wait(30))

@@ -26,14 +26,14 @@ class TakesGenuineCalls(unittest.TestCase):
         for secret, key in [("whsec_c2hvcnQ", b"short"), ("whsec_c2hvcnQ=", b"short"), ("plain", b"plain")]:
             self.assertEqual(verify_webhook(secret, sign(BODY, key=key), BODY).id, "msg_1")
 
-    def test_while_a_secret_is_changed_either_is_taken(self):
+    def test_both_secrets_are_valid_during_a_rotation(self):
         self.assertEqual(verify_webhook(["another", SECRET], sign(BODY), BODY).id, "msg_1")
         headers = sign(BODY)
         headers["webhook-signature"] = f"v1,AAAA v2,zzzz {headers['webhook-signature']}"
         self.assertEqual(verify_webhook(SECRET, headers, BODY).id, "msg_1")
 
     @unittest.skipUnless(standardwebhooks, "standardwebhooks is not installed")
-    def test_what_the_library_of_the_standard_signs_is_taken(self):
+    def test_signatures_of_the_standardwebhooks_library_are_valid(self):
         from datetime import datetime, timezone
 
         now = datetime.now(timezone.utc)
@@ -69,26 +69,26 @@ class RefusesOthers(unittest.TestCase):
         for missing in sign(BODY):
             self.refuses({name: value for name, value in sign(BODY).items() if name != missing})
 
-    def test_a_time_that_is_none_is_refused(self):
+    def test_an_invalid_timestamp_is_refused(self):
         for timestamp in ("", "-1", "1e9", "٣", "9" * 5000, " 1", "nan"):
             self.refuses({**sign(BODY), "webhook-timestamp": timestamp})
 
-    def test_a_signature_that_is_none_is_refused(self):
+    def test_an_invalid_signature_is_refused(self):
         genuine = sign(BODY)["webhook-signature"].removeprefix("v1,")
         for signature in ("", "v1,", "v1,%%%", "v1,é", f"v2,{genuine}", genuine, f"v1 {genuine}", "v1," + genuine[:-4]):
             self.refuses({**sign(BODY), "webhook-signature": signature})
 
-    def test_a_secret_that_is_none_is_an_error_of_the_program(self):
+    def test_an_invalid_secret_raises_value_error(self):
         for secret in ("", " ", "whsec_", "whsec_%%%", [], [""]):
             with self.assertRaises(ValueError):
                 verify_webhook(secret, sign(BODY), BODY)
 
 
-class ReadsMessages(unittest.TestCase):
-    def test_the_text_is_that_of_all_text_parts(self):
+class MessageTests(unittest.TestCase):
+    def test_text_of_joins_all_text_parts(self):
         self.assertEqual(text_of(MESSAGE), "häll\u2028o\n\ntwo")
 
-    def test_one_identity_has_to_meet_all_that_is_asked(self):
+    def test_has_identity_needs_one_identity_with_all_members(self):
         self.assertTrue(has_identity(MESSAGE))
         self.assertTrue(has_identity(MESSAGE, assurance="address", subject_prefix="mailto:alice@"))
         self.assertFalse(has_identity(MESSAGE, assurance="address", subject="mailto:bob@people.test"))
