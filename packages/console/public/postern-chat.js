@@ -15,7 +15,7 @@
  * The element supports AG-UI 1.0 (https://docs.ag-ui.com): text, tool calls, files, interrupts, and links of requirements.
  */
 import { linkify, make } from './postern-chat/elements.js'
-import { asText, listOf, readEvents } from './postern-chat/events.js'
+import { listOf, readEvents, readText } from './postern-chat/events.js'
 import { MarkdownText } from './postern-chat/markdown.js'
 import { makeQuestion } from './postern-chat/question.js'
 import { isEnd, isForGood, isStream, readRun, sleep } from './postern-chat/streams.js'
@@ -329,9 +329,9 @@ class PosternChat extends HTMLElement {
       this.#open.set(messageId, this.#writeAnswer(messageId))
     },
     TEXT_MESSAGE_CONTENT: ({ messageId, delta }) => {
-      this.#open.get(messageId)?.append(asText(delta))
+      this.#open.get(messageId)?.append(readText(delta))
       const answer = this.#answers.get(messageId)
-      if (answer) answer.words += asText(delta)
+      if (answer) answer.words += readText(delta)
     },
     TEXT_MESSAGE_END: ({ messageId }) => {
       this.#open.get(messageId)?.end()
@@ -339,14 +339,14 @@ class PosternChat extends HTMLElement {
     },
     TOOL_CALL_START: ({ toolCallId, toolCallName }) => {
       this.#calls.set(toolCallId, {
-        element: this.#note(`calls ${asText(toolCallName)}`),
-        name: asText(toolCallName),
+        element: this.#note(`calls ${readText(toolCallName)}`),
+        name: readText(toolCallName),
         args: '',
       })
     },
     TOOL_CALL_ARGS: ({ toolCallId, delta }) => {
       const call = this.#calls.get(toolCallId)
-      if (call) call.args += asText(delta)
+      if (call) call.args += readText(delta)
     },
     TOOL_CALL_RESULT: ({ toolCallId }) => {
       const call = this.#calls.get(toolCallId)
@@ -358,7 +358,7 @@ class PosternChat extends HTMLElement {
     RUN_ERROR: ({ message }) => {
       const said = [...this.#answers.values()].at(-1)?.words
       // A failed run reports its answer as its error, too, which is not shown twice.
-      if (said === undefined || said !== message) this.#note(asText(message) || 'The agent could not answer.', 'bad')
+      if (said === undefined || said !== message) this.#note(readText(message) || 'The agent could not answer.', 'bad')
     },
     RUN_FINISHED: ({ outcome }) => {
       for (const interrupt of listOf(outcome?.interrupts)) this.#ask(interrupt)
@@ -409,7 +409,7 @@ class PosternChat extends HTMLElement {
           this.#note(words)
           void this.#decide(resume)
         },
-        lookAgain: () => {
+        reloadQuestions: () => {
           this.#shown.delete(`ask ${id}`)
           void this.#decideNothing()
         },
@@ -479,7 +479,7 @@ class PosternChat extends HTMLElement {
     })
     if (answer.ok) return answer
     const { detail } = await answer.json().catch(() => ({ detail: undefined }))
-    throw new Error(asText(detail) || `The chat cannot be reached (${answer.status}).`, { cause: answer.status })
+    throw new Error(readText(detail) || `The chat cannot be reached (${answer.status}).`, { cause: answer.status })
   }
 
   /** Shows a message of the person, which is plain text. @param {string} id @param {string} text */

@@ -2,12 +2,12 @@
 import { useEffect } from '../vendor/hooks.js'
 import { signal } from '../vendor/signals.js'
 import { ApiError } from './lib/api.js'
-import { longSpan } from './lib/format.js'
+import { formatLongDuration } from './lib/format.js'
 import { html } from './lib/html.js'
 import { useKeys } from './lib/keys.js'
 import { connection } from './lib/live.js'
 import { useAnswer } from './lib/load.js'
-import { go, linkTo, route } from './lib/router.js'
+import { linkTo, navigateTo, route } from './lib/router.js'
 import { signOut } from './lib/session.js'
 import { switchTheme } from './lib/theme.js'
 import { Dialog } from './parts/dialog.js'
@@ -87,7 +87,7 @@ export function Shell() {
       isHelpOpen.value = true
     },
     '/': () => document.getElementById('search')?.focus(),
-    c: () => (isJumping ? jump('c') : go(linkTo('compose'))),
+    c: () => (isJumping ? jump('c') : navigateTo(linkTo('compose'))),
     g: () => {
       isJumping = true
       setTimeout(() => {
@@ -138,7 +138,7 @@ const isOne = screen => screen === 'message' || screen === 'refusal'
 function jump(key) {
   if (!isJumping) return
   isJumping = false
-  go(linkTo(jumps[key] ?? 'flow'))
+  navigateTo(linkTo(jumps[key] ?? 'flow'))
 }
 
 /** Moves the focus to the content, because the fragment of the address names the screen. @param {Event} event */
@@ -165,7 +165,7 @@ function Foot({ status, error }) {
       status &&
       !error &&
       html`<span><span class="good"><span class="dot"></span></span> ready · ${status.domain}</span>
-        <span>${status.version} · ${status.store} · up ${longSpan(status.uptime_ms)}</span>`
+        <span>${status.version} · ${status.store} · up ${formatLongDuration(status.uptime_ms)}</span>`
     }
     <button type="button" onClick=${switchTheme}>Light or dark</button>
     <button type="button" onClick=${() => attempt(signOut)}>Sign out</button>

@@ -25,7 +25,7 @@ export async function* readEvents(answer) {
 }
 
 /** @param {unknown} value what somebody else wrote */
-export function asText(value) {
+export function readText(value) {
   return typeof value === 'string' ? value : ''
 }
 

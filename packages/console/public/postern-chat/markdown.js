@@ -1,6 +1,6 @@
 /** Renders the Markdown of a message while the message is still arriving. */
 import { make, readAddress } from './elements.js'
-import { settledLength } from './settled.js'
+import { findStableLength } from './stable-length.js'
 import { build } from './tokens.js'
 import MarkdownIt from './vendor/markdown-it.js'
 
@@ -99,18 +99,18 @@ export class MarkdownText {
       this.#tail = ''
       return
     }
-    const shown = isEnd ? this.#tail : this.#tail.slice(0, settledLength(this.#tail))
+    const shown = isEnd ? this.#tail : this.#tail.slice(0, findStableLength(this.#tail))
     const tokens = shown.length > maxBlock ? undefined : this.#parse(shown, Object.create(this.#references))
     if (tokens === undefined) return this.#showPlain()
-    const settled = countSettled(tokens, shown)
+    const stable = countStable(tokens, shown)
     for (const node of this.#tailNodes) node.remove()
-    this.#element.append(build(tokens.slice(0, settled.tokens)))
-    const ends = build(tokens.slice(settled.tokens))
-    this.#tailNodes = [...ends.childNodes]
-    this.#element.append(ends)
-    const done = shown.slice(0, settled.length)
-    if (done.includes(']:')) parser.parse(done, { references: this.#references })
-    this.#tail = this.#tail.slice(settled.length)
+    this.#element.append(build(tokens.slice(0, stable.tokens)))
+    const tailFragment = build(tokens.slice(stable.tokens))
+    this.#tailNodes = [...tailFragment.childNodes]
+    this.#element.append(tailFragment)
+    const stableText = shown.slice(0, stable.length)
+    if (stableText.includes(']:')) parser.parse(stableText, { references: this.#references })
+    this.#tail = this.#tail.slice(stable.length)
   }
 
   /**
@@ -139,14 +139,14 @@ export class MarkdownText {
  * Counts the tokens and characters of blocks that later text cannot change. They precede the last block that starts on a whole line.
  * @param {readonly Token[]} tokens @param {string} text
  */
-function countSettled(tokens, text) {
+function countStable(tokens, text) {
   const wholeLines = text.split('\n').length - 1
   const blocks = tokens.flatMap(({ level, nesting, map }, index) =>
     level === 0 && nesting >= 0 && map && map[0] < wholeLines ? [{ index, end: map[1] }] : [],
   )
-  const [before, last] = blocks.slice(-2)
-  if (!before || !last) return { tokens: 0, length: 0 }
+  const [secondLast, last] = blocks.slice(-2)
+  if (!secondLast || !last) return { tokens: 0, length: 0 }
   let length = 0
-  for (let line = 0; line < before.end; line += 1) length = text.indexOf('\n', length) + 1
+  for (let line = 0; line < secondLast.end; line += 1) length = text.indexOf('\n', length) + 1
   return { tokens: last.index, length }
 }

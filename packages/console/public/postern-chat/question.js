@@ -1,6 +1,6 @@
 /** Shows an agent's question, with its possible answers. */
 import { linkify, make } from './elements.js'
-import { asText } from './events.js'
+import { readText } from './events.js'
 
 /** @typedef {{ id: string, reason: string, message?: string, metadata?: any, responseSchema?: any, toolCallId?: string }} Interrupt */
 /** @typedef {{ interruptId: string, status: 'resolved' | 'cancelled', payload?: unknown }} Resume */
@@ -9,20 +9,20 @@ import { asText } from './events.js'
  * @typedef {object} QuestionDeps
  * @property {Call | undefined} call the call in question
  * @property {(resume: Resume, words: string) => void} decide
- * @property {() => void} lookAgain requests the questions that are still open
+ * @property {() => void} reloadQuestions requests the questions that are still open
  */
 
 /** Creates the element of a question. @param {Interrupt} interrupt @param {QuestionDeps} deps */
 export function makeQuestion(interrupt, deps) {
   const isCall = interrupt.reason === 'tool_call'
-  const title = asText(interrupt.metadata?.title) || (isCall ? 'Allow this?' : 'The agent asks')
-  const box = make('div', { class: 'ask', role: 'group', 'aria-label': title })
-  box.append(make('strong', {}, [title]), make('div', {}, linkify(asText(interrupt.message))))
-  const call = nameCall(interrupt, deps.call)
-  if (call) box.append(make('pre', {}, [call]))
-  if (interrupt.responseSchema) box.append(...makeChoices(interrupt, box, deps))
-  else box.append(linkTo(interrupt, box, deps))
-  return box
+  const title = readText(interrupt.metadata?.title) || (isCall ? 'Allow this?' : 'The agent asks')
+  const element = make('div', { class: 'ask', role: 'group', 'aria-label': title })
+  element.append(make('strong', {}, [title]), make('div', {}, linkify(readText(interrupt.message))))
+  const call = describeCall(interrupt, deps.call)
+  if (call) element.append(make('pre', {}, [call]))
+  if (interrupt.responseSchema) element.append(...makeChoices(interrupt, element, deps))
+  else element.append(makeDecisionLink(interrupt, element, deps))
+  return element
 }
 
 /**
@@ -30,25 +30,25 @@ export function makeQuestion(interrupt, deps) {
  * @param {Interrupt} interrupt
  * @param {Call | undefined} call
  */
-function nameCall({ metadata, responseSchema }, call) {
-  const name = asText(metadata?.tool)
+function describeCall({ metadata, responseSchema }, call) {
+  const name = readText(metadata?.tool)
   if (responseSchema?.properties?.editedArgs !== undefined) return name
   if (call) return `${call.name} ${call.args}`
   return name && `${name} ${JSON.stringify(metadata.arguments ?? {})}`
 }
 
 /** Links to the page on which the person decides. @param {Interrupt} interrupt @param {HTMLElement} box @param {QuestionDeps} deps */
-function linkTo({ reason, metadata }, box, { lookAgain }) {
+function makeDecisionLink({ reason, metadata }, box, { reloadQuestions }) {
   const url = metadata?.url
   if (!isAddress(url))
     return make('div', { class: 'note' }, [reason === 'postern:operator' ? 'An operator decides this.' : ''])
   const attributes = { href: url, target: '_blank', rel: 'noopener noreferrer' }
-  const again = make('button', { type: 'button' }, ['I have decided'])
-  again.addEventListener('click', () => {
+  const doneButton = make('button', { type: 'button' }, ['I have decided'])
+  doneButton.addEventListener('click', () => {
     box.remove()
-    lookAgain()
+    reloadQuestions()
   })
-  return make('div', { class: 'row' }, [make('a', attributes, ['Open the page to decide']), again])
+  return make('div', { class: 'row' }, [make('a', attributes, ['Open the page to decide']), doneButton])
 }
 
 /**
@@ -58,25 +58,25 @@ function linkTo({ reason, metadata }, box, { lookAgain }) {
  * @param {QuestionDeps} deps
  */
 function makeChoices({ id, responseSchema, metadata }, box, deps) {
-  const given = JSON.stringify(metadata?.arguments ?? {}, null, 2)
-  const edit = /** @type {HTMLTextAreaElement} */ (
+  const originalArguments = JSON.stringify(metadata?.arguments ?? {}, null, 2)
+  const argumentsField = /** @type {HTMLTextAreaElement} */ (
     make('textarea', { 'aria-label': 'Arguments, which you may change', rows: '4' })
   )
-  edit.value = given
+  argumentsField.value = originalArguments
   const problem = make('div', { class: 'note bad', role: 'alert' })
   const isEditable = responseSchema?.properties?.editedArgs !== undefined
-  const offered = responseSchema?.properties?.remember?.enum
-  const reaches = Array.isArray(offered) ? offered.map(asText) : []
-  const reach = make(
+  const rememberValues = responseSchema?.properties?.remember?.enum
+  const durations = Array.isArray(rememberValues) ? rememberValues.map(readText) : []
+  const durationSelect = make(
     'select',
     { 'aria-label': 'How long this counts' },
-    reaches.map(each => make('option', { value: each }, [each])),
+    durations.map(duration => make('option', { value: duration }, [duration])),
   )
   /** @param {boolean} approved */
   const decide = approved => {
-    const remember = /** @type {HTMLSelectElement} */ (reach).value
-    const isEdited = approved && isEditable && edit.value !== given
-    const editedArgs = isEdited ? readJson(edit.value) : undefined
+    const remember = /** @type {HTMLSelectElement} */ (durationSelect).value
+    const isEdited = approved && isEditable && argumentsField.value !== originalArguments
+    const editedArgs = isEdited ? readJson(argumentsField.value) : undefined
     if (isEdited && editedArgs === undefined) {
       problem.textContent = 'These arguments are no JSON.'
       return
@@ -89,8 +89,8 @@ function makeChoices({ id, responseSchema, metadata }, box, deps) {
   const no = make('button', { type: 'button' }, ['Decline'])
   yes.addEventListener('click', () => decide(true))
   no.addEventListener('click', () => decide(false))
-  const row = make('div', { class: 'row' }, [yes, no, ...(reaches.length > 0 ? [reach] : [])])
-  return isEditable ? [edit, problem, row] : [row]
+  const row = make('div', { class: 'row' }, [yes, no, ...(durations.length > 0 ? [durationSelect] : [])])
+  return isEditable ? [argumentsField, problem, row] : [row]
 }
 
 /** @param {string} text */

@@ -40,13 +40,13 @@ export async function api(path, options = {}) {
 export async function send(path, { method = 'GET', body, signal } = {}) {
   const headers = { 'x-postern-console': '1', ...(body !== undefined && { 'content-type': 'application/json' }) }
   const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }), ...(signal && { signal }) }
-  const answer = await fetch(path, init).catch(error => {
+  const response = await fetch(path, init).catch(error => {
     if (signal?.aborted) throw error
     throw new ApiError('The gateway does not answer. Look whether it still runs, and at its log.', 0)
   })
-  if (answer.ok) return answer
-  if (answer.status === 401) session.value = 'closed'
-  throw new ApiError(await readProblem(answer), answer.status)
+  if (response.ok) return response
+  if (response.status === 401) session.value = 'closed'
+  throw new ApiError(await readProblem(response), response.status)
 }
 
 /** @param {Response} answer */
@@ -66,8 +66,8 @@ async function readProblem(answer) {
  * @param {Record<string, string | number | undefined>} query
  */
 export function withQuery(path, query) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  return given.length === 0
+  const setMembers = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  return setMembers.length === 0
     ? path
-    : `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+    : `${path}?${new URLSearchParams(setMembers.map(([name, value]) => [name, String(value)]))}`
 }

@@ -216,11 +216,11 @@ export function createFeed(first) {
   /** Publishes the rows down to the instant to which all sources are loaded. */
   const publish = () => {
     const searchedTo = findShortest(ranges)?.searchedTo ?? ''
-    const all = ranges.flatMap(({ items }) => [...items.values()]).filter(({ at }) => at >= searchedTo)
-    all.sort((left, right) => (left.at < right.at ? 1 : left.at > right.at ? -1 : left.key < right.key ? 1 : -1))
+    const loadedRows = ranges.flatMap(({ items }) => [...items.values()]).filter(({ at }) => at >= searchedTo)
+    loadedRows.sort((left, right) => (left.at < right.at ? 1 : left.at > right.at ? -1 : left.key < right.key ? 1 : -1))
     batch(() => {
-      rows.value = all
-      emptyDownTo.value = isStuck || all.length === 0 ? searchedTo : ''
+      rows.value = loadedRows
+      emptyDownTo.value = isStuck || loadedRows.length === 0 ? searchedTo : ''
     })
   }
 

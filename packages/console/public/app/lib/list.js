@@ -2,7 +2,7 @@
 import { api, withQuery } from './api.js'
 
 /** Returns the rows of a list. @param {any} answer @param {string} name @returns {readonly any[] | undefined} */
-export function rowsOf(answer, name) {
+export function readRows(answer, name) {
   return answer === undefined ? undefined : (answer.items ?? answer[name] ?? [])
 }
 

@@ -7,7 +7,7 @@ export const connection = signal(/** @type {'connecting' | 'live' | 'lost'} */ (
 /** The topics of the stream's events. */
 const topics = ['message', 'refusal', 'turn', 'delivery', 'requirement']
 
-/** @type {Set<{ topics: readonly string[], tell: () => void }>} */
+/** @type {Set<{ topics: readonly string[], notify: () => void }>} */
 const listeners = new Set()
 /** @type {EventSource | undefined} */
 let source
@@ -28,16 +28,16 @@ export function follow() {
   source = new EventSource('/operator/api/events')
   source.addEventListener('open', () => {
     // Changes during the time without a stream may have produced no event for this page.
-    if (connection.value === 'lost') for (const topic of topics) note(topic)
+    if (connection.value === 'lost') for (const topic of topics) noteChange(topic)
     connection.value = 'live'
   })
   source.addEventListener('error', () => {
     connection.value = 'lost'
     if (source?.readyState === EventSource.CLOSED) followLater()
   })
-  for (const topic of topics) source.addEventListener(topic, () => note(topic))
+  for (const topic of topics) source.addEventListener(topic, () => noteChange(topic))
   // The stream has lost events, so everything is loaded again.
-  source.addEventListener('reload', () => topics.forEach(note))
+  source.addEventListener('reload', () => topics.forEach(noteChange))
 }
 
 export function unfollow() {
@@ -52,31 +52,31 @@ function followLater() {
   isWanted = true
   setTimeout(() => {
     if (!isWanted) return
-    for (const topic of topics) note(topic)
+    for (const topic of topics) noteChange(topic)
     follow()
   }, retryMs)
 }
 
 /** @param {string} topic */
-function note(topic) {
+function noteChange(topic) {
   changed.add(topic)
   if (isWaiting) return
   isWaiting = true
   setTimeout(() => {
     isWaiting = false
-    const told = [...changed]
+    const changedTopics = [...changed]
     changed.clear()
-    for (const listener of listeners) if (listener.topics.some(each => told.includes(each))) listener.tell()
+    for (const listener of listeners) if (listener.topics.some(each => changedTopics.includes(each))) listener.notify()
   }, gatherMs)
 }
 
 /**
- * Calls `tell` after one of these topics has changed, and once for several changes at the same time.
- * @param {readonly string[]} wanted @param {() => void} tell
- * @returns {() => void} ends it
+ * Calls `notify` after one of these topics has changed, and once for several changes at the same time.
+ * @param {readonly string[]} watchedTopics @param {() => void} notify
+ * @returns {() => void} a function that ends the calls
  */
-export function onChange(wanted, tell) {
-  const listener = { topics: wanted, tell }
+export function onChange(watchedTopics, notify) {
+  const listener = { topics: watchedTopics, notify }
   listeners.add(listener)
   return () => void listeners.delete(listener)
 }

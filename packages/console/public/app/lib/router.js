@@ -9,8 +9,8 @@ addEventListener('hashchange', () => {
 /** The screen that the address names, with its subject and the query after `?`. */
 export const route = computed(() => {
   const [path = '', search = ''] = address.value.replace(/^#\/?/, '').split('?', 2)
-  const [screen = '', ...rest] = path.split('/')
-  return { screen: screen || 'flow', subject: decode(rest.join('/')), query: new URLSearchParams(search) }
+  const [screen = '', ...subjectSegments] = path.split('/')
+  return { screen: screen || 'flow', subject: decode(subjectSegments.join('/')), query: new URLSearchParams(search) }
 })
 
 /** @param {string} text */
@@ -23,17 +23,19 @@ function decode(text) {
 }
 
 /**
+ * Returns the link to a screen, without empty query members.
  * @param {string} screen
- * @param {{ subject?: string | number, query?: Record<string, string | undefined> }} [more]
+ * @param {{ subject?: string | number, query?: Record<string, string | undefined> }} [options]
  */
 export function linkTo(screen, { subject, query = {} } = {}) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  const search = given.length > 0 ? `?${new URLSearchParams(/** @type {[string, string][]} */ (given))}` : ''
+  const queryEntries = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const search =
+    queryEntries.length > 0 ? `?${new URLSearchParams(/** @type {[string, string][]} */ (queryEntries))}` : ''
   return `#/${screen}${subject === undefined ? '' : `/${encodeURIComponent(subject)}`}${search}`
 }
 
-/** @param {string} link */
-export function go(link) {
+/** Opens the screen of a link. @param {string} link */
+export function navigateTo(link) {
   location.hash = link.slice(1)
 }
 

@@ -2,9 +2,9 @@
 import { useEffect, useRef } from '../../vendor/hooks.js'
 import '../../postern-chat.js'
 import { api, withQuery } from '../lib/api.js'
-import { span } from '../lib/format.js'
+import { formatDuration } from '../lib/format.js'
 import { html } from '../lib/html.js'
-import { rowsOf } from '../lib/list.js'
+import { readRows } from '../lib/list.js'
 import { useAnswer } from '../lib/load.js'
 import { linkTo, route } from '../lib/router.js'
 import { Badge } from '../parts/badges.js'
@@ -17,7 +17,7 @@ import { attempt } from '../parts/toast.js'
 /** Shows each agent with its addresses, its figures, a chat to try it, and a snippet for a page. */
 export function Agents() {
   const { answer, error, refresh } = useAnswer('/operator/api/agents')
-  const agents = rowsOf(answer, 'agents')
+  const agents = readRows(answer, 'agents')
   const chosen = agents?.find(({ name }) => name === route.value.subject) ?? agents?.[0]
   return html`
     <header class="bar"><h1>Agents</h1></header>
@@ -84,12 +84,12 @@ function Agent({ agent, refresh }) {
 /** Shows figures of an agent's newest messages. @param {{ agent: any }} props */
 function Figures({ agent }) {
   const { answer } = useAnswer(withQuery('/operator/api/messages', { agent: agent.name, limit: 500 }), ['turn'])
-  const messages = (rowsOf(answer, 'messages') ?? []).filter(each => each.agent === agent.name)
+  const messages = (readRows(answer, 'messages') ?? []).filter(each => each.agent === agent.name)
   const numbers = messages.map(({ message }) => message)
   const outcomes = useAnswer(
     numbers.length > 0 ? withQuery('/operator/api/outcomes', { messages: numbers.join() }) : undefined,
   )
-  const times = (rowsOf(outcomes.answer, 'outcomes') ?? [])
+  const times = (readRows(outcomes.answer, 'outcomes') ?? [])
     .flatMap(({ took_ms }) => took_ms ?? [])
     .sort((one, other) => one - other)
   const at = (/** @type {number} */ share) => times[Math.ceil(times.length * share) - 1]
@@ -98,8 +98,8 @@ function Figures({ agent }) {
   const tokens = agent.tokens.reduce((/** @type {number} */ sum, /** @type {any} */ each) => sum + each.tokens, 0)
   const figures = [
     ['messages', messages.length.toLocaleString('en')],
-    ['p50', at(0.5) === undefined ? '–' : span(at(0.5))],
-    ['p95', at(0.95) === undefined ? '–' : span(at(0.95))],
+    ['p50', at(0.5) === undefined ? '–' : formatDuration(at(0.5))],
+    ['p95', at(0.95) === undefined ? '–' : formatDuration(at(0.95))],
     ['failed', String(failed)],
     ['waiting', String(waiting)],
     ['tokens since start', tokens.toLocaleString('en')],

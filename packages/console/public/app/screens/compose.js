@@ -2,7 +2,7 @@
 import { useSignal } from '../../vendor/signals.js'
 import { api } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { rowsOf } from '../lib/list.js'
+import { readRows } from '../lib/list.js'
 import { useAnswer } from '../lib/load.js'
 import { linkTo } from '../lib/router.js'
 import { Badge, nameChannel } from '../parts/badges.js'
@@ -29,7 +29,7 @@ export function Compose({ status }) {
 /** @param {{ catalogue: any }} props */
 function Composer({ catalogue }) {
   const { answer } = useAnswer('/operator/api/agents')
-  const agents = rowsOf(answer, 'agents') ?? []
+  const agents = readRows(answer, 'agents') ?? []
   const via = useSignal('activitypub')
   const to = useSignal('')
   const from = useSignal('')

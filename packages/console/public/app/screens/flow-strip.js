@@ -1,6 +1,6 @@
 // Shows the rate and latency of each channel in the last hour.
 import { useEffect } from '../../vendor/hooks.js'
-import { span } from '../lib/format.js'
+import { formatDuration } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { useAnswer } from '../lib/load.js'
 import { nameChannel } from '../parts/badges.js'
@@ -41,7 +41,7 @@ export function Strip({ filters, change }) {
           <small class=${`chan ${name}`}>${nameChannel(name)}</small>
           <span>
             <b>${figures === undefined ? '–' : figures.per_hour.toLocaleString('en')}</b>
-            <small class="detail">/h${figures?.p95_ms === undefined ? '' : ` · p95 ${span(figures.p95_ms)}`}</small>
+            <small class="detail">/h${figures?.p95_ms === undefined ? '' : ` · p95 ${formatDuration(figures.p95_ms)}`}</small>
           </span>
         </span>
         <span class=${`chan-line ${name}`} style=${{ color: `var(--${name})` }}>

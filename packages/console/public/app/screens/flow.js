@@ -2,11 +2,11 @@
 import { useEffect, useRef } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { createFeed } from '../lib/feed.js'
-import { clock, moment, oneLine, span } from '../lib/format.js'
+import { formatClock, formatDuration, formatInstant, shortenToLine } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { useKeys } from '../lib/keys.js'
 import { connection, onChange } from '../lib/live.js'
-import { go, linkTo, replace, route } from '../lib/router.js'
+import { linkTo, navigateTo, replace, route } from '../lib/router.js'
 import { Channel, DeliveryDots, Proven } from '../parts/badges.js'
 import { Empty, Problem } from '../parts/empty.js'
 import { Search } from '../parts/search.js'
@@ -58,7 +58,7 @@ export function Flow({ status }) {
     },
     Enter: () => {
       const row = rows.find(each => each.key === selected.value)
-      if (row) go(linkOf(row))
+      if (row) navigateTo(linkOf(row))
     },
   })
   /** @param {Record<string, string>} next */
@@ -122,7 +122,7 @@ export function Flow({ status }) {
 /** Asks whether to search further back after many pages without a match. @param {{ to: string, go: () => void }} props */
 function LookFurther({ to, go }) {
   return html`<p class="look-further">
-    <span role="status">Looked back to <time datetime=${to}>${moment(to)}</time>.</span>
+    <span role="status">Looked back to <time datetime=${to}>${formatInstant(to)}</time>.</span>
     <button class="btn small" type="button" onClick=${go}>Look further</button>
   </p>`
 }
@@ -152,16 +152,16 @@ function Row({ row, isSelected, select }) {
     onFocus=${select}
     draggable=${false}
   >
-    <time class="at muted" datetime=${row.at}>${clock(row.at)}</time>
+    <time class="at muted" datetime=${row.at}>${formatClock(row.at)}</time>
     <${Channel} name=${row.channel} />
     <span class="who">
-      <span>${oneLine(row.sender)}</span>
+      <span>${shortenToLine(row.sender)}</span>
       ${row.kind === 'message' ? html`<${Proven} verified=${row.isProven} />` : row.isClaimed && html`<span class="badge warn">claimed</span>`}
     </span>
     <span class="optional">${row.agent}</span>
-    <span class=${`optional ${row.preview === '' ? 'faint' : ''}`}>${row.preview === '' ? row.emptyText : oneLine(row.preview)}</span>
-    <span class=${`what ${row.tone}`}>${oneLine(row.outcome)}</span>
-    <span class="num muted">${row.ms === undefined ? '' : span(row.ms)}</span>
+    <span class=${`optional ${row.preview === '' ? 'faint' : ''}`}>${row.preview === '' ? row.emptyText : shortenToLine(row.preview)}</span>
+    <span class=${`what ${row.tone}`}>${shortenToLine(row.outcome)}</span>
+    <span class="num muted">${row.ms === undefined ? '' : formatDuration(row.ms)}</span>
     <${DeliveryDots} states=${row.deliveries} />
   </a>`
 }

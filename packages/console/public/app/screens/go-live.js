@@ -1,6 +1,6 @@
 // Lists the conditions that must hold before the gateway is open to strangers.
 import { html } from '../lib/html.js'
-import { rowsOf } from '../lib/list.js'
+import { readRows } from '../lib/list.js'
 import { useAnswer } from '../lib/load.js'
 import { Badge } from '../parts/badges.js'
 import { Copy } from '../parts/copy.js'
@@ -20,12 +20,12 @@ const order = ['failure', 'warning', 'ok', 'skipped']
 export function GoLive() {
   const { answer, error, refresh } = useAnswer('/operator/api/doctor')
   const keys = useAnswer('/operator/api/keys')
-  const findings = [...(rowsOf(answer, 'findings') ?? [])].sort(
+  const findings = [...(readRows(answer, 'findings') ?? [])].sort(
     (one, other) => order.indexOf(one.verdict) - order.indexOf(other.verdict),
   )
   const good = findings.filter(({ verdict }) => verdict === 'ok').length
   const asked = findings.filter(({ verdict }) => verdict !== 'skipped').length
-  const records = (rowsOf(keys.answer, 'keys') ?? []).filter(({ dns }) => dns)
+  const records = (readRows(keys.answer, 'keys') ?? []).filter(({ dns }) => dns)
   return html`
     <header class="bar">
       <h1>Go live</h1>

@@ -11,20 +11,20 @@ import { Json } from '../parts/json.js'
 /** Looks up any address and shows the result that a peer would get. @param {{ status: any }} props */
 export function LookUp({ status }) {
   const { subject } = route.value
-  const typed = useSignal(subject)
+  const addressInput = useSignal(subject)
   const { answer, error } = useAnswer(
     subject === '' ? undefined : withQuery('/operator/api/resolve', { address: subject }),
   )
   /** @param {Event} event */
   const submit = event => {
     event.preventDefault()
-    replace(linkTo('look-up', { subject: typed.value.trim() }))
+    replace(linkTo('look-up', { subject: addressInput.value.trim() }))
   }
   return html`
     <header class="bar">
       <h1>Look up</h1>
       <form class="search" role="search" onSubmit=${submit}>
-        <input id="search" type="text" aria-label="Address" placeholder="@name@domain.example" value=${typed.value} onInput=${(/** @type {any} */ event) => (typed.value = event.target.value)} />
+        <input id="search" type="text" aria-label="Address" placeholder="@name@domain.example" value=${addressInput.value} onInput=${(/** @type {any} */ event) => (addressInput.value = event.target.value)} />
         <button class="btn small" type="submit">Look up</button>
       </form>
     </header>
@@ -38,7 +38,7 @@ export function LookUp({ status }) {
                 ${status && html`<p class="muted">For example one of yours on ${status.domain}.</p>`}
               <//>`
             : answer
-              ? html`<${Found} answer=${answer} />`
+              ? html`<${LookUpResult} answer=${answer} />`
               : !error && html`<p class="muted" role="status">Asking …</p>`
         }
       </div>
@@ -47,14 +47,14 @@ export function LookUp({ status }) {
 }
 
 /** @param {{ answer: any }} props */
-function Found({ answer }) {
+function LookUpResult({ answer }) {
   const rows = /** @type {readonly any[]} */ (answer.rows ?? answer.findings ?? [])
   return html`
     ${
       rows.length > 0 &&
       html`<section class="panel" aria-label="What was found">
         ${rows.map(
-          (row, at) => html`<div class="item" key=${at}>
+          (row, index) => html`<div class="item" key=${index}>
             <${Badge} kind=${{ ok: 'good', warning: 'warn', error: 'bad' }[String(row.severity ?? row.verdict)] ?? 'muted'}>${row.severity ?? row.verdict ?? row.kind}<//>
             <div class="grow"><div>${row.message ?? row.title ?? row.name}</div>${row.fix && html`<div class="muted">${row.fix}</div>`}</div>
           </div>`,

@@ -1,10 +1,10 @@
 // Shows one message from its bytes to its deliveries.
 import { useSignal } from '../../vendor/signals.js'
-import { preciseClock } from '../lib/format.js'
+import { formatPreciseClock } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { useKeys } from '../lib/keys.js'
 import { useAnswer } from '../lib/load.js'
-import { go, linkTo } from '../lib/router.js'
+import { linkTo, navigateTo } from '../lib/router.js'
 import { Badge, Channel, Proven } from '../parts/badges.js'
 import { Empty, Loading, Problem } from '../parts/empty.js'
 import { Actions } from './message/actions.js'
@@ -24,7 +24,7 @@ export function Message({ id }) {
   const replay = () => {
     isReplaying.value = true
   }
-  useKeys({ r: replay, u: () => go(linkTo('flow')) })
+  useKeys({ r: replay, u: () => navigateTo(linkTo('flow')) })
   return html`
     <header class="bar">
       <a class="muted" href=${linkTo('flow')}>Flow /</a>
@@ -61,7 +61,7 @@ function Title({ record }) {
     ${flags.map((/** @type {string} */ flag) => html`<${Badge} key=${flag}>${flag.replaceAll('_', ' ')}<//>`)}
     <span class="grow"></span>
     <span class="muted cut">
-      ${preciseClock(message.received_at)} · thread ${thread} · <span class="mono">${correlation_id}</span>
+      ${formatPreciseClock(message.received_at)} · thread ${thread} · <span class="mono">${correlation_id}</span>
     </span>
   `
 }

@@ -1,10 +1,10 @@
 // Lists the people who write to the agents.
 import { useSignal } from '../../vendor/signals.js'
-import { counted, moment, oneLine } from '../lib/format.js'
+import { formatCount, formatInstant, shortenToLine } from '../lib/format.js'
 import { html } from '../lib/html.js'
-import { rowsOf } from '../lib/list.js'
+import { readRows } from '../lib/list.js'
 import { useAnswer } from '../lib/load.js'
-import { go, linkTo, route } from '../lib/router.js'
+import { linkTo, navigateTo, route } from '../lib/router.js'
 import { Channel, Proven } from '../parts/badges.js'
 import { Empty, Problem } from '../parts/empty.js'
 import { Links } from './people/links.js'
@@ -23,12 +23,12 @@ function Everybody() {
   const { answer, error, refresh } = useAnswer('/operator/api/messages?limit=500', ['message'], 500)
   const linked = useAnswer('/operator/api/people?limit=500')
   const typed = useSignal('')
-  const messages = rowsOf(answer, 'messages') ?? []
+  const messages = readRows(answer, 'messages') ?? []
   const people = [...Map.groupBy(messages, ({ sender }) => sender)]
   /** @param {Event} event */
   const submit = event => {
     event.preventDefault()
-    if (typed.value.trim() !== '') go(linkTo('people', { subject: asAddress(typed.value.trim()) }))
+    if (typed.value.trim() !== '') navigateTo(linkTo('people', { subject: asAddress(typed.value.trim()) }))
   }
   return html`
     <header class="bar">
@@ -41,20 +41,20 @@ function Everybody() {
     <div class="scroll">
       <div class="page">
         <${Problem} error=${error} retry=${refresh} />
-        <${Links} links=${rowsOf(linked.answer, 'links') ?? []} />
+        <${Links} links=${readRows(linked.answer, 'links') ?? []} />
         ${
           people.length > 0
             ? html`<section class="panel" aria-label="Lately">
-                <header><h2>Lately</h2><span class="muted">Of the newest ${counted(messages.length, 'message')}</span></header>
+                <header><h2>Lately</h2><span class="muted">Of the newest ${formatCount(messages.length, 'message')}</span></header>
                 ${people.map(
                   ([
                     address,
                     list,
                   ]) => html`<a class="item person" key=${address} href=${linkTo('people', { subject: address })}>
                     <${Channel} name=${list[0].via} />
-                    <span class="who grow"><span>${oneLine(address)}</span><${Proven} verified=${list.some(each => each.verified)} /></span>
-                    <span class="muted amount">${counted(list.length, 'message')}</span>
-                    <span class="muted when">${moment(list[0].received_at)}</span>
+                    <span class="who grow"><span>${shortenToLine(address)}</span><${Proven} verified=${list.some(each => each.verified)} /></span>
+                    <span class="muted amount">${formatCount(list.length, 'message')}</span>
+                    <span class="muted when">${formatInstant(list[0].received_at)}</span>
                   </a>`,
                 )}
               </section>`

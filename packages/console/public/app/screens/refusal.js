@@ -1,11 +1,11 @@
 // Shows a request that the gateway refused, and why.
 import { withQuery } from '../lib/api.js'
-import { preciseClock } from '../lib/format.js'
+import { formatPreciseClock } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { useKeys } from '../lib/keys.js'
-import { rowsOf } from '../lib/list.js'
+import { readRows } from '../lib/list.js'
 import { useAnswer } from '../lib/load.js'
-import { go, linkTo } from '../lib/router.js'
+import { linkTo, navigateTo } from '../lib/router.js'
 import { Badge, Channel } from '../parts/badges.js'
 import { Empty, Loading, Problem } from '../parts/empty.js'
 import { Why } from './message/why.js'
@@ -14,13 +14,13 @@ import { Why } from './message/why.js'
 export function Refusal({ id }) {
   // The list holds refusals below a given number, so the page below the next number starts with this one.
   const { answer, error } = useAnswer(withQuery('/operator/api/refusals', { limit: 1, after: Number(id) + 1 }))
-  const refusal = rowsOf(answer, 'refusals')?.find(({ number }) => String(number) === id)
-  useKeys({ u: () => go(linkTo('flow')) })
+  const refusal = readRows(answer, 'refusals')?.find(({ number }) => String(number) === id)
+  useKeys({ u: () => navigateTo(linkTo('flow')) })
   return html`
     <header class="bar">
       <a class="muted" href=${linkTo('flow')}>Flow /</a>
       <h1>Refused</h1>
-      ${refusal && html`<${Channel} name=${refusal.via} /><${Badge} kind="bad">${refusal.code}<//><span class="grow"></span><span class="muted">${preciseClock(refusal.at)}</span>`}
+      ${refusal && html`<${Channel} name=${refusal.via} /><${Badge} kind="bad">${refusal.code}<//><span class="grow"></span><span class="muted">${formatPreciseClock(refusal.at)}</span>`}
     </header>
     <div class="scroll">
       ${refusal ? html`<${Shown} refusal=${refusal} />` : error ? html`<div class="page"><${Problem} error=${error} /></div>` : answer ? html`<${Empty} title="It is not remembered any more"><p>Only the newest refusals are kept.</p><//>` : html`<${Loading} />`}

@@ -1,9 +1,9 @@
 // Shows the configuration of the gateway, its keys and its API.
 import { useSignal } from '../../vendor/signals.js'
 import { api } from '../lib/api.js'
-import { moment } from '../lib/format.js'
+import { formatInstant } from '../lib/format.js'
 import { html } from '../lib/html.js'
-import { rowsOf } from '../lib/list.js'
+import { readRows } from '../lib/list.js'
 import { useAnswer } from '../lib/load.js'
 import { Badge, Channel } from '../parts/badges.js'
 import { Copy } from '../parts/copy.js'
@@ -36,7 +36,7 @@ function Configuration() {
   const { answer, error } = useAnswer('/operator/api/settings')
   const typed = useSignal('')
   const isAll = useSignal(false)
-  const settings = (rowsOf(answer, 'settings') ?? []).filter(
+  const settings = (readRows(answer, 'settings') ?? []).filter(
     ({ key, source }) =>
       key.includes(typed.value.trim()) && (isAll.value || typed.value !== '' || source !== 'default'),
   )
@@ -64,7 +64,7 @@ function Configuration() {
 function Keys() {
   const { answer, error, refresh } = useAnswer('/operator/api/keys')
   const asking = useSignal(/** @type {{ revoke: boolean } | undefined} */ (undefined))
-  const keys = rowsOf(answer, 'keys') ?? []
+  const keys = readRows(answer, 'keys') ?? []
   const rotate = () =>
     attempt(
       () =>
@@ -83,7 +83,7 @@ function Keys() {
       ${keys.map(
         ({ via, purpose, id, algorithm, publicKey, madeAt }) => html`<div class="item" key=${`${via} ${id} ${purpose}`}>
           <${Channel} name=${via} />
-          <div class="grow"><div>${purpose}</div><code class="muted">${id}</code><div class="faint">${[algorithm, madeAt && moment(madeAt)].filter(Boolean).join(' · ')}</div></div>
+          <div class="grow"><div>${purpose}</div><code class="muted">${id}</code><div class="faint">${[algorithm, madeAt && formatInstant(madeAt)].filter(Boolean).join(' · ')}</div></div>
           ${publicKey && html`<${Copy} text=${publicKey} what="public key" />`}
         </div>`,
       )}

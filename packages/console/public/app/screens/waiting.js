@@ -3,9 +3,9 @@ import { useEffect } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { api } from '../lib/api.js'
 import { now } from '../lib/clock.js'
-import { longSpan, moment } from '../lib/format.js'
+import { formatInstant, formatLongDuration } from '../lib/format.js'
 import { html } from '../lib/html.js'
-import { readRelations, rowsOf } from '../lib/list.js'
+import { readRelations, readRows } from '../lib/list.js'
 import { useAnswer, useLoaded } from '../lib/load.js'
 import { linkTo } from '../lib/router.js'
 import { Badge, Channel } from '../parts/badges.js'
@@ -29,8 +29,8 @@ export function Waiting() {
     const timer = setInterval(asked.refresh, lookMs)
     return () => clearInterval(timer)
   }, [])
-  const requirements = rowsOf(required.answer, 'requirements')
-  const questions = rowsOf(asked.answer, 'questions')?.filter(({ answer }) => answer === undefined)
+  const requirements = readRows(required.answer, 'requirements')
+  const questions = readRows(asked.answer, 'questions')?.filter(({ answer }) => answer === undefined)
   const own = requirements?.filter(({ approver }) => approver === 'operator')
   const others = requirements?.filter(({ approver }) => approver !== 'operator')
   const following = useLoaded(readPending, 'pending', ['message'], 500)
@@ -59,7 +59,7 @@ export function Waiting() {
 /** @param {{ until: string }} props */
 function Countdown({ until }) {
   const left = Date.parse(until) - now.value
-  return html`<span class=${left < 300_000 ? 'warn' : 'muted'} title=${until}>${left > 0 ? `${longSpan(left)} left` : 'over'}</span>`
+  return html`<span class=${left < 300_000 ? 'warn' : 'muted'} title=${until}>${left > 0 ? `${formatLongDuration(left)} left` : 'over'}</span>`
 }
 
 /** @param {{ id: string, done: () => void }} props */
@@ -147,7 +147,7 @@ function Question({ question, done }) {
     }, 'Answered')
   }
   return html`<form class="panel" onSubmit=${submit} aria-label=${`${from} asks ${member}`}>
-    <header><h2>${from} asks ${member}</h2><span class="muted grow">${agent}</span><span class="muted">${moment(asked_at)}</span></header>
+    <header><h2>${from} asks ${member}</h2><span class="muted grow">${agent}</span><span class="muted">${formatInstant(asked_at)}</span></header>
     <div class="body stack">
       <p>${question.text}</p>
       <${TextArea} label="Your answer" value=${text.value} change=${(/** @type {string} */ value) => (text.value = value)} />

@@ -1,6 +1,6 @@
 // Retries, drops or dismisses deliveries one by one.
 import { ApiError, api } from '../../lib/api.js'
-import { counted } from '../../lib/format.js'
+import { formatCount } from '../../lib/format.js'
 import { say } from '../../parts/toast.js'
 
 const done = { retry: 'tried again', drop: 'given up', dismiss: 'dismissed' }
@@ -23,10 +23,10 @@ export async function changeAll(deliveries, action, refresh) {
   } finally {
     refresh()
   }
-  if (changed > 0) say(`${counted(changed, 'delivery is', 'deliveries are')} ${done[action]}`)
+  if (changed > 0) say(`${formatCount(changed, 'delivery is', 'deliveries are')} ${done[action]}`)
   if (failures.length > 0)
     say(
-      `${counted(failures.length, 'delivery is', 'deliveries are')} not ${done[action]}: ${failures[0]?.message}`,
+      `${formatCount(failures.length, 'delivery is', 'deliveries are')} not ${done[action]}: ${failures[0]?.message}`,
       'bad',
     )
   else if (changed === 0) say('There was nothing left to change')

@@ -1,6 +1,6 @@
 // Lists deliveries that the gateway has given up, so that the operator can retry or dismiss them.
 import { useSignal } from '../../../vendor/signals.js'
-import { counted } from '../../lib/format.js'
+import { formatCount } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { Confirm } from '../../parts/dialog.js'
 import { changeAll } from './change.js'
@@ -41,7 +41,7 @@ export function DeadLetters({ deliveries, hasMore, refresh }) {
     ${
       isAsking.value &&
       html`<${Confirm}
-        title=${`Dismiss ${counted(picked.length, 'dead letter')}?`}
+        title=${`Dismiss ${formatCount(picked.length, 'dead letter')}?`}
         text="They stay on record and leave the count. Nobody is told."
         act="Dismiss"
         danger=${true}

@@ -1,9 +1,9 @@
 // Shows the waiting deliveries of each host, and whether the host is paused.
-import { clock, counted } from '../../lib/format.js'
+import { formatClock, formatCount } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { Badge } from '../../parts/badges.js'
 import { changeAll } from './change.js'
-import { Row, sayUntil } from './row.js'
+import { formatTimeUntil, Row } from './row.js'
 
 const mostRows = 50
 
@@ -32,9 +32,9 @@ function Host({
   refresh,
 }) {
   const facts = [
-    counted(deliveries, 'delivery', 'deliveries'),
+    formatCount(deliveries, 'delivery', 'deliveries'),
     failing > 0 && failing < deliveries ? `${failing} tried in vain` : '',
-    next_attempt_at ? `next attempt ${sayUntil(next_attempt_at)}` : deliveries > 0 ? 'being tried' : '',
+    next_attempt_at ? `next attempt ${formatTimeUntil(next_attempt_at)}` : deliveries > 0 ? 'being tried' : '',
   ]
   const hidden = deliveries - Math.min(rows.length, mostRows)
   const isFailing = failing > 0
@@ -45,8 +45,8 @@ function Host({
       <span class="muted grow">${facts.filter(Boolean).join(' · ')}</span>
       ${rows.length > 0 && isFailing && html`<button class="btn small" type="button" onClick=${() => changeAll(rows, 'retry', refresh)}>Try all now</button>`}
     </header>
-    ${breaker === 'open' && html`<p class="hint">It did not answer several times in a row. One attempt goes out ${sayUntil(open_until)} (${clock(open_until)}); when that is taken, the others follow.</p>`}
-    ${retry_after && html`<p class="hint">It asked for time with <code>Retry-After</code>: nothing is sent to it before ${clock(retry_after)}, ${sayUntil(retry_after)}.</p>`}
+    ${breaker === 'open' && html`<p class="hint">It did not answer several times in a row. One attempt goes out ${formatTimeUntil(open_until)} (${formatClock(open_until)}); when that is taken, the others follow.</p>`}
+    ${retry_after && html`<p class="hint">It asked for time with <code>Retry-After</code>: nothing is sent to it before ${formatClock(retry_after)}, ${formatTimeUntil(retry_after)}.</p>`}
     ${rows.slice(0, mostRows).map(each => html`<${Row} key=${each.id} delivery=${each} refresh=${refresh} />`)}
     ${hidden > 0 && html`<div class="item muted">and ${hidden.toLocaleString('en')} more</div>`}
   </section>`

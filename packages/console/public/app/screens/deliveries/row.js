@@ -1,23 +1,23 @@
 // Renders a delivery as a row of a table.
 import { now } from '../../lib/clock.js'
-import { counted, longSpan } from '../../lib/format.js'
+import { formatCount, formatLongDuration } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { linkTo } from '../../lib/router.js'
 import { Channel } from '../../parts/badges.js'
 import { changeAll } from './change.js'
 
 /** @param {string | number} at an instant */
-export function sayUntil(at) {
-  const left = new Date(at).getTime() - now.value
-  return left > 0 ? `in ${longSpan(left)}` : 'now'
+export function formatTimeUntil(at) {
+  const remainingMs = new Date(at).getTime() - now.value
+  return remainingMs > 0 ? `in ${formatLongDuration(remainingMs)}` : 'now'
 }
 
 /** @param {{ delivery: any, refresh: () => void, isChosen?: boolean, choose?: () => void }} props */
 export function Row({ delivery, refresh, isChosen, choose }) {
   const { id, via, to, attempts, last_error, next_attempt_at, message_id, state } = delivery
   const facts = [
-    counted(attempts, 'attempt'),
-    next_attempt_at && state === 'later' ? `next ${sayUntil(next_attempt_at)}` : '',
+    formatCount(attempts, 'attempt'),
+    next_attempt_at && state === 'later' ? `next ${formatTimeUntil(next_attempt_at)}` : '',
   ]
   return html`<div class="item delivery">
     ${choose && html`<input type="checkbox" checked=${isChosen} onChange=${choose} aria-label=${`Choose the delivery to ${to}`} />`}

@@ -1,6 +1,6 @@
 // Lists the addresses that no longer get mail.
 import { api } from '../../lib/api.js'
-import { moment } from '../../lib/format.js'
+import { formatInstant } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { readRelations } from '../../lib/list.js'
 import { useLoaded } from '../../lib/load.js'
@@ -28,7 +28,7 @@ export function Suppressions() {
           <div>${suppression.peer}</div>
           <div class="muted">from ${suppression.agent}${typeof suppression.target === 'string' ? `: ${suppression.target}` : ''}</div>
         </div>
-        <span class="muted">${moment(suppression.since)}</span>
+        <span class="muted">${formatInstant(suppression.since)}</span>
         <button class="btn small" type="button" onClick=${() => lift(suppression)}>Lift<span class="hidden"> the suppression of ${suppression.peer}</span></button>
       </div>`,
     )}

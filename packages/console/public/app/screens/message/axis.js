@@ -3,36 +3,36 @@
  * A time axis with shortened waits: a gap between bars takes at most a quarter of the total length of the bars.
  * @typedef {object} Axis
  * @property {(at: number) => number} position of an instant, 0 to 1
- * @property {readonly { position: number, after: number }[]} ticks `after`: ms after the first instant
+ * @property {readonly { position: number, after: number }[]} ticks each with its position and the time `after` the first instant, ms
  */
 
-const marks = 5
+const tickCount = 5
 /** The length that a wait may always have on the axis, ms. */
-const leastGap = 200
+const minGapMs = 200
 
 /** @param {readonly { from: number, to: number }[]} bars @returns {Axis} */
 export function createAxis(bars) {
-  const merged = merge(bars)
-  const start = merged[0]?.from ?? 0
-  const busy = merged.reduce((sum, { from, to }) => sum + to - from, 0)
-  const most = Math.max(leastGap, busy * 0.25)
-  /** @type {{ at: number, drawn: number }[]} */
-  const knots = []
-  let drawn = 0
-  let last = start
-  for (const { from, to } of merged) {
-    drawn += Math.min(from - last, most)
-    knots.push({ at: from, drawn })
-    drawn += to - from
-    knots.push({ at: to, drawn })
-    last = to
+  const mergedBars = merge(bars)
+  const start = mergedBars[0]?.from ?? 0
+  const totalBarMs = mergedBars.reduce((sum, { from, to }) => sum + to - from, 0)
+  const maxGapMs = Math.max(minGapMs, totalBarMs * 0.25)
+  /** @type {{ at: number, drawnMs: number }[]} */
+  const scalePoints = []
+  let drawnMs = 0
+  let previousEnd = start
+  for (const { from, to } of mergedBars) {
+    drawnMs += Math.min(from - previousEnd, maxGapMs)
+    scalePoints.push({ at: from, drawnMs })
+    drawnMs += to - from
+    scalePoints.push({ at: to, drawnMs })
+    previousEnd = to
   }
-  const length = Math.max(1, drawn)
+  const length = Math.max(1, drawnMs)
   return {
-    position: at => interpolate(knots, at, 'at', 'drawn') / length,
-    ticks: Array.from({ length: marks }, (_, index) => {
-      const position = index / marks
-      return { position, after: interpolate(knots, position * length, 'drawn', 'at') - start }
+    position: at => interpolate(scalePoints, at, 'at', 'drawnMs') / length,
+    ticks: Array.from({ length: tickCount }, (_, index) => {
+      const position = index / tickCount
+      return { position, after: interpolate(scalePoints, position * length, 'drawnMs', 'at') - start }
     }),
   }
 }
@@ -41,7 +41,7 @@ export function createAxis(bars) {
 function merge(bars) {
   const sorted = bars
     .map(({ from, to }) => ({ from, to: Math.max(from, to) }))
-    .sort((one, other) => one.from - other.from)
+    .sort((left, right) => left.from - right.from)
   /** @type {{ from: number, to: number }[]} */
   const merged = []
   for (const bar of sorted) {
@@ -53,13 +53,16 @@ function merge(bars) {
 }
 
 /**
- * @param {readonly { at: number, drawn: number }[]} knots @param {number} value
- * @param {'at' | 'drawn'} from @param {'at' | 'drawn'} to
+ * @param {readonly { at: number, drawnMs: number }[]} knots @param {number} value
+ * @param {'at' | 'drawnMs'} sourceField @param {'at' | 'drawnMs'} targetField
  */
-function interpolate(knots, value, from, to) {
-  const after = knots.findIndex(knot => knot[from] >= value)
-  const [right, left] = [knots[after], knots[after - 1]]
-  if (!right) return knots.at(-1)?.[to] ?? 0
-  if (!left || right[from] === left[from]) return right[to]
-  return left[to] + ((value - left[from]) / (right[from] - left[from])) * (right[to] - left[to])
+function interpolate(knots, value, sourceField, targetField) {
+  const index = knots.findIndex(knot => knot[sourceField] >= value)
+  const [right, left] = [knots[index], knots[index - 1]]
+  if (!right) return knots.at(-1)?.[targetField] ?? 0
+  if (!left || right[sourceField] === left[sourceField]) return right[targetField]
+  return (
+    left[targetField] +
+    ((value - left[sourceField]) / (right[sourceField] - left[sourceField])) * (right[targetField] - left[targetField])
+  )
 }

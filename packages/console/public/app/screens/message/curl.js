@@ -1,41 +1,41 @@
 // Writes the curl command that sends a received message again.
 import { decodeBase64 } from '../../lib/format.js'
 
-/** @typedef {{ via: string, bytes: string, beside: any }} Received what the gateway has of a message as it came */
+/** @typedef {{ via: string, bytes: string, beside: any }} Received the stored bytes of a message, and the transport data beside them */
 
 /** Header fields that curl writes itself, or that do not belong to the request. */
-const unwritten = new Set(['content-length', 'connection', 'transfer-encoding'])
+const omittedHeaders = new Set(['content-length', 'connection', 'transfer-encoding'])
 
 /**
  * Writes a command that resends the same bytes with the stored proofs of the sender. The gateway stores no tokens.
  * @param {Received} received
  * @param {string} agent
- * @param {string} origin of the gateway, as this page reaches it
+ * @param {string} origin the gateway's origin, as this page reaches it
  */
-export function writeCurl({ via, bytes, beside }, agent, origin) {
+export function writeCurl({ via, bytes, beside: transport }, agent, origin) {
   const body = readText(bytes)
-  const request = (writers[via] ?? writeRun)({ beside: beside ?? {}, agent, origin })
+  const request = (writers[via] ?? writeRun)({ beside: transport ?? {}, agent, origin })
   const command = ['curl', '-sSig', ...request.map(quote)]
   // Bytes that a terminal would interpret, or that no shell preserves, are sent as base64.
   if (body === undefined)
-    return `printf %s ${quote(bytes)} | base64 -d | ${[...command, ...feeds[via === 'email' ? 'mail' : 'http']].join(' ')}`
+    return `printf %s ${quote(bytes)} | base64 -d | ${[...command, ...bodyArguments[via === 'email' ? 'mail' : 'http']].join(' ')}`
   return [...command, '--data-binary', quote(body)].join(' ')
 }
 
-const feeds = { mail: ['--upload-file', '-'], http: ['--data-binary', '@-'] }
+const bodyArguments = { mail: ['--upload-file', '-'], http: ['--data-binary', '@-'] }
 const bearer = 'authorization: Bearer TOKEN'
 const json = 'content-type: application/json'
 
-/** @typedef {{ beside: any, agent: string, origin: string }} Asked */
+/** @typedef {{ beside: any, agent: string, origin: string }} CurlRequest */
 
-/** @type {Record<string, (asked: Asked) => string[]>} */
+/** @type {Record<string, (request: CurlRequest) => string[]>} */
 const writers = {
   activitypub: ({
     beside: { target = '/inbox', headers = { 'content-type': 'application/activity+json' } },
     origin,
   }) => [
     ...Object.entries(headers)
-      .filter(([name]) => !unwritten.has(name))
+      .filter(([name]) => !omittedHeaders.has(name))
       .flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
     `${origin}${target}`,
   ],
@@ -50,7 +50,7 @@ const writers = {
   ],
 }
 
-/** @param {Asked} asked */
+/** @param {CurlRequest} request */
 function writeRun({ agent, origin }) {
   return ['-H', json, '-H', bearer, `${origin}/api/v1/agents/${agent}/runs`]
 }

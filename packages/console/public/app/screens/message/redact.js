@@ -4,7 +4,7 @@ const handle = /@?[\w.+-]{1,100}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g
 const domain = /\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}\b/gi
 const web = /\bhttps?:\/\/[^\s"'<>)]{1,2000}/g
 /** Members that contain bytes or texts of people. */
-const spoken = new Set([
+const textMembers = new Set([
   'content',
   'raw',
   'text',
@@ -23,7 +23,7 @@ const spoken = new Set([
   'arguments',
 ])
 /** Members with texts of the gateway itself, which stay as they are. */
-const kept = new Set([
+const gatewayMembers = new Set([
   'kind',
   'verdict',
   'state',
@@ -43,13 +43,13 @@ const kept = new Set([
 export function redact(record) {
   /** @type {Map<string, string>} */
   const names = new Map()
-  /** @param {string} found @param {string} word */
-  const alias = (found, word) => {
-    const known = names.get(found)
-    if (known) return known
-    const made = `${word}-${names.size + 1}`
-    names.set(found, made)
-    return made
+  /** @param {string} value @param {string} kind */
+  const alias = (value, kind) => {
+    const existingAlias = names.get(value)
+    if (existingAlias) return existingAlias
+    const newAlias = `${kind}-${names.size + 1}`
+    names.set(value, newAlias)
+    return newAlias
   }
   /** @param {string} text */
   const hide = text =>
@@ -66,8 +66,8 @@ export function redact(record) {
       .replace(domain, host => (host.endsWith('.example') ? host : `${alias(host.toLowerCase(), 'host')}.example`))
   /** @param {unknown} value @param {string} name @returns {unknown} */
   const walk = (value, name) => {
-    if (spoken.has(name) && value !== null && value !== undefined) return `(${measure(value)} characters)`
-    if (typeof value === 'string') return kept.has(name) ? value : hide(value)
+    if (textMembers.has(name) && value !== null && value !== undefined) return `(${measure(value)} characters)`
+    if (typeof value === 'string') return gatewayMembers.has(name) ? value : hide(value)
     if (Array.isArray(value)) return value.map(each => walk(each, name))
     if (typeof value === 'object' && value !== null)
       return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, walk(child, key)]))

@@ -1,5 +1,5 @@
 // Lists the stages of a message with their times, from its arrival to its deliveries.
-import { counted, oneLine, size } from '../../lib/format.js'
+import { formatCount, formatSize, shortenToLine } from '../../lib/format.js'
 
 /**
  * One row of the waterfall; times are ms since 1970.
@@ -23,20 +23,20 @@ function listArrival({ message, proofs, number, trace }) {
   const bytes = rawSize(message.raw)
   const start = trace?.received_at ?? Date.parse(message.received_at)
   const steps = trace?.steps ?? []
-  const checks = steps.filter((/** @type {any} */ { kind }) => !own.has(kind))
-  const rest = steps.filter((/** @type {any} */ { kind }) => own.has(kind))
-  const ends = (/** @type {readonly any[]} */ list) =>
+  const checks = steps.filter((/** @type {any} */ { kind }) => !gatewaySteps.has(kind))
+  const otherSteps = steps.filter((/** @type {any} */ { kind }) => gatewaySteps.has(kind))
+  const lastEndOf = (/** @type {readonly any[]} */ list) =>
     Math.max(start, ...list.map(({ after, ms }) => start + after + ms))
-  const begins = (/** @type {readonly any[]} */ list) => Math.min(...list.map(({ after }) => start + after))
-  const proven = checks.length > 0 ? ends(checks) : start
-  const admitted = trace?.admitted_at ?? proven
+  const firstStartOf = (/** @type {readonly any[]} */ list) => Math.min(...list.map(({ after }) => start + after))
+  const provenAt = checks.length > 0 ? lastEndOf(checks) : start
+  const admittedAt = trace?.admitted_at ?? provenAt
   const isFailed = proofs.some((/** @type {any} */ { verdict }) => verdict === 'fail')
-  const read = begins(steps)
+  const firstStepAt = firstStartOf(steps)
   return [
     {
-      name: bytes === undefined ? 'bytes received' : `bytes received, ${size(bytes)}`,
+      name: bytes === undefined ? 'bytes received' : `bytes received, ${formatSize(bytes)}`,
       note: message.received_via,
-      bars: [{ from: start, to: steps.length > 0 ? Math.max(start, read) : start, kind: '' }],
+      bars: [{ from: start, to: steps.length > 0 ? Math.max(start, firstStepAt) : start, kind: '' }],
     },
     {
       name: 'proof',
@@ -44,14 +44,14 @@ function listArrival({ message, proofs, number, trace }) {
       tone: message.sender.verified ? '' : 'warn',
       bars: [
         {
-          from: checks.length > 0 ? begins(checks) : start,
-          to: proven,
+          from: checks.length > 0 ? firstStartOf(checks) : start,
+          to: provenAt,
           kind: message.sender.verified ? 'proof' : isFailed ? 'broken' : 'late',
         },
       ],
     },
     ...proofs.map((/** @type {any} */ proof) => describeProof(proof, { start, steps: checks })),
-    ...rest
+    ...otherSteps
       .filter((/** @type {any} */ { ms }) => ms >= 1)
       .map((/** @type {any} */ { kind, after, ms, verdict }) => ({
         name: kind,
@@ -62,13 +62,13 @@ function listArrival({ message, proofs, number, trace }) {
     {
       name: `admitted as #${number}`,
       note: 'on disk, acknowledged',
-      bars: [{ from: Math.min(admitted, Math.max(proven, ends(rest))), to: admitted, kind: '' }],
+      bars: [{ from: Math.min(admittedAt, Math.max(provenAt, lastEndOf(otherSteps))), to: admittedAt, kind: '' }],
     },
   ]
 }
 
 /** Steps of the gateway that prove nothing about the sender. */
-const own = new Set(['resolve', 'normalize', 'rules'])
+const gatewaySteps = new Set(['resolve', 'normalize', 'rules'])
 
 /** @param {any} proof @param {{ start: number, steps: readonly any[] }} around @returns {Stage} */
 function describeProof({ kind, verdict, reason, key_id, ...details }, { start, steps }) {
@@ -87,7 +87,7 @@ function describeProof({ kind, verdict, reason, key_id, ...details }, { start, s
   const isGood = verdict === 'pass'
   return {
     name: `${proofNames[kind] ?? kind.replaceAll('-', ' ')}${origin}`,
-    note: oneLine(said.filter(Boolean).join(' · ')),
+    note: shortenToLine(said.filter(Boolean).join(' · ')),
     isSub: true,
     tone: isGood ? '' : verdict === 'fail' ? 'bad' : 'warn',
     bars: step
@@ -121,7 +121,7 @@ function listTurn({ message, turn, trace, response, error, merged_into }) {
     return [{ name: `with #${merged_into}`, note: 'answered together with a later message', bars: [] }]
   const attempts = turn?.attempts ?? []
   if (attempts.length === 0) {
-    if (!response) return error ? [{ name: `${agent} failed`, note: oneLine(error), tone: 'bad', bars: [] }] : []
+    if (!response) return error ? [{ name: `${agent} failed`, note: shortenToLine(error), tone: 'bad', bars: [] }] : []
     return [
       {
         name: `${agent} answered`,
@@ -158,7 +158,7 @@ function describeAttempt(attempt, agent) {
   return [
     {
       name: `${agent} ${outcome === 'silent' ? 'said nothing' : words}${attempt.attempt > 1 ? `, attempt ${attempt.attempt}` : ''}`,
-      note: oneLine(note),
+      note: shortenToLine(note),
       tone: isGood ? '' : 'bad',
       bars: [{ from, to: ended_at, kind: isGood ? 'agent' : 'broken' }],
     },
@@ -196,7 +196,7 @@ function listRuns({ models = [], tools = [] }) {
 function describeStep({ kind, name, at, ms, message, error }) {
   return {
     name: `${kind} ${name}`,
-    note: oneLine([message && `#${message}`, error].filter(Boolean).join(' · ')),
+    note: shortenToLine([message && `#${message}`, error].filter(Boolean).join(' · ')),
     tone: error ? 'bad' : '',
     isSub: true,
     bars: [{ from: at, to: at + (ms ?? 0), kind: error ? 'broken' : 'part' }],
@@ -209,7 +209,7 @@ function sayUsage(usage = []) {
     .map(({ model, input_tokens, output_tokens }) =>
       [
         model,
-        input_tokens && `${counted(input_tokens, 'token')} in`,
+        input_tokens && `${formatCount(input_tokens, 'token')} in`,
         output_tokens && `${output_tokens.toLocaleString('en')} out`,
       ]
         .filter(Boolean)
@@ -224,12 +224,12 @@ function listDelivery({ to, state, attempt_log = [], queued_at, ended_at, last_e
   if (attempt_log.length === 0) {
     const from = queued_at ? Date.parse(queued_at) : undefined
     const bars = from === undefined ? [] : [{ from, to: ended_at ? Date.parse(ended_at) : from, kind: kindOf(state) }]
-    return [{ name, note: oneLine(last_error ?? sayState(state, next_attempt_at)), tone: toneOf(state), bars }]
+    return [{ name, note: shortenToLine(last_error ?? sayState(state, next_attempt_at)), tone: toneOf(state), bars }]
   }
   return attempt_log.map((/** @type {any} */ { attempt, at, ms, outcome, reply_line, status, error }) => ({
     name: attempt > 1 ? `attempt ${attempt}` : name,
     isSub: attempt > 1,
-    note: oneLine([reply_line ?? status, outcome === 'sent' ? '' : error].filter(Boolean).join(' · ') || outcome),
+    note: shortenToLine([reply_line ?? status, outcome === 'sent' ? '' : error].filter(Boolean).join(' · ') || outcome),
     tone: toneOf(outcome),
     bars: [{ from: at, to: at + ms, kind: kindOf(outcome) }],
   }))

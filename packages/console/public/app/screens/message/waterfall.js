@@ -1,5 +1,5 @@
 // Draws the stages of a message on one time axis.
-import { span } from '../../lib/format.js'
+import { formatDuration } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { createAxis } from './axis.js'
 import { listStages } from './stages.js'
@@ -13,7 +13,7 @@ export function Waterfall({ record }) {
   return html`<section class="waterfall" aria-label="What happened">
     <div class="stage axis" aria-hidden="true">
       <span>what happened</span>
-      <div>${axis.ticks.map(({ position, after }) => html`<i style=${{ left: `${position * 100}%` }}>${after === 0 ? '0' : span(after)}</i>`)}</div>
+      <div>${axis.ticks.map(({ position, after }) => html`<i style=${{ left: `${position * 100}%` }}>${after === 0 ? '0' : formatDuration(after)}</i>`)}</div>
       <span class="num">took</span>
     </div>
     <ol>
@@ -42,6 +42,6 @@ function Row({ stage, axis }) {
       })}
       ${note && html`<span class=${`note ${tone}`} style=${noteStyle}>${note}</span>`}
     </div>
-    <span class="num muted">${took === undefined ? '' : span(took)}</span>
+    <span class="num muted">${took === undefined ? '' : formatDuration(took)}</span>
   </li>`
 }

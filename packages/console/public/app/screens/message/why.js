@@ -1,5 +1,5 @@
 // Explains the outcome of a message in one sentence, and names the next step.
-import { clock } from '../../lib/format.js'
+import { formatClock } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { describeOutcome } from '../../lib/outcome.js'
 import { Copy } from '../../parts/copy.js'
@@ -24,7 +24,7 @@ export function Why({ record, why, children }) {
         <ol>
           ${why.evidence.map(
             (/** @type {{ at?: string, fact: string }} */ { at, fact }, /** @type {number} */ index) =>
-              html`<li key=${index}><time>${at ? clock(at) : ''}</time><span>${fact}</span></li>`,
+              html`<li key=${index}><time>${at ? formatClock(at) : ''}</time><span>${fact}</span></li>`,
           )}
         </ol>
       </details>`

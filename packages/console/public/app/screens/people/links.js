@@ -1,5 +1,5 @@
 // Lists the addresses that are proven to belong to one person.
-import { moment } from '../../lib/format.js'
+import { formatInstant } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { linkTo } from '../../lib/router.js'
 
@@ -15,7 +15,7 @@ export function Links({ links }) {
           by <a class="link" href=${linkTo('message', { subject: asked })}>#${asked}</a> and
           ${' '}<a class="link" href=${linkTo('message', { subject: confirmed })}>#${confirmed}</a>
         </span>
-        <span class="muted">${moment(since)}</span>
+        <span class="muted">${formatInstant(since)}</span>
       </div>`,
     )}
   </section>`

@@ -2,7 +2,7 @@
 import { useEffect } from '../../../vendor/hooks.js'
 import { useSignal } from '../../../vendor/signals.js'
 import { api, withQuery } from '../../lib/api.js'
-import { counted, moment, oneLine } from '../../lib/format.js'
+import { formatCount, formatInstant, shortenToLine } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { readAll } from '../../lib/list.js'
 import { useAnswer } from '../../lib/load.js'
@@ -31,11 +31,11 @@ export function Person({ address }) {
   const next = older.value ? older.value.next : (answer?.next ?? null)
   useEffect(() => {
     readLinks(address).then(
-      found => (links.value = found),
+      personLinks => (links.value = personLinks),
       () => undefined,
     )
   }, [address])
-  const more = () =>
+  const loadOlder = () =>
     attempt(async () => {
       const page = await api(withQuery('/operator/api/messages', { ...query, after: next ?? undefined }))
       older.value = { items: [...(older.value?.items ?? []), ...page.items.filter(isOwn)], next: page.next }
@@ -45,21 +45,21 @@ export function Person({ address }) {
     await attempt(async () => {
       const { name, text, count } = await writeExport(address)
       saveFile(name, text, 'application/json')
-      say(`${counted(count, 'message')} exported`)
+      say(`${formatCount(count, 'message')} exported`)
     })
     isExporting.value = false
   }
   const forgetAll = () =>
     attempt(async () => {
       try {
-        const { forgotten, left } = await forget(address, messages)
-        if (left > 0)
+        const { deletedText, undeletedCount } = await forget(address, messages)
+        if (undeletedCount > 0)
           say(
-            `${counted(left, 'file')} not deleted: in a storage that is not used any more. Deleted: ${forgotten || 'nothing'}`,
+            `${formatCount(undeletedCount, 'file')} not deleted: in a storage that is not used any more. Deleted: ${deletedText || 'nothing'}`,
             'bad',
           )
-        else if (forgotten === '') say(`Nothing is deleted: the gateway has nothing of ${address}`, 'bad')
-        else say(`Forgotten: ${forgotten}`)
+        else if (deletedText === '') say(`Nothing is deleted: the gateway has nothing of ${address}`, 'bad')
+        else say(`Forgotten: ${deletedText}`)
       } finally {
         older.value = undefined
         refresh()
@@ -78,7 +78,7 @@ export function Person({ address }) {
         <${Problem} error=${error} retry=${refresh} />
         <${Links} links=${links.value} />
         ${messages.length > 0 ? html`<${Conversations} messages=${messages} />` : answer && html`<${Empty} title="They have not written"><p>Or what they wrote was forgotten.</p><//>`}
-        ${next !== null && html`<button class="btn" type="button" onClick=${more}>Older messages</button>`}
+        ${next !== null && html`<button class="btn" type="button" onClick=${loadOlder}>Older messages</button>`}
       </div>
     </div>
     ${
@@ -97,10 +97,10 @@ export function Person({ address }) {
 
 /** Reads the links of a person. @param {string} address */
 async function readLinks(address) {
-  const all = []
-  for await (const link of readAll('/operator/api/people', {})) all.push(link)
-  const own = addressesOf(address, all)
-  return all.filter(({ asker }) => own.has(senderOf(asker)))
+  const links = []
+  for await (const link of readAll('/operator/api/people', {})) links.push(link)
+  const ownAddresses = addressesOf(address, links)
+  return links.filter(({ asker }) => ownAddresses.has(senderOf(asker)))
 }
 
 /** Exports the complete records of all addresses of a person. @param {string} address */
@@ -124,7 +124,7 @@ async function writeExport(address) {
  * Deletes the records of an address on every channel, because the address does not tell which channels it used. Closed channels come last,
  * because the gateway refuses them.
  * @param {string} address @param {readonly any[]} messages
- * @returns {Promise<{ forgotten: string, left: number }>} `forgotten` lists the deleted records in words, or is empty; `left` counts the files that could not be deleted
+ * @returns {Promise<{ deletedText: string, undeletedCount: number }>} `deletedText` lists the deleted records, or is empty. `undeletedCount` counts the files that could not be deleted.
  */
 async function forget(address, messages) {
   if (address.startsWith('web:')) return sumUp([await post('owners', { owner: address })])
@@ -137,11 +137,14 @@ async function forget(address, messages) {
 
 /** @param {readonly any[]} answers */
 function sumUp(answers) {
-  return { forgotten: sayCounts(answers), left: answers.flatMap(({ unreachable = [] }) => unreachable).length }
+  return {
+    deletedText: sayCounts(answers),
+    undeletedCount: answers.flatMap(({ unreachable = [] }) => unreachable).length,
+  }
 }
 
-/** @param {'people' | 'owners'} whose @param {object} body */
-const post = (whose, body) => api(`/operator/api/${whose}/forget`, { method: 'POST', body })
+/** @param {'people' | 'owners'} resource @param {object} body */
+const post = (resource, body) => api(`/operator/api/${resource}/forget`, { method: 'POST', body })
 
 /** @param {readonly any[]} answers with counts of the same things @returns {string} */
 function sayCounts(answers) {
@@ -149,7 +152,7 @@ function sayCounts(answers) {
   const sums = names.map(name => ({ name, sum: answers.reduce((sum, answer) => sum + answer[name], 0) }))
   return sums
     .filter(({ sum }) => sum > 0)
-    .map(({ name, sum }) => counted(sum, name.replace(/s$/, '')))
+    .map(({ name, sum }) => formatCount(sum, name.replace(/s$/, '')))
     .join(', ')
 }
 
@@ -157,7 +160,7 @@ function sayCounts(answers) {
 function Conversations({ messages }) {
   return html`${[...Map.groupBy(messages, ({ agent, via }) => `${via} ${agent}`)].map(
     ([key, list]) => html`<section class="panel" key=${key} aria-label=${`With ${list[0].agent}`}>
-      <header><${Channel} name=${list[0].via} /><h2>with ${list[0].agent}</h2><span class="muted">${counted(list.length, 'message')}</span></header>
+      <header><${Channel} name=${list[0].via} /><h2>with ${list[0].agent}</h2><span class="muted">${formatCount(list.length, 'message')}</span></header>
       ${list.map(
         ({
           message,
@@ -166,8 +169,8 @@ function Conversations({ messages }) {
           received_at,
           verified,
         }) => html`<a class="item said" key=${message} href=${linkTo('message', { subject: message })}>
-          <span class="muted when">${moment(received_at)}</span>
-          <span class="grow">${oneLine(preview)}</span>
+          <span class="muted when">${formatInstant(received_at)}</span>
+          <span class="grow">${shortenToLine(preview)}</span>
           <${Proven} verified=${verified} /><span class="muted state">${state}</span>
         </a>`,
       )}

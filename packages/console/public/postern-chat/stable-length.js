@@ -1,10 +1,10 @@
 /** Finds the length of unfinished Markdown that later text cannot turn into something else. */
 
 /** The number of characters for which a mark waits for its counterpart before it counts as text. Addresses and table rows may be longer. */
-const maxHeld = 256
-const maxLongHeld = 2_000
+const maxPending = 256
+const maxLongPending = 2_000
 
-/** Matches the start of a line whose meaning its rest decides: a list, a heading, a rule, a row, the end of a fence. */
+/** Matches the start of a line that later characters can turn into something else: a list, a heading, a rule, a row, the end of a fence. */
 const undecidedLine = /^[-+*=_#~`:|>.)\d\s]*$/
 const fenceOpening = /^[\s>]*(?:[-+*]\s+)?(?:`{3}|~{3})/
 /** Matches a link reference definition, which renders as nothing. */
@@ -17,15 +17,15 @@ const delimiterRow = /^[\s>:|-]*$/
  * for its counterpart. Looks only at the last lines.
  * @param {string} text
  */
-export function settledLength(text) {
+export function findStableLength(text) {
   const lineAt = text.lastIndexOf('\n') + 1
   const line = text.slice(lineAt)
   const table = findTableHead(text, lineAt)
-  if (table < text.length && text.length - table <= maxLongHeld) return table
-  if (line.length <= maxHeld && (undecidedLine.test(line) || fenceOpening.test(line))) return lineAt
-  if (line.length <= maxLongHeld && definition.test(line)) return lineAt
-  const windowAt = Math.max(0, line.length - maxLongHeld)
-  return lineAt + windowAt + settledWords(line.slice(windowAt))
+  if (table < text.length && text.length - table <= maxLongPending) return table
+  if (line.length <= maxPending && (undecidedLine.test(line) || fenceOpening.test(line))) return lineAt
+  if (line.length <= maxLongPending && definition.test(line)) return lineAt
+  const windowAt = Math.max(0, line.length - maxLongPending)
+  return lineAt + windowAt + findStableLineLength(line.slice(windowAt))
 }
 
 /** Finds the start of rows that may be a table's head, which only the next row decides. @param {string} text @param {number} lineAt */
@@ -42,7 +42,7 @@ const mark =
   /\\(?:.|$)|`+|<(?:https?:|mailto:)[^\s<>]*>?|(?:https?|mailto):[^\s<>]*|&[#\w]*;?|!?\[|\](?:\((?:[^()]|\([^()]*(?:\)|$))*\)?)?|[*_~]+|!$/gi
 
 /** Returns the length of the text before the first mark that is still open. @param {string} line */
-function settledWords(line) {
+function findStableLineLength(line) {
   /** @type {{ text: string, at: number, held: number }[]} */
   const open = []
   for (const { 0: text, index } of line.matchAll(mark)) {
@@ -64,18 +64,18 @@ function settledWords(line) {
  */
 function readMark(open, { text, at, isLast, before, after }) {
   const kind = text.at(-1) === '[' ? '[' : (text[0] ?? '')
-  if (kind === '[' || kind === '`') open.push({ text: kind === '[' ? '[' : text, at, held: maxHeld })
+  if (kind === '[' || kind === '`') open.push({ text: kind === '[' ? '[' : text, at, held: maxPending })
   else if (kind === ']') readLinkEnd(open, { text, isLast })
   else if ('*_~'.includes(kind)) readEmphasis(open, { text, at, isLast, before, after })
   // The text may still become an address, an entity, an escape or an image.
-  else if (isLast && !/[>;]$|^\\./.test(text)) open.push({ text, at, held: maxLongHeld })
+  else if (isLast && !/[>;]$|^\\./.test(text)) open.push({ text, at, held: maxLongPending })
 }
 
 /** @param {{ text: string, held: number }[]} open @param {{ text: string, isLast: boolean }} found */
 function readLinkEnd(open, { text, isLast }) {
   if (!isLast || text.endsWith(')')) cutAt(open, '[')
   const link = open.findLast(each => each.text === '[')
-  if (link && isLast) link.held = maxLongHeld
+  if (link && isLast) link.held = maxLongPending
 }
 
 /**
@@ -86,7 +86,7 @@ function readEmphasis(open, { text, at, isLast, before, after }) {
   const isClosing = /\S/.test(before)
   if (isClosing && !isLast && cutAt(open, text[0] ?? '')) return
   const isOpening = /\S/.test(after) && !/[\p{L}\p{N}]/u.test(before)
-  if (isOpening || isLast) open.push({ text, at, held: maxHeld })
+  if (isOpening || isLast) open.push({ text, at, held: maxPending })
 }
 
 /** Removes the newest open mark of a kind, and everything that was opened after it. @param {{ text: string }[]} open @param {string} kind */
