@@ -5,10 +5,10 @@ import { join } from 'node:path'
 /**
  * Libraries whose code is part of the bundle.
  *
- * Libraries for mail: the root manifest's `overrides` set their versions, so that one parser reads every address. npm ignores the
+ * The mail libraries are bundled because the root manifest's `overrides` set their versions, so that one parser reads every address. npm ignores the
  * overrides of a dependency, so libraries installed next to the package would have other versions.
  *
- * The others run at every start. They are 200 small files, and finding and reading a file costs more than running it. In the bundle
+ * The other libraries are bundled because every start loads them. They are 200 small files, and finding and reading a file costs more than running it. In the bundle
  * they take a third of the time, and their unused code is left out, such as zod's texts in 60 languages.
  */
 const inlined: ReadonlySet<string> = new Set([

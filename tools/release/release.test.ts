@@ -79,7 +79,7 @@ describe('versions', () => {
     expect(versions[0]).toMatch(versionPattern)
   })
 
-  test('change alone, in JSON and in TOML', () => {
+  test('are the only text that `replaceVersion()` changes, in JSON and in TOML', () => {
     for (const path of manifests) {
       const text = readFileSync(join(root, path), 'utf8')
       const replaced = replaceVersion(path, text, '9.9.9')
@@ -97,7 +97,7 @@ describe('the licences', () => {
     expect(dependencies.filter(({ licence }) => !isAccepted(licence))).toEqual([])
   })
 
-  test('pass by expression: one alternative with all its parts', () => {
+  test('pass if one alternative of the SPDX expression passes with all its parts', () => {
     expect(['MIT', '(MIT OR GPL-3.0)', '(Apache-2.0 AND BSD-3-Clause)'].map(isAccepted)).toEqual([true, true, true])
     expect(['GPL-3.0', '(MIT AND GPL-3.0)', 'unknown', ''].map(isAccepted)).toEqual([false, false, false, false])
   })

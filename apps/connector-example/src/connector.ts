@@ -146,8 +146,8 @@ interface CallbackDeps {
 }
 
 /**
- * Creates the route at which an agent's host reports that a task has continued, as after a payment elsewhere (A2A push notifications). The
- * connector trusts the report alone, and asks the agent itself for the content.
+ * Creates the route at which an agent's host reports that a task has continued, for example after a payment on another site (A2A
+ * push notifications). The connector takes only the fact from the report, and fetches the content from the agent.
  */
 function createCallbackRoutes({ tasks, dispatch, log, now }: CallbackDeps): Hono {
   const rate = createRateLimit({ perMinute: 600 }, now)

@@ -26,7 +26,7 @@ interface StartedProcess {
 
 type SpawnMethod = (this: StartedProcess, options: { readonly detached?: boolean }) => unknown
 
-/** The prototype on which every way to start a program ends: `spawn()`, `fork()` and `execFile()`. */
+/** The prototype whose `spawn()` is called by the functions `spawn()`, `fork()` and `execFile()`. */
 const prototype = ChildProcess.prototype as unknown as { spawn: SpawnMethod & { readonly isWatched?: boolean } }
 
 let watcher: Writable | undefined

@@ -32,6 +32,7 @@ export async function findFreePort(): Promise<number> {
   return port
 }
 
+/** Claims a random block of ports by listening at its first port, and returns the other ports of the block. */
 async function claimBlock(): Promise<number[]> {
   const blockStart = firstPort + randomInt(blockCount) * blockPorts
   const claim = await listen(blockStart)

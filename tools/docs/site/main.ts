@@ -1,8 +1,5 @@
-// Builds, serves or previews the documentation site.
-/**
- * `npm run docs`: builds the site into docs/.vitepress/dist. `-- --open` serves it and follows changes; `-- --preview` serves the built
- * site.
- */
+// Builds the documentation site into docs/.vitepress/dist (`npm run docs`). `-- --open` serves it and follows changes; `-- --preview` serves the
+// built site.
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build, createServer, serve } from 'vitepress'

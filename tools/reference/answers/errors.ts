@@ -119,7 +119,7 @@ function formatProtocolCodes(code: string, error: Error): readonly string[] {
 function describeCode(code: string, meaning: string): readonly string[] {
   const causes = refusalCases.filter(({ codes }) => codes.includes(code))
   if (causes.length === 0)
-    throw new Error(`Cannot describe ${code}: no case of apps/gateway/src/why/rules/refused.ts has it`)
+    throw new Error(`Cannot describe ${code}: no case of packages/operator/src/why/rules/refused.ts has it`)
   const example = {
     code,
     at: '',

@@ -16,7 +16,7 @@ interface OpenedTaskStore {
   close(): void
 }
 
-/** Opens the SDK's database store as durable as Postern and the floors are: WAL and `synchronous = FULL`. */
+/** Opens the SDK's database store as durable as the stores of Postern and of the baseline servers: WAL and `synchronous = FULL`. */
 export function openDatabaseTaskStore(): OpenedTaskStore {
   const { path, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   const database = new DatabaseSync(join(path, 'tasks.db'))

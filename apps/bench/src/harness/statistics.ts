@@ -1,12 +1,12 @@
 // Computes medians, quantiles and ratios of measured rounds.
 
-/** Returns the value at `share` (0–1) of the sorted values, or NaN without values. */
+/** Returns the value at `fraction` (0–1) of the sorted values, or NaN without values. */
 export function quantile(values: readonly number[], fraction: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? Number.NaN
 }
 
-/** Returns the median of the ratios of each round. */
+/** Returns the median, over all rounds, of the ratio between a round and the baseline round with the same index. */
 export function medianRatio<Round>(
   rounds: readonly Round[],
   baseline: readonly Round[],

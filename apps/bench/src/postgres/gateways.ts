@@ -14,7 +14,7 @@ import { startServer } from '../servers/process.ts'
 
 const limits = { open_tasks_per_caller: 1_000_000, tasks_per_caller: 1_000_000_000 }
 
-/** A number of gateways on one store, and the plan that they are compared with. The bound of `aim` is for that ratio. */
+/** A number of gateways on one store, and the plan that they are compared with. `aim` bounds the ratio of the two rates. */
 export interface PostgresPlan extends Partial<Aim> {
   readonly name: string
   readonly note: string

@@ -13,7 +13,7 @@ const maxNameLength = 32
 /** Matches letters, digits and the marks that people use in names; no `@`, which begins an agent's address, and nothing invisible. */
 const namePattern = /^(?!.*@)[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u
 
-/** Checks a name. @throws Rejection `malformed` */
+/** Creates a person with a random id from a valid name. @throws Rejection `malformed` */
 export function createPerson(nickname: string): RoomPerson {
   const name = nickname.normalize('NFC').trim().replace(/ +/g, ' ')
   if (name === '' || [...name].length > maxNameLength || !namePattern.test(name)) {

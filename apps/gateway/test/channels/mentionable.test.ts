@@ -149,7 +149,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('a message b
     if (via === 'a2a') return expect(profile).toBeUndefined()
     return expect(profile?.display_name ?? display_name).toMatch(/Alice/)
   })
-  test('has the protocol’s mention_relay without exception (MN-8.1)', () => {
+  test('always names the protocol’s mention_relay (MN-8.1)', () => {
     expect(first.recipient_capabilities.mention_relay).toEqual(column.mention_relay)
     expect(reply.recipient_capabilities.mention_relay).toEqual(column.mention_relay)
   })

@@ -6,7 +6,10 @@ import { connect, createServer } from 'node:net'
 /** A proxy to a database server that counts how often its client waits. */
 export interface CountingProxy {
   readonly port: number
-  /** Returns how often a request followed the last answer since the wire opened. A request that is sent meanwhile causes no wait of its own. */
+  /**
+   * Counts the round trips since the proxy opened: requests that the client sent after the previous answer. A request that the client sends before
+   * that answer causes no further wait.
+   */
   readRounds(): number
   close(): Promise<void>
 }

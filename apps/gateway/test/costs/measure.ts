@@ -21,8 +21,8 @@ interface WavePlan {
 }
 
 /**
- * The plan of the waves. Once a second the gateway also looks for work that others left, so a message alone gets the median of its waves. Messages
- * together get the lowest figure, because on a busy machine the messages of some waves do not overlap, which says nothing about the gateway.
+ * The plan of the waves. Once a second the gateway also polls for work that other gateways left, so single messages count with the median of their
+ * waves. Batches count with their lowest figure, because on a busy machine the messages of some waves do not overlap.
  */
 const waves: Readonly<Record<Company, WavePlan>> = {
   alone: { size: 1, count: 15, select: sorted => sorted[sorted.length >> 1] },

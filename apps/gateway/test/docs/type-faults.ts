@@ -5,34 +5,35 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '../../../..')
-const pathOf = (path: string) => join(root, path)
+const resolveFromRoot = (path: string) => join(root, path)
 
-/** The files that contain the types of `postern`, by the name that a module imports. */
+/** The files that contain the types of `postern`, keyed by the specifier with which a module imports them. */
 export type TypeEntries = Readonly<Record<'postern' | 'postern/testing', string>>
 
 const sourceEntries: TypeEntries = {
-  postern: pathOf('apps/gateway/src/index.ts'),
-  'postern/testing': pathOf('apps/gateway/src/testing/index.ts'),
+  postern: resolveFromRoot('apps/gateway/src/index.ts'),
+  'postern/testing': resolveFromRoot('apps/gateway/src/testing/index.ts'),
 }
 
 /**
- * Returns the compiler's messages about modules that import `postern`, as `example-<index>.ts`. Faults of the sources themselves are found elsewhere.
+ * Returns the compiler's messages about modules that import `postern`, as `example-<index>.ts`. Messages about the sources themselves are omitted,
+ * because `npm run types` reports them.
  */
 export function findTypeFaults(modules: readonly string[], entries = sourceEntries): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'postern-examples-'))
   try {
-    symlinkSync(pathOf('node_modules'), join(folder, 'node_modules'))
+    symlinkSync(resolveFromRoot('node_modules'), join(folder, 'node_modules'))
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     for (const [index, code] of modules.entries()) writeFileSync(join(folder, `example-${index}.ts`), code)
     const compilerOptions = {
       paths: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, [file]])),
-      typeRoots: [pathOf('node_modules/@types')],
+      typeRoots: [resolveFromRoot('node_modules/@types')],
       types: ['node'],
       ...{ noUnusedLocals: false, noUnusedParameters: false },
     }
-    const config = { extends: pathOf('tsconfig.base.json'), compilerOptions, include: ['*.ts'] }
+    const config = { extends: resolveFromRoot('tsconfig.base.json'), compilerOptions, include: ['*.ts'] }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-    const tsc = pathOf('node_modules/typescript/bin/tsc')
+    const tsc = resolveFromRoot('node_modules/typescript/bin/tsc')
     // Several checkers would each read the library again, on cores that other tests use.
     const args = [tsc, '--noEmit', '--checkers', '1', '-p', folder]
     const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })

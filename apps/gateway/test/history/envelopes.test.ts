@@ -118,7 +118,12 @@ const envelopeCases: readonly EnvelopeCase[] = [
   ['E-14', 'version and type alone', { version: 1, type: 'tool_call' }, bareEnvelope],
   ['E-15', 'version "1"', { version: '1', type: 'text', payload: {} }, bareEnvelope],
   ['E-16', 'another schema', { schema: 'other', version: 1, type: 'text' }, bareEnvelope],
-  ['E-18', 'a row of no type', { metadata: { type: 'banana' } }, { ...bareEnvelope, metadata: { type: 'banana' } }],
+  [
+    'E-18',
+    'a row of an unknown type',
+    { metadata: { type: 'banana' } },
+    { ...bareEnvelope, metadata: { type: 'banana' } },
+  ],
   [
     'E-19',
     'data',

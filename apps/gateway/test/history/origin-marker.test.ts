@@ -78,7 +78,7 @@ describe('an origin marker', () => {
     },
   )
 
-  test('in a session’s list that belongs to another session changes neither', async () => {
+  test('in the list of another session changes neither session', async () => {
     const open = async (as: 'ann' | 'bob') => {
       const { json } = await web.requestJson('POST', '/v1/sessions', { context: uniqueName('context') }, as)
       return `/v1/sessions/${json.session_id}`

@@ -172,7 +172,7 @@ describe.each(Object.entries(speaking))('the conversations by %s', (_, sendText)
 })
 
 describe('a public conversation', () => {
-  test('has one thread_id for all participants, and a separate one for each one’s private messages', async () => {
+  test('has one thread_id for its public messages, and another one for each participant’s private messages', async () => {
     const { fediverse } = gateway.simulation
     const context = `https://mastodon.test/contexts/${unique('c')}`
     const to = '@desk@agents.test'

@@ -31,7 +31,7 @@ const approve = (interruptId: string, overrides: object = {}) => {
 }
 
 test.each(tillAgents)(
-  'the operator’s chat shows the waiting call of %s whole, accepts changes and consent, and reports its end (C-23, C-24)',
+  'the operator’s chat shows the complete waiting call of %s, accepts changed arguments, and reports its result (C-23, C-24)',
   async agent => {
     const { objectId, requirement } = await gateway.askForRefund(agent)
     const chat = openWaiting(requirement)

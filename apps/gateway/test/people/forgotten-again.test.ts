@@ -77,14 +77,14 @@ const listStartedMessages = () => readFileSync(join(directory, 'begun'), 'utf8')
 
 test.each([
   [
-    'forget has taken its sender away',
+    'the operator has forgotten its sender',
     async () => {
       for (const { sender } of await messages())
         await operate('/people/forget', { address: sender }).catch(() => undefined)
       await operate('/owners/forget', { owner: `web:${JSON.stringify([gatewayOrigin, 'ann'])}` })
     },
   ],
-  ['its time is over', () => operate('/prune', {})],
+  ['its retention has ended', () => operate('/prune', {})],
 ])('no repeated message gets another answer after %s', { timeout: 240_000 }, async (_what, remove) => {
   const gateway = await open()
   const senders = await compose(gateway)

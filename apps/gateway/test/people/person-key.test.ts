@@ -80,7 +80,7 @@ test('an agent sees one key for a person with linked addresses, and learns of th
   expect(reportAfter.id).toBe(mailView.id)
 })
 
-test('an agent that shares conversations sees all addresses, but no notice of links that it does not receive', async () => {
+test('an agent that shares conversations sees all addresses, and no link notice if it did not ask for them', async () => {
   await people.linkMail('alice@alice.test', { to: 'shared' })
   const reply = parseReport(await people.askByMail('hello', { to: 'shared' }))
   expect(reply.addresses).toEqual([account, mailbox])

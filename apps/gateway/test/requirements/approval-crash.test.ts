@@ -5,8 +5,8 @@ import { decide, findActionPath, insist } from '../setup/requirement-steps.ts'
 import type { TillGateway } from '../setup/till-gateway.ts'
 import { openTillGateway } from '../setup/till-gateway.ts'
 
-// These tests run kill -9 between an approval and the end of the approved tool. The tool begins at most once, and the model learns only
-// what is known.
+// These tests run kill -9 between an approval and the end of the approved tool. The tool begins at most once. The model
+// gets told if its result is unknown.
 
 const delays = drawDelays({ quick: 2, long: 8, lastMs: 84 })
 let setup: TillGateway

@@ -42,7 +42,7 @@ describe('data that an agent stores with a chat message', () => {
     expect(answer?.metadata).toMatchObject({ stage: 'execution', run_id: expect.stringMatching(/^run-/) })
   })
 
-  test('arrives in one piece from its chunks, name by name (C-20)', async () => {
+  test('reaches the client merged from its chunks, by name (C-20)', async () => {
     const client = openClient()
     await runChat(client, 'in pieces')
     expect(readMetadata(client.messages.at(-1))).toMatchObject({ intent: 'done', first: 1 })

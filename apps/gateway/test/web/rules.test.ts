@@ -139,7 +139,7 @@ describe('the stored parts', () => {
     expect(JSON.stringify(await web.gateway.readMessage(newest?.id ?? ''))).toContain('upload-7')
   })
 
-  test('have the same data of a step in the stream and in the message’s history (C-19, C-32)', async () => {
+  test('have the same step data in the stream and in the history (C-19, C-32)', async () => {
     const threadId = uniqueName('thread')
     const events = await web.runChat('hello', { threadId, runId: 'run-of-the-step' })
     const { metadata } = findEvent(events, 'STEP_FINISHED')

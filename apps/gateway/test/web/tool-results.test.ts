@@ -39,11 +39,11 @@ test('the agent gets the result of a call that it delegated to the client', asyn
 })
 
 test.each([
-  ['has ended', 'search for it'],
+  ['the agent has answered itself', 'search for it'],
   ['somebody has to allow first', 'refund it'],
   ['an operator has to allow first', 'refund it by an operator'],
-  ['was done behind the words', 'count them'],
-  ['was broken off with the answer', 'fail while you search'],
+  ['the agent reported only in its trace', 'count them'],
+  ['the failed turn left open', 'fail while you search'],
 ])('a client cannot answer a call that %s', async (_, text) => {
   expect(await claimResults(text)).toEqual({ pendingToolCallIds: [], answerText: 'heard: ' })
 })

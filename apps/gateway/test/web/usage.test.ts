@@ -164,7 +164,7 @@ describe('the usage of an answer', () => {
     },
   )
 
-  test('is for the operator in the record of a message, also printed', async () => {
+  test('is in the operator’s record of a message, and in its printed form', async () => {
     await web.runChat('order 17')
     const [newest] = await web.gateway.messages()
     const record = await web.gateway.readMessage(newest?.id ?? '')
@@ -204,7 +204,7 @@ describe('the usage of an answer', () => {
     expect((await web.gateway.readMessage(newest?.id ?? '')).response?.usage).toEqual([usage])
   })
 
-  test('is in one metric for all agents, with partial kinds apart', async () => {
+  test('is in one metric for all agents, with a label for each kind of token', async () => {
     const readMetrics = async () => (await fetch(`${web.gateway.url()}/metrics`)).text()
     const count = async (sample: string) => {
       const line = (await readMetrics()).split('\n').find(metricLine => metricLine.startsWith(`${sample} `))

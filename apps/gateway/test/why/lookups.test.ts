@@ -117,7 +117,7 @@ describe('why', () => {
     const { found, explanations } = await askWhy(gateway, query)
     expect([found, explanations.map(({ code }) => code)]).toEqual(['nothing', ['nothing_known']])
     const [first] = explanations
-    if (!first) throw new Error('nothing is said')
+    if (!first) throw new Error('there is no explanation')
     expectWellFormed(first)
     expect(first.fix?.command).toBe('npx postern doctor')
   })

@@ -19,8 +19,8 @@ interface Step {
 type Contexts = Map<string, string | undefined>
 
 /**
- * Runs the steps of its text and answers with what it received. The text is a JSON list whose inner lists run concurrently; any other text
- * counts as done.
+ * Runs the steps of the message's text and answers with their results. The text is a JSON list whose inner lists run concurrently. The agent
+ * confirms any other text as done.
  */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const text = wordsOf(message.parts)

@@ -7,7 +7,7 @@ export type Endpoint = HttpEndpoint | GrpcEndpoint | MailEndpoint
 export interface MailEndpoint {
   readonly kind: 'mail'
   readonly name: 'SMTP'
-  /** The command with which its clients greet it. */
+  /** The command with which a client greets the server. */
   readonly greeting: 'EHLO' | 'LHLO'
 }
 

@@ -1,6 +1,6 @@
 /** Provides repeatable random choices: the same seed gives the same run. */
 export interface Random {
-  /** Returns an integer from 0 to `below` - 1. */
+  /** Returns an integer from 0 to `limit` - 1. */
   int(limit: number): number
   /** Returns true with this probability, 0 to 1. */
   chance(share: number): boolean

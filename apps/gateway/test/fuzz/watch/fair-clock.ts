@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 export interface FairClock {
   /** Returns the fair time, ms. */
   now(): number
-  /** Rejects after this much fair time, ms. */
+  /** Rejects after `ms` of fair time, or when the signal aborts. */
   expire(ms: number, signal: AbortSignal): Promise<never>
   close(): void
 }

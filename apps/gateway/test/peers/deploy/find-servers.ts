@@ -1,4 +1,4 @@
-// Finds the programs Caddy and nginx.
+// Downloads and unpacks Caddy and nginx from Debian's packages.
 import { join } from 'node:path'
 import { CannotRun, downloadPackages, isDebianRoot, unpackPackages } from '../debian.ts'
 import { tryCommand } from '../run-command.ts'

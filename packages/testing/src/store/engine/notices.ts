@@ -18,7 +18,7 @@ export function noticeContract(openStore: OpenStore): void {
     describeHints(openStore)
 
     test(
-      'of a turn’s end contain its task as findTask() returns it, without further reads',
+      'of the end of a turn contain its task, in the form of findTask()',
       withStore(openStore, async ({ store }) => {
         const key = { owner: 'ada', id: 'task 1' }
         const { message } = await store.admit(sketchIntake('m1', { task: { ...key, context: 'ctx' } }), 'c')

@@ -1,4 +1,4 @@
-// Tests how a store reads histories, secrets and responses.
+// Tests the queries of a store for histories, secrets and responses.
 import type { Part } from '@postern/message'
 import type { Entry, Store } from '@postern/pipeline'
 import { secretPurposes } from '@postern/pipeline'
@@ -90,7 +90,7 @@ function describeHistory(openStore: OpenStore): void {
     }),
   )
   test(
-    'a failed answer counts as given, and a waiting message belongs to the next one’s history',
+    'the history includes failed answers, and earlier messages that still wait for their turn',
     withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)

@@ -88,7 +88,7 @@ function describeForgetting(openStore: OpenStore): void {
     }),
   )
   test(
-    'every agent loses a withdrawn message with its edits, but no other author’s message of that name',
+    'a withdrawal removes a message and its edits for every agent, but no message of another author',
     withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', byAda()), 'c')
       await store.admit(sketchIntake('edit', byAda({ message: { kind: 'edit' } })), 'c')

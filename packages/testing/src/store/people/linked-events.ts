@@ -15,7 +15,7 @@ import {
 import type { OpenStore } from '../setup/under-test.ts'
 import { leaseTurns, sketchIntake, withStore } from '../setup/under-test.ts'
 
-/** Collects the changes, and describes them as messages of the account. A transaction that runs again describes its change once more. */
+/** Collects the changes, and describes them as messages of the account. The store may describe a change again when it retries a transaction. */
 function collectChanges() {
   const changes = new Map<string, LinkChange>()
   const events: LinkNotifications = {

@@ -1,4 +1,4 @@
-// Sketches A2A tasks and their watchers for the tests of stores.
+// Creates test data for A2A tasks and their watchers for the tests of stores.
 import type { Store, TaskKey } from '@postern/pipeline'
 import type { IntakeSketch } from './under-test.ts'
 import { inThread, leaseOnlyTurn, sketchResponse } from './under-test.ts'

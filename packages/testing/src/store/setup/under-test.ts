@@ -36,7 +36,7 @@ export interface IntakeSketch extends Partial<Omit<Intake, 'message' | 'thread'>
   readonly thread?: Partial<Intake['thread']>
 }
 
-/** Sketches a whole intake of a message with the id `id`, in a thread of its own. The members of the sketch override the rest. */
+/** Sketches a whole intake of a message with the id `id`, in a thread of its own. The members of the sketch override the defaults. */
 export function sketchIntake(id: string, sketch: IntakeSketch = {}): Intake {
   const { message, thread, ...members } = sketch
   return {

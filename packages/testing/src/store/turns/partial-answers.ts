@@ -139,7 +139,7 @@ function describePartialAnswer(openStore: OpenStore): void {
     }),
   )
   test(
-    'a final answer that revises unknown text leaves in full',
+    'the store delivers a final answer in full if it never had the interim text',
     withStore(openStore, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'found', { isRevision: true, recipients: ['x'] })
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'found'])
