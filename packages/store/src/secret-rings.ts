@@ -1,4 +1,4 @@
-// Keeps the generations of the store's secrets by purpose, and follows rotations by other gateways.
+// Reads and rotates the generations of the store's secrets, and follows rotations by other gateways.
 import { createHmac, randomBytes } from 'node:crypto'
 import { isoTime, parseJsonText } from '@postern/message'
 import type { ListedSecret, LookupStore, NoticeStore, SecretPurpose, SecretStore } from '@postern/pipeline'
@@ -11,14 +11,14 @@ interface SecretRingDeps {
   readonly isSoleWriter: boolean
 }
 
-/** The time between two checks for rotations by other gateways, ms. Their hint may be lost. */
+/** The time between two checks for rotations by other gateways, ms. The notice of a rotation may be lost. */
 const pollEveryMs = 5_000
 const topic = 'secrets'
 
-/** A generation of keys. All its keys are derived from one secret, so a rotation is one row, and no purpose can be left out. */
+/** A generation of keys. The keys of all purposes are derived from one secret, so that a rotation writes one row and includes every purpose. */
 interface Generation {
   readonly made_at: string
-  /** True if no earlier generation counts any more. */
+  /** True if this generation revokes all earlier generations. */
   readonly revokes: boolean
   readonly secret: string
 }
@@ -29,7 +29,7 @@ export function createSecretRings(deps: SecretRingDeps): SecretStore & { close()
   const { store, now } = deps
   const generations = createGenerations(deps)
   const keys = createKeys(generations, now)
-  let opening: Promise<void> | undefined
+  let openingPromise: Promise<void> | undefined
   let stopPolling = () => {}
 
   async function openAll(): Promise<void> {
@@ -38,11 +38,11 @@ export function createSecretRings(deps: SecretRingDeps): SecretStore & { close()
   }
 
   function open(): Promise<void> {
-    opening ??= openAll()
-    opening.catch(() => {
-      opening = undefined
+    openingPromise ??= openAll()
+    openingPromise.catch(() => {
+      openingPromise = undefined
     })
-    return opening
+    return openingPromise
   }
 
   return {
@@ -67,7 +67,7 @@ export function createSecretRings(deps: SecretRingDeps): SecretStore & { close()
   }
 }
 
-/** Reads new generations regularly, and after each hint. While the store is unreachable the known secrets stay valid. */
+/** Reads new generations regularly and after each notice. While the store is unreachable, the secrets in memory stay valid. */
 function pollGenerations({ listen }: Pick<NoticeStore, 'listen'>, readNew: () => Promise<void>): () => void {
   const readNewGenerations = () => void readNew().catch(() => undefined)
   const unlisten = listen(topic, readNewGenerations)
@@ -79,9 +79,9 @@ function pollGenerations({ listen }: Pick<NoticeStore, 'listen'>, readNew: () =>
 }
 
 interface Generations {
-  /** All generations, oldest first. */
+  /** All generations, the oldest first. */
   readonly generations: readonly Generation[]
-  /** Secrets of an earlier release, which stored one for each purpose. They are the keys of the first generation. */
+  /** The secrets of an earlier release, which stored a secret for each purpose. They are the keys of the first generation. */
   readonly legacySecrets: ReadonlyMap<SecretPurpose, string>
   readAll(): Promise<void>
   readNew(): Promise<void>
@@ -100,13 +100,13 @@ function createGenerations({ store, now }: Pick<SecretRingDeps, 'store' | 'now'>
 
   async function readGeneration(number: number, newGeneration: Generation): Promise<void> {
     generations[number - 1] = parseJsonText(
-      await store.secret(nameOf(number), async () => JSON.stringify(newGeneration)),
+      await store.secret(formatSecretName(number), async () => JSON.stringify(newGeneration)),
     ) as Generation
   }
 
-  /** Reads new generations. Each run has its own count, because several may read at the same time. */
+  /** Reads new generations. Each call has its own counter, because several calls may run at the same time. */
   async function readNew(): Promise<void> {
-    for (let number = generations.length + 1; await store.hasSecret(nameOf(number)); number += 1)
+    for (let number = generations.length + 1; await store.hasSecret(formatSecretName(number)); number += 1)
       await readGeneration(number, createGeneration(false))
   }
 
@@ -122,7 +122,7 @@ function createGenerations({ store, now }: Pick<SecretRingDeps, 'store' | 'now'>
     },
     async add(isRevoking) {
       const newGeneration = createGeneration(isRevoking)
-      // Another gateway may rotate at the same time. This rotation then follows the other one.
+      // If another gateway rotates at the same time, this rotation becomes the next generation.
       while (!generations.some(({ secret }) => secret === newGeneration.secret)) {
         await readNew()
         await readGeneration(generations.length + 1, newGeneration)
@@ -138,9 +138,9 @@ function createKeys(
   const listNumbers = () => generations.map((_, index) => index + 1).reverse()
   const hasLegacySecret = (purpose: SecretPurpose, number: number) => number === 1 && legacySecrets.has(purpose)
   return {
-    /** Returns the numbers of all generations, newest first. */
+    /** Lists the numbers of all generations, the newest first. */
     listNumbers,
-    /** Returns the numbers of the generations that count now, newest first. */
+    /** Lists the numbers of the valid generations, the newest first. */
     listValidNumbers(): readonly number[] {
       const oldest = generations.findLastIndex(
         ({ made_at, revokes }, index) => index === 0 || revokes || Date.parse(made_at) + replacedSecretMs <= now(),
@@ -157,7 +157,7 @@ function createKeys(
   }
 }
 
-function nameOf(generation: number): string {
+function formatSecretName(generation: number): string {
   return `secrets-${generation}`
 }
 

@@ -1,10 +1,10 @@
-// Makes and reads the secrets of the store.
+// Creates and reads the secrets of the store.
 
 import { KeyNotMade } from '@postern/message'
 import type { LookupStore } from '@postern/pipeline'
 import type { StoreContext } from './transaction/store-context.ts'
 
-/** Creates the store of secrets. The first stored value of a secret counts for all processes. Creating a secret may take seconds. */
+/** Creates the store of secrets. All processes use the first stored value of a secret. The creation of a secret may take seconds. */
 export function createSecrets({ db, write, readsOnly }: StoreContext): Pick<LookupStore, 'secret' | 'hasSecret'> {
   const find = db.prepare<{ value: string }>('SELECT value FROM secrets WHERE name = ?')
   const insert = db.prepare('INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')

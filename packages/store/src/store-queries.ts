@@ -1,4 +1,4 @@
-// Assembles the queries that channels and agents ask the store.
+// Assembles the queries of channels and agents.
 import type { LookupStore } from '@postern/pipeline'
 import { createBlobLookup } from './blobs/blob-table.ts'
 import { createNoteLookup } from './messages/notes.ts'

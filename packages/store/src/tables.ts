@@ -52,7 +52,7 @@ import { createEntryTable } from './threads/entries.ts'
 import type { ThreadTable } from './threads/threads.ts'
 import { createThreadTable } from './threads/threads.ts'
 
-/** Tables that several stores write to, each with its rules. Their members run synchronously, inside a write. */
+/** The tables that several stores share. Their members run synchronously inside a write. */
 export interface Tables {
   readonly channels: ChannelFacts
   readonly threads: ThreadTable

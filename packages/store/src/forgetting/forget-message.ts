@@ -64,6 +64,6 @@ export function createForget(db: Sql, { entries, notes, blobs, turns, deliveries
       ),
     )
     // The turn is cancelled last, because this queues the withdrawals of its partial answers after the other deliveries.
-    turns.cancelOf(batch, message, now, isRemoved ? 'removed' : 'deleted')
+    turns.cancelMessageTurn(batch, message, now, isRemoved ? 'removed' : 'deleted')
   }
 }

@@ -5,7 +5,7 @@ import { createRowRemoval } from '../messages/row-removal.ts'
 import type { HandledKeyTable } from '../peers/handled-keys.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { TaskTable } from '../tasks/task-table.ts'
-import { createTaskShares } from '../tasks/task-table.ts'
+import { createTaskByteTracker } from '../tasks/task-table.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { ForgetMessage } from './forget-message.ts'
 
@@ -36,7 +36,7 @@ export function createRemoveMessage(
   )
   const deleteRows = createRowRemoval(db, { blobs, handledKeys })
   const deleteEmptyTask = createEmptyTaskRemoval(db, tasks)
-  const addShareChange = createTaskShares(db)
+  const addShareChange = createTaskByteTracker(db)
   function removeOne(batch: Batch, message: number, removedMessage: RemovedMessage, now: number): void {
     // Forgetting ends the turn and the deliveries of the message, so that the next turns and deliveries of its thread follow.
     forget(batch, message, now, { isRemoved: true })

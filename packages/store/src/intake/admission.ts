@@ -24,7 +24,7 @@ import type { HandledKeyTable } from '../peers/handled-keys.ts'
 import type { ProofKeyTable } from '../peers/proof-keys.ts'
 import type { RelationTable } from '../peers/relations.ts'
 import type { WithdrawalTable } from '../peers/withdrawals.ts'
-import type { NewDelivery } from '../queue/deliveries/new-delivery.ts'
+import type { DeliveryCause } from '../queue/deliveries/new-delivery.ts'
 import type { QueuedTurn } from '../queue/turns/enqueue-turn.ts'
 import type { InProcessTurns, TurnSlot } from '../queue/turns/in-process-turns.ts'
 import type { RequirementTable } from '../requirements/requirement-table.ts'
@@ -59,7 +59,7 @@ const maxInlineBytes = 65_536
 
 const noTurn: PlannedTurn = { task: undefined, slot: undefined }
 
-type DecisionContext = Omit<NewDelivery, 'response'>
+type DecisionContext = Omit<DeliveryCause, 'response'>
 
 /** The tables that admission reads and writes. */
 interface AdmissionDeps extends EffectDeps {
@@ -146,7 +146,7 @@ function createDraftAdmission(
     const { resolution } = draft.intake
     if (!resolution) return admitWithContext(batch, draft, context)
     const decisionContext = { thread: context.thread, now: now() }
-    const requirement = requirements.findDecided(draft.intake, resolution, decisionContext)
+    const requirement = requirements.findDecidedRequirement(draft.intake, resolution, decisionContext)
     if (typeof requirement === 'string') return requirement
     const admitResult = admitWithContext(batch, draft, context)
     if (typeof admitResult !== 'string') {
@@ -194,7 +194,7 @@ function createNewAdmission(
   }
 
   function planTurn(batch: Batch, draft: MessageDraft, planContext: PlanContext): PlannedTurn | IntakeRefusal {
-    const slot = tables.inProcessTurns.keepSlot(batch, draft, planContext.context.thread)
+    const slot = tables.inProcessTurns.reserveSlot(batch, draft, planContext.context.thread)
     const task = continueTask(batch, draft.intake, { ...planContext, isLeased: slot !== undefined }, tables)
     return typeof task === 'string' ? task : { task, slot }
   }

@@ -6,8 +6,8 @@ import { formatJson, parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { EntryTable, StoredEntryDraft } from '../threads/entries.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
-import { isOthersChat } from '../threads/person-messages.ts'
-import { isPrivateAnswer } from '../threads/private-answers.ts'
+import { othersChatCondition } from '../threads/person-messages.ts'
+import { privateAnswerCondition } from '../threads/private-answers.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { addTaskBytes } from '../transaction/totals.ts'
@@ -190,7 +190,7 @@ export function createNoteLookup({
     `SELECT seq, entry_id, answers, at, content FROM messages e WHERE scope = 'trace' AND thread_id = ?1 AND answers < ?2
        AND ${readableCondition}
        AND NOT EXISTS (SELECT 1 FROM messages r JOIN threads t ON t.id = r.thread_id
-         WHERE r.kind = 'response' AND r.answers = e.answers AND ${isPrivateAnswer('r')}) AND NOT ${isOthersChat('?3', channels)}
+         WHERE r.kind = 'response' AND r.answers = e.answers AND ${privateAnswerCondition('r')}) AND NOT ${othersChatCondition('?3', channels)}
      ORDER BY answers DESC, seq DESC LIMIT +?4`,
   )
   return {

@@ -3,7 +3,7 @@ import type { ChannelName, Json, Part } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { OwnThread, OwnThreadStore, OwnThreads } from '@postern/pipeline'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
-import { entriesWithMessage, isFromChat, isOwnMessage } from '../threads/person-messages.ts'
+import { entriesWithMessage, fromChatCondition, ownMessageCondition } from '../threads/person-messages.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
 interface ThreadRow {
@@ -32,7 +32,7 @@ export function createOwnThreadStore({ db, channels }: OwnThreadDeps): OwnThread
   const { listInScopes, listStarted, find } = prepareThreadQueries({ db, channels })
   const describe = createThreadDescriber({ db, channels })
   const findTarget = db.prepare<{ target: string }>(
-    `SELECT m.target FROM ${selectOwnEntries(channels)} AND e.kind = 'message' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
+    `SELECT m.target FROM ${selectOwnEntries(channels)} AND e.kind = 'message' AND NOT (${fromChatCondition(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
   )
 
   function findOwnRow(filter: OwnThreads, thread: number): ThreadRow | undefined {
@@ -78,7 +78,7 @@ function prepareThreadQueries({ db, channels }: OwnThreadDeps) {
 
 /** Formats the SQL that selects the messages of the principals ?2 in the thread ?1, and the answers to these messages. */
 function selectOwnEntries(channels: StoreContext['channels']): string {
-  return `${entriesWithMessage} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2', channels)}`
+  return `${entriesWithMessage} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${ownMessageCondition('?2', channels)}`
 }
 
 /**

@@ -5,7 +5,7 @@ import { formatJson } from '../sql/json-columns.ts'
 import type { RecalledRow } from '../threads/entries.ts'
 import { recalledColumns } from '../threads/entries.ts'
 import { recallEntry } from '../threads/history.ts'
-import { isOthersChat } from '../threads/person-messages.ts'
+import { othersChatCondition } from '../threads/person-messages.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
 /** The maximum number of conversations to read, the newest first. */
@@ -36,7 +36,7 @@ export function createPersonHistory({
   const listFirst = db.prepare<EntryOrder>(`${selectPositions} ORDER BY ${positionSql}, seq LIMIT +?`)
   const listLast = db.prepare<EntryOrder>(`${selectPositions} ORDER BY ${positionSql} DESC, seq DESC LIMIT +?`)
   const read = db.prepare<SharedRow>(
-    `SELECT ${recalledColumns}, (SELECT t.channel FROM threads t WHERE t.id = e.thread_id) AS channel, ${isOthersChat('?2', channels)} AS is_private
+    `SELECT ${recalledColumns}, (SELECT t.channel FROM threads t WHERE t.id = e.thread_id) AS channel, ${othersChatCondition('?2', channels)} AS is_private
      FROM messages e WHERE seq = ?1`,
   )
   const readAll = (order: readonly EntryOrder[], speakers: string): Entry[] =>

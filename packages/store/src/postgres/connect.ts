@@ -67,7 +67,7 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
     now,
     version: schemaMigrations.length,
     onOutdated: reportOutdated,
-    hintsOf: batch => notifyCodec.format(listNotices(batch)).map(payload => [channel, payload] as const),
+    formatNotices: batch => notifyCodec.format(listNotices(batch)).map(payload => [channel, payload] as const),
   })
   const takeOver = createTakeover(db)
   let writer: Writer | undefined

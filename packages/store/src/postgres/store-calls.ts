@@ -1,20 +1,29 @@
-// Runs calls of the store on PostgreSQL, several at a time.
+// Wraps the methods of the store on PostgreSQL as calls that run at the same time.
 import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '@postern/message'
 import { listUnreadMembers } from '../batching/read-members.ts'
 import { createNoAnswerError } from './connection/store-errors.ts'
 import type { Readings } from './transactions/readings.ts'
 
-/** Calls of the store's methods. */
+/** Wraps the store's methods, and counts the running calls. */
 export interface StoreCalls {
-  /** Returns the functions of `methods` as calls that may run at any time. */
+  /** Returns the functions of `methods` as calls that may wait for the server. */
   wrap(methods: object): Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>
-  /** Runs the last call after those that still wait for a result, but waits at most `maxCloseMs` for these. */
+  /** Runs the last call after the running calls, for which it waits at most `maxCloseMs`. */
   end<T>(work: () => Promise<T>): Promise<T>
   hasEnded(): boolean
 }
 
 type Work = () => unknown
+
+/** The time until the next attempt to reach the server, ms. */
+const retryMs = 200
+
+/** The maximum time for which an endpoint waits for a server that does not answer, ms. Its peer waits, too, and may send the message again. */
+const defaultPatienceMs = 10_000
+
+/** The maximum time for which closing waits for running calls, ms. A gateway stops within ten seconds (`stopOnSignals`). */
+const maxCloseMs = 5_000
 
 export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = defaultPatienceMs): StoreCalls {
   const processHold = createProcessHold()
@@ -25,7 +34,7 @@ export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = 
     processHold.acquire()
     try {
       const value = await read(work, name)
-      // Members that are read on first access are read now, because their later readers cannot wait for the server.
+      // Members that are loaded at their first access are loaded now, because their later readers cannot wait for the server.
       const readAll = isLease(name) ? readUntilDone : readMember
       await Promise.all(listUnreadMembers(value).map(member => readAll(member, `member of ${name}`)))
       return value
@@ -36,7 +45,7 @@ export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = 
 
   const readMember = (member: Work, name: string) => read(member, name)
 
-  /** Reads until there is an answer, because leased work has to reach its worker. */
+  /** Repeats the query until the server answers, because leased work must reach its worker. */
   async function readUntilDone(member: Work, name: string): Promise<unknown> {
     for (;;) {
       try {
@@ -72,21 +81,12 @@ export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = 
   }
 }
 
-/** Returns true for the calls of an endpoint. A worker has to learn the result of its work, however long that takes. */
+/** Returns true for the calls of an endpoint. The calls of a worker have no time limit, because it must know the result of its work. */
 function hasTimeLimit(name: string): boolean {
   return /^(?:admit|consumeOnce|count|find|has|is|list)/.test(name)
 }
 
 const isLease = (name: string): boolean => name.startsWith('lease')
-
-/** The time until the next call to a server that was unreachable, ms. */
-const retryMs = 200
-
-/** The longest wait of an endpoint for a silent server, ms. Peers wait there, and may send their message again. */
-const defaultPatienceMs = 10_000
-
-/** The longest wait at the end, ms. A gateway stops within ten seconds (`stopOnSignals`). */
-const maxCloseMs = 5_000
 
 /** Waits at most `timeoutMs` for `promise` and ignores a later outcome. @throws Unavailable */
 async function limitWait<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
@@ -102,8 +102,8 @@ async function limitWait<Value>(promise: Promise<Value>, timeoutMs: number): Pro
 }
 
 /**
- * Keeps the process alive while somebody waits for an answer. Connections do not, so that a process that cannot start may end without closing the
- * store.
+ * Keeps the process alive while a call is running. The connections do not keep it alive, so that a process that cannot start may end without closing
+ * the store.
  */
 function createProcessHold() {
   const timer = setInterval(() => {}, 2 ** 31 - 1).unref()

@@ -1,16 +1,16 @@
-// Takes over the work of a gateway that has disappeared.
+// Makes the work of a gateway that has disappeared due for other gateways.
 import { workKinds } from '@postern/pipeline'
 import type { Database } from '../sql/sql.ts'
 import { sqlOf } from '../sql/sql.ts'
 import type { Operation } from '../transaction/writer.ts'
 
 /**
- * Creates an operation that makes the work of a disappeared gateway due at once. It returns false if that gateway still runs, or if another one has
- * already taken over its work.
+ * Creates an operation that makes the work of a disappeared gateway due at once. The operation returns false if that gateway still runs, or if another
+ * gateway has already done this.
  */
 export function createTakeover(engine: Database): (holder: string, now: number) => Operation<boolean> {
   const db = sqlOf(engine)
-  // The lock keeps the other gateway from returning until the end of the transaction.
+  // The lock prevents the return of the other gateway until the end of the transaction.
   const proveGone = db.prepare<{ is_gone: number }>(
     'SELECT pg_try_advisory_xact_lock(lock) AS is_gone FROM gateways WHERE lease_owner = ?',
   )

@@ -1,32 +1,32 @@
-// Lets turns begin within the transactions of their messages, and joins their answers.
+// Lets turns begin within the transactions of their messages, so that their answers share these transactions.
 import { LeaseLost } from '@postern/message'
 import type { Turn } from '@postern/pipeline'
 import type { Batch } from '../transaction/batch.ts'
 
-/** Turns that began before their messages were durable. */
+/** The turns that begin before their messages are durable. */
 export interface ContinuedTurns {
   /** Lets a turn begin within the transaction of its message. */
   add(batch: Batch, turn: Turn, begin: (turn: Turn) => void): void
   /**
-   * Stores an answer in the transaction of its message. Returns undefined if that is too late. The promise rejects with `LeaseLost` if the transaction
-   * is undone.
+   * Stores an answer in the transaction of its message. Returns undefined if it is too late for this. The promise rejects with `LeaseLost` if the
+   * transaction is undone.
    */
   join<T>(turn: Turn, operation: (batch: Batch) => T): Promise<T> | undefined
   /** Runs a write when the message of the turn is durable. @throws LeaseLost if the message was not stored */
-  afterStored<T>(turn: Turn, write: () => Promise<T>): Promise<T>
+  runWhenStored<T>(turn: Turn, write: () => Promise<T>): Promise<T>
 }
 
 /** A turn whose message is not durable yet. */
 interface ContinuedTurn {
-  readonly stored: PromiseWithResolvers<void>
-  /** True while the transaction may take the answer. */
+  readonly storedSignal: PromiseWithResolvers<void>
+  /** True while the answer may still join the transaction. */
   isOpen: boolean
   answer: JoinedAnswer | undefined
 }
 
 interface JoinedAnswer {
   readonly operation: (batch: Batch) => unknown
-  readonly ended: PromiseWithResolvers<unknown>
+  readonly endSignal: PromiseWithResolvers<unknown>
   result: unknown
 }
 
@@ -34,15 +34,15 @@ export function createContinuedTurns(): ContinuedTurns {
   const turns = new WeakMap<Turn, ContinuedTurn>()
   return {
     add(batch, leasedTurn, begin) {
-      const continuedTurn: ContinuedTurn = { stored: Promise.withResolvers(), isOpen: false, answer: undefined }
-      const { stored } = continuedTurn
-      // A worker hears of a message that was not stored; nobody else has to.
-      stored.promise.catch(() => undefined)
-      const turn: Turn = { ...leasedTurn, stored: stored.promise }
+      const continuedTurn: ContinuedTurn = { storedSignal: Promise.withResolvers(), isOpen: false, answer: undefined }
+      const { storedSignal } = continuedTurn
+      // The worker handles the rejection. This handler only prevents an unhandled rejection.
+      storedSignal.promise.catch(() => undefined)
+      const turn: Turn = { ...leasedTurn, stored: storedSignal.promise }
       turns.set(turn, continuedTurn)
       const settle = (currentBatch: Batch) => {
-        currentBatch.begins.push(() => endStored(continuedTurn))
-        currentBatch.ifUndone.push(() => endUndone(continuedTurn, turn))
+        currentBatch.begins.push(() => settleStored(continuedTurn))
+        currentBatch.ifUndone.push(() => settleUndone(continuedTurn, turn))
       }
       batch.continuations.push({
         begin(currentBatch) {
@@ -67,26 +67,26 @@ export function createContinuedTurns(): ContinuedTurns {
     join<T>(turn: Turn, operation: (batch: Batch) => T) {
       const continuedTurn = turns.get(turn)
       if (!continuedTurn?.isOpen || continuedTurn.answer) return undefined
-      const ended = Promise.withResolvers<unknown>()
-      continuedTurn.answer = { operation, ended, result: undefined }
-      return ended.promise as Promise<T>
+      const endSignal = Promise.withResolvers<unknown>()
+      continuedTurn.answer = { operation, endSignal, result: undefined }
+      return endSignal.promise as Promise<T>
     },
-    afterStored(turn, write) {
+    runWhenStored(turn, write) {
       const continuedTurn = turns.get(turn)
-      return continuedTurn ? continuedTurn.stored.promise.then(write) : write()
+      return continuedTurn ? continuedTurn.storedSignal.promise.then(write) : write()
     },
   }
 }
 
-function endStored({ stored, answer }: ContinuedTurn): void {
-  stored.resolve()
-  answer?.ended.resolve(answer.result)
+function settleStored({ storedSignal, answer }: ContinuedTurn): void {
+  storedSignal.resolve()
+  answer?.endSignal.resolve(answer.result)
 }
 
-function endUndone(continued: ContinuedTurn, { message }: Turn): void {
-  const { stored, answer } = continued
+function settleUndone(continued: ContinuedTurn, { message }: Turn): void {
+  const { storedSignal, answer } = continued
   continued.isOpen = false
   const leaseLost = new LeaseLost(`the message of turn ${message} was not stored`)
-  stored.reject(leaseLost)
-  answer?.ended.reject(leaseLost)
+  storedSignal.reject(leaseLost)
+  answer?.endSignal.reject(leaseLost)
 }

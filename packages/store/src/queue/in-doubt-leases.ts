@@ -1,4 +1,4 @@
-// Makes leased work due again if the connection was lost while its lease was committed.
+// Makes leased work due again if the connection was lost while the lease was being committed.
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 
@@ -6,21 +6,21 @@ export interface InDoubtLease {
   readonly number: number
   readonly token: number
   readonly holder: string
-  /** The end of the lease, ms. Nobody renews a lease in doubt, so the end distinguishes it from a later lease of the same work. */
+  /** The end of the lease, ms. A lease in doubt is never renewed, so its end distinguishes it from a later lease of the same work. */
   readonly expiresAt: number
 }
 
-/** The steps by which a poll of the queue handles leases in doubt. */
+/** The steps with which a poll of the queue handles leases in doubt. */
 export interface InDoubtPoll {
-  /** Makes the work of leases in doubt due at once. It runs first; otherwise that work waits until its leases are over. */
+  /** Makes the work of leases in doubt due at once, at the beginning of the poll. Otherwise that work would wait until its leases are over. */
   release(batch: Pick<Batch, 'once'>, now: number): void
-  /** Records a lease that the poll takes. */
+  /** Records a new lease of the poll. */
   recordLease(lease: InDoubtLease): void
 }
 
-/** The leases of transactions whose connection was lost. Such a lease may be stored although no worker knows of it. */
+/** The leases of transactions whose connection was lost. Such a lease may be stored although no worker has the work. */
 export interface InDoubtLeases {
-  /** Runs a poll and remembers its leases if it fails. */
+  /** Runs a poll. If the poll fails, its leases are in doubt. */
   track<T>(lease: (poll: InDoubtPoll) => Promise<T>): Promise<T>
   add(lease: InDoubtLease): void
 }
@@ -32,15 +32,15 @@ export function createInDoubtLeases(
   const makeDue = db.prepare(
     `UPDATE ${table} SET due_at = ?1 WHERE ${idColumn} = ?2 AND lease_token = ?3 AND lease_owner = ?4 AND due_at = ?5 AND ended_at IS NULL`,
   )
-  let inDoubt: readonly InDoubtLease[] = []
+  let leasesInDoubt: readonly InDoubtLease[] = []
 
   function add(lease: InDoubtLease): void {
-    inDoubt = [...inDoubt, lease]
+    leasesInDoubt = [...leasesInDoubt, lease]
   }
 
   function listUnexpired(now: number): readonly InDoubtLease[] {
-    inDoubt = inDoubt.filter(({ expiresAt }) => expiresAt > now)
-    return inDoubt
+    leasesInDoubt = leasesInDoubt.filter(({ expiresAt }) => expiresAt > now)
+    return leasesInDoubt
   }
 
   return {
@@ -50,9 +50,9 @@ export function createInDoubtLeases(
       const poll: InDoubtPoll = {
         release(batch, now) {
           newLeases.clear()
-          const unexpired = batch.once(() => listUnexpired(now))
+          const unexpiredLeases = batch.once(() => listUnexpired(now))
           releaseResults = new Map(
-            unexpired.map(inDoubtLease => [
+            unexpiredLeases.map(inDoubtLease => [
               inDoubtLease,
               makeDue.run(now, inDoubtLease.number, inDoubtLease.token, inDoubtLease.holder, inDoubtLease.expiresAt),
             ]),
@@ -62,10 +62,10 @@ export function createInDoubtLeases(
       }
       try {
         const result = await lease(poll)
-        // A lease that is not in the table may still appear, because a server finishes a commit whose connection is lost. Work that this poll leased
-        // again is safe.
-        if (inDoubt.length > 0)
-          inDoubt = inDoubt.filter(
+        // A lease that is not in the table may still appear, because a server may finish a commit after the connection was lost. Leases of work that
+        // this poll has leased again are settled.
+        if (leasesInDoubt.length > 0)
+          leasesInDoubt = leasesInDoubt.filter(
             inDoubtLease => !newLeases.has(inDoubtLease.number) && !releaseResults.get(inDoubtLease)?.changes,
           )
         return result

@@ -1,9 +1,9 @@
-// Hands new work to the worker of this process without a poll, because the transaction inserts the work with its lease.
+// Hands new work to the worker of this process without a poll. The transaction inserts the work with its lease.
 import type { LeaseRequest, WorkConsumer } from '@postern/pipeline'
 import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Batch } from '../transaction/batch.ts'
 
-/** A slot of this process's worker, kept for new work until its transaction is over. */
+/** A slot of this process's worker that is reserved for new work until its transaction is over. */
 export interface Slot<Work, Consumer = unknown> {
   readonly consumer: Consumer & Pick<LeaseRequest, 'holder' | 'leaseMs'>
   begin(work: Work): void
@@ -14,21 +14,21 @@ export interface LeasedWork<Work> {
   readonly work: readonly Work[]
   /** The number of items that were ready, including those that other workers run. */
   readonly readyCount: number
-  /** The numbers of items that other workers hold, by group. */
+  /** The numbers of items that other workers have leased, by group. */
   readonly heldByOthers: ReadonlyMap<string, number>
 }
 
-/** The request of a poll. `consumer` is set for the worker of this process. A worker that replaces another one has the same name. */
+/** The request of a poll. `consumer` is set if the worker of this process polls. */
 export type PollRequest<Consumer> = LeaseRequest & { readonly consumer?: Consumer | undefined }
 
-/** Work for the worker of this process. New work is inserted with its lease. */
+/** The queue of new work for the worker of this process. */
 export interface InProcessQueue<Work, Ticket, Consumer> {
   setConsumer(consumer: Consumer): void
-  keepSlot(batch: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined
-  /** Returns how much a worker may lease now, because it may have begun other work since its request. */
+  reserveSlot(batch: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined
+  /** Returns the limits of a worker at this time, because it may have begun other work since its request. */
   limitRequest(batch: Batch, request: PollRequest<Consumer>): Pick<LeaseRequest, 'limit' | 'shares'>
   /** Reserves slots for the leased work and ends the poll. */
-  hold(batch: Batch, request: PollRequest<Consumer>, leased: LeasedWork<Work>): void
+  endPoll(batch: Batch, request: PollRequest<Consumer>, leased: LeasedWork<Work>): void
 }
 
 export function createInProcessQueue<Work extends Ticket, Ticket, Consumer extends WorkConsumer<Work, Ticket>>({
@@ -36,7 +36,7 @@ export function createInProcessQueue<Work extends Ticket, Ticket, Consumer exten
 }: WriterExclusivity): InProcessQueue<Work, Ticket, Consumer> {
   let consumer: Consumer | undefined
 
-  function reserveFor({ atEnd }: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined {
+  function reserveConsumerSlot({ atEnd }: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined {
     const currentConsumer = consumer
     if (!currentConsumer?.hasCapacity(ticket)) return undefined
     currentConsumer.reserveSlot(ticket)
@@ -48,14 +48,14 @@ export function createInProcessQueue<Work extends Ticket, Ticket, Consumer exten
     setConsumer(newConsumer) {
       consumer = newConsumer
     },
-    keepSlot(batch, ticket) {
-      return batch.leasesNew ? batch.once(() => reserveFor(batch, ticket)) : undefined
+    reserveSlot(batch, ticket) {
+      return batch.leasesNew ? batch.once(() => reserveConsumerSlot(batch, ticket)) : undefined
     },
     limitRequest(batch, request) {
       const { consumer: requester } = request
       return requester ? batch.once(() => requester.beginPoll(!isSoleWriter)) : request
     },
-    hold(batch, { consumer: requester }, { work, readyCount, heldByOthers }) {
+    endPoll(batch, { consumer: requester }, { work, readyCount, heldByOthers }) {
       if (!requester) return
       for (const item of work) requester.reserveSlot(item)
       requester.endPoll({ leased: work.length, readyCount, heldByOthers })

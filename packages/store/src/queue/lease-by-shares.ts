@@ -4,58 +4,57 @@ import type { LeaseRequest } from '@postern/pipeline'
 interface ShareSource<Row> {
   /** Finds due rows in their order, without these groups. */
   find(fullGroups: readonly string[], limit: number): readonly Row[]
-  /** Runs in place of the first `find` and also counts the items of each group that are held already. Default: none are held. */
-  findFirst?: ((fullGroups: readonly string[]) => readonly [rows: readonly Row[], held: HeldCounts]) | undefined
+  /** Runs in place of the first `find`, and also counts the leased items of each group. By default, no items are leased. */
+  findFirst?: ((fullGroups: readonly string[]) => readonly [rows: readonly Row[], held: LeasedCounts]) | undefined
   /** Leases a row, so that it is not found again. */
   claim(row: Row): void
-  /** Returns the group of a row; undefined if the row shares with none. */
-  groupOf(row: Row): string | null | undefined
+  /** Returns the group of a row, or undefined if the row belongs to no group. */
+  getGroup(row: Row): string | null | undefined
   /**
-   * Returns true for a row on which somebody else works now. A later poll finds it: a notice announces when it is ready, and workers poll once a
-   * second.
+   * Returns true for a row that another transaction is changing. A later poll finds this row, after a notice or because workers poll once a second.
    */
   isBusy?(row: Row): boolean
 }
 
 type Counts = ReadonlyMap<string, number>
 
-/** The numbers of items of each group that other workers hold, and that the polling worker holds by now. */
-interface HeldCounts {
+/** The numbers of leased items by group, of other workers and of the polling worker. */
+interface LeasedCounts {
   readonly byOthers: Counts
   readonly byRequester: Counts
 }
 
-const heldByNobody: HeldCounts = { byOthers: new Map(), byRequester: new Map() }
+const noLeases: LeasedCounts = { byOthers: new Map(), byRequester: new Map() }
 
 interface LeasedRows<Row> {
   readonly rows: readonly Row[]
   /** The number of due rows, including busy ones. */
   readonly readyCount: number
-  /** The numbers of items that other workers hold, by group. */
+  /** The numbers of items that other workers have leased, by group. */
   readonly heldByOthers: Counts
 }
 
-/** Leases due rows, of no group more than its share. One call leases everything that fits, however the rows are spread over groups. */
+/** Leases due rows. No group gets more than its share. One call leases as many rows as the limits allow, independent of the order of groups. */
 export function leaseByShares<Row>(
   { limit, shares }: Pick<LeaseRequest, 'limit' | 'shares'>,
   {
     find,
-    findFirst = fullGroups => [find(fullGroups, limit), heldByNobody],
+    findFirst = fullGroups => [find(fullGroups, limit), noLeases],
     claim,
-    groupOf,
+    getGroup,
     isBusy = () => false,
   }: ShareSource<Row>,
 ): LeasedRows<Row> {
-  const { add, raise, isFull, listFull } = countShares(shares)
-  const [first, { byOthers, byRequester }] = findFirst(listFull())
+  const { add, raise, isFull, listFull } = createShareCounter(shares)
+  const [firstRows, { byOthers, byRequester }] = findFirst(listFull())
   for (const [group, count] of byRequester) raise(group, count)
   for (const [group, count] of byOthers) add(group, count)
   const leasedRows: Row[] = []
   let busyCount = 0
-  for (let rows = first, requested = limit; ; ) {
+  for (let rows = firstRows, requestedCount = limit; ; ) {
     let isSkipping = false
     for (const row of rows) {
-      const group = groupOf(row) ?? undefined
+      const group = getGroup(row) ?? undefined
       if (isBusy(row)) {
         busyCount += 1
         continue
@@ -68,19 +67,20 @@ export function leaseByShares<Row>(
       claim(row)
       leasedRows.push(row)
     }
-    // Fewer rows than were asked for are all there are.
-    if (!isSkipping || leasedRows.length >= limit || rows.length < requested)
+    // If the query returned fewer rows than requested, there are no further rows.
+    if (!isSkipping || leasedRows.length >= limit || rows.length < requestedCount)
       return { rows: leasedRows, readyCount: leasedRows.length + busyCount, heldByOthers: byOthers }
-    requested = limit - leasedRows.length
-    rows = find(listFull(), requested)
+    requestedCount = limit - leasedRows.length
+    rows = find(listFull(), requestedCount)
   }
 }
 
-/** Counts how much of its share each group has. */
-function countShares(shares: LeaseRequest['shares']) {
-  const maxOf = (group: string) => shares?.maxByGroup?.get(group) ?? shares?.maxPerGroup ?? Number.POSITIVE_INFINITY
+/** Counts the items of each group against its share. */
+function createShareCounter(shares: LeaseRequest['shares']) {
+  const getMaximum = (group: string) =>
+    shares?.maxByGroup?.get(group) ?? shares?.maxPerGroup ?? Number.POSITIVE_INFINITY
   const counts = new Map(shares?.usedByGroup)
-  const isFull = (group: string | undefined) => group !== undefined && (counts.get(group) ?? 0) >= maxOf(group)
+  const isFull = (group: string | undefined) => group !== undefined && (counts.get(group) ?? 0) >= getMaximum(group)
   return {
     isFull,
     add(group: string | undefined, count: number): void {

@@ -1,4 +1,4 @@
-// Records the fetches of a message for its replay.
+// Records the results of the lookups that messages caused, so that these messages can be replayed.
 import { hash } from 'node:crypto'
 import type { Json } from '@postern/message'
 import type { Authorship, Lookup, ReplayStore } from '@postern/pipeline'
@@ -9,13 +9,13 @@ import { formatJson, parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
-/** The table of recorded answers of other hosts. Its members run synchronously, inside a write. */
+/** The table of recorded answers of other hosts. The members run synchronously inside a write. */
 export interface RecordedFetchTable {
-  /** Removes the answers that these principals have published, and returns their number. */
+  /** Deletes the answers that these principals have published, and returns their number. */
   forget(owners: readonly string[]): number
-  /** Removes the answers that show a post which its author has deleted. */
+  /** Deletes the answers that contain an object which its author has deleted. */
   forgetObject(authorship: Authorship): void
-  /** Calls `listener` for everything that is forgotten from now on, because it may still be on its way into the table. */
+  /** Calls `listener` at each later deletion, because answers that must be deleted may still wait to be written. */
   onForget(listener: (isForgotten: IsForgotten) => void): void
 }
 
@@ -25,15 +25,15 @@ export interface FetchLog extends Pick<ReplayStore, 'noteLookup' | 'findLookup'>
   flush(): Promise<void>
 }
 
-/** The number of answers in the table. The oldest are deleted first. */
+/** The maximum number of answers in the table. The oldest answers are deleted first. */
 const maxStoredFetches = 20_000
-/** The longest answer that is recorded, characters of JSON. Documents of peers are usually shorter. */
+/** The maximum length of a recorded answer in characters of JSON. Documents of peers are usually shorter. */
 const maxChars = 64 * 1024
-/** The maximum number of answers that wait to be written. Further ones are dropped. */
+/** The maximum number of answers that wait to be written. Further answers are not recorded. */
 const maxPendingLookups = 1_000
 const flushMs = 250
-/** The number of questions whose last answer is known in memory. */
-const maxRememberedAnswers = 5_000
+/** The maximum number of questions whose last answer is cached. */
+const maxCachedAnswers = 5_000
 
 export function createRecordedFetchTable(db: Sql): RecordedFetchTable {
   const deleteByOwner = db.prepare('DELETE FROM lookups WHERE owner IN (SELECT value FROM json_each(?))')
@@ -74,16 +74,16 @@ export function createRecordedFetches(
 ): FetchLog {
   const find = db.prepare<{ answer: string }>(findSql)
   const insertAll = createInsertion(db)
-  const answerDigests = createAnswerMemory()
+  const answerDigests = createAnswerCache()
   let pendingLookups: PendingLookup[] = []
   const batches = new Set<LookupBatch>()
   let timer: NodeJS.Timeout | undefined
 
   table.onForget(isForgotten => {
-    const stays = (lookup: PendingLookup) => !isForgotten(lookup)
-    pendingLookups = pendingLookups.filter(stays)
-    for (const batch of batches) batch.lookups = batch.lookups.filter(stays)
-    // The answer may no longer be in the table, so the next reader has to write it again.
+    const isKept = (lookup: PendingLookup) => !isForgotten(lookup)
+    pendingLookups = pendingLookups.filter(isKept)
+    for (const batch of batches) batch.lookups = batch.lookups.filter(isKept)
+    // Cached answers may no longer be in the table, so the next lookup must write its answer again.
     answerDigests.clear()
   })
 
@@ -93,13 +93,13 @@ export function createRecordedFetches(
       answerDigests.countWritten(batch.lookups.length)
     } catch (error) {
       answerDigests.clear()
-      log.warn({ err: error, count: batch.lookups.length }, 'what was looked up could not be remembered')
+      log.warn({ err: error, count: batch.lookups.length }, 'the results of lookups could not be stored')
     } finally {
       batches.delete(batch)
     }
   }
 
-  /** Writes all noted lookups. It resolves when they are in the table, also those of an earlier flush. */
+  /** Writes all buffered lookups. Resolves when they are in the table, together with those of earlier flushes. */
   async function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
@@ -132,7 +132,7 @@ export function createRecordedFetches(
 function createInsertion(db: Sql): (lookups: readonly PendingLookup[]) => void {
   const insert = db.prepare('INSERT INTO lookups (question, at, answer, owner, object) VALUES (?, ?, ?, ?, ?)')
   const prune = db.prepare('DELETE FROM lookups WHERE id <= (SELECT max(id) FROM lookups) - ?')
-  // An author may delete a post while somebody still reads it, here or at another gateway.
+  // An author may delete an object while it is still being fetched, possibly by another gateway.
   const findWithdrawal = createWithdrawalFinder(db)
   const isWithdrawn = (owner: string | null, object: string | null) =>
     owner !== null && object !== null && findWithdrawal({ author: owner, object })
@@ -145,22 +145,22 @@ function createInsertion(db: Sql): (lookups: readonly PendingLookup[]) => void {
 }
 
 /**
- * Creates the memory of the last answer to each question, so that a repeated answer needs no reading of the table. After a start each answer is
- * written once more.
+ * Creates the cache with the digest of the last answer to each question, so that a repeated answer needs no query. After a start, each answer is
+ * written again.
  */
-function createAnswerMemory() {
+function createAnswerCache() {
   const digests = new Map<string, string>()
   let storedCount = 0
   return {
     isNew(key: string, digest: string): boolean {
       const previousDigest = digests.get(key)
-      if (digests.size >= maxRememberedAnswers) digests.clear()
+      if (digests.size >= maxCachedAnswers) digests.clear()
       digests.set(key, digest)
       return previousDigest !== digest
     },
     /**
-     * Counts writes, and clears the memory in time. So an answer that is read all the time is written again before it is the oldest row, which is
-     * deleted first.
+     * Counts writes, and clears the cache regularly. So an answer that is needed often is written again before its row becomes the oldest and is
+     * deleted.
      */
     countWritten(count: number): void {
       storedCount += count

@@ -1,4 +1,4 @@
-// Ends requirements whose time is over.
+// Ends requirements that nobody has decided in time.
 
 import { operatorSubject } from '@postern/message'
 import type { OverdueStore, RequirementRecord } from '@postern/pipeline'
@@ -23,14 +23,14 @@ export function createOverdueStore(
   const list = db.prepare<{ id: string }>(
     `SELECT id FROM requirements WHERE status = 'open' AND expires_at <= ? ORDER BY expires_at LIMIT +?`,
   )
-  const end = db.prepare(
+  const endRequirement = db.prepare(
     `UPDATE requirements SET status = 'expired', resolved_at = ?2, resolver = ?3
      WHERE id = ?1 AND status = 'open' AND expires_at <= ?2`,
   )
   const findWaitingTask = createWaitingTaskFinder(db)
   /**
-   * Returns true if the sender gets a message about the end. A sender who waits for an operator has to learn of it. A person knows that they did not
-   * decide, but their task must not wait for ever.
+   * Returns true if the sender gets a message about the end. A sender who waits for an operator must be informed. A person knows that they did not
+   * decide, but their task must not wait forever.
    */
   const notifiesSender = (requirement: RequirementRecord) =>
     requirement.subject === operatorSubject || findWaitingTask(requirement, now()) !== undefined
@@ -48,7 +48,7 @@ export function createOverdueStore(
       const draft =
         intakeWithNotice && correlationId !== undefined ? draftMessage(intakeWithNotice, correlationId) : undefined
       return write(batch => {
-        const { changes } = end.run(id, now(), formatJson(decision.resolver))
+        const { changes } = endRequirement.run(id, now(), formatJson(decision.resolver))
         const admitResult = changes > 0 && draft && notifiesSender(requirement) ? admitNew(batch, draft) : undefined
         return typeof admitResult === 'object' ? admitResult.message : undefined
       })

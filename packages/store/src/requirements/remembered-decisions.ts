@@ -1,4 +1,4 @@
-// Remembers decisions that also count for later requirements.
+// Stores decisions that also count for later requirements.
 import type {
   ListedDecision,
   RememberedDecision,
@@ -17,14 +17,14 @@ import {
 import { formatJson, parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
 
-/** Decisions that count for later calls, as records. The members run synchronously. */
+/** The table of decisions that count for later calls. They are stored as records. The members run synchronously. */
 export interface RememberedTable {
-  /** Stores a decision that is to be remembered, inside the write that uses up the requirement. */
+  /** Stores a decision if it is to be remembered, inside the write that resolves the requirement. */
   remember(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
   list(filter: Parameters<RememberedStore['listRemembered']>[0], now: number): readonly ListedDecision[]
   find(key: { readonly agent: string; readonly id: string }, now: number): RememberedDecision | undefined
-  /** Finds the remembered decision on the requirement that still counts. */
-  findOf(requirement: RequirementRecord, now: number): RememberedDecision | undefined
+  /** Finds the remembered decision on a requirement if the decision still counts. */
+  findByRequirement(requirement: RequirementRecord, now: number): RememberedDecision | undefined
   remove(key: { readonly agent: string; readonly id: string }): boolean
 }
 
@@ -33,13 +33,13 @@ interface RecordRow {
   readonly value: string
 }
 
-const ownerOf = (agent: string) => `agent:${agent}`
+const formatOwner = (agent: string) => `agent:${agent}`
 
 export function createRememberedTable(db: Sql): RememberedTable {
   const queries = prepareRememberedQueries(db)
 
   const findByKey = ({ agent, id }: { readonly agent: string; readonly id: string }, now: number) => {
-    const row = queries.find.get(rememberedKind, ownerOf(agent), id, now)
+    const row = queries.find.get(rememberedKind, formatOwner(agent), id, now)
     return row && readRemembered(row.value)
   }
 
@@ -58,9 +58,9 @@ export function createRememberedTable(db: Sql): RememberedTable {
       queries.dropOldest.run(person, kind, owner)
     },
     list({ agent, persons, after = Number.MAX_SAFE_INTEGER, limit }, now) {
-      const page = [rememberedKind, ownerOf(agent), now, after, limit] as const
+      const page = [rememberedKind, formatOwner(agent), now, after, limit] as const
       const rows = persons
-        ? persons.flatMap(person => queries.listOfPerson.all(...page, person))
+        ? persons.flatMap(person => queries.listByPerson.all(...page, person))
         : queries.list.all(...page)
       return rows
         .toSorted((a, b) => b.id - a.id)
@@ -68,19 +68,19 @@ export function createRememberedTable(db: Sql): RememberedTable {
         .map(({ id: position, value }) => ({ ...readRemembered(value), number: position }))
     },
     find: findByKey,
-    findOf(requirement, now) {
+    findByRequirement(requirement, now) {
       const asker = queries.findAsker.get(requirement.message)
       if (!asker) return undefined
       const ids = listRememberedIds(requirement, parseJson(asker.sender))
       const decisions = ids.map(id => findByKey({ agent: requirement.agent, id }, now))
       return decisions.find(decision => decision?.requirement === requirement.id)
     },
-    remove: ({ agent, id }) => queries.remove.run(rememberedKind, ownerOf(agent), id).changes > 0,
+    remove: ({ agent, id }) => queries.remove.run(rememberedKind, formatOwner(agent), id).changes > 0,
   }
 }
 
 function prepareRememberedQueries(db: Sql) {
-  const isValid = 'kind = ?1 AND owner = ?2 AND expires_at > ?3 AND id < ?4'
+  const validCondition = 'kind = ?1 AND owner = ?2 AND expires_at > ?3 AND id < ?4'
   return {
     findAsker: db.prepare<{ sender: string; channel: string }>(
       `SELECT json_extract(envelope, '$.sender') AS sender, json_extract(envelope, '$.received_via') AS channel
@@ -95,10 +95,10 @@ function prepareRememberedQueries(db: Sql) {
        WHERE person = ?1 AND kind = ?2 AND owner = ?3 ORDER BY id DESC LIMIT -1 OFFSET ${maxRememberedDecisions})`,
     ),
     list: db.prepare<RecordRow>(
-      `SELECT id, value FROM records INDEXED BY records_owner WHERE ${isValid} ORDER BY id DESC LIMIT +?5`,
+      `SELECT id, value FROM records INDEXED BY records_owner WHERE ${validCondition} ORDER BY id DESC LIMIT +?5`,
     ),
-    listOfPerson: db.prepare<RecordRow>(
-      `SELECT id, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${isValid} ORDER BY id DESC LIMIT +?5`,
+    listByPerson: db.prepare<RecordRow>(
+      `SELECT id, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${validCondition} ORDER BY id DESC LIMIT +?5`,
     ),
     find: db.prepare<{ value: string }>(
       'SELECT value FROM records WHERE kind = ? AND owner = ? AND key = ? AND expires_at > ?',

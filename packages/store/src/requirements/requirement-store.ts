@@ -7,7 +7,7 @@ import type { Batch } from '../transaction/batch.ts'
 import { noteChange } from '../transaction/notices.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { PlanResolution, RequirementTable } from './requirement-table.ts'
-import { createRerunStore } from './rerun-requirement.ts'
+import { createRerunStore } from './rerun-decision.ts'
 
 interface AdmissibleDecision {
   readonly requirement: RequirementRecord
@@ -48,7 +48,7 @@ export function createRequirementStore(
       requirements.list({ status, subject, limit, after }, now()),
     listRemembered: async filter => requirements.approvals.list(filter, now()),
     findRemembered: async key => requirements.approvals.find(key, now()),
-    findRememberedOf: async requirement => requirements.approvals.findOf(requirement, now()),
+    findRememberedOf: async requirement => requirements.approvals.findByRequirement(requirement, now()),
     revokeRemembered: key => write(() => requirements.approvals.remove(key)),
     async resolveRequirement(decision, correlationId): Promise<ResolutionResult> {
       const requirement = requirements.find({ digest: decision.digest }, now())

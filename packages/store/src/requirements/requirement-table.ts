@@ -22,20 +22,20 @@ import type { RememberedTable } from './remembered-decisions.ts'
 import { createRememberedTable } from './remembered-decisions.ts'
 import { createWaitingTaskFinder } from './waiting-task.ts'
 
-/** The time for which a requirement is kept after it has expired, ms. So long its decider can learn that it is over. */
+/** The time for which a requirement is stored after it has expired, ms, so that its decider can still learn that it has expired. */
 const retentionMs = 30 * 86_400_000
-/** The maximum number of old requirements that the issue of new ones deletes. */
+/** The maximum number of old requirements that are deleted when new ones are issued. */
 const maxDeleted = 50
 
 interface RequirementDeps {
   readonly taskCancel: Pick<TaskCancel, 'cancel'>
 }
 
-/** The table of requirements of agents. Its members run synchronously, inside a write. */
+/** The table of requirements of agents. The members run synchronously inside a write. */
 export interface RequirementTable {
   /**
-   * Stores at least one requirement. If it expires an older one, a task that waits for the older one ends, because nobody can decide that one any
-   * more.
+   * Stores at least one requirement. If an older requirement expires by this, the task that waits for the older one is canceled, because nobody can
+   * decide it any more.
    */
   issue(batch: Batch, requirements: readonly PlannedRequirement[], position: AnswerPosition): void
   find(key: { readonly digest: string } | { readonly id: string }, now: number): RequirementRecord | undefined
@@ -50,19 +50,20 @@ export interface RequirementTable {
     now: number,
   ): readonly RequirementRecord[]
   /**
-   * Finds the requirement that a message decides, or the reason why it does not. It changes nothing. `thread`: the thread that the message would get.
+   * Finds the requirement that a message decides, or the objection to the decision. It changes nothing. `thread` is the thread that the message would
+   * get.
    */
-  findDecided(
+  findDecidedRequirement(
     intake: Intake,
     decision: RequirementDecision,
     position: { readonly thread: number | undefined; readonly now: number },
   ): RequirementRecord | RequirementObjection
-  /** Returns the reason why a decision does not count, whoever makes it; undefined if it counts. */
+  /** Finds the objection to a decision, independent of the decider. Returns undefined if the decision counts. */
   findObjection(requirement: RequirementRecord, decision: RequirementDecision): RequirementObjection | undefined
   resolve(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
   /** Marks a requirement as expired, so that nobody can decide it any more. */
   expire(requirement: RequirementRecord): void
-  /** The decisions that also count for later calls. */
+  /** The table of decisions that also count for later calls. */
   readonly approvals: RememberedTable
 }
 
@@ -99,17 +100,17 @@ export function createRequirementTable(db: Sql, { taskCancel }: RequirementDeps)
   )
   const findReceipt = db.prepare('SELECT 1 FROM requirements WHERE receipt = ?')
   const findTask = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
-  const findTaskOf = db.prepare<{ task_id: number | null }>('SELECT task_id FROM messages WHERE seq = ?')
+  const findMessageTask = db.prepare<{ task_id: number | null }>('SELECT task_id FROM messages WHERE seq = ?')
   const updateResolution = db.prepare(
     `UPDATE requirements SET status = ?, resolved_at = ?, resolver = ?, receipt = ? WHERE position = ? AND status = 'open'`,
   )
   const expire = db.prepare("UPDATE requirements SET status = 'expired' WHERE position = ? AND status = 'open'")
   const approvals = createRememberedTable(db)
 
-  /** Returns true if the message is of another task than the requirement. One that opens a task decides the requirements of its context. */
+  /** Returns true if the message belongs to another existing task than the requirement. A message that opens a task may decide any requirement of its thread. */
   function isOfOtherTask({ task }: Intake, { message }: RequirementRecord): boolean {
     const taskRow = task && findTask.get(task.owner, task.id)
-    return taskRow !== undefined && taskRow.id !== findTaskOf.get(message)?.task_id
+    return taskRow !== undefined && taskRow.id !== findMessageTask.get(message)?.task_id
   }
 
   const table: RequirementTable = {
@@ -121,10 +122,10 @@ export function createRequirementTable(db: Sql, { taskCancel }: RequirementDeps)
     },
     list: ({ status, subject, after, limit }, now) =>
       list.all(now, after, status ?? null, limit, subject ?? null).map(readRequirement),
-    findDecided(intake, decision, { thread, now }) {
+    findDecidedRequirement(intake, decision, { thread, now }) {
       const { agent, message } = intake
       const requirement = table.find({ digest: decision.digest }, now)
-      // A sender who was not asked learns nothing of the requirement.
+      // A sender who was not asked must not learn that the requirement exists.
       if (!requirement || requirement.agent !== agent) return 'unknown'
       if (!message.sender.verified || requirement.subject !== subjectOf(message.sender)) return 'unknown'
       if (requirement.thread !== thread || isOfOtherTask(intake, requirement)) return 'elsewhere'
@@ -149,8 +150,8 @@ export function createRequirementTable(db: Sql, { taskCancel }: RequirementDeps)
 }
 
 /**
- * Prepares the issue of requirements. New ones replace old ones: beyond the limit, the oldest open ones of the thread expire, and some that ended
- * long ago are deleted.
+ * Prepares the issue of requirements. Beyond the limit, the oldest open requirements of the thread expire. Some requirements that expired long ago are
+ * deleted.
  */
 function createIssue(db: Sql, { taskCancel }: RequirementDeps): RequirementTable['issue'] {
   const insert = db.prepare(
@@ -201,7 +202,7 @@ function readRequirement(row: RequirementRow): RequirementRecord {
   }
 }
 
-/** Returns the message that stands for a decision on a requirement. Its sources never change. */
+/** Builds the message that represents a decision on a requirement. The data from which it is built never change. */
 export type PlanResolution = (requirement: RequirementRecord, decision: RequirementDecision) => Intake
 
 export function createResolutionPlan(

@@ -1,7 +1,7 @@
-// Finds the task that waits for a requirement and for nothing newer.
+// Finds the task that waits for a requirement and for no other open requirement.
 import type { Sql } from '../sql/sql.ts'
 
-/** Finds the task of the message that asked, if it still waits and no other requirement of its thread counts at this time. */
+/** Finds the task of the message that caused a requirement, if the task still waits and has no other open requirement in the thread at this time. */
 type FindWaitingTask = (
   requirement: { readonly message: number; readonly thread: number },
   now: number,

@@ -1,18 +1,18 @@
-// Lists stored messages from the oldest on, with the data of each that pruning may delete.
+// Lists stored messages, the oldest first, with the sizes of the data that pruning may delete.
 import type { Sql } from '../sql/sql.ts'
 
-/** A message that may be old enough. Sizes are bytes. */
+/** A message that may be old enough for pruning. Sizes are in bytes. */
 export interface PruneCandidate {
   readonly seq: number
-  /** The time at which it arrived, ISO 8601 UTC. */
+  /** The time at which the message arrived, ISO 8601 UTC. */
   readonly at: string
-  /** True if its sender proved nothing. Also false for messages that were stored before the gateway counted bytes per sender. */
+  /** True if the sender proved nothing. False, too, for messages from before the store counted bytes per sender. */
   readonly isUnproven: boolean
   readonly isOpen: boolean
   readonly rowBytes: number
   readonly rawBytes: number
   readonly fileBytes: number
-  /** Digests of attachments that are stored only within the raw bytes. */
+  /** The digests of attachments that are stored only within the raw bytes. */
   readonly partDigests: readonly string[]
   readonly hasFiles: boolean
 }
@@ -36,19 +36,19 @@ interface BlobUseRow {
 }
 
 export interface CandidateList {
-  /** Reads the next messages after `after` that arrived before `cutoff`, in their order. */
+  /** Lists the next messages after the number `after` that arrived before `cutoff`, in their order. */
   read(after: number, cutoff: string, limit: number): readonly PruneCandidate[]
-  /** Returns true if a worker still works on the message, or its answer is still being delivered. */
+  /** Returns true if the turn of the message or a delivery of its answer is still open. */
   isOpen(seq: number): boolean
 }
 
-const isOpenSql = (seq: string) => `(EXISTS (SELECT 1 FROM turns t WHERE t.message = ${seq} AND t.ended_at IS NULL)
+const openMessageSql = (seq: string) => `(EXISTS (SELECT 1 FROM turns t WHERE t.message = ${seq} AND t.ended_at IS NULL)
   OR EXISTS (SELECT 1 FROM deliveries d WHERE d.message = ${seq} AND d.ended_at IS NULL))`
 
 export function createCandidateList(db: Sql): CandidateList {
-  // The oldest messages come first. The list ends at the first message after the cutoff, because all later ones are newer.
+  // The list ends at the first message after the cutoff, because all later messages are newer.
   const selectMessages = db.prepare<CandidateRow>(
-    `SELECT m.seq, m.at, m.stored_by, CASE WHEN ${isOpenSql('m.seq')} THEN 1 ELSE 0 END AS open,
+    `SELECT m.seq, m.at, m.stored_by, CASE WHEN ${openMessageSql('m.seq')} THEN 1 ELSE 0 END AS open,
        octet_length(m.content) + coalesce(octet_length(m.envelope), 0) AS row_bytes, coalesce(octet_length(m.raw), 0) AS raw_bytes
      FROM messages m WHERE m.seq > ? AND m.kind = 'message' AND m.forgotten_at IS NULL ORDER BY m.seq LIMIT +?`,
   )
@@ -57,7 +57,7 @@ export function createCandidateList(db: Sql): CandidateList {
      FROM blob_uses u JOIN messages m ON m.seq = u.message
      WHERE u.message = ? AND (m.raw_digest = u.digest OR instr(m.content, u.digest) > 0)`,
   )
-  const findOpen = db.prepare<{ open: number }>(`SELECT CASE WHEN ${isOpenSql('?1')} THEN 1 ELSE 0 END AS open`)
+  const findOpen = db.prepare<{ open: number }>(`SELECT CASE WHEN ${openMessageSql('?1')} THEN 1 ELSE 0 END AS open`)
   return {
     read(after, cutoff, limit) {
       const rows = selectMessages.all(after, limit)
@@ -69,19 +69,19 @@ export function createCandidateList(db: Sql): CandidateList {
 }
 
 function toCandidate(row: CandidateRow, uses: readonly BlobUseRow[]): PruneCandidate {
-  const raw = uses.filter(({ is_raw }) => is_raw === 1)
-  const files = uses.filter(({ is_raw }) => is_raw === 0)
-  const partDigests = files.filter(({ part_encoding }) => part_encoding !== null).map(({ digest }) => digest)
-  const sumOf = (list: readonly BlobUseRow[]) => list.reduce((sum, { bytes }) => sum + bytes, 0)
+  const rawUses = uses.filter(({ is_raw }) => is_raw === 1)
+  const fileUses = uses.filter(({ is_raw }) => is_raw === 0)
+  const partDigests = fileUses.filter(({ part_encoding }) => part_encoding !== null).map(({ digest }) => digest)
+  const sumBytes = (list: readonly BlobUseRow[]) => list.reduce((sum, { bytes }) => sum + bytes, 0)
   return {
     seq: row.seq,
     at: row.at,
     isUnproven: row.stored_by?.startsWith('u:') === true,
     isOpen: row.open === 1,
     rowBytes: row.row_bytes,
-    rawBytes: row.raw_bytes + sumOf(raw),
-    fileBytes: sumOf(files),
+    rawBytes: row.raw_bytes + sumBytes(rawUses),
+    fileBytes: sumBytes(fileUses),
     partDigests,
-    hasFiles: files.length > 0,
+    hasFiles: fileUses.length > 0,
   }
 }

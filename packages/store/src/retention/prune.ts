@@ -1,4 +1,4 @@
-// Deletes data that are older than the operator's limits: whole messages, raw bytes, files, and refusals.
+// Deletes messages, raw bytes, files and refusals that are older than the operator's limits.
 import type { Part } from '@postern/message'
 import type { Blob, LookupStore } from '@postern/pipeline'
 import type { BlobTable } from '../blobs/blob-table.ts'
@@ -10,7 +10,7 @@ import { maxRemovals } from '../messages/row-removal.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
-import { createTaskShares } from '../tasks/task-table.ts'
+import { createTaskByteTracker } from '../tasks/task-table.ts'
 import type { EntryTable } from '../threads/entries.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { runParts } from '../transaction/batch.ts'
@@ -18,7 +18,7 @@ import type { StoreContext } from '../transaction/store-context.ts'
 import type { CandidateList, PruneCandidate } from './candidates.ts'
 import { createCandidateList } from './candidates.ts'
 
-/** The instants, ISO 8601 UTC, before which each kind of data is deleted. Without an instant the kind stays. */
+/** The instants before which each kind of data is deleted, ISO 8601 UTC. A kind without an instant is not deleted. */
 interface PruneCutoffs {
   readonly messages?: string | undefined
   readonly unproven?: string | undefined
@@ -27,7 +27,7 @@ interface PruneCutoffs {
   readonly refused?: string | undefined
 }
 
-/** The numbers of deleted messages, raw bytes, messages with deleted files, and refusals, and the bytes of all these. */
+/** The numbers of deleted messages and refusals, of messages whose raw bytes or files were deleted, and of all deleted bytes. */
 interface PruneSummary {
   readonly messages: number
   readonly unproven: number
@@ -38,7 +38,7 @@ interface PruneSummary {
 }
 
 export interface Pruning {
-  /** Deletes data that is older than the cutoffs, slice by slice. With `isDry` it only counts. Messages on which somebody still works stay. */
+  /** Deletes data that is older than the cutoffs, slice by slice. With `isDry` it only counts. Messages with an open turn or delivery stay. */
   prune(
     cutoffs: PruneCutoffs,
     options?: { readonly isDry?: boolean; readonly signal?: AbortSignal },
@@ -51,12 +51,12 @@ interface PruneDeps extends RemoveMessageDeps {
   readonly responses: ResponseTable
 }
 
-/** Creates the pruning. Its statements are prepared at its first use, because they read from the oldest message on. */
+/** Creates the pruning, whose statements are prepared at the first use. */
 export function createPruner(context: StoreContext, tables: PruneDeps, lookup: Pick<LookupStore, 'findBlob'>): Pruning {
   let preparedPrune: Pruning['prune'] | undefined
   return {
     prune(cutoffs, options) {
-      preparedPrune ??= openPruning(context, tables, lookup)
+      preparedPrune ??= preparePruning(context, tables, lookup)
       return preparedPrune(cutoffs, options)
     },
   }
@@ -64,8 +64,8 @@ export function createPruner(context: StoreContext, tables: PruneDeps, lookup: P
 
 type PrunedKind = 'messages' | 'unproven' | 'raw' | 'files'
 
-/** Returns the kinds of data of a message to delete. The deletion of the whole message includes all others. */
-function findPruned(candidate: PruneCandidate, cutoffs: PruneCutoffs): readonly PrunedKind[] {
+/** Returns the kinds of data of a message that must be deleted. The deletion of the whole message includes all other kinds. */
+function listPrunedKinds(candidate: PruneCandidate, cutoffs: PruneCutoffs): readonly PrunedKind[] {
   const isOlder = (cutoff: string | undefined) => cutoff !== undefined && candidate.at < cutoff
   if (isOlder(cutoffs.messages)) return ['messages']
   if (candidate.isUnproven && isOlder(cutoffs.unproven)) return ['unproven']
@@ -74,19 +74,19 @@ function findPruned(candidate: PruneCandidate, cutoffs: PruneCutoffs): readonly 
   return [...(files ? (['files'] as const) : []), ...(raw ? (['raw'] as const) : [])]
 }
 
-function sizeOfPruned({ rowBytes, rawBytes, fileBytes }: PruneCandidate, kinds: readonly PrunedKind[]): number {
+function countPrunedBytes({ rowBytes, rawBytes, fileBytes }: PruneCandidate, kinds: readonly PrunedKind[]): number {
   if (deletesMessage(kinds)) return rowBytes + rawBytes + fileBytes
   return (kinds.includes('raw') ? rawBytes : 0) + (kinds.includes('files') ? fileBytes : 0)
 }
 
-interface Plan {
+interface PrunePlan {
   readonly candidate: PruneCandidate
   readonly kinds: readonly PrunedKind[]
 }
 
 const deletesMessage = (kinds: readonly PrunedKind[]) => kinds.includes('messages') || kinds.includes('unproven')
 
-function openPruning(
+function preparePruning(
   context: StoreContext,
   tables: PruneDeps,
   lookup: Pick<LookupStore, 'findBlob'>,
@@ -97,14 +97,14 @@ function openPruning(
   const deleteEmptyThreads = createEmptyThreadRemoval(db)
   const refusals = createRefusalPruner(db)
 
-  async function pruneMessages(cutoffs: PruneCutoffs, newest: string, tally: PruneProgress): Promise<void> {
-    for (let after: number | undefined = 0; after !== undefined && !tally.signal?.aborted; ) {
+  async function pruneMessages(cutoffs: PruneCutoffs, newest: string, progress: PruneProgress): Promise<void> {
+    for (let after: number | undefined = 0; after !== undefined && !progress.signal?.aborted; ) {
       const previousSeq: number = after
       const candidates = await readAfterWait(db, () => list.read(previousSeq, newest, maxRemovals))
       const plans = planSlice(candidates, cutoffs)
-      countPlans(tally, plans)
-      const deletedThreads = tally.isDry || plans.length === 0 ? [] : await pruneSlice(plans)
-      for (const thread of deletedThreads) tally.threads.add(thread)
+      countPlans(progress, plans)
+      const deletedThreads = progress.isDry || plans.length === 0 ? [] : await pruneSlice(plans)
+      for (const thread of deletedThreads) progress.threads.add(thread)
       after = candidates.length < maxRemovals ? undefined : candidates.at(-1)?.seq
     }
   }
@@ -133,16 +133,16 @@ interface PruneProgress {
   readonly signal: AbortSignal | undefined
 }
 
-function countPlans({ total }: PruneProgress, plans: readonly Plan[]): void {
+function countPlans({ total }: PruneProgress, plans: readonly PrunePlan[]): void {
   for (const { candidate, kinds } of plans) {
     for (const kind of kinds) total[kind] += 1
-    total.bytes += sizeOfPruned(candidate, kinds)
+    total.bytes += countPrunedBytes(candidate, kinds)
   }
 }
 
-function planSlice(candidates: readonly PruneCandidate[], cutoffs: PruneCutoffs): readonly Plan[] {
+function planSlice(candidates: readonly PruneCandidate[], cutoffs: PruneCutoffs): readonly PrunePlan[] {
   return candidates.flatMap(candidate => {
-    const kinds = candidate.isOpen ? [] : findPruned(candidate, cutoffs)
+    const kinds = candidate.isOpen ? [] : listPrunedKinds(candidate, cutoffs)
     return kinds.length > 0 ? [{ candidate, kinds }] : []
   })
 }
@@ -153,45 +153,49 @@ interface SliceDeps {
   readonly list: Pick<CandidateList, 'isOpen'>
 }
 
-/** Prepares the pruning of a slice, which returns the threads of the deleted messages. */
+/** Prepares the pruning of a slice of messages. It returns the threads of the deleted messages. */
 function createSlicePruner(
   { db, write, now, files }: StoreContext,
   { tables, lookup, list }: SliceDeps,
-): (plans: readonly Plan[]) => Promise<readonly number[]> {
+): (plans: readonly PrunePlan[]) => Promise<readonly number[]> {
   const removeMessage = createRemoveMessage(db, tables)
   const content = createContentPruner(db, tables)
 
-  function pruneOne(batch: Batch, { candidate: { seq }, kinds }: Plan, keptBlobs: readonly Blob[]): readonly number[] {
-    // A worker may have begun to work on it in the meantime.
+  function pruneMessage(
+    batch: Batch,
+    { candidate: { seq }, kinds }: PrunePlan,
+    keptBlobs: readonly Blob[],
+  ): readonly number[] {
+    // The message may have got an open turn or delivery in the meantime.
     if (list.isOpen(seq)) return []
     if (!deletesMessage(kinds)) content.prune(batch, seq, { kinds, keptBlobs })
     const thread = deletesMessage(kinds) ? removeMessage(batch, seq, now()) : undefined
     return thread === undefined ? [] : [thread]
   }
 
-  /** Prunes the raw bytes of one message after storing their attachments apart. */
-  async function pruneKeepingAttachments(plan: Plan): Promise<void> {
+  /** Prunes the raw bytes of one message, and stores the attachments that they contain as separate blobs. */
+  async function pruneKeepingAttachments(plan: PrunePlan): Promise<void> {
     const blobs = await Promise.all(
       plan.candidate.partDigests.map(digest => readAfterWait(db, () => lookup.findBlob(digest))),
     )
     const keptBlobs = blobs.filter(blob => blob !== undefined)
-    await files.retainDuring(keptBlobs, () => write(batch => void pruneOne(batch, plan, keptBlobs)))
+    await files.retainDuring(keptBlobs, () => write(batch => void pruneMessage(batch, plan, keptBlobs)))
   }
 
   return async plans => {
-    const keepsAttachments = ({ candidate, kinds }: Plan) =>
+    const keepsAttachments = ({ candidate, kinds }: PrunePlan) =>
       kinds.includes('raw') && !kinds.includes('files') && candidate.partDigests.length > 0
     const otherPlans = plans.filter(plan => !keepsAttachments(plan))
     const threads =
       otherPlans.length > 0
-        ? await write(batch => runParts(batch, otherPlans, (part, plan) => pruneOne(part, plan, [])).flat())
+        ? await write(batch => runParts(batch, otherPlans, (part, plan) => pruneMessage(part, plan, [])).flat())
         : []
     for (const plan of plans.filter(keepsAttachments)) await pruneKeepingAttachments(plan)
     return threads
   }
 }
 
-/** Returns the newest cutoff. Messages that are younger than that are never read. */
+/** Returns the newest cutoff. Younger messages are never read. */
 function findNewestCutoff({ messages, unproven, raw, files }: PruneCutoffs): string | undefined {
   return [messages, unproven, raw, files]
     .filter(kind => kind !== undefined)
@@ -207,23 +211,23 @@ interface ContentPruning {
   ): void
 }
 
-/** Prepares the deletion of raw bytes and files from a message that stays. The totals of its owner and its sender change with it. */
+/** Prepares the deletion of the raw bytes and files of a message that stays. The totals of its owner and its sender are corrected. */
 function createContentPruner(db: Sql, { entries, blobs, responses }: PruneDeps): ContentPruning {
   const find = db.prepare<{ content: string; stored_by: string | null }>(
     'SELECT content, stored_by FROM messages WHERE seq = ?',
   )
-  const dropRaw = db.prepare('UPDATE messages SET raw = NULL, raw_digest = NULL, arrival = NULL WHERE seq = ?')
-  const addShareChange = createTaskShares(db)
+  const deleteRaw = db.prepare('UPDATE messages SET raw = NULL, raw_digest = NULL, arrival = NULL WHERE seq = ?')
+  const addShareChange = createTaskByteTracker(db)
   return {
     prune(batch, seq, { kinds, keptBlobs }) {
       const row = find.get(seq)
       if (!row) return
       addShareChange(batch, seq, () => {
         if (kinds.includes('files'))
-          entries.reword(seq, formatJson(parseJson<readonly Part[]>(row.content).map(dropFile)))
+          entries.reword(seq, formatJson(parseJson<readonly Part[]>(row.content).map(replaceFile)))
         if (kinds.includes('raw')) {
           blobs.insertAll(keptBlobs, seq, row.stored_by)
-          dropRaw.run(seq)
+          deleteRaw.run(seq)
         }
         blobs.releaseUnnamed(batch, seq, responses.findExisting(seq)?.seq ?? seq)
       })
@@ -231,8 +235,8 @@ function createContentPruner(db: Sql, { entries, blobs, responses }: PruneDeps):
   }
 }
 
-/** Replaces a file by a text which says that there was one. */
-function dropFile(part: Part): Part {
+/** Replaces a file by a text that states the deletion. */
+function replaceFile(part: Part): Part {
   if (!('bytes_ref' in part) || part.bytes_ref.kind !== 'content_addressed') return part
   const name = 'name' in part && typeof part.name === 'string' ? ` ${part.name}` : ''
   return {
@@ -255,7 +259,7 @@ function createEmptyThreadRemoval(db: Sql): (threads: readonly number[]) => void
   }
 }
 
-/** Prepares the pruning of refusals. Their table has at most 10,000 rows. */
+/** Prepares the pruning of refusals. The table of refusals has at most 10,000 rows, so it needs no index. */
 function createRefusalPruner(db: Sql) {
   const count = db.prepare<{ count: number }>('SELECT count(*) AS count FROM refusals WHERE at < ?')
   const remove = db.prepare('DELETE FROM refusals WHERE at < ?')

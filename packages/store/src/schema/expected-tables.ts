@@ -1,4 +1,4 @@
-// Compares the tables of a database with those of its schema number.
+// Compares the tables of a database with the expected tables of its schema version.
 import { DatabaseSync } from 'node:sqlite'
 import type { FileDatabase } from '../sql/sql.ts'
 import { sqlOf } from '../sql/sql.ts'
@@ -14,14 +14,14 @@ interface NamedRow {
   readonly name: string
 }
 
-/** Collects rows of a table and one of its columns each, and of triggers, as either engine lists them. */
+/** Collects the names of columns and triggers from the rows in which both engines list them. */
 export function collectTableNames(columns: readonly NamedRow[], triggers: readonly { name: string }[]): TableNames {
   const columnsByTable = new Map<string, Set<string>>()
   for (const { owner, name } of columns) columnsByTable.set(owner, (columnsByTable.get(owner) ?? new Set()).add(name))
   return { columns: columnsByTable, triggers: new Set(triggers.map(({ name }) => name)) }
 }
 
-/** Reads the names of a file's tables. */
+/** Reads the names of the columns and triggers of a file. */
 export function readTableNames(db: FileDatabase): TableNames {
   const columns = sqlOf(db).prepare<NamedRow>(
     "SELECT t.name AS owner, c.name AS name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite|_%' ESCAPE '|'",
@@ -30,7 +30,7 @@ export function readTableNames(db: FileDatabase): TableNames {
   return collectTableNames(columns.all(), triggers.all())
 }
 
-/** Builds the tables that the migrations make, in memory, and returns their names. */
+/** Runs the migrations on a database in memory, and returns the names of its columns and triggers. */
 export function listExpectedTables(steps: readonly string[]): TableNames {
   const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
   try {
@@ -42,8 +42,8 @@ export function listExpectedTables(steps: readonly string[]): TableNames {
 }
 
 /**
- * Compares a database's tables with those of its number. Tables and indexes beside ours are not compared, because operators may add their own.
- * @returns a description of the first difference; undefined if there is none
+ * Compares the tables of a database with the expected ones. Further tables and indexes are ignored, because operators may add their own.
+ * @returns a description of the first difference, or undefined if there is none
  */
 export function findTableDifference(expected: TableNames, actual: TableNames): string | undefined {
   for (const [table, columns] of expected.columns) {

@@ -3,14 +3,14 @@ import { ConfigError } from '@postern/message'
 import type { TableNames } from './expected-tables.ts'
 import { findTableDifference, listExpectedTables } from './expected-tables.ts'
 
-/** A database that has tables, as its engine describes it. */
+/** A database with tables, as its engine describes it. */
 interface DatabaseSchema {
-  /** The key of the configuration that names it. */
+  /** The key of the configuration that names the database. */
   readonly key: 'data' | 'store' | 'backup'
   /** The name for operators: the path of the file in quotes, or the database and its schema. */
   readonly name: string
   readonly version: number
-  /** True if it has the mark that programs with numbered migrations write. */
+  /** True if the database has the mark that releases with numbered migrations write. */
   readonly isMarked: boolean
   readonly readTables: () => TableNames
 }
@@ -20,7 +20,7 @@ const unreleasedProgramFix =
   'Export its conversations with that program, then move it away: the gateway makes a new one, into which you import them.'
 
 /**
- * Refuses a database that this release must not change. Only version 1 may lack the mark, because programs of that time did not write it.
+ * Refuses a database that this release must not change. Only version 1 may lack the mark, because releases of that time did not write it.
  * @throws ConfigError that names the database, its writer and the fix
  */
 export function refuseUnknownSchema(

@@ -5,7 +5,7 @@ import { readTableNames } from './expected-tables.ts'
 import { refuseUnknownSchema } from './known-schema.ts'
 import { schemaMigrations } from './migrations.ts'
 
-/** The `PRAGMA application_id` of our files: "Pstn" in ASCII. Files of version 1 have none. */
+/** The `PRAGMA application_id` of Postern's files, which is "Pstn" in ASCII. Files of version 1 have none. */
 const applicationId = 0x5073746e
 
 interface MigrationOptions {
@@ -15,8 +15,8 @@ interface MigrationOptions {
 }
 
 /**
- * Migrates a file to the newest tables, by all migrations or none.
- * @throws ConfigError `data` if a newer release wrote it, or a program with unknown tables
+ * Migrates a file to the newest tables in one transaction.
+ * @throws ConfigError `data` if a newer release or an unknown program created the tables
  */
 export function migrateDatabase(
   db: FileDatabase,
@@ -54,7 +54,7 @@ export function refuseUnknownFile(
   refuseUnknownSchema({ key, name: `"${path}"`, version, isMarked, readTables: () => readTableNames(db) }, migrations)
 }
 
-/** Returns the schema version of a file, which is the number of its migrations; 0 for a new file. */
+/** Reads the schema version of a file, which is the number of its migrations. A new file has the version 0. */
 export function readSchemaVersion(db: FileDatabase): number {
   return readPragma(db, 'user_version')
 }

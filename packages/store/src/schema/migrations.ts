@@ -1,4 +1,4 @@
-// Lists the numbered migrations from the tables of any release to the newest ones.
+// Lists the numbered migrations that lead from the tables of any release to the newest tables.
 import { initialSchema } from './initial/initial-schema.ts'
 import { addThreadIds } from './migrations/2-thread-ids.ts'
 import { addStoredBytes } from './migrations/3-stored-bytes.ts'
@@ -14,8 +14,8 @@ import { addDeliveryReasons } from './migrations/12-delivery-reasons.ts'
 import { addThreadEvents } from './migrations/13-thread-events.ts'
 
 /**
- * The migrations in their order. A database of version n has had the first n. A landed migration is never edited, because databases have had it already.
- * A change of the tables is one more migration at the end, with a fixture of its own (CONTRIBUTING.md, "Change the tables").
+ * The migrations in their order. A database of version n has had the first n migrations. The statements of a landed migration are never edited, because
+ * databases have had them already. A change of the tables is a new migration at the end, with its own fixture (CONTRIBUTING.md, "Change the tables").
  */
 export const schemaMigrations: readonly string[] = [
   initialSchema,

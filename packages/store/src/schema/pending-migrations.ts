@@ -32,7 +32,7 @@ interface PendingDatabase {
   readonly pending: string | undefined
 }
 
-/** Refuses to work with a database whose tables only a start may change. @throws ConfigError */
+/** Refuses a database that needs migrations, because only the start of a gateway may run them. @throws ConfigError */
 export function refusePendingMigrations({ key, name, pending }: PendingDatabase): void {
   if (pending === undefined) return
   throw new ConfigError(key, `${name} is of an earlier release: ${pending}`, pendingFix)

@@ -1,26 +1,26 @@
-// Replaces the optional members of an engine that lacks them.
+// Provides defaults for the optional members of a database engine.
 import type { Database, RowLocks, SqlValue } from './sql.ts'
 import { sqlOf } from './sql.ts'
 
-/** Row locks of an engine that only this process writes. */
+/** The row locks of an engine to which only this process writes. They lock nothing. */
 const noRowLocks: RowLocks = { skipLocked: '', wait: '', isFree: () => '1', isRunning: () => '1 = 0' }
 
-/** Returns the parts of SQL with which statements lock rows. */
+/** Returns the SQL clauses with which statements lock rows. */
 export function rowLocksOf(db: Database): RowLocks {
   return db.rowLocks ?? noRowLocks
 }
 
-/** Prepares a check for the end of the transaction. It does nothing where only this process writes. */
+/** Prepares a check for the end of the transaction. The check does nothing if only this process writes. */
 export function prepareCheck(db: Database, sql: string): (...values: SqlValue[]) => void {
   return db.prepareCheck?.(sql) ?? (() => {})
 }
 
-/** Reads after a wait. Such a reading is a new operation for an engine with a remote server. */
+/** Runs a query after an `await`. For an engine with a remote server, such a query is a new operation. */
 export function readAfterWait<T>(db: Database, reading: () => T): T | Promise<T> {
   return db.read ? db.read(reading) : reading()
 }
 
-/** Prepares a statement that changes one row and returns a function that reads the new row. Call that function after the transaction. */
+/** Prepares a statement that changes one row. A run returns a function that reads the new row. The caller calls this function after the transaction. */
 export function prepareReturning<Row>(db: Database, sql: string): (...values: SqlValue[]) => () => Row | undefined {
   if (db.prepareReturning) return db.prepareReturning(sql) as ReturnType<typeof prepareReturning<Row>>
   const statement = sqlOf(db).prepare<Row>(sql)
@@ -30,7 +30,7 @@ export function prepareReturning<Row>(db: Database, sql: string): (...values: Sq
   }
 }
 
-/** Runs several readings. A remote database gets their statements in shared round trips. */
+/** Runs several queries. A remote database receives their statements in shared round trips. */
 export function readBatch<Readings extends readonly (() => unknown)[]>(
   db: Database,
   readings: readonly [...Readings],

@@ -1,4 +1,4 @@
-// Reads and writes columns of JSON.
+// Parses and formats the JSON of columns.
 import { parseJsonText } from '@postern/message'
 
 export function parseJson<T>(text: string): T {

@@ -1,6 +1,6 @@
-// Describes whether other gateways write to the same database.
+// Declares whether other gateways write to the same database.
 
-/** Tells whether this process is the only writer of a database. Only then may it keep rows in memory. */
+/** States whether this process is the only writer of a database. Only such a process may cache rows. */
 export interface WriterExclusivity {
   /** True if only this process writes the database. */
   readonly isSoleWriter: boolean

@@ -1,11 +1,11 @@
-// Prepares inserts that return the number of their row.
+// Prepares INSERT statements that return the id of the new row.
 import { DatabaseSync } from 'node:sqlite'
 import type { Database, SqlValue } from './sql.ts'
 import { sqlOf } from './sql.ts'
 
 /**
- * Prepares an INSERT of one row that returns the new `id`. SQLite reports its last id anyway, and RETURNING would make a temporary table at every
- * run, which costs as much as the row.
+ * Prepares an INSERT of one row that returns the id of the new row. SQLite reports the id of the last inserted row, and RETURNING would create a
+ * temporary table at every run, which costs as much as the row.
  */
 export function prepareInsert(db: Database, sql: string, id = 'id'): (...values: SqlValue[]) => number {
   if (db instanceof DatabaseSync || db.returnsLastInsertId) {

@@ -2,7 +2,7 @@
 /** A value of a statement's parameter or column. */
 export type SqlValue = null | number | string | Uint8Array
 
-/** A prepared statement and the shape of the rows it yields. */
+/** A prepared statement with the shape of its rows. */
 export interface Query<Row = unknown> {
   get(...values: SqlValue[]): Row | undefined
   all(...values: SqlValue[]): Row[]
@@ -10,8 +10,8 @@ export interface Query<Row = unknown> {
 }
 
 /**
- * The database engine that the store needs. `node:sqlite` is one without a wrapper: statements run at once, within this process. With a remote server
- * a statement runs within an operation (of the writer, or of `read`), and the operation runs again with each answer.
+ * The database engine that the store needs. `node:sqlite` is such an engine without a wrapper, whose statements run at once in this process. With a
+ * remote server, a statement runs inside an operation of the writer or of `read`, and the operation runs again after each result.
  */
 export interface Database {
   prepare(sql: string): {
@@ -19,24 +19,24 @@ export interface Database {
     all(...values: SqlValue[]): unknown[]
     run(...values: SqlValue[]): unknown
   }
-  /** Runs a reading on one snapshot. Engines whose statements run at once have no such member. */
+  /** Runs a query on one snapshot. Engines whose statements run at once have no such member. */
   read?<T>(reading: () => T): Promise<T>
-  /** Runs readings within an operation, each as if it were alone. Without this member they run one after another. */
+  /** Runs independent queries inside an operation, in shared round trips. Without this member they run one after another. */
   readBatch?<T>(readings: readonly (() => T)[]): readonly T[]
-  /** Prepares a statement that returns `is_so`; a transaction in which `is_so` is false is undone. Only engines with several writers have it. */
+  /** Prepares a statement that returns `is_so`. If `is_so` is false, the transaction is undone. Only engines with several writers have this member. */
   prepareCheck?(sql: string): (...values: SqlValue[]) => void
   /** Prepares a statement as the function `prepareReturning` does, for a remote server. */
   prepareReturning?(sql: string): (...values: SqlValue[]) => () => unknown
-  /** Parts of SQL with which a statement locks rows, where several processes write. */
+  /** The SQL clauses with which statements lock rows, if several processes write. */
   readonly rowLocks?: RowLocks
   /** True if the result of an INSERT has `lastInsertRowid`. */
   readonly returnsLastInsertId?: boolean
 }
 
 /**
- * A database whose statements declare the shape of their rows. Prepare a statement once if it runs often. Write `LIMIT +?`, never `LIMIT ?`, and for
- * messages `via IN (?)`, never `via = ?`: SQLite compiles a statement again at every run if another value could lead to another plan, such as
- * the `via` of a partial index.
+ * A database whose statements declare the shape of their rows. Prepare a statement once if it runs often. Write `LIMIT +?` instead of `LIMIT ?`, and
+ * for messages `channel IN (?)` instead of `channel = ?`. Otherwise SQLite compiles the statement again at every run, because another value could lead
+ * to another plan, such as the channel of a partial index.
  */
 export interface Sql extends Omit<Database, 'prepare'> {
   prepare<Row = unknown>(sql: string): Query<Row>
@@ -55,14 +55,14 @@ export interface FileDatabase extends Database {
   close(): void
 }
 
-/** Parts of SQL that lock rows. */
+/** The SQL clauses and conditions that lock rows. */
 export interface RowLocks {
-  /** The suffix of a SELECT that locks its rows until the end of the transaction and skips rows that others have locked. */
+  /** The clause of a SELECT that locks its rows until the end of the transaction and skips rows that other transactions have locked. */
   readonly skipLocked: string
-  /** The suffix of a SELECT that locks its rows and waits for others that have locked them. */
+  /** The clause of a SELECT that locks its rows and waits for other transactions that have locked them. */
   readonly wait: string
-  /** Returns a condition that is true if no other transaction works on a thread. It keeps others away until the end of the transaction. */
+  /** Returns the condition that no other transaction works on a thread. If it is true, it also locks the thread until the end of the transaction. */
   isFree(thread: string): string
-  /** Returns a condition that is true if the gateway of this name runs. */
+  /** Returns the condition that the gateway with this name runs. */
   isRunning(holder: string): string
 }

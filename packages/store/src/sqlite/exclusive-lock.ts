@@ -5,13 +5,13 @@ import { toOpenError } from './inspect-file.ts'
 import { createPrivateFile } from './private-file.ts'
 import { primaryCodeOf } from './write/sqlite-errors.ts'
 
-/** The time to wait for the lock, ms. It covers a command that holds the lock briefly to check whether a gateway runs. */
+/** The maximum wait for the lock, ms. A command that checks whether a gateway runs also acquires the lock for a moment. */
 const lockTimeoutMs = 1_000
 
 /**
- * Locks the data directory for this process. The operating system releases the lock, however the process ends.
- * @returns the function that releases it
- * @throws ConfigError if another process holds it
+ * Locks a database for this process. The operating system releases the lock when the process ends for any reason.
+ * @returns the function that releases the lock
+ * @throws ConfigError if another process has the lock
  */
 export function acquireExclusiveLock(path: string): () => void {
   const file = `${path}.lock`

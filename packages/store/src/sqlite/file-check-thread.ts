@@ -1,9 +1,9 @@
-// Checks the pages of a database file in a thread of its own.
+// Runs as a worker thread that checks the pages of a database file.
 import { parentPort, workerData } from 'node:worker_threads'
 import { ConfigError } from '@postern/message'
 import { inspectSqlite } from './inspect-file.ts'
 
-// Reads the whole file beside the gateway, with pages of its own. Says what is wrong with it, or nothing.
+// The thread reads the whole file while the gateway runs, with its own page cache. It posts a description of the damage, or undefined if there is none.
 
 function inspect(path: string): string | undefined {
   try {
@@ -11,7 +11,7 @@ function inspect(path: string): string | undefined {
     return undefined
   } catch (error) {
     if (error instanceof ConfigError && error.message.includes('is damaged')) return error.message
-    // The file is locked or missing. Others notice that.
+    // The file is locked or missing. The watch of the open file detects this.
     return undefined
   }
 }

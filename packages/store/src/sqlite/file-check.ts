@@ -1,20 +1,20 @@
-// Checks the pages of a database file from time to time.
+// Checks the pages of a database file regularly in a worker thread.
 import { Worker } from 'node:worker_threads'
 
-/** The factor of the pause after a check, which limits checks to half a percent of a core, whatever the size of the file. */
+/** The ratio of the pause after a check to the duration of the check. It limits checks of a file of any size to half a percent of a core. */
 const pauseFactor = 200
 
 interface FileCheckOptions {
   readonly path: string
-  /** The shortest time between two checks, ms. */
+  /** The minimum time between two checks, ms. */
   readonly everyMs: number
-  /** Runs with the problem if the file is damaged. */
+  /** Runs if the file is damaged. */
   onDamage(problem: Error): void
 }
 
 /**
- * Checks the whole file regularly, in a thread of its own. Otherwise a page that went bad under a running gateway is noticed only when it is needed,
- * and not while a good copy of it is in memory.
+ * Checks the whole file regularly, in a worker thread. Otherwise a page that was damaged while the gateway runs would be detected only when it is read
+ * again, and not while a correct copy of it is in memory.
  * @returns the function that ends the checks
  */
 export function watchPages({ path, everyMs, onDamage }: FileCheckOptions): () => Promise<void> {
@@ -31,7 +31,7 @@ export function watchPages({ path, everyMs, onDamage }: FileCheckOptions): () =>
     worker.on('message', (problem: string | undefined) => {
       if (problem !== undefined) onDamage(new Error(problem))
     })
-    // A thread that cannot start finds nothing. The next one may start.
+    // If a thread cannot start, this check finds nothing, and the next thread may start.
     worker.on('error', () => undefined)
     worker.once('exit', () => {
       timer = setTimeout(check, Math.max(everyMs, pauseFactor * (performance.now() - startedAt)))

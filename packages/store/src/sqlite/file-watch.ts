@@ -1,4 +1,4 @@
-// Notices the replacement, loss or damage of an open database file.
+// Detects the replacement, loss or damage of an open database file.
 import type { Stats } from 'node:fs'
 import { statSync } from 'node:fs'
 import type { Log } from '@postern/message'
@@ -8,27 +8,27 @@ import { refuseDamaged } from './write/sqlite-errors.ts'
 interface OpenFile {
   /** Checks the file before each write, because data that go to a deleted or replaced file are lost. @throws Unavailable */
   check(): void
-  /** Notes that a statement has found the file damaged. Nothing more is written to it. */
+  /** Records that a statement has found damage in the file. From then on, writes are refused. */
   reportDamage(error: unknown): void
 }
 
 interface OpenFileOptions {
   readonly path: string
-  /** Returns the size of the database by its own account, in bytes. */
+  /** Returns the size that the database itself reports, in bytes. */
   readSize(): number
   readonly log: Log
 }
 
 const fix = 'Stop the gateway, put the database back from a backup, and start it again.'
 
-/** The fix for a missing log or index, which the gateway still has open. SQLite writes all of it into the database when it closes. */
+/** The fix for a missing log or index. The gateway still has the file open, and SQLite writes its content into the database when it closes. */
 const closeFix =
   'Stop the gateway with SIGTERM, so that it writes what it still holds into the database; then start it again.'
 
 const findFix = (fault: string): string => (/-(wal|shm) is gone$/.test(fault) ? closeFix : fix)
 
 /**
- * Watches that the path still leads to the open file (device, inode, size), and to its log and index. It uses only `stat`, because opening and
+ * Watches that the path still leads to the open file (device, inode, size), and to its log and index. The watch uses only `stat`, because opening and
  * closing the file would release SQLite's locks.
  */
 export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFile {
@@ -38,17 +38,17 @@ export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFil
   let reportedFault: string | undefined
 
   function findFault(): string | undefined {
-    const faults = [path, `${path}-wal`, `${path}-shm`].map(faultOf)
+    const faults = [path, `${path}-wal`, `${path}-shm`].map(findFileFault)
     if (isTruncated(statsByPath.get(path)?.size ?? 0)) faults.push(`${path} has been cut off`)
     return faults.find(fault => fault !== undefined)
   }
 
-  /** Returns the fault of a file; undefined if there is none. A file that it sees for the first time is the one to compare with from then on. */
-  function faultOf(name: string): string | undefined {
+  /** Describes the loss of a file. Returns undefined if the file is the same as at the first call. */
+  function findFileFault(name: string): string | undefined {
     const previousStats = statsByPath.get(name)
     const stats = statSync(name, { throwIfNoEntry: false })
     if (!stats) return previousStats && `${name} is gone`
-    if (previousStats && !isSame(previousStats, stats)) return `${name} is another file than the one that is open`
+    if (previousStats && !isSameFile(previousStats, stats)) return `${name} is another file than the one that is open`
     statsByPath.set(name, stats)
     return undefined
   }
@@ -82,9 +82,9 @@ export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFil
   }
 }
 
-function isSame(a: Stats, b: Stats): boolean {
+function isSameFile(a: Stats, b: Stats): boolean {
   return a.dev === b.dev && a.ino === b.ino
 }
 
-/** The watch of a database in memory, which cannot be lost before its process ends. */
+/** The watch of a database in memory, which cannot be lost while its process runs. */
 export const noOpenFile: OpenFile = { check() {}, reportDamage() {} }

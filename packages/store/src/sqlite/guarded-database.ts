@@ -4,13 +4,13 @@ import type { FileDatabase, SqlValue } from '../sql/sql.ts'
 import { isDamage, toStoreError } from './write/sqlite-errors.ts'
 
 interface StatementHooks {
-  /** Runs if a statement found the file damaged. */
+  /** Runs if a statement has found damage in the file. */
   onDamage(error: unknown): void
   /** Runs after each statement. An error that it throws becomes the error of the statement. */
   afterStatement?(): void
 }
 
-/** Wraps a file for the store. Errors of its statements become errors of the store. */
+/** Wraps a database file, so that errors of its statements become errors of the store. */
 export function guardDatabase(db: DatabaseSync, { onDamage, afterStatement }: StatementHooks): FileDatabase {
   function guard<Args extends unknown[], T>(work: (...args: Args) => T): (...args: Args) => T {
     return (...args) => {

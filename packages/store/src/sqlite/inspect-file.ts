@@ -1,4 +1,4 @@
-// Inspects a database file without changing it.
+// Checks a database file for damage, and explains why a file cannot be opened.
 import { existsSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '@postern/message'
@@ -8,20 +8,20 @@ import { refuseMissingDatabase } from './database-marker.ts'
 import { openForReading } from './reading/open-for-reading.ts'
 import { primaryCodeOf } from './write/sqlite-errors.ts'
 
-/** The size up to which a file is read from end to end at the start, bytes. More would take seconds for each gigabyte. */
+/** The maximum size of a file that is checked as a whole at the start, in bytes. The check takes seconds for each gigabyte. */
 const maxCheckedBytes = 512 * 1024 * 1024
 
 /** Reads the whole file. @throws ConfigError `data` if it is damaged */
 function refuseDamagedFile(db: DatabaseSync, path: string): void {
   const [firstRow] = db.prepare('PRAGMA quick_check(1)').all()
-  // The first line names only the database.
+  // The first line of the report contains only the name of the database.
   const report = String(Object.values(firstRow ?? { none: 'no answer' })[0])
     .split('\n')
     .at(-1)
   if (report !== 'ok') throw toOpenError(Object.assign(new Error(report), { errcode: 11 }), path)
 }
 
-/** Refuses a damaged file at the start, unless a check of all of it would take too long. */
+/** Refuses a damaged file at the start, unless the check would take too long. */
 export function refuseDamagedAtStart(db: DatabaseSync, path: string): void {
   if (path !== ':memory:' && statSync(path).size <= maxCheckedBytes) refuseDamagedFile(db, path)
 }
@@ -29,21 +29,24 @@ export function refuseDamagedAtStart(db: DatabaseSync, path: string): void {
 type Explanation = readonly [problem: string, fix: string]
 
 const rescueFix = 'Put it back from a backup, or save what can be read: sqlite3 postern.db .recover | sqlite3 saved.db'
-const damaged: Explanation = ['is damaged', rescueFix]
-const diskFull: Explanation = ['cannot be opened: the disk is full', 'Make room on it, then start again.']
-const unreadable: Explanation = ['cannot be read or written', 'Look after the disk, and at who owns the file.']
-/** Explanations by SQLite's primary result code. */
+const damageExplanation: Explanation = ['is damaged', rescueFix]
+const fullDiskExplanation: Explanation = ['cannot be opened: the disk is full', 'Make room on it, then start again.']
+const readErrorExplanation: Explanation = [
+  'cannot be read or written',
+  'Look after the disk, and at who owns the file.',
+]
+/** The explanations by SQLite's primary result code. */
 const explanations: Readonly<Record<number, Explanation>> = {
   5: ['is held by another program', 'End that program ("fuser" names it), then start again.'],
   8: ['cannot be written', 'Give it to the user of the gateway, on a disk that takes writes.'],
-  10: unreadable,
-  11: damaged,
-  13: diskFull,
-  14: unreadable,
+  10: readErrorExplanation,
+  11: damageExplanation,
+  13: fullDiskExplanation,
+  14: readErrorExplanation,
   26: ['is no database', 'It must be a file of ours, or not exist yet, in a directory that can be written.'],
 }
 
-/** Explains to an operator why a file cannot be used. */
+/** Converts an error of a file into a configuration error that explains the cause to the operator. */
 export function toOpenError(error: unknown, path: string): ConfigError {
   if (error instanceof ConfigError) return error
   const [problem, fix] = explanations[primaryCodeOf(error) ?? 26] ?? [
@@ -54,7 +57,7 @@ export function toOpenError(error: unknown, path: string): ConfigError {
   return new ConfigError('data', `"${path}" ${problem}${reason}`, fix, { cause: error })
 }
 
-/** Returns the changes to the tables of a file that a start would make, without opening it for writing; undefined if there are none. */
+/** Describes the changes to the tables of a file that a start would make, and opens the file only for reading. Returns undefined if there are none. */
 export function findPendingSteps(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   try {
@@ -69,7 +72,7 @@ export function findPendingSteps(path: string): string | undefined {
 }
 
 /**
- * Checks a database from end to end, even while a gateway works with it. It does nothing if there never was one.
+ * Checks a whole database, even while a gateway uses it. It does nothing if there never was a database.
  * @throws ConfigError `data` if it is damaged, unreadable or missing
  */
 export function inspectSqlite(path: string): void {

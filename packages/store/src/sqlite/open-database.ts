@@ -19,10 +19,10 @@ PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 67108864;
 `
 
-/** The time for which the start waits while another program holds the file, ms. */
+/** The time for which the start waits while another program has locked the file, ms. */
 const openTimeoutMs = 5_000
 
-/** Makes SQLite fail at once while another program holds the file, because a wait would block the event loop. */
+/** Makes SQLite fail at once while another program has locked the file, because a wait would block the event loop. */
 export function disableBusyTimeout(db: DatabaseSync): void {
   db.exec('PRAGMA busy_timeout = 0')
 }
@@ -36,7 +36,7 @@ export function createWalTruncation(db: DatabaseSync): () => void {
 }
 
 /**
- * Creates the function that rewrites the file (VACUUM), so that unused space holds no deleted data. It may take long and blocks everything else.
+ * Creates the function that rewrites the file (VACUUM), so that unused space contains no deleted data. The function may take long and blocks the process.
  */
 export function createVacuum(db: DatabaseSync): () => void {
   const truncateWal = createWalTruncation(db)
@@ -46,20 +46,20 @@ export function createVacuum(db: DatabaseSync): () => void {
   }
 }
 
-/** Returns the size of the database by its own account, in bytes. */
+/** Reads the size that the database itself reports, in bytes. */
 export function readDatabaseBytes(db: DatabaseSync): number {
   const readPragma = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name])
   return readPragma('page_count') * readPragma('page_size')
 }
 
 interface OpenDatabaseOptions {
-  /** False if a file of an earlier release is refused and stays unchanged, and no file is created. By default it is migrated to the newest tables. */
+  /** If false, a file of an earlier release is refused, and no file is created. By default, such a file is migrated to the newest tables. */
   readonly changesTables?: boolean | undefined
 }
 
 /**
- * Opens the file, readable only by its owner, at the newest schema.
- * @throws ConfigError if it is not a database of Postern, is damaged, or is missing although its lock or log exists
+ * Opens a file that only its owner may read, and migrates it to the newest schema.
+ * @throws ConfigError if the file is not a database of Postern, is damaged, or is missing although there are traces of it
  */
 export function openDatabase(path: string, { changesTables = true }: OpenDatabaseOptions = {}): DatabaseSync {
   if (path !== ':memory:') {
@@ -75,7 +75,7 @@ export function openDatabase(path: string, { changesTables = true }: OpenDatabas
   }
 }
 
-/** Refuses a missing database. Only a start creates one; otherwise a command in the wrong folder would leave one there. @throws ConfigError */
+/** Refuses a missing database, because only the start of a gateway may create one. @throws ConfigError */
 export function requireDatabaseFile(path: string): void {
   refuseMissingDatabase(path)
   if (existsSync(path)) return

@@ -1,10 +1,10 @@
-// Creates files that only their owner reads.
+// Creates files that only their owner may read.
 import { closeSync, fchmodSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError } from '@postern/message'
 
 /**
- * Makes a file readable only by its owner, and creates an empty one if there is none. SQLite gives its journals the same mode.
+ * Makes a file readable only by its owner, and creates an empty file if there is none. SQLite gives its journals the same mode.
  * @throws ConfigError `data` if this process may not write the file
  */
 export function createPrivateFile(path: string): void {

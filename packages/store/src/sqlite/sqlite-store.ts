@@ -38,21 +38,21 @@ interface SqliteStoreOptions {
   readonly log: Log
   /** All channels whose messages are stored. */
   readonly channels: readonly StoredChannel[]
-  /** True if no other process may have this store open with `exclusive`. Work that an earlier process held is then due at once. */
+  /** True if no other process may open this store with `exclusive`. Work that an earlier process has leased is then due at once. */
   readonly exclusive?: boolean | undefined
-  /** The time between two checks of the whole file for damage, ms; default: a minute. Only an exclusive store checks. */
+  /** The time between two checks of the whole file for damage, ms. The default is a minute. Only an exclusive store runs these checks. */
   readonly checkEveryMs?: number | undefined
-  /** Waits until the disk has everything that was written to an open file; default: `fdatasync`. */
+  /** Waits until all data of an open file are on disk. The default is `fdatasync`. */
   readonly syncLog?: SyncFile | undefined
-  /** The storage of the bytes of objects, if they do not go into the file. */
+  /** The storage for the bytes of objects, if they are not stored in the file. */
   readonly bytes?: ByteStore | undefined
-  /** False if a file of an earlier release is refused and stays unchanged, and no file is created. By default it is migrated to the newest tables. */
+  /** If false, a file of an earlier release is refused, and no file is created. By default, such a file is migrated to the newest tables. */
   readonly changesTables?: boolean | undefined
 }
 
 /**
- * Opens the store on SQLite. Acknowledged data are on disk: many writes share one sync of the write-ahead log, beside the event loop.
- * @throws ConfigError `data` if the file is not ours to use
+ * Opens the store on SQLite. A write resolves when its data are on disk. Many writes share one sync of the write-ahead log, outside the event loop.
+ * @throws ConfigError `data` if the file cannot be used
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<GatewayStore> {
   if (options.changesTables === false && options.path !== ':memory:') requireDatabaseFile(options.path)
@@ -126,7 +126,7 @@ function decideHandledSecret(
   }
 }
 
-/** Prepares the file of an exclusive gateway: counts the start and ends old leases. @throws ConfigError */
+/** Counts the start of an exclusive gateway, and ends the leases of earlier processes. @throws ConfigError */
 function prepareExclusive(db: DatabaseSync, path: string, now: number): void {
   try {
     if (path !== ':memory:') countStart(sqlOf(db), path)

@@ -1,4 +1,4 @@
-// Queues the message that informs an agent of a canceled task, within the transaction that cancels it.
+// Queues the message that informs an agent of a canceled task, inside the transaction that cancels the task.
 import type { TaskCancelEvent } from '@postern/pipeline'
 import { draftMessage } from '../messages/message-draft.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
@@ -13,23 +13,23 @@ interface CancelEventDeps {
 
 const keyStart = 'canceled task '
 
-/** Returns the duplicate key of the message. It names the row of the task, because the message is deleted when its task expires. */
-export function cancelKeyOf(task: number): string {
+/** Formats the duplicate key of the message. The key contains the row number of the task, so that the message is found and deleted when the task expires. */
+export function formatCancelKey(task: number): string {
   return `${keyStart}${task}`
 }
 
-/** Returns the same key as SQL. `task`: SQL of the number of the row. */
-export function cancelKeySql(task: string): string {
+/** Formats the SQL of the same key. `task` is the SQL of the row number of the task. */
+export function formatCancelKeySql(task: string): string {
   return `'${keyStart}' || ${task}`
 }
 
-/** Prepares the message that informs an agent of the cancel. The agent has asked something in the task and waits for the answer. */
+/** Prepares the message that informs an agent of a cancellation, if the agent has asked a question in the task and waits for the answer. */
 export function createCancelEvents(db: Sql, { admitNew, responses }: CancelEventDeps) {
   const findLast = db.prepare<{ response_seq: number | null }>('SELECT response_seq FROM tasks WHERE id = ?')
   return (batch: Batch, task: number, { correlationId, describe }: TaskCancelEvent): void => {
     const seq = findLast.get(task)?.response_seq
     const answer = typeof seq === 'number' ? responses.find(seq)?.response : undefined
     if (answer?.status !== 'input_required' && answer?.status !== 'auth_required') return
-    admitNew(batch, draftMessage({ ...describe(answer.id), duplicateKey: cancelKeyOf(task) }, correlationId))
+    admitNew(batch, draftMessage({ ...describe(answer.id), duplicateKey: formatCancelKey(task) }, correlationId))
   }
 }

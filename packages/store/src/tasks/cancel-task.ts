@@ -1,28 +1,28 @@
 // Ends tasks that will get no answer, and notifies their watchers.
-import type { NewDelivery } from '../queue/deliveries/new-delivery.ts'
+import type { DeliveryCause } from '../queue/deliveries/new-delivery.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { WatchTable } from './watches.ts'
 
 export interface TaskCancel {
-  /** Ends a task as canceled and notifies its watchers. @returns true if it was open */
+  /** Cancels a task and notifies its watchers. @returns true if the task was open */
   cancel(batch: Batch, task: number, now: number): boolean
-  /** Cancels a task whose turn a newer message has ended, unless another of its turns is open. */
+  /** Cancels a task whose turn was ended by a newer message, unless another turn of the task is open. */
   cancelUnlessOpen(batch: Batch, task: number, now: number): void
 }
 
 export function createTaskCancel(db: Sql, watches: Pick<WatchTable, 'notify'>): TaskCancel {
-  const end = db.prepare(
+  const endTask = db.prepare(
     `UPDATE tasks SET state = 'canceled', updated_at = ?
      WHERE id = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required')`,
   )
   const findOpenTurn = db.prepare('SELECT 1 FROM turns WHERE task_id = ? AND ended_at IS NULL LIMIT 1')
-  const findLastMessage = db.prepare<Omit<NewDelivery, 'response' | 'now'>>(
+  const findLastMessage = db.prepare<Omit<DeliveryCause, 'response' | 'now'>>(
     `SELECT seq AS message, thread_id AS thread, agent, channel FROM messages
      WHERE seq = (SELECT max(seq) FROM messages WHERE task_id = ? AND kind = 'message')`,
   )
   const cancel: TaskCancel['cancel'] = (batch, task, now) => {
-    if (end.run(now, task).changes === 0) return false
+    if (endTask.run(now, task).changes === 0) return false
     const lastMessage = findLastMessage.get(task)
     if (lastMessage) watches.notify(batch, task, { ...lastMessage, response: undefined, now })
     return true

@@ -11,7 +11,7 @@ import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createTaskBytes } from '../transaction/task-totals.ts'
 import { addTaskBytes } from '../transaction/totals.ts'
-import { cancelKeyOf, cancelKeySql } from './cancel-events.ts'
+import { formatCancelKey, formatCancelKeySql } from './cancel-events.ts'
 import type { TaskTable } from './task-table.ts'
 
 interface TaskPosition {
@@ -29,12 +29,12 @@ export interface ExpiryDeps {
 /** Creates the function that deletes expired tasks with all their messages, the oldest first and in several transactions. */
 export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pick<TaskStore, 'expireTasks'> {
   const { db, write } = context
-  const findNext = createNextFinder(db)
+  const listNext = createNextTaskList(db)
   const findMessages = db.prepare<{ seq: number }>(
     `SELECT seq FROM (SELECT seq FROM messages WHERE task_id = ?1 AND kind = 'message'
        UNION ALL SELECT seq FROM messages WHERE duplicate_key = ?2 AND kind = 'message') AS said LIMIT +?3`,
   )
-  // A task that has lost some of its messages shows no answer any more.
+  // A task that has lost some of its messages no longer shows its answer.
   const clearResponse = db.prepare('UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq IS NOT NULL')
   const removeMessage = createMessageRemoval(context, tables)
   const removeTask = createTaskRemoval(db, tables.tasks)
@@ -42,8 +42,8 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
   const isWithinBudget = (batch: Batch, expiry: TaskExpiry) =>
     'bytes' in expiry && taskBytes.read(batch, expiry.owner) <= expiry.bytes
 
-  function removeOne(batch: Batch, task: TaskPosition, limit: number): number {
-    const messages = findMessages.all(task.id, cancelKeyOf(task.id), limit)
+  function removeTaskMessages(batch: Batch, task: TaskPosition, limit: number): number {
+    const messages = findMessages.all(task.id, formatCancelKey(task.id), limit)
     clearResponse.run(task.id)
     const threads = new Set(runParts(batch, messages, (part, { seq }) => removeMessage(part, seq)))
     if (messages.length < limit) removeTask(batch, task, threads)
@@ -53,11 +53,11 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
   return {
     expireTasks: expiry =>
       write(batch => {
-        const tasks = isWithinBudget(batch, expiry) ? [] : findNext(expiry)
+        const tasks = isWithinBudget(batch, expiry) ? [] : listNext(expiry)
         let remaining = maxRemovals
         let removedCount = 0
         for (const task of tasks) {
-          remaining -= removeOne(batch, task, remaining)
+          remaining -= removeTaskMessages(batch, task, remaining)
           if (remaining <= 0) return { removed: removedCount, isDone: false }
           removedCount += 1
           if (isWithinBudget(batch, expiry)) return { removed: removedCount, isDone: true }
@@ -68,35 +68,35 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
 }
 
 /**
- * The condition of a task that may be deleted: no turn and no delivery of it is open. A task with the newest entry stays, because the number of that
- * entry would be reused.
+ * The condition that a task may be deleted, because it has no open turn and no open delivery. A task with the newest entry stays, because the number
+ * of that entry would be reused.
  */
-const isRemovableSql = `t.state NOT IN ('submitted', 'working')
+const removableTaskSql = `t.state NOT IN ('submitted', 'working')
   AND NOT EXISTS (SELECT 1 FROM turns w WHERE w.task_id = t.id AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM messages e JOIN deliveries d ON d.message = e.seq
     WHERE e.task_id = t.id AND e.kind = 'message' AND d.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM messages e WHERE e.task_id = t.id AND e.seq = (SELECT max(seq) FROM messages))
-  AND NOT EXISTS (SELECT 1 FROM messages c WHERE c.duplicate_key = ${cancelKeySql('t.id')} AND (
+  AND NOT EXISTS (SELECT 1 FROM messages c WHERE c.duplicate_key = ${formatCancelKeySql('t.id')} AND (
     EXISTS (SELECT 1 FROM turns w WHERE w.message = c.seq AND w.ended_at IS NULL)
     OR EXISTS (SELECT 1 FROM deliveries d WHERE d.message = c.seq AND d.ended_at IS NULL)
     OR EXISTS (SELECT 1 FROM messages e WHERE (e.seq = c.seq OR e.kind = 'response' AND e.answers = c.seq)
       AND e.seq = (SELECT max(seq) FROM messages))))`
 
-/** The prefix of owners who are people. Their chats stay until they are deleted explicitly. */
+/** The prefix of owners who are people. Chats of people stay until they are deleted explicitly. */
 const webOwnerPrefix = 'web:'
 
-function createNextFinder(db: Sql): (expiry: TaskExpiry) => readonly TaskPosition[] {
+function createNextTaskList(db: Sql): (expiry: TaskExpiry) => readonly TaskPosition[] {
   const findOldest = db.prepare<TaskPosition>(
-    `SELECT t.id, t.owner FROM tasks t WHERE t.updated_at < ? AND t.owner NOT GLOB '${webOwnerPrefix}*' AND ${isRemovableSql}
+    `SELECT t.id, t.owner FROM tasks t WHERE t.updated_at < ? AND t.owner NOT GLOB '${webOwnerPrefix}*' AND ${removableTaskSql}
      ORDER BY t.updated_at LIMIT +?`,
   )
   const selectOverCount = db.prepare<TaskPosition>(
     `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ?1 AND (t.updated_at, t.native_id) <= (SELECT updated_at, native_id
        FROM tasks WHERE owner = ?1 ORDER BY updated_at DESC, native_id DESC LIMIT 1 OFFSET +?2)
-       AND ${isRemovableSql} ORDER BY t.updated_at, t.native_id LIMIT +?3`,
+       AND ${removableTaskSql} ORDER BY t.updated_at, t.native_id LIMIT +?3`,
   )
   const findOldestOf = db.prepare<TaskPosition>(
-    `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ? AND ${isRemovableSql} ORDER BY t.updated_at, t.native_id LIMIT +?`,
+    `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ? AND ${removableTaskSql} ORDER BY t.updated_at, t.native_id LIMIT +?`,
   )
   return expiry => {
     if ('before' in expiry) return findOldest.all(expiry.before, expiry.limit)
@@ -111,12 +111,12 @@ interface RemovedMessage {
   readonly channel: string
   readonly thread_id: number
   readonly scope: string
-  /** The owner of the message's task; null without a task. */
+  /** The owner of the message's task, or null without a task. */
   readonly owner: string | null
   readonly bytes: number
 }
 
-/** Prepares the deletion of a message with its answer, its turn and its deliveries. The deletion returns the thread. */
+/** Prepares the deletion of a message with its answer, its turn and its deliveries. The deletion returns the thread of the message. */
 function createMessageRemoval(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
   tables: Pick<ExpiryDeps, 'blobs' | 'handledKeys' | 'notes'>,
@@ -145,7 +145,7 @@ function createMessageRemoval(
   }
 }
 
-/** Prepares the deletion of a task without messages. Its thread is deleted with the last of its tasks. */
+/** Prepares the deletion of a task without messages. A thread is deleted with its last task. */
 function createTaskRemoval(db: Sql, tasks: TaskTable) {
   const deleteEntries = db.prepare<{ thread_id: number; bytes: number }>(
     'DELETE FROM messages WHERE task_id = ? RETURNING thread_id, octet_length(content) AS bytes',

@@ -14,7 +14,7 @@ import { taskColumns as columns, createTaskLookup, createTaskRecorder, maxEntryB
 import type { WatchTable } from './watches.ts'
 import { createWatchStore } from './watches.ts'
 
-const matches = `owner = ?1 AND updated_at >= ?2 AND (?3 IS NULL OR agent = ?3) AND (?4 IS NULL OR context = ?4)
+const taskFilter = `owner = ?1 AND updated_at >= ?2 AND (?3 IS NULL OR agent = ?3) AND (?4 IS NULL OR context = ?4)
   AND (?5 IS NULL OR state = ?5)`
 
 interface TaskStoreDeps extends ExpiryDeps {
@@ -28,14 +28,14 @@ interface TaskStoreDeps extends ExpiryDeps {
 export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): TaskStore {
   const { db } = context
   const listNewestFirst = db.prepare<TaskRow>(
-    `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) < (?6, ?7)
+    `SELECT ${columns} FROM tasks WHERE ${taskFilter} AND (updated_at, native_id) < (?6, ?7)
      ORDER BY updated_at DESC, native_id DESC LIMIT +?8`,
   )
   const listOldestFirst = db.prepare<TaskRow>(
-    `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) > (?6, ?7)
+    `SELECT ${columns} FROM tasks WHERE ${taskFilter} AND (updated_at, native_id) > (?6, ?7)
      ORDER BY updated_at, native_id LIMIT +?8`,
   )
-  const countAll = db.prepare<{ total: number }>(`SELECT count(*) AS total FROM tasks WHERE ${matches}`)
+  const countAll = db.prepare<{ total: number }>(`SELECT count(*) AS total FROM tasks WHERE ${taskFilter}`)
   const findLast = db.prepare<{ message: number | null }>(
     `SELECT max(messages.seq) AS message FROM tasks JOIN messages ON messages.task_id = tasks.id AND messages.kind = 'message'
      WHERE tasks.owner = ? AND tasks.native_id = ?`,
@@ -45,7 +45,7 @@ export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): T
   const readResponse = ({ response_seq: seq }: TaskRow) =>
     seq === null ? undefined : tables.responses.find(seq)?.response
 
-  /** Returns the record of a listed task. Its answer may be large, so it is read on first access. By then the task may have expired. */
+  /** Builds the record of a listed task. The answer may be large, so it is read at the first access. By then the task may have expired. */
   function toListedRecord(row: TaskRow, maxBytes: number): TaskRecord {
     let response: { readonly read: TaskRecord['response'] } | undefined
     return Object.defineProperty(toRecord(row, undefined, maxBytes), 'response', {
@@ -78,13 +78,13 @@ function filterValues({ owner, updatedSince, agent, context, state }: TaskFilter
   return [owner, updatedSince ?? 0, agent ?? null, context ?? null, state ?? null]
 }
 
-/** Creates the cancel of a task and of all its open turns, even those that a worker holds. The next turns of their threads follow. */
+/** Creates the function that cancels a task and all its open turns, even leased ones. The next turns of their threads become ready. */
 function createCancel(
   { db, write, now }: StoreContext,
   { turns, taskCancel, ...deps }: Pick<TaskStoreDeps, 'turns' | 'taskCancel' | 'admitNew' | 'responses'>,
 ): TaskStore['cancelTask'] {
   const find = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
-  // The newest turn comes first, because the messages of other tasks that it would also have answered then get turns of their own.
+  // The newest turn is canceled first. Then the messages of other tasks that were merged with it get their own turns.
   const listOpen = db.prepare<{ message: number }>(
     'SELECT message FROM turns WHERE task_id = ? AND ended_at IS NULL ORDER BY message DESC',
   )
@@ -93,7 +93,7 @@ function createCancel(
     write(batch => {
       const task = find.get(owner, id)
       if (!task || !taskCancel.cancel(batch, task.id, now())) return false
-      runParts(batch, listOpen.all(task.id), (part, { message }) => turns.cancelOf(part, message, now()))
+      runParts(batch, listOpen.all(task.id), (part, { message }) => turns.cancelMessageTurn(part, message, now()))
       if (event) queueEvent(batch, task.id, event)
       return true
     })

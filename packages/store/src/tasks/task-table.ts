@@ -1,4 +1,4 @@
-// Stores the tasks of callers.
+// Stores tasks, and builds their records.
 import type { NormalizedResponse, Part } from '@postern/message'
 import type { Entry, SettledTask, TaskIntake, TaskRecord, TaskState, TaskStore } from '@postern/pipeline'
 import type { ResponseRow } from '../messages/responses.ts'
@@ -11,27 +11,27 @@ import type { EntryRow } from '../threads/entries.ts'
 import { entryColumns, readEntry } from '../threads/entries.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { maxOperations } from '../transaction/bounds.ts'
-import { endTaskTotal } from '../transaction/task-totals.ts'
+import { zeroTaskTotalDeletion } from '../transaction/task-totals.ts'
 import { addTask, addTaskBytes } from '../transaction/totals.ts'
 
 export interface TaskTable {
   find(task: TaskIntake): ExistingTask
   /**
-   * Adds a message to a task, or opens the task for it. Returns the row of the task, or a refusal: `ended`, `full` if the owner has no room for one
-   * more open task, or `taken` if the task was to be new but exists.
+   * Adds a message to a task, or opens the task for it. Returns the row number of the task or a refusal. The refusals are `ended`, `full` if the owner
+   * may not have another open task, and `taken` if the task must be new but exists already.
    */
   continueTask(batch: Batch, task: TaskIntake, change: ContinuedTask): number | 'ended' | 'full' | 'taken'
   setWorking(task: number, now: number): void
   /** Deletes the row of a task whose messages are deleted already. */
   remove(task: number): void
-  /** Ends a task unless another of its turns is open. @returns a function that reads the task once the transaction is over */
+  /** Ends a task unless another turn of the task is open. @returns a function that reads the task after the transaction */
   finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): () => TaskRow | undefined
 }
 
 interface TaskChange {
   readonly agent: string
   readonly now: number
-  /** The state after the message; `working` if its turn begins at once. */
+  /** The state of the task after the message, which is `working` if its turn begins at once. */
   readonly state: 'submitted' | 'working'
 }
 
@@ -42,25 +42,27 @@ interface ContinuedTask extends TaskChange {
 const openStates: readonly TaskState[] = ['submitted', 'working', 'input_required', 'auth_required']
 
 /**
- * The number of free places from which no check is needed, although other gateways may open tasks of the same owner at the same time. All gateways
- * together never open as many at once.
+ * The remaining capacity of an owner above which no check is needed, although other gateways may open tasks of the same owner at the same time. All
+ * gateways together never open that many tasks at the same time.
  */
 const uncheckedCapacity = 256 * maxOperations
 
 export function createTaskTable(db: Sql): TaskTable {
   const find = createTaskFinder(db)
   const open = createTaskOpener(db)
-  // A working task stays so, because its next message waits for the running turn.
-  const updateOpened = db.prepare(
+  // A working task stays in this state, because its next message waits for the running turn.
+  const updateExisting = db.prepare(
     "UPDATE tasks SET state = CASE WHEN state = 'working' THEN state ELSE ? END, updated_at = ? WHERE id = ?",
   )
-  const setWorking = db.prepare(`UPDATE tasks SET state = 'working', updated_at = ? WHERE ${atFreeTask(db)}`)
+  const setWorking = db.prepare(
+    `UPDATE tasks SET state = 'working', updated_at = ? WHERE ${formatFreeTaskCondition(db)}`,
+  )
   const remove = db.prepare<{ owner: string }>('DELETE FROM tasks WHERE id = ? RETURNING owner')
   const decrementCount = db.prepare(
     `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?, 0, -1)
      ON CONFLICT (owner, shard) DO UPDATE SET tasks = task_bytes.tasks + excluded.tasks`,
   )
-  const deleteCount = db.prepare(endTaskTotal)
+  const deleteCount = db.prepare(zeroTaskTotalDeletion)
   const finish = prepareReturning<TaskRow>(
     db,
     `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
@@ -75,7 +77,7 @@ export function createTaskTable(db: Sql): TaskTable {
       if (task.isNew) return 'taken'
       if (!openStates.includes(existingTask.state) && !(task.reopens && existingTask.state !== 'canceled'))
         return 'ended'
-      updateOpened.run(state, now, existingTask.id)
+      updateExisting.run(state, now, existingTask.id)
       return existingTask.id
     },
     remove(task) {
@@ -90,15 +92,15 @@ export function createTaskTable(db: Sql): TaskTable {
 }
 
 /**
- * Returns the condition of a task that no other transaction has locked. A lease touches many tasks without naming them, so it skips a task that
- * another message continues now. That message puts it back to `submitted`.
+ * Returns the condition that a task has this id and is not locked. A lease changes many tasks without reserving their names, so it skips a task that
+ * another message is continuing. That message sets the task back to `submitted`.
  */
-function atFreeTask(db: Sql): string {
+function formatFreeTaskCondition(db: Sql): string {
   const { skipLocked } = rowLocksOf(db)
   return skipLocked === '' ? 'id = ?' : `id IN (SELECT id FROM tasks WHERE id = ? ${skipLocked})`
 }
 
-/** An existing task of the owner, or else the number of tasks that the owner may still open. */
+/** An existing task of the owner, or else the capacity for a new task. */
 export type ExistingTask = TaskIdentity | TaskCapacity
 
 interface TaskIdentity {
@@ -123,7 +125,7 @@ function createTaskOpener(db: Sql) {
     task: TaskIntake,
     { capacity, agent, now, state }: TaskCapacity & TaskChange,
   ): number | 'full' => {
-    // Other transactions of the owner may open tasks at the same time, which this one cannot count.
+    // Other transactions may open tasks of the owner at the same time, which this transaction cannot count.
     if (capacity <= maxOperations) batch.standAlone()
     if (capacity <= 0) return 'full'
     if (capacity <= uncheckedCapacity) checkCapacity(batch, task)
@@ -132,17 +134,17 @@ function createTaskOpener(db: Sql) {
   }
 }
 
-const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
+const openCondition = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
 
 /**
- * Prepares a check at the end of the transaction that an owner has no more open tasks than allowed, including those that others have opened in the
- * meantime.
+ * Prepares a check at the end of the transaction that an owner has no more open tasks than allowed, including tasks that other transactions have opened
+ * in the meantime.
  */
 function createCapacityCheck(db: Sql): (batch: Batch, task: TaskIntake) => void {
-  const isWithin = (rows: string) =>
-    `SELECT count(*) <= ?2 AS is_so FROM (SELECT 1 FROM tasks WHERE owner = ?1 AND ${rows} AND ${isOpen} LIMIT +?3) AS open`
-  const checkOwnerQuota = prepareCheck(db, isWithin('true'))
-  const checkShareQuota = prepareCheck(db, isWithin('share = ?4'))
+  const formatQuotaCheck = (rows: string) =>
+    `SELECT count(*) <= ?2 AS is_so FROM (SELECT 1 FROM tasks WHERE owner = ?1 AND ${rows} AND ${openCondition} LIMIT +?3) AS open`
+  const checkOwnerQuota = prepareCheck(db, formatQuotaCheck('true'))
+  const checkShareQuota = prepareCheck(db, formatQuotaCheck('share = ?4'))
   return ({ checks, hasCompany }, { owner, maxOpenTasks = Number.POSITIVE_INFINITY, share }) => {
     if (!hasCompany) return
     if (Number.isFinite(maxOpenTasks))
@@ -154,14 +156,14 @@ function createCapacityCheck(db: Sql): (batch: Batch, task: TaskIntake) => void 
   }
 }
 
-/** Prepares the search for a task by a single statement, because each one costs a round trip to a remote database. */
+/** Prepares the search for a task with a single statement, because each statement costs a round trip to a remote database. */
 function createTaskFinder(db: Sql): (task: TaskIntake) => ExistingTask {
   // Without this hint the query would read all tasks of the owner.
-  const open = `SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ?1 AND ${isOpen} LIMIT +?3`
-  const shared = `SELECT 1 FROM tasks INDEXED BY tasks_open_shares WHERE owner = ?1 AND share = ?4 AND ${isOpen} LIMIT +?5`
-  const unlessKnown = (rows: string) => `CASE WHEN count(*) = 0 THEN (SELECT count(*) FROM (${rows})) ELSE 0 END`
+  const open = `SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ?1 AND ${openCondition} LIMIT +?3`
+  const shared = `SELECT 1 FROM tasks INDEXED BY tasks_open_shares WHERE owner = ?1 AND share = ?4 AND ${openCondition} LIMIT +?5`
+  const countUnlessKnown = (rows: string) => `CASE WHEN count(*) = 0 THEN (SELECT count(*) FROM (${rows})) ELSE 0 END`
   const find = db.prepare<(TaskIdentity | { id: null }) & { open: number; shared: number }>(
-    `SELECT max(id) AS id, max(state) AS state, ${unlessKnown(open)} AS open, ${unlessKnown(shared)} AS shared
+    `SELECT max(id) AS id, max(state) AS state, ${countUnlessKnown(open)} AS open, ${countUnlessKnown(shared)} AS shared
      FROM tasks WHERE owner = ?1 AND native_id = ?2`,
   )
   return ({ owner, id, maxOpenTasks = Number.POSITIVE_INFINITY, share }) => {
@@ -187,7 +189,7 @@ export interface TaskRow {
   readonly state: TaskState
   readonly updated_at: number
   readonly response_seq: number | null
-  /** 1 if the task has other answers than that one. */
+  /** 1 if the task has further answers. */
   readonly has_earlier: 0 | 1
 }
 
@@ -195,12 +197,12 @@ export const taskColumns = `tasks.id, tasks.owner, tasks.native_id, tasks.agent,
   WHERE e.task_id = tasks.id AND e.kind = 'response' AND e.seq <> coalesce(tasks.response_seq, 0)) AS has_earlier`
 
 /**
- * Runs `change` and adds its effect on the bytes of a message, its answer and its notes to the total of the task's owner. It runs synchronously,
+ * Runs `change` and adds its effect on the bytes of a message, its answer and its notes to the total of the task's owner. It runs synchronously
  * inside a write.
  */
 type CountChange = (batch: Batch, message: number, change: () => void) => void
 
-export function createTaskShares(db: Sql): CountChange {
+export function createTaskByteTracker(db: Sql): CountChange {
   const measure = db.prepare<{ owner: string; bytes: number }>(
     `SELECT k.owner, coalesce(octet_length(m.raw), 0) + octet_length(m.content)
        + coalesce((SELECT octet_length(r.content) FROM messages r WHERE r.kind = 'response' AND r.answers = ?1), 0)
@@ -216,12 +218,12 @@ export function createTaskShares(db: Sql): CountChange {
   }
 }
 
-/** The maximum number of bytes of entries that are read for all tasks of one answer. */
+/** The maximum number of bytes of entries that are read for all tasks of one list. */
 export const maxEntryBytes = 8 * 1024 * 1024
 
 type ToTaskRecord = (row: TaskRow, response: TaskRecord['response'], maxBytes?: number) => TaskRecord
 
-/** Returns a function that builds task records. Their entries are read on first access and then cached, because few callers need them. */
+/** Creates the function that builds task records. Their entries are read at the first access and then cached, because few callers need them. */
 export function createTaskRecorder(db: Sql): ToTaskRecord {
   const readEntries = createTaskEntryReader(db)
   const { readEarlier, readStreamed } = createTaskAnswerReader(db)
@@ -255,7 +257,7 @@ export function createTaskRecorder(db: Sql): ToTaskRecord {
 
 type ResponseColumns = { readonly [Column in keyof ResponseRow]: ResponseRow[Column] | null }
 
-/** Prepares the search for a task with its last answer, by a single statement. */
+/** Prepares the search for a task and its last answer with a single statement. */
 export function createTaskLookup(db: Sql, toRecord: ToTaskRecord): TaskStore['findTask'] {
   const find = db.prepare<TaskRow & ResponseColumns>(
     `SELECT ${taskColumns}, ${responseColumns} FROM tasks LEFT JOIN messages r ON r.seq = tasks.response_seq AND r.kind = 'response'
@@ -268,8 +270,8 @@ export function createTaskLookup(db: Sql, toRecord: ToTaskRecord): TaskStore['fi
 }
 
 /**
- * Returns a task in the form that waiting callers get with the end of its turn. It has no entries, which would have to be read. Returns undefined if
- * something else has to be read, or the database is unreachable; the callers then read the task themselves.
+ * Builds a task for the notice of the end of its turn. The task has no entries, because they would need a query. Returns undefined if anything else
+ * needs a query, or if the database is unreachable. In that case, waiting callers read the task themselves.
  */
 export function describeSettledTask(readTask: () => TaskRecord | undefined): SettledTask | undefined {
   try {
@@ -283,9 +285,9 @@ export function describeSettledTask(readTask: () => TaskRecord | undefined): Set
 }
 
 interface TaskAnswerReader {
-  /** Returns the newest answers before the last one that fit into `maxBytes`, oldest first. */
+  /** Reads the newest answers before the last answer that fit into `maxBytes`, the oldest first. */
   readEarlier(task: TaskRow, maxBytes: number): readonly NormalizedResponse[]
-  /** Returns the received parts of answers that a cancel interrupted. */
+  /** Reads the received parts of answers that were interrupted by a cancellation. */
   readStreamed(task: TaskRow): TaskRecord['canceledAnswers']
 }
 
@@ -322,8 +324,8 @@ function createTaskAnswerReader(db: Sql): TaskAnswerReader {
 const maxEntries = 1_000
 
 /**
- * Creates a reader of a task's entries, oldest first. A task may grow without limit, so it reads only the newest entries that fit into `maxBytes`,
- * and the last one even if it is larger.
+ * Creates a reader of a task's entries, the oldest first. A task may grow without limit, so the reader reads only the newest entries that fit into
+ * `maxBytes`. It always reads the last entry, even if that is larger.
  */
 function createTaskEntryReader(db: Sql): (task: number, maxBytes: number) => readonly Entry[] {
   const findFirst = createFirstEntryFinder(db)
@@ -331,7 +333,7 @@ function createTaskEntryReader(db: Sql): (task: number, maxBytes: number) => rea
   return (task, maxBytes) => read.all(task, findFirst(task, maxBytes)).map(readEntry)
 }
 
-/** Prepares the search for the oldest of a task's newest entries that fit into `maxBytes`. It yields the seq of that entry. */
+/** Prepares the search for the oldest of a task's newest entries that fit into `maxBytes`. The search returns the seq of that entry. */
 function createFirstEntryFinder(db: Sql): (task: number, maxBytes: number) => number {
   const findFirst = db.prepare<{ first: number | null }>(
     `SELECT min(seq) AS first FROM (

@@ -4,7 +4,7 @@ import type { TaskState, TaskStore, TaskWatch, WatchTarget } from '@postern/pipe
 import { maxWatches } from '@postern/pipeline'
 import { destinationConflict, taskConflict } from '../batching/conflict-keys.ts'
 import type { DeliveryTable } from '../queue/deliveries/delivery-table.ts'
-import type { NewDelivery } from '../queue/deliveries/new-delivery.ts'
+import type { DeliveryCause } from '../queue/deliveries/new-delivery.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
@@ -27,7 +27,7 @@ interface WatchedTask {
 export interface WatchTable {
   add(task: number, watch: TaskWatch): 'watching' | 'full'
   /** Queues deliveries of the task's new state to all its watchers. */
-  notify(batch: Batch, task: number, cause: NewDelivery): void
+  notify(batch: Batch, task: number, cause: DeliveryCause): void
 }
 
 export function createWatchTable(db: Sql, deliveries: Pick<DeliveryTable, 'enqueue'>): WatchTable {
@@ -50,7 +50,7 @@ export function createWatchTable(db: Sql, deliveries: Pick<DeliveryTable, 'enque
       const watches = list.all(task)
       const watchedTask = watches.length > 0 ? find.get(task) : undefined
       if (!watchedTask) return
-      // The settlement of an earlier delivery to the same destination promotes the next one, so the two must not overlap.
+      // The settlement of an earlier delivery to the same destination makes the next one due, so the two transactions must not overlap.
       for (const { destination } of watches) batch.reserve(destinationConflict(cause.thread, destination))
       const plannedPushes = watches.map(({ id, destination }) => ({
         to: destination,

@@ -1,4 +1,4 @@
-// Stores the background of a conversation.
+// Stores the background of a conversation, which a channel has fetched.
 import type { ChannelName } from '@postern/message'
 import type { BackgroundEntry, Turn, Withdrawal, WorkStore } from '@postern/pipeline'
 import { beginningOf } from '@postern/pipeline'
@@ -24,8 +24,8 @@ export interface BackgroundDeps {
 }
 
 /**
- * Creates the store of background: earlier posts of a conversation that a channel fetched. An entry is placed after all earlier messages and before the
- * message of the turn, so the history that an agent has seen does not change.
+ * Creates the store of background, which consists of earlier posts of a conversation that a channel has fetched. An entry is placed after all earlier
+ * messages and before the message of the turn, so that the history that an agent has seen does not change.
  */
 export function createBackgroundStore(
   { db, write, now }: StoreContext,
@@ -42,12 +42,12 @@ export function createBackgroundStore(
     'INSERT INTO fetched_context (seq, thread_id, channel, object, principal) VALUES (?, ?, ?, ?, ?)',
   )
   const insertName = createAliasInsert(db)
-  const isKnown = createKnownCheck(db)
+  const hasEntry = createEntryCheck(db)
 
   function addDraft(turn: Turn, { source, entry }: BackgroundDraft, answers: number): void {
     const { thread, via } = turn
     const { nativeId, principal, isQuoted } = source
-    if (isKnown(turn, nativeId)) return
+    if (hasEntry(turn, nativeId)) return
     const authorship = { author: principal ?? '', object: nativeId }
     if (tables.withdrawals.has(via, authorship, now())) return
     const seq = tables.entries.append(entry, { thread, answers })
@@ -66,7 +66,7 @@ export function createBackgroundStore(
       })
       refuseLostLease(leasedTurns, `turn ${turn.message}`)
     },
-    knows: async (turn, id) => isKnown(turn, id),
+    knows: async (turn, id) => hasEntry(turn, id),
   }
 }
 
@@ -77,7 +77,7 @@ function draftEntry(source: BackgroundEntry): BackgroundDraft {
 }
 
 /** Creates the check whether a thread already has a post, as a message or as background. The same post may be in several threads. */
-function createKnownCheck(db: Sql): (turn: Turn, id: string) => boolean {
+function createEntryCheck(db: Sql): (turn: Turn, id: string) => boolean {
   const findName = db.prepare(
     'SELECT 1 FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND is_key = 0 AND thread_id = ?',
   )
@@ -86,7 +86,7 @@ function createKnownCheck(db: Sql): (turn: Turn, id: string) => boolean {
     findName.get(id, agent, via, thread) !== undefined || findBackground.get(id, thread) !== undefined
 }
 
-/** Adds the names by which later replies find the thread. An existing name keeps its thread. */
+/** Prepares the insertion of the names by which later replies find the thread. An existing name keeps its thread. */
 function createAliasInsert(db: Sql): (turn: Turn, scope: string, name: string) => void {
   const insert = db.prepare(
     'INSERT OR IGNORE INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, 0, ?, NULL)',
@@ -94,7 +94,7 @@ function createAliasInsert(db: Sql): (turn: Turn, scope: string, name: string) =
   return ({ agent, via, thread }, scope, name) => void insert.run(name, agent, via, scope, thread)
 }
 
-/** Deletes background that its author has withdrawn, a bounded number of entries at once. @returns the number of deleted entries */
+/** Deletes background that its author has withdrawn, up to a limit of entries. @returns the number of deleted entries */
 type DeleteBackground = (batch: Batch, withdrawal: Withdrawal, via: ChannelName) => number
 
 export function createBackgroundForgetter(

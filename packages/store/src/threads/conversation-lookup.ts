@@ -12,7 +12,7 @@ interface ThreadRow {
 
 export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConversation' | 'findLastMessageTime'> {
   const findById = db.prepare<ThreadRow>('SELECT id, scope, key FROM threads WHERE public_id = ? AND agent = ?')
-  // A thread from before `public_id` existed has none, so agents know it by its key.
+  // A thread from before the column `public_id` has no such id, so agents use its key.
   const findByKey = db.prepare<ThreadRow>(
     `SELECT t.id, t.scope, t.key FROM thread_aliases a JOIN threads t ON t.id = a.thread_id
      WHERE a.name = ? AND a.agent = ? AND a.is_key = 1 AND t.public_id IS NULL LIMIT 1`,
@@ -21,14 +21,14 @@ export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConver
     `SELECT seq, principal FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind = 'message'
      ORDER BY coalesce(answers, seq) DESC LIMIT 1`,
   )
-  // Messages of lists, forms and programs, and copies, may carry the address of a person who did not write them.
+  // Copies, and messages of lists, forms and programs, may have the address of a person who did not write them.
   const findLastPersonMessage = db.prepare<{ seq: number }>(
     `SELECT seq FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind = 'message'
        AND (flags IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(flags) WHERE value IN (SELECT value FROM json_each(?))))
      ORDER BY coalesce(answers, seq) DESC LIMIT 1`,
   )
   const impersonal = JSON.stringify(impersonalFlags)
-  const listOf = db.prepare<{ id: number }>(
+  const listThreads = db.prepare<{ id: number }>(
     "SELECT id FROM threads WHERE lower(scope) = lower(?) AND channel = ? AND agent = ? AND scope <> 'public'",
   )
   const readTime = db.prepare<{ at: string }>('SELECT at FROM messages WHERE seq = ?')
@@ -41,7 +41,7 @@ export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConver
       return { message, scope: thread.scope, key: thread.key, ...(principal !== null && { author: principal }) }
     },
     async findLastMessageTime({ agent, via, scope }) {
-      const threads = listOf.all(scope, via, agent)
+      const threads = listThreads.all(scope, via, agent)
       const lastSeq = Math.max(0, ...threads.map(({ id }) => findLastPersonMessage.get(id, impersonal)?.seq ?? 0))
       return lastSeq > 0 ? readTime.get(lastSeq)?.at : undefined
     },

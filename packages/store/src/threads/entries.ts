@@ -7,20 +7,20 @@ import { prepareInsert } from '../sql/prepare-insert.ts'
 import type { Sql } from '../sql/sql.ts'
 
 /**
- * The scope of an entry. Agents recall only `conversation`. The others are `event` (other events in it), `gateway_reply` (commands and replies of the
- * gateway), `trace` (notes of turns), `kept` (seen by no agent) and `forgotten` (deleted).
+ * The scope of an entry. The history of an agent contains only `conversation`. The other scopes are `event` (other events of the conversation),
+ * `gateway_reply` (commands and replies of the gateway), `trace` (notes of turns), `kept` (for no agent) and `forgotten` (deleted).
  */
 export type StoredEntryScope = 'conversation' | 'event' | 'gateway_reply' | 'trace' | 'kept' | 'forgotten'
 
-/** The kind of a row: a message to an agent, its response, background of a conversation, a note of a turn, or a deleted entry. */
+/** The kind of a row. `context` is background of a conversation, and `removed` is a deleted entry. */
 type StoredEntryKind = 'message' | 'response' | 'context' | 'note' | 'removed'
 
-/** Returns the author of an entry of this kind. */
-export function roleOf(kind: StoredEntryKind): Entry['role'] {
+/** Returns the role of the author of an entry of this kind. */
+export function getRole(kind: StoredEntryKind): Entry['role'] {
   return kind === 'message' || kind === 'context' ? 'user' : 'assistant'
 }
 
-/** An entry as its columns. It is formatted before the transaction. */
+/** An entry as the columns of its row, formatted before the transaction begins. */
 export interface StoredEntryDraft {
   readonly nativeId: string
   readonly scope: StoredEntryScope
@@ -45,7 +45,7 @@ export interface EntryTable {
   erase(seq: number): void
 }
 
-/** Assignments of an UPDATE that delete the content of a row. */
+/** The assignments of an UPDATE that delete the content of a row. */
 export const eraseAssignments = `content = '[]', scope = 'forgotten', author = json_remove(author, '$.display_name')`
 
 export function createEntryTable(db: Sql): EntryTable {
@@ -72,12 +72,12 @@ export const entryColumns = `${ownColumns}, content`
 
 const omittedParts = formatJson([{ kind: 'text', mime: 'text/plain', content: '[too long to be recalled]' }])
 
-/** Formats a column of parts as SQL. Parts of more than `maxBytes` are named instead of read, because there may be many of them. */
+/** Formats the SQL of a column of parts. Parts of more than `maxBytes` are replaced by a short text, because many entries may be read at the same time. */
 export function formatBoundedParts(column: string, maxBytes: number): string {
   return `CASE WHEN octet_length(${column}) > ${maxBytes} THEN '${omittedParts}' ELSE ${column} END AS content`
 }
 
-/** Columns of `entryColumns` without content that is too large for a usual history. */
+/** The columns of a `RecalledRow`. Content that is too large for a history is replaced. */
 export const recalledColumns = `${ownColumns}, ${formatBoundedParts('content', 256 * 1024)},
   CASE WHEN kind = 'message' THEN json_extract(envelope, '$.sender') END AS sender`
 
@@ -88,11 +88,11 @@ export interface EntryRow extends Pick<StoredEntryDraft, 'kind' | 'author' | 'co
 }
 
 export interface RecalledRow extends EntryRow {
-  /** The sender of a message as JSON; null for other entries. */
+  /** The sender of a message as JSON, or null for other entries. */
   readonly sender: string | null
 }
 
-/** Returns an entry with the proof of its sender at the time of the message. */
+/** Reads an entry with the proofs of its sender at the time of the message. */
 export function recallRow(row: RecalledRow): Entry {
   const entry = readEntry(row)
   if (row.sender === null) return entry
@@ -105,7 +105,7 @@ export function readEntry(row: EntryRow): Entry {
     seq: row.seq,
     entryId: row.entry_id,
     nativeId: row.native_id ?? undefined,
-    role: roleOf(row.kind),
+    role: getRole(row.kind),
     author: parseJson<Entry['author']>(row.author),
     parts: parseJson<readonly Part[]>(row.content),
     at: row.at,

@@ -2,13 +2,13 @@
 import { nameEntry, nameNative } from '@postern/transcript'
 import type { Sql } from '../sql/sql.ts'
 
-/** Assignments of an UPDATE that delete the content of a row and all its other data. Position, thread and task stay. */
+/** The assignments of an UPDATE that delete all data of a row except its position, thread and task. */
 const clearAssignments = `kind = 'removed', scope = 'forgotten', content = '[]', author = '{"address":"@forgotten@forgotten.invalid"}',
   native_id = NULL, agent = NULL, channel = NULL, duplicate_key = NULL, fingerprint = NULL, correlation_id = NULL, principal = NULL,
   object = NULL, proofs = NULL, trace = NULL, arrival = NULL, flags = NULL, target = NULL, is_listed = 0, rendering = NULL, envelope = NULL, raw_form = NULL,
   raw_digest = NULL, raw = NULL, stored_by = NULL`
 
-/** Prepares the deletion of an entry. The newest row is emptied instead, so that its seq is not given again. */
+/** Prepares the deletion of an entry. The newest row is emptied instead of deleted, so that its seq is not used again. */
 export function createEntryRemoval(db: Sql): (seq: number) => void {
   const clearNewest = db.prepare(
     `UPDATE messages SET ${clearAssignments} WHERE seq = ? AND seq = (SELECT max(seq) FROM messages)`,
@@ -28,7 +28,7 @@ interface TranscriptRowKey {
   readonly native_id: string | null
 }
 
-/** Prepares the deletion of an entry's references in transcript threads, with their names. It runs synchronously, inside a write, before the row is deleted. */
+/** Prepares the deletion of an entry's references in transcript threads, with their names. It runs inside a write before the row of the entry is deleted. */
 function createTranscriptRowRemoval(db: Sql): (seq: number) => void {
   const list = db.prepare<TranscriptRowKey>(
     `SELECT x.thread, x.seq, x.entry_id, e.native_id FROM messages e JOIN transcript_bindings b ON b.store_thread = e.thread_id

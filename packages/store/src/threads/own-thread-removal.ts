@@ -1,10 +1,10 @@
-// Deletes empty threads of an owner.
+// Deletes an empty thread of an owner.
 import type { Sql } from '../sql/sql.ts'
-import { endZeroTotals } from '../transaction/zero-totals.ts'
+import { formatZeroTotalDeletion } from '../transaction/zero-totals.ts'
 
 /**
- * Deletes an empty thread of an owner with its names and the state that agents keep for it. A thread with a message of any kind stays, such as
- * with the event of another task that was canceled. It runs synchronously, inside a write.
+ * Prepares the deletion of an empty thread of an owner, with its key and the state of agents for it. A thread with any message stays, for example with
+ * the event of another canceled task. The deletion runs synchronously inside a write.
  */
 export function createOwnThreadRemoval(db: Sql): (thread: number, owner: string) => void {
   const deleteThread = db.prepare<{ key: string; agent: string; channel: string }>(
@@ -18,10 +18,10 @@ export function createOwnThreadRemoval(db: Sql): (thread: number, owner: string)
   const deletions = [
     'DELETE FROM agent_states WHERE thread_id = ?',
     'DELETE FROM turn_quotas WHERE thread_id = ?',
-    // The number of a thread may be given again, so its state is deleted, too.
+    // The number of a thread may be used again, so its bindings are deleted, too.
     'DELETE FROM transcript_bindings WHERE store_thread = ?',
   ].map(sql => db.prepare(sql))
-  const deleteZeroTotals = db.prepare(endZeroTotals('kept_data', ['records', 'bytes']))
+  const deleteZeroTotals = db.prepare(formatZeroTotalDeletion('kept_data', ['records', 'bytes']))
   return (thread, owner) => {
     const removedThread = deleteThread.get(thread, owner)
     if (!removedThread) return

@@ -7,48 +7,48 @@ import { prepareInsert } from '../sql/prepare-insert.ts'
 import type { Query, Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 
-/** The agent, channel and scope within which a name is known. */
+/** The agent, channel and scope within which a name is unique. */
 interface NameScope {
   readonly agent: string
   readonly channel: string
   readonly scope: string
 }
 
-/** The ids by which a message or our answer to it is known. */
+/** The names of a message or of its answer. */
 interface MessageNames {
   readonly message: number
   readonly id: string
   readonly aliases: readonly string[]
 }
 
-/** The ids of a thread: messages name it by its `key`, agents by its `public_id`. */
+/** The ids of a thread. Messages refer to the thread by its `key`, and agents by its `public_id`. */
 export interface ThreadIds {
   readonly key: string
-  /** NULL for a thread that is older than these ids. Agents and their state know it by its key. */
+  /** Null for a thread that is older than these ids. Agents use its key instead. */
   readonly public_id: string | null
 }
 
-/** The thread that a message was assigned to. `newThread` has the ids of a new thread; the caller must still add its key to the names. */
+/** The thread to which a message was assigned. `newThread` contains the ids of a new thread, whose key the caller must still add to the names. */
 export interface AssignedThread {
   readonly thread: number
   readonly newThread?: ThreadIds
 }
 
-/** Returns the id by which agents know a thread. It is random, so that only those who can reach the thread know it. */
+/** Returns the id of a thread for agents. It is random, so that only people with access to the thread know it. */
 export function publicIdOf({ key, public_id }: ThreadIds): string {
   return public_id ?? key
 }
 
 export interface ThreadTable {
-  /** Returns the thread that `find` found, or begins one if `thread` is undefined. */
+  /** Assigns a message to the thread that `find` has found, or begins a thread if `thread` is undefined. */
   assignThread(batch: Pick<Batch, 'once'>, intake: Intake, thread: number | undefined): AssignedThread
-  /** Finds the thread of a message, by its first known reference or else by its `thread_source`. */
+  /** Finds the thread of a message by the first of its references that is a name, or else by its `thread_source`. */
   find(intake: Intake): number | undefined
   /** Returns the scope of a thread. */
   scopeOf(thread: number): NameScope
   /** Adds names to a thread. Existing names keep their thread, so that nobody can move a conversation to another one. */
-  addNames(position: AssignedThread, scope: NameScope, naming: MessageNames): void
-  /** Adds names of an answer in the scope of its thread. */
+  addNames(position: AssignedThread, scope: NameScope, messageNames: MessageNames): void
+  /** Adds the names of an answer in the scope of its thread. */
   addAnswerNames(thread: number, naming: MessageNames): void
 }
 
@@ -65,7 +65,7 @@ export function createThreadTable(db: Sql): ThreadTable {
   const insertNames = createNameInserter(db)
   const insertAnswerNames = createAnswerNameInserter(db)
 
-  function findReferenced(references: readonly string[], { agent, channel, scope }: NameScope): number | undefined {
+  function findByReference(references: readonly string[], { agent, channel, scope }: NameScope): number | undefined {
     for (const reference of references) {
       const alias = findByName.get(reference, agent, channel, scope)
       if (alias) return alias.thread_id
@@ -76,7 +76,7 @@ export function createThreadTable(db: Sql): ThreadTable {
   function findThread(intake: Intake): number | undefined {
     if (intake.thread.joined) return findJoined(intake)
     const scope = nameScopeOf(intake)
-    const thread = findReferenced(intake.thread.references, scope)
+    const thread = findByReference(intake.thread.references, scope)
     return thread ?? findByKey.get(intake.message.thread_source, scope.agent, scope.channel, scope.scope)?.thread_id
   }
 
@@ -89,7 +89,7 @@ export function createThreadTable(db: Sql): ThreadTable {
     { message: { thread_source: key }, thread: { begunBy } }: Intake,
     scope: NameScope,
   ): AssignedThread {
-    // If the operation runs again, it reuses the id of its first run, which may already have been sent.
+    // If the operation runs again, it uses the id of its first run again, which may have been sent already.
     const public_id = batch.once(() => randomUUID())
     const thread = insertThread(key, public_id, scope.agent, scope.channel, scope.scope, begunBy ?? null)
     return { thread, newThread: { key, public_id } }
@@ -107,9 +107,9 @@ export function createThreadTable(db: Sql): ThreadTable {
     },
     addNames({ thread, newThread }, scope, naming) {
       const keyNames = newThread ? [{ name: newThread.key, isKey: true, message: null }] : []
-      insertNames(thread, scope, [...keyNames, ...namesOf(naming)])
+      insertNames(thread, scope, [...keyNames, ...listNameRows(naming)])
     },
-    addAnswerNames: (thread, naming) => insertAnswerNames(thread, namesOf(naming)),
+    addAnswerNames: (thread, naming) => insertAnswerNames(thread, listNameRows(naming)),
   }
 }
 
@@ -119,14 +119,14 @@ interface NameRow {
   readonly message: number | null
 }
 
-function namesOf({ message, id, aliases }: MessageNames): readonly NameRow[] {
+function listNameRows({ message, id, aliases }: MessageNames): readonly NameRow[] {
   const otherNames = new Set(aliases)
   otherNames.delete(id)
   return [{ name: id, message }, ...[...otherNames].map(name => ({ name, message: null }))]
 }
 
 const insertNamesSql = 'INSERT INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message)'
-/** The conflict clause of the insert: an existing name keeps its thread, and its message is set if one is given. */
+/** The conflict clause of the insertion. An existing name keeps its thread, and gets the message if there is one. */
 const onNameConflict =
   'ON CONFLICT (name, agent, channel, scope, is_key) DO UPDATE SET message = coalesce(excluded.message, thread_aliases.message)'
 
@@ -153,7 +153,7 @@ function createNameInserter(db: Sql): (thread: number, scope: NameScope, rows: r
   }
 }
 
-/** Prepares the insert of names in the scope of their thread. */
+/** Prepares the insertion of names in the scope of their thread. */
 function createAnswerNameInserter(db: Sql): (thread: number, rows: readonly NameRow[]) => void {
   const insert = prepareForRows(count =>
     db.prepare(
@@ -183,7 +183,7 @@ function sliceRows(rows: readonly NameRow[]): readonly (readonly NameRow[])[] {
   )
 }
 
-/** Returns the channel by which a message is answered. */
+/** Returns the channel on which a message is answered. */
 export function viaOf({ message, thread }: Pick<Intake, 'message' | 'thread'>): ChannelName {
   return thread.joined?.via ?? message.received_via
 }
@@ -192,7 +192,7 @@ export function nameScopeOf({ agent, message, thread }: Intake): NameScope {
   return { agent, channel: message.received_via, scope: thread.scope }
 }
 
-/** Prepares the search for a message by a name of its thread. */
+/** Prepares the search for the newest message to an agent with an id. */
 export function createMessageLookup(db: Sql): Pick<LookupStore, 'findMessageTo'> {
   const find = db.prepare<{ message: number; channel: ChannelName; target: string }>(
     `SELECT m.seq AS message, m.channel, m.target FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message'

@@ -1,67 +1,67 @@
-// Gathers everything that a transaction produces beside its rows.
+// Collects everything that a transaction produces besides its rows.
 import type { FirstMessage } from './first-message.ts'
 import type { TransactionNotices } from './notices.ts'
 import { noteChange } from './notices.ts'
 import type { TotalChanges } from './totals.ts'
 import { addTaskTotal, addToTotal } from './totals.ts'
 
-/** Everything that a transaction produces beside its rows: totals to write before it ends, and notices to send after it. */
+/** Everything that a transaction produces besides its rows, such as totals to write before its end and notices to send after it. */
 export interface Batch extends TotalChanges, TransactionNotices {
   /**
-   * Messages that have got a turn, by number, with their rows if these are in memory. All operations of a transaction share them, so that a lease
-   * finds messages that the same transaction admitted.
+   * The messages that got a turn, by number, with their columns if these are in memory. All operations of a transaction share them, so that a lease
+   * finds messages that the same transaction has admitted.
    */
   readonly firstMessages: Map<number, FirstMessage | undefined>
-  /** Calls for the end of the transaction, whatever its result. They release slots that were kept for new work. */
+  /** The callbacks for the end of the transaction, with any result. They release the slots that were reserved for new work. */
   readonly atEnd: (() => void)[]
-  /** Calls for a transaction that was undone. */
+  /** The callbacks for a transaction that was undone. */
   readonly ifUndone: (() => void)[]
-  /** Calls for a transaction that may or may not have been written. */
+  /** The callbacks for a transaction of which it is unknown whether it was written. */
   readonly ifUnsure: (() => void)[]
-  /** Calls for a durable transaction, which begin work that was inserted with its lease. */
+  /** The callbacks for a durable transaction. They begin work that was inserted with its lease. */
   readonly begins: (() => void)[]
-  /** Turns that begin within the transaction. */
+  /** The turns that begin within the transaction. */
   readonly continuations: Continuation[]
   /** True if work may be inserted with its lease. */
   readonly leasesNew: boolean
   /** True if turns may begin within the transaction. */
   readonly continuesTurns: boolean
-  /** Digests of files that no row refers to when the transaction is durable. */
+  /** The digests of files to which no row refers when the transaction is durable. */
   readonly droppedFiles: string[]
-  /** True if other operations run at the same time, here or at other gateways. Rows that the operation has read may change before it writes. */
+  /** True if other operations run at the same time, in this process or at other gateways. Rows that the operation has read may then change before it writes. */
   readonly hasCompany: boolean
   /**
-   * Keeps other operations, here and at other gateways, away from the thing with this name. Call it before the first reading. An operation reserves
-   * only one name, so that no two wait for each other. If two do, the transaction is undone and each operation runs by itself.
+   * Locks a name against other operations, in this process and at other gateways. Call it before the first query. An operation reserves only one name,
+   * so that there is no deadlock. If a deadlock occurs, the transaction is undone, and each operation runs in its own transaction.
    */
   reserve(name: string): void
-  /** Runs the operation again without company. Call it before the operation changes anything. */
+  /** Runs the operation again in its own transaction. Call it before the operation changes anything. */
   standAlone(): void
   /**
-   * Runs a part of the operation, which does not run again once it has ended. An operation that handles many rows handles each in a part, because
-   * otherwise its cost grows with the square of their number (`runParts`).
+   * Runs a part of the operation. A part that has ended does not run again. An operation on many rows handles each row in a part, because otherwise its
+   * cost grows with the square of the number of rows (`runParts`).
    */
   runPart<T>(part: (batch: Batch) => T): T
-  /** Makes a decision that depends on more than rows. The decision stays the same if the operation is run again from its start. */
+  /** Makes a decision that depends on more than rows. The decision stays the same if the operation runs again from its start. */
   once<T>(decide: () => T): T
   /**
-   * Conditions that must hold when the transaction ends, whatever other gateways have written in the meantime. Each is checked while the lock of its
-   * name is held. An engine with one writer does not check them.
+   * The conditions that must be true at the end of the transaction, even if other gateways have written in the meantime. Each condition is checked under
+   * the lock of its name. An engine with one writer does not check them.
    */
   readonly checks: Map<string, () => void>
 }
 
-/** A turn that begins before the transaction of its message ends. If its agent answers at once, the transaction has the answer, too. */
+/** A turn that begins before the transaction of its message ends. If the agent answers at once, the transaction also contains the answer. */
 interface Continuation {
   /** Begins the turn within the transaction. */
   begin(batch: Batch): void
   /** Begins the turn when the transaction is durable, as if it had no continuation. */
   beginLater(batch: Batch): void
-  /** Takes the answer, if there is one by now. The operation stores it; an engine that runs operations again may run it several times. */
+  /** Takes the operation that stores the answer, if there is an answer by now. The engine may run this operation several times. */
   takeAnswer(): ((batch: Batch) => void) | undefined
 }
 
-/** Members of a batch that tell an operation about others beside it. */
+/** The members of a batch that concern other operations of the same transaction or of other gateways. */
 interface Company
   extends Pick<Batch, 'hasCompany' | 'leasesNew' | 'continuesTurns' | 'reserve' | 'standAlone' | 'once'> {
   /** Runs a part of the operation to its end only once. */
@@ -73,15 +73,15 @@ const nobody: Company = {
   ...{ reserve() {}, standAlone() {}, once: decide => decide(), runOnce: part => part() },
 }
 
-/** The company of an operation that runs by itself after its transaction was undone. No turn begins within it. */
+/** The company of an operation that runs in its own transaction after its first transaction was undone. No turn begins within the new transaction. */
 export const nobodyAgain: Company = { ...nobody, continuesTurns: false }
 
-/** Members of a batch that all operations of a transaction share. */
-type Shared = Pick<Batch, 'firstMessages' | 'atEnd' | 'ifUndone'>
+/** The members of a batch that all operations of a transaction share. */
+type SharedMembers = Pick<Batch, 'firstMessages' | 'atEnd' | 'ifUndone'>
 
 export function createBatch(
   company = nobody,
-  { firstMessages, atEnd, ifUndone }: Shared = { firstMessages: new Map(), atEnd: [], ifUndone: [] },
+  { firstMessages, atEnd, ifUndone }: SharedMembers = { firstMessages: new Map(), atEnd: [], ifUndone: [] },
 ): Batch {
   const batch: Batch = {
     ...{ totals: new Map(), taskTotals: new Map(), droppedFiles: [], checks: new Map() },
@@ -100,12 +100,12 @@ export function createBatch(
   return batch
 }
 
-/** The maximum number of parts that an operation passes over when it runs again. */
+/** The maximum number of finished parts that an operation skips when it runs again. */
 const partsAtOnce = 32
 
 /**
- * Runs an operation on many rows in parts, one for each row, in order. The parts are nested in groups, so that an engine which runs operations again
- * does not pass over every row that is done.
+ * Runs an operation on many rows, with a part for each row in order. The parts are nested in groups, so that an operation that runs again skips whole
+ * groups of finished rows.
  */
 export function runParts<Row, T>(batch: Batch, rows: readonly Row[], run: (batch: Batch, row: Row) => T): readonly T[] {
   if (rows.length <= partsAtOnce) return rows.map(row => batch.runPart(part => run(part, row)))
@@ -121,7 +121,7 @@ export function beginWork({ begins, atEnd }: Batch): void {
   for (const callback of [...begins, ...atEnd]) callback()
 }
 
-/** Undoes what a transaction did beside its rows. `isUnsure` is true if it may have been written after all. */
+/** Undoes the effects of a transaction besides its rows. `isUnsure` is true if the transaction may have been written after all. */
 export function undoWork({ ifUndone, ifUnsure, atEnd }: Batch, isUnsure: boolean): void {
   for (const callback of [...ifUndone, ...(isUnsure ? ifUnsure : []), ...atEnd]) callback()
 }

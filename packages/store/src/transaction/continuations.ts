@@ -5,14 +5,14 @@ import type { Batch } from './batch.ts'
 const maxContinuedTurns = 64
 
 /**
- * Begins the turns of a transaction and calls `then` when all microtasks have run. Timers, sockets and other requests wait until then, so nobody else
- * runs while the transaction is open.
+ * Begins the turns of a transaction and calls `onDone` when all microtasks have run. Timers, sockets and other requests wait until that moment, so no
+ * other code runs while the transaction is open.
  */
 export function continueTurns(batch: Batch, onDone: () => void): void {
   const turns = batch.continuations
   for (const turn of turns.slice(0, maxContinuedTurns)) turn.begin(batch)
   for (const turn of turns.slice(maxContinuedTurns)) turn.beginLater(batch)
-  // A tick that a microtask asks for runs when no microtask is left.
+  // A tick that a microtask requests runs when no microtask is left.
   queueMicrotask(() => process.nextTick(onDone))
 }
 

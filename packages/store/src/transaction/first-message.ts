@@ -1,8 +1,8 @@
-// Holds the row of a message that begins its thread.
+// Declares the columns of a message that begins its thread.
 import type { ChannelName } from '@postern/message'
 import type { Intake } from '@postern/pipeline'
 
-/** The row of a message that began its thread, with its raw bytes. */
+/** The columns of a message that began its thread, with its raw bytes. */
 export interface FirstMessage {
   readonly agent: string
   readonly channel: ChannelName

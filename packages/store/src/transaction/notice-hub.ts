@@ -4,11 +4,11 @@ import type { NoticeStore } from '@postern/pipeline'
 
 type Listener = (payload: unknown) => void
 
-/** Creates the notices within this process. They are synchronous, and a listener that throws does not affect others. */
+/** Creates the notices of this process. Listeners are called synchronously, and a listener that throws does not affect other listeners. */
 export function createNotices(log: Log): NoticeStore {
   const topics = new Map<string, Set<Listener>>()
 
-  function forget(topic: string, listener: Listener): void {
+  function removeListener(topic: string, listener: Listener): void {
     const listeners = topics.get(topic)
     listeners?.delete(listener)
     if (listeners?.size === 0) topics.delete(topic)
@@ -19,11 +19,11 @@ export function createNotices(log: Log): NoticeStore {
       for (const listener of [...(topics.get(topic) ?? [])]) callListener(listener, payload, log)
     },
     listen(topic, listener) {
-      // One function may listen twice, and each subscription ends by itself.
+      // The same function may listen twice, and each of its subscriptions ends separately.
       const ownListener: Listener = payload => listener(payload)
       const listeners = topics.get(topic) ?? new Set()
       topics.set(topic, listeners.add(ownListener))
-      return () => forget(topic, ownListener)
+      return () => removeListener(topic, ownListener)
     },
   }
 }

@@ -1,4 +1,4 @@
-// Gathers the notices and changes of a transaction.
+// Collects the notices and changes of a transaction.
 import type { ChangeKind, SettledTask, TaskRecord, WorkKind } from '@postern/pipeline'
 
 export interface Notice {
@@ -6,27 +6,27 @@ export interface Notice {
   readonly payload: unknown
 }
 
-/** A notice and the task of a turn that has ended. The task can be read when the transaction is over. */
+/** A notice, with the task if it announces the end of a turn. The task can be read after the transaction. */
 interface PendingNotice extends Notice {
   readonly readTask?: (() => TaskRecord | undefined) | undefined
 }
 
-/** Reads the task of a turn that has ended in the form that the notice has. */
+/** Reads a task in the form in which a notice contains it. */
 type SelectTask = (readTask: () => TaskRecord | undefined) => SettledTask | undefined
 
-/** Reads the whole task, for listeners in this process. */
+/** Reads the whole task for listeners in this process. */
 export const readWholeTask: SelectTask = readTask => readTask()
 
-/** Notices of a transaction, which its writer sends when the transaction is durable. */
+/** The notices of a transaction, which its writer sends when the transaction is durable. */
 export interface TransactionNotices {
   readonly notices: PendingNotice[]
-  /** Kinds of work that became ready. */
+  /** The kinds of work that became ready. */
   readonly readyWork: Set<WorkKind>
-  /** Records that changed for operators: numbers by kind. */
+  /** The numbers of the changed records by kind, for operators. */
   readonly changes: Map<ChangeKind, Set<number>>
 }
 
-/** Notes that a record changed for operators. */
+/** Records that a record has changed, for operators. */
 export function noteChange({ changes }: Pick<TransactionNotices, 'changes'>, kind: ChangeKind, number: number): void {
   const numbers = changes.get(kind)
   if (numbers) numbers.add(number)
@@ -34,8 +34,8 @@ export function noteChange({ changes }: Pick<TransactionNotices, 'changes'>, kin
 }
 
 /**
- * Lists the notices of a durable transaction: its own, one for ready work and one for changes. Without `tellTask`, they carry no task, and
- * listeners read it themselves.
+ * Lists the notices of a durable transaction, with a notice for ready work and a notice for changes. Without `selectTask`, the notices contain no task,
+ * and listeners read the task themselves.
  */
 export function listNotices(
   { notices, readyWork, changes }: TransactionNotices,

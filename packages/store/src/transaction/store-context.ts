@@ -6,7 +6,7 @@ import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Writer } from './writer.ts'
 
-/** Dependencies of every part of the store. */
+/** The dependencies of every part of the store. */
 export interface StoreContext extends WriterExclusivity {
   readonly db: Sql
   readonly write: Writer['write']
@@ -16,10 +16,10 @@ export interface StoreContext extends WriterExclusivity {
   readonly channels: ChannelFacts
   readonly log: Log
   readonly files: BlobFiles
-  /** The key of the digests that stand for deleted messages and forgotten names. */
+  /** The key of the digests that replace the keys of deleted messages and the names of forgotten people. */
   readonly handledSecret: string
-  /** True if the store only reads. Then secrets that nobody has made do not exist. */
+  /** True if the store only reads. Such a store cannot create missing secrets. */
   readonly readsOnly: boolean
-  /** Removes deleted rows from everything that the engine keeps beside its tables. It runs after a person was forgotten. */
+  /** Removes deleted rows from the files of the engine besides its tables, after a person was forgotten. */
   scrub(): void
 }

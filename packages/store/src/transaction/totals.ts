@@ -1,4 +1,4 @@
-// Adds up the changes of running totals in a transaction.
+// Collects the changes of running totals in a transaction.
 import type { ChannelName, StopFlag } from '@postern/message'
 import type { DeliveryRecord, MessageState, RefusalCode } from '@postern/pipeline'
 
@@ -10,16 +10,16 @@ export type TotalName =
   | 'refusals'
   | `refusals.${ChannelName}.${RefusalCode}`
 
-/** Changes of the totals of one owner's tasks. */
+/** The change of the totals of one owner's tasks. */
 interface TaskTotalChange {
   readonly bytes: number
   readonly tasks: number
 }
 
-/** Changes of running totals, which the transaction writes at its end. */
+/** The changes of running totals, which the transaction writes at its end. */
 export interface TotalChanges {
   readonly totals: Map<TotalName, number>
-  /** Changes of stored bytes and of the number of tasks, by the owner of the tasks. */
+  /** The changes of stored bytes and of the number of tasks, by the owner of the tasks. */
   readonly taskTotals: Map<string, TaskTotalChange>
 }
 

@@ -5,7 +5,7 @@ import type { Batch } from './batch.ts'
 import { createTaskBytes } from './task-totals.ts'
 import { sortByName } from './totals.ts'
 
-/** Prepares the writing of a transaction's totals at its end. */
+/** Prepares the function that writes the totals of a transaction at its end. */
 export function createTotalsWriter(engine: Database): (batch: Batch) => void {
   const db = sqlOf(engine)
   const addTotal = db.prepare(

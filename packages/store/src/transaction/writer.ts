@@ -1,46 +1,46 @@
 // Declares the writer of a store, which groups writes into transactions.
 import type { Batch } from './batch.ts'
 
-/** A function that writes. It may run twice, so everything it changes is a row or goes into the batch. */
+/** A function that writes. It may run twice, so it changes only rows and the batch. */
 export type Operation<T> = (batch: Batch) => T
 
 /** Writes operations in shared transactions. */
 export interface Writer {
   /**
-   * Runs `operation` with all other waiting operations in one transaction and resolves when that is durable.
+   * Runs `operation` with other waiting operations in one transaction, and resolves when the transaction is durable.
    * @throws Unavailable if the disk or another process prevents it
    */
   write<T>(operation: Operation<T>, terms?: WriteTerms): Promise<T>
   /**
-   * Writes like `write`, but without waiting for the disk, for rows that a power cut may lose without harm, such as leases. If its transaction or an
-   * earlier one must be durable, it waits with them, because callers get their results in the order of the commits.
+   * Writes like `write`, but does not wait for the disk, for rows whose loss after a power failure does no harm, such as leases. If its transaction or an
+   * earlier one must be durable, it waits for the disk, too, because callers get their results in the order of the commits.
    */
   writeLightly<T>(operation: Operation<T>, terms?: WriteTerms): Promise<T>
   /**
-   * Writes like `writeLightly`, as the last operation of its transaction, so that it finds work that became ready in the same transaction. It locks
-   * the rows that it changes (`rowLocksOf`).
+   * Writes like `writeLightly`, as the last operation of its transaction, so that it finds work that became ready in the same transaction. The operation
+   * must lock the rows that it changes (`rowLocksOf`).
    */
   writeLast<T>(operation: Operation<T>): Promise<T>
   /** Writes all waiting operations and refuses later ones. */
   close(): Promise<void>
 }
 
-/** Calls at the end of a transaction. */
+/** The callbacks at the end of a transaction. */
 export interface WriterHooks {
   onCommitted?(batch: Batch): void
-  /** Runs when a transaction was undone. `isUnsure` is true if it may have been written after all. */
+  /** Runs when a transaction was undone. `isUnsure` is true if the transaction may have been written after all. */
   onUndone?(batch: Batch, isUnsure: boolean): void
   /** Runs when the transaction is on disk. */
   onDurable(batch: Batch): void
 }
 
-/** Facts about an operation that help to group it with others. */
+/** The properties of an operation that help to group it with other operations. */
 export interface WriteTerms {
   /**
-   * Returns the conflict keys of the operation: names of what it reads and changes. Without keys it conflicts with all others. SQLite does not call
-   * it.
+   * Returns the conflict keys of the operation, which are names of the things that it reads and changes. Without keys, it conflicts with all other
+   * operations. The writer of SQLite does not call this member.
    */
   readonly conflictKeys?: (() => readonly string[] | undefined) | undefined
-  /** The approximate number of characters that it writes, if this is large. */
+  /** The approximate number of characters that the operation writes, if this is large. */
   readonly size?: number
 }

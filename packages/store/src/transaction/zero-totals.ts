@@ -1,10 +1,10 @@
-// Deletes totals that have become zero.
+// Formats the SQL that deletes totals that have become zero.
 /**
- * Returns a DELETE of all shards of one owner if they add up to zero. Use it only in operations that run while nobody else writes, because
- * another gateway may be about to change its shard.
+ * Formats the DELETE of all shards of one owner if their sum is zero. Use it only in operations that run while no other transaction writes, because
+ * another gateway may be changing its shard.
  */
-export function endZeroTotals(table: string, columns: readonly string[]): string {
-  const isNonZero = columns.map(column => `sum(${column}) <> 0`).join(' OR ')
+export function formatZeroTotalDeletion(table: string, columns: readonly string[]): string {
+  const nonZeroCondition = columns.map(column => `sum(${column}) <> 0`).join(' OR ')
   return `DELETE FROM ${table} WHERE owner = ?1
-    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE owner = ?1 GROUP BY owner HAVING ${isNonZero})`
+    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE owner = ?1 GROUP BY owner HAVING ${nonZeroCondition})`
 }

@@ -13,12 +13,12 @@ interface NewEntriesDeps {
   readonly bindings: StoreBindings
 }
 
-/** Prepares the steps that add new entries of bound conversations to a thread. */
+/** Creates the functions that add new entries of bound conversations to a thread. */
 export function createNewEntriesAppender({ threads, table, bindings }: NewEntriesDeps) {
   function appendNewEntries(batch: Batch, key: ThreadKey): TranscriptThread | undefined {
     const thread = threads.find(key)
     if (!thread) return undefined
-    // Another write may delete notes of the conversation.
+    // Another write may delete notes of the conversation at the same time.
     for (const storeThread of bindings.listBound(thread.id)) batch.reserve(threadConflict(storeThread))
     let extent: ThreadExtent = thread
     for (const newEntries of bindings.listNewEntries(thread.id, key.thread_id)) {

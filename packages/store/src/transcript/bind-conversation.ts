@@ -10,12 +10,13 @@ import type { ThreadWriter } from './write-threads.ts'
 /** Binds conversations of the store to threads. */
 export interface ConversationBinding {
   /**
-   * Makes a conversation of the store part of the thread, with all earlier and later messages. The thread does not copy them, so that it follows
-   * edits and deletions. Returns false if there is no such conversation yet.
-   * With `readers` the thread has only the messages of these principals and the answers to them. @throws Rejection forbidden
+   * Makes a conversation of the store part of the thread, with all earlier and later messages. The thread refers to the messages and does not copy them,
+   * so that it follows edits and deletions. Returns false if there is no such conversation yet. With `readers`, the thread has only the messages of
+   * these principals and the answers to them.
+   * @throws Rejection forbidden
    */
   bindStore(thread: ThreadKey, conversation: StoreThreadName | number, readers?: readonly string[]): Promise<boolean>
-  /** Returns true if the store has such a conversation. It writes nothing. */
+  /** Returns true if the store has a conversation with this name. */
   hasConversation(conversation: StoreThreadName): Promise<boolean>
 }
 

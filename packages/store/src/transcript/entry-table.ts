@@ -8,28 +8,28 @@ import type { StoreEntries } from './conversation/entries.ts'
 interface ThreadPositions {
   readonly seq: number
   readonly chat_seq: number | undefined
-  /** The row and the piece of an entry that the store already keeps. */
+  /** The message and the piece of an entry that the store already has. */
   readonly store?: { readonly seq: number; readonly piece: number } | undefined
 }
 
 interface InsertedEntry {
   readonly entry: TranscriptEntry
-  /** The number of bytes that the insert wrote. */
+  /** The number of bytes that were written. */
   readonly bytes: number
 }
 
-/** The entries of threads. All members run synchronously. Those that change rows must be called inside a write. */
+/** The table of the entries of threads. All members run synchronously. Members that change rows must be called inside a write. */
 export interface TranscriptEntryTable {
   insert(thread: number, entry: EntryBody, positions: ThreadPositions): InsertedEntry
-  /** Adds the names that the writer gave to an entry. With `keepsExisting`, a name that exists keeps its entry. */
+  /** Adds the names that the writer gave to an entry. With `keepsExisting`, an existing name keeps its entry. */
   addNames(thread: number, entry: TranscriptEntry, options?: { readonly keepsExisting?: boolean }): void
-  /** Finds an entry by one of the names that `identifyEntry` gives. */
+  /** Finds an entry by one of the names that `identifyEntry` lists. */
   findByName(thread: number, name: string): TranscriptEntry | undefined
   /** Lists the entries that were made from one message of another format. */
   listGroup(thread: number, group: string): readonly TranscriptEntry[]
   /** Finds the last answer that is visible in the chat. */
   findLastAnswer(thread: number): TranscriptEntry | undefined
-  /** Reads rows of one thread as its entries, without those that the store has forgotten. `isExact` has its meaning in `StoreEntries.read`. */
+  /** Reads the entries of rows, without entries that the store has forgotten. `StoreEntries.read` explains `isExact`. */
   readRows(rows: readonly TranscriptRow[], isExact?: boolean): readonly TranscriptEntry[]
   clear(thread: number): void
 }
@@ -44,7 +44,7 @@ export interface TranscriptRow {
   readonly thread_id: string
 }
 
-/** Columns of `transcript_entries e` that make an entry. */
+/** The columns of a `TranscriptRow`, from `transcript_entries e`. */
 export const transcriptColumns = `e.seq, e.chat_seq, e.body, e.store_seq, e.piece, e.role,
   (SELECT t.thread_id FROM transcript_threads t WHERE t.id = e.thread) AS thread_id`
 
@@ -101,7 +101,7 @@ export function createTranscriptEntryTable(db: Sql, storeEntries: StoreEntries):
 }
 
 interface ReadCache {
-  /** Entries that were read from the store. They are read once for all pieces of a message. */
+  /** The entries that were read from the store. They are read once for all pieces of a message. */
   readonly entriesByMessage: Map<number, readonly EntryBody[] | undefined>
   readonly isExact: boolean
 }
@@ -120,9 +120,9 @@ function createRowReader(storeEntries: StoreEntries) {
   }
 }
 
-/** Builds the empty entry of a piece that an edit removed or that was forgotten. Its position stays. */
-function buildTombstone(first: EntryBody, piece: number, role: EntryBody['role']): EntryBody {
-  const { entry_id, thread_id, at } = first
+/** Builds the empty entry of a piece that was removed by an edit or was forgotten. Its position stays. */
+function buildTombstone(firstEntry: EntryBody, piece: number, role: EntryBody['role']): EntryBody {
+  const { entry_id, thread_id, at } = firstEntry
   return {
     entry_id: `${entry_id}.${piece}`,
     thread_id,

@@ -1,42 +1,46 @@
-// Gives entries their positions in a transcript thread.
+// Inserts entries into a transcript thread at its next positions.
 import type { EntryBody, TranscriptEntry } from '@postern/transcript'
 import { identifyEntry, isChatVisible, nameEntry, textOfContent } from '@postern/transcript'
 import type { TranscriptEntryTable } from './entry-table.ts'
 import type { NewEntries } from './store-bindings.ts'
 import type { ThreadExtent, TranscriptThread } from './threads/transcript-thread-table.ts'
 
-/** Drops entries that repeat an id. Ids of other writers may repeat in a session's list; our own do not. */
+/** Removes entries that repeat an id. Other writers may repeat an id in the list of a session, but entries of the gateway have unique ids. */
 export function dropRepeatedIds(entries: readonly EntryBody[]): readonly EntryBody[] {
   const seenIds = new Set<string>()
-  return entries.filter(({ entry_id }) => !seenIds.has(entry_id) && seenIds.add(entry_id))
+  return entries.filter(({ entry_id }) => {
+    const isRepeated = seenIds.has(entry_id)
+    seenIds.add(entry_id)
+    return !isRepeated
+  })
 }
 
-export interface AddedEntries {
+export interface InsertResult {
   readonly requestedEntries: readonly TranscriptEntry[]
   readonly extent: ThreadExtent
 }
 
 type ThreadWithExtent = Pick<TranscriptThread, 'id'> & ThreadExtent
 
-/** Appends messages. A message that the thread already has stays as it is stored. */
+/** Appends messages. A message that the thread already has is not changed. */
 export function appendMessages(
   table: TranscriptEntryTable,
   thread: ThreadWithExtent,
   messages: readonly (readonly EntryBody[])[],
-): AddedEntries {
+): InsertResult {
   let extent: ThreadExtent = thread
   const requestedEntries = messages.flatMap(message => {
     const existingEntries = findExistingMessage(table, thread.id, message)
     if (existingEntries) return existingEntries
-    const inserted = insertEntries(table, { ...extent, id: thread.id }, message)
-    extent = inserted.extent
-    for (const entry of inserted.requestedEntries) table.addNames(thread.id, entry)
-    return inserted.requestedEntries
+    const insertResult = insertEntries(table, { ...extent, id: thread.id }, message)
+    extent = insertResult.extent
+    for (const entry of insertResult.requestedEntries) table.addNames(thread.id, entry)
+    return insertResult.requestedEntries
   })
   return { requestedEntries, extent }
 }
 
-/** Adds entries of bound conversations as references to the rows of the store. */
+/** Inserts entries of bound conversations as references to the messages of the store. */
 export function insertNewEntries(
   table: TranscriptEntryTable,
   thread: ThreadWithExtent,
@@ -57,7 +61,7 @@ export function insertEntries(
   table: TranscriptEntryTable,
   thread: ThreadWithExtent,
   entries: readonly EntryBody[],
-): AddedEntries {
+): InsertResult {
   let extent: ThreadExtent = thread
   const requestedEntries = entries.map(entry => {
     const existingEntry = table.findByName(thread.id, nameEntry(entry))
@@ -69,7 +73,7 @@ export function insertEntries(
   return { requestedEntries, extent }
 }
 
-/** Inserts an entry at the next position of its thread, and of the thread's chat if it is visible there. */
+/** Inserts an entry at the next position of its thread. An entry that is visible in the chat also gets the next position in the chat. */
 function insertEntry(
   table: TranscriptEntryTable,
   thread: ThreadWithExtent,
@@ -85,7 +89,7 @@ function insertEntry(
   return { entry: inserted.entry, extent: { last_seq, last_chat_seq, entries, bytes } }
 }
 
-/** Finds the stored message to which its writer gave the same id in the same dialect. */
+/** Finds the stored message with the same id of the writer in the same dialect. */
 function findExistingMessage(
   table: TranscriptEntryTable,
   thread: number,
@@ -98,7 +102,7 @@ function findExistingMessage(
   return sameMessage.group_id === undefined ? [sameMessage] : table.listGroup(thread, sameMessage.group_id)
 }
 
-function repeatsLastAnswer(table: TranscriptEntryTable, thread: number, final: EntryBody): boolean {
+function repeatsLastAnswer(table: TranscriptEntryTable, thread: number, finalEntry: EntryBody): boolean {
   const lastAnswer = table.findLastAnswer(thread)
-  return lastAnswer !== undefined && textOfContent(lastAnswer.content) === textOfContent(final.content)
+  return lastAnswer !== undefined && textOfContent(lastAnswer.content) === textOfContent(finalEntry.content)
 }

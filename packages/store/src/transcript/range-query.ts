@@ -6,10 +6,10 @@ import type { Query, Sql, SqlValue } from '../sql/sql.ts'
 import type { TranscriptEntryTable, TranscriptRow } from './entry-table.ts'
 import { transcriptColumns } from './entry-table.ts'
 
-/** The maximum number of values for which the query has one branch each. With more of them it filters the whole thread. */
+/** The maximum number of values for which the query has a branch each. For more values, the query filters the whole thread. */
 const maxBranches = 64
 
-/** The branches of a UNION, each of which uses one index. The cost of a page does not depend on the length of the thread. */
+/** The branches of a UNION. Each branch uses an index, so the cost of a page does not depend on the length of the thread. */
 interface UnionBranches {
   readonly condition: string
   readonly values: readonly string[]
@@ -21,7 +21,7 @@ interface UnionBranches {
 
 type FilterColumn = 'scope' | 'kind' | 'agent_key'
 
-/** Creates the reader of ranges of a thread. It compiles each shape of a request once. */
+/** Creates the reader of ranges of a thread. It prepares a statement once for each shape of a request. */
 export function createRangeReader(
   db: Sql,
   { readRows }: Pick<TranscriptEntryTable, 'readRows'>,
@@ -55,12 +55,12 @@ export function createRangeReader(
     const entries = readRows(isBackward ? rows.reverse() : rows, range.is_exact)
     const lastRow = rows.at(-1)
     if (entries.length > 0 || !lastRow || isBackward || range.chat) return entries
-    // The page has only forgotten entries, so the answer begins with the next page.
+    // The page has only forgotten entries, so the result begins with the next page.
     return readRange(thread, { ...range, after_seq: lastRow.seq })
   }
 }
 
-/** Chooses the branches of a query. The value `''` stands for the whole thread. */
+/** Chooses the branches of a query. A single branch with the value `''` selects the whole thread. */
 function chooseBranches({ agent_keys, scopes, chat }: EntryRange): UnionBranches {
   const keys = agent_keys && [...new Set(agent_keys)]
   if (keys && keys.length <= maxBranches) return createBranches('agent_key', keys, chat)
@@ -70,12 +70,12 @@ function chooseBranches({ agent_keys, scopes, chat }: EntryRange): UnionBranches
 
 const indexes = { agent_key: 'transcript_entries_agent', scope: 'transcript_entries_scope' } as const
 
-/** Builds one branch for each value. Positions in the chat have an index of their own. */
+/** Builds a branch for each value. Positions in the chat have a separate index. */
 function createBranches(column: keyof typeof indexes, values: readonly string[], isChat = false): UnionBranches {
   return { condition: `e.${column} = ?`, values, column, ...(!isChat && { index: indexes[column] }) }
 }
 
-/** Formats the size of an entry as SQL, without reading its content. A row of the store counts once for all its pieces. */
+/** Formats the SQL of the size of an entry, which does not read the content. A message of the store counts once for all its pieces. */
 const formatSize = (storedSizeSql: string) =>
   `CASE WHEN e.piece > 0 THEN 256 ELSE coalesce(octet_length(e.body), (SELECT ${storedSizeSql} FROM messages s
    WHERE s.seq = e.store_seq), 0) END AS bytes`

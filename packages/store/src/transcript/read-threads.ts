@@ -14,7 +14,7 @@ interface ReadingDeps extends Pick<StoreContext, 'db' | 'write'> {
   readonly threads: TranscriptThreadTable
   readonly table: TranscriptEntryTable
   readonly bindings: StoreBindings
-  readonly writes: ThreadWriter
+  readonly threadWriter: ThreadWriter
 }
 
 export function createThreadReader({
@@ -23,11 +23,11 @@ export function createThreadReader({
   threads,
   table,
   bindings,
-  writes,
+  threadWriter,
 }: ReadingDeps): Pick<TranscriptStore, 'read' | 'find'> {
   const readRange = createRangeReader(db, table)
 
-  /** Adds the new entries of bound conversations before a reading. */
+  /** Reads a thread after adding the new entries of its bound conversations. */
   async function readCurrentThread(key: ThreadKey): Promise<TranscriptThread | undefined> {
     for (;;) {
       const [thread, hasNewEntries] = await readAfterWait(db, () => {
@@ -35,7 +35,9 @@ export function createThreadReader({
         return [thread, thread !== undefined && bindings.hasNewEntries(thread.id)] as const
       })
       if (!hasNewEntries) return thread
-      await write(batch => void writes.appendNewEntries(batch, key), { conflictKeys: () => [transcriptConflict(key)] })
+      await write(batch => void threadWriter.appendNewEntries(batch, key), {
+        conflictKeys: () => [transcriptConflict(key)],
+      })
     }
   }
 

@@ -4,38 +4,38 @@ import type { Sql } from '../sql/sql.ts'
 import type { BoundConversation } from './conversation/bound-conversation.ts'
 import type { StoreEntries } from './conversation/entries.ts'
 
-/** The name by which a channel knows a conversation of the store. */
+/** The name of a conversation of the store on a channel. */
 export interface StoreThreadName {
   readonly agent: string
   readonly via: string
   readonly scope: string
-  /** The `thread_source` of the messages in it. */
+  /** The `thread_source` of the messages in the conversation. */
   readonly key: string
 }
 
-/** Entries of a bound conversation that a thread does not have yet, at most `maxNewEntries` of them. */
+/** At most `maxNewEntries` entries of a bound conversation that a thread does not have yet. */
 export interface NewEntries {
   readonly store_thread: number
   readonly position: number
   readonly messages: readonly (readonly [seq: number, entries: readonly EntryBody[]])[]
 }
 
-/** The maximum number of entries that one transaction adds, so that other writes run in between. */
+/** The maximum number of entries that one transaction adds, so that other writes can run in between. */
 const maxNewEntries = 200
 
-/** Bindings of conversations to threads. Their members run synchronously. */
+/** The bindings of conversations to threads. The members run synchronously. */
 export interface StoreBindings {
   findStoreThread(name: StoreThreadName): number | undefined
   /**
-   * Binds a conversation. `reader` is a JSON list of principals whose messages, with their answers, are included. Returns false if it is bound for
-   * other readers.
+   * Binds a conversation. `reader` is a JSON list of the principals whose messages are included, together with the answers to them. Returns false if the
+   * conversation is bound for other readers already.
    */
   bind(thread: number, storeThread: number, reader?: string): boolean
   /** Lists the numbers of the bound conversations. */
   listBound(thread: number): readonly number[]
   hasNewEntries(thread: number): boolean
   listNewEntries(thread: number, thread_id: string): readonly NewEntries[]
-  /** Moves the position of the binding behind these entries. */
+  /** Moves the position of the binding after these entries. */
   advance(thread: number, newEntries: NewEntries): void
   remove(thread: number): void
 }
@@ -59,7 +59,7 @@ export function createStoreBindings(db: Sql, storeEntries: StoreEntries): StoreB
     const newEntries = storeEntries.listNew(conversation, maxNewEntries + 1)
     const nextEntry = newEntries[maxNewEntries]
     const openPosition = storeEntries.findOpenPosition(store_thread)
-    // Entries are added in the order in which the store got them.
+    // Entries are added in the order of their arrival.
     const newMessages = newEntries.slice(0, maxNewEntries).toSorted((a, b) => a.seq - b.seq)
     return {
       store_thread,
@@ -75,7 +75,8 @@ export function createStoreBindings(db: Sql, storeEntries: StoreEntries): StoreB
       return (findReader.get(thread, storeThread)?.reader ?? undefined) === reader
     },
     listBound: thread => list.all(thread).map(({ store_thread }) => store_thread),
-    hasNewEntries: thread => list.all(thread).some(bound => storeEntries.listNew(bound, 1).length > 0),
+    hasNewEntries: thread =>
+      list.all(thread).some(boundConversation => storeEntries.listNew(boundConversation, 1).length > 0),
     listNewEntries: (thread, thread_id) =>
       list
         .all(thread)

@@ -1,4 +1,4 @@
-// Creates the transcript beside the store's own tables.
+// Assembles the transcript in the database of the store.
 import type { OwnerQuota, TranscriptStore } from '@postern/transcript'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
@@ -13,22 +13,22 @@ import { createThreadReader } from './read-threads.ts'
 import { createStoreBindings } from './store-bindings.ts'
 import { createThreadLocks } from './threads/thread-locks.ts'
 import { createThreadNamer } from './threads/thread-naming.ts'
-import { aliasConflict, listWritten } from './threads/transcript-conflicts.ts'
+import { aliasConflict, listWriteConflicts } from './threads/transcript-conflicts.ts'
 import { createTranscriptThreadTable } from './threads/transcript-thread-table.ts'
 import { createUsageTable } from './threads/usage-table.ts'
 import { createThreadWriter } from './write-threads.ts'
 
 /** A transcript whose threads can include conversations of the store. */
 export interface StoreTranscript extends TranscriptStore, ConversationBinding {
-  /** Returns the stored amounts of an owner. Each task of the store counts as one entry. */
+  /** Reads the stored amounts of an owner. Each task of the store counts as an entry. */
   readUsage(owner: string): Promise<OwnerQuota>
   /** Checks the quota for data that is written elsewhere. @throws Rejection too_large */
   checkQuota(owner: string, amounts: OwnerQuota, quota: OwnerQuota): Promise<void>
-  /** Deletes all threads of an owner with their names, also locked ones, and returns their number. */
+  /** Deletes all threads of an owner with their names, including locked threads, and returns their number. */
   forgetOwner(owner: string): Promise<number>
 }
 
-/** Creates the transcript in the tables of the store's database. A write is durable when its promise resolves. */
+/** Creates the transcript in the database of the store. A write is durable when its promise resolves. */
 export function createSqliteTranscript(
   { db, channels, write, now, scrub }: StoreContext,
   tables: DiffDeps,
@@ -40,7 +40,7 @@ export function createSqliteTranscript(
   const usage = createUsageTable(db)
   const threadWriter = createThreadWriter({ db, threads, table, bindings, usage })
   const taskBytes = createTaskBytes(db)
-  /** Runs a write that counts against a quota, after the totals of tasks in the same transaction. */
+  /** Runs a write that is checked against a quota, after writing the totals of tasks of the same transaction. */
   const writeCounted = <T>(operation: (batch: Batch) => T, conflictKeys: readonly string[]) =>
     write(
       batch => {
@@ -62,16 +62,16 @@ export function createSqliteTranscript(
         : { owner, thread_id: threadId }
     },
     ...createThreadNamer(threads, write),
-    ...createThreadReader({ db, write, threads, table, bindings, writes: threadWriter }),
+    ...createThreadReader({ db, write, threads, table, bindings, threadWriter }),
     append: (key, entries, request) =>
       writeCounted(
         batch => threadWriter.append(key, entries, { batch, request, now: now() }),
-        listWritten(key, request),
+        listWriteConflicts(key, request),
       ),
     replace: (key, entries, request) =>
       writeCounted(
         batch => threadWriter.replace(key, entries, { batch, request, now: now() }),
-        listWritten(key, request),
+        listWriteConflicts(key, request),
       ),
     forget: (key, request) => write(batch => threadWriter.forget(key, { batch, request, now: now() })),
     ...createConversationBinder({ db, write, threads, bindings, threadWriter }),

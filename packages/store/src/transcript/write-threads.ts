@@ -1,4 +1,4 @@
-// Writes to transcript threads within their quota.
+// Writes to transcript threads within the quota of their owner.
 import { randomBytes } from 'node:crypto'
 import type { EntryBody, OwnerQuota, ThreadAlias, ThreadKey, TranscriptEntry, WriteRequest } from '@postern/transcript'
 import { splitMessages } from '@postern/transcript'
@@ -12,10 +12,10 @@ import type { StoreBindings } from './store-bindings.ts'
 import type { ThreadExtent, TranscriptThread, TranscriptThreadTable } from './threads/transcript-thread-table.ts'
 import type { UsageTable } from './threads/usage-table.ts'
 
-/** Writes to threads and counts what their owner stores, up to the quota. The members run synchronously, inside a write. */
+/** Writes to threads, and updates the totals of their owner within the quota. The members run synchronously inside a write. */
 export interface ThreadWriter {
   open(batch: Batch, thread: NewThread): ThreadKey
-  /** Adds new entries of bound conversations to a thread, as many as fit into one transaction. */
+  /** Adds as many new entries of bound conversations to a thread as fit into one transaction. */
   appendNewEntries(batch: Batch, key: ThreadKey): TranscriptThread | undefined
   append(key: ThreadKey, entries: readonly EntryBody[], options: WriteOptions): readonly TranscriptEntry[]
   replace(key: ThreadKey, entries: readonly EntryBody[], options: WriteOptions): readonly TranscriptEntry[]
@@ -65,9 +65,9 @@ export function createThreadWriter({ db, threads, table, bindings, usage }: Writ
 
   return {
     open(batch, { owner, alias, quota }) {
-      const [id, used] = readBatch(db, [() => threads.findByAlias(owner, alias), () => quota && usage.read(owner)])
+      const [id, totals] = readBatch(db, [() => threads.findByAlias(owner, alias), () => quota && usage.read(owner)])
       if (id !== undefined) return { owner, thread_id: id }
-      if (quota && used) usage.requireThread(batch, owner, { quota: quota.threads, used: used.threads })
+      if (quota && totals) usage.requireThread(batch, owner, { quota: quota.threads, used: totals.threads })
       const key = { owner, thread_id: randomBytes(16).toString('hex') }
       usage.add(owner, { threads: 1, entries: 0, bytes: 0 })
       threads.addAlias(owner, alias, threads.create(key))

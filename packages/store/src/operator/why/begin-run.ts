@@ -19,7 +19,7 @@ const crashCautionMs = 3_600_000
 /** Creates the functions that record the start of a gateway and compare its setup with the stored one. */
 export function createRunStarter(
   { db, write, now, isSoleWriter }: StoreContext,
-  inProcessTurns: Pick<InProcessTurns, 'holdContinuations'>,
+  inProcessTurns: Pick<InProcessTurns, 'delayContinuations'>,
 ): Pick<WhyStore, 'beginGatewayRun' | 'findSetupDifference'> {
   const insert = db.prepare('INSERT INTO gateway_runs (holder, began_at, seen_at, setup) VALUES (?1, ?2, ?2, ?3)')
   const prune = db.prepare('DELETE FROM gateway_runs WHERE id <= (SELECT max(id) FROM gateway_runs) - ?')
@@ -50,7 +50,7 @@ export function createRunStarter(
           if (isSoleWriter) extendKilledRun()
           const crashedAt = findLastCrash.get(holder)?.seen_at ?? undefined
           if (crashedAt !== undefined)
-            batch.begins.push(() => inProcessTurns.holdContinuations(crashedAt + crashCautionMs))
+            batch.begins.push(() => inProcessTurns.delayContinuations(crashedAt + crashCautionMs))
           for (const name of ['mode', 'origin'] as const) storeSetting.run(name, setup[name])
           insert.run(holder, now(), formatJson({ ...setup }))
           prune.run(maxRuns)

@@ -16,7 +16,7 @@ import { createWhyRecords } from './why-records.ts'
 export function createWhyStore(
   context: StoreContext,
   refusals: Refusals,
-  inProcessTurns: Pick<InProcessTurns, 'holdContinuations'>,
+  inProcessTurns: Pick<InProcessTurns, 'delayContinuations'>,
 ): WhyStore {
   return {
     ...createWhySubjects(context.db),

@@ -1,4 +1,4 @@
-// Runs several readings on one snapshot of PostgreSQL.
+// Runs queries on PostgreSQL, several of them on one snapshot. A reading is the work of one caller that only queries.
 import { Unavailable } from '@postern/message'
 import type { StartedOperation } from '../../batching/operation-runner.ts'
 import { maxOperations } from '../../transaction/bounds.ts'
@@ -11,8 +11,8 @@ import type { DatabaseDeps } from '../operation-context.ts'
 /** Runs readings apart from the transactions that write. */
 export interface Readings {
   /**
-   * Starts `work` at once. All its statements before its first wait see one snapshot, which it shares with the other readings that wait for a
-   * connection. `kind`: works of one kind need the same number of round trips.
+   * Starts `work` at once. All its statements before its first wait see one snapshot, which it shares with other readings that wait for a connection.
+   * Work of the same `kind` needs the same number of round trips.
    */
   read<T>(work: () => T, kind?: string): Promise<T>
 }
@@ -21,7 +21,7 @@ export interface Readings {
 interface Reading {
   readonly work: () => Promise<unknown>
   readonly kind: string | undefined
-  readonly losses: ReturnType<typeof createLostConnections>
+  readonly lostConnections: ReturnType<typeof createLostConnections>
   resolve(value: unknown): void
   reject(error: unknown): void
 }
@@ -31,14 +31,14 @@ interface GroupMember {
   readonly operation: StartedOperation<unknown>
 }
 
-/** Readings that have started and share round trips, at most `maxMembers` of them. */
+/** At most `maxMembers` started readings that share round trips. */
 interface Group {
   readonly session: StatementSession
   readonly members: GroupMember[]
   readonly maxMembers: number
 }
 
-/** The maximum number of groups that read at a time, on connections that no writing transaction needs. More groups would share less. */
+/** The maximum number of groups that run at the same time. The other connections stay free for writes, and larger groups share round trips. */
 const maxActiveGroups = 2
 
 export function createReadings(
@@ -75,9 +75,9 @@ export function createReadings(
   }
 
   async function run(group: Group): Promise<void> {
-    const { unfinished, failure } = await runGroup(group, runner)
-    const isRefused = unfinished.length > 1 && concernsOneMember(failure)
-    for (const { reading, operation } of unfinished) {
+    const { unfinished: unfinishedMembers, failure } = await runGroup(group, runner)
+    const isRefused = unfinishedMembers.length > 1 && concernsOneMember(failure)
+    for (const { reading, operation } of unfinishedMembers) {
       if (operation.hasActed()) reading.reject(failure)
       else if (isRefused) join(beginReading(reading.work, openGroup(1)), reading)
       else if (mayRestart(reading, failure)) join(beginReading(reading.work), reading)
@@ -89,21 +89,21 @@ export function createReadings(
     read<T>(work: () => T, kind?: string): Promise<T> {
       const reading = async () => work()
       const startedReading = beginReading(reading)
-      // A work that only writes sends nothing here.
+      // Work that only writes sends no statement here.
       const end = startedReading.operation.end()
       if (end) return end as Promise<T>
       return new Promise((resolve, reject) => {
         const callbacks = { resolve: resolve as Reading['resolve'], reject }
-        join(startedReading, { work: reading, kind, losses: createLostConnections(), ...callbacks })
+        join(startedReading, { work: reading, kind, lostConnections: createLostConnections(), ...callbacks })
       })
     },
   }
 }
 
-/** Creates the groups that have not been sent. */
+/** Creates the queue of groups that have not been sent. */
 function createGroups(pool: Pick<ConnectionPool, 'acquire'>) {
   const waitingGroups: Group[] = []
-  /** Kinds that need more than one round trip. They need a transaction, so that they see one snapshot. */
+  /** The kinds of work that need several round trips. They need a transaction to see one snapshot. */
   const multiStepKinds = new Set<string | undefined>([undefined])
 
   function openNewGroup(maxMembers: number): Group {
@@ -119,13 +119,13 @@ function createGroups(pool: Pick<ConnectionPool, 'acquire'>) {
   }
 
   return {
-    mayRestart({ kind, losses }: Reading, failure: unknown): boolean {
-      if (failure !== secondQueryError) return losses.mayRetry(failure)
+    mayRestart({ kind, lostConnections }: Reading, failure: unknown): boolean {
+      if (failure !== secondQueryError) return lostConnections.mayRetry(failure)
       multiStepKinds.add(kind)
       return true
     },
     isWaiting: () => waitingGroups.length > 0,
-    /** Returns the group that a reading joins. With `maxMembers` it is a new one of that size. */
+    /** Returns the group that a reading joins. With `maxMembers`, it opens a new group of that size. */
     openGroup(maxMembers?: number): Group {
       const lastGroup = waitingGroups.at(-1)
       return lastGroup && maxMembers === undefined && lastGroup.members.length < lastGroup.maxMembers
@@ -138,7 +138,7 @@ function createGroups(pool: Pick<ConnectionPool, 'acquire'>) {
 
 /**
  * Runs all members. A member with all its results resolves at once and does not wait for the others.
- * @returns the members that have not ended, and the failure
+ * @returns the members that have not ended, and the error that ended the group
  */
 async function runGroup(
   { members, session }: Group,
@@ -165,7 +165,7 @@ function settleIfEnded({ reading, operation }: GroupMember): boolean {
   return end !== undefined
 }
 
-/** Returns true if the server refused a statement of one member. The other members may be read without it. */
+/** Returns true if the server refused a statement of one member, so that the other members may run without that member. */
 function concernsOneMember(failure: unknown): boolean {
   return failure !== secondQueryError && !(failure instanceof Unavailable)
 }

@@ -23,17 +23,17 @@ import type { DatabaseDeps, OperationContext } from '../operation-context.ts'
 import { OutdatedReleaseError } from '../outdated-release.ts'
 
 export interface TransactionOptions {
-  /** The schema in which the tables lie. */
+  /** The schema that contains the tables. */
   readonly schema: string
   /** The version of the tables for which the statements of this release are written. */
   readonly version: number
-  /** Runs if another release has changed the tables. */
+  /** Runs if a newer release has changed the tables. */
   onOutdated(): void
-  readonly hintsOf: (batch: Batch) => readonly (readonly [channel: string, payload: string])[]
+  readonly formatNotices: (batch: Batch) => readonly (readonly [channel: string, payload: string])[]
 }
 
-/** A part of a transaction: an operation, and the names of what it touches. Without names it may touch anything. */
-export interface Share {
+/** An operation of a transaction, with the names that it locks. An operation without names may change any row. */
+export interface TransactionWrite {
   readonly operation: (batch: Batch) => unknown
   readonly names: readonly string[] | undefined
   readonly isLast: boolean
@@ -41,12 +41,12 @@ export interface Share {
 }
 
 /**
- * Runs operations in one transaction. With `isAgain`, no turn begins within it.
- * @throws OperationFailed if one of them failed, AnswerFailed if answers of its own turns may be the reason, and Unavailable, Outdated
+ * Runs operations in one transaction. In a retry, no turn begins within the transaction.
+ * @throws OperationFailed if an operation failed, AnswerFailed if an answer of a turn within the transaction may be the reason, Unavailable, OutdatedReleaseError
  */
-export type RunShares = (
-  shares: readonly Share[],
-  isAgain?: boolean,
+export type RunWrites = (
+  shares: readonly TransactionWrite[],
+  isRetry?: boolean,
 ) => Promise<{ readonly results: readonly unknown[]; readonly batch: Batch }>
 
 interface TransactionDeps extends DatabaseDeps {
@@ -55,14 +55,14 @@ interface TransactionDeps extends DatabaseDeps {
   readonly keys: LockKeys
 }
 
-/** The maximum number of retries after interference. The last of them run exclusively (`createNamedLocks`). */
+/** The maximum number of retries after interference. The last retries run exclusively (`createNamedLocks`). */
 const maxRetries = 4
 
 function createRetryPolicy() {
   const losses = createLostConnections()
   let failedAttempts = 0
   return {
-    /** Returns the number of attempts that failed because of other transactions. */
+    /** Counts the attempts that failed because of other transactions. */
     countFailedAttempts: () => failedAttempts,
     mayRetry(error: unknown, { isEnding }: Pick<StatementSession, 'isEnding'>): boolean {
       if (!isInterference(error)) return losses.mayRetry(error, isEnding())
@@ -75,8 +75,8 @@ function createRetryPolicy() {
 export function createTransactions(
   deps: TransactionDeps,
   { onUndone, onCommitted, ...options }: TransactionOptions & Pick<WriterHooks, 'onUndone' | 'onCommitted'>,
-): RunShares {
-  const runAll = createAttempt(deps, options)
+): RunWrites {
+  const runAttempt = createAttempt(deps, options)
   return async (shares, isAgain = false) => {
     const requestedNames = new Set<string>()
     const retryPolicy = createRetryPolicy()
@@ -84,7 +84,7 @@ export function createTransactions(
       const context = openWriteContext(deps, requestedNames)
       const batch = createBatch()
       try {
-        const results = await runAll(context, shares, {
+        const results = await runAttempt(context, shares, {
           batch,
           failedAttempts: retryPolicy.countFailedAttempts(),
           isAgain,
@@ -100,7 +100,7 @@ export function createTransactions(
   }
 }
 
-/** Returns the error of a transaction. Statements of an answer may fail as late as the commit. */
+/** Returns the error for the callers of a transaction. Statements of an answer may fail as late as at the commit. */
 function describeFailure(error: unknown, { continuations }: Batch): unknown {
   const isOfAnswers = error instanceof OperationFailed && continuations.length > 0
   return isOfAnswers ? new AnswerFailed('Cannot commit: an answer cannot be stored', { cause: error.cause }) : error
@@ -109,10 +109,10 @@ function describeFailure(error: unknown, { continuations }: Batch): unknown {
 /** The context in which operations of a transaction send statements. */
 interface WriteContext extends OperationContext {
   readonly reservations: NameReservations
-  begin(shares: readonly Share[], failedAttempts: number): void
+  begin(shares: readonly TransactionWrite[], failedAttempts: number): void
 }
 
-/** Opens the context of one attempt. `requestedNames` has the names that earlier attempts requested while they ran. */
+/** Opens the context of one attempt. `requestedNames` are the names that earlier attempts requested while they ran. */
 function openWriteContext(
   { pool, runner, keys, sequences, readResult }: TransactionDeps,
   requestedNames: Set<string>,
@@ -134,7 +134,7 @@ function openWriteContext(
     nextNumber: reservations.nextNumber,
     session,
     begin(shares, failedAttempts) {
-      if (!shares.some(({ isDurable }) => isDurable)) add(transactionStatements.lightly, [])
+      if (!shares.some(({ isDurable }) => isDurable)) add(transactionStatements.relaxDurability, [])
       const names = shares.every(share => share.names) ? shares.flatMap(each => each.names ?? []) : undefined
       reservations.locks.begin(names, failedAttempts)
       numbering.begin(shares.length)
@@ -150,27 +150,27 @@ interface TransactionAttempt {
 
 type RunAttempt = (
   context: WriteContext,
-  shares: readonly Share[],
+  shares: readonly TransactionWrite[],
   attempt: TransactionAttempt,
 ) => Promise<readonly unknown[]>
 
 function createAttempt(
   { db, runner }: TransactionDeps,
-  { version, onOutdated, hintsOf }: TransactionOptions,
+  { version, onOutdated, formatNotices }: TransactionOptions,
 ): RunAttempt {
   const writeTotals = createTotalsWriter(db)
   const { runWaves, runAnswers } = createWaves(runner)
 
-  async function runOne(context: WriteContext, operation: () => void): Promise<void> {
+  async function runOperation(context: WriteContext, operation: () => void): Promise<void> {
     await runner.run([{ operation }], { context, sendPending: context.session.flush })
   }
 
-  /** Checks all conditions for the end of the transaction, once nothing else is requested. */
+  /** Checks all conditions that must be true at the end of the transaction, after all other statements. */
   async function checkAll(context: WriteContext, { checks }: Batch): Promise<void> {
     const { locks } = context.reservations
     if (locks.isExclusive() || checks.size === 0) return
     locks.waitFor([...checks.keys()])
-    await runOne(context, () => {
+    await runOperation(context, () => {
       for (const check of checks.values()) check()
     })
   }
@@ -185,20 +185,20 @@ function createAttempt(
       await new Promise<void>(resolve => continueTurns(batch, resolve))
       await runAnswers(context, attempt)
     }
-    await runOne(context, () => writeTotals(batch))
-    // The version has arrived, unless no operation has sent a query.
+    await runOperation(context, () => writeTotals(batch))
+    // The version has arrived already if any operation has sent a query.
     if (!versionQuery.result) await session.flushLast()
     if (versionQuery.result?.rows[0]?.version !== version) {
       onOutdated()
       throw new OutdatedReleaseError()
     }
-    const hints = hintsOf(batch)
-    if (!session.hasChanged() && hints.length === 0) {
+    const payloads = formatNotices(batch)
+    if (!session.hasChanged() && payloads.length === 0) {
       await session.endUnchanged()
       return results
     }
     await checkAll(context, batch)
-    for (const hint of hints) session.add(transactionStatements.notify, hint)
+    for (const payload of payloads) session.add(transactionStatements.notify, payload)
     await session.commit()
     return results
   }
@@ -208,11 +208,11 @@ const decisionStepId = -4
 
 interface WaveRuns {
   readonly runWaves: RunAttempt
-  /** Stores the answers of the turns that have ended within the transaction. They touch only what their messages began. */
+  /** Stores the answers of the turns that have ended within the transaction. They change only threads that the transaction has locked. */
   runAnswers(context: WriteContext, attempt: TransactionAttempt): Promise<void>
 }
 
-/** Creates the run of operations in waves. Each operation has a batch of its own, which counts once, however often the operation runs. */
+/** Creates the functions that run operations in waves. Each operation has its own batch, which counts once even if the operation runs several times. */
 function createWaves(runner: TransactionDeps['runner']): WaveRuns {
   const { runAlone, runPart } = runner
   const operationTools = {
@@ -223,7 +223,7 @@ function createWaves(runner: TransactionDeps['runner']): WaveRuns {
 
   async function runWave(
     context: WriteContext,
-    members: readonly WaveMember<Pick<Share, 'operation'>>[],
+    members: readonly WaveMember<Pick<TransactionWrite, 'operation'>>[],
     { batch, failedAttempts, isAgain }: TransactionAttempt,
   ) {
     const operations = members.map(({ member, names }) => ({
@@ -231,7 +231,7 @@ function createWaves(runner: TransactionDeps['runner']): WaveRuns {
       operation: context.reservations.createOperation(reserve => {
         const isExclusive = context.reservations.locks.isExclusive()
         const hasCompany = runner.isBatched() || !isExclusive
-        // A lease in an insert is checked at the end against those of others. That check does not run in an exclusive transaction.
+        // Work may be inserted with its lease only if the end of the transaction checks the leases of other gateways. An exclusive transaction does not run this check.
         const leasesNew = failedAttempts === 0 && !isExclusive
         const company = { hasCompany, leasesNew, continuesTurns: leasesNew && !isAgain, reserve }
         const ownBatch = createBatch({ ...company, ...operationTools }, batch)
@@ -270,7 +270,7 @@ function createWaves(runner: TransactionDeps['runner']): WaveRuns {
 const getStatement = createStatementCache()
 
 const transactionStatements = {
-  lightly: createStatement('SET LOCAL synchronous_commit = off'),
+  relaxDurability: createStatement('SET LOCAL synchronous_commit = off'),
   version: createStatement('SELECT version FROM store_version'),
   notify: createStatement('SELECT pg_notify($1, $2)'),
 }

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { OperationFailed } from '../../sqlite/write/transactions.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { createBatch } from '../../transaction/batch.ts'
-import type { RunShares } from './transaction.ts'
+import type { RunWrites } from './transaction.ts'
 import { createPostgresWriter } from './writer.ts'
 
 /** Creates transactions that end at the test's request, with the results of their operations. */
 function openBench() {
   const begun: { readonly names: readonly string[]; end(): void; fail(error: Error): void }[] = []
-  const writeTogether: RunShares = shares =>
+  const writeTogether: RunWrites = shares =>
     new Promise((resolve, reject) => {
       const end = () => {
         const batch = createBatch()

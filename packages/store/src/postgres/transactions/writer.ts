@@ -1,11 +1,11 @@
-// Groups writes into transactions of PostgreSQL that run at the same time.
+// Groups writes into transactions on PostgreSQL, of which several run at the same time.
 import { AnswerFailed, OperationFailed } from '../../sqlite/write/transactions.ts'
 import { batchSize, maxOperations } from '../../transaction/bounds.ts'
 import type { Operation, Writer, WriterHooks, WriteTerms } from '../../transaction/writer.ts'
 import { maxLocks } from '../locks/named-locks.ts'
-import type { RunShares, Share } from './transaction.ts'
+import type { RunWrites, TransactionWrite } from './transaction.ts'
 
-interface Job extends Share {
+interface Job extends TransactionWrite {
   readonly size: number
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -13,19 +13,19 @@ interface Job extends Share {
 
 type JobOptions = WriteTerms & Partial<Pick<Job, 'isDurable' | 'isLast'>>
 
-/** The maximum number of transactions of one gateway at a time. More of them would share less, and each has a commit of its own. */
+/** The maximum number of transactions of one gateway at the same time. With more transactions, fewer writes would share a commit. */
 const maxTransactions = 2
 
-/** The time for which writes gather while a transaction runs, ms. */
+/** The time for which writes are collected while a transaction runs, ms. */
 const gatherMs = 2
 
 /**
- * Creates the writer. Writes that arrive together share a transaction, and several transactions run at a time. Of two writes with a common name the
- * later one begins after the end of the earlier one. A write without names waits for all earlier ones, and all later ones wait for it.
+ * Creates the writer. Writes that arrive together share a transaction, and several transactions run at the same time. If two writes have a common
+ * name, the later write begins after the earlier one has ended. A write without names waits for all earlier writes, and all later writes wait for it.
  */
-export function createPostgresWriter(runShares: RunShares, hooks: WriterHooks): Writer {
+export function createPostgresWriter(runWrites: RunWrites, hooks: WriterHooks): Writer {
   const queue: Job[] = []
-  const transactions = createRunningTransactions(runShares, hooks)
+  const transactions = createRunningTransactions(runWrites, hooks)
   let isScheduled = false
   let isClosed = false
   let onIdle: (() => void) | undefined
@@ -33,7 +33,7 @@ export function createPostgresWriter(runShares: RunShares, hooks: WriterHooks): 
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
-    // A single write starts at once. While a transaction runs, a write waits a moment for others.
+    // A single write starts at once. While a transaction runs, a write waits a moment for further writes.
     if (transactions.count() > 0) setTimeout(writeNext, gatherMs)
     else setImmediate(writeNext)
   }
@@ -76,29 +76,29 @@ export function createPostgresWriter(runShares: RunShares, hooks: WriterHooks): 
 interface RunningTransactions {
   count(): number
   listJobs(): readonly Job[]
-  /** Resolves when all of them have their results. */
+  /** Runs jobs in one transaction. Resolves when all of them have their results. */
   run(jobs: readonly Job[]): Promise<void>
 }
 
-function createRunningTransactions(runShares: RunShares, { onDurable }: WriterHooks): RunningTransactions {
+function createRunningTransactions(runShares: RunWrites, { onDurable }: WriterHooks): RunningTransactions {
   const running = new Map<Promise<void>, readonly Job[]>()
 
-  async function writeAll(jobs: readonly Job[], isAgain = false): Promise<void> {
+  async function writeAll(jobs: readonly Job[], isRetry = false): Promise<void> {
     try {
-      const { results, batch } = await runShares(jobs, isAgain)
+      const { results, batch } = await runShares(jobs, isRetry)
       const resolveJobs = (isLast: boolean) => {
         for (const [index, job] of jobs.entries()) if (job.isLast === isLast) job.resolve(results[index])
       }
       resolveJobs(false)
       onDurable(batch)
-      // They may have leased work that another transaction has written. The writer of that work gets its result first.
+      // These jobs may have leased work that another transaction has written. The writer of that work gets its result first.
       if (jobs.some(({ isLast }) => isLast)) void waitForOthers(jobs).then(() => resolveJobs(true))
     } catch (error) {
       await rejectOrSplit(jobs, error)
     }
   }
 
-  /** Rejects the jobs. If one of them failed, each runs again in a transaction of its own. */
+  /** Rejects the jobs. If one of several jobs failed, each of them runs again in its own transaction. */
   async function rejectOrSplit(jobs: readonly Job[], error: unknown): Promise<void> {
     const [job, ...otherJobs] = jobs
     if (otherJobs.length === 0 && !(error instanceof AnswerFailed))
@@ -108,8 +108,8 @@ function createRunningTransactions(runShares: RunShares, { onDurable }: WriterHo
   }
 
   async function waitForOthers(jobs: readonly Job[]): Promise<void> {
-    const overlapping = [...running].filter(([, runningJobs]) => !jobs.some(job => runningJobs.includes(job)))
-    await Promise.all(overlapping.map(([transaction]) => transaction))
+    const otherTransactions = [...running].filter(([, runningJobs]) => !jobs.some(job => runningJobs.includes(job)))
+    await Promise.all(otherTransactions.map(([transaction]) => transaction))
   }
 
   return {
@@ -123,29 +123,29 @@ function createRunningTransactions(runShares: RunShares, { onDurable }: WriterHo
   }
 }
 
-/** Removes from the queue the jobs of the next transaction, in their order, and returns them. They may run while other transactions run. */
+/** Removes the jobs of the next transaction from the queue and returns them in their order. They have no name in common with the running jobs. */
 function dequeueJobs(queue: Job[], running: readonly Job[]): readonly Job[] {
   if (running.some(({ names }) => !names)) return []
   if (queue[0] && !queue[0].names) return running.length > 0 ? [] : dequeueUnnamed(queue)
-  const busyNames = new Set(running.flatMap(namesOf))
+  const busyNames = new Set(running.flatMap(listNames))
   const isFull = createFullCheck()
   const end = queue.findIndex(job => !job.names || isFull(job))
   const candidates = queue.splice(0, end < 0 ? queue.length : end)
-  const startable = candidates.filter(job => {
-    const isFree = !namesOf(job).some(name => busyNames.has(name))
-    // Later jobs with a common name have to wait, too.
-    if (!isFree) for (const name of namesOf(job)) busyNames.add(name)
+  const startableJobs = candidates.filter(job => {
+    const isFree = !listNames(job).some(name => busyNames.has(name))
+    // Later jobs with one of these names must wait, too.
+    if (!isFree) for (const name of listNames(job)) busyNames.add(name)
     return isFree
   })
-  queue.unshift(...candidates.filter(job => !startable.includes(job)))
-  return [...startable.filter(({ isLast }) => !isLast), ...startable.filter(({ isLast }) => isLast)]
+  queue.unshift(...candidates.filter(job => !startableJobs.includes(job)))
+  return [...startableJobs.filter(({ isLast }) => !isLast), ...startableJobs.filter(({ isLast }) => isLast)]
 }
 
 /**
- * Returns the names of a job. Jobs with a common name never run at the same time. All polls share one, so that each sees the leases of the one
- * before.
+ * Lists the names of a job. Jobs with a common name never run at the same time. All polls share a name, so that each poll sees the leases of the
+ * previous poll.
  */
-function namesOf({ names = [], isLast }: Job): readonly string[] {
+function listNames({ names = [], isLast }: Job): readonly string[] {
   return isLast ? ['leases of this gateway'] : names
 }
 
@@ -155,7 +155,7 @@ function dequeueUnnamed(queue: Job[]): readonly Job[] {
   return queue.splice(0, end < 0 ? queue.length : end)
 }
 
-/** Returns a test for a transaction that is too full for one more job. A single job may have any size. */
+/** Creates a function that returns true if a transaction is too full for another job. A single job may have any size. */
 function createFullCheck(): (job: Job) => boolean {
   let [count, names, size] = [0, 0, 0]
   return job => {

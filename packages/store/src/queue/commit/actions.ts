@@ -1,4 +1,4 @@
-// Stores the actions of agents.
+// Stores the actions of agents, such as posts, edits and reactions.
 import type { PlannedAction } from '@postern/pipeline'
 import { createMessageInserter } from '../../messages/insert-message.ts'
 import type { MessageDraft } from '../../messages/message-draft.ts'
@@ -11,7 +11,7 @@ import type { AssignedThread, ThreadTable } from '../../threads/threads.ts'
 import { nameScopeOf, publicIdOf } from '../../threads/threads.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
-import type { NewDelivery } from '../deliveries/new-delivery.ts'
+import type { DeliveryCause } from '../deliveries/new-delivery.ts'
 import type { TurnTable } from '../turns/turn-table.ts'
 import type { ActionDraft, ActionWriter } from './action-draft.ts'
 import type { PartialAnswerDraft, PartialAnswerTable } from './partial-answers.ts'
@@ -20,18 +20,26 @@ import { draftPartialAnswer } from './partial-answers.ts'
 type ActionKind = PlannedAction['kind']
 type ActionOf<K extends ActionKind> = Extract<PlannedAction, { kind: K }>
 
-function draftAction(act: PlannedAction): ActionDraft {
-  return { act, partialAnswer: act.kind === 'post' ? draftPartialAnswer(act.answer, act.answer.response) : undefined }
+function draftAction(action: PlannedAction): ActionDraft {
+  return {
+    action,
+    partialAnswer: action.kind === 'post' ? draftPartialAnswer(action.answer, action.answer.response) : undefined,
+  }
 }
 
-type Write<K extends ActionKind> = (batch: Batch, act: ActionOf<K>, draft: ActionDraft, context: ActionContext) => void
+type WriteAction<K extends ActionKind> = (
+  batch: Batch,
+  action: ActionOf<K>,
+  draft: ActionDraft,
+  context: ActionContext,
+) => void
 
 interface ActionContext {
   readonly correlationId: string
   readonly now: number
 }
 
-/** Tables that actions write to. */
+/** The tables to which actions write. */
 export interface ActionWriterDeps {
   readonly threads: ThreadTable
   readonly turns: TurnTable
@@ -42,61 +50,58 @@ export interface ActionWriterDeps {
 
 export function createActionWriter(db: Sql, tables: ActionWriterDeps): ActionWriter {
   const admitSyntheticMessage = createSyntheticAdmission(db, tables)
+  const { partialAnswers, responses, readMessage } = tables
   const findUnretracted = (id: string) => {
-    const position = tables.responses.findPosition(id)
+    const position = responses.findPosition(id)
     return position?.retracted_at === null ? position : undefined
   }
 
-  const writers: { readonly [K in ActionKind]: Write<K> } = {
-    post(batch, { syntheticMessage: synthetic, answer }, { partialAnswer }, { correlationId, now }) {
-      // An id that exists already stays with its message.
-      if (tables.responses.findPosition(answer.response.id)) return
+  const writers: { readonly [K in ActionKind]: WriteAction<K> } = {
+    post(batch, { syntheticMessage, answer }, { partialAnswer }, { correlationId, now }) {
+      // A post with this id exists already.
+      if (responses.findPosition(answer.response.id)) return
       // A conversation that was forgotten in the meantime is not created again.
-      if (synthetic.thread.joined && tables.threads.find(synthetic) === undefined) return
-      const position = admitSyntheticMessage(batch, draftMessage(synthetic, correlationId), now)
-      noteChange(batch, 'message', position.message)
-      const { agent, message } = synthetic
-      tables.partialAnswers.say(batch, partialAnswer && nameThread(partialAnswer, position), answer, {
-        message: position.message,
-        thread: position.thread,
-        agent,
-        channel: message.received_via,
-        task: undefined,
-        now,
-      })
+      if (syntheticMessage.thread.joined && tables.threads.find(syntheticMessage) === undefined) return
+      const position = admitSyntheticMessage(batch, draftMessage(syntheticMessage, correlationId), now)
+      const { message, thread } = position
+      noteChange(batch, 'message', message)
+      const { agent, message: content } = syntheticMessage
+      const answerPosition = { message, thread, agent, channel: content.received_via, task: undefined, now }
+      partialAnswers.storeAnswer(batch, partialAnswer && nameThread(partialAnswer, position), answer, answerPosition)
     },
-    tell(batch, { syntheticMessage: synthetic, deliveryPlan: planned }, _, { correlationId, now }) {
-      const { message, thread } = admitSyntheticMessage(batch, draftMessage(synthetic, correlationId), now)
-      const { agent } = synthetic
-      const { received_via: via } = synthetic.message
-      tables.partialAnswers.send(batch, planned, { message, thread, response: undefined, agent, channel: via, now })
+    tell(batch, { syntheticMessage, deliveryPlan }, _, { correlationId, now }) {
+      const { message, thread } = admitSyntheticMessage(batch, draftMessage(syntheticMessage, correlationId), now)
+      const { agent, message: content } = syntheticMessage
+      const cause = { message, thread, response: undefined, agent, channel: content.received_via, now }
+      partialAnswers.queueDeliveries(batch, deliveryPlan, cause)
     },
-    edit(batch, { response, blobs = [], deliveryPlan: planned }, _, { now }) {
+    edit(batch, { response, blobs = [], deliveryPlan }, _, { now }) {
       const position = findUnretracted(response.id)
       if (!position) return
-      tables.partialAnswers.reword(batch, position, { response, blobs }, now)
-      tables.partialAnswers.send(batch, planned, newDeliveryOf(position, now))
+      partialAnswers.reword(batch, position, { response, blobs }, now)
+      partialAnswers.queueDeliveries(batch, deliveryPlan, toDeliveryCause(position, now))
     },
-    delete(batch, { response, deliveryPlan: planned }, _, { now }) {
+    delete(batch, { response, deliveryPlan }, _, { now }) {
       const position = findUnretracted(response)
       if (!position) return
-      tables.partialAnswers.retract(batch, position, now)
-      tables.partialAnswers.send(batch, planned, newDeliveryOf(position, now))
+      partialAnswers.retract(batch, position, now)
+      partialAnswers.queueDeliveries(batch, deliveryPlan, toDeliveryCause(position, now))
     },
-    react(batch, { message, deliveryPlan: planned }, _, { now }) {
-      const { agent, via, thread, flags } = tables.readMessage(message)
+    react(batch, { message, deliveryPlan }, _, { now }) {
+      const { agent, via, thread, flags } = readMessage(message)
       if (flags.includes('deleted')) return
-      tables.partialAnswers.send(batch, planned, { message, response: undefined, thread, agent, channel: via, now })
+      const cause = { message, response: undefined, thread, agent, channel: via, now }
+      partialAnswers.queueDeliveries(batch, deliveryPlan, cause)
     },
   }
   return {
     draft: draftAction,
     write: (batch, draft, correlationId, now) =>
-      writers[draft.act.kind](batch, draft.act as never, draft, { correlationId, now }),
+      writers[draft.action.kind](batch, draft.action as never, draft, { correlationId, now }),
   }
 }
 
-/** Prepares the insert of the message to which the content of an action belongs. Nobody has sent it, and it counts as answered. */
+/** Prepares the insertion of the message to which the content of an action belongs. No peer has sent this message, and it counts as answered. */
 function createSyntheticAdmission(db: Sql, { threads, turns }: Pick<ActionWriterDeps, 'threads' | 'turns'>) {
   const insertMessage = createMessageInserter(db)
   return (batch: Batch, draft: MessageDraft, now: number): AssignedThread & { message: number } => {
@@ -110,13 +115,13 @@ function createSyntheticAdmission(db: Sql, { threads, turns }: Pick<ActionWriter
   }
 }
 
-/** Adds the thread's id, which the store has drawn, to the response of a post that begins a thread. */
+/** Adds the id of the new thread to the response of a post that begins a thread. */
 function nameThread(draft: PartialAnswerDraft, { newThread }: AssignedThread): PartialAnswerDraft {
   const { response } = draft.answer
   if (!newThread || !response) return draft
   return { ...draft, response: setThreadId(draft.response, response, publicIdOf(newThread)) }
 }
 
-function newDeliveryOf({ seq, message, thread_id, agent, channel }: ResponsePosition, now: number): NewDelivery {
+function toDeliveryCause({ seq, message, thread_id, agent, channel }: ResponsePosition, now: number): DeliveryCause {
   return { message, response: seq, thread: thread_id, agent, channel, now }
 }

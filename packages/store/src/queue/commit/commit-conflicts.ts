@@ -8,13 +8,13 @@ import {
   threadConflict,
 } from '../../batching/conflict-keys.ts'
 
-/** Lists the conflict keys of an ordinary answer, without the files that it drops. It returns undefined for an answer that may change anything. */
+/** Lists the conflict keys of an ordinary answer, without the files that it releases. Returns undefined for an answer with actions, broadcasts or requirements, and for similar ones, because they may change any row. */
 export function listCommitConflicts(
   { agent, thread, task, merged = [] }: Turn,
   answer: Answer,
 ): readonly string[] | undefined {
   const { acts = [], broadcasts = [], requirements = [], blobs = [], deliveries, personState } = answer
-  // Each merged message may have a task of its own.
+  // Each merged message may belong to another task.
   if ([acts, broadcasts, requirements, merged].some(list => list.length > 0)) return undefined
   if (answer.isRevision && !answer.response) return undefined
   return [
@@ -27,8 +27,8 @@ export function listCommitConflicts(
 }
 
 /**
- * Returns true if an answer may be stored in the transaction of its message. That transaction holds no locks for files and for the state of people,
- * nor for everything.
+ * Returns true if an answer may be stored in the transaction of its message. That transaction locks neither files nor the state of people, and it has
+ * no global lock.
  */
 export function mayJoinAdmission(turn: Turn, answer: Answer): boolean {
   const { blobs = [], personState } = answer

@@ -15,9 +15,9 @@ import { refuseLostLease } from '../lost-lease.ts'
 import type { InProcessTurns } from '../turns/in-process-turns.ts'
 import type { TurnTable } from '../turns/turn-table.ts'
 import type { ActionWriter } from './action-draft.ts'
-import { blobsOfAction } from './action-draft.ts'
+import { listActionBlobs } from './action-draft.ts'
 import type { AnswerColumns } from './answer-draft.ts'
-import { blobsOf, draftAnswer } from './answer-draft.ts'
+import { draftAnswer, listAnswerBlobs } from './answer-draft.ts'
 import { listCommitConflicts, mayJoinAdmission } from './commit-conflicts.ts'
 import type { TurnRow } from './end-turn.ts'
 import { createTurnEnding, notifySettled } from './end-turn.ts'
@@ -27,7 +27,7 @@ import { draftPartialAnswer } from './partial-answers.ts'
 import type { PersonalWriter } from './personal-state.ts'
 import { createPersonalWriter } from './personal-state.ts'
 
-/** Tables that a commit writes to. */
+/** The tables to which a commit writes. */
 export interface TurnCommitDeps {
   readonly turns: TurnTable
   readonly partialAnswers: PartialAnswerTable
@@ -35,7 +35,7 @@ export interface TurnCommitDeps {
   readonly requirements: RequirementTable
   readonly tasks: TaskTable
   readonly watches: WatchTable
-  readonly inProcessTurns: Pick<InProcessTurns, 'continued'>
+  readonly inProcessTurns: Pick<InProcessTurns, 'continuedTurns'>
 }
 
 export function createCommit(
@@ -43,7 +43,7 @@ export function createCommit(
   tables: TurnCommitDeps,
   actions: ActionWriter,
 ): Pick<WorkStore, 'commit' | 'say' | 'act'> {
-  const findLeased = db.prepare<TurnRow>(
+  const findLeasedTurn = db.prepare<TurnRow>(
     'SELECT thread_id, task_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   const personalWriter = createPersonalWriter(db)
@@ -51,15 +51,15 @@ export function createCommit(
   const isCurrent = (batch: Batch, turn: Turn, { personState }: Answer) =>
     personState === undefined || personalWriter.isCurrent(batch, turn, personState)
 
-  /** Writes rows after their large bytes are on disk. */
-  function writeWith<T>(blobs: readonly Blob[], writeRows: () => Promise<T>): Promise<T> {
+  /** Writes rows after their large blobs are on disk. */
+  function writeWithBlobs<T>(blobs: readonly Blob[], writeRows: () => Promise<T>): Promise<T> {
     return blobs.length > 0 ? files.retainDuring(blobs, writeRows) : writeRows()
   }
 
-  function sayDraft(batch: Batch, turn: Turn, draft: PartialAnswerDraft): number {
-    const row = findLeased.get(turn.message, turn.token)
+  function storePartialAnswer(batch: Batch, turn: Turn, draft: PartialAnswerDraft): number {
+    const row = findLeasedTurn.get(turn.message, turn.token)
     if (!row) return 0
-    tables.partialAnswers.say(batch, draft, draft.answer, positionOf(turn, row, now()))
+    tables.partialAnswers.storeAnswer(batch, draft, draft.answer, toPosition(turn, row, now()))
     return 1
   }
 
@@ -68,17 +68,21 @@ export function createCommit(
       const draft = draftAnswer(answer, turn.content.recipient, actions)
       const writeRows = (batch: Batch) => (isCurrent(batch, turn, answer) ? commitDraft(batch, turn, draft) : 'changed')
       const conflictKeys = () => listCommitConflicts(turn, answer)
-      const { continued } = tables.inProcessTurns
-      const joinedCommit = mayJoinAdmission(turn, answer) ? continued.join(turn, writeRows) : undefined
+      const { continuedTurns } = tables.inProcessTurns
+      const joinedCommit = mayJoinAdmission(turn, answer) ? continuedTurns.join(turn, writeRows) : undefined
       const outcome = await (joinedCommit ??
-        continued.afterStored(turn, () => writeWith(blobsOf(answer), () => write(writeRows, { conflictKeys }))))
+        continuedTurns.runWhenStored(turn, () =>
+          writeWithBlobs(listAnswerBlobs(answer), () => write(writeRows, { conflictKeys })),
+        ))
       if (outcome === 'changed') throw new StateChanged(`the person of turn ${turn.message} has another state by now`)
       refuseLostLease(outcome === 'committed' ? 1 : 0, `turn ${turn.message}`)
     },
     async say(turn, answer) {
       const draft = draftPartialAnswer(answer, answer.response)
-      const changes = await writeWith(blobsOf(answer), () =>
-        write(batch => sayDraft(batch, turn, draft), { conflictKeys: () => listCommitConflicts(turn, answer) }),
+      const changes = await writeWithBlobs(listAnswerBlobs(answer), () =>
+        write(batch => storePartialAnswer(batch, turn, draft), {
+          conflictKeys: () => listCommitConflicts(turn, answer),
+        }),
       )
       refuseLostLease(changes, `turn ${turn.message}`)
     },
@@ -87,7 +91,7 @@ export function createCommit(
       const writeAll = (batch: Batch) => {
         for (const draft of drafts) actions.write(batch, draft, correlationId, now())
       }
-      await writeWith(acts.flatMap(blobsOfAction), () => write(writeAll))
+      await writeWithBlobs(acts.flatMap(listActionBlobs), () => write(writeAll))
     },
   }
 }
@@ -100,7 +104,7 @@ type CommitDraft = (batch: Batch, turn: Turn, draft: AnswerColumns) => CommitOut
 function createDraftCommit(
   { db, now, personal }: Pick<StoreContext, 'db' | 'now'> & { readonly personal: PersonalWriter },
   tables: TurnCommitDeps,
-  writeAct: ActionWriter['write'],
+  writeAction: ActionWriter['write'],
 ): CommitDraft {
   const endTurn = createTurnEnding(db)
   const writeState = db.prepare(
@@ -112,17 +116,17 @@ function createDraftCommit(
     const at = now()
     const endedTurn = endTurn(turn, draft, at)
     if (!endedTurn) return 'lost'
-    const position = positionOf(turn, endedTurn, at)
+    const position = toPosition(turn, endedTurn, at)
     const { answer } = draft
     storeNotes(tables.notes, batch, draft, position)
-    const response = tables.partialAnswers.say(batch, draft.partialAnswer, answer, position)
+    const response = tables.partialAnswers.storeAnswer(batch, draft.partialAnswer, answer, position)
     if (answer.requirements?.length) {
       tables.requirements.issue(batch, answer.requirements, position)
       noteChange(batch, 'requirement', position.message)
     }
     if (draft.agentState !== undefined) writeState.run(position.thread, turn.agent, draft.agentState)
     if (answer.personState || answer.isGatewayReply) personal.write(turn, position.thread, answer)
-    for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
+    for (const act of draft.acts) writeAction(batch, act, turn.correlationId, at)
     const taskEnd = { ...position, response }
     const readTask = finishTask(batch, draft, { ...taskEnd, isWatched: endedTurn.is_watched === 1 })
     finishMergedTasks(batch, draft, { ...taskEnd, merged: endedTurn.merged }, tables)
@@ -137,7 +141,7 @@ function storeNotes(table: NoteTable, batch: Batch, { notes, answer }: AnswerCol
   if (answer.noteCount !== undefined) table.deleteBeyond(batch, answer.noteCount, position)
 }
 
-function positionOf(turn: Turn, { thread_id, task_id }: TurnRow, at: number) {
+function toPosition(turn: Turn, { thread_id, task_id }: TurnRow, at: number) {
   const { message, agent, via, task, content, correlationId } = turn
   const position = { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined }
   const readMessage = findStoredReader(content)

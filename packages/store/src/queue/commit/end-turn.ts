@@ -1,4 +1,4 @@
-// Ends a turn together with the turns that its answer covers.
+// Ends a turn together with the turns that were merged into it.
 import type { MessageState, TaskRecord, Turn } from '@postern/pipeline'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
@@ -8,7 +8,7 @@ import type { MergedTurn } from '../turns/merge-turns.ts'
 import { appendAttemptSql } from '../turns/turn-attempts.ts'
 import type { AnswerColumns } from './answer-draft.ts'
 
-/** Thread and task of a turn. */
+/** The thread and the task of a turn. */
 export interface TurnRow {
   readonly thread_id: number
   readonly task_id: number | null
@@ -17,18 +17,18 @@ export interface TurnRow {
 interface EndedRow extends TurnRow {
   /** 1 if another turn of the thread is open. */
   readonly is_awaited: 0 | 1
-  /** 1 if a peer subscribed to the task. */
+  /** 1 if a peer has subscribed to the task. */
   readonly is_watched: 0 | 1
 }
 
 interface EndedTurn extends EndedRow {
-  /** Turns of earlier messages that the same answer covers. */
+  /** The turns of earlier messages that the same answer covers. */
   readonly merged: readonly MergedTurn[]
 }
 
 /** Prepares the end of a leased turn and of the turns that were merged into it. */
 export function createTurnEnding(db: Sql): (turn: Turn, draft: AnswerColumns, at: number) => EndedTurn | undefined {
-  const end = db.prepare<EndedRow>(
+  const endLeased = db.prepare<EndedRow>(
     `UPDATE turns SET state = ?1, due_at = NULL, lease_owner = NULL, ended_at = ?2, error = ?3, trace = ${appendAttemptSql('?4')}
      WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
        WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited,
@@ -39,12 +39,12 @@ export function createTurnEnding(db: Sql): (turn: Turn, draft: AnswerColumns, at
   )
   return ({ message, token, merged }, { state, answer, attempt }, at) => {
     const outcome = [state, at, answer.error ?? null] as const
-    const row = end.get(...outcome, attempt, message, token)
+    const row = endLeased.get(...outcome, attempt, message, token)
     return row && { ...row, merged: merged ? endMerged.all(...outcome, message) : [] }
   }
 }
 
-/** The end of a turn, as its listeners hear of it. */
+/** The end of a turn as its listeners receive it. */
 export interface SettledTurn extends Pick<EndedTurn, 'merged'> {
   readonly state: MessageState
   readonly readTask: (() => TaskRecord | undefined) | undefined

@@ -6,23 +6,23 @@ import type { TaskTable } from '../../tasks/task-table.ts'
 import { createTaskRecorder } from '../../tasks/task-table.ts'
 import type { WatchTable } from '../../tasks/watches.ts'
 import type { Batch } from '../../transaction/batch.ts'
-import type { NewDelivery } from '../deliveries/new-delivery.ts'
+import type { DeliveryCause } from '../deliveries/new-delivery.ts'
 import type { MergedTurn } from '../turns/merge-turns.ts'
 import type { AnswerColumns } from './answer-draft.ts'
 import type { SettledTurn } from './end-turn.ts'
 
-/** Tables that finishing a task writes to. */
+/** The tables to which the end of a task writes. */
 interface TaskFinishingDeps {
   readonly tasks: TaskTable
   readonly watches: WatchTable
 }
 
 /** The end of a task with the delivery that announces it. */
-interface TaskEnd extends NewDelivery, AnswerPosition {
+interface TaskEnd extends DeliveryCause, AnswerPosition {
   readonly isWatched: boolean
 }
 
-/** Prepares the end of a turn's task. The step returns a function that reads the ended task, if its answer is in memory. */
+/** Prepares the end of a turn's task. If the answer is in memory, the result is a function that reads the ended task. */
 export function createTaskFinishing(db: Sql, { tasks, watches }: TaskFinishingDeps) {
   const toRecord = createTaskRecorder(db)
   return (
@@ -43,7 +43,7 @@ export function createTaskFinishing(db: Sql, { tasks, watches }: TaskFinishingDe
 }
 
 /** The end of tasks whose messages one answer covers. */
-interface MergedEnd extends NewDelivery, AnswerPosition {
+interface MergedEnd extends DeliveryCause, AnswerPosition {
   readonly merged: readonly MergedTurn[]
 }
 
@@ -53,14 +53,14 @@ const endedStates: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'rej
 export function finishMergedTasks(
   batch: Batch,
   { taskState }: AnswerColumns,
-  { merged, ...end }: MergedEnd,
+  { merged, ...mergedEnd }: MergedEnd,
   { tasks, watches }: TaskFinishingDeps,
 ): void {
   const state = endedStates.has(taskState) ? taskState : 'completed'
   const lastMessages = new Map(merged.map(({ task_id, message }) => [task_id, message]))
   for (const [task, message] of lastMessages) {
-    if (task === null || task === end.task) continue
-    tasks.finish(task, state, end.response, end.now)
-    watches.notify(batch, task, { ...end, message })
+    if (task === null || task === mergedEnd.task) continue
+    tasks.finish(task, state, mergedEnd.response, mergedEnd.now)
+    watches.notify(batch, task, { ...mergedEnd, message })
   }
 }

@@ -1,4 +1,4 @@
-// Stores the answers that agents give, revise and delete, during their turns and at the end.
+// Stores the partial and final answers of agents, and their changes.
 import type { NormalizedResponse } from '@postern/message'
 import type { Answer, DeliveryPlan } from '@postern/pipeline'
 import type { AnswerPosition, ResponseDraft } from '../../messages/responses.ts'
@@ -7,23 +7,28 @@ import type { Sql } from '../../sql/sql.ts'
 import type { ThreadTable } from '../../threads/threads.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { addTaskBytes } from '../../transaction/totals.ts'
-import type { NewDelivery } from '../deliveries/new-delivery.ts'
+import type { DeliveryCause } from '../deliveries/new-delivery.ts'
 import { createBroadcastStarter } from '../deliveries/start-broadcast.ts'
 import type { Rewording, RewordingDeps } from './rewording.ts'
 import { createRewording } from './rewording.ts'
 
-/** A response as its columns. It is formatted before the transaction. */
+/** An answer with the columns of its response, formatted before the transaction begins. */
 export interface PartialAnswerDraft {
   readonly answer: Answer
   readonly response: ResponseDraft
 }
 
-/** Stores the answers that agents give, revise and delete, and queues their deliveries. The members run synchronously, inside a write. */
+/** Stores answers and their changes, and queues their deliveries. The members run synchronously inside a write. */
 export interface PartialAnswerTable extends Rewording {
   /** Stores an answer and queues its deliveries. @returns the seq of the response, if there is one */
-  say(batch: Batch, draft: PartialAnswerDraft | undefined, answer: Answer, position: AnswerPosition): number | undefined
-  send(batch: Batch, planned: DeliveryPlan, cause: NewDelivery): void
-  /** Deletes the partial answer of a message's turn, here and at its recipients. */
+  storeAnswer(
+    batch: Batch,
+    draft: PartialAnswerDraft | undefined,
+    answer: Answer,
+    position: AnswerPosition,
+  ): number | undefined
+  queueDeliveries(batch: Batch, planned: DeliveryPlan, cause: DeliveryCause): void
+  /** Deletes the partial answer of a message's turn in the store and at its recipients. */
   withdrawInterim(batch: Batch, message: number, now: number): void
 }
 
@@ -36,7 +41,7 @@ export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): Pa
   const broadcast = createBroadcastStarter(db)
   const rewording = createRewording(db, tables)
 
-  /** Replaces the partial answer of the turn, or inserts the answer if a crash lost the partial one. */
+  /** Replaces the partial answer of the turn, or inserts the answer if there is no partial answer, such as after a crash. */
   function insertOrReword(
     batch: Batch,
     draft: PartialAnswerDraft,
@@ -51,27 +56,27 @@ export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): Pa
   }
 
   const table: PartialAnswerTable = {
-    say(batch, draft, answer, position) {
+    storeAnswer(batch, draft, answer, position) {
       const existingResponse = answer.isRevision ? responses.findExisting(position.message) : undefined
       // A partial answer that was deleted during its turn stays deleted.
       if (existingResponse && existingResponse.retracted_at !== null) return existingResponse.seq
       if (existingResponse && !draft) table.withdrawInterim(batch, position.message, position.now)
       const response = draft && insertOrReword(batch, draft, existingResponse?.seq, position)
       const { answeredMessage } = position
-      const inMemory =
+      const answerInMemory =
         draft && !existingResponse && answeredMessage ? { ...answeredMessage, response: draft.response } : undefined
-      table.send(batch, answer, { ...position, response, inMemory })
+      table.queueDeliveries(batch, answer, { ...position, response, answerInMemory })
       return response
     },
     ...rewording,
     withdrawInterim(batch, message, now) {
-      const interim = responses.findInterim(message)
-      if (!interim) return
-      rewording.retract(batch, interim, now)
-      const { seq: response, thread_id: thread, agent, channel } = interim
-      table.send(batch, interim.withdrawal, { message, response, thread, agent, channel, now })
+      const interimResponse = responses.findInterim(message)
+      if (!interimResponse) return
+      rewording.retract(batch, interimResponse, now)
+      const { seq: response, thread_id: thread, agent, channel } = interimResponse
+      table.queueDeliveries(batch, interimResponse.withdrawal, { message, response, thread, agent, channel, now })
     },
-    send(batch, planned, cause) {
+    queueDeliveries(batch, planned, cause) {
       deliveries.enqueue(batch, planned.deliveries, cause)
       for (const broadcastPlan of planned.broadcasts ?? []) {
         broadcast(broadcastPlan, cause)

@@ -1,20 +1,20 @@
-// Stores the state that an agent keeps for a person.
+// Stores the state of an agent for a person.
 import type { Answer, ChangedPersonState, Turn } from '@postern/pipeline'
 import { personConflict } from '../../batching/conflict-keys.ts'
 import { formatJson, parseJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 
-/** Writes the members of an answer that concern the person and not the conversation. Its members run synchronously, inside the commit. */
+/** Writes the members of an answer that concern the person and not the conversation. The members run synchronously inside the commit. */
 export interface PersonalWriter {
-  /** Returns true if the state of the person is still the one from which the agent computed the new state. It also locks that state. */
+  /** Returns true if the stored state is still the state from which the agent computed the new one. It also locks the stored state. */
   isCurrent(batch: Batch, turn: Turn, changed: ChangedPersonState): boolean
   write(turn: Turn, thread: number, answer: Pick<Answer, 'personState' | 'isGatewayReply'>): void
 }
 
 export function createPersonalWriter(db: Sql): PersonalWriter {
   const findState = db.prepare<{ state: string }>('SELECT state FROM person_states WHERE agent = ? AND person = ?')
-  // A sender who has become another person in the meantime has lost the shared state.
+  // If the links of a sender have ended in the meantime, their shared state was deleted.
   const writeState = db.prepare(
     `INSERT INTO person_states (agent, person, state) SELECT ?1, ?2, ?3
        WHERE EXISTS (SELECT 1 FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2))

@@ -6,18 +6,18 @@ import type { NoteTable } from '../../messages/notes.ts'
 import type { ResponsePosition, ResponseTable } from '../../messages/responses.ts'
 import { draftResponse } from '../../messages/responses.ts'
 import type { Sql } from '../../sql/sql.ts'
-import { createTaskShares } from '../../tasks/task-table.ts'
+import { createTaskByteTracker } from '../../tasks/task-table.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { runParts } from '../../transaction/batch.ts'
 import type { DeliveryTable, OpenDelivery } from '../deliveries/delivery-table.ts'
 
-/** The new content of an answer. */
+/** The new content of a response. */
 interface NewContent extends Pick<Answer, 'withdrawal'> {
   readonly response: NormalizedResponse
   readonly blobs?: readonly Blob[] | undefined
 }
 
-/** Revises and deletes responses of agents. The members run synchronously, inside a write. */
+/** Revises and deletes responses of agents. The members run synchronously inside a write. */
 export interface Rewording {
   /** Replaces the content of a response and sends nothing. */
   reword(batch: Batch, position: Pick<ResponsePosition, 'seq' | 'message'>, content: NewContent, now: number): void
@@ -33,7 +33,7 @@ export interface RewordingDeps {
 }
 
 export function createRewording(db: Sql, { notes, responses, blobs, deliveries }: RewordingDeps): Rewording {
-  const countChange = createTaskShares(db)
+  const countChange = createTaskByteTracker(db)
   const stopDeliveries = createDeliveryStop(db, deliveries)
   return {
     reword(batch, { seq, message }, { response, withdrawal, blobs: newBlobs = [] }, now) {
@@ -56,20 +56,22 @@ export function createRewording(db: Sql, { notes, responses, blobs, deliveries }
 
 /** Prepares the end of a response's open deliveries. */
 function createDeliveryStop(db: Sql, deliveries: DeliveryTable) {
-  const findOpen = db.prepare<OpenDelivery>(
+  const listOpenDeliveries = db.prepare<OpenDelivery>(
     'SELECT number, thread_id, destination, state FROM deliveries WHERE response_seq = ? AND ended_at IS NULL',
   )
   const endBroadcasts = db.prepare(
     'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE response_seq = ? AND due_at IS NOT NULL',
   )
-  // Each delivery of a broadcast keeps only the broadcast's number.
-  const forgetWires = db.prepare(
+  // The deliveries of a broadcast have no own document.
+  const eraseDocuments = db.prepare(
     'UPDATE deliveries SET wire = NULL WHERE message = ? AND response_seq = ? AND broadcast IS NULL AND wire IS NOT NULL',
   )
   return (batch: Batch, { seq, message }: Pick<ResponsePosition, 'seq' | 'message'>, now: number): void => {
     const cause = { reason: 'taken_back', error: 'the agent has taken it back' } as const
-    runParts(batch, findOpen.all(seq), (part, open) => deliveries.giveUp(part, open, cause, now))
+    runParts(batch, listOpenDeliveries.all(seq), (part, openDelivery) =>
+      deliveries.giveUp(part, openDelivery, cause, now),
+    )
     endBroadcasts.run(now, seq)
-    forgetWires.run(message, seq)
+    eraseDocuments.run(message, seq)
   }
 }

@@ -1,4 +1,4 @@
-// Assembles the work of turns and deliveries.
+// Assembles the store of turns and deliveries for workers.
 import type { WorkStore } from '@postern/pipeline'
 import { createFileAttacher } from '../../blobs/attach-files.ts'
 import type { BlobTable } from '../../blobs/blob-table.ts'
@@ -9,7 +9,7 @@ import type { TaskTable } from '../../tasks/task-table.ts'
 import type { BackgroundDeps } from '../../threads/background.ts'
 import { createBackgroundStore } from '../../threads/background.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
-import { createBroadcasts, isNextBroadcast } from '../deliveries/broadcasts.ts'
+import { createBroadcasts, nextBroadcastCondition } from '../deliveries/broadcasts.ts'
 import type { DeliveryTable } from '../deliveries/delivery-table.ts'
 import type { InProcessDeliveries } from '../deliveries/in-process-deliveries.ts'
 import type { DeliveryLeaseDeps } from '../deliveries/lease-deliveries.ts'
@@ -23,7 +23,7 @@ import { createActionWriter } from './actions.ts'
 import type { TurnCommitDeps } from './commit.ts'
 import { createCommit } from './commit.ts'
 
-/** Tables that leases, commits and settlements write to. */
+/** The tables to which leases, commits and settlements write. */
 interface WorkStoreDeps extends TurnCommitDeps, ActionWriterDeps, BackgroundDeps, TurnLeaseDeps, DeliveryLeaseDeps {
   readonly inProcessTurns: InProcessTurns
   readonly inProcessDeliveries: InProcessDeliveries
@@ -41,7 +41,7 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
        SELECT min(due_at) AS due_at FROM turns WHERE due_at IS NOT NULL
        UNION ALL SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL AND broadcast IS NULL
        UNION ALL SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL AND broadcast IS NOT NULL
-       UNION ALL SELECT min(due_at) FROM broadcasts WHERE ${isNextBroadcast})`,
+       UNION ALL SELECT min(due_at) FROM broadcasts WHERE ${nextBroadcastCondition})`,
   )
   return {
     ...turns,
@@ -70,7 +70,7 @@ function listConsumerSetters({
   return { ...(setTurnConsumer && { setTurnConsumer }), ...(setDeliveryConsumer && { setDeliveryConsumer }) }
 }
 
-/** Makes work of a dead process due at once. Only a store that no other process has open may do this. */
+/** Makes all leased work due at once. Only a store that no other process uses may do this, when it is opened. */
 export function endAllLeases(db: Sql, now: number): void {
   for (const table of ['turns', 'deliveries', 'broadcasts']) {
     db.prepare(`UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND lease_owner IS NOT NULL`).run(now)

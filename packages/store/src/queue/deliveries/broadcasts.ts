@@ -1,4 +1,4 @@
-// Expands broadcasts into deliveries.
+// Leases broadcasts and expands them into deliveries.
 import type { ChannelName } from '@postern/message'
 import type { Broadcast, PlannedDelivery, RelationKind, WorkStore } from '@postern/pipeline'
 import { readBatch } from '../../sql/engine-defaults.ts'
@@ -18,8 +18,8 @@ interface BroadcastRow {
   readonly until_id: number
 }
 
-/** The condition of a broadcast that is the first open one of its thread, so that earlier broadcasts are expanded to their end. */
-export const isNextBroadcast = `due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM broadcasts e
+/** The condition that a broadcast is the first open one of its thread, so that earlier broadcasts are expanded first. */
+export const nextBroadcastCondition = `due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM broadcasts e
   WHERE e.thread_id = broadcasts.thread_id AND e.id < broadcasts.id AND e.due_at IS NOT NULL)`
 
 interface CauseRow {
@@ -29,24 +29,24 @@ interface CauseRow {
   readonly after_id: number
 }
 
-/** Creates the leasing of broadcasts and their expansion into deliveries, page by page. */
+/** Creates the functions that lease broadcasts and expand them into deliveries, page by page. */
 export function createBroadcasts(
   { db, write, writeLightly, now }: StoreContext,
   { deliveries }: { readonly deliveries: DeliveryTable },
 ): Pick<WorkStore, 'leaseBroadcasts' | 'expand'> {
   const findDue = db.prepare<BroadcastRow>(
     `SELECT id, agent, channel, relation, target, after_id, until_id FROM broadcasts
-     WHERE due_at <= ? AND ${isNextBroadcast} ORDER BY due_at LIMIT +?`,
+     WHERE due_at <= ? AND ${nextBroadcastCondition} ORDER BY due_at LIMIT +?`,
   )
   const claim = db.prepare('UPDATE broadcasts SET due_at = ?, lease_owner = ? WHERE id = ?')
-  const findOpen = db.prepare<CauseRow>(
+  const findOpenBroadcast = db.prepare<CauseRow>(
     'SELECT message, response_seq, thread_id, after_id FROM broadcasts WHERE id = ? AND ended_at IS NULL',
   )
   const advance = db.prepare('UPDATE broadcasts SET after_id = ?, due_at = max(due_at, ?) WHERE id = ?')
   const end = db.prepare(
     'UPDATE broadcasts SET after_id = ?, due_at = NULL, lease_owner = NULL, ended_at = ? WHERE id = ?',
   )
-  const listNew = createNewLister(db)
+  const selectNew = createNewDeliveryFilter(db)
 
   return {
     leaseBroadcasts: ({ holder, limit, leaseMs }) =>
@@ -60,11 +60,11 @@ export function createBroadcasts(
       ),
     async expand({ id, agent, via }, planned, { after, isDone }) {
       const changes = await write(batch => {
-        const cause = findOpen.get(id)
+        const cause = findOpenBroadcast.get(id)
         // Another worker has continued the broadcast, or the agent has deleted the post.
         if (!cause || cause.after_id > after) return 0
         const { message, response_seq, thread_id: thread } = cause
-        const newDeliveries = listNew(id, planned)
+        const newDeliveries = selectNew(id, planned)
         const response = response_seq ?? undefined
         deliveries.enqueue(batch, newDeliveries, {
           message,
@@ -86,9 +86,9 @@ export function createBroadcasts(
   }
 }
 
-/** Prepares the choice of the deliveries on a page that the broadcast does not have yet. */
-function createNewLister(db: Sql) {
-  // A delivery to a single peer may end with that peer, after a block. It reaches nobody else, so it does not count as one for others.
+/** Prepares the filter for the deliveries of a page that the broadcast does not have yet. */
+function createNewDeliveryFilter(db: Sql) {
+  // A delivery to a single peer reaches no other peer at the same destination, so it does not count for other peers.
   const findReached = db.prepare(
     'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',
   )
@@ -103,7 +103,7 @@ function createNewLister(db: Sql) {
   }
 }
 
-/** Drops repeated deliveries: one for a destination that serves all its peers, else one for each peer. */
+/** Removes repeated deliveries. A destination that serves all its peers gets one delivery, and other destinations get one for each peer. */
 function dedupe(planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] {
   const sharedByDestination = new Map(planned.filter(({ peer }) => peer === undefined).map(each => [each.to, each]))
   const singlePeerDeliveries = planned.filter(({ to, peer }) => peer !== undefined && !sharedByDestination.has(to))

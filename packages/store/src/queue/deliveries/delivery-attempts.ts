@@ -2,13 +2,13 @@
 import type { Delivery, Settlement } from '@postern/pipeline'
 import type { Sql } from '../../sql/sql.ts'
 
-/** The number of the newest attempts that are kept of one delivery. */
+/** The maximum number of stored attempts of one delivery. */
 const maxStoredAttempts = 50
 
-/** The longest text of a peer or an error, in UTF-16 code units. */
+/** The maximum length of a reply or an error in UTF-16 code units. */
 const maxChars = 500
 
-/** Prepares the insert of one attempt. A postponement is no attempt. The insert runs inside a write. */
+/** Prepares the insertion of an attempt, inside a write. A postponement is no attempt and is not stored. */
 export function createAttemptRecorder(db: Sql): (delivery: Delivery, settlement: Settlement) => void {
   const insert = db.prepare(
     `INSERT INTO delivery_attempts (delivery, attempt, at, ms, outcome, status, reply_line, error, next_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -1,4 +1,4 @@
-// Stores deliveries in the order of their destinations.
+// Stores deliveries, and keeps the order of deliveries to one destination.
 import type { DeliveryReason } from '@postern/message'
 import type { DeliveryRecord, PlannedDelivery } from '@postern/pipeline'
 import type { RelationTable } from '../../peers/relations.ts'
@@ -8,32 +8,32 @@ import { noteChange } from '../../transaction/notices.ts'
 import { addToTotal, moveTotal } from '../../transaction/totals.ts'
 import type { InProcessDeliveries } from './in-process-deliveries.ts'
 import { createLeasedInsert } from './insert-leased.ts'
-import type { NewDelivery } from './new-delivery.ts'
-import { columnValues, newColumns } from './new-delivery.ts'
+import type { DeliveryCause } from './new-delivery.ts'
+import { columnValues, deliveryColumns } from './new-delivery.ts'
 
-/** Deliveries to one destination in one thread, which go in their order. */
+/** The deliveries to one destination in one thread, which are sent in their order. */
 interface DestinationOrder {
   readonly thread: number
   readonly destination: string
 }
 
-/** The table of deliveries. One open delivery to each destination in a thread may go, and the others wait for it. */
+/** The table of deliveries. For each destination in a thread, one open delivery is due, and the others wait for it. */
 export interface DeliveryTable {
-  enqueue(batch: Batch, planned: readonly PlannedDelivery[], cause: NewDelivery): void
-  /** Makes the first waiting delivery to a destination due, unless another one is. Call it when a delivery has ended or is due again. */
+  enqueue(batch: Batch, planned: readonly PlannedDelivery[], cause: DeliveryCause): void
+  /** Makes the first waiting delivery to a destination due, unless another one is due. Call it when a delivery has ended or is due again. */
   promoteNext(batch: Batch, order: DestinationOrder, now: number): void
   /**
-   * Gives up an open delivery. No attempt follows, and a running attempt cannot settle it. The next delivery to its destination is due at once, or
-   * when that attempt or its lease has ended, because a withdrawal must not reach the peer before the content that it withdraws.
+   * Gives up an open delivery. No attempt follows, and a running attempt cannot settle the delivery. The next delivery to the destination is due when
+   * the running attempt or its lease has ended, because a withdrawal must not reach the peer before the content that it withdraws.
    */
-  giveUp(batch: Batch, open: OpenDelivery, cause: EndCause, now: number): void
+  giveUp(batch: Batch, openDelivery: OpenDelivery, cause: EndCause, now: number): void
   /** Ends an open delivery at once, because its row is about to be deleted. */
   end(batch: Batch, open: OpenDelivery, cause: EndCause, now: number): void
-  /** Ends a delivery that was given up when its last attempt is over. */
+  /** Ends a delivery that was given up, after its last attempt is over. */
   endGivenUp(batch: Batch, delivery: Omit<OpenDelivery, 'state'>, now: number): void
 }
 
-/** The cause for which a delivery ends unsent, for programs and for the operator. */
+/** The cause for which a delivery ends unsent, as a code and as a text for the operator. */
 export interface EndCause {
   readonly reason: DeliveryReason
   readonly error: string
@@ -49,16 +49,16 @@ export interface OpenDelivery {
 
 interface DeliveryTableDeps {
   readonly relations: Pick<RelationTable, 'has'>
-  readonly inProcessDeliveries: Pick<InProcessDeliveries, 'keepSlot' | 'inDoubt'>
+  readonly inProcessDeliveries: Pick<InProcessDeliveries, 'reserveSlot' | 'inDoubt'>
 }
 
-/** The maximum number of deliveries of one answer that are leased at once. For more destinations a poll is cheaper, because it reads the answer only once. */
+/** The maximum number of deliveries of one answer that are inserted with their leases. For more deliveries a poll is cheaper, because it reads the answer only once. */
 const maxLeasedPerAnswer = 8
 
 export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }: DeliveryTableDeps): DeliveryTable {
   const insert = prepareInserts(db)
   const insertLeased = createLeasedInsert(db, inProcessDeliveries)
-  // A delivery that was retried may be queued for a later time.
+  // A delivery that is sent again after a bounce may be queued for a later time.
   const promote = db.prepare(
     `UPDATE deliveries SET due_at = max(CAST(?1 AS INTEGER), queued_at) WHERE number = (SELECT number FROM deliveries
        WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at IS NULL ORDER BY number LIMIT 1)
@@ -74,36 +74,36 @@ export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }:
   const endWithdrawn = db.prepare(
     'UPDATE deliveries SET due_at = NULL, lease_owner = NULL, ended_at = withdrawn_at WHERE number = ?',
   )
-  const isBlocked = ({ peer }: PlannedDelivery, { agent, channel: via }: NewDelivery) =>
+  const isBlocked = ({ peer }: PlannedDelivery, { agent, channel: via }: DeliveryCause) =>
     peer !== undefined && relations.has({ agent, via, relation: 'blocked_by', peer })
   const promoteNext: DeliveryTable['promoteNext'] = (batch, { thread, destination }, now) => {
     if (promote.run(now, thread, destination).changes > 0) batch.readyWork.add('deliveries')
   }
-  function insertOne(batch: Batch, planned: PlannedDelivery, cause: NewDelivery): void {
-    const state: NewState = isBlocked(planned, cause) ? 'dead' : planned.isPulled ? 'sent' : 'queued'
+  function insertOne(batch: Batch, plannedDelivery: PlannedDelivery, cause: DeliveryCause): void {
+    const state: NewState = isBlocked(plannedDelivery, cause) ? 'dead' : plannedDelivery.isPulled ? 'sent' : 'queued'
     addToTotal(batch, `deliveries.${state}`)
-    const slot = state === 'queued' && cause.inMemory && inProcessDeliveries.keepSlot(batch, planned)
-    if (slot) insertLeased(batch, { planned, cause, slot })
-    else insertUnleased(batch, columnValues(planned, cause), state)
+    const slot = state === 'queued' && cause.answerInMemory && inProcessDeliveries.reserveSlot(batch, plannedDelivery)
+    if (slot) insertLeased(batch, { plannedDelivery, cause, slot })
+    else insertUnleased(batch, columnValues(plannedDelivery, cause), state)
   }
   function insertUnleased(batch: Batch, values: ReturnType<typeof columnValues>, state: NewState): void {
-    if (state !== 'queued') return void insert.ended.run(...values, state, ...endings[state])
+    if (state !== 'queued') return void insert.ended.run(...values, state, ...initialValues[state])
     insert.queued.run(...values)
     batch.readyWork.add('deliveries')
   }
   const end: DeliveryTable['end'] = (batch, { number, thread_id, destination, state }, { error, reason }, now) => {
     endOpen.run(now, error, reason, number)
-    noteDead(batch, { number, state })
+    recordDead(batch, { number, state })
     promoteNext(batch, { thread: thread_id, destination }, now)
   }
   return {
-    enqueue(batch, planned, { inMemory, ...cause }) {
-      const insertCause = planned.length <= maxLeasedPerAnswer ? { ...cause, inMemory } : cause
+    enqueue(batch, planned, { answerInMemory, ...cause }) {
+      const insertCause = planned.length <= maxLeasedPerAnswer ? { ...cause, answerInMemory } : cause
       for (const plannedDelivery of planned) insertOne(batch, plannedDelivery, insertCause)
     },
     promoteNext,
     giveUp(batch, open, cause, now) {
-      if (withdrawLeased.run(now, cause.error, cause.reason, open.number).changes > 0) noteDead(batch, open)
+      if (withdrawLeased.run(now, cause.error, cause.reason, open.number).changes > 0) recordDead(batch, open)
       else end(batch, open, cause, now)
     },
     end,
@@ -115,25 +115,25 @@ export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }:
   }
 }
 
-function noteDead(batch: Batch, { number, state }: Pick<OpenDelivery, 'number' | 'state'>): void {
+function recordDead(batch: Batch, { number, state }: Pick<OpenDelivery, 'number' | 'state'>): void {
   moveTotal(batch, `deliveries.${state}`, 'deliveries.dead')
   noteChange(batch, 'delivery', number)
 }
 
-/** Prepares inserts of deliveries that are queued and of deliveries that have ended from the start. */
+/** Prepares the insertion of deliveries that are queued, and of deliveries that have ended from the start. */
 function prepareInserts(db: Sql) {
   const queued = db.prepare(
-    `INSERT INTO deliveries (${newColumns}, state, due_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', CASE WHEN EXISTS
+    `INSERT INTO deliveries (${deliveryColumns}, state, due_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', CASE WHEN EXISTS
        (SELECT 1 FROM deliveries WHERE thread_id = ?3 AND destination = ?4 AND ended_at IS NULL) THEN NULL ELSE CAST(?6 AS INTEGER) END)`,
   )
   const ended = db.prepare(
-    `INSERT INTO deliveries (${newColumns}, state, attempt, last_error, reason, ended_at)
+    `INSERT INTO deliveries (${deliveryColumns}, state, attempt, last_error, reason, ended_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?6)`,
   )
   return { queued, ended }
 }
 
-type NewState = 'queued' | keyof typeof endings
+type NewState = 'queued' | keyof typeof initialValues
 
 /** Attempts, errors and reasons of deliveries that have ended from the start. */
-const endings = { sent: [1, null, null], dead: [0, 'the recipient has blocked this agent', 'blocked'] } as const
+const initialValues = { sent: [1, null, null], dead: [0, 'the recipient has blocked this agent', 'blocked'] } as const

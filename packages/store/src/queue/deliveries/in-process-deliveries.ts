@@ -1,4 +1,4 @@
-// Hands deliveries of an answer to the worker of this process.
+// Hands the deliveries of an answer to the worker of this process without a poll.
 import type { Delivery, DeliveryConsumer, DeliveryTicket, WorkStore } from '@postern/pipeline'
 import type { WriterExclusivity } from '../../sql/ownership.ts'
 import type { Sql } from '../../sql/sql.ts'
@@ -11,11 +11,11 @@ type AnswerQueue = InProcessQueue<Delivery, DeliveryTicket, DeliveryConsumer>
 
 export type DeliverySlot = Slot<Delivery, DeliveryConsumer>
 
-/** Hands deliveries to the worker of this process. Deliveries of an answer are inserted with their leases. */
+/** The queue of deliveries for the worker of this process. The deliveries of an answer are inserted with their leases. */
 export interface InProcessDeliveries
   extends Pick<WorkStore, 'setDeliveryConsumer'>,
-    Pick<AnswerQueue, 'keepSlot' | 'limitRequest' | 'hold'> {
-  /** Leases that may have been stored with an answer, for the next poll. */
+    Pick<AnswerQueue, 'reserveSlot' | 'limitRequest' | 'endPoll'> {
+  /** The leases that may have been stored with an answer. The next poll releases them. */
   readonly inDoubt: InDoubtLeases
 }
 

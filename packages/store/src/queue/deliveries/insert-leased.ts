@@ -6,34 +6,34 @@ import { formatJson, parseJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import type { DeliverySlot, InProcessDeliveries } from './in-process-deliveries.ts'
-import type { NewDelivery } from './new-delivery.ts'
-import { columnValues, newColumns } from './new-delivery.ts'
+import type { DeliveryCause } from './new-delivery.ts'
+import { columnValues, deliveryColumns } from './new-delivery.ts'
 
 interface LeasedDelivery {
-  readonly planned: PlannedDelivery
-  readonly cause: NewDelivery
+  readonly plannedDelivery: PlannedDelivery
+  readonly cause: DeliveryCause
   readonly slot: DeliverySlot
 }
 
 /**
- * Prepares the insert of a delivery with its lease. If earlier deliveries to its destination are open, it is inserted without a lease and waits for
- * them.
+ * Prepares the insertion of a delivery with its lease. If earlier deliveries to the destination are open, the delivery is inserted without a lease and
+ * waits for them.
  */
 export function createLeasedInsert(db: Sql, { inDoubt }: Pick<InProcessDeliveries, 'inDoubt'>) {
   const insert = prepareReturning<{ number: number; lease_owner: string | null }>(
     db,
-    `INSERT INTO deliveries (${newColumns}, state, due_at, lease_owner, lease_token, attempt)
+    `INSERT INTO deliveries (${deliveryColumns}, state, due_at, lease_owner, lease_token, attempt)
      SELECT CAST(?1 AS INTEGER), CAST(?2 AS INTEGER), CAST(?3 AS INTEGER), ?4, ?5, CAST(?6 AS INTEGER), ?7, ?8, CAST(?9 AS INTEGER), 'queued',
        CASE WHEN goes = 1 THEN CAST(?10 AS INTEGER) END, CASE WHEN goes = 1 THEN ?11 END, goes, goes
      FROM (SELECT CASE WHEN EXISTS (SELECT 1 FROM deliveries WHERE thread_id = ?3 AND destination = ?4 AND ended_at IS NULL)
        THEN 0 ELSE 1 END AS goes) AS v RETURNING number, lease_owner`,
   )
-  return (batch: Batch, { planned, cause, slot }: LeasedDelivery): void => {
+  return (batch: Batch, { plannedDelivery, cause, slot }: LeasedDelivery): void => {
     const { holder, leaseMs } = slot.consumer
-    const readRow = insert(...columnValues(planned, cause), cause.now + leaseMs, holder)
+    const readRow = insert(...columnValues(plannedDelivery, cause), cause.now + leaseMs, holder)
     batch.begins.push(() => {
       const row = readRow()
-      if (row?.lease_owner) slot.begin(toNewDelivery(row.number, planned, cause))
+      if (row?.lease_owner) slot.begin(toNewDelivery(row.number, plannedDelivery, cause))
     })
     if (cause.response !== undefined) {
       const lease = { number: cause.response, token: 1, holder, expiresAt: cause.now + leaseMs }
@@ -42,10 +42,10 @@ export function createLeasedInsert(db: Sql, { inDoubt }: Pick<InProcessDeliverie
   }
 }
 
-function toNewDelivery(number: number, { to, target }: PlannedDelivery, cause: NewDelivery): Delivery {
-  const { inMemory, now, channel: via, agent, thread } = cause
-  if (!inMemory) throw new Error('a leased delivery needs its answer in memory')
-  const { readMessage, correlationId, response } = inMemory
+function toNewDelivery(number: number, { to, target }: PlannedDelivery, cause: DeliveryCause): Delivery {
+  const { answerInMemory, now, channel: via, agent, thread } = cause
+  if (!answerInMemory) throw new Error('a leased delivery needs its answer in memory')
+  const { readMessage, correlationId, response } = answerInMemory
   const position = { id: String(number), token: 1, attempt: 1, queuedAt: now, via, agent, thread, to }
   return {
     ...position,

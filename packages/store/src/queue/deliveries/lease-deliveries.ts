@@ -12,28 +12,31 @@ import { leaseByShares } from '../lease-by-shares.ts'
 import { refuseLostLease } from '../lost-lease.ts'
 import type { DeliveryTable } from './delivery-table.ts'
 import type { DueDelivery } from './due-deliveries.ts'
-import { prepareDue } from './due-deliveries.ts'
+import { prepareDueDeliveries } from './due-deliveries.ts'
 import type { InProcessDeliveries } from './in-process-deliveries.ts'
 import { createBroadcastReader, readDeliveries } from './read-deliveries.ts'
 
-/** Tables that leasing deliveries needs. */
+/** The tables that leasing deliveries needs. */
 export interface DeliveryLeaseDeps {
   readonly deliveries: Pick<DeliveryTable, 'endGivenUp'>
   readonly readMessage: ReadMessage
   readonly responses: ResponseTable
-  readonly inProcessDeliveries: Pick<InProcessDeliveries, 'limitRequest' | 'hold' | 'inDoubt'>
+  readonly inProcessDeliveries: Pick<InProcessDeliveries, 'limitRequest' | 'endPoll' | 'inDoubt'>
 }
 
-/** Creates the leasing of deliveries, in the order in which they are due. */
+/** Creates the functions that lease deliveries, in the order in which they are due, and renew their leases. */
 export function createDeliveryLeases(
   context: StoreContext,
   tables: DeliveryLeaseDeps,
 ): Pick<WorkStore, 'leaseDeliveries'> & { readonly renewDelivery: RenewDelivery } {
   const { db, writeLast, now } = context
-  const endLapsed = createLapsedEnding(context, tables)
-  const findDue = { answer: prepareDue(db, 'broadcast IS NULL'), broadcast: prepareDue(db, 'broadcast IS NOT NULL') }
+  const endLapsedDeliveries = createLapsedEnding(context, tables)
+  const findDue = {
+    answer: prepareDueDeliveries(db, 'broadcast IS NULL'),
+    broadcast: prepareDueDeliveries(db, 'broadcast IS NOT NULL'),
+  }
   const readBroadcast = createBroadcastReader(db)
-  // Both ranks may poll in one transaction. With leases of their own neither releases what the other has just leased.
+  // Answers and broadcasts may be polled in one transaction. Each rank has its own leases in doubt, so that neither poll releases leases of the other.
   const inDoubtByRank = {
     answer: createInDoubtLeases(db, { table: 'deliveries', idColumn: 'number' }),
     broadcast: createInDoubtLeases(db, { table: 'deliveries', idColumn: 'number' }),
@@ -50,32 +53,32 @@ export function createDeliveryLeases(
         const at = now()
         poll.release(batch, at)
         answersPoll?.release(batch, at)
-        if (limit <= 0) return { work: [], lapsed: [] }
-        const lapsed: DueDelivery[] = []
+        if (limit <= 0) return { work: [], lapsedDeliveries: [] }
+        const lapsedDeliveries: DueDelivery[] = []
         const { rows, readyCount, heldByOthers } = leaseByShares(
           { limit, shares },
           {
-            find: (full, missing) => findDue[rank].all(at, formatJson(full), missing),
+            find: (fullHosts, rowLimit) => findDue[rank].all(at, formatJson(fullHosts), rowLimit),
             claim({ number, lease_token }) {
               claim.run(at + leaseMs, holder, number)
               poll.recordLease({ number, token: lease_token + 1, holder, expiresAt: at + leaseMs })
             },
-            groupOf: ({ host }) => host,
-            isBusy: row => row.withdrawn_at !== null && lapsed.push(row) > 0,
+            getGroup: ({ host }) => host,
+            isBusy: row => row.withdrawn_at !== null && lapsedDeliveries.push(row) > 0,
           },
         )
         const work = readDeliveries(rows, { ...tables, db, readBroadcast })
-        inProcessDeliveries.hold(batch, request, { work, readyCount, heldByOthers })
-        return { work, lapsed }
+        inProcessDeliveries.endPoll(batch, request, { work, readyCount, heldByOthers })
+        return { work, lapsedDeliveries }
       }),
     )
   return {
     async leaseDeliveries(request) {
       const isForAnswers = request.rank === 'answer'
       const leased = isForAnswers ? inProcessDeliveries.inDoubt.track(poll => lease(request, poll)) : lease(request)
-      const { work, lapsed } = await leased
-      // The next poll tries again after an error here. The caller gets its leased work even then.
-      if (lapsed.length > 0) await endLapsed(lapsed).catch(() => undefined)
+      const { work, lapsedDeliveries } = await leased
+      // After an error, the next poll tries this again. The caller gets its leased work in any case.
+      if (lapsedDeliveries.length > 0) await endLapsedDeliveries(lapsedDeliveries).catch(() => undefined)
       return work
     },
     renewDelivery: createRenewal(context),
@@ -98,20 +101,21 @@ function createRenewal({ db, writeLightly, now }: StoreContext): RenewDelivery {
 }
 
 /**
- * Prepares the end of deliveries that were given up during an attempt of a worker that disappeared. The next deliveries to their destinations follow.
+ * Prepares the end of deliveries that were given up during the attempt of a worker that has disappeared. The next deliveries to their destinations
+ * follow.
  */
 function createLapsedEnding(
   { db, write, now }: StoreContext,
   { deliveries }: Pick<DeliveryLeaseDeps, 'deliveries'>,
 ): (lapsed: readonly DueDelivery[]) => Promise<void> {
-  const isLapsed = db.prepare(
+  const findLapsed = db.prepare(
     `SELECT 1 FROM deliveries WHERE number = ? AND withdrawn_at IS NOT NULL AND ended_at IS NULL AND due_at <= ? ${rowLocksOf(db).wait}`,
   )
   return lapsed =>
     write(
       batch => {
         for (const delivery of lapsed)
-          if (isLapsed.get(delivery.number, now())) deliveries.endGivenUp(batch, delivery, now())
+          if (findLapsed.get(delivery.number, now())) deliveries.endGivenUp(batch, delivery, now())
       },
       {
         conflictKeys: () =>

@@ -1,4 +1,4 @@
-// Ends deliveries and turns after a block.
+// Ends the deliveries to a peer, and the turns of its messages.
 import type { ChannelName } from '@postern/message'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
@@ -7,7 +7,7 @@ import type { TurnTable } from '../turns/turn-table.ts'
 import type { DeliveryTable, EndCause, OpenDelivery } from './delivery-table.ts'
 
 interface PeerBlocking {
-  /** Ends waiting deliveries to a peer, from one agent or, without `agent`, from all. */
+  /** Ends open deliveries to a peer. Without `agent`, it ends those of all agents. */
   stopDeliveries(
     batch: Batch,
     /** `isRemoved` is true if the rows of the deliveries are deleted afterwards. */
@@ -25,22 +25,24 @@ export interface PeerBlockingDeps {
 }
 
 export function createPeerBlocking(db: Sql, { turns, deliveries }: PeerBlockingDeps): PeerBlocking {
-  const findDeliveries = db.prepare<OpenDelivery>(
+  const listDeliveries = db.prepare<OpenDelivery>(
     `SELECT d.number, d.thread_id, d.destination, d.state FROM deliveries d JOIN messages m ON m.seq = d.message
      WHERE d.peer = ?1 AND d.ended_at IS NULL AND m.channel IN (?2) AND (?3 IS NULL OR m.agent = ?3)`,
   )
-  const findTurns = db.prepare<{ message: number }>(
+  const listTurns = db.prepare<{ message: number }>(
     `SELECT t.message FROM messages m JOIN turns t ON t.message = m.seq
      WHERE m.principal = ?1 AND m.forgotten_at IS NULL AND m.channel IN (?2) AND m.agent = ?3 AND t.ended_at IS NULL`,
   )
   return {
     stopDeliveries(batch, { via, peer, agent, isRemoved = false }, cause, now) {
       const endDelivery = isRemoved ? deliveries.end : deliveries.giveUp
-      const openDeliveries = findDeliveries.all(peer, via, agent ?? null)
-      runParts(batch, openDeliveries, (part, open) => endDelivery(part, open, cause, now))
+      const openDeliveries = listDeliveries.all(peer, via, agent ?? null)
+      runParts(batch, openDeliveries, (part, openDelivery) => endDelivery(part, openDelivery, cause, now))
     },
     cancelTurns(batch, { via, peer, agent }, now) {
-      runParts(batch, findTurns.all(peer, via, agent), (part, { message }) => turns.cancelOf(part, message, now))
+      runParts(batch, listTurns.all(peer, via, agent), (part, { message }) =>
+        turns.cancelMessageTurn(part, message, now),
+      )
     },
   }
 }

@@ -1,4 +1,4 @@
-// Builds deliveries in the form that their worker gets.
+// Reads due deliveries with their messages and answers for a worker.
 import type { Json } from '@postern/message'
 import type { Delivery } from '@postern/pipeline'
 import type { ReadMessage, StoredMessage } from '../../messages/read-message.ts'
@@ -22,9 +22,9 @@ interface DeliveryReaders {
   readonly readBroadcast: ReadBroadcast
 }
 
-/** Builds the deliveries of due rows. It reads an answer to many destinations once. */
+/** Reads the deliveries of due rows. An answer to many destinations is read only once. */
 export function readDeliveries(
-  due: readonly DueDelivery[],
+  dueDeliveries: readonly DueDelivery[],
   { db, readMessage, responses, readBroadcast }: DeliveryReaders,
 ): readonly Delivery[] {
   const readDistinct = <T>(
@@ -39,18 +39,18 @@ export function readDeliveries(
     return new Map(distinctNumbers.map((number, index) => [number, values[index] as T]))
   }
   const messages = readDistinct(
-    due.map(({ message }) => message),
+    dueDeliveries.map(({ message }) => message),
     readMessage,
   )
   const responsesBySeq = readDistinct(
-    due.map(({ response_seq }) => response_seq),
+    dueDeliveries.map(({ response_seq }) => response_seq),
     responses.read,
   )
   const broadcasts = readDistinct(
-    due.map(({ broadcast }) => broadcast),
+    dueDeliveries.map(({ broadcast }) => broadcast),
     readBroadcast,
   )
-  return due.map(row => {
+  return dueDeliveries.map(row => {
     const broadcast = row.broadcast === null ? undefined : broadcasts.get(row.broadcast)
     const answer = row.response_seq === null ? undefined : responsesBySeq.get(row.response_seq)
     const message = messages.get(row.message) as StoredMessage

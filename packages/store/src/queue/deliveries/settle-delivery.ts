@@ -19,7 +19,7 @@ interface LeasedDelivery {
   readonly destination: string
   /** The time at which the delivery was given up during this attempt. */
   readonly withdrawn_at: number | null
-  /** 1 if another delivery to the same destination waits for this one. */
+  /** 1 if another delivery to the same destination waits for this delivery. */
   readonly is_awaited: 0 | 1
 }
 
@@ -30,13 +30,13 @@ interface Outcome {
   readonly error: string | null
   readonly reason: DeliveryReason | null
   readonly note: string | null
-  /** The number of attempts to subtract, because they do not count. */
-  readonly uncounted: 0 | 1
-  /** The time of the attempt or postponement that makes the delivery wait; null if the delivery has ended. */
+  /** 1 if the attempt does not count and must be subtracted. */
+  readonly uncountedAttempts: 0 | 1
+  /** The time of the attempt or postponement after which the delivery waits. Null if the delivery has ended. */
   readonly waitsSince: number | null
 }
 
-/** Creates the transaction that stores the result of an attempt. The next delivery to the same destination follows an ended one. */
+/** Creates the function that stores the result of an attempt. If the delivery has ended, the next delivery to the same destination becomes due. */
 export function createSettle(
   { db, write, writeLightly, now }: StoreContext,
   { deliveries }: { readonly deliveries: DeliveryTable },
@@ -46,9 +46,9 @@ export function createSettle(
        AND o.destination = d.destination AND o.ended_at IS NULL AND o.due_at IS NULL) AS is_awaited
      FROM deliveries d WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL ${rowLocksOf(db).wait}`,
   )
-  const record = createRecorder(db)
+  const recordOutcome = createRecorder(db)
   const recordAttempt = createAttemptRecorder(db)
-  // Deliveries that follow an unsent one wait because of it, so their time limit begins, too.
+  // Deliveries that wait for an unsent delivery are delayed by it, so their time limit begins, too.
   const beginWaiting = db.prepare(
     'UPDATE deliveries SET tried_at = ? WHERE thread_id = ? AND destination = ? AND ended_at IS NULL AND tried_at IS NULL',
   )
@@ -62,13 +62,13 @@ export function createSettle(
       deliveries.endGivenUp(batch, { ...leasedDelivery, number: Number(delivery.id) }, at)
       return 0
     }
-    record(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
+    recordOutcome(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
     recordAttempt(delivery, settlement)
     moveTotal(batch, `deliveries.${leasedDelivery.state}`, `deliveries.${settlement.state}`)
     noteChange(batch, 'delivery', Number(delivery.id))
     if (leasedDelivery.is_awaited)
       deliveries.promoteNext(batch, { thread: leasedDelivery.thread_id, destination: leasedDelivery.destination }, at)
-    // A later time is announced, too, because a worker that waits for the next due time has to poll again.
+    // Workers are also notified of a later time, because a worker that waits for the next due time must poll again.
     if (settlement.state === 'later') {
       beginWaiting.run(at, leasedDelivery.thread_id, leasedDelivery.destination)
       batch.readyWork.add('deliveries')
@@ -78,14 +78,17 @@ export function createSettle(
 
   return {
     async settle(delivery, settlement) {
-      // After a power cut a copy of a broadcast may leave twice. It is the same document, so peers ignore the second one.
-      const isCheap = delivery.broadcast !== undefined && settlement.state === 'sent'
+      // After a power failure, a delivery of a broadcast may be sent twice. Both have the same document, so peers ignore the second one.
+      const isRepeatable = delivery.broadcast !== undefined && settlement.state === 'sent'
       const { thread, to } = delivery
       const conflictKeys = () =>
         thread === undefined ? undefined : [deliveryConflict(delivery), destinationConflict(thread, to)]
-      const changes = await (isCheap ? writeLightly : write)(batch => settleDelivery(batch, delivery, settlement), {
-        conflictKeys,
-      })
+      const changes = await (isRepeatable ? writeLightly : write)(
+        batch => settleDelivery(batch, delivery, settlement),
+        {
+          conflictKeys,
+        },
+      )
       refuseLostLease(changes, `delivery ${delivery.id}`)
     },
   }
@@ -100,7 +103,7 @@ function toOutcome(settlement: Settlement, now: number): Outcome {
     error: settlement.state === 'sent' ? null : settlement.error,
     reason: settlement.state === 'sent' ? null : settlement.reason,
     note: settlement.state === 'sent' ? (settlement.note ?? null) : null,
-    uncounted: settlement.state === 'later' && settlement.uncounted ? 1 : 0,
+    uncountedAttempts: settlement.state === 'later' && settlement.uncounted ? 1 : 0,
     waitsSince: isLater ? now : null,
   }
 }
@@ -110,8 +113,8 @@ function createRecorder(db: Sql): (number: number, outcome: Outcome, wire: Settl
     `UPDATE deliveries SET state = ?, due_at = ?, ended_at = ?, last_error = coalesce(?, last_error), reason = ?, note = ?,
        wire = coalesce(?, wire), attempt = attempt - ?, tried_at = coalesce(tried_at, CAST(? AS INTEGER)), lease_owner = NULL WHERE number = ?`,
   )
-  return (number, { state, dueAt, endedAt, error, reason, note, uncounted, waitsSince }, wire) => {
+  return (number, { state, dueAt, endedAt, error, reason, note, uncountedAttempts, waitsSince }, wire) => {
     const wireJson = wire === undefined ? null : formatJson(wire)
-    update.run(state, dueAt, endedAt, error, reason, note, wireJson, uncounted, waitsSince, number)
+    update.run(state, dueAt, endedAt, error, reason, note, wireJson, uncountedAttempts, waitsSince, number)
   }
 }

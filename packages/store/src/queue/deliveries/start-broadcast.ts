@@ -2,9 +2,9 @@
 import type { DeliveryPlan } from '@postern/pipeline'
 import { formatJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
-import type { NewDelivery } from './new-delivery.ts'
+import type { DeliveryCause } from './new-delivery.ts'
 
-/** Prepares the insert of a broadcast, for use inside a write. */
+/** Prepares the insertion of a broadcast, inside a write. */
 export function createBroadcastStarter(db: Sql) {
   const insert = db.prepare(
     `INSERT INTO broadcasts (message, response_seq, thread_id, agent, channel, relation, target, until_id, due_at)
@@ -13,6 +13,6 @@ export function createBroadcastStarter(db: Sql) {
   )
   return (
     { relation, target }: NonNullable<DeliveryPlan['broadcasts']>[number],
-    { message, response, thread, agent, channel, now }: NewDelivery,
+    { message, response, thread, agent, channel, now }: DeliveryCause,
   ) => insert.run(message, response ?? null, thread, agent, channel, relation, formatJson(target), now)
 }

@@ -16,7 +16,7 @@ interface NewTurn {
 /** A turn that joins the queue of its thread. */
 export interface QueuedTurn extends NewTurn {
   readonly queuePosition?: SpeakerQueueMode | undefined
-  /** The digest of the message's author and object, by which an edit finds the turn. */
+  /** The digest of the message's author and object, with which an edit finds the turn. */
   readonly authorshipDigest?: string | undefined
   /** The lease of a turn that begins at once. Such a turn is the first of its thread. */
   readonly lease?: { readonly holder: string; readonly expiresAt: number } | undefined
@@ -25,12 +25,12 @@ export interface QueuedTurn extends NewTurn {
 /** Adds turns to the queue. */
 export interface TurnQueue {
   enqueue(batch: Batch, turn: QueuedTurn): void
-  /** Inserts a turn that is already answered, for an event to which the agent has responded. */
+  /** Inserts an answered turn for a synthetic message. */
   addAnswered(batch: Batch, turn: NewTurn): void
 }
 
 interface TurnQueueDeps {
-  readonly interrupt: Interrupt
+  readonly interrupt: InterruptTurns
   readonly promoteNext: (batch: Batch, thread: number, now: number) => void
 }
 
@@ -48,7 +48,7 @@ export function createTurnQueue(db: Sql, { interrupt, promoteNext }: TurnQueueDe
     `UPDATE tasks SET state = 'submitted' WHERE id = ?1 AND state = 'working' AND NOT EXISTS
        (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL AND lease_owner IS NOT NULL)`,
   )
-  /** Promotes the newer turn after an interruption, and puts its task back to `submitted`. */
+  /** Makes the newer turn due after an interruption, and sets its task back to `submitted`. */
   function promoteNewer(batch: Batch, { thread, task, now }: Pick<NewTurn, 'thread' | 'task' | 'now'>): void {
     promoteNext(batch, thread, now)
     if (task !== undefined) resetTask.run(task)
@@ -88,12 +88,16 @@ export function createTurnQueue(db: Sql, { interrupt, promoteNext }: TurnQueueDe
   }
 }
 
-/** A speaker in a thread, or in a task of a thread. */
+/** A speaker in a thread or in a task of a thread. */
 interface SpeakerScope {
   readonly thread: number
   readonly task: number | undefined
   readonly speaker: string
 }
 
-/** Ends the open turns of a speaker for their newer message. Returns undefined if there was none. A turn that was aborted `maxAborts` times is not interrupted. */
-export type Interrupt = (batch: Batch, scope: SpeakerScope, now: number) => { readonly abortCount: number } | undefined
+/** Ends the open turns of a speaker who has sent a newer message. Turns that were aborted `maxAborts` times already continue. Returns undefined if no turn was ended. */
+export type InterruptTurns = (
+  batch: Batch,
+  scope: SpeakerScope,
+  now: number,
+) => { readonly abortCount: number } | undefined

@@ -21,7 +21,7 @@ import { toTurn } from './read-turn.ts'
 import { appendAttemptSql, formatAttempt } from './turn-attempts.ts'
 
 interface DueTurn extends LeasableTurn {
-  /** 1 unless the turn may be merged or interrupted while another transaction changes its thread. */
+  /** 0 if the turn has a queue mode and another transaction is changing its thread, so that the turn may be merged or interrupted. */
   readonly is_free: 0 | 1
 }
 
@@ -29,10 +29,10 @@ export interface TurnLeaseDeps {
   readonly tasks: { setWorking(task: number, now: number): void }
   readonly readMessage: ReadMessage
   readonly firstMessages: Pick<FirstMessages, 'find'>
-  readonly inProcessTurns: Pick<InProcessTurns, 'limitRequest' | 'hold' | 'inDoubt'>
+  readonly inProcessTurns: Pick<InProcessTurns, 'limitRequest' | 'endPoll' | 'inDoubt'>
 }
 
-/** Creates the leasing of turns, in the order in which they are due, and their release. */
+/** Creates the functions that lease turns, in the order in which they are due, and that renew and release their leases. */
 export function createTurnLeases(
   context: StoreContext,
   tables: TurnLeaseDeps,
@@ -45,7 +45,7 @@ export function createTurnLeases(
   )
   const countLeased = createLeasedTurnCounter(db)
   const claimTurn = createTurnClaim(db, tables)
-  const listDue = createDueLister(db, now)
+  const listDue = createDueTurnList(db, now)
   const { inDoubt } = tables.inProcessTurns
 
   return {
@@ -63,23 +63,24 @@ export function createTurnLeases(
             {
               find: listDue,
               findFirst:
-                shares && (full => readBatch(db, [() => listDue(full, limit), () => countLeased(holder, now())])),
+                shares &&
+                (fullAgents => readBatch(db, [() => listDue(fullAgents, limit), () => countLeased(holder, now())])),
               claim(row) {
                 const claimedTurn = claimTurn(batch, row, { holder, expiresAt, now: now() })
                 claimedTurns.push(claimedTurn)
-                poll.recordLease(leaseOf(claimedTurn, { holder, expiresAt }))
+                poll.recordLease(toClaimedLease(claimedTurn, { holder, expiresAt }))
               },
-              groupOf: ({ agent }) => agent,
+              getGroup: ({ agent }) => agent,
               isBusy: row => row.is_free === 0,
             },
           )
-          const readings = claimedTurns.map(claimedTurn => () => readClaimed(tables, batch, claimedTurn))
-          const work = readBatch(db, readings)
-          return tables.inProcessTurns.hold(batch, request, { work, readyCount, heldByOthers })
+          const readers = claimedTurns.map(claimedTurn => () => readClaimedTurn(tables, batch, claimedTurn))
+          const work = readBatch(db, readers)
+          return tables.inProcessTurns.endPoll(batch, request, { work, readyCount, heldByOthers })
         }),
       ),
-    noteWaiting: createWaitMarker(db, writeLightly),
-    noteAlone: createAloneMarker(context),
+    noteWaiting: createWaitRecorder(db, writeLightly),
+    noteAlone: createIsolationRecorder(context),
     release: createRelease(context),
     async renewTurn({ message, token, thread }, leaseMs) {
       const conflictKeys = () => [threadConflict(thread)]
@@ -89,25 +90,25 @@ export function createTurnLeases(
   }
 }
 
-/** Returns the lease of a turn that was claimed a moment ago. */
-function leaseOf({ due }: ClaimedTurn, lease: Parameters<typeof toLease>[1]): ReturnType<typeof toLease> {
+/** Returns the new lease of a claimed turn. */
+function toClaimedLease({ due }: ClaimedTurn, lease: Parameters<typeof toLease>[1]): ReturnType<typeof toLease> {
   return toLease({ message: due.message, token: due.lease_token + 1 }, lease)
 }
 
-function createWaitMarker(db: Sql, writeLightly: StoreContext['writeLightly']): WorkStore['noteWaiting'] {
+function createWaitRecorder(db: Sql, writeLightly: StoreContext['writeLightly']): WorkStore['noteWaiting'] {
   const noteWaiting = db.prepare('UPDATE turns SET is_waiting = ? WHERE message = ? AND lease_token = ?')
   return ({ message, token, thread }, isWaiting) =>
     writeLightly(
       batch => {
         noteWaiting.run(isWaiting ? 1 : 0, message, token)
-        // Another worker may lease another turn of the agent now.
+        // A waiting turn frees its share, so another worker may lease another turn of the agent.
         if (isWaiting) batch.readyWork.add('turns')
       },
       { conflictKeys: () => [threadConflict(thread)] },
     )
 }
 
-function createAloneMarker({ db, write }: StoreContext): WorkStore['noteAlone'] {
+function createIsolationRecorder({ db, write }: StoreContext): WorkStore['noteAlone'] {
   const noteAlone = db.prepare(
     'UPDATE turns SET crash_count = crash_count + 1 WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
@@ -121,8 +122,8 @@ function createAloneMarker({ db, write }: StoreContext): WorkStore['noteAlone'] 
 
 type ListDue = (fullAgents: readonly string[], limit: number) => readonly DueTurn[]
 
-/** Prepares the query for due turns. `full` lists agents whose share is full. */
-function createDueLister(db: Sql, now: () => number): ListDue {
+/** Prepares the query for due turns. `fullAgents` have used up their share. */
+function createDueTurnList(db: Sql, now: () => number): ListDue {
   const { skipLocked, isFree } = rowLocksOf(db)
   const findDue = db.prepare<DueTurn>(
     `SELECT ${leasableColumns}, CASE WHEN mode IS NULL OR ${isFree('thread_id')} THEN 1 ELSE 0 END AS is_free FROM (
@@ -133,15 +134,16 @@ function createDueLister(db: Sql, now: () => number): ListDue {
 }
 
 /**
- * Returns true for a turn that was never leased and whose message was not edited. Messages of merged turns may have been edited without a revision.
+ * Returns true for a turn that was never leased and whose message was not edited, so that the message in memory is still correct. A turn with the mode
+ * `merge` is excluded, because an edit of a merged message changes no revision.
  */
-function isUntouched({ lease_token, revision, mode }: LeasableTurn): boolean {
+function isUnchanged({ lease_token, revision, mode }: LeasableTurn): boolean {
   return lease_token === 0 && revision === 0 && mode !== 'merge'
 }
 
-function readClaimed(tables: TurnLeaseDeps, batch: Batch, { due, merged }: ClaimedTurn): Turn {
-  const first = isUntouched(due) ? tables.firstMessages.find(batch, due.message) : undefined
-  return toTurn(tables, due, { merged, first })
+function readClaimedTurn(tables: TurnLeaseDeps, batch: Batch, { due, merged }: ClaimedTurn): Turn {
+  const firstMessage = isUnchanged(due) ? tables.firstMessages.find(batch, due.message) : undefined
+  return toTurn(tables, due, { merged, firstMessage })
 }
 
 interface ClaimedTurn {
@@ -185,7 +187,7 @@ function createRelease({ db, write, now }: StoreContext): WorkStore['release'] {
     `UPDATE turns SET state = 'received', due_at = ?1, attempt = attempt - ?2, crash_count = 0, lease_owner = NULL, error = coalesce(?3, error),
        trace = ${appendAttemptSql('?4')}, tried_at = coalesce(tried_at, CAST(?7 AS INTEGER)) WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL`,
   )
-  // Turns that follow this one wait because of it, so their time limit begins, too.
+  // Turns that wait for this turn are delayed by it, so their time limit begins, too.
   const beginWaiting = db.prepare(
     'UPDATE turns SET tried_at = ? WHERE thread_id = ? AND ended_at IS NULL AND tried_at IS NULL',
   )
@@ -211,7 +213,7 @@ function createRelease({ db, write, now }: StoreContext): WorkStore['release'] {
         moveTotals(batch, 1 + mergedCount, ['messages.working', 'messages.received'])
         noteChange(batch, 'turn', message)
       }
-      // A turn for a later time is announced, too, because a worker that waits for the next due time has to poll again.
+      // Workers are also notified of a later time, because a worker that waits for the next due time must poll again.
       batch.readyWork.add('turns')
       return changes
     }

@@ -1,4 +1,4 @@
-// Counts the leased turns of each agent.
+// Counts the leased turns of each agent, and checks their limit.
 import type { LeaseRequest, TurnConsumer } from '@postern/pipeline'
 import { prepareCheck } from '../../sql/engine-defaults.ts'
 import type { Sql } from '../../sql/sql.ts'
@@ -10,9 +10,9 @@ const leasedTurnsSql =
 
 /** The numbers of leased turns by agent, without those that wait for another agent. */
 interface LeasedTurns {
-  /** The turns that other workers hold. */
+  /** The turns that other workers have leased. */
   readonly byOthers: ReadonlyMap<string, number>
-  /** The turns of the worker that polls. There may be more than it knew when it asked, if other transactions have ended since. */
+  /** The turns of the polling worker. It may have more turns than at its request, because other transactions may have ended since then. */
   readonly byRequester: ReadonlyMap<string, number>
 }
 
@@ -30,12 +30,12 @@ export function createLeasedTurnCounter(db: Sql): (holder: string, now: number) 
 
 type ShareLimits = Pick<TurnConsumer, 'maxConcurrent'>
 
-/** Adds a check for the end of the transaction: an agent must not have more concurrent turns than its limit. */
+/** Adds a check to the end of the transaction that an agent does not have more concurrent turns than its limit. */
 type ShareCheck = (batch: Batch, limits: ShareLimits, agent: string) => void
 
 /**
- * Prepares the check of an agent's turns for gateways that may lease at the same time as others. It counts all leases in the table, also those of
- * this gateway, while it holds the lock of the agent. A count in memory could be older than another transaction of this process.
+ * Prepares the check of an agent's turns for gateways that share a database. It counts all leases in the table, including those of this gateway, under
+ * the lock of the agent. A count in memory might miss another transaction of this process.
  */
 export function createShareCheck({ db, now }: Pick<StoreContext, 'db' | 'now'>): ShareCheck {
   const check = prepareCheck(db, `SELECT count(*) <= ?2 AS is_so ${leasedTurnsSql} AND agent = ?3`)
@@ -46,7 +46,7 @@ export function createShareCheck({ db, now }: Pick<StoreContext, 'db' | 'now'>):
   }
 }
 
-/** Returns the bounds in the request of a worker outside this process's queue. */
+/** Reads the limits from the request of a worker that does not use the in-process queue. */
 export function toShareLimits({ shares }: LeaseRequest): ShareLimits {
   return { maxConcurrent: agent => shares?.maxByGroup?.get(agent) ?? shares?.maxPerGroup ?? Number.POSITIVE_INFINITY }
 }

@@ -1,11 +1,11 @@
-// Merges turns that one answer covers.
+// Merges turns of a speaker, so that one answer covers them.
 import type { MessageState } from '@postern/pipeline'
 import { mergeBounds } from '@postern/pipeline'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { moveTotal } from '../../transaction/totals.ts'
 
-/** Columns of `TakenRow`. */
+/** The columns of `LeasableTurn`. */
 export const leasableColumns =
   'message, agent, thread_id, task_id, state, lease_token, attempt, tried_at, crash_count, mode, speaker, revision'
 
@@ -31,17 +31,17 @@ interface Follower extends LeasableTurn {
   readonly owner: string | null
 }
 
-/** An earlier turn whose message the answer of a later one covers. */
+/** An earlier turn whose message is covered by the answer of a later turn. */
 export interface MergedTurn {
   readonly message: number
   readonly task_id: number | null
 }
 
-/** Merges turns that one answer covers. The members run synchronously, inside a write. */
+/** Merges turns and lists merged turns. The members run synchronously inside a write. */
 interface TurnMerging {
   /**
-   * Merges a due turn that nobody has begun with the turns of the same speaker directly after it, within `mergeBounds`. Returns the last of them,
-   * which stands for all.
+   * Merges a due turn that was never leased with the turns of the same speaker directly after it, within `mergeBounds`. Returns the last of these turns,
+   * which represents all of them.
    */
   mergeFollowers(batch: Batch, due: LeasableTurn): LeasableTurn
   /** Lists the turns that are merged into a turn, the oldest first. */
@@ -74,19 +74,24 @@ export function createTurnMerging(db: Sql): TurnMerging {
   }
 }
 
-/** Returns the first turn and those after it that can be merged with it. */
+/** Returns the first turn and the following turns that can be merged with it. */
 function selectMergeable(openTurns: readonly Follower[]): readonly Follower[] {
-  const [first] = openTurns
-  if (!first) return []
+  const [firstTurn] = openTurns
+  if (!firstTurn) return []
   let bytes = 0
   const end = openTurns.findIndex((turn, index) => {
     bytes += turn.size
-    return index > 0 && (!isMergeable(turn, first) || bytes > mergeBounds.bytes)
+    return index > 0 && (!isMergeable(turn, firstTurn) || bytes > mergeBounds.bytes)
   })
   return end === -1 ? openTurns : openTurns.slice(0, end)
 }
 
-/** Returns true if a turn can be merged with the first one. Their tasks may differ but have the same owner. */
-function isMergeable(turn: Follower, first: Follower): boolean {
-  return turn.mode === 'merge' && turn.lease_token === 0 && turn.speaker === first.speaker && turn.owner === first.owner
+/** Returns true if a turn can be merged with the first turn. Their tasks may differ but must have the same owner. */
+function isMergeable(turn: Follower, firstTurn: Follower): boolean {
+  return (
+    turn.mode === 'merge' &&
+    turn.lease_token === 0 &&
+    turn.speaker === firstTurn.speaker &&
+    turn.owner === firstTurn.owner
+  )
 }

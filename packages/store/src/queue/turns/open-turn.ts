@@ -16,5 +16,5 @@ export interface OpenTurn {
 
 export const openTurnColumns = 'message, thread_id, state, merged_into'
 
-/** Ends an open turn, even one that a worker holds. The caller still has to promote the next turn of the thread. */
+/** Ends an open turn, even if a worker has leased it. The caller must then make the next turn of the thread ready. */
 export type CancelTurn = (batch: Batch, turn: OpenTurn, now: number, reason?: CancelReason) => void

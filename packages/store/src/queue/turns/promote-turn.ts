@@ -2,7 +2,7 @@
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 
-/** Prepares the step that makes the first open turn of a thread ready. */
+/** Prepares the function that makes the first open turn of a thread ready. */
 export function createPromotion(db: Sql): (batch: Batch, thread: number, now: number) => void {
   const promote = db.prepare(
     `UPDATE turns SET due_at = max(?1, coalesce(ready_at, 0)) WHERE due_at IS NULL AND message =

@@ -1,4 +1,4 @@
-// Builds the turn that a worker gets from the stored rows.
+// Builds the turn of a worker from its stored rows.
 import type { Turn } from '@postern/pipeline'
 import { mergeMessages } from '@postern/pipeline'
 import type { ReadMessage, StoredMessage } from '../../messages/read-message.ts'
@@ -8,7 +8,7 @@ interface TurnReaderDeps {
   readonly readMessage: ReadMessage
 }
 
-/** The row of a turn before its attempt. */
+/** The row of a turn before it is leased. */
 interface UnleasedTurn {
   readonly message: number
   readonly lease_token: number
@@ -19,16 +19,20 @@ interface UnleasedTurn {
 }
 
 interface TurnMessages {
-  /** Earlier messages that the turn also answers, oldest first. */
+  /** The earlier messages that the turn also answers, the oldest first. */
   readonly merged: readonly number[]
   /** The message of the turn, if it began its thread and is in memory. */
-  readonly first?: StoredMessage | undefined
+  readonly firstMessage?: StoredMessage | undefined
 }
 
-/** Builds the turn for its worker. */
-export function toTurn({ readMessage }: TurnReaderDeps, due: UnleasedTurn, { merged, first }: TurnMessages): Turn {
+/** Builds the turn with the lease that is being stored. */
+export function toTurn(
+  { readMessage }: TurnReaderDeps,
+  due: UnleasedTurn,
+  { merged, firstMessage }: TurnMessages,
+): Turn {
   const { message, lease_token: token, attempt, tried_at, crash_count: crashes, revision } = due
-  const { agent, via, content, thread, target, flags, correlationId, task } = first ?? readMessage(message)
+  const { agent, via, content, thread, target, flags, correlationId, task } = firstMessage ?? readMessage(message)
   const lease = {
     message,
     token: token + 1,
@@ -45,7 +49,7 @@ export function toTurn({ readMessage }: TurnReaderDeps, due: UnleasedTurn, { mer
     correlationId,
     task,
     ...(revision > 0 && { revision }),
-    ...(first && { isFirst: true }),
+    ...(firstMessage && { isFirst: true }),
   }
   if (merged.length === 0) return { ...turn, content, flags }
   const earlierMessages = merged.map(readMessage)
@@ -64,7 +68,7 @@ interface TurnRow extends UnleasedTurn {
   readonly merged_into: number | null
 }
 
-/** Prepares a reader of turns that takes no lease. It returns undefined for a turn that was merged into a later one. */
+/** Prepares a reader of turns that leases nothing. The reader returns undefined for a turn that was merged into a later turn. */
 export function createTurnReader(db: Sql, tables: TurnReaderDeps): (message: number) => Turn | undefined {
   const find = db.prepare<TurnRow>(
     'SELECT message, lease_token, attempt, tried_at, crash_count, revision, merged_into FROM turns WHERE message = ?',

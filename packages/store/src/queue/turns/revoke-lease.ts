@@ -1,10 +1,10 @@
-// Ends the lease of a turn after its message has changed.
+// Revokes the lease of a turn whose message was changed.
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
 import { moveTotals } from '../../transaction/totals.ts'
 
-/** Prepares the revocation of a lease. The message has changed, so the turn begins again from its start. */
+/** Prepares the revocation of a lease. The message was changed, so the turn begins again from its start. */
 export function createLeaseRevocation(db: Sql): (batch: Batch, leader: number, now: number) => void {
   const change = db.prepare<{ lease_owner: string | null }>(
     'UPDATE turns SET revision = revision + 1 WHERE message = ? AND ended_at IS NULL RETURNING lease_owner',

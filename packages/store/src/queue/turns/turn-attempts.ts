@@ -1,16 +1,16 @@
-// Keeps the attempts of a turn in one column.
+// Formats and reads the column that has all attempts of a turn.
 import type { TurnAttempt } from '@postern/message'
 import { formatJson, parseJson } from '../../sql/json-columns.ts'
 
 /** The size of stored attempts above which the next attempt replaces them. The newest attempts show why the turn does not end. */
 const attemptsResetBytes = 12 * 1024
 
-/** Formats the column `trace` with one more attempt as SQL. `parameter` is the numbered parameter with the result of `formatAttempt`. */
+/** Formats the SQL that appends an attempt to the column `trace`. `parameter` is the numbered parameter with the result of `formatAttempt`. */
 export function appendAttemptSql(parameter: string): string {
   return `CASE WHEN octet_length(coalesce(trace, '')) > ${attemptsResetBytes} THEN '' ELSE coalesce(trace, '') END || ${parameter}`
 }
 
-/** Formats an attempt as one line of JSON, which is empty without an attempt. */
+/** Formats an attempt as a line of JSON. Without an attempt, the result is empty. */
 export function formatAttempt(attempt: TurnAttempt | undefined): string {
   return attempt === undefined ? '' : `${formatJson(attempt)}\n`
 }

@@ -1,4 +1,4 @@
-// Stores turns in the order of their threads.
+// Stores turns, and keeps the order of turns in a thread.
 import type { TurnAborted } from '@postern/message'
 import type { MessageState } from '@postern/pipeline'
 import type { Sql } from '../../sql/sql.ts'
@@ -14,18 +14,18 @@ import { openTurnColumns } from './open-turn.ts'
 import { createPromotion } from './promote-turn.ts'
 import { createLeaseRevocation } from './revoke-lease.ts'
 
-/** The table of turns, in their order within a thread: the first open turn is ready, and the others wait for it. */
+/** The table of turns. In each thread the first open turn is ready, and the others wait for it. */
 export interface TurnTable extends TurnQueue {
   /** Makes the next turn of a thread ready. Call it when a turn has ended. */
   promoteNext(batch: Batch, thread: number, now: number): void
   /**
-   * Ends the turn of a message if it is open, and makes the next turn of its thread ready. Other messages that its answer would have covered are
-   * still answered.
+   * Ends the turn of a message if the turn is open, and makes the next turn of its thread ready. Messages that were merged with this message are still
+   * answered.
    */
-  cancelOf(batch: Batch, message: number, now: number, reason?: CancelReason): void
+  cancelMessageTurn(batch: Batch, message: number, now: number, reason?: CancelReason): void
   /** Interrupts the worker of an open turn whose message was edited, and makes the turn ready again at once. */
   restart(batch: Batch, turn: OpenTurn, now: number): void
-  /** Assigns a waiting turn to another speaker. Turns that were merged with it get answers of their own. */
+  /** Assigns a waiting turn to another speaker. Turns that were merged with it get separate answers. */
   assignSpeaker(
     batch: Batch,
     turn: OpenTurn,
@@ -38,13 +38,13 @@ interface TurnTableDeps extends Pick<InterruptionDeps, 'cancelTaskUnlessOpen'> {
   readonly withdrawInterim: (batch: Batch, message: number, now: number) => void
 }
 
-interface Ending {
+interface TurnEnding {
   readonly state: MessageState
   readonly error: string
   readonly kind: TurnAborted['kind']
 }
 
-const endings: Readonly<Record<CancelReason, Ending>> = {
+const turnEndings: Readonly<Record<CancelReason, TurnEnding>> = {
   canceled: { state: 'failed', error: 'canceled', kind: 'canceled' },
   deleted: { state: 'failed', error: 'canceled', kind: 'deleted' },
   removed: { state: 'failed', error: 'canceled', kind: 'deleted' },
@@ -52,8 +52,10 @@ const endings: Readonly<Record<CancelReason, Ending>> = {
 }
 
 export function createTurnTable(db: Sql, { cancelTaskUnlessOpen, withdrawInterim }: TurnTableDeps): TurnTable {
-  const findOpen = db.prepare<OpenTurn>(`SELECT ${openTurnColumns} FROM turns WHERE message = ? AND ended_at IS NULL`)
-  const end = db.prepare(
+  const findOpenTurn = db.prepare<OpenTurn>(
+    `SELECT ${openTurnColumns} FROM turns WHERE message = ? AND ended_at IS NULL`,
+  )
+  const endTurn = db.prepare(
     `UPDATE turns SET state = ?, error = ?, due_at = NULL, lease_owner = NULL, merged_into = NULL, ended_at = ? WHERE message = ?`,
   )
   const unmerge = db.prepare(
@@ -65,9 +67,9 @@ export function createTurnTable(db: Sql, { cancelTaskUnlessOpen, withdrawInterim
   const promoteNext = createPromotion(db)
 
   const cancel: CancelTurn = (batch, { message, state }, now, reason = 'canceled') => {
-    const ending = endings[reason]
+    const ending = turnEndings[reason]
     for (const _ of unmerge.all(message)) moveTotal(batch, `messages.${state}`, 'messages.received')
-    end.run(ending.state, ending.error, now, message)
+    endTurn.run(ending.state, ending.error, now, message)
     if (reason !== 'removed') withdrawInterim(batch, message, now)
     moveTotal(batch, `messages.${state}`, `messages.${ending.state}`)
     noteChange(batch, 'turn', message)
@@ -80,8 +82,8 @@ export function createTurnTable(db: Sql, { cancelTaskUnlessOpen, withdrawInterim
   return {
     ...createTurnQueue(db, { interrupt, promoteNext }),
     promoteNext,
-    cancelOf(batch, message, now, reason) {
-      const turn = findOpen.get(message)
+    cancelMessageTurn(batch, message, now, reason) {
+      const turn = findOpenTurn.get(message)
       if (!turn) return
       cancel(batch, turn, now, reason)
       if (turn.merged_into !== null) revokeLease(batch, turn.merged_into, now)

@@ -1,9 +1,9 @@
-// Defines the tables of stored bytes, of named files, and of secrets.
+// Defines the tables of blobs, of files of owners, and of secrets.
 export const blobSchema = `
--- is_file: they are large and lie in a file beside the database; the row holds none.
+-- is_file: 1 if the bytes are in a file beside the database, because they are large. The column bytes is then empty.
 CREATE TABLE blobs (digest TEXT NOT NULL UNIQUE, mime TEXT, bytes BLOB NOT NULL, is_file INTEGER NOT NULL DEFAULT 0) STRICT;
 
--- Which messages need which bytes, and how many these are.
+-- The messages that use a blob. bytes: the size of the blob.
 CREATE TABLE blob_uses (
   message INTEGER NOT NULL REFERENCES messages,
   digest TEXT NOT NULL,
@@ -12,7 +12,7 @@ CREATE TABLE blob_uses (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX blob_uses_digest ON blob_uses (digest);
 
--- Files of people. bytes: NULL when they are kept elsewhere.
+-- The files of owners. bytes: NULL if an outside storage has them.
 CREATE TABLE objects (
   id INTEGER PRIMARY KEY,
   bucket TEXT NOT NULL,
@@ -27,5 +27,6 @@ CREATE TABLE objects (
 ) STRICT;
 CREATE INDEX objects_owner ON objects (owner, digest);
 
+-- The secrets of the gateway. The first stored value of a secret counts.
 CREATE TABLE secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `

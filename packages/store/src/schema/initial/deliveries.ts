@@ -1,8 +1,8 @@
 // Defines the tables of deliveries, broadcasts and their attempts.
 
-/** The tables of deliveries. Of the open deliveries to one destination in one thread exactly one has `due_at`, and the others wait for it. */
+/** The tables of deliveries. Exactly one open delivery to a destination in a thread has `due_at`, and the others wait for it. */
 export const deliverySchema = `
--- host: of a destination that is a URL. peer: whom it is meant for.
+-- host: the host of a destination that is a URL. peer: the peer for which the delivery is meant.
 CREATE TABLE deliveries (
   number INTEGER PRIMARY KEY,
   message INTEGER NOT NULL REFERENCES messages,
@@ -34,7 +34,7 @@ CREATE INDEX deliveries_peer ON deliveries (peer) WHERE peer IS NOT NULL AND end
 CREATE INDEX deliveries_broadcast ON deliveries (broadcast, destination) WHERE broadcast IS NOT NULL;
 CREATE INDEX deliveries_response ON deliveries (response_seq) WHERE response_seq IS NOT NULL AND ended_at IS NULL;
 
--- Each try of a delivery. ms: how long it took. outcome: 'sent', 'later' or 'dead'. status, reply_line: how the far side answered.
+-- The attempts of deliveries. ms: the duration. outcome: 'sent', 'later' or 'dead'. status, reply_line: the answer of the peer.
 CREATE TABLE delivery_attempts (
   delivery INTEGER NOT NULL REFERENCES deliveries,
   attempt INTEGER NOT NULL,
@@ -54,7 +54,7 @@ CREATE TRIGGER deliveries_emptied AFTER UPDATE OF message ON deliveries BEGIN
   DELETE FROM delivery_attempts WHERE delivery = NEW.number;
 END;
 
--- Expanded into deliveries page by page. after_id: the last relation whose delivery is queued; until_id: the newest relation there was
+-- Broadcasts are expanded into deliveries page by page. after_id: the last relation whose delivery is queued. until_id: the newest relation
 -- when the broadcast began.
 CREATE TABLE broadcasts (
   id INTEGER PRIMARY KEY,

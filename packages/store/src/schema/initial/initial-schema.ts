@@ -12,9 +12,9 @@ import { transcriptSchema } from './transcript.ts'
 import { turnSchema } from './turns.ts'
 
 /**
- * All tables, by topic. A column `…_at` is in ms since the epoch; a column `at` is ISO 8601 in its original form. Text columns with the name of a
- * member of the contract hold its JSON. `due_at` is set only on work that may be leased (ready, leased or waiting for its time), so one small partial
- * index serves every lease. `ended_at` is set once work is over.
+ * All tables by topic. A column `…_at` contains ms since the epoch, and a column `at` contains ISO 8601 in its original form. Text columns with the name
+ * of a member of the contract contain its JSON. `due_at` is set only for work that is ready, leased or waiting for its time, so that one small partial
+ * index serves every lease. `ended_at` is set when work is over.
  */
 export const initialSchema: string = [
   threadSchema,

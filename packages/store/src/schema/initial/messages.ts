@@ -1,17 +1,19 @@
-// Defines the tables of messages, of their repetitions, and of the context that the gateway fetched for them.
+// Defines the tables of messages and other entries, of repeated messages, and of fetched context.
 export const messageSchema = `
--- One row for each thing that was said or happened, in its order. kind: 'message' (it came to an agent), 'response' (what the agent answered to it),
--- 'context' (said before a message that begins in the middle of a conversation, and fetched), 'note' (what an agent noted of its turn), or
--- 'removed' (the newest row, emptied, so that its seq is not given again). Only the scope 'conversation' is recalled; conversations/entries.ts
--- names the others. answers: the message that a response or a note belongs to, and that fetched context stands behind: what is said in between
--- does not come between them. Of a note, native_id is its name and content a line of the transcript. author: JSON, as it is shown.
+-- One row for each entry of a conversation, in the order of arrival. kind: 'message' (to an agent), 'response' (the answer of the agent),
+-- 'context' (an earlier message that was fetched from a conversation that began elsewhere), 'note' (a note of a turn), or
+-- 'removed' (the newest row after its deletion, so that its seq is not used again). The history of an agent contains only the scope
+-- 'conversation'. StoredEntryScope in threads/entries.ts describes the other scopes. answers: the message to which a response or a note
+-- belongs, or after which fetched context stands. It orders a conversation before seq does. For a note, native_id is its name and content is
+-- an entry of the transcript. author: JSON for display.
 --
--- Of a message alone: principal and object, whose words and of what, by which they are taken back; raw_digest, set when the bytes are in blobs.
--- A message whose author takes it back keeps its ids: its raw bytes go and forgotten_at is set.
--- trace: JSON of its way in (IntakeTrace). arrival: JSON of what came beside the raw bytes, without credentials; its channel reads them with it.
--- Of a response alone: is_listed, everybody may read it; rendering, what rendering it takes beside the message's target.
--- envelope: the message without parts, thread id and raw, or the response without parts. Long columns come last, so that the rest is read without
--- them, and raw comes behind all others.
+-- Columns of messages only: principal and object identify the author and the object, such as a post, with which the author may delete the
+-- message. raw_digest is set if the raw bytes are a blob. A deleted message keeps its ids, loses its raw bytes and gets forgotten_at.
+-- trace: JSON of the intake (IntakeTrace). arrival: JSON of the facts that arrived besides the raw bytes, without credentials.
+-- Columns of responses only: is_listed is 1 if everybody may read the response. rendering: the data that rendering needs besides the target
+-- of the message.
+-- envelope: the message without parts, thread id and raw, or the response without parts. Long columns come last, so that the other columns are
+-- read without them, and raw is the last column.
 CREATE TABLE messages (
   seq INTEGER PRIMARY KEY,
   entry_id TEXT NOT NULL,
@@ -59,7 +61,7 @@ CREATE INDEX messages_listed_responses ON messages (agent, channel) WHERE kind =
 
 CREATE TABLE duplicates (message INTEGER PRIMARY KEY REFERENCES messages, count INTEGER NOT NULL) STRICT;
 
--- What fetched context is known by. object: the id its author knows it by; principal: the author's, NULL once it is taken back.
+-- The ids of fetched context. object: the author's id of the object. principal: the principal of the author, or NULL after a deletion.
 CREATE TABLE fetched_context (
   seq INTEGER PRIMARY KEY REFERENCES messages,
   thread_id INTEGER NOT NULL REFERENCES threads,

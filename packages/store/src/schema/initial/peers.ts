@@ -1,4 +1,4 @@
-// Defines the tables of peers: their relations to agents, their withdrawals, and their limits.
+// Defines the tables of relations, withdrawals, limits, refusals, recorded lookups and proof keys.
 export const peerSchema = `
 CREATE TABLE relations (
   id INTEGER PRIMARY KEY,
@@ -13,7 +13,7 @@ CREATE TABLE relations (
 CREATE INDEX relations_oldest ON relations (agent, channel, relation);
 CREATE INDEX relations_peer ON relations (peer, channel);
 
--- What was taken back, in case it only arrives later. expires_at rises with id.
+-- Objects that their authors have deleted, because they may still arrive. expires_at rises with id.
 CREATE TABLE withdrawals (
   id INTEGER PRIMARY KEY,
   author TEXT NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE withdrawals (
   UNIQUE (author, object, channel)
 ) STRICT;
 
--- Turns that machines have taken of a thread within the time that began at began_at. author: '' for all machines of the thread.
+-- The turns of machines in a thread within the period that began at began_at. author: '' for all machines of the thread.
 CREATE TABLE turn_quotas (
   thread_id INTEGER NOT NULL REFERENCES threads,
   author TEXT NOT NULL,
@@ -32,15 +32,15 @@ CREATE TABLE turn_quotas (
   PRIMARY KEY (thread_id, author)
 ) STRICT, WITHOUT ROWID;
 
--- Turns that many messages share by a key: who is answered how often, whatever the thread.
+-- The turns that were used of a budget, independent of the thread. key: a digest of the sender or channel.
 CREATE TABLE turn_budgets (key TEXT PRIMARY KEY, expires_at INTEGER NOT NULL, used INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX turn_budgets_expiry ON turn_budgets (expires_at);
 
--- What may be used once, by SHA-256, until its time is over.
+-- SHA-256 digests of keys that may be used only once, until they expire.
 CREATE TABLE single_use_keys (digest BLOB PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX single_use_keys_expiry ON single_use_keys (expires_at);
 
--- What was refused, or could not be taken for now. status: what it was answered with. claimed_sender, agent, peer_id: what it says of itself.
+-- Requests that were refused, for good or for now. status: the status of the answer. claimed_sender, agent, peer_id: unproven claims of the request.
 CREATE TABLE refusals (
   id INTEGER PRIMARY KEY,
   at TEXT NOT NULL,
@@ -55,8 +55,8 @@ CREATE TABLE refusals (
   peer_id TEXT
 ) STRICT;
 
--- What other hosts answered when they were asked: documents, keys, DNS records, each when it said something new. answer: JSON. owner: the principal
--- whose document it is. object: id of the post that it shows, so that it goes when the author takes the post back.
+-- The answers of other hosts, such as documents, keys and DNS records, each time an answer has changed. answer: JSON. owner: the principal whose
+-- document the answer is. object: the id of the object in the answer, with which the author may delete the answer.
 CREATE TABLE lookups (
   id INTEGER PRIMARY KEY,
   question TEXT NOT NULL,
@@ -69,8 +69,8 @@ CREATE INDEX lookups_question ON lookups (question, at);
 CREATE INDEX lookups_owner ON lookups (owner) WHERE owner IS NOT NULL;
 CREATE INDEX lookups_object ON lookups (object) WHERE object IS NOT NULL;
 
--- Public keys that proved messages, once each, so that a message can be verified again with the keys of then. material: PEM, a DKIM record, a JWK.
--- owner: the principal whose key it is, where it is a person's. used_at: within a day of its last use, rises with id; the longest unused go first.
+-- Public keys that proved messages, so that a message can be verified again with the same keys. material: PEM, a DKIM record or a JWK. owner: the
+-- principal of a personal key. used_at: the time of the last use, with an error of up to a day. It rises with id, and the oldest are deleted first.
 CREATE TABLE proof_keys (
   id INTEGER PRIMARY KEY,
   digest TEXT NOT NULL UNIQUE,

@@ -1,19 +1,19 @@
-// Defines the tables of the addresses, links, codes and states of people, as they are proven to one agent.
+// Defines the tables of the addresses, links, codes and states of people, for each agent.
 
 /** The tables of people. The format of an address is channel, space, `@local@domain`. */
 export const peopleSchema = `
--- Addresses that are linked, or are about to be. subject: the principal its channel has proven for it; NULL until it has spoken.
+-- Addresses that are linked or are being linked. subject: the proven principal of the address, or NULL before its first message.
 CREATE TABLE person_addresses (
   agent TEXT NOT NULL,
   address TEXT NOT NULL,
   subject TEXT,
   PRIMARY KEY (agent, address)
 ) STRICT, WITHOUT ROWID;
--- Which links are somebody's, whatever the agent.
+-- This index finds the addresses of a principal for all agents.
 CREATE INDEX person_addresses_subject ON person_addresses (subject) WHERE subject IS NOT NULL;
 
--- asked_in, confirmed_in: the messages that asked for the code and brought it back, both from the asker. notice: the response that told the
--- target of it.
+-- asked_in, confirmed_in: the messages of the asker that requested the code and that contained it. notice: the response that carried the code to
+-- the target.
 CREATE TABLE person_links (
   id INTEGER PRIMARY KEY,
   agent TEXT NOT NULL,
@@ -26,8 +26,8 @@ CREATE TABLE person_links (
   UNIQUE (agent, asker, target)
 ) STRICT;
 
--- Of a code only its digest. notice: the response that carried it. sent_to: the target without what stands behind a + in it. Open while
--- ended_at is NULL, until expires_at. ended_in: the message that brought it back.
+-- Only the digest of a code is stored. notice: the response that carried the code. sent_to: the target without the tag after a +. A code is open
+-- while ended_at is NULL, until expires_at. ended_in: the message that contained the code.
 CREATE TABLE link_codes (
   message INTEGER PRIMARY KEY,
   agent TEXT NOT NULL,
@@ -51,7 +51,7 @@ CREATE INDEX link_codes_target ON link_codes (target);
 CREATE INDEX link_codes_sent_to ON link_codes (sent_to, asked_at);
 CREATE INDEX link_codes_oldest ON link_codes (asked_at);
 
--- What an agent keeps of a person in all conversations with that person. person: the first of the person's addresses.
+-- The state of an agent for a person in all conversations with that person. person: the first of the person's addresses.
 CREATE TABLE person_states (
   agent TEXT NOT NULL,
   person TEXT NOT NULL,

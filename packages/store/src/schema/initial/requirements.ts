@@ -1,9 +1,9 @@
 // Defines the table of the requirements of agents and their outcomes.
 
-/** The table of requirements. Of a state it holds only the digest. */
+/** The table of requirements. `digest` is the digest of the state that a decision must contain. */
 export const requirementSchema = `
--- subject: the principal who may decide it; address: that principal's. status: 'open', 'granted', 'declined' or 'expired'; an open one past
--- expires_at has expired, too. receipt: who vouches for the payment, and by which number.
+-- subject: the principal who may decide the requirement. address: the address of the principal. status: 'open', 'granted', 'declined' or
+-- 'expired'. An open requirement after expires_at counts as expired, too. receipt: the issuer and the number of the receipt of a payment.
 CREATE TABLE requirements (
   position INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
@@ -27,10 +27,10 @@ CREATE INDEX requirements_open ON requirements (thread_id) WHERE status = 'open'
 CREATE INDEX requirements_message ON requirements (message);
 CREATE INDEX requirements_expiry ON requirements (expires_at);
 CREATE UNIQUE INDEX requirements_receipt ON requirements (receipt) WHERE receipt IS NOT NULL;
--- Of what operators have not decided, what has been open for longest.
+-- This index finds the oldest open requirements for operators.
 CREATE INDEX requirements_overdue ON requirements (expires_at) WHERE status = 'open' AND subject = 'operator';
 
--- A requirement goes with its message, also when its author takes that back, and is over when its answer is taken back.
+-- A requirement is deleted with its message, also if the author deletes the message. It expires if its answer is retracted.
 CREATE TRIGGER requirements_removed AFTER DELETE ON messages WHEN OLD.kind = 'message' BEGIN
   DELETE FROM requirements WHERE message = OLD.seq;
 END;

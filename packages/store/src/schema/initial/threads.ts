@@ -1,6 +1,6 @@
 // Defines the tables of conversations, of their ids, and of the state that agents keep for them.
 export const threadSchema = `
--- begun_by: the principal who began it, where others take part, too.
+-- begun_by: the principal who began the thread, if other people take part in it, too.
 CREATE TABLE threads (
   id INTEGER PRIMARY KEY,
   agent TEXT NOT NULL,
@@ -10,12 +10,12 @@ CREATE TABLE threads (
   begun_by TEXT
 ) STRICT;
 CREATE INDEX threads_begun_by ON threads (begun_by, agent) WHERE begun_by IS NOT NULL;
--- Conversations that not everybody may join, by who may.
+-- This index finds the private threads of a scope.
 CREATE INDEX threads_scope ON threads (lower(scope), channel, agent) WHERE scope <> 'public';
 
--- Every id something is known by, in one tree: a thread's key (is_key 1, one thread each), and the ids and aliases of what was
--- said in it (is_key 0). The ids of one message lie side by side, so that admitting it touches few pages. message: what
--- this is the id of, or what the agent's answer of this id answers.
+-- All names in one table: the keys of threads (is_key 1, one thread for each key), and the ids and aliases of messages and answers
+-- (is_key 0). The names of one message are adjacent, so that an admission writes few pages. message: the message with this id, or
+-- the message whose answer has this id.
 CREATE TABLE thread_aliases (
   name TEXT NOT NULL,
   agent TEXT NOT NULL,
@@ -27,7 +27,7 @@ CREATE TABLE thread_aliases (
   PRIMARY KEY (name, agent, channel, scope, is_key)
 ) STRICT, WITHOUT ROWID;
 
--- scope: the thread's, where it is an owner's own.
+-- scope: the scope of a thread that belongs to one owner.
 CREATE TABLE agent_states (
   thread_id INTEGER NOT NULL REFERENCES threads,
   agent TEXT NOT NULL,

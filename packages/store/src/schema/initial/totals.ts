@@ -1,6 +1,6 @@
-// Defines the runs of gateways, and running totals with the triggers that update them, so that no query has to count.
+// Defines the table of gateway runs, and the tables of running totals with the triggers that update them.
 export const totalSchema = `
--- A gateway that is killed leaves has_ended at 0, and seen_at up to a minute behind.
+-- For a killed gateway, has_ended stays 0, and seen_at is up to a minute too early.
 CREATE TABLE gateway_runs (
   id INTEGER PRIMARY KEY,
   holder TEXT NOT NULL UNIQUE,
@@ -9,13 +9,13 @@ CREATE TABLE gateway_runs (
   has_ended INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- Totals that many messages change have a row for each shard, so that gateways do not wait for each other: who reads adds them up. On SQLite
--- there is shard 0 alone; on PostgreSQL each connection that writes has its own.
+-- Totals that many messages change have a row for each shard, so that gateways do not wait for each other. A reader adds the shards. SQLite has
+-- only shard 0. On PostgreSQL, each writing connection has its own shard.
 
--- Of the whole store.
+-- The totals of the whole store.
 CREATE TABLE counters (name TEXT NOT NULL, shard INTEGER NOT NULL DEFAULT 0, value INTEGER NOT NULL, PRIMARY KEY (name, shard)) STRICT, WITHOUT ROWID;
 
--- Per agent and channel; name: a relation's, or 'listed' for responses that everybody may read.
+-- The totals of each agent and channel. name: a relation, or 'listed' for responses that everybody may read.
 CREATE TABLE agent_totals (
   agent TEXT NOT NULL,
   channel TEXT NOT NULL,
@@ -36,13 +36,13 @@ CREATE TRIGGER responses_listed_added AFTER INSERT ON messages WHEN NEW.is_liste
   INSERT INTO agent_totals (agent, channel, name, value) VALUES (NEW.agent, NEW.channel, 'listed', 1)
     ON CONFLICT (agent, channel, name, shard) DO UPDATE SET value = agent_totals.value + excluded.value;
 END;
--- A response that the agent takes back is no longer listed.
+-- A retracted response is no longer listed.
 CREATE TRIGGER responses_unlisted AFTER UPDATE OF is_listed ON messages WHEN OLD.is_listed = 1 AND NEW.is_listed = 0 BEGIN
   INSERT INTO agent_totals (agent, channel, name, value) VALUES (NEW.agent, NEW.channel, 'listed', -1)
     ON CONFLICT (agent, channel, name, shard) DO UPDATE SET value = agent_totals.value + excluded.value;
 END;
 
--- What agents keep: of an owner's own conversations, one record each, and of all conversations of an agent ('agent:<name>').
+-- The stored data of agents: for each owner, one record for each conversation of the owner, and shared records of an agent ('agent:<name>').
 CREATE TABLE kept_data (
   owner TEXT NOT NULL,
   shard INTEGER NOT NULL DEFAULT 0,

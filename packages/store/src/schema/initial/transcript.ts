@@ -1,7 +1,7 @@
-// Defines the tables of conversations that the dialects of the transcript read and write.
+// Defines the tables of transcript threads and of small records.
 export const transcriptSchema = `
--- last_seq, last_chat_seq: places given so far, to all entries and to those visible in the chat. entries, bytes: what was written into the
--- thread; what the store keeps is counted there.
+-- last_seq, last_chat_seq: the last position of all entries, and of the entries that are visible in the chat. entries, bytes: the totals of
+-- the entries that were written into the thread. Messages of the store are counted by the store.
 CREATE TABLE transcript_threads (
   id INTEGER PRIMARY KEY,
   thread_id TEXT NOT NULL UNIQUE,
@@ -16,7 +16,7 @@ CREATE TABLE transcript_threads (
 ) STRICT;
 CREATE INDEX transcript_threads_owner ON transcript_threads (owner);
 
--- Totals of an owner's threads.
+-- The totals of an owner's threads.
 CREATE TABLE transcript_usage (
   owner TEXT NOT NULL,
   shard INTEGER NOT NULL DEFAULT 0,
@@ -26,7 +26,7 @@ CREATE TABLE transcript_usage (
   PRIMARY KEY (owner, shard)
 ) STRICT, WITHOUT ROWID;
 
--- What its owner, or a dialect, calls a thread, in the order in which the names came.
+-- The names of a thread, from its owner or from a dialect, in the order in which they were added.
 CREATE TABLE transcript_aliases (
   id INTEGER PRIMARY KEY,
   owner TEXT NOT NULL,
@@ -37,7 +37,7 @@ CREATE TABLE transcript_aliases (
 ) STRICT;
 CREATE INDEX transcript_aliases_thread ON transcript_aliases (thread);
 
--- body: the entry without its places; NULL for a piece of what the store keeps (store_seq), which is read from there.
+-- body: the entry without its positions. It is NULL for a piece of the message store_seq, which is read from the store.
 CREATE TABLE transcript_entries (
   id INTEGER PRIMARY KEY,
   thread INTEGER NOT NULL REFERENCES transcript_threads,
@@ -60,7 +60,7 @@ CREATE INDEX transcript_entries_scope ON transcript_entries (thread, scope, seq)
 CREATE INDEX transcript_entries_agent ON transcript_entries (thread, agent_key, seq) WHERE agent_key IS NOT NULL;
 CREATE INDEX transcript_entries_group ON transcript_entries (thread, group_id, seq) WHERE group_id IS NOT NULL;
 
--- By what an entry is known within its thread: its id, and its writer's id in the dialect it came in.
+-- The names of an entry within its thread: its id, and the writer's id in the dialect of the entry.
 CREATE TABLE transcript_entry_names (
   thread INTEGER NOT NULL REFERENCES transcript_threads,
   name TEXT NOT NULL,
@@ -68,8 +68,8 @@ CREATE TABLE transcript_entry_names (
   PRIMARY KEY (thread, name)
 ) STRICT, WITHOUT ROWID;
 
--- Conversations of the store that are part of a thread. position: from where on there may be what the thread does not have yet. reader: a list
--- of principals, whose words alone the thread has of the conversation, with the answers to them; NULL: all that was said.
+-- The conversations of the store that are part of a thread. position: the position from which there may be new entries. reader: a JSON list of
+-- principals, if the thread has only their messages and the answers to them. NULL: the thread has the whole conversation.
 CREATE TABLE transcript_bindings (
   thread INTEGER NOT NULL REFERENCES transcript_threads,
   store_thread INTEGER NOT NULL REFERENCES threads,
@@ -79,9 +79,9 @@ CREATE TABLE transcript_bindings (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX transcript_bindings_store ON transcript_bindings (store_thread);
 
--- Small records beside the transcript, in the order in which they first came: rows of sessions, pending actions, the state of a swarm.
--- message: the message of the store that it goes with. person: whose it is, as channel, space, @local@domain. Nobody needs it after
--- expires_at.
+-- Small records besides the transcript, such as rows of sessions, pending actions and the state of a swarm, in the order of their insertion.
+-- message: the message with which the record is deleted. person: the key of the person to whom the record belongs. After expires_at the
+-- record is deleted.
 CREATE TABLE records (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   kind TEXT NOT NULL,

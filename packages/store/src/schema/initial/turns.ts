@@ -1,13 +1,13 @@
-// Defines the table of turns: one for each message that an agent is to answer.
+// Defines the table of turns, with one turn for each message that an agent must answer.
 
-/** The table of turns. The first of the open turns of a thread has `due_at`, and the others wait for it. */
+/** The table of turns. The first open turn of a thread has `due_at`, and the others wait for it. */
 export const turnSchema = `
--- crash_count: attempts in a row that neither committed nor gave back. mode: 'merge' or 'interrupt'; NULL: in its order. speaker: digest of
--- who speaks, with what authority and before whom; one speaker's messages alone are merged or interrupted by a newer one of that speaker.
--- authorship: digest of whose words it answers and of what, by which an edit finds the turn it changes. ready_at: not before this time; what
--- the same speaker says meanwhile is handled with it. merged_into: the message whose turn answers this one, too, a later one of the thread.
--- revision: how often its words have changed. abort_count: runs in a row that were broken off for it, or for other words of it.
--- is_waiting: it waits for another agent and takes no slot. trace: its attempts (TurnAttempt), JSON, one a line.
+-- crash_count: the number of consecutive attempts that neither committed nor released the turn. mode: 'merge' or 'interrupt', or NULL for a turn
+-- in order. speaker: a digest of the sender, the authority and the audience. Only newer messages of the same speaker merge or interrupt a turn.
+-- authorship: a digest of the author and the object of the message, with which an edit finds the turn. ready_at: the earliest time of the turn,
+-- until which further messages of the speaker may be merged. merged_into: the later message whose turn also answers this message. revision: the
+-- number of changes of the message. abort_count: the number of consecutive runs that were aborted by newer messages or edits. is_waiting: 1 while
+-- the turn waits for another agent and uses no slot. trace: the attempts (TurnAttempt) as lines of JSON.
 CREATE TABLE turns (
   message INTEGER PRIMARY KEY REFERENCES messages,
   agent TEXT NOT NULL,

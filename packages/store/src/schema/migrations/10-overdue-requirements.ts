@@ -1,4 +1,4 @@
-// Extends the index of overdue requirements to those of all deciders. Before, it covered only operators.
+// Extends the index of overdue requirements from operators to all deciders.
 
 export const addOverdueRequirements: string = `
 DROP INDEX requirements_overdue;

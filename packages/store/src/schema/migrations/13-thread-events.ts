@@ -1,6 +1,6 @@
-// Indexes the messages of a thread that are no conversation, because a thread is deleted only when none of them is left.
+// Adds an index of the messages outside the history of a thread, because a thread with such messages is not deleted.
 
-/** Adds an index of the messages that agents hear of but do not recall, and of those that have no turn. */
+/** Adds an index of the events of a thread, and of its messages without a turn. */
 export const addThreadEvents: string = `
 CREATE INDEX messages_events ON messages (thread_id) WHERE scope IN ('event', 'kept');
 `

@@ -1,9 +1,8 @@
-// Gives each thread an id of its own, which agents use.
+// Adds a separate id for each thread, which agents use.
 
 /**
- * Adds `public_id`, which is random for each new thread. NULL: the thread is older, and agents know it by its key, so that their memories stay. Older
- * threads that share a key, in different scopes or channels, had one memory at such an agent. They get the id of their first entry, which is random,
- * too.
+ * Adds `public_id`, which is random for each new thread. It is NULL for older threads, for which agents still use the key, so that their memories stay.
+ * Older threads that share a key in different scopes or channels would share a memory. They get the id of their first entry, which is random, too.
  */
 export const addThreadIds: string = `
 ALTER TABLE threads ADD COLUMN public_id TEXT;

@@ -1,4 +1,4 @@
-// Counts the stored bytes of each sender, and stores attachments as parts of the raw bytes of their message.
+// Adds the totals of stored bytes of each sender, and the columns of attachments that are stored within raw bytes.
 
 const sizeOf = (row: 'NEW' | 'OLD') =>
   `octet_length(${row}.content) + coalesce(octet_length(${row}.raw), 0) + coalesce(octet_length(${row}.envelope), 0) + coalesce(octet_length(${row}.arrival), 0)`
@@ -16,17 +16,17 @@ const deleteZeroTotals = `
 const messageSizeSql = { inserted: sizeOf('NEW'), removed: `-(${sizeOf('OLD')})` }
 
 export const addStoredBytes = `
--- For whom the bytes count: 'u:' (proves nothing) or 'p:' and a digest of the sender; NULL: for nobody.
+-- The sender for whom the bytes count: 'u:' (unproven) or 'p:' (proven) and a digest of the sender, or NULL for nobody.
 ALTER TABLE messages ADD COLUMN stored_by TEXT;
 
--- part_encoding: the bytes are no blob of their own, but stand in the raw bytes of the message, from part_start to part_end, as 'base64' or 'identity'.
+-- part_encoding: 'base64' or 'identity' if the bytes are not a separate blob, but are in the raw bytes from part_start to part_end.
 ALTER TABLE blob_uses ADD COLUMN stored_by TEXT;
 ALTER TABLE blob_uses ADD COLUMN part_encoding TEXT;
 ALTER TABLE blob_uses ADD COLUMN part_start INTEGER;
 ALTER TABLE blob_uses ADD COLUMN part_end INTEGER;
 ALTER TABLE blob_uses ADD COLUMN part_mime TEXT;
 
--- Of each sender, and of all who prove nothing ('unproven').
+-- The stored bytes of each sender, and of all unproven senders ('unproven').
 CREATE TABLE stored_bytes (
   owner TEXT NOT NULL,
   shard INTEGER NOT NULL DEFAULT 0,

@@ -1,6 +1,6 @@
-// Removes the addresses from the keys of budgets and quotas.
+// Deletes the rows of budgets and quotas whose keys contain addresses.
 
-/** Deletes all counts, because their keys are digests from this version on. No budget lasts longer than a day, so little is lost. */
+/** Deletes all counts, because their keys are digests from this version on. A budget lasts for a day at most, so little is lost. */
 export const deleteNamedKeys: string = `
 DELETE FROM turn_budgets;
 DELETE FROM turn_quotas WHERE author <> '';

@@ -1,6 +1,6 @@
-// Adds the kind of the credential to the keys of principals that are no accounts: chat tokens, API keys and clients.
+// Adds the kind of the credential to the keys of principals that are chat tokens, API keys or clients.
 
-/** Returns the condition of a task whose owner has the first claim and not the other. The owner of a task is `<issuer> <claim> <value>`. */
+/** Returns the condition that the owner of a task has `claim` and not `otherClaim`. The owner of a task is `<issuer> <claim> <value>`. */
 const isOwnedBy = (claim: 'api_key' | 'client_id', other: 'api_key' | 'client_id') =>
   `t.owner LIKE '% ${claim} %' AND t.owner NOT LIKE '% sub %' AND t.owner NOT LIKE '% ${other} %'`
 
@@ -9,10 +9,10 @@ UPDATE requirements SET subject = '["${claim}",' || substr(subject, 2) WHERE sub
   (SELECT 1 FROM messages m JOIN tasks t ON t.id = m.task_id WHERE m.seq = requirements.message AND ${isOwnedBy(claim, other)});`
 
 /**
- * Separates kinds of credentials. Before this number, the API key "ann", the client "ann" and the chat token "ann" had one key. Requirements get the
- * key of whoever was asked. A chat token's host begins with "web."; hosts of issuers have one more label in front. A ban does not distinguish a
- * client, an API key and an account with a digest in its address, so it holds for all three, as before. The key of a ban contains the principal as a
- * JSON string.
+ * Separates kinds of credentials. Before this version, the API key "ann", the client "ann" and the chat token "ann" had the same key. Requirements get
+ * the key of the decider. The host of a chat token begins with "web.", and hosts of issuers have another label in front. An earlier ban does not tell
+ * whether it concerns a client, an API key or an account with a digest in its address, so it applies to all three, as before. The key of a ban contains
+ * the principal as a JSON string.
  */
 export const renameCredentialKinds: string = String.raw`
 UPDATE requirements SET subject = '["chat_token",' || substr(subject, 2) WHERE substr(subject, 1, 1) = '[' AND channel = 'web' AND EXISTS

@@ -1,8 +1,8 @@
-// Keeps a delivery after its withdrawal during an attempt, so that no later one overtakes it.
+// Adds the time at which a delivery was withdrawn during an attempt, so that no later delivery overtakes it.
 
 /**
- * Adds `withdrawn_at`: from then on no attempt may begin. Until `ended_at` is set, an earlier attempt may still reach the peer, and later deliveries
- * to the same destination wait. `broadcasts_open`: the broadcasts of a thread are expanded in their order.
+ * Adds `withdrawn_at`, the time from which no attempt may begin. Until `ended_at` is set, an earlier attempt may still reach the peer, and later
+ * deliveries to the same destination wait. The index `broadcasts_open` finds the broadcasts of a thread in their order.
  */
 export const addWithdrawnDeliveries: string = `
 ALTER TABLE deliveries ADD COLUMN withdrawn_at INTEGER;

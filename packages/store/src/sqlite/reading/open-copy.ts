@@ -1,4 +1,4 @@
-// Opens a copy of a database and its log, and deletes the copy however the process ends.
+// Opens a temporary copy of a database and its log, and deletes the copy at once, at its closing or at the exit of the process.
 import { constants, copyFileSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -11,18 +11,18 @@ interface DatabaseCopy {
   close(): void
 }
 
-/** Endings of the files to copy: the database, and the log with the newest data. */
+/** The suffixes of the files to copy, which are the database and the log with the newest data. */
 const suffixes = ['', '-wal']
 
-/** Copies a database with its log and opens the copy. @throws ConfigError `data` if there is no room for it, Error of SQLite or of the system */
+/** Copies a database with its log and opens the copy. @throws ConfigError `data` if there is no space for it, Error of SQLite or of the system */
 export function openCopy(path: string): DatabaseCopy {
   requireFreeSpace(path)
-  const releaseSignals = holdSignals()
+  const releaseSignals = delaySignals()
   const folder = mkdtempSync(join(tmpdir(), 'postern-read-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
     const db = copyInto(folder, path)
-    removeNow(remove)
+    removeEarly(remove)
     const close = () => {
       db.close()
       remove()
@@ -38,10 +38,10 @@ export function openCopy(path: string): DatabaseCopy {
 
 function copyInto(folder: string, path: string): DatabaseSync {
   const copy = join(folder, basename(path))
-  for (const ending of suffixes) copyFileSync(path + ending, copy + ending, constants.COPYFILE_FICLONE)
+  for (const suffix of suffixes) copyFileSync(path + suffix, copy + suffix, constants.COPYFILE_FICLONE)
   const db = new DatabaseSync(copy)
   try {
-    // The first reading opens all files that later ones need.
+    // The first query opens all files that later queries need.
     db.exec('PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; SELECT 1 FROM sqlite_schema')
     return db
   } catch (error) {
@@ -51,10 +51,10 @@ function copyInto(folder: string, path: string): DatabaseSync {
 }
 
 /**
- * Deletes the copy at once if the system allows that for open files, which then stay readable. Otherwise the copy is deleted when it is closed, or
- * when the process exits.
+ * Deletes the files of the copy at once if the system allows this for open files, which then stay readable. Otherwise the files are deleted when the
+ * copy is closed or when the process exits.
  */
-function removeNow(remove: () => void): void {
+function removeEarly(remove: () => void): void {
   try {
     remove()
   } catch {
@@ -65,7 +65,7 @@ function removeNow(remove: () => void): void {
 function requireFreeSpace(path: string): void {
   const { bavail, bsize } = statfsSync(tmpdir())
   const bytes = suffixes.reduce(
-    (sum, ending) => sum + (statSync(path + ending, { throwIfNoEntry: false })?.size ?? 0),
+    (sum, suffix) => sum + (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0),
     0,
   )
   if (bytes > bavail * bsize) throw createNoSpaceError(path)
@@ -76,21 +76,21 @@ function createNoSpaceError(path: string): ConfigError {
   return new ConfigError('data', problem, 'Start the gateway once, so that it completes its log.')
 }
 
-/** Delays signals while the copy has a name, so that they end the process only after its deletion. Returns the function that ends the delay. */
-function holdSignals(): () => void {
-  const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(signal => {
-    const onSignal = () => {
-      process.off(signal, onSignal)
+/** Delays signals until the copy is unlinked, so that they end the process only afterwards. Returns the function that ends the delay. */
+function delaySignals(): () => void {
+  const removals = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(signal => {
+    const handleSignal = () => {
+      process.off(signal, handleSignal)
       if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
     }
-    process.on(signal, onSignal)
-    return () => process.off(signal, onSignal)
+    process.on(signal, handleSignal)
+    return () => process.off(signal, handleSignal)
   })
-  // A held signal arrives within two turns of the event loop, because the first one may already have polled for signals.
+  // A delayed signal arrives within two turns of the event loop, because the first turn may already have polled for signals.
   return () => {
     setImmediate(() =>
       setImmediate(() => {
-        for (const release of handlers) release()
+        for (const release of removals) release()
       }),
     )
   }

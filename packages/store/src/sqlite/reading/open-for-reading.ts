@@ -9,25 +9,25 @@ import { openCopy } from './open-copy.ts'
 /** A database that is open for reading only. */
 export interface ReadDatabase {
   readonly db: DatabaseSync
-  /** True if no gateway works with the file. */
+  /** True if no gateway uses the file. */
   readonly isUnused: boolean
   /**
-   * Returns false if the file has changed. In that case no result or error since the opening is reliable. Call it after each reading.
+   * Returns false if the file has changed. In that case no result or error since the opening is reliable. Call it after each query.
    */
   isUnchanged(): boolean
   close(): void
 }
 
-/** The time for which a reader waits while another program holds the file, ms. */
+/** The time for which a reader waits while another program has locked the file, ms. */
 const lockTimeoutMs = 30_000
 
 /** The maximum number of attempts to open a file that keeps changing. */
 const maxAttempts = 3
 
 /**
- * Opens a file of a gateway. A reader of a write-ahead log creates files beside the database, unless a gateway has created them. So a file that no
- * gateway has open is read as immutable, or as a copy if a killed gateway left data in its log. `check` reads the file first.
- * @throws ConfigError if others keep changing the file, Error of `check`, of SQLite or of the system
+ * Opens a file of a gateway and runs `check` on it. A reader of a write-ahead log creates files beside the database, unless a gateway has created them.
+ * So a file that no gateway uses is opened as immutable, or as a copy if a killed gateway left data in its log.
+ * @throws ConfigError if the file changes at every attempt, Error of `check`, of SQLite or of the system
  */
 export function openForReading(path: string, check: (db: DatabaseSync) => void = () => {}): ReadDatabase {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -41,7 +41,7 @@ export function refuseChanged(path: string): ConfigError {
   return new ConfigError('data', `"${path}" changed while it was read`, 'Run the command again.')
 }
 
-/** Opens the file once. Returns undefined if it changed in the meantime. */
+/** Opens the file once. Returns undefined if the file changed in the meantime. */
 function openAndCheck(path: string, check: (db: DatabaseSync) => void): ReadDatabase | undefined {
   const readDatabase = openUnchecked(path)
   if (!readDatabase) return undefined
@@ -59,33 +59,33 @@ function openAndCheck(path: string, check: (db: DatabaseSync) => void): ReadData
 }
 
 function openUnchecked(path: string): ReadDatabase | undefined {
-  const isSame = createChangeCheck(path)
-  const isSameLog = createChangeCheck(`${path}-wal`)
-  if (isInUse(path)) return openLive(path)
-  if (!hasWal(path)) return openImmutable(path, isSame)
+  const isUnchanged = createChangeCheck(path)
+  const isLogUnchanged = createChangeCheck(`${path}-wal`)
+  if (isInUse(path)) return openUsed(path)
+  if (!hasWal(path)) return openImmutable(path, isUnchanged)
   const copy = openCopy(path)
-  if (isSame() && isSameLog()) return { ...copy, isUnused: true, isUnchanged: () => true }
+  if (isUnchanged() && isLogUnchanged()) return { ...copy, isUnused: true, isUnchanged: () => true }
   copy.close()
   return undefined
 }
 
-function openLive(path: string): ReadDatabase {
+function openUsed(path: string): ReadDatabase {
   const db = new DatabaseSync(path, { readOnly: true, timeout: lockTimeoutMs })
   return { db, isUnused: false, isUnchanged: () => true, close: () => db.close() }
 }
 
 /**
  * Opens the file as immutable and without a lock, because a start must not wait for a reader. A gateway that starts changes the file only when it
- * writes its log into it.
+ * writes its log into the file.
  */
-function openImmutable(path: string, isSame: () => boolean): ReadDatabase {
+function openImmutable(path: string, isUnchanged: () => boolean): ReadDatabase {
   const url = pathToFileURL(path)
   url.searchParams.set('immutable', '1')
   const db = new DatabaseSync(url, { readOnly: true })
-  return { db, isUnused: true, isUnchanged: isSame, close: () => db.close() }
+  return { db, isUnused: true, isUnchanged, close: () => db.close() }
 }
 
-/** Returns a function that returns true while a file is as it is now. */
+/** Creates a function that returns true while a file is unchanged since this call. */
 function createChangeCheck(path: string): () => boolean {
   const initialDescription = describeFile(path)
   return () => describeFile(path) === initialDescription
@@ -100,7 +100,7 @@ function hasWal(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
-/** Returns true if a gateway holds the lock that it acquires at its start. */
+/** Returns true if a gateway has the lock that it acquires at its start. */
 function isInUse(path: string): boolean {
   const file = `${path}.lock`
   if (!existsSync(file)) return false

@@ -27,12 +27,12 @@ interface ReadStoreOptions {
   readonly log: Log
   /** All channels whose messages are stored. */
   readonly channels: readonly StoredChannel[]
-  /** The storage of the bytes of objects, if they are not in the file. */
+  /** The storage for the bytes of objects, if they are not stored in the file. */
   readonly bytes?: ByteStore | undefined
 }
 
 /**
- * Opens a database for reading. If no gateway has worked there yet, the store is empty, and no file is created.
+ * Opens a database for reading. If no gateway has created it yet, the store is empty, and no file is created.
  * @throws ConfigError `data` if the file is not of this release, is damaged, or is missing although there are traces of it
  */
 export async function readSqliteStore({ path, now, log, channels, bytes }: ReadStoreOptions): Promise<GatewayStore> {

@@ -1,4 +1,4 @@
-// Orders and splits the writes that wait for a transaction.
+// Declares the writes that wait for a transaction, and groups them into transactions.
 import type { Batch } from '../../transaction/batch.ts'
 import { batchSize, maxOperations } from '../../transaction/bounds.ts'
 import type { WriteTerms } from '../../transaction/writer.ts'
@@ -26,7 +26,7 @@ export function orderJobs(jobs: readonly WriteJob[]): readonly WriteJob[] {
   return lastJobs.length > 0 ? [...jobs.filter(({ isLast }) => !isLast), ...lastJobs] : jobs
 }
 
-/** Removes from the queue as many jobs as fit into one transaction, but at least one, and returns them. */
+/** Removes as many jobs from the queue as fit into one transaction, but at least one, and returns them. */
 export function dequeueJobs(queue: WriteJob[]): WriteJob[] {
   let size = 0
   const end = queue.findIndex((job, index) => {

@@ -1,19 +1,20 @@
-// Bounds the wait for another program that holds the file.
+// Limits the wait for another program that has locked the file.
 import { primaryCodeOf } from './sqlite-errors.ts'
 
-/** The time for which writes wait while another program holds the file, and the time between two tries, ms. */
+/** The time for which writes wait while another program has locked the file, ms. */
 const maxLockWaitMs = 5_000
+/** The time between two attempts to write, ms. */
 export const lockRetryMs = 20
 
 interface LockWait {
-  /** Returns true if another program holds the file, but not for long yet. */
+  /** Returns true if another program has locked the file for less than the maximum wait. */
   shouldWait(error: unknown): boolean
-  /** Ends the wait, because the file was free. */
+  /** Ends the wait, because the file was not locked any more. */
   end(): void
 }
 
 /**
- * Creates the patience with other programs. Writes that arrive while the file has been held for long fail at once. `now` is a monotonic clock, ms.
+ * Creates the limit of the wait. Writes that arrive after the file was locked for longer than this limit fail at once. `now` is a monotonic clock, ms.
  */
 export function createLockWait(now = () => performance.now()): LockWait {
   let lockedSince: number | undefined
@@ -21,7 +22,7 @@ export function createLockWait(now = () => performance.now()): LockWait {
   return {
     shouldWait(error) {
       if (!isBusy(error)) return false
-      // After a long time without tries this is another lock.
+      // After a long time without attempts, this is another lock.
       if (lockedSince === undefined || now() - lastAttemptAt > maxLockWaitMs) lockedSince = now()
       lastAttemptAt = now()
       return now() - lockedSince < maxLockWaitMs

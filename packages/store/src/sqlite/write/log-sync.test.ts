@@ -18,7 +18,7 @@ function openWithDisk() {
   const log = openLogSync(path, (_, done) => waiting.push(done))
   onTestFinished(() => log.close())
   const told: string[] = []
-  const ask = (name: string) => log.reach(error => told.push(error ? `${name}: ${error.message}` : name))
+  const ask = (name: string) => log.whenReached(error => told.push(error ? `${name}: ${error.message}` : name))
   return { ask, waiting, told }
 }
 

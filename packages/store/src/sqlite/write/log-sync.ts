@@ -1,22 +1,22 @@
-// Waits for the disk beside the event loop.
+// Waits outside the event loop until commits are on disk.
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { DurabilityPoint } from './transactions.ts'
 
 interface LogSync extends DurabilityPoint {
-  /** Closes the file. No request may wait then. */
+  /** Closes the file. No callback may be waiting. */
   close(): void
 }
 
 /** The signature of `fs.fdatasync`. */
 export type SyncFile = (file: number, callback: (error: Error | null) => void) => void
 
-type OnSynced = Parameters<DurabilityPoint['reach']>[0]
+type OnSynced = Parameters<DurabilityPoint['whenReached']>[0]
 
 /**
- * Opens the log of a database to wait for the disk beside the event loop. `synchronous=NORMAL` writes a commit to the log and leaves it to the kernel;
- * `fdatasync` of the log makes it last (SQLite, "Write-Ahead Logging" §2.2 and §4). One wait at a time covers all earlier commits. The log is a file
- * of its own, so opening and closing it here releases none of SQLite's locks.
+ * Opens the log of a database to wait for the disk outside the event loop. `synchronous=NORMAL` writes a commit to the log and does not sync it.
+ * `fdatasync` of the log makes the commit durable (SQLite, "Write-Ahead Logging" §2.2 and §4). One sync covers all earlier commits. The log is a
+ * separate file, so opening and closing it here releases none of SQLite's locks.
  */
 export function openLogSync(path: string, syncFile: SyncFile = fdatasync): LogSync {
   const file = openSync(`${path}-wal`, 'r+')
@@ -35,7 +35,7 @@ export function openLogSync(path: string, syncFile: SyncFile = fdatasync): LogSy
   }
 
   return {
-    reach(onSynced) {
+    whenReached(onSynced) {
       waitingCallbacks.push(onSynced)
       if (!isRunning) start()
     },
@@ -43,12 +43,16 @@ export function openLogSync(path: string, syncFile: SyncFile = fdatasync): LogSy
   }
 }
 
-/** Makes commits return before the disk has them. After a failed sync nobody can tell lost commits from stored ones, so `onFailure` stops all writes. */
-export function syncBeside(db: DatabaseSync, { reach, close }: LogSync, onFailure: (error: unknown) => void): LogSync {
+/** Makes commits return before they are on disk. After a failed sync, lost and stored commits cannot be distinguished, so `onFailure` stops all writes. */
+export function syncBeside(
+  db: DatabaseSync,
+  { whenReached, close }: LogSync,
+  onFailure: (error: unknown) => void,
+): LogSync {
   db.exec('PRAGMA synchronous = NORMAL')
   return {
-    reach: onSynced =>
-      reach(error => {
+    whenReached: onSynced =>
+      whenReached(error => {
         if (error) onFailure(error)
         onSynced(error)
       }),

@@ -9,15 +9,15 @@ import type { CommittedTransaction, WriteJob } from './jobs.ts'
 import type { Transactions } from './transactions.ts'
 import { AnswerFailed, OperationFailed } from './transactions.ts'
 
-/** A transaction that is open, with the results of its jobs. */
+/** An open transaction with the results of its jobs. */
 export type OpenTransaction = CommittedTransaction
 
-/** The two halves of a transaction. Between them turns may begin that belong to it. */
+/** The two halves of a transaction. Between the halves, turns of the transaction may begin. */
 export interface JobTransaction {
-  /** Begins the transaction and runs the jobs. With `isAgain`, no turn begins within it. If it throws, the transaction is undone. */
-  open(jobs: readonly WriteJob[], isAgain: boolean): OpenTransaction
-  /** Stores the answers of turns that have ended by now, and commits. If it throws, the transaction is undone. */
-  end(open: OpenTransaction): void
+  /** Begins the transaction and runs the jobs. In a retry, no turn begins within the transaction. If the call throws, the transaction is undone. */
+  begin(jobs: readonly WriteJob[], isRetry: boolean): OpenTransaction
+  /** Stores the answers of turns that have ended by now, and commits. If the call throws, the transaction is undone. */
+  commit(open: OpenTransaction): void
 }
 
 export function createTransactionRunner(
@@ -38,14 +38,14 @@ export function createTransactionRunner(
   }
 
   return {
-    open(jobs, isAgain) {
+    begin(jobs, isAgain) {
       const batch = isAgain ? createBatch(nobodyAgain) : createBatch()
       return undoIfFailed(batch, () => {
         begin()
         return { jobs, results: runInOrder(jobs, batch), batch }
       })
     },
-    end({ batch }) {
+    commit({ batch }) {
       undoIfFailed(batch, () => {
         storeAnswers(batch)
         writeTotals(batch)

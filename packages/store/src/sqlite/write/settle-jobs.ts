@@ -1,4 +1,4 @@
-// Returns the result of a transaction to its callers, at once or when it is on disk.
+// Returns the results of a transaction to its callers, at once or when the transaction is on disk.
 import { Unavailable } from '@postern/message'
 import type { WriterHooks } from '../../transaction/writer.ts'
 import type { CommittedTransaction } from './jobs.ts'
@@ -6,16 +6,16 @@ import { rejectAll } from './jobs.ts'
 import type { DurabilityPoint, Transactions } from './transactions.ts'
 
 interface JobSettlement {
-  /** Resolves each job, at once or when the disk has the transaction. The next transaction does not wait for that. */
+  /** Resolves the jobs of a transaction, at once or when the transaction is on disk. The next transaction does not wait for the disk. */
   settle(committed: CommittedTransaction): void
-  /** Resolves when no job waits for the disk. */
+  /** Resolves when no transaction waits for the disk. The writer calls it only once, at its end. */
   waitUntilSynced(): Promise<void>
 }
 
 export function createJobSettlement({ durability }: Transactions, { onDurable, onUndone }: WriterHooks): JobSettlement {
-  let syncing = 0
+  let pendingSyncs = 0
   let onSynced: (() => void) | undefined
-  let behindNewestSync: CommittedTransaction[] | undefined
+  let waitingForNewestSync: CommittedTransaction[] | undefined
 
   function resolveJobs({ jobs, results, batch }: CommittedTransaction): void {
     for (const [index, job] of jobs.entries()) job.resolve(results[index])
@@ -23,21 +23,21 @@ export function createJobSettlement({ durability }: Transactions, { onDurable, o
   }
 
   function rejectLost({ jobs, batch }: CommittedTransaction, error: Error): void {
-    rejectAll(jobs, toLostWrite(error))
+    rejectAll(jobs, createLostWriteError(error))
     onUndone?.(batch, true)
   }
 
-  function waitForDisk(transaction: CommittedTransaction, { reach }: DurabilityPoint): void {
+  function waitForDisk(transaction: CommittedTransaction, { whenReached }: DurabilityPoint): void {
     const laterTransactions: CommittedTransaction[] = []
-    syncing += 1
-    behindNewestSync = laterTransactions
-    reach(error => {
-      syncing -= 1
-      if (behindNewestSync === laterTransactions) behindNewestSync = undefined
+    pendingSyncs += 1
+    waitingForNewestSync = laterTransactions
+    whenReached(error => {
+      pendingSyncs -= 1
+      if (waitingForNewestSync === laterTransactions) waitingForNewestSync = undefined
       if (error) rejectLost(transaction, error)
       else resolveJobs(transaction)
       for (const laterTransaction of laterTransactions) resolveJobs(laterTransaction)
-      if (syncing === 0) onSynced?.()
+      if (pendingSyncs === 0) onSynced?.()
     })
   }
 
@@ -45,11 +45,11 @@ export function createJobSettlement({ durability }: Transactions, { onDurable, o
     settle(transaction) {
       if (durability && transaction.jobs.some(({ isDurable }) => isDurable)) waitForDisk(transaction, durability)
       // The transaction may have read rows that are not on disk yet. A turn must not be leased before its message is acknowledged.
-      else if (behindNewestSync) behindNewestSync.push(transaction)
+      else if (waitingForNewestSync) waitingForNewestSync.push(transaction)
       else resolveJobs(transaction)
     },
     async waitUntilSynced() {
-      if (syncing === 0) return
+      if (pendingSyncs === 0) return
       await new Promise<void>(resolve => {
         onSynced = resolve
       })
@@ -57,6 +57,6 @@ export function createJobSettlement({ durability }: Transactions, { onDurable, o
   }
 }
 
-function toLostWrite(cause: unknown): Unavailable {
+function createLostWriteError(cause: unknown): Unavailable {
   return new Unavailable('Cannot store: the disk did not take what was written', { cause, retryAfter: 60 })
 }

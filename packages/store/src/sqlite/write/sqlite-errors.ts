@@ -1,25 +1,25 @@
 // Maps errors of SQLite to errors of the store.
 import { Unavailable } from '@postern/message'
 
-/** Returns the primary result code of SQLite; undefined for other errors. */
+/** Returns the primary result code of an error of SQLite, or undefined for other errors. */
 export function primaryCodeOf(error: unknown): number | undefined {
   const { errcode } = error as { readonly errcode?: number }
   return errcode === undefined ? undefined : errcode & 0xff
 }
 
-/** The codes of busy, locked, read-only, I/O, full and cannot open. These errors pass with time or after help from an operator. */
+/** The codes of temporary errors. They are busy, locked, read-only, I/O, full and cannot open. */
 const transientCodes: ReadonlySet<number> = new Set([5, 6, 8, 10, 13, 14])
 const [corrupt, notADatabase] = [11, 26]
 /** The code of a page that is missing in the file (`SQLITE_IOERR_SHORT_READ`). */
 const shortRead = 522
 
-/** Returns true if the error says that the database file is damaged. */
+/** Returns true if the error means that the database file is damaged. */
 export function isDamage(error: unknown): boolean {
   const code = primaryCodeOf(error)
   return code === corrupt || code === notADatabase || (error as { readonly errcode?: number }).errcode === shortRead
 }
 
-/** Turns an error of SQLite into the error that callers of the store handle, and returns any other error unchanged. */
+/** Converts an error of SQLite into the error that callers of the store handle, and returns any other error unchanged. */
 export function toStoreError(error: unknown): unknown {
   if (isDamage(error)) return refuseDamaged(error)
   const code = primaryCodeOf(error)

@@ -1,29 +1,29 @@
 // Begins, commits and undoes transactions of SQLite.
 import type { FileDatabase } from '../../sql/sql.ts'
 
-/** The error of a transaction in which one operation failed. The other operations may be tried without it. */
+/** The error of a transaction in which one operation failed. The other operations may succeed without it. */
 export class OperationFailed extends Error {}
 
-/** The error of a transaction with answers of its own turns. The messages may be stored without these answers. */
+/** The error of a transaction with answers of turns that began within it. The messages may be stored without these answers. */
 export class AnswerFailed extends OperationFailed {}
 
-/** Waits for the commits so far to reach the disk, beside the event loop. */
+/** Waits outside the event loop until all previous commits are on disk. */
 export interface DurabilityPoint {
-  /** Calls `onSynced` when the disk has the commits. With `error` they may be lost. A callback costs less than a promise, and each transaction needs one. */
-  reach(onSynced: (error: Error | undefined) => void): void
+  /** Calls `onSynced` when the commits are on disk. With an `error` they may be lost. A callback costs less than a promise, and each transaction needs one. */
+  whenReached(onSynced: (error: Error | undefined) => void): void
 }
 
 /** Begins and ends transactions of SQLite. */
 export interface Transactions {
   begin(): void
   commit(): void
-  /** Undoes the transaction, unless it has ended by itself, as on a full disk. */
+  /** Undoes the transaction, unless SQLite has ended it already, such as on a full disk. */
   rollback(): void
-  /** Waits for the disk. Without this member a commit is on disk when it ends. */
+  /** Waits for the disk. Without this member, a commit is on disk when it returns. */
   readonly durability?: DurabilityPoint | undefined
 }
 
-/** Creates the transactions of a file. `check` throws if the file is lost. `durability` waits for the disk where commits do not. */
+/** Creates the transactions of a file. `check` throws if the file is lost. `durability` waits for the disk if commits do not wait. */
 export function createSqliteTransactions(
   db: Pick<FileDatabase, 'prepare' | 'exec' | 'isTransaction'>,
   {

@@ -19,8 +19,8 @@ interface Bench {
 
 /** Creates a disk that completes a sync at the test's request. */
 function openSlowDisk() {
-  const waiting: Parameters<DurabilityPoint['reach']>[0][] = []
-  const durability: DurabilityPoint = { reach: tell => void waiting.push(tell) }
+  const waiting: Parameters<DurabilityPoint['whenReached']>[0][] = []
+  const durability: DurabilityPoint = { whenReached: tell => void waiting.push(tell) }
   return { waiting, durability }
 }
 

@@ -12,20 +12,20 @@ import { createJobSettlement } from './settle-jobs.ts'
 import { toStoreError } from './sqlite-errors.ts'
 import { AnswerFailed, createSqliteTransactions, OperationFailed } from './transactions.ts'
 
-/** The time for which writes gather while several arrive at a time, ms. */
+/** The time for which writes are collected under load, ms. */
 const gatherMs = 2
 
 /**
- * Creates a writer with group commit: writes wait for the next turn of the event loop, or a moment longer under load, and then share one `COMMIT`.
- * Transactions that end while the disk is busy share its next sync. If an operation throws, the batch is undone and each operation runs by itself.
- * While another program holds the file all writes wait without blocking the event loop.
+ * Creates a writer with group commit. Writes wait for the next turn of the event loop, or a moment longer under load, and then share one `COMMIT`.
+ * Transactions that end during a sync of the disk share the next sync. If an operation throws, the transaction is undone, and each operation runs in
+ * its own transaction. While another program has locked the file, all writes wait without blocking the event loop.
  */
 export function createWriter(
   db: FileDatabase,
   hooks: WriterHooks,
   transactions = createSqliteTransactions(db),
 ): Writer {
-  const { settle, waitUntilSynced: whenSynced } = createJobSettlement(transactions, hooks)
+  const { settle, waitUntilSynced } = createJobSettlement(transactions, hooks)
   const queue = createQueue(onEnd => createJobWriting(createTransactionRunner(db, transactions, hooks), settle, onEnd))
   let isClosed = false
 
@@ -44,7 +44,7 @@ export function createWriter(
     async close() {
       isClosed = true
       await queue.empty()
-      await whenSynced()
+      await waitUntilSynced()
     },
   }
 }
@@ -55,14 +55,14 @@ interface WriteQueue {
   empty(): Promise<void>
 }
 
-/** Creates the queue of jobs. One transaction takes several of them, and the next one begins after its end. */
+/** Creates the queue of jobs. Several jobs share a transaction, and the next transaction begins after its end. */
 function createQueue(openWriting: (onEnd: (waiting: readonly WriteJob[]) => void) => JobWriting): WriteQueue {
-  const { writeAll, findTurnEnd: whenEnded } = openWriting(continueAfter)
+  const { writeAll, findTurnEnd } = openWriting(continueAfter)
   const queue: WriteJob[] = []
   let isScheduled = false
   let isBusy = false
 
-  // A single write starts at once. Under load writes wait a moment for others, and all share the cost of one commit.
+  // A single write starts at once. Under load, writes wait a moment for further writes, and all of them share the cost of one commit.
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
@@ -71,8 +71,8 @@ function createQueue(openWriting: (onEnd: (waiting: readonly WriteJob[]) => void
   }
 
   function writeNext(): void {
-    // The transaction that is open takes up the queue at its end.
-    if (whenEnded()) return
+    // The open transaction continues with the queue at its end.
+    if (findTurnEnd()) return
     isScheduled = false
     const jobs = orderJobs(dequeueJobs(queue))
     if (jobs.length === 0) return
@@ -81,7 +81,7 @@ function createQueue(openWriting: (onEnd: (waiting: readonly WriteJob[]) => void
     writeAll(jobs)
   }
 
-  /** Continues after a transaction. `waiting` has its jobs if another program keeps them waiting. */
+  /** Continues after a transaction. `waitingJobs` are the jobs of the transaction if another program has locked the file. */
   function continueAfter(waitingJobs: readonly WriteJob[]): void {
     isScheduled = false
     queue.unshift(...waitingJobs)
@@ -102,7 +102,7 @@ function createQueue(openWriting: (onEnd: (waiting: readonly WriteJob[]) => void
     async empty() {
       for (;;) {
         writeNext()
-        const open = whenEnded()
+        const open = findTurnEnd()
         if (open) await open
         else if (queue.length === 0) break
         else await delay(lockRetryMs)
@@ -112,13 +112,13 @@ function createQueue(openWriting: (onEnd: (waiting: readonly WriteJob[]) => void
 }
 
 interface JobWriting {
-  /** Writes jobs in one transaction, or each by itself if one of them throws. */
+  /** Writes jobs in one transaction, or each job in its own transaction if one of them throws. */
   writeAll(jobs: readonly WriteJob[]): void
-  /** Resolves when the transaction that waits for its turns has ended; undefined if there is none. */
+  /** Returns the end of the transaction that waits for its turns, or undefined if there is none. */
   findTurnEnd(): Promise<void> | undefined
 }
 
-/** Creates the writing of jobs. `onEnd` gets the jobs that still wait for another program. */
+/** Creates the functions that write jobs. `onEnd` receives the jobs that must wait because another program has locked the file. */
 function createJobWriting(
   transaction: JobTransaction,
   settle: (written: CommittedTransaction) => void,
@@ -127,7 +127,7 @@ function createJobWriting(
   const lockWait = createLockWait()
   let turnEnd: Promise<void> | undefined
 
-  /** Ends a transaction, or handles the failure of `step`. @returns jobs that still wait for another program */
+  /** Runs `step` and handles its error. @returns the jobs that must wait because another program has locked the file */
   function endOrFail(jobs: readonly WriteJob[], step: () => void): readonly WriteJob[] {
     try {
       step()
@@ -143,13 +143,13 @@ function createJobWriting(
   }
 
   function writeSeparately(jobs: readonly WriteJob[]): readonly WriteJob[] {
-    const writeOne = (job: WriteJob) => endOrFail([job], () => commit(transaction.open([job], true)))
+    const writeOne = (job: WriteJob) => endOrFail([job], () => commit(transaction.begin([job], true)))
     const index = jobs.findIndex(job => writeOne(job).length > 0)
     return index < 0 ? [] : jobs.slice(index)
   }
 
   function commit(open: OpenTransaction): void {
-    transaction.end(open)
+    transaction.commit(open)
     settle(open)
   }
 
@@ -168,7 +168,7 @@ function createJobWriting(
     writeAll(jobs) {
       let isOpen = false
       const waiting = endOrFail(jobs, () => {
-        const open = transaction.open(jobs, false)
+        const open = transaction.begin(jobs, false)
         isOpen = open.batch.continuations.length > 0
         if (isOpen) waitForTurns(open)
         else commit(open)

@@ -1,4 +1,4 @@
-// Finds the difference between stored entries and the original message.
+// Finds the difference between the entries of a message and the original message.
 import type { NormalizedMessage, NormalizedResponse } from '@postern/message'
 import { parseJsonText } from '@postern/message'
 import type { EntryBody, LosslessDiff } from '@postern/transcript'
@@ -11,7 +11,7 @@ type OriginalMessage = NormalizedMessage | NormalizedResponse
 type NonEmptyEntries = readonly [EntryBody, ...EntryBody[]]
 type ForeignMessage = Parameters<typeof normalizedCodec.diffOf>[1]
 
-/** Finds the difference between the entries of a message and the message itself, so that an export can restore it. */
+/** Finds the difference between the entries of a message and the message itself, so that an export can restore the message. */
 export type FindDiff = (seq: number, entries: NonEmptyEntries) => LosslessDiff
 
 export interface DiffDeps {
@@ -23,17 +23,17 @@ export function createDiffFinder(
   { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
   { readMessage, responses }: DiffDeps,
 ): FindDiff {
-  const isMessage = db.prepare("SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'")
+  const findMessage = db.prepare("SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'")
   const findVia = db.prepare<{ channel: string }>(
     'SELECT t.channel FROM messages e JOIN threads t ON t.id = e.thread_id WHERE e.seq = ?',
   )
   const findOriginal = (seq: number): OriginalMessage | undefined =>
-    isMessage.get(seq) ? readMessage(seq).content : responses.find(seq)?.response
+    findMessage.get(seq) ? readMessage(seq).content : responses.find(seq)?.response
 
   return (seq, entries) => {
     const original = findOriginal(seq)
     if (original) return describeDifference(original, entries)
-    // A message from elsewhere was not sent to this gateway, but its channel is known.
+    // A message of the background was not sent to this gateway, but its channel is known.
     const via = entries[0].role === 'user' ? findVia.get(seq)?.channel : undefined
     if (via === undefined) return { of: entries.length }
     const channelMembers = {
@@ -47,7 +47,7 @@ export function createDiffFinder(
 function describeDifference(originalMessage: OriginalMessage, entries: NonEmptyEntries): LosslessDiff {
   const message = parseJsonText(JSON.stringify(originalMessage)) as ForeignMessage
   const [reconstructed] = normalizedCodec.write(entries, { marker: 'none' })
-  // An answer without parts was deleted.
+  // An answer without parts was retracted.
   const isEmpty = 'status' in originalMessage && originalMessage.parts.length === 0
   return normalizedCodec.diffOf(
     entries,

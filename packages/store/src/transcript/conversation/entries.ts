@@ -1,4 +1,4 @@
-// Reads messages and answers of the store as entries of a transcript.
+// Reads messages, answers and notes of the store as entries of a transcript.
 import type { NormalizedResponse, Part, PolicyResolution } from '@postern/message'
 import type { Entry } from '@postern/pipeline'
 import { formatTurnId, timeoutMethod } from '@postern/pipeline'
@@ -7,8 +7,8 @@ import { decisionOf, isChatVisible, nameEntries } from '@postern/transcript'
 import type { ChannelFacts } from '../../channels/channel-facts.ts'
 import { parseJson } from '../../sql/json-columns.ts'
 import type { EntryRow } from '../../threads/entries.ts'
-import { roleOf } from '../../threads/entries.ts'
-import { entriesWithMessage, isFromChat, isOwnMessage } from '../../threads/person-messages.ts'
+import { getRole } from '../../threads/entries.ts'
+import { entriesWithMessage, fromChatCondition, ownMessageCondition } from '../../threads/person-messages.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import type { BoundConversation } from './bound-conversation.ts'
 import type { FindDiff } from './diff.ts'
@@ -29,23 +29,23 @@ interface StoredEntryRow extends Omit<EntryRow, 'entry_id'> {
   readonly asked_at: string | null
   /** The decision that a message reports, as JSON. */
   readonly resolution: string | null
-  /** The envelope of an answer. */
+  /** The envelope of an answer, or null for a message. */
   readonly behind: string | null
 }
 
-/** The stage of the gateway's own commands and replies. */
+/** The stage of commands to the gateway and of its replies. */
 const gatewayStage = 'gateway'
 
-/** Entries of the transcript that the store keeps as messages, answers and notes. Nothing is copied. */
+/** Reads the entries of the transcript that the store has as messages, answers and notes, so that they are not copied. */
 export interface StoreEntries {
   /**
-   * Reads one message, answer or note; undefined if it was deleted. With `isExact` the entries have the difference to the original, which may be
-   * large.
+   * Reads the entries of a message, answer or note. Returns undefined if it was deleted. With `isExact`, the entries contain the difference to the
+   * original, which may be large.
    */
   read(seq: number, thread_id: string, isExact?: boolean): readonly EntryBody[] | undefined
   /**
-   * Lists the first entries of a conversation that a thread does not have yet, by position. A `reader` limits them to messages of some
-   * principals and the answers to these.
+   * Lists the first entries of a conversation that a thread does not have yet, by position. If the binding has a `reader`, the list contains only the
+   * messages of these principals and the answers to them.
    */
   listNew(bound: BoundConversation, limit: number): readonly EntryPosition[]
   /** Finds the position from which open turns may still add entries. */
@@ -57,7 +57,7 @@ const selectStored = (
   channels: ChannelFacts,
 ) => `SELECT e.seq, e.answers, e.native_id, e.kind, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
   CASE WHEN e.kind = 'message' THEN json_extract(e.envelope, '$.policy_resolution') END AS resolution,
-  CASE WHEN e.kind = 'message' AND ${isFromChat(channels, 'e')} THEN json_extract(e.envelope, '$.received_via') ELSE t.channel END AS channel,
+  CASE WHEN e.kind = 'message' AND ${fromChatCondition(channels, 'e')} THEN json_extract(e.envelope, '$.received_via') ELSE t.channel END AS channel,
   CASE WHEN e.kind = 'response' THEN e.envelope END AS behind, e.scope
   FROM messages e JOIN threads t ON t.id = e.thread_id LEFT JOIN tasks k ON k.id = e.task_id
   LEFT JOIN messages q ON q.seq = e.answers WHERE e.seq = ?`
@@ -70,22 +70,22 @@ export function createStoreEntries(
   const notes = createStoreNotes(db)
   const listGatewayReplies = createGatewayReplyFinder(db)
   const findStored = db.prepare<StoredEntryRow>(selectStored(channels))
-  // The order is that of an index, so that the first rows of very many are read from it alone.
-  const isNew = (seq: string) =>
+  // The order is the order of an index, so that a query for the first rows reads only the index.
+  const newCondition = (seq: string) =>
     `NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = ${seq})`
   const listNew = db.prepare<EntryPosition>(
     `SELECT seq, ${positionSql} AS position FROM messages WHERE thread_id = ?1 AND scope = 'conversation' AND ${positionSql} >= ?2
-       AND ${isNew('messages.seq')} ORDER BY ${positionSql}, seq LIMIT +?4`,
+       AND ${newCondition('messages.seq')} ORDER BY ${positionSql}, seq LIMIT +?4`,
   )
-  const listOwn = db.prepare<EntryPosition>(
+  const listOwnMessages = db.prepare<EntryPosition>(
     `SELECT e.seq, coalesce(e.answers, e.seq) AS position FROM ${entriesWithMessage} WHERE e.thread_id = ?1 AND e.scope = 'conversation'
-       AND coalesce(e.answers, e.seq) >= ?2 AND ${isNew('e.seq')} AND ${isOwnMessage('?5', channels)}
+       AND coalesce(e.answers, e.seq) >= ?2 AND ${newCondition('e.seq')} AND ${ownMessageCondition('?5', channels)}
        AND e.kind <> 'context' ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT +?4`,
   )
-  const findFirstOpen = db.prepare<{ message: number | null }>(
+  const findFirstOpenTurn = db.prepare<{ message: number | null }>(
     'SELECT min(message) AS message FROM turns WHERE thread_id = ? AND ended_at IS NULL',
   )
-  // Background of a message has the position of the message before it, and may arrive until the turn ends.
+  // The background of a message has the position of the previous message, and may arrive until the turn ends.
   const findPositionBefore = db.prepare<{ position: number | null }>(
     `SELECT max(${positionSql}) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${positionSql} < ?`,
   )
@@ -105,11 +105,11 @@ export function createStoreEntries(
               listNew.all(store_thread, firstPosition, thread, limit),
               notes.listNew(store_thread, firstPosition, thread, limit),
             )
-          : listOwn.all(store_thread, firstPosition, thread, limit, reader)
+          : listOwnMessages.all(store_thread, firstPosition, thread, limit, reader)
       return mergeByPosition(entryRun, listGatewayReplies(bound, limit)).slice(0, limit)
     },
     findOpenPosition(storeThread) {
-      const firstOpenTurn = findFirstOpen.get(storeThread)?.message ?? Number.MAX_SAFE_INTEGER
+      const firstOpenTurn = findFirstOpenTurn.get(storeThread)?.message ?? Number.MAX_SAFE_INTEGER
       return findPositionBefore.get(storeThread, firstOpenTurn)?.position ?? 0
     },
   }
@@ -117,7 +117,7 @@ export function createStoreEntries(
 
 type EntryRun = Parameters<FindDiff>[1]
 
-/** Finds the piece that reports the usage: the first one that a chat shows. */
+/** Finds the piece that reports the usage, which is the first piece that a chat shows. */
 function findUsagePiece(pieces: readonly Piece[]): number {
   const visibleIndex = pieces.findIndex(piece => isChatVisible(piece, false))
   return Math.max(0, visibleIndex)
@@ -128,7 +128,7 @@ function writeEntries(
   thread_id: string,
   { diffOf, chats }: { diffOf(entries: EntryRun): LosslessDiff; readonly chats: readonly string[] },
 ): readonly EntryBody[] {
-  const role = roleOf(row.kind)
+  const role = getRole(row.kind)
   const members = readChatOnlyMembers(row)
   const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = members
   const splitPieces = [
@@ -138,7 +138,7 @@ function writeEntries(
   const pieces =
     status === 'input_required' && row.native_id !== null ? askQuestion(splitPieces, row.native_id) : splitPieces
   const decided_by = row.resolution === null ? undefined : decisionOf(parseJson<PolicyResolution>(row.resolution))
-  const author = decided_by ? authorOfDecision(decided_by, row) : parseJson<Entry['author']>(row.author)
+  const author = decided_by ? findDecisionAuthor(decided_by, row) : parseJson<Entry['author']>(row.author)
   const isAnswer = role === 'assistant'
   const latency = isAnswer && row.asked_at !== null ? Date.parse(row.at) - Date.parse(row.asked_at) : undefined
   const sharedMembers = {
@@ -150,7 +150,7 @@ function writeEntries(
     },
     ...(isAnswer && { agent_key: speaker }),
     ...(decided_by && { decided_by }),
-    ...turnOf(row),
+    ...findTurnId(row),
     ...(row.run_id !== null && { run_id: row.run_id }),
     ...(!chats.includes(row.channel) && { via: row.channel }),
     ...(row.scope === 'gateway_reply' && { stage: gatewayStage }),
@@ -184,7 +184,7 @@ function writeEntries(
   ]
 }
 
-/** Returns the ids under which a chat shows the pieces of a message. The first piece already has the id of the message. */
+/** Lists the ids under which a chat shows the pieces of a message. The first piece has the id of the message. */
 function listChatIds(
   pieces: readonly Piece[],
   { native_id }: Pick<StoredEntryRow, 'native_id'>,
@@ -195,8 +195,8 @@ function listChatIds(
   )
 }
 
-/** Returns the author of a decision: an operator who decided, or the gateway for a requirement that expired, and else the author of the message. */
-function authorOfDecision({ method, subject, approver }: EntryDecision, { author }: StoredEntryRow): Entry['author'] {
+/** Returns the author of a decision. This is the gateway for an expired requirement, the operator who decided, or else the author of the message. */
+function findDecisionAuthor({ method, subject, approver }: EntryDecision, { author }: StoredEntryRow): Entry['author'] {
   if (method === timeoutMethod) return { address: gatewayStage }
   if (approver === undefined) return parseJson<Entry['author']>(author)
   return { address: approver, ...(subject !== undefined && { display_name: subject }) }
@@ -209,7 +209,7 @@ function withDiff(
   return head ? [{ ...head, ext: { normalized: diffOf([head, ...otherEntries]) } }, ...otherEntries] : []
 }
 
-/** Builds the entries of an answer that failed after it had begun. The error follows them. */
+/** Builds the pieces of an answer that failed after it had begun. The error follows them. */
 function writeUnfinished(parts: readonly Part[]): readonly Piece[] {
   return parts.length === 0 ? [] : splitIntoPieces(parts, 'assistant').map(piece => ({ ...piece, is_incomplete: true }))
 }
@@ -217,16 +217,16 @@ function writeUnfinished(parts: readonly Part[]): readonly Piece[] {
 /** Marks the last text of an agent as a question, unless another piece already waits for an answer. */
 function askQuestion(pieces: readonly Piece[], id: string): readonly Piece[] {
   if (pieces.some(({ wait }) => wait)) return pieces
-  const last = pieces.findLastIndex(({ kind }) => kind === 'text')
+  const lastText = pieces.findLastIndex(({ kind }) => kind === 'text')
   const wait = { id, reason: 'input', state: 'open' } as const
   return pieces.map((piece, index) =>
-    index === last ? { ...piece, kind: 'input_required', role: 'tool', wait } : piece,
+    index === lastText ? { ...piece, kind: 'input_required', role: 'tool', wait } : piece,
   )
 }
 
-/** Returns the turn of an entry. Background of a message belongs to no turn. */
-function turnOf({ seq, answers, kind }: StoredEntryRow): Pick<EntryBody, 'turn_id'> {
-  return (answers === null) === (roleOf(kind) === 'user') ? { turn_id: formatTurnId(answers ?? seq) } : {}
+/** Returns the turn of an entry. The background of a message belongs to no turn. */
+function findTurnId({ seq, answers, kind }: StoredEntryRow): Pick<EntryBody, 'turn_id'> {
+  return (answers === null) === (getRole(kind) === 'user') ? { turn_id: formatTurnId(answers ?? seq) } : {}
 }
 
 function readChatOnlyMembers({ behind }: StoredEntryRow): Partial<Pick<NormalizedResponse, ChatOnlyMember>> {

@@ -1,9 +1,9 @@
-// Lists the gateway's own commands and replies for a transcript.
+// Lists commands to the gateway and its replies for a transcript.
 import type { Sql } from '../../sql/sql.ts'
 import type { BoundConversation } from './bound-conversation.ts'
 import type { EntryPosition } from './entry-position.ts'
 
-/** Lists the first commands and replies of the gateway itself that a thread does not have yet. Chats show them again; no agent sees them. */
+/** Lists the first commands to the gateway and its replies that a thread does not have yet. Chats show them, but no agent sees them. */
 type ListGatewayReplies = (bound: BoundConversation, limit: number) => readonly EntryPosition[]
 
 export function createGatewayReplyFinder(db: Sql): ListGatewayReplies {

@@ -13,11 +13,11 @@ interface NoteRow {
   readonly run_id: string | null
 }
 
-/** Entries of the transcript that are notes of turns. The members run synchronously. */
+/** Reads the entries of the transcript that are notes of turns. The members run synchronously. */
 interface StoreNotes {
-  /** Reads a note; undefined if it was deleted or the row is no note. */
+  /** Reads the entries of a note. Returns undefined if the note was deleted or the row is no note. */
   read(seq: number, thread_id: string): readonly EntryBody[] | undefined
-  /** Lists the first notes of a conversation from a position that the thread does not have yet. */
+  /** Lists the first notes of a conversation, from a position on, that the thread does not have yet. */
   listNew(storeThread: number, position: number, thread: number, limit: number): readonly EntryPosition[]
 }
 
@@ -57,7 +57,7 @@ function readSplits({ content }: NoteRow): readonly number[] {
   return parseJson<{ readonly splits?: readonly number[] }>(content).splits ?? []
 }
 
-/** Splits an unfinished answer into the messages that a client of the stream has received. */
+/** Splits an unfinished answer into the messages that clients of the stream have received. */
 function splitText(entry: EntryBody, splits: readonly number[]): readonly EntryBody[] {
   const { splits: _, ...otherMembers } = entry as EntryBody & { readonly splits?: readonly number[] }
   const { content, entry_id, native_id, usage, ...sharedMembers } = otherMembers
@@ -74,7 +74,7 @@ function splitText(entry: EntryBody, splits: readonly number[]): readonly EntryB
   }))
 }
 
-/** Merges two lists by position. Entries of one position stay in the order in which the store got them. */
+/** Merges two lists by position. Entries with the same position stay in the order of their arrival. */
 export function mergeByPosition(
   messagePositions: readonly EntryPosition[],
   notePositions: readonly EntryPosition[],

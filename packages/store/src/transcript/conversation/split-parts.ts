@@ -1,16 +1,16 @@
-// Splits the parts of a message into entries.
+// Splits the parts of a message into the pieces from which entries are built.
 import type { ApprovalAction, Json, Part, PolicyPart, ToolCallPart } from '@postern/message'
 import { readApproval, refusedCall } from '@postern/message'
 import { readResultParts } from '@postern/pipeline'
 import type { EntryBody } from '@postern/transcript'
 import { contentOfText, groupParts, standsAlone } from '@postern/transcript'
 
-/** One piece of a message: the members of an entry that come from its parts. */
+/** A piece of a message, which has the members of an entry that come from the parts of the message. */
 export type Piece = Pick<EntryBody, 'kind' | 'role' | 'scope' | 'content' | 'tool' | 'wait' | 'is_incomplete'>
 
 type Speaker = 'user' | 'assistant'
 
-/** Splits a message into texts, tool calls and requirements, in their order. There is at least one piece. */
+/** Splits a message into texts, tool calls and requirements, in their order. The result has at least one piece. */
 export function splitIntoPieces(parts: readonly Part[], role: Speaker): readonly Piece[] {
   const pieces = groupParts(parts).flatMap(group => {
     const [firstPart] = group
@@ -35,7 +35,7 @@ function writeSinglePart(part: Extract<Part, { readonly kind: 'tool_call' | 'pol
   ]
 }
 
-/** Builds the entry that stands for the result of a tool call until somebody approves the call. */
+/** Builds the piece that replaces the result of a tool call until the call is approved. */
 function writeApproval(part: PolicyPart, { tool_call_id, ...action }: ApprovalAction, id: string): Piece {
   const { expires_at } = part.policy
   const expiry = typeof expires_at === 'string' ? { expires_at } : {}
@@ -76,7 +76,7 @@ function writeToolCall({ id, name, args, result, error, continues }: ToolCallPar
   const content = resultParts ? { parts: resultParts } : contentOfText('')
   const resultPiece: Piece = { kind: 'tool_result', role: 'tool', scope: 'agent', content, tool: outcome }
   if (continues === undefined) return [call, resultPiece]
-  // The wait is over. A call that ran was accepted, whatever its result. Its arguments may differ from those that were asked for.
+  // The wait is over. A call that ran was accepted, even if it failed. Its arguments may differ from the requested ones.
   const executedCall = isObject ? { ...outcome, args: args as Record<string, Json> } : outcome
   return [
     {

@@ -1,19 +1,21 @@
 // Prepares the statements of the records table.
 import { rowLocksOf } from '../../sql/engine-defaults.ts'
 import type { Sql } from '../../sql/sql.ts'
-import { endZeroTotals } from '../../transaction/zero-totals.ts'
+import { formatZeroTotalDeletion } from '../../transaction/zero-totals.ts'
 
-/** The maximum number of expired records that one insert deletes. It is more than one, so that the table does not grow. */
+/** The maximum number of expired records that one insertion deletes. It is more than one, so that the table shrinks after a flood. */
 const maxPurged = 20
 
 export function prepareRecordQueries(db: Sql) {
   const keyCondition = 'kind = ? AND owner = ? AND key = ?'
-  const isUnexpired = '(expires_at IS NULL OR expires_at > ?)'
+  const unexpiredCondition = '(expires_at IS NULL OR expires_at > ?)'
   return {
     findTies: db.prepare<TiesRow>(
-      `SELECT message, person, expires_at FROM records WHERE ${keyCondition} AND ${isUnexpired}`,
+      `SELECT message, person, expires_at FROM records WHERE ${keyCondition} AND ${unexpiredCondition}`,
     ),
-    find: db.prepare<RecordRow>(`SELECT key, version, value FROM records WHERE ${keyCondition} AND ${isUnexpired}`),
+    find: db.prepare<RecordRow>(
+      `SELECT key, version, value FROM records WHERE ${keyCondition} AND ${unexpiredCondition}`,
+    ),
     insert: db.prepare(
       `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, expires_at)
      SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE seq = ?5 AND kind = 'message') OR ?5 IS NULL`,
@@ -34,14 +36,14 @@ export function prepareRecordQueries(db: Sql) {
     ),
     remove: db.prepare(`DELETE FROM records WHERE ${keyCondition}`),
     removeOwner: db.prepare('DELETE FROM records WHERE owner = ?'),
-    deleteZeroTotals: db.prepare(endZeroTotals('kept_data', ['records', 'bytes'])),
+    deleteZeroTotals: db.prepare(formatZeroTotalDeletion('kept_data', ['records', 'bytes'])),
     list: db.prepare<RecordRow>(
-      `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isUnexpired}
+      `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${unexpiredCondition}
      ORDER BY id DESC LIMIT +? OFFSET +?`,
     ),
     listPage: db.prepare<RecordRow & { readonly id: number }>(
       `SELECT id, key, version, value FROM records INDEXED BY records_owner
-     WHERE owner = ? AND kind = ? AND id < ? AND ${isUnexpired} ORDER BY id DESC LIMIT +?`,
+     WHERE owner = ? AND kind = ? AND id < ? AND ${unexpiredCondition} ORDER BY id DESC LIMIT +?`,
     ),
   }
 }

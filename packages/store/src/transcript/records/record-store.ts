@@ -6,24 +6,24 @@ import { createKeyedDigests } from '../../digests/keyed-digest.ts'
 import { hideKey } from '../../peers/protecting-records.ts'
 import { formatJson, parseJson } from '../../sql/json-columns.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
-import { createKeptDataTable } from './kept-data.ts'
 import type { RecordRow, TiesRow } from './record-queries.ts'
 import { prepareRecordQueries } from './record-queries.ts'
+import { createRecordUsageTable } from './record-usage.ts'
 
 export interface OwnedRecordStore extends RecordStore {
   /** Deletes all records of an owner and returns their number. */
   removeOwner(owner: string): Promise<number>
   /** Lists records, the newest first. `after` is the position of the last record on the page before. */
   listPage(kind: string, owner: string, page: Page): Promise<readonly (StoredRecord & { readonly number: number })[]>
-  /** Returns the stored amounts of an owner's records. */
+  /** Reads the number and the bytes of an owner's records. */
   readQuota(owner: string): Promise<RecordQuota>
 }
 
-/** Creates the store of small records beside the transcript. */
+/** Creates the store of small records besides the transcript. */
 export function createRecordStore(context: StoreContext): OwnedRecordStore {
   const { db, write, now, scrub } = context
   const queries = prepareRecordQueries(db)
-  const keptData = createKeptDataTable(db)
+  const keptData = createRecordUsageTable(db)
   const keyValues = ({ kind, owner, key }: RecordKey) => [kind, owner, key] as const
   const writeRecord = <T>(key: RecordKey, quota: RecordQuota | undefined, operation: () => T) =>
     write(operation, { conflictKeys: () => listConflicts(key, quota) })
@@ -63,7 +63,7 @@ export function createRecordStore(context: StoreContext): OwnedRecordStore {
     async removeOwner(owner) {
       const removedCount = await write(() => {
         const { changes } = queries.removeOwner.run(owner)
-        // The totals of several gateways may add up to zero even if no record was left.
+        // The shards of a total may have a sum of zero even if no record was left.
         queries.deleteZeroTotals.run(owner)
         return changes
       })
@@ -95,7 +95,7 @@ function createRowFinder(context: StoreContext, { find }: ReturnType<typeof prep
   }
 }
 
-/** Lists the conflict keys of a write. With `quota` it includes the owner's totals, which the write compares with the quota. */
+/** Lists the conflict keys of a write. With `quota`, the list includes the owner's totals, because the write compares them with the quota. */
 function listConflicts({ kind, owner, key }: RecordKey, quota?: RecordQuota): readonly string[] {
   return [JSON.stringify(['record', kind, owner, key]), ...(quota ? [JSON.stringify(['kept', owner])] : [])]
 }

@@ -6,10 +6,11 @@ export const transcriptConflict = ({ owner, thread_id }: ThreadKey) => JSON.stri
 export const aliasConflict = (owner: string, { transport, key }: ThreadAlias) =>
   JSON.stringify(['transcript alias', owner, transport, key])
 
-/** Lists the conflict key of an owner's totals, if a write compares them with a quota. */
-const listQuota = (owner: string, quota: OwnerQuota | undefined) => (quota ? [JSON.stringify(['quota', owner])] : [])
+/** Lists the conflict key of an owner's totals if a write compares them with a quota. */
+const listQuotaConflicts = (owner: string, quota: OwnerQuota | undefined) =>
+  quota ? [JSON.stringify(['quota', owner])] : []
 
-export const listWritten = (key: ThreadKey, request: WriteRequest | undefined) => [
+export const listWriteConflicts = (key: ThreadKey, request: WriteRequest | undefined) => [
   transcriptConflict(key),
-  ...listQuota(key.owner, request?.quota),
+  ...listQuotaConflicts(key.owner, request?.quota),
 ]

@@ -8,7 +8,7 @@ export interface TranscriptThread {
   readonly id: number
   readonly last_seq: number
   readonly last_chat_seq: number
-  /** The number of entries that were written into the thread. Entries that are stored as messages count in the quota of the message store instead. */
+  /** The number of entries that were written into the thread. Entries that are messages of the store count for the quotas of messages instead. */
   readonly entries: number
   readonly bytes: number
   readonly fences: number
@@ -19,7 +19,7 @@ export interface TranscriptThread {
 /** The last positions of a thread and the amounts stored in it. */
 export type ThreadExtent = Pick<TranscriptThread, 'last_seq' | 'last_chat_seq' | 'entries' | 'bytes'>
 
-/** Threads, their names and their locks. All members run synchronously. Those that change rows must be called inside a write. */
+/** The tables of threads, their names and their locks. All members run synchronously. Members that change rows must be called inside a write. */
 export interface TranscriptThreadTable {
   /** Finds a thread of its owner. */
   find(key: ThreadKey): TranscriptThread | undefined
@@ -106,7 +106,7 @@ function createThreadAliases(db: Sql): Pick<TranscriptThreadTable, 'findByAlias'
   }
 }
 
-/** Returns the token of the writer who has locked a thread now. */
+/** Returns the token of the writer that has locked a thread at this time. */
 export function findLockToken({ lock_token, lock_expires_at }: TranscriptThread, now: number): string | undefined {
   return lock_token !== null && (lock_expires_at ?? 0) > now ? lock_token : undefined
 }

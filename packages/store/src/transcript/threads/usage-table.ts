@@ -1,24 +1,25 @@
-// Keeps the transcript totals of each owner within their quota.
+// Stores the transcript totals of each owner, and checks their quota.
 import { Rejection } from '@postern/message'
 import type { OwnerQuota } from '@postern/transcript'
 import { prepareCheck } from '../../sql/engine-defaults.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { maxOperations } from '../../transaction/bounds.ts'
-import { endZeroTotals } from '../../transaction/zero-totals.ts'
+import { formatZeroTotalDeletion } from '../../transaction/zero-totals.ts'
 
-/** Running totals of transcripts, so that a quota check reads no thread. All members run synchronously, and those that write inside a write. */
+/** The running totals of transcripts, so that a quota check reads no thread. All members run synchronously. Members that change rows must be called inside a write. */
 export interface UsageTable {
-  /** Adds to the totals of an owner. `quota` bounds those that grow. @throws Rejection too_large */
+  /** Adds amounts to the totals of an owner. `quota` limits the totals that grow. @throws Rejection too_large */
   add(owner: string, amounts: OwnerQuota, quota?: OwnerQuota): void
-  /** Reads the totals of an owner, with those of their tasks and of the records that agents keep for them. */
+  /** Reads the totals of an owner, including their tasks and the records that agents store for them. */
   read(owner: string): OwnerQuota
   /** Checks whether an owner may store these amounts in addition. @throws Rejection too_large */
   check(owner: string, amounts: OwnerQuota, quota: OwnerQuota): void
-  /** Checks whether an owner may begin one more thread, also against other writers at the same time. @throws Rejection too_large */
+  /** Checks that an owner may begin another thread, even if other transactions begin threads at the same time. @throws Rejection too_large */
   requireThread(batch: Batch, owner: string, quota: { readonly used: number; readonly quota: number }): void
 }
 
+const quotaNames = ['threads', 'entries', 'bytes'] as const
 const emptyUsage: OwnerQuota = { threads: 0, entries: 0, bytes: 0 }
 
 export function createUsageTable(db: Sql): UsageTable {
@@ -27,7 +28,7 @@ export function createUsageTable(db: Sql): UsageTable {
        threads = transcript_usage.threads + excluded.threads, entries = transcript_usage.entries + excluded.entries,
        bytes = transcript_usage.bytes + excluded.bytes`,
   )
-  const deleteTotal = db.prepare(endZeroTotals('transcript_usage', ['threads', 'entries', 'bytes']))
+  const deleteTotal = db.prepare(formatZeroTotalDeletion('transcript_usage', ['threads', 'entries', 'bytes']))
   const find = db.prepare<OwnerQuota>(
     `SELECT sum(threads) AS threads, sum(entries) AS entries, sum(bytes) AS bytes FROM (
        SELECT threads, entries, bytes FROM transcript_usage WHERE owner = ?1
@@ -45,13 +46,13 @@ export function createUsageTable(db: Sql): UsageTable {
 
   function check(owner: string, amounts: OwnerQuota, quota: OwnerQuota): void {
     const usage = read(owner)
-    for (const name of kinds)
+    for (const name of quotaNames)
       if (amounts[name] > 0 && usage[name] + amounts[name] > quota[name]) refuse(name, quota[name])
   }
 
   return {
     add(owner, amounts, quota) {
-      if (kinds.every(name => amounts[name] === 0)) return
+      if (quotaNames.every(name => amounts[name] === 0)) return
       if (quota) check(owner, amounts, quota)
       add.run(owner, amounts.threads, amounts.entries, amounts.bytes)
       if (amounts.threads < 0) deleteTotal.run(owner)
@@ -69,5 +70,3 @@ export function createUsageTable(db: Sql): UsageTable {
 function refuse(kind: keyof OwnerQuota, limit: number): never {
   throw new Rejection('too_large', `Cannot store: with it you would have more than ${limit} ${kind}`)
 }
-
-const kinds = ['threads', 'entries', 'bytes'] as const

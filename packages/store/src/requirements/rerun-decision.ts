@@ -1,4 +1,4 @@
-// Runs a decision's turn again after it has failed.
+// Runs the turn of a decision again after the turn has failed.
 import type { Json, PolicyResolution } from '@postern/message'
 import type { RequirementDecision, RequirementRecord, RequirementStore, RerunResult } from '@postern/pipeline'
 import { draftMessage } from '../messages/message-draft.ts'
@@ -24,7 +24,7 @@ export function createRerunStore(
   { db, channels, write, now }: Pick<StoreContext, 'db' | 'channels' | 'write' | 'now'>,
   { requirements, planResolution, admitNew }: RerunDeps,
 ): Pick<RequirementStore, 'rerunDecision'> {
-  // This finds the newest message with the decision: the decision itself, or an earlier run of it.
+  // Finds the newest message with the decision, which is the decision itself or its last rerun.
   const findDecision = db.prepare<DecisionRow>(
     `SELECT m.seq, json_extract(m.envelope, '$.policy_resolution') AS resolution, t.state
      FROM messages m LEFT JOIN turns t ON t.message = m.seq
@@ -36,20 +36,20 @@ export function createRerunStore(
     `SELECT 1 FROM tasks WHERE owner = ? AND native_id = ? AND state NOT IN ('completed', 'failed', 'rejected', 'canceled')`,
   )
 
-  /** Drafts the decision as a further message. It has no task if the task has ended, because an ended task gets no further turn. */
+  /** Plans the decision as a further message. The message has no task if the task has ended, because an ended task gets no further turn. */
   function planRerun(requirement: RequirementRecord, { seq, resolution }: DecisionRow) {
-    const { task, ...plan } = planResolution(requirement, readDecision(requirement, parseJson(resolution)))
-    const id = `${plan.message.id}:${seq}`
-    const isOpen = task && findOpenTask.get(task.owner, task.id) !== undefined
+    const { task, ...resolutionIntake } = planResolution(requirement, readDecision(requirement, parseJson(resolution)))
+    const id = `${resolutionIntake.message.id}:${seq}`
+    const isTaskOpen = task && findOpenTask.get(task.owner, task.id) !== undefined
     const intake = {
-      ...plan,
-      message: { ...plan.message, id },
+      ...resolutionIntake,
+      message: { ...resolutionIntake.message, id },
       duplicateKey: id,
-      ...(plan.authorship && { authorship: { ...plan.authorship, object: id } }),
-      ...(isOpen && { task }),
+      ...(resolutionIntake.authorship && { authorship: { ...resolutionIntake.authorship, object: id } }),
+      ...(isTaskOpen && { task }),
     }
-    const isChat = channels.chats.includes(plan.message.received_via)
-    return { intake, hasEndedTask: task !== undefined && !isOpen && !isChat }
+    const isChat = channels.chats.includes(resolutionIntake.message.received_via)
+    return { intake, hasEndedTask: task !== undefined && !isTaskOpen && !isChat }
   }
 
   return {
@@ -57,7 +57,7 @@ export function createRerunStore(
       const requirement = requirements.find({ id }, now())
       const decisionRow = requirement && findDecision.get(requirement.thread, requirement.message, id)
       if (!requirement || !decisionRow) return { outcome: 'refused', reason: 'undecided' }
-      if (decisionRow.state !== 'failed') return { outcome: 'refused', reason: reasonOf(decisionRow.state) }
+      if (decisionRow.state !== 'failed') return { outcome: 'refused', reason: chooseRefusalReason(decisionRow.state) }
       const { intake, hasEndedTask } = planRerun(requirement, decisionRow)
       const draft = draftMessage(intake, correlationId)
       return write((batch): RerunResult => {
@@ -73,7 +73,7 @@ export function createRerunStore(
   }
 }
 
-function reasonOf(state: string | null): 'running' | 'done' {
+function chooseRefusalReason(state: string | null): 'running' | 'done' {
   return state === 'received' || state === 'working' ? 'running' : 'done'
 }
 
