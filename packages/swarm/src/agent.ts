@@ -8,8 +8,8 @@ import type { SwarmDeps, SwarmSpec } from './spec/swarm.ts'
 type SwarmContext = Pick<AgentContext, 'signal' | 'state' | 'attachment'>
 
 /**
- * Creates a swarm behind one address. Each conversation is a client of the swarm, whichever of its agents speaks. The agent's own state of the thread
- * contains the client's random id, so nobody reaches another conversation by naming its thread.
+ * Creates a swarm behind one address. Each conversation is one client of the swarm, even if its agents change. The state of the conversation contains
+ * the client's random id, so nobody can reach another conversation by guessing an id.
  */
 export function createSwarmAgent(
   spec: SwarmSpec,
@@ -47,7 +47,7 @@ async function findClientId({ state }: SwarmContext, { system }: SwarmDeps): Pro
   return swarm_client
 }
 
-/** Loads the pictures of a message; undefined for each that is not available. The swarm answers the text even without its pictures. */
+/** Loads the pictures of a message. A picture that is not available is undefined, because the swarm answers the text even without its pictures. */
 function loadImages({ parts }: NormalizedMessage, context: SwarmContext): Promise<readonly (string | undefined)[]> {
   const images = parts.filter(
     (part): part is FilePart => part.kind === 'file' && part.mime?.startsWith('image/') === true,

@@ -2,16 +2,16 @@
 import { Rejection } from '@postern/message'
 import type { ReceiveMessage, SwarmClient, SwarmMessageOptions } from './client/client.ts'
 import { createSwarmClient } from './client/client.ts'
+import type { SwarmClientState } from './client/client-state.ts'
+import { openSwarmClientState } from './client/client-state.ts'
 import type { SwarmClients } from './client/clients.ts'
 import { createSwarmClients } from './client/clients.ts'
-import type { SwarmClientState } from './client/state.ts'
-import { openSwarmClientState } from './client/state.ts'
 import type { AgentSpec, SwarmDeps, SwarmSpec } from './spec/swarm.ts'
 
-type SessionMessageOptions = Pick<SwarmMessageOptions, 'payload' | 'images' | 'hear'>
+type SessionMessageOptions = Pick<SwarmMessageOptions, 'payload' | 'images' | 'onText'>
 
 interface SwarmSession {
-  /** Answers a user's message; '' after `dispose`. */
+  /** Answers a user's message. Returns '' after `dispose`. */
   complete(message: string, options?: SessionMessageOptions): Promise<string>
   dispose(): Promise<void>
 }
@@ -59,7 +59,7 @@ interface Swarm {
   notify(content: string, clientId: string, agentName: string): Promise<boolean>
   notifyForce(content: string, clientId: string): Promise<void>
   /**
-   * Runs work in the background as a separate client, which is closed afterwards. Returns the result of `run`; `undefined` if it throws. @throws
+   * Runs work in the background as a separate client, which is closed afterwards. Returns the result of `run`, or `undefined` if it throws. @throws
    * Rejection forbidden if the client is already open
    */
   fork<Result>(
@@ -78,7 +78,7 @@ interface OpenSwarm {
   readonly spec: SwarmSpec
   readonly deps: SwarmDeps
   readonly users: SwarmClients
-  /** The clients with this gateway's agents, keyed by their state. */
+  /** The clients with the agents of this swarm, keyed by their state. */
   readonly clients: WeakMap<Promise<SwarmClientState>, Promise<SwarmClient>>
 }
 
@@ -91,19 +91,19 @@ function openSwarm(spec: SwarmSpec, deps: SwarmDeps, users: SwarmClients): Swarm
     session: clientId => openSession(clientId, swarm),
     makeConnection: (receive, clientId) => openConnection(receive, clientId, swarm),
     execute: async (content, clientId, agentName) =>
-      (await findActive(clientId, agentName, swarm))?.execute(content) ?? '',
+      (await findIfActive(clientId, agentName, swarm))?.execute(content) ?? '',
     executeForce: async (content, clientId) => (await open(clientId)).execute(content),
     runStateless: async (content, clientId, agentName) =>
-      (await findActive(clientId, agentName, swarm))?.runStateless(content) ?? '',
+      (await findIfActive(clientId, agentName, swarm))?.runStateless(content) ?? '',
     runStatelessForce: async (content, clientId) => (await open(clientId)).runStateless(content),
     async emit(content, clientId, agentName) {
-      const client = await findActive(clientId, agentName, swarm)
+      const client = await findIfActive(clientId, agentName, swarm)
       await client?.emit(content)
       return client !== undefined
     },
     emitForce: async (content, clientId) => (await open(clientId)).emit(content),
     async notify(content, clientId, agentName) {
-      const client = await findActive(clientId, agentName, swarm)
+      const client = await findIfActive(clientId, agentName, swarm)
       if (client) await notify(client, content, swarm)
       return client !== undefined
     },
@@ -124,13 +124,13 @@ function openClient(clientId: string, swarm: OpenSwarm): Promise<SwarmClient> {
 function openState(clientId: string, { spec, deps, users }: OpenSwarm): Promise<SwarmClientState> {
   const state = openSwarmClientState(spec, deps, clientId)
   users.clientStates.set(clientId, state)
-  // A failed opening is dropped, so that the next user retries it.
+  // A state that cannot be opened is removed, so that the next user retries.
   state.catch(() => users.clientStates.delete(clientId))
   return state
 }
 
-/** Returns the client if this agent is active; undefined otherwise. */
-async function findActive(clientId: string, agentName: string, swarm: OpenSwarm): Promise<SwarmClient | undefined> {
+/** Returns the client if this agent is active, or undefined. */
+async function findIfActive(clientId: string, agentName: string, swarm: OpenSwarm): Promise<SwarmClient | undefined> {
   const client = await openClient(clientId, swarm)
   return client.getAgentName() === agentName ? client : undefined
 }
@@ -145,7 +145,7 @@ async function openSession(clientId: string, swarm: OpenSwarm): Promise<SwarmSes
   const client = await openClient(clientId, swarm)
   const clientUse = swarm.users.enter(clientId)
   return {
-    complete: async (message, options) => (clientUse.isOver ? '' : await client.complete(message, options)),
+    complete: async (message, options) => (clientUse.hasEnded ? '' : await client.complete(message, options)),
     dispose: clientUse.leave,
   }
 }
@@ -155,7 +155,7 @@ async function openConnection(receive: ReceiveMessage, clientId: string, swarm: 
   const clientUse = swarm.users.connect(clientId, client.connect(receive))
   return {
     async send(message, options) {
-      if (!clientUse.isOver) await client.complete(message, options)
+      if (!clientUse.hasEnded) await client.complete(message, options)
     },
     dispose: clientUse.leave,
   }
@@ -181,7 +181,7 @@ async function fork<Result>(
 }
 
 function scopeSpec(spec: SwarmSpec, { agents = [], ...options }: ScopeOptions): SwarmSpec {
-  const unknownAgent = agents.find(({ agentName }) => !spec.agents.some(own => own.agentName === agentName))
+  const unknownAgent = agents.find(({ agentName }) => !spec.agents.some(ownAgent => ownAgent.agentName === agentName))
   if (unknownAgent) throw new TypeError(`the swarm has no agent "${unknownAgent.agentName}"`)
   const find = (own: AgentSpec) => agents.find(({ agentName }) => agentName === own.agentName) ?? own
   return { ...spec, ...options, agents: spec.agents.map(find) }

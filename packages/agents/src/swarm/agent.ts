@@ -66,7 +66,11 @@ async function runTurn(agentDeps: SwarmAgentDeps, receivedMessage: ReceivedMessa
     await commitCallStates(agentDeps, receivedMessage, { client, turn, transcript })
     const payload = { message_id: message.id, sender: message.sender.address }
     const speech = createTurnSpeech(client, emit)
-    const answer = await client.complete(readReceivedText(message), { payload, isStored: isBound, hear: speech.accept })
+    const answer = await client.complete(readReceivedText(message), {
+      payload,
+      isStored: isBound,
+      onText: speech.accept,
+    })
     // Output that arrives after an abort is discarded.
     signal.throwIfAborted()
     if (turn.isWaiting) return emit({ speaker: client.navigation.active })

@@ -1,18 +1,18 @@
 // Sends the safe text of an answer to the user while the model is still writing.
-import type { AnswerRules } from './marks.ts'
-import { findMark, isOpenBeginning, markStarts, maxMarkChars } from './marks.ts'
+import type { AnswerRules } from './answer-faults.ts'
+import { faultStartPattern, findTextFault, maxFaultChars, mayBeCall } from './answer-faults.ts'
 
 const paragraphBreak = '\n\n'
 
 /** The part of an answer that the user gets while a turn runs. The final answer always includes it. */
 export interface AnswerStream {
-  /** Begins the text of a model, which gets its own check. */
+  /** Begins the text of a model, which has a separate check. */
   begin(rules: AnswerRules): StreamedAnswerCheck
   /** Returns the complete answer, including the text that was sent before. */
   finish(answer: string): string
 }
 
-/** Creates the stream of an answer; `onText` gets the text in order. An empty line separates earlier models from the one that answers. */
+/** Creates the stream of an answer. `onText` gets the text in order. An empty line separates the texts of different models. */
 export function createAnswerStream(onText: (text: string) => void): AnswerStream {
   let precedingText = ''
   let check: StreamedAnswerCheck | undefined
@@ -27,10 +27,10 @@ export function createAnswerStream(onText: (text: string) => void): AnswerStream
     begin(rules) {
       close()
       const precedingAnswer = precedingText
-      let isBegun = false
+      let hasText = false
       check = createStreamedAnswerCheck(rules, text => {
-        onText(isBegun || precedingAnswer === '' ? text : paragraphBreak + text)
-        isBegun = true
+        onText(hasText || precedingAnswer === '' ? text : paragraphBreak + text)
+        hasText = true
       })
       return check
     },
@@ -53,38 +53,38 @@ interface StreamedAnswerCheck {
 }
 
 /**
- * Passes on the safe part of an answer. The first 160 characters are held back until no mark can begin in them. An answer that may be one call is
- * held back to its end, and the caller sends it. Later text passes at once, except where a mark may begin. After a mark nothing passes.
+ * Sends the safe part of an answer to `onText`. The first 160 characters wait until they contain no fault. An answer that may be one call is not sent
+ * here, and the caller sends it at its end. Later text is sent at once, except where a fault may begin. Nothing is sent after a fault.
  */
 export function createStreamedAnswerCheck(rules: AnswerRules, onText: (text: string) => void): StreamedAnswerCheck {
   let shownText = ''
-  /** The text that is held back. It is short after the beginning of the answer. */
-  let waitingText = ''
-  let stage: 'opening' | 'open' | 'shut' = 'opening'
+  /** The text that is not sent yet. It is short after the beginning of the answer. */
+  let pendingText = ''
+  let stage: 'checking' | 'sending' | 'stopped' = 'checking'
 
-  function begin(): void {
-    const mark = findMark(waitingText, rules)
-    const isUnsound = mark !== undefined && mark.at < openingChars
-    if (isUnsound) stage = 'shut'
-    // A mark may have begun here without having ended.
-    else if (findSafeLength(waitingText) >= openingChars) stage = isOpenBeginning(waitingText, rules) ? 'shut' : 'open'
+  function checkOpening(): void {
+    const fault = findTextFault(pendingText, rules)
+    const hasFault = fault !== undefined && fault.position < openingChars
+    if (hasFault) stage = 'stopped'
+    // The pending text may end in the middle of a fault.
+    else if (findSafeLength(pendingText) >= openingChars) stage = mayBeCall(pendingText, rules) ? 'stopped' : 'sending'
   }
 
-  function pass(): void {
-    const mark = findMark(waitingText, rules)
-    const safeText = waitingText.slice(0, mark ? mark.at : findSafeLength(waitingText))
-    if (mark) stage = 'shut'
+  function sendSafeText(): void {
+    const fault = findTextFault(pendingText, rules)
+    const safeText = pendingText.slice(0, fault ? fault.position : findSafeLength(pendingText))
+    if (fault) stage = 'stopped'
     shownText += safeText
-    waitingText = waitingText.slice(safeText.length)
+    pendingText = pendingText.slice(safeText.length)
     if (safeText !== '') onText(safeText)
   }
 
   return {
     add(piece) {
-      if (stage === 'shut') return
-      waitingText += piece
-      if (stage === 'opening') begin()
-      if (stage === 'open') pass()
+      if (stage === 'stopped') return
+      pendingText += piece
+      if (stage === 'checking') checkOpening()
+      if (stage === 'sending') sendSafeText()
     },
     get passedText() {
       return shownText
@@ -92,9 +92,9 @@ export function createStreamedAnswerCheck(rules: AnswerRules, onText: (text: str
   }
 }
 
-/** Returns the length of the text that can no longer be the beginning of a mark. */
+/** Returns the length of the text that no fault can begin in any more. */
 function findSafeLength(waitingText: string): number {
-  const tail = Math.max(0, waitingText.length - maxMarkChars)
-  const position = waitingText.slice(tail).search(markStarts)
+  const tail = Math.max(0, waitingText.length - maxFaultChars)
+  const position = waitingText.slice(tail).search(faultStartPattern)
   return position < 0 ? waitingText.length : tail + position
 }

@@ -77,7 +77,7 @@ describe('the check of a model’s answer', () => {
 })
 
 /** Returns the text that a user gets from an answer in these pieces. */
-function hear(pieces: readonly string[], checks?: readonly AnswerCheck[]): string {
+function streamPieces(pieces: readonly string[], checks?: readonly AnswerCheck[]): string {
   let heard = ''
   const semaphore = createStreamedAnswerCheck(rulesOf(checks), words => {
     heard += words
@@ -100,8 +100,8 @@ describe('the gate of a stream', () => {
   })
 
   it('holds back the start until it is long enough', () => {
-    expect(hear([plain.slice(0, 159)])).toBe('')
-    expect(hear([plain.slice(0, 160)])).toBe(plain.slice(0, 160))
+    expect(streamPieces([plain.slice(0, 159)])).toBe('')
+    expect(streamPieces([plain.slice(0, 160)])).toBe(plain.slice(0, 160))
   })
 
   it.each([
@@ -110,14 +110,14 @@ describe('the gate of a stream', () => {
     `\`\`\`json\n{"why": "${plain}", "name": "x", "arguments": {}}\`\`\``,
     `refund({"why": "${plain}"})`,
   ])('passes nothing of %j', text => {
-    for (const size of [1, 7, 1_000]) expect(hear(cut(text, size))).toBe('')
+    for (const size of [1, 7, 1_000]) expect(streamPieces(cut(text, size))).toBe('')
   })
 
   it('holds back text that ends with the start of a mark', () => {
     const text = `${plain.slice(0, 155)}<tool_call>{}`
-    for (const size of [1, 5, 160]) expect(hear(cut(text, size))).toBe('')
+    for (const size of [1, 5, 160]) expect(streamPieces(cut(text, size))).toBe('')
     const harmless = `${plain.slice(0, 155)}<b>${plain}`
-    expect(hear(cut(harmless, 1))).toBe(harmless)
+    expect(streamPieces(cut(harmless, 1))).toBe(harmless)
   })
 
   it.each([
@@ -128,17 +128,17 @@ describe('the gate of a stream', () => {
     '```json\n{\n  "name": "refund",\n  "arguments": {}\n}\n```',
     '[ {"function": {"name": "refund", "arguments": {}}}]',
   ])('closes permanently at %j within the text', mark => {
-    for (const size of [1, 2, 13, 5_000]) expect(hear(cut(plain + mark + plain, size))).toBe(plain)
+    for (const size of [1, 2, 13, 5_000]) expect(streamPieces(cut(plain + mark + plain, size))).toBe(plain)
   })
 
   it('passes a long answer in half a million chunks, in linear time', () => {
-    expect(hear(new Array<string>(500_000).fill('word '))).toHaveLength(2_500_000)
+    expect(streamPieces(new Array<string>(500_000).fill('word '))).toHaveLength(2_500_000)
   })
 
   it('waits at a possible start of a mark, and continues if it is none', () => {
     const code = `${plain}\`\`\`js\nconst f = { a: [1, 2], b: x < y }\n\`\`\`\n`
-    expect(hear(cut(code, 1))).toBe(plain)
-    expect(hear(cut(code + plain, 1))).toBe(code + plain)
+    expect(streamPieces(cut(code, 1))).toBe(plain)
+    expect(streamPieces(cut(code + plain, 1))).toBe(code + plain)
   })
 
   it('passes a sound start of any text in any chunks, and nothing after an unsound start', () => {
@@ -173,7 +173,7 @@ describe('the gate of a stream', () => {
     assert(
       property(array(words, { maxLength: 12 }), integer({ min: 1, max: 50 }), (texts, size) => {
         const text = texts.join('')
-        const heard = hear(cut(text, size))
+        const heard = streamPieces(cut(text, size))
         const fault = faultOf(text)
         expect(text.startsWith(heard)).toBe(true)
         expect(heard).not.toMatch(/<tool_call>|\[TOOL_CALLS\]|<\|x\|>|"name":\s*"refund"/)
@@ -195,12 +195,12 @@ describe('a streamed turn', () => {
     const told: string[] = []
     return {
       told,
-      async complete(_messages, _tools, hear) {
+      async complete(_messages, _tools, onPiece) {
         const next = left.shift() ?? 'nothing left'
         const answer = typeof next === 'string' ? { content: next } : next
         for (const piece of cut(answer.content, 10)) {
           told.push(piece)
-          hear?.(piece)
+          onPiece?.(piece)
         }
         return answer
       },
@@ -216,7 +216,7 @@ describe('a streamed turn', () => {
     const client = await openSwarmClient(swarmSpec(agents, { texts, ...overrides }), deps, 'c')
     const complete = async (words: string) => {
       const pieces: string[] = []
-      const answer = await client.complete(words, { hear: piece => void pieces.push(piece) })
+      const answer = await client.complete(words, { onText: piece => void pieces.push(piece) })
       expect(answer.startsWith(pieces.join(''))).toBe(true)
       return { answer, heard: pieces.join('') }
     }
@@ -274,17 +274,17 @@ describe('a streamed turn', () => {
     const go = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
     const model: SwarmModel = {
-      async complete(_messages, _tools, hear) {
-        hear?.(plain)
+      async complete(_messages, _tools, onPiece) {
+        onPiece?.(plain)
         begun.resolve()
         await go.promise
-        hear?.('and more')
+        onPiece?.('and more')
         return { content: `${plain}and more` }
       },
     }
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model)]), deps, 'c')
     const heard: string[] = []
-    const answer = client.complete('hi', { hear: words => void heard.push(words) })
+    const answer = client.complete('hi', { onText: words => void heard.push(words) })
     await begun.promise
     await client.cancelOutput()
     go.resolve()

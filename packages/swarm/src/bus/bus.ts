@@ -37,16 +37,16 @@ export interface BusEvent {
   readonly output: JsonMap
   readonly context: BusContext
   readonly clientId: string
-  /** The content of a custom event; the bus's own events have none. */
+  /** The content of a custom event. The other events have none. */
   readonly payload?: Json | undefined
 }
 
 type BusListener = (event: BusEvent) => Promise<void> | void
 
 interface BusListenOptions {
-  /** The client whose events are wanted; `*` or absent means all clients. */
+  /** The client whose events the listener gets. `*` or absent means all clients. */
   readonly clientId?: string | undefined
-  /** The source of the events; absent means any. */
+  /** The source of the events. Absent means any source. */
   readonly source?: string | undefined
   readonly filter?: ((event: BusEvent) => boolean) | undefined
   /** True for only the first matching event. */
@@ -54,11 +54,11 @@ interface BusListenOptions {
 }
 
 export interface SwarmBus {
-  /** Adds a listener. @returns a function that removes the listener; events emitted before still reach it */
+  /** Adds a listener. @returns the function that removes the listener, which still gets the events emitted before */
   listen(listener: BusListener, options?: BusListenOptions): () => void
   /** Emits an event. It never fails and never waits for a listener. */
   emit(event: Pick<BusEvent, 'type' | 'source' | 'clientId'> & Partial<BusEvent>): void
-  /** Emits a custom event. @throws Rejection forbidden for a source of the bus's own */
+  /** Emits a custom event. @throws Rejection forbidden for one of `busSources` */
   emitCustom(clientId: string, source: string, payload: Json): void
   /** Resolves when every listener has received all events emitted before the call. */
   drain(): Promise<void>
@@ -92,10 +92,10 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
   function emit(event: Parameters<SwarmBus['emit']>[0]): void {
     const completeEvent: BusEvent = { input: {}, output: {}, context: {}, ...event }
     for (const registration of [...registrations])
-      if (isWanted(registration, completeEvent)) notify(registration, completeEvent)
+      if (matches(registration, completeEvent)) notify(registration, completeEvent)
   }
 
-  function isWanted({ clientId, source, filter }: Registration, event: BusEvent): boolean {
+  function matches({ clientId, source, filter }: Registration, event: BusEvent): boolean {
     if (clientId !== undefined && clientId !== '*' && clientId !== event.clientId) return false
     if (source !== undefined && source !== event.source) return false
     try {

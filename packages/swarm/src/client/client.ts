@@ -1,4 +1,4 @@
-// Opens a client of a swarm: one conversation, whichever agent answers.
+// Opens a client of a swarm, which is one conversation with all its agents.
 import type { JsonMap, SwarmImage } from '@postern/transcript'
 import { createAnswerStream } from '../answers/stream.ts'
 import type { BusEvent, EmitBusEvent } from '../bus/bus.ts'
@@ -6,14 +6,14 @@ import type { AllCommits, SwarmCommitDeps } from '../conversation/commits.ts'
 import { createAllCommits, createSwarmCommits } from '../conversation/commits.ts'
 import type { SwarmHistory } from '../conversation/history.ts'
 import type { SwarmNavigation } from '../conversation/navigation.ts'
-import type { SwarmData } from '../data/data.ts'
-import { openSwarmData } from '../data/data.ts'
+import type { SwarmData } from '../data/swarm-data.ts'
+import { openSwarmData } from '../data/swarm-data.ts'
 import type { AgentSpec, SwarmDeps, SwarmSpec } from '../spec/swarm.ts'
 import { swarmTexts } from '../spec/swarm.ts'
-import type { TurnDeps } from '../turn/turn.ts'
-import { findActiveAgent } from '../turn/turn.ts'
-import type { SwarmBans, SwarmClientState } from './state.ts'
-import { createSwarmBans, openSwarmClientState } from './state.ts'
+import type { TurnDeps } from '../turn/run-turn.ts'
+import { findActiveAgent } from '../turn/run-turn.ts'
+import type { SwarmBans, SwarmClientState } from './client-state.ts'
+import { createSwarmBans, openSwarmClientState } from './client-state.ts'
 import type { ClientTurns } from './turns.ts'
 import { createClientTurns } from './turns.ts'
 
@@ -27,7 +27,7 @@ export interface SwarmMessageOptions {
    * Receives the safe text of the answer in order while the model writes it. It receives nothing if a policy checks output, or if the model does
    * not stream.
    */
-  readonly hear?: ((text: string) => void) | undefined
+  readonly onText?: ((text: string) => void) | undefined
 }
 
 export interface OutgoingMessage {
@@ -38,7 +38,7 @@ export interface OutgoingMessage {
 
 export type ReceiveMessage = (message: OutgoingMessage) => Promise<void> | void
 
-/** One client of a swarm, which is one conversation, whichever agent speaks. */
+/** One client of a swarm, which is one conversation with all its agents. */
 export interface SwarmClient {
   readonly clientId: string
   readonly history: SwarmHistory
@@ -62,7 +62,7 @@ export interface SwarmClient {
   cancelOutput(): Promise<void>
   getAgentName(): string
   getAgent(): AgentSpec
-  /** Receives every output: answers, refusals, emits and notices. @returns a function that ends the connection */
+  /** Passes every output to `receive`, which includes answers, refusals and messages. @returns the function that ends the connection */
   connect(receive: ReceiveMessage): () => void
 }
 
@@ -86,7 +86,7 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: Swarm
   const { clientId, history, navigation } = state
   const openedClient = openClient(spec, deps, state)
   const { turn, turns, bans, emit, outerCommits: allCommits } = openedClient
-  const streams = canStream(spec)
+  const isStreaming = canStream(spec)
   return {
     clientId,
     history,
@@ -97,11 +97,11 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: Swarm
     get isBusy() {
       return state.answerAbort !== undefined
     },
-    complete(message, { hear: onText, ...options } = {}) {
-      const answerStream = onText && streams ? createAnswerStream(onText) : undefined
-      return state.queue(() => turns.run({ ...options, message, mode: 'user', answerStream }))
+    complete(message, { onText, ...options } = {}) {
+      const answerStream = onText && isStreaming ? createAnswerStream(onText) : undefined
+      return state.runInTurn(() => turns.run({ ...options, message, mode: 'user', answerStream }))
     },
-    execute: message => state.queue(() => turns.run({ message, mode: 'tool' })),
+    execute: message => state.runInTurn(() => turns.run({ message, mode: 'tool' })),
     runStateless: message => runStateless(message, openedClient),
     async emit(message) {
       await turns.sendOutput('tool', message)

@@ -1,9 +1,9 @@
 // Counts the users of each client, and closes the client after its last user has left.
-import type { SwarmClientState } from './state.ts'
+import type { SwarmClientState } from './client-state.ts'
 
 /** A use of a client, which lasts until the user leaves or the client is closed. */
 interface ClientUse {
-  readonly isOver: boolean
+  readonly hasEnded: boolean
   /** Leaves the client. The last user who leaves closes it. */
   leave(): Promise<void>
 }
@@ -20,7 +20,7 @@ export interface SwarmClients {
 }
 
 interface ClientUser {
-  isOver: boolean
+  hasEnded: boolean
   readonly disconnect?: (() => void) | undefined
 }
 
@@ -29,14 +29,14 @@ export function createSwarmClients(): SwarmClients {
   const usersByClient = new Map<string, Set<ClientUser>>()
   const listUsers = (clientId: string) => usersByClient.get(clientId) ?? new Set<ClientUser>()
 
-  function end(clientId: string, user: ClientUser): void {
-    user.isOver = true
+  function endUse(clientId: string, user: ClientUser): void {
+    user.hasEnded = true
     user.disconnect?.()
     listUsers(clientId).delete(user)
   }
 
   async function close(clientId: string): Promise<void> {
-    for (const user of [...listUsers(clientId)]) end(clientId, user)
+    for (const user of [...listUsers(clientId)]) endUse(clientId, user)
     usersByClient.delete(clientId)
     const state = clientStates.get(clientId)
     clientStates.delete(clientId)
@@ -46,12 +46,12 @@ export function createSwarmClients(): SwarmClients {
   function addUser(clientId: string, user: ClientUser): ClientUse {
     usersByClient.set(clientId, listUsers(clientId).add(user))
     return {
-      get isOver() {
-        return user.isOver
+      get hasEnded() {
+        return user.hasEnded
       },
       async leave() {
-        if (user.isOver) return
-        end(clientId, user)
+        if (user.hasEnded) return
+        endUse(clientId, user)
         if (listUsers(clientId).size === 0) await close(clientId)
       },
     }
@@ -59,8 +59,8 @@ export function createSwarmClients(): SwarmClients {
 
   return {
     clientStates,
-    enter: clientId => addUser(clientId, { isOver: false }),
-    connect: (clientId, disconnect) => addUser(clientId, { isOver: false, disconnect }),
+    enter: clientId => addUser(clientId, { hasEnded: false }),
+    connect: (clientId, disconnect) => addUser(clientId, { hasEnded: false, disconnect }),
     isConnected: clientId => [...listUsers(clientId)].some(({ disconnect }) => disconnect !== undefined),
     close,
   }

@@ -1,8 +1,8 @@
 // Runs the turns of a client and checks their output by the policies.
 import type { EmitBusEvent } from '../bus/bus.ts'
-import type { TurnDeps, TurnRequest } from '../turn/turn.ts'
-import { runSwarmTurn } from '../turn/turn.ts'
-import type { SwarmBans, SwarmClientState } from './state.ts'
+import type { TurnDeps, TurnRequest } from '../turn/run-turn.ts'
+import { runSwarmTurn } from '../turn/run-turn.ts'
+import type { SwarmBans, SwarmClientState } from './client-state.ts'
 
 export interface ClientTurns {
   /** Runs one turn. Returns the answer, a refusal, or '' after a cancel. @throws the model's error */

@@ -10,10 +10,10 @@ interface ToolRequest {
   readonly params: JsonMap
 }
 
-/** The agent of the row, and whether the commit may belong to an inactive agent. */
 interface CommitOptions {
-  /** The agent of the row; absent for the active agent. */
+  /** The agent of the row. Absent for the active agent. */
   readonly agentName?: string | undefined
+  /** True if the agent may be inactive. */
   readonly isForced?: boolean | undefined
   /** True if the row is already stored, so that only the event is emitted. */
   readonly isStored?: boolean | undefined
@@ -25,15 +25,15 @@ interface UserCommitOptions extends CommitOptions {
 }
 
 /**
- * All ways to add a row to the history of a client. Each emits an event after the row is stored. Without force, a commit of an inactive
- * agent is skipped and returns false.
+ * The functions that add rows to the history of a client. Each of them stores its row and then emits an event. Unless it is forced, a commit of an
+ * inactive agent is skipped and returns false.
  */
 export interface SwarmCommits {
   commitUserMessage(content: string, mode: ExecutionMode, options?: UserCommitOptions): Promise<boolean>
   commitAssistantMessage(content: string, options?: CommitOptions): Promise<boolean>
   commitSystemMessage(content: string, options?: CommitOptions): Promise<boolean>
   commitDeveloperMessage(content: string, options?: CommitOptions): Promise<boolean>
-  /** Commits calls of tools and returns their ids; none if the commit was skipped. */
+  /** Commits calls of tools and returns their ids, or no ids if the commit was skipped. */
   commitToolRequest(requests: readonly ToolRequest[], options?: CommitOptions): Promise<readonly string[]>
   /** Commits a model's calls with the model's own ids and text. @throws Rejection malformed if two calls have the same id */
   commitToolCalls(content: string, calls: readonly SwarmToolCall[], options?: CommitOptions): Promise<boolean>
@@ -43,9 +43,9 @@ export interface SwarmCommits {
   commitStopTools(options?: CommitOptions): Promise<boolean>
   /** Cancels the running answer. */
   commitCancelOutput(options?: CommitOptions): Promise<boolean>
-  /** Informs an agent that another one is active now, so its remaining calls are skipped. */
+  /** Informs an agent that another agent is active now, so its remaining calls are skipped. */
   commitAgentChange(options?: CommitOptions): Promise<boolean>
-  /** Cuts the history for a reason and restarts with `restart` as the user's message. It only writes rows; the agent emits nothing. */
+  /** Cuts the history for a reason and restarts with `restart` as the user's message. It emits no event. */
   commitRescue(reason: string, restart: string, options?: CommitOptions): Promise<boolean>
 }
 
@@ -56,7 +56,7 @@ export interface SwarmCommitDeps extends Pick<SwarmDeps, 'bus' | 'system'> {
   activeAgent(): string
   /** True for commits from outside of the agent, such as those of a tool, which the session's bus emits, too. */
   readonly isOfSession?: boolean | undefined
-  /** True if inactive agents may commit, too; default: as the commit specifies. */
+  /** True if inactive agents may commit. By default, the options of the commit decide. */
   readonly isForced?: boolean | undefined
   /** The effects of a commit in addition to its event. */
   readonly effects?: Readonly<Partial<Record<CommitType, () => void>>> | undefined
@@ -85,7 +85,7 @@ const outerBuses = {
 type CommitType = keyof typeof outerBuses
 
 export function createSwarmCommits(deps: SwarmCommitDeps): SwarmCommits {
-  const commitBare = (type: CommitType) => (options?: CommitOptions) => commit({ ...options, type }, deps)
+  const commitEvent = (type: CommitType) => (options?: CommitOptions) => commit({ ...options, type }, deps)
   const commitText = (role: 'assistant' | 'system' | 'developer') => (content: string, options?: CommitOptions) => {
     const row = { role, content, mode: 'tool' } as const
     return commit({ ...options, type: `commit-${role}-message`, row, input: { message: content } }, deps)
@@ -104,9 +104,9 @@ export function createSwarmCommits(deps: SwarmCommitDeps): SwarmCommits {
     commitFlush(options) {
       return commit({ ...options, type: 'commit-flush', row: { role: 'flush', content: '', mode: 'tool' } }, deps)
     },
-    commitStopTools: commitBare('commit-stop-tools'),
-    commitCancelOutput: commitBare('commit-cancel-output'),
-    commitAgentChange: commitBare('commit-agent-change'),
+    commitStopTools: commitEvent('commit-stop-tools'),
+    commitCancelOutput: commitEvent('commit-cancel-output'),
+    commitAgentChange: commitEvent('commit-agent-change'),
     async commitRescue(reason, restart, { agentName = deps.activeAgent(), isForced } = {}) {
       if (!mayCommit(agentName, isForced, deps)) return false
       await deps.history.push({ role: 'resque', content: reason, mode: 'tool', agentName })
@@ -137,9 +137,9 @@ async function commitUserMessage(
   deps: SwarmCommitDeps,
   { payload, images: userImages = [], ...options }: UserCommitOptions = {},
 ): Promise<boolean> {
-  // A forced commit belongs to the agent that is active at the call, not to the one after a Blob has been read.
+  // A forced commit belongs to the agent that is active at the call, even if another agent is active when the Blob has been read.
   const { agentName = deps.isForced ? deps.activeAgent() : undefined } = options
-  // Without a Blob nothing is awaited, so rows keep the order of their commits.
+  // Without a Blob, nothing is awaited before the row is stored, so rows keep the order of their commits.
   const images = hasOnlyText(userImages) ? userImages : await encodeSwarmImages(userImages)
   // Only the user's own message gets the payload of the call.
   const context =

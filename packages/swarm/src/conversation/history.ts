@@ -13,7 +13,7 @@ export interface SwarmHistory {
   /** Stores a row and then emits its event. @throws Rejection malformed, or the store's error, after which nothing is emitted */
   push(row: SwarmMessage): Promise<void>
   /**
-   * Removes the last row with its calls on behalf of `agentName`; `null` if there is none. @throws Unavailable while another writer
+   * Removes and returns the last row with its calls on behalf of `agentName`, or `null` if there is no row. @throws Unavailable while another writer
    * locks the thread, or the store's error, after which nothing is emitted
    */
   pop(agentName: string): Promise<SwarmMessage | null>
@@ -87,8 +87,8 @@ async function popLastRow(transcript: TranscriptStore, thread: ThreadKey): Promi
 }
 
 /**
- * Selects the messages for a model: prompts and the agent's own system rows, then the newest messages since the last flush or rescue that are
- * shared or the agent's own, without incomplete pairs. Pure.
+ * Selects the messages for a model. They begin with the prompts and the agent's own system rows. The newest messages since the last flush or rescue
+ * follow, if they are shared or the agent's own. Incomplete pairs are omitted.
  */
 function buildModelHistory(
   entries: readonly TranscriptEntry[],

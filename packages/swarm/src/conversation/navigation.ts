@@ -10,7 +10,7 @@ type Navigation = Readonly<z.infer<typeof navigationSchema>>
 /** The active agent of a client and the path to it. Both survive restarts. */
 export interface SwarmNavigation {
   readonly active: string
-  /** The last hundred agents of the path, oldest first. The default agent is not on it, but precedes them. */
+  /** The last hundred agents of the path, oldest first, without the default agent, with which every path begins. */
   readonly stack: readonly string[]
   /** Begins the turn of a new user message, in which every agent may be visited again. */
   beginTurn(): Promise<void>
@@ -78,7 +78,7 @@ async function changeToAgent(agentName: string, state: NavigationState): Promise
     return false
   }
   const stack = [...state.navigation.stack, agentName].slice(-maxStackLength)
-  await move({ active: agentName, stack, visited: [...state.navigation.visited, agentName] }, state)
+  await storeNavigation({ active: agentName, stack, visited: [...state.navigation.visited, agentName] }, state)
   return true
 }
 
@@ -86,11 +86,11 @@ async function changeToPrevious(state: NavigationState): Promise<boolean> {
   const stack = state.navigation.stack.slice(0, -1)
   const active = stack.at(-1) ?? state.spec.defaultAgent
   if (state.navigation.stack.length === 0 && active === state.navigation.active) return false
-  await move({ ...state.navigation, active, stack }, state)
+  await storeNavigation({ ...state.navigation, active, stack }, state)
   return true
 }
 
-async function move(navigation: Navigation, state: NavigationState): Promise<void> {
+async function storeNavigation(navigation: Navigation, state: NavigationState): Promise<void> {
   const { names, key, clientId } = state
   const { records, bus } = state.deps
   const { swarmName } = state.spec

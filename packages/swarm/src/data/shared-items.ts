@@ -1,6 +1,6 @@
-// Stores the items of a storage: those of one client in one record, shared ones in a record each.
-import type { DataContext } from './context.ts'
-import { kindOfItems } from './context.ts'
+// Stores the items of a storage. The items of one client are one record, and each shared item is a separate record.
+import type { DataContext } from './data-context.ts'
+import { kindOfItems } from './data-context.ts'
 import { openSharedRecord, writeRecord } from './state.ts'
 import type { StorageItem, StorageItems, StorageSpec } from './storage.ts'
 
@@ -8,7 +8,7 @@ import type { StorageItem, StorageItems, StorageSpec } from './storage.ts'
 export function openSharedItems<Item extends StorageItem>(storageName: string, data: DataContext): StorageItems<Item> {
   const { records, owner } = data
   const kind = kindOfItems(storageName)
-  const recordKeyOf = (id: Item['id']) => ({ kind, owner, key: JSON.stringify(id) })
+  const itemKeyOf = (id: Item['id']) => ({ kind, owner, key: JSON.stringify(id) })
 
   /** Splits items that an earlier release stored in one record. */
   async function splitItems(): Promise<void> {
@@ -16,7 +16,7 @@ export function openSharedItems<Item extends StorageItem>(storageName: string, d
     const items = (await records.get(recordKey))?.value
     if (items === undefined) return
     for (const item of Array.isArray(items) ? (items as readonly Item[]) : [])
-      await records.insert(recordKeyOf(item.id), item)
+      await records.insert(itemKeyOf(item.id), item)
     await records.remove(recordKey)
   }
 
@@ -32,7 +32,7 @@ export function openSharedItems<Item extends StorageItem>(storageName: string, d
   return {
     async find(id) {
       await ensureSplit()
-      return ((await records.get(recordKeyOf(id)))?.value as Item | undefined) ?? null
+      return ((await records.get(itemKeyOf(id)))?.value as Item | undefined) ?? null
     },
     async readAll() {
       await ensureSplit()
@@ -40,11 +40,11 @@ export function openSharedItems<Item extends StorageItem>(storageName: string, d
     },
     async put(item) {
       await ensureSplit()
-      await writeRecord(recordKeyOf(item.id), () => item, { records, label: 'item' })
+      await writeRecord(itemKeyOf(item.id), () => item, { records, label: 'item' })
     },
     async remove(id) {
       await ensureSplit()
-      await records.remove(recordKeyOf(id))
+      await records.remove(itemKeyOf(id))
     },
     async clear() {
       await ensureSplit()

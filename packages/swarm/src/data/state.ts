@@ -4,9 +4,9 @@ import { Unavailable } from '@postern/message'
 import { createOneByOne } from '@postern/pipeline'
 import type { RecordKey, RecordStore } from '@postern/transcript'
 import { copyJson } from '@postern/transcript'
-import type { DataContext } from './context.ts'
+import type { DataContext } from './data-context.ts'
 
-/** Runs before a value is stored, and returns the value, returns another one, or throws. */
+/** Runs before a value is stored. It returns this value or another, or throws. */
 export type DataStep<Value> = (value: Value, clientId: string, name: string) => Promise<Value> | Value
 
 export interface StateSpec<State extends Json = Json> {
@@ -22,10 +22,10 @@ export interface StateSpec<State extends Json = Json> {
 export interface ClientState<State extends Json = Json> {
   get(): Promise<State>
   /**
-   * Sets a value, or the result of a function of the present value. `change` may read the state and never runs twice at once. It runs again only if
-   * another process was first. @throws the error of `change` or a middleware; TypeError for a value that is not JSON
+   * Sets a value, or the result of a function of the current value. `change` may read the state and never runs concurrently. It runs again only if
+   * another process wrote first. @throws the error of `change` or a middleware; TypeError for a value that is not JSON
    */
-  set(change: State | ((before: State) => Promise<State> | State)): Promise<State>
+  set(change: State | ((previousState: State) => Promise<State> | State)): Promise<State>
   /** Removes the value and returns the default. */
   clear(): Promise<State>
 }
@@ -39,7 +39,7 @@ export function createClientState<State extends Json>(spec: StateSpec<State>, da
   const createDefault = async () => await spec.getDefault(clientId, stateName)
 
   /** A stored `null` is an ordinary value. */
-  const orDefault = async (state: State | undefined) => (state === undefined ? await createDefault() : state)
+  const replaceAbsent = async (state: State | undefined) => (state === undefined ? await createDefault() : state)
 
   async function createNext(previous: State, change: Parameters<ClientState<State>['set']>[0]): Promise<State> {
     let nextState = typeof change === 'function' ? await change(previous) : change
@@ -49,12 +49,12 @@ export function createClientState<State extends Json>(spec: StateSpec<State>, da
 
   return {
     async get() {
-      const state = await orDefault(await record.read())
+      const state = await replaceAbsent(await record.read())
       emit('get-state', state)
       return state
     },
     async set(change) {
-      const state = await record.change(async previous => createNext(await orDefault(previous), change))
+      const state = await record.change(async previous => createNext(await replaceAbsent(previous), change))
       emit('set-state', state)
       return state
     },
@@ -71,31 +71,31 @@ export function createClientState<State extends Json>(spec: StateSpec<State>, da
 interface SharedRecord<Value extends Json> {
   read(): Promise<Value | undefined>
   /**
-   * Changes the value. Changes run one after the other. If another process was first, `make` runs again on its value. An error of `make` changes
-   * nothing. @throws Unavailable if others were first in every attempt
+   * Changes the value. Changes run one after the other. If another process wrote first, `createValue` runs again with its value. An error of
+   * `createValue` changes nothing. @throws Unavailable if other writers were first in every attempt
    */
-  change(make: (value: Value | undefined) => Promise<Value> | Value): Promise<Value>
+  change(createValue: (value: Value | undefined) => Promise<Value> | Value): Promise<Value>
   clear(): Promise<void>
 }
 
-/** The maximum number of attempts. Each fails only if another writer succeeds, so this many failures indicate a fault. */
-const maxTries = 1_000
+/** The maximum number of attempts. Each fails only if another writer succeeds, so this many failures indicate a bug. */
+const maxAttempts = 1_000
 
-/** Writes what `make` returns for the present value, and retries while others are first. @throws Unavailable if others were first in every attempt */
+/** Writes the result of `createValue` for the current value, and retries if another writer was first. @throws Unavailable if others were first in every attempt */
 export async function writeRecord<Value extends Json>(
   recordKey: RecordKey,
-  make: (value: Value | undefined) => Promise<Value> | Value,
+  createValue: (value: Value | undefined) => Promise<Value> | Value,
   { records, label }: { readonly records: Pick<RecordStore, 'get' | 'insert' | 'swap'>; readonly label: string },
 ): Promise<Value> {
-  for (let remainingTries = maxTries; remainingTries > 0; remainingTries -= 1) {
+  for (let remainingAttempts = maxAttempts; remainingAttempts > 0; remainingAttempts -= 1) {
     const record = await records.get(recordKey)
-    const value = await make(record?.value as Value | undefined)
+    const value = await createValue(record?.value as Value | undefined)
     const isFirst = record
       ? await records.swap(recordKey, record.version, value)
       : await records.insert(recordKey, value)
     if (isFirst) return value
   }
-  throw new Unavailable(`Cannot keep ${label}: others were first, again and again`)
+  throw new Unavailable(`Cannot store ${label}: other writers were first in every attempt`)
 }
 
 export function openSharedRecord<Value extends Json>(

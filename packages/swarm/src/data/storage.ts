@@ -2,12 +2,12 @@
 import type { Json } from '@postern/message'
 import { Rejection } from '@postern/message'
 import { copyJson, hashContent } from '@postern/transcript'
-import type { DataContext } from './context.ts'
-import { kindOfEmbeddings, kindOfItems } from './context.ts'
+import type { DataContext } from './data-context.ts'
+import { kindOfEmbeddings, kindOfItems } from './data-context.ts'
 
 /**
- * The items of one client or of all clients, by id. They survive restarts. A storage suits hundreds of items, not a hundred thousand, because they
- * are in one record.
+ * The items of one client or of all clients, by id. They survive restarts. A storage suits hundreds of items, but not a hundred thousand, because a
+ * client's items are in one record.
  */
 export interface ClientStorage<Item extends StorageItem = StorageItem> {
   get(id: Item['id']): Promise<Item | null>
@@ -85,9 +85,9 @@ export interface StorageSpec<Item extends StorageItem = StorageItem> {
   readonly storageName: string
   /** True for one storage for all clients. */
   readonly isShared?: boolean | undefined
-  /** Returns the first content; default: none. */
+  /** Returns the initial items. Default: none. */
   getDefault?(clientId: string, storageName: string): Promise<readonly Item[]> | readonly Item[]
-  /** Returns the text by which an item is found; default: all its text. */
+  /** Returns the text by which an item is found. Default: all its text. */
   createIndex?(item: Item): Promise<string> | string
   /** Converts a text to a vector. Texts of similar meaning have a similar direction. Without it there is no search by text. */
   embed?(text: string): Promise<readonly number[]>
@@ -107,14 +107,16 @@ async function findNearest<Item extends StorageItem>(
   await removeUntiedEmbeddings(data)
   const embedOnce = createStoredEmbedding(embed, spec, data)
   const searchEmbedding = await embedOnce(search)
-  const ratedItems: { readonly item: Item; readonly nearness: number }[] = []
+  const ratedItems: { readonly item: Item; readonly similarity: number }[] = []
   for (const item of items) {
     ratedItems.push({
       item,
-      nearness: compareDirections(searchEmbedding, await embedOnce(await createIndex(item), item)),
+      similarity: computeSimilarity(searchEmbedding, await embedOnce(await createIndex(item), item)),
     })
   }
-  const nearItems = ratedItems.filter(({ nearness }) => nearness >= score).sort((a, b) => b.nearness - a.nearness)
+  const nearItems = ratedItems
+    .filter(({ similarity: nearness }) => nearness >= score)
+    .sort((a, b) => b.similarity - a.similarity)
   return nearItems.slice(0, Math.max(0, total)).map(({ item }) => item)
 }
 
@@ -125,15 +127,15 @@ function indexItem(item: StorageItem): string {
 }
 
 /**
- * Creates an embedding that stores the vector of each text, so that each text is embedded once. A vector is removed with the item that has the text,
- * or with the message that asks.
+ * Creates an embedding that stores the vector of each text, so that each text is embedded once. A vector is removed with the item of the text, or, for
+ * a search, with the message that searched.
  */
 function createStoredEmbedding<Item extends StorageItem>(
   embed: NonNullable<StorageSpec['embed']>,
   { storageName, isShared = false, getDefault }: StorageSpec<Item>,
   { records, owner }: DataContext,
 ): (text: string, item?: Item) => Promise<readonly number[]> {
-  const kind = kindOfEmbeddings(storageName, isShared)
+  const kind = kindOfEmbeddings(storageName, { isShared })
   const isStoredSeparately = isShared && !getDefault
   const sourceOf = ({ id }: Item) => ({ kind: kindOfItems(storageName), owner, key: JSON.stringify(id) })
   return async (text, item) => {
@@ -153,13 +155,13 @@ async function removeUntiedEmbeddings({ records, owner }: DataContext): Promise<
   for (const { key } of await records.list(kind, owner, { limit: 100 })) await records.remove({ kind, owner, key })
 }
 
-/** Ignores a full store. A search works without storing the vector; the next one embeds the text again. */
+/** Ignores a full store. A search works without storing the vector, and the next search embeds the text again. */
 function ignoreFull(error: unknown): void {
   if (!(error instanceof Rejection && error.code === 'too_large')) throw error
 }
 
 /** Returns the cosine of the angle between two vectors. */
-function compareDirections(a: readonly number[], b: readonly number[]): number {
+function computeSimilarity(a: readonly number[], b: readonly number[]): number {
   const dot = (x: readonly number[], y: readonly number[]) =>
     x.reduce((sum, value, index) => sum + value * (y[index] ?? 0), 0)
   const length = Math.sqrt(dot(a, a) * dot(b, b))

@@ -4,7 +4,7 @@ import type { SwarmTool, SwarmToolContext } from './swarm.ts'
 interface HandOverOptions {
   readonly name?: string | undefined
   readonly description?: string | undefined
-  /** Returns the message for the next agent, made from the user's last one. If it is absent, the next agent gets the user's own text. */
+  /** Returns the message for the next agent from the user's last message. Default: the user's last message. */
   readonly handOver?: ((lastUserMessage: string) => string) | undefined
   /** The answer that replaces a hand-over, so that the next agent waits for the user. */
   readonly answer?: string | undefined
@@ -18,8 +18,8 @@ interface NavigateOptions extends HandOverOptions {
 }
 
 /**
- * Creates a tool with which a model hands a conversation over. The tool stops the other calls, ends its own call, changes the agent, and lets the new
- * one continue. If the change fails, it flushes the history and asks the user to repeat.
+ * Creates a tool with which a model hands a conversation over. The tool stops the other calls, ends its own call, and changes the agent, which then
+ * continues. If the change fails, it flushes the history and asks the user to repeat.
  */
 export function createNavigateTool(options: NavigateOptions): SwarmTool {
   const { to, name = `navigate_to_${to}`, description = `Hands the conversation over to ${to}` } = options
@@ -32,7 +32,7 @@ export function createNavigateTool(options: NavigateOptions): SwarmTool {
   )
 }
 
-/** Creates a tool that hands the conversation back to the previous agent, or to the default one if there is none. */
+/** Creates a tool that hands the conversation back to the previous agent, or to the default agent if there is none. */
 export function createNavigateBackTool(options: HandOverOptions = {}): SwarmTool {
   const { name = 'navigate_back', description = 'Hands the conversation back to whoever had it before' } = options
   return createHandOverTool(

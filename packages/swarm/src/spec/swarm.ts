@@ -1,19 +1,19 @@
-// Defines a swarm: its agents, tools, models, policies and texts.
+// Defines the agents, tools, models, policies and texts of a swarm.
 import type { Json, Log, System } from '@postern/message'
 import type { JsonMap, RecordStore, SwarmMessage, SwarmToolCall, TranscriptStore } from '@postern/transcript'
 import type { SwarmBus } from '../bus/bus.ts'
-import type { DataSpec, SwarmData } from '../data/data.ts'
+import type { DataSpec, SwarmData } from '../data/swarm-data.ts'
 
 export interface SwarmSpec extends DataSpec {
   readonly swarmName: string
   readonly agents: readonly AgentSpec[]
   readonly defaultAgent: string
   readonly policies?: readonly SwarmPolicy[] | undefined
-  /** The prompts that precede every agent's own. */
+  /** The prompts that precede the prompt of every agent. */
   readonly commonPrompts?: readonly string[] | undefined
-  /** The checks for content that no answer may have; default: tool markup and JSON calls. */
+  /** The checks for content that no answer may have. Default: tool markup and JSON calls. */
   readonly answerChecks?: readonly AnswerCheck[] | undefined
-  /** True if a recursion of hand-overs throws (default); otherwise it returns `false`. */
+  /** True if a recursion of hand-overs throws. Otherwise it returns `false`. Default: true. */
   readonly throwsOnRecursion?: boolean | undefined
   readonly texts?: Partial<SwarmTexts> | undefined
 }
@@ -47,13 +47,13 @@ export interface AgentSpec {
   readonly systemPrompts?: readonly string[] | undefined
   readonly model: SwarmModel
   readonly tools?: readonly SwarmTool[] | undefined
-  /** The number of past messages for a model; default 15, 0 means none. */
+  /** The number of past messages for a model. 0 means none. Default: 15. */
   readonly keepMessages?: number | undefined
-  /** The maximum number of calls in one answer; default 1. */
+  /** The maximum number of calls in one answer. Default: 1. */
   readonly maxToolCalls?: number | undefined
-  /** The human who answers for this agent; absent if a model does. */
+  /** The human who answers for this agent. Absent if a model answers. */
   readonly operator?: OperatorPort | undefined
-  /** The time that the human has to answer, ms; default 90 000. */
+  /** The time that the human has to answer, ms. Default: 90 000. */
   readonly operatorTimeoutMs?: number | undefined
   readonly rescue?: RescueStrategy | undefined
   readonly customRescue?: ((reason: string) => Promise<ModelAnswer>) | undefined
@@ -81,13 +81,13 @@ export interface ToolDescription {
 
 /** A model in the form that the swarm uses. */
 export interface SwarmModel {
-  /** Completes a conversation. `hear` gets the pieces of `content` while the model writes. The swarm decides which of them to pass on. */
+  /** Completes a conversation. `onPiece` gets the pieces of `content` while the model writes. The swarm decides which pieces reach the user. */
   complete(
     messages: readonly SwarmMessage[],
     tools: readonly ToolDescription[],
     onPiece?: (piece: string) => void,
   ): Promise<ModelAnswer>
-  /** Answers a prompt and a text outside of any conversation; default: `complete` without tools. */
+  /** Answers a prompt and a text outside of any conversation. Default: `complete` without tools. */
   run?(messages: readonly SwarmMessage[]): Promise<ModelAnswer>
 }
 
@@ -142,7 +142,7 @@ export interface SwarmToolContext {
 }
 
 export interface SwarmTool extends ToolDescription {
-  /** True for a tool that hands over. Only one of them runs in a turn. */
+  /** True for a tool that hands over. Only one such tool runs in a turn. */
   readonly isNavigation?: boolean | undefined
   call(context: SwarmToolContext): Promise<void>
 }

@@ -4,7 +4,7 @@ import type { RecordKey, RecordTies } from '@postern/transcript'
 import { createMemoryRecords } from '@postern/transcript'
 import { expect, test } from 'vitest'
 import { createSwarmBus } from '../bus/bus.ts'
-import { openSwarmData } from '../data/data.ts'
+import { openSwarmData } from '../data/swarm-data.ts'
 import { createSharedTies, createTurnRecords, openTurnState } from './records.ts'
 
 const now = Date.UTC(2026, 0, 1)

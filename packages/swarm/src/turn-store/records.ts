@@ -1,9 +1,9 @@
-// Holds a swarm's records during a turn, so that they are written with its answer.
+// Collects a swarm's records during a turn, so that they are written with its answer.
 import type { Json, NormalizedMessage, System } from '@postern/message'
 import { parseJsonText, Rejection, subjectOf } from '@postern/message'
 import type { AgentCallOptions, AgentContext, AgentState } from '@postern/pipeline'
 import type { RecordKey, RecordStore, RecordTies } from '@postern/transcript'
-import { kindOfEmbeddings, kindOfItems } from '../data/context.ts'
+import { kindOfEmbeddings, kindOfItems } from '../data/data-context.ts'
 
 const dataKinds: ReadonlySet<string> = new Set(['swarm-state', 'swarm-storage', 'swarm-compute'])
 
@@ -29,7 +29,7 @@ export function createTurnRecords(records: RecordStore, { turnState, message, ti
     return { ...recordKey, key: JSON.stringify([swarmName, policyName, subject]) }
   }
 
-  function tie(recordKey: RecordKey) {
+  function findTies(recordKey: RecordKey) {
     return recordKey.kind === 'swarm-ban' ? { person } : tieShared(recordKey)
   }
 
@@ -55,7 +55,8 @@ export function createTurnRecords(records: RecordStore, { turnState, message, ti
       else await records.put(recordKeyOf(recordKey), value)
     },
     async insert(recordKey, value, ties) {
-      if (!isTurnData(recordKey)) return records.insert(recordKeyOf(recordKey), value, { ...tie(recordKey), ...ties })
+      if (!isTurnData(recordKey))
+        return records.insert(recordKeyOf(recordKey), value, { ...findTies(recordKey), ...ties })
       if (find(recordKey) !== undefined) return false
       storeValue(recordKey, value)
       return true
@@ -79,13 +80,13 @@ function isTurnData({ kind }: RecordKey): boolean {
   return kind === navigationKind || dataKinds.has(kind)
 }
 
-/** The name leaves out the swarm and its client, because they are always the same within one conversation. */
+/** Returns the name of a value within a conversation. It omits the swarm and the client, which are always the same there. */
 function nameData({ kind, key }: RecordKey): string {
   const [, name] = parseJsonText(key) as readonly string[]
   return `${kind} ${name}`
 }
 
-/** Returns the ties of a record that all conversations share; undefined for other records. */
+/** Returns the ties of a record that all conversations share, or undefined for other records. */
 type TieShared = (recordKey: RecordKey) => RecordTies | undefined
 
 interface RetentionRule {
@@ -101,13 +102,13 @@ interface SharedDataConfig {
 }
 
 const dayMs = 24 * 3_600_000
-/** The setting for computed values. They are computed again on demand, so they need not outlive the data that they come from. */
+/** The retention of computed values. They are computed again on demand, so they need not outlive the data that they come from. */
 const computedValueRetention: RetentionRule = { keep_days: 365, forgets: true }
 const ownEmbeddingRetention: RetentionRule = { keep_days: 30, forgets: true }
 
 /**
- * Ties shared data to the message in whose turn it was written, so that it is removed with that message, unless the data belongs to the gateway. It
- * also expires if nobody writes it for long.
+ * Creates the function that ties shared data to the message in whose turn it was written, so that it is removed with that message, unless the data
+ * belongs to the gateway. Shared data also expires if nobody writes it for a long time.
  */
 export function createSharedTies(
   { states, storages, data_limits }: SharedDataConfig,
@@ -116,7 +117,7 @@ export function createSharedTies(
 ): TieShared {
   const items = new Map(
     Object.entries(storages).flatMap(([name, retention]) =>
-      [kindOfItems(name), kindOfEmbeddings(name, true)].map(kind => [kind, retention] as const),
+      [kindOfItems(name), kindOfEmbeddings(name, { isShared: true })].map(kind => [kind, retention] as const),
     ),
   )
   const values = new Map(Object.entries(states))
@@ -125,7 +126,7 @@ export function createSharedTies(
   function findRetention({ kind, key }: RecordKey): RetentionRule | undefined {
     if (kind === 'swarm-shared-state') return values.get(readName(key))
     if (kind === 'swarm-shared-storage') return storages[readName(key)]
-    if (kind === kindOfEmbeddings('', false)) return ownEmbeddingRetention
+    if (kind === kindOfEmbeddings('', { isShared: false })) return ownEmbeddingRetention
     return kind === 'swarm-shared-compute' ? computedValueRetention : items.get(kind)
   }
 
@@ -162,7 +163,7 @@ export interface TurnState {
   findRemote(member: string): Continuation | undefined
   storeRemote(member: string, continuation: Continuation): void
   findData(name: string): Json | undefined
-  /** Stores a value; `undefined` removes it. @throws Rejection too_large */
+  /** Stores a value, or removes it if `value` is undefined. @throws Rejection too_large */
   storeData(name: string, value: Json | undefined): void
   /** The state that tools use as `context.state`. */
   readonly toolState: AgentState

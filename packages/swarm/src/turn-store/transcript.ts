@@ -1,4 +1,4 @@
-// Shows a stored conversation to a swarm as one turn sees it.
+// Presents a stored conversation to a swarm during one turn.
 import type { NormalizedMessage } from '@postern/message'
 import { announceSpeaker, quoteNames } from '@postern/pipeline'
 import type { EntryBody, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
@@ -7,8 +7,8 @@ import type { EntryBody, ThreadKey, TranscriptEntry, TranscriptStore } from '@po
 const maxPastEntries = 400
 
 /**
- * Shows a conversation of the store as the turn for `message` sees it: earlier entries, the message, then the turn's rows. The store writes these
- * rows with the answer. Only cuts of the history are written here.
+ * Presents a conversation of the store to the turn for `message`. It has the earlier entries, the message, and then the turn's rows. The store writes
+ * these rows with the answer. Only the markers that cut the history are written at once.
  */
 export function createTurnTranscript(
   transcript: TranscriptStore,
@@ -29,7 +29,7 @@ export function createTurnTranscript(
     return numberedEntries
   }
 
-  const isEarlier = ({ native_id, role }: TranscriptEntry) =>
+  const isMergedMessage = ({ native_id, role }: TranscriptEntry) =>
     role === 'user' && native_id !== undefined && mergedIds.has(native_id)
 
   async function readAll(thread: ThreadKey): Promise<readonly TranscriptEntry[]> {
@@ -40,7 +40,7 @@ export function createTurnTranscript(
     // A message that arrives during the turn is answered in the next turn.
     const isLater = ({ seq, role, kind }: TranscriptEntry) =>
       firstEntry !== undefined && seq > firstEntry.seq && role === 'user' && kind === 'text'
-    const groups = new Set(storedEntries.filter(isEarlier).map(({ group_id, entry_id }) => group_id ?? entry_id))
+    const groups = new Set(storedEntries.filter(isMergedMessage).map(({ group_id, entry_id }) => group_id ?? entry_id))
     const isMerged = ({ group_id, entry_id }: TranscriptEntry) => groups.has(group_id ?? entry_id)
     const pastEntries = storedEntries.filter(
       entry => !ownEntryIds.has(entry.entry_id) && !isStreamed(entry) && !isLater(entry) && !isMerged(entry),
@@ -55,8 +55,8 @@ export function createTurnTranscript(
   return {
     ...transcript,
     async append(thread, entries, request) {
-      const cuts = entries.filter(({ role }) => role === 'marker')
-      if (cuts.length > 0) await transcript.append(thread, cuts, request)
+      const markers = entries.filter(({ role }) => role === 'marker')
+      if (markers.length > 0) await transcript.append(thread, markers, request)
       return append(entries)
     },
     async read(thread, { tail } = {}) {
@@ -66,7 +66,7 @@ export function createTurnTranscript(
   }
 }
 
-/** Marks messages of other people with their writer, so that they are not attributed to this user. */
+/** Adds the writer to messages of other people, so that they are not attributed to this user. */
 function nameWriter(entry: TranscriptEntry, address: string): TranscriptEntry {
   const { role, kind, author, content } = entry
   const isOther = role === 'user' && kind === 'text' && author !== undefined && author.address !== address

@@ -1,8 +1,8 @@
 // Opens a client's states, storages and computed values by name.
 import type { Json, System } from '@postern/message'
 import { copyJson, hashContent } from '@postern/transcript'
-import type { DataContext, DataDeps } from './context.ts'
-import { openDataContext } from './context.ts'
+import type { DataContext, DataDeps } from './data-context.ts'
+import { openDataContext } from './data-context.ts'
 import { openOwnItems, openSharedItems } from './shared-items.ts'
 import type { ClientState, DataStep, StateSpec } from './state.ts'
 import { createClientState, openSharedRecord } from './state.ts'
@@ -29,19 +29,20 @@ export function openSwarmData(
   { states = [], storages = [], computes = [] }: DataSpec,
   deps: DataDeps & { readonly system: Pick<System, 'now'> },
 ): SwarmData {
-  const dataOf = ({ isShared = false }: { readonly isShared?: boolean | undefined }) => openDataContext(deps, isShared)
-  const findState = openByName(
+  const openContext = ({ isShared = false }: { readonly isShared?: boolean | undefined }) =>
+    openDataContext(deps, isShared)
+  const findState = createFinder(
     'state',
     states,
     ({ stateName }) => stateName,
-    spec => createClientState(spec, dataOf(spec)),
+    spec => createClientState(spec, openContext(spec)),
   )
-  const findStorage = openByName(
+  const findStorage = createFinder(
     'storage',
     storages,
     ({ storageName }) => storageName,
     spec => {
-      const data = dataOf(spec)
+      const data = openContext(spec)
       // Conversations write shared items independently, so each item is a separate record.
       const storesItemsSeparately = spec.isShared && !spec.getDefault
       return createClientStorage(
@@ -51,13 +52,13 @@ export function openSwarmData(
       )
     },
   )
-  const findCompute = openByName(
+  const findCompute = createFinder(
     'compute',
     computes,
     ({ computeName }) => computeName,
     spec =>
       createClientCompute(checkDependencies(spec, states), {
-        ...dataOf(spec),
+        ...openContext(spec),
         system: deps.system,
         openState: findState,
       }),
@@ -77,21 +78,21 @@ function checkDependencies(spec: ComputeSpec, states: readonly StateSpec[]): Com
   return spec
 }
 
-/** Opens each item once, so that concurrent changes run one after the other. */
-function openByName<Spec, Opened>(
+/** Creates the function that opens each value once by its name, so that concurrent changes of the value run one after the other. */
+function createFinder<Spec, Opened>(
   kind: string,
   specs: readonly Spec[],
   nameOf: (spec: Spec) => string,
   open: (spec: Spec) => Opened,
 ): (name: string) => Opened {
-  const openedByName = new Map<string, Opened>()
+  const valuesByName = new Map<string, Opened>()
   return name => {
-    const openedData = openedByName.get(name)
-    if (openedData) return openedData
+    const existingValue = valuesByName.get(name)
+    if (existingValue) return existingValue
     const spec = specs.find(candidate => nameOf(candidate) === name)
     if (!spec) throw new TypeError(`the swarm has no ${kind} "${name}"`)
     const value = open(spec)
-    openedByName.set(name, value)
+    valuesByName.set(name, value)
     return value
   }
 }
@@ -100,9 +101,9 @@ export interface ComputeSpec<Value extends Json = Json> {
   readonly computeName: string
   /** True for one value for all clients, which depends only on shared states. */
   readonly isShared?: boolean | undefined
-  /** The states that it depends on. It is computed again after one of them has changed. */
+  /** The states that the value depends on. The value is computed again after one of them has changed. */
   readonly dependsOn?: readonly string[] | undefined
-  /** The time for which the value is valid, ms; default: until a dependency changes. */
+  /** The time for which the value is valid, ms. Default: until a dependency changes. */
   readonly ttlMs?: number | undefined
   compute(states: { readonly [stateName: string]: Json }, clientId: string): Promise<Value> | Value
   readonly middlewares?: readonly DataStep<Value>[] | undefined
@@ -136,8 +137,8 @@ function createClientCompute<Value extends Json>(
     return Object.fromEntries(values)
   }
 
-  function isCurrent({ at, basis: dependencyHash }: ComputedValue, currentHash: string): boolean {
-    return dependencyHash === currentHash && (ttlMs === undefined || system.now() < at + ttlMs)
+  function isCurrent({ at: computedAt, basis: dependencyHash }: ComputedValue, currentHash: string): boolean {
+    return dependencyHash === currentHash && (ttlMs === undefined || system.now() < computedAt + ttlMs)
   }
 
   async function computeValue(states: Record<string, Json>, basis: string): Promise<ComputedValue> {

@@ -3,7 +3,7 @@ import type { RecordKey, RecordStore } from '@postern/transcript'
 import type { BusContext, BusEvent, BusSource, SwarmBus } from '../bus/bus.ts'
 import { sharedClientId } from '../bus/bus.ts'
 
-/** The kind of a client's data in addition to the conversation, as in its key of the record store. The key of shared data names no client. */
+/** The kind of a client's data in its key of the record store. The key of shared data names no client. */
 type DataKind = 'state' | 'storage' | 'compute'
 
 /** Returns the record kind of an item in a shared storage. */
@@ -11,8 +11,8 @@ export function kindOfItems(storageName: string): string {
   return `swarm-shared-item:${storageName}`
 }
 
-/** Returns the record kind of embeddings of a storage's texts. If `isShared` is true, they count and are stored as the shared items are. */
-export function kindOfEmbeddings(storageName: string, isShared: boolean): string {
+/** Returns the record kind of the embeddings of a storage's texts. Shared embeddings have the retention and quota of the shared items. */
+export function kindOfEmbeddings(storageName: string, { isShared }: { readonly isShared: boolean }): string {
   return isShared ? `swarm-shared-embedding:${storageName}` : 'swarm-own-embedding'
 }
 
@@ -28,7 +28,7 @@ export interface DataDeps {
 /** The key of one state, storage or compute, and the client in its events. */
 export interface DataContext {
   readonly records: RecordStore
-  /** The client; `shared` for data of all clients. */
+  /** The id of the client, or `shared` for data of all clients. */
   readonly clientId: string
   readonly owner: string
   recordKeyOf(kind: DataKind, name: string): RecordKey

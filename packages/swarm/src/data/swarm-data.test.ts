@@ -109,7 +109,7 @@ describe('a state', () => {
     const busy = { ...deps.records, insert: async () => false }
     const client = await open('c', { ...deps, records: busy })
     await expect(client.data.state<Cart>('cart').set(add)).rejects.toThrow(
-      new Unavailable('Cannot keep record: others were first, again and again'),
+      new Unavailable('Cannot store record: other writers were first in every attempt'),
     )
   })
 

@@ -1,13 +1,13 @@
-// Runs one turn of a swarm: model calls, tools and hand-overs until an answer.
+// Runs one turn of a swarm, with model calls, tools and hand-overs until there is an answer.
 import { Rejection } from '@postern/message'
 import type { ExecutionMode, JsonMap, SwarmImage, SwarmToolCall } from '@postern/transcript'
-import type { AnswerRules } from '../answers/marks.ts'
-import { findAnswerFault } from '../answers/marks.ts'
+import type { AnswerRules } from '../answers/answer-faults.ts'
+import { findAnswerFault } from '../answers/answer-faults.ts'
 import type { AnswerStream } from '../answers/stream.ts'
 import type { SwarmCommits } from '../conversation/commits.ts'
 import type { SwarmHistory } from '../conversation/history.ts'
 import type { SwarmNavigation } from '../conversation/navigation.ts'
-import type { SwarmData } from '../data/data.ts'
+import type { SwarmData } from '../data/swarm-data.ts'
 import type {
   AgentSpec,
   ModelAnswer,
@@ -49,11 +49,11 @@ export interface TurnRequest {
   readonly answerStream?: AnswerStream | undefined
 }
 
-/** The result of a step: an answer or another step. */
+/** The result of a step, which is an answer or the message of another step. */
 type Step = { readonly answer: string } | { readonly next: string | undefined }
 
 /**
- * Runs one turn: the active agent answers, its tools run and agents hand over until there is an answer. The answer is not in the history yet.
+ * Runs one turn. The active agent answers, its tools run and agents hand over until there is an answer. The answer is not stored in the history.
  * Returns `undefined` after a cancel.
  */
 export async function runSwarmTurn(
@@ -67,7 +67,7 @@ export async function runSwarmTurn(
     const agent = findActiveAgent(turn)
     if (turnRequest) await commitUserMessage(turn, agent, turnRequest)
     const message = turnRequest?.message ?? lastUserMessage
-    const step = await answerOnce(turn, { agent, lastUserMessage, message, signal, answerStream: request.answerStream })
+    const step = await runStep(turn, { agent, lastUserMessage, message, signal, answerStream: request.answerStream })
     if (signal.aborted) return undefined
     if ('answer' in step) return step.answer
     turnRequest = step.next === undefined ? undefined : { message: step.next, mode: 'tool' }
@@ -77,7 +77,7 @@ export async function runSwarmTurn(
 
 export function findActiveAgent({ spec, navigation }: Pick<TurnDeps, 'spec' | 'navigation'>): AgentSpec {
   const agent = spec.agents.find(({ agentName }) => agentName === navigation.active)
-  if (!agent) throw new TypeError('the active agent is one of the swarm')
+  if (!agent) throw new TypeError('the active agent does not belong to the swarm')
   return agent
 }
 
@@ -103,32 +103,35 @@ interface Attempt {
   readonly answerStream: AnswerStream | undefined
 }
 
-async function answerOnce(turn: TurnDeps, attempt: Attempt): Promise<Step> {
+async function runStep(turn: TurnDeps, attempt: Attempt): Promise<Step> {
   const { agent, message, signal } = attempt
   const { deps, clientId, texts } = turn
   if (agent.operator) {
     const question = { clientId, message, timeoutText: texts.operatorTimeout, signal }
     return { answer: await askOperator(agent, agent.operator, question, deps.system) }
   }
-  const answer = await askModel(turn, attempt)
-  // Another call has changed the agent in the meantime. This answer is dropped, and the new agent continues.
+  const answer = await completeAnswer(turn, attempt)
+  // Another call has changed the agent in the meantime. The new agent continues, and this answer is ignored.
   if (turn.navigation.active !== agent.agentName) return { next: undefined }
   if (signal.aborted || !answer.tool_calls || answer.tool_calls.length === 0) return { answer: answer.content }
   return await runTools(turn, attempt, answer)
 }
 
-async function askModel(turn: TurnDeps, attempt: Attempt): Promise<ModelAnswer> {
+async function completeAnswer(turn: TurnDeps, attempt: Attempt): Promise<ModelAnswer> {
   const { agent, signal, lastUserMessage, answerStream } = attempt
   const { commits, texts, deps, spec } = turn
   const toolNames = new Set(agent.tools?.map(({ name }) => name))
   const rules: AnswerRules = { checks: spec.answerChecks ?? defaultAnswerChecks, toolNames }
   const streamedCheck = answerStream?.begin(rules)
   const ask = (onPiece?: (piece: string) => void) => completeOnce(turn, agent, onPiece)
-  // Nothing is sent after a cancel.
+  // The user gets no text after a cancel.
   const answer = await ask(streamedCheck && (piece => !signal.aborted && streamedCheck.add(piece)))
   const fault = findAnswerFault(answer, rules)
   if (fault === undefined || signal.aborted) return answer
-  return await rescueAnswer({ agent, commits, texts, rules, lastUserMessage, system: deps.system, ask }, fault)
+  return await rescueAnswer(
+    { agent, commits, texts, rules, lastUserMessage, system: deps.system, completeAgain: ask },
+    fault,
+  )
 }
 
 async function completeOnce(
@@ -150,7 +153,7 @@ function refuseRepeatedIds(calls: readonly SwarmToolCall[]): void {
   throw new Rejection('malformed', 'Cannot run tools: two calls of one answer have one id')
 }
 
-/** Runs an answer's calls in order, up to the agent's limit. Of the tools that hand over, only the first one runs. */
+/** Runs an answer's calls in order, up to the agent's limit. Only the first tool that hands over runs. */
 async function runTools(turn: TurnDeps, attempt: Attempt, answer: ModelAnswer): Promise<Step> {
   const { agent } = attempt
   const calls = (answer.tool_calls ?? []).slice(0, agent.maxToolCalls ?? 1)

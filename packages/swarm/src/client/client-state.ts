@@ -4,14 +4,14 @@ import type { BusEvent } from '../bus/bus.ts'
 import { openSwarmHistory } from '../conversation/history.ts'
 import { openNavigation } from '../conversation/navigation.ts'
 import type { SwarmDeps, SwarmPolicy, SwarmSpec } from '../spec/swarm.ts'
-import type { TurnDeps } from '../turn/turn.ts'
+import type { TurnDeps } from '../turn/run-turn.ts'
 
 /** The single state of a client, which all its users share. */
 export interface SwarmClientState extends Pick<TurnDeps, 'clientId' | 'history' | 'navigation' | 'calls'> {
-  /** Cancels the running answer; undefined if none runs. */
+  /** Cancels the running answer. Undefined if no answer runs. */
   answerAbort: AbortController | undefined
   /** Runs turns one after the other. A failed turn does not stop the next. */
-  queue<Result>(run: () => Promise<Result>): Promise<Result>
+  runInTurn<Result>(run: () => Promise<Result>): Promise<Result>
 }
 
 export async function openSwarmClientState(
@@ -26,15 +26,15 @@ export async function openSwarmClientState(
     navigation: await openNavigation(spec, deps, clientId),
     answerAbort: undefined,
     calls: { areStopped: false },
-    queue: run => oneByOne(clientId, run),
+    runInTurn: run => oneByOne(clientId, run),
   }
 }
 
 /** The clients that a policy has banned from a swarm. Bans survive restarts. */
 export interface SwarmBans {
-  /** Finds the refusal for a banned client; undefined if the client is not banned. */
+  /** Finds the refusal for a banned client. Undefined if the client is not banned. */
   findRefusal(clientId: string): Promise<string | undefined>
-  /** Finds the refusal of a message, incoming or outgoing; undefined if no policy refuses it. A policy that bans has banned the client by then. */
+  /** Finds the refusal of a message, or undefined if no policy refuses it. The policy may have banned the client by then. */
   checkMessage(direction: 'input' | 'output', message: string, clientId: string): Promise<string | undefined>
   /** Bans a client. A repeated ban changes nothing and emits nothing. */
   ban(clientId: string, policyName: string): Promise<void>
