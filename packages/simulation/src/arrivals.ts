@@ -1,4 +1,6 @@
-/** Lists arrived items in order, and waits for those that have not arrived yet. */
+// Collects arrived items, and waits for those that have not arrived yet.
+
+/** The items that have arrived, in order. */
 export interface Arrivals<Item> {
   readonly items: readonly Item[]
   add(item: Item): void

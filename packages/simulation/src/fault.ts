@@ -1,4 +1,6 @@
-/** Defines the deliberate faults of a peer. Every peer of the simulation can send each of them. */
+// Names the deliberate faults of simulated peers.
+
+/** The deliberate faults of a peer. Every peer of the simulation can commit each of them. */
 export const faults = [
   'unsigned',
   'tampered',
@@ -15,5 +17,5 @@ export const faults = [
 
 export type Fault = (typeof faults)[number]
 
-/** The faults of access tokens only: a future `nbf`, an untrusted issuer, a token without a signature. */
+/** The faults that only access tokens can have, such as a future `nbf`, an untrusted issuer or a missing signature. */
 export type TokenOnlyFault = 'not_yet' | 'wrong_issuer' | 'alg_none'

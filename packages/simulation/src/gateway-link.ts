@@ -1,4 +1,5 @@
 // Describes the gateway that a simulation is connected to.
+
 /** The addresses of the gateway under test. */
 export interface SimGateway {
   /** The origin, such as `https://agents.test`. */
@@ -17,7 +18,7 @@ export interface GatewayLink {
   gateway: SimGateway | undefined
 }
 
-/** @throws Error if no gateway is connected yet */
+/** Returns the connected gateway. @throws Error if no gateway is connected yet */
 export function requireGateway({ gateway }: GatewayLink): SimGateway {
   if (!gateway) throw new Error('No gateway is connected to the simulation: call connectGateway() first')
   return gateway

@@ -4,7 +4,6 @@ export type { TokenPlan } from './a2a/token.ts'
 export type { CatalogueEntry } from './catalogue/catalogue.ts'
 export type { SimDns } from './dns/dns.ts'
 export type { Fault } from './fault.ts'
-
 export type { NoteReceipt } from './fediverse/deliver.ts'
 export type { ReceivedActivity } from './fediverse/inbox.ts'
 export type { ComposedMail, MailPlan } from './mail/compose.ts'

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 
 const generate = promisify(generateKeyPair)
 
-/** An RSA key pair in PEM: PKCS #8 and SPKI. */
+/** An RSA key pair in PEM (PKCS #8 and SPKI). */
 export interface RsaKey {
   readonly privatePem: string
   readonly publicPem: string

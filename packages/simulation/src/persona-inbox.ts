@@ -1,7 +1,7 @@
-// Lists everything that reached one persona of the simulation: an account of the fediverse or a mailbox.
+// Lists everything that reached one persona of the simulation, which is an account of the fediverse or a mailbox.
 import type { SimFediverse } from './fediverse/fediverse.ts'
 import type { ReceivedActivity } from './fediverse/inbox.ts'
-import { bareAddress } from './fediverse/post.ts'
+import { stripAddressPrefix } from './fediverse/post.ts'
 import { readHtmlText } from './html-text.ts'
 import type { SimMail } from './mail/mail.ts'
 import type { ReceivedMail } from './mail/sink.ts'
@@ -40,7 +40,7 @@ export async function listInbox(
   persona: string,
   { fediverse, mail, loopback }: InboxDeps,
 ): Promise<readonly InboxItem[]> {
-  const address = bareAddress(persona)
+  const address = stripAddressPrefix(persona)
   if (fediverse.actors.has(address)) {
     return Promise.all(
       fediverse.listReceived(address).map(receivedActivity => describeActivity(receivedActivity, loopback)),

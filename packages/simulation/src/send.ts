@@ -10,7 +10,7 @@ import type { Fault, TokenOnlyFault } from './fault.ts'
 import { faults } from './fault.ts'
 import type { NoteVisibility } from './fediverse/actors/note.ts'
 import type { SimFediverse } from './fediverse/fediverse.ts'
-import { bareAddress } from './fediverse/post.ts'
+import { stripAddressPrefix } from './fediverse/post.ts'
 import type { GatewayLink } from './gateway-link.ts'
 import { requireGateway } from './gateway-link.ts'
 import { readHtmlText } from './html-text.ts'
@@ -70,18 +70,18 @@ interface SendingSystem {
   readonly link: GatewayLink
 }
 
-/** The dependencies of each sender. `waiting` aborts when the wait for the reply ends. */
+/** The dependencies of each sender. `waitSignal` aborts when the wait for the reply ends. */
 interface SenderDeps extends SendingSystem {
-  readonly waiting: AbortSignal
+  readonly waitSignal: AbortSignal
 }
 
-/** The time is long, because tests on a busy machine use it to wait for replies. */
+/** The longest wait for a reply, ms. It is long, because tests on a busy machine wait for replies, too. */
 const replyMs = 30_000
 
-/** The time in which the gateway must acknowledge a message. The wait for the reply begins after that. */
+/** The time in which the gateway must acknowledge a message, ms. The wait for the reply begins after that. */
 const sendingMs = 60_000
 
-/** Node's timers allow no longer time. */
+/** The longest time that Node's timers allow, ms. */
 const maxTimerMs = 2 ** 31 - 1
 
 type Sender = (request: SendRequest, deps: SenderDeps) => Promise<SendResult>
@@ -103,7 +103,7 @@ const threadForms: Readonly<Record<SendRequest['via'], RegExp>> = {
 
 /**
  * Sends a message to an agent on one channel, as a peer of the simulation, and waits for the answer. A message that the gateway has stored
- * always has a result. If the wait ends first, that is `no_reply`, or for A2A the current state of the task.
+ * always has a result. If the wait ends before the answer, the result is `no_reply`, or for A2A the current state of the task.
  * @throws Error if `thread` cannot be an id of this channel, or the gateway stored nothing
  */
 export async function sendVia(request: SendRequest, system: SendingSystem): Promise<SendResult> {
@@ -111,8 +111,8 @@ export async function sendVia(request: SendRequest, system: SendingSystem): Prom
   if (thread !== undefined && !threadForms[via].test(thread)) {
     throw new Error(`${via} knows no conversation "${thread}": "thread" is the id that an earlier result has there`)
   }
-  const waiting = new AbortController()
-  const endWait = () => waiting.abort()
+  const waitController = new AbortController()
+  const endWait = () => waitController.abort()
   let timer = setTimeout(endWait, sendingMs)
   const onStored = (message: AcknowledgedMessage) => {
     clearTimeout(timer)
@@ -122,7 +122,7 @@ export async function sendVia(request: SendRequest, system: SendingSystem): Prom
     request.onStored?.(message)
   }
   try {
-    return await senders[via]({ ...request, onStored }, { ...system, waiting: waiting.signal })
+    return await senders[via]({ ...request, onStored }, { ...system, waitSignal: waitController.signal })
   } catch (cause) {
     throw isTimeout(cause) ? new Error(notAcknowledgedText, { cause }) : cause
   } finally {
@@ -138,7 +138,10 @@ function isTimeout(cause: unknown): boolean {
   return cause instanceof Error && ['AbortError', 'TimeoutError'].includes(cause.name)
 }
 
-async function sendNote(request: SendRequest, { fediverse, link, waiting }: SenderDeps): Promise<SendResult> {
+async function sendNote(
+  request: SendRequest,
+  { fediverse, link, waitSignal: waiting }: SenderDeps,
+): Promise<SendResult> {
   const { from, thread, visibility } = request
   const { text, files } = separateTextAndFiles(request)
   const sentFiles = files.map(({ mime: mediaType, ...file }) => ({ ...file, mediaType }))
@@ -154,7 +157,7 @@ async function sendNote(request: SendRequest, { fediverse, link, waiting }: Send
   return { id, status: 'answered', thread: replyId ?? objectId, reply }
 }
 
-async function sendMail(request: SendRequest, { mail, link, waiting }: SenderDeps): Promise<SendResult> {
+async function sendMail(request: SendRequest, { mail, link, waitSignal: waiting }: SenderDeps): Promise<SendResult> {
   const { from, thread } = request
   const { text, files } = separateTextAndFiles(request)
   const parentMail = thread ? mail.received.find(({ messageId }) => messageId === thread) : undefined
@@ -185,8 +188,8 @@ async function sendMail(request: SendRequest, { mail, link, waiting }: SenderDep
   return { id, status: 'answered', thread: receivedMail.messageId ?? id, reply }
 }
 
-/** Streams the call, because the first event of a stream says that the message is stored. */
-async function sendCall(request: SendRequest, { a2a, link, waiting }: SenderDeps): Promise<SendResult> {
+/** Streams the call, because the first event of a stream shows that the message is stored. */
+async function sendCall(request: SendRequest, { a2a, link, waitSignal: waiting }: SenderDeps): Promise<SendResult> {
   const { text, parts, from, thread = '', fault } = request
   const { origin } = requireGateway(link)
   const [name] = fullAddress(request.to, link).split('@')
@@ -226,7 +229,10 @@ async function sendFaultyCall(url: string, request: SendRequest, a2a: SimA2a): P
   return { id: messageId, status: 'answered', thread: '', reply: { text: body, raw: result } }
 }
 
-async function sendChat(request: SendRequest, { a2a, loopback, link, waiting }: SenderDeps): Promise<SendResult> {
+async function sendChat(
+  request: SendRequest,
+  { a2a, loopback, link, waitSignal: waiting }: SenderDeps,
+): Promise<SendResult> {
   const { text, parts, from, thread, fault } = request
   const { origin } = requireGateway(link)
   const [name] = fullAddress(request.to, link).split('@')
@@ -263,7 +269,7 @@ function readRun(events: readonly RunEvent[]): Pick<SendResult, 'status' | 'repl
   return text === '' ? { status: 'completed' } : { status: 'answered', reply: { text, raw: events } }
 }
 
-/** @throws Error if only access tokens can have this fault */
+/** Returns the fault of the request as a fault of a peer. @throws Error if only access tokens can have this fault */
 function readPeerFault({ via, fault }: SendRequest): Fault | undefined {
   const peerFault = faults.find(candidate => candidate === fault)
   if (fault !== undefined && !peerFault)
@@ -271,9 +277,9 @@ function readPeerFault({ via, fault }: SendRequest): Fault | undefined {
   return peerFault
 }
 
-/** Completes the name of an agent: `echo` gets the gateway's host. */
+/** Completes the name of an agent. For example, `echo` gets the gateway's host. */
 export function fullAddress(to: string, link: GatewayLink): string {
-  const recipientAddress = bareAddress(to)
+  const recipientAddress = stripAddressPrefix(to)
   if (recipientAddress.includes('@')) return recipientAddress
   const { origin, handleHost } = requireGateway(link)
   return `${recipientAddress}@${handleHost ?? new URL(origin).hostname}`

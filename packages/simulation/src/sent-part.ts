@@ -1,6 +1,6 @@
-// Defines the parts of a message that a simulated peer sends, and writes them for each protocol.
+// Defines the parts of a message that a simulated peer sends, and renders these parts for each protocol.
 
-/** A part of a message that a peer sends: a text, a file, or a JSON value, which only A2A carries. */
+/** A part of a message that a peer sends. It is a text, a file, or a JSON value, which only A2A supports. */
 export type SentPart = SentText | SentFilePart | SentDataPart
 
 interface SentText {
@@ -28,7 +28,7 @@ export interface SentContent {
   readonly parts?: readonly SentPart[] | undefined
 }
 
-/** Lists the parts of a message in order, the text first. An empty text is left out if there are other parts. */
+/** Lists the parts of a message in order, the text first. An empty text is omitted if there are other parts. */
 export function listSentParts({ text, parts = [] }: SentContent): readonly SentPart[] {
   return text === '' && parts.length > 0 ? parts : [{ kind: 'text', content: text }, ...parts]
 }

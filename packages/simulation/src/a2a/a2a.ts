@@ -29,14 +29,14 @@ export interface SimA2a {
   readonly deadIssuerConfig: IssuerConfig
   /** A remote agent that repeats each message. */
   readonly peer: Pick<SimPeer, 'cardUrl' | 'tokens'>
-  /** Makes the issuer sign with a new key. The old one stays published, unless `forget` is set. */
+  /** Makes the issuer sign with a new key. The old key stays published, unless `forget` is set. */
   readonly rotate: TokenIssuer['rotate']
   token(plan?: TokenPlan): Promise<string>
   /** Opens the official client for the agent of this card. */
   client(cardUrl: string, token: string | undefined, options?: A2aClientOptions): Promise<Client>
   /** Sends one hand-made JSON-RPC request. */
   deliver(delivery: A2aDelivery): Promise<A2aReceipt>
-  /** Makes a host misbehave. Returns the function that ends this. */
+  /** Starts a disturbance of a host. Returns the function that ends the disturbance. */
   disturb(host: string, disturbance: Disturbance): () => void
   close(): Promise<void>
 }
@@ -56,12 +56,12 @@ export async function openSimA2a({ loopback, link, now }: A2aSystem): Promise<Si
     ['dead-issuer.test', deadIssuer],
     ['peer.test', peer],
   ])
-  const misbehaviour = createDisturbances()
-  misbehaviour.disturb('dead-issuer.test', { drop: true })
+  const activeDisturbances = createDisturbances()
+  activeDisturbances.disturb('dead-issuer.test', { drop: true })
   const server = await openLoopbackServer(request =>
-    misbehaviour.pass(request, async () => hosts.get(request.host)?.answer(request) ?? { status: 404 }),
+    activeDisturbances.pass(request, async () => hosts.get(request.host)?.answer(request) ?? { status: 404 }),
   )
-  const mint = { issuer, deadIssuer, defaultAudience: () => `${requireGateway(link).origin}/a2a`, now }
+  const mintDeps = { issuer, deadIssuer, defaultAudience: () => `${requireGateway(link).origin}/a2a`, now }
   return {
     port: server.port,
     hosts: [...hosts.keys()],
@@ -69,12 +69,12 @@ export async function openSimA2a({ loopback, link, now }: A2aSystem): Promise<Si
     deadIssuerConfig: deadIssuer.config,
     peer,
     rotate: issuer.rotate,
-    token: (plan = {}) => mintToken(plan, mint),
+    token: (plan = {}) => mintToken(plan, mintDeps),
     client: (cardUrl, token, options) => openA2aClient(cardUrl, token, loopback, options),
-    deliver: delivery => deliverA2a(delivery, { mint, loopback }),
-    disturb: misbehaviour.disturb,
+    deliver: delivery => deliverA2a(delivery, { mint: mintDeps, loopback }),
+    disturb: activeDisturbances.disturb,
     async close() {
-      misbehaviour.close()
+      activeDisturbances.close()
       await server.close()
     },
   }

@@ -6,7 +6,7 @@ import type { TokenFault } from './token.ts'
 interface JsonFault {
   readonly token?: TokenFault | undefined
   readonly omitsToken?: boolean | undefined
-  /** The id under which the same request is sent again, with another text; the second answer counts. */
+  /** The text of a second request with the same id. The second answer counts. */
   readonly repeatText?: string | undefined
   readonly unknownRecipient?: boolean | undefined
   encode?(body: string, oversizedBytes: number): string
@@ -35,7 +35,7 @@ export function encodeRequest(request: object, fault: JsonFault, oversizedBytes 
   return fault.encode?.(body, oversizedBytes) ?? body
 }
 
-/** Returns the address of the agent that the fault names: one that does not exist, or the intended one. */
+/** Returns the address of the request. For the fault `unknown_recipient`, it names an agent that does not exist. */
 export function addressFault(url: string, fault: JsonFault): string {
   if (!fault.unknownRecipient) return url
   const { origin, pathname } = new URL(url)

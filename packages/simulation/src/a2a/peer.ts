@@ -11,7 +11,7 @@ import { listSentParts, renderA2aPart } from '../sent-part.ts'
 /** A remote agent, served by the official SDK, that repeats each message. */
 export interface SimPeer {
   readonly cardUrl: string
-  /** The bearer tokens of its calls, in order; an empty text for a call without one. */
+  /** The bearer tokens of its calls, in order. A call without a token has an empty text. */
   readonly tokens: readonly string[]
   answer(request: SimRequest): Promise<SimAnswer>
 }
@@ -92,16 +92,16 @@ export function describeSendRequest(
   return SendMessageRequest.fromJSON({ message: { messageId, contextId, taskId, role: 'ROLE_USER', parts: a2aParts } })
 }
 
-interface ReadResult {
+interface SendOutcome {
   readonly text: string
-  /** The state of the task, such as `completed` or `working`; always `completed` for a bare message. */
+  /** The state of the task, such as `completed` or `working`. It is `completed` for a message without a task. */
   readonly state: string
   readonly contextId: string
   readonly taskId: string | undefined
 }
 
-/** Reads the text and state of a result of `SendMessage`: the artifacts, followed by the question or refusal in the status message. */
-export function readSendResult(result: SendMessageResult): ReadResult {
+/** Reads the text and state of a result of `SendMessage`. The text has the artifacts and then the question or refusal of the status message. */
+export function readSendResult(result: SendMessageResult): SendOutcome {
   if ('messageId' in result) {
     const { parts, contextId, taskId } = result
     return { text: listTexts(parts).join('\n\n'), state: 'completed', contextId, taskId: taskId || undefined }

@@ -1,4 +1,4 @@
-// Issues access tokens (RFC 9068) for the simulation, honest ones and faulty ones.
+// Issues valid and faulty access tokens (RFC 9068) for the simulation.
 import { randomUUID } from 'node:crypto'
 import type { JWK } from 'jose'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
@@ -39,7 +39,7 @@ const claimFaults: Partial<Record<TokenFault, { shiftSeconds?: number; issuer?: 
   wrong_issuer: { issuer: 'https://evil.test' },
 }
 
-/** Mints an access token (RFC 9068), honest except for `fault`. */
+/** Mints an access token (RFC 9068), which is valid except for `fault`. */
 export async function mintToken(plan: TokenPlan, mint: TokenMint): Promise<string> {
   const { fault, sub = 'peer', scope, lifetimeSeconds = 300, claims } = plan
   const issuer = fault === 'key_host_down' ? mint.deadIssuer : mint.issuer
@@ -60,7 +60,7 @@ export async function mintToken(plan: TokenPlan, mint: TokenMint): Promise<strin
   return fault === 'tampered' ? alterSignature(token) : token
 }
 
-/** Alters a character in the middle, because the last ones carry bits that decoders discard. */
+/** Alters a character in the middle of the signature, because the last characters have bits that decoders ignore. */
 function alterSignature(token: string): string {
   const index = token.length - 40
   return token.slice(0, index) + (token[index] === 'A' ? 'B' : 'A') + token.slice(index + 1)
@@ -72,7 +72,7 @@ interface IssuerSigningKey {
   readonly publicJwk: JWK
 }
 
-/** The part of an issuer's configuration that does not depend on the gateway; the audience does. */
+/** The part of an issuer's configuration that does not depend on the gateway. The audience is missing. */
 export interface IssuerConfig {
   readonly issuer: string
   readonly jwks: string
@@ -86,7 +86,7 @@ export interface TokenIssuer {
   key(): Promise<IssuerSigningKey>
   /** Returns a key that nobody publishes, created once. */
   strangerKey(): Promise<IssuerSigningKey>
-  /** Starts to sign with a new key. The old one stays published, unless `forget` is set. */
+  /** Starts to sign with a new key. The old key stays published, unless `forget` is set. */
   rotate(options?: { readonly forget?: boolean }): Promise<void>
   answer(request: SimRequest): Promise<SimAnswer>
 }

@@ -6,7 +6,7 @@ import type { SendFault, SendRequest } from '../send.ts'
 import type { CataloguePersona, ExpectedOutcome } from './personas.ts'
 import { answeredOutcome, cataloguePersonas, keptOutcome, laterOutcome, refusedOutcome } from './personas.ts'
 
-/** The outcome of a fault; `honest` and `unproven` refer to the outcomes of the persona. */
+/** The outcome of a fault. `honest` and `unproven` refer to the outcomes of the persona. */
 type FaultOutcome = ExpectedOutcome | 'honest' | 'unproven'
 
 /** Descriptions of the faults of a message. */
@@ -28,8 +28,8 @@ const faultDescriptions: Readonly<Record<SendFault, string>> = {
 }
 
 const refusedUnsigned = refusedOutcome(401, 'unsigned')
-const badSignature = refusedOutcome(401, 'signature_invalid')
-const tooLarge = refusedOutcome(413, 'too_large')
+const refusedSignature = refusedOutcome(401, 'signature_invalid')
+const refusedSize = refusedOutcome(413, 'too_large')
 
 /** The outcome of each fault on each channel. */
 const faultOutcomes: Readonly<
@@ -37,12 +37,12 @@ const faultOutcomes: Readonly<
 > = {
   activitypub: {
     unsigned: refusedUnsigned,
-    tampered: badSignature,
-    forged: badSignature,
+    tampered: refusedSignature,
+    forged: refusedSignature,
     expired: refusedOutcome(401, 'expired'),
     replayed: 'honest',
     wrong_owner: refusedOutcome(401, 'signer_mismatch'),
-    oversized: tooLarge,
+    oversized: refusedSize,
     deep: refusedOutcome(400, 'malformed'),
     malformed: refusedOutcome(400, 'malformed'),
     key_host_down: laterOutcome(503),
@@ -50,19 +50,19 @@ const faultOutcomes: Readonly<
   },
   a2a: {
     unsigned: refusedUnsigned,
-    tampered: badSignature,
-    forged: badSignature,
+    tampered: refusedSignature,
+    forged: refusedSignature,
     expired: refusedOutcome(401, 'expired'),
     replayed: refusedOutcome(200, 'malformed'),
-    wrong_owner: badSignature,
-    oversized: tooLarge,
+    wrong_owner: refusedSignature,
+    oversized: refusedSize,
     deep: refusedOutcome(200, 'malformed'),
     malformed: refusedOutcome(200, 'malformed'),
     key_host_down: laterOutcome(503),
     unknown_recipient: refusedOutcome(404, 'no_recipient'),
-    not_yet: badSignature,
-    wrong_issuer: badSignature,
-    alg_none: badSignature,
+    not_yet: refusedSignature,
+    wrong_issuer: refusedSignature,
+    alg_none: refusedSignature,
   },
   email: {
     unsigned: 'honest',
@@ -79,19 +79,19 @@ const faultOutcomes: Readonly<
   },
   web: {
     unsigned: refusedUnsigned,
-    tampered: badSignature,
-    forged: badSignature,
+    tampered: refusedSignature,
+    forged: refusedSignature,
     expired: refusedOutcome(401, 'expired'),
     replayed: refusedOutcome(409, 'run_repeated'),
-    wrong_owner: badSignature,
-    oversized: tooLarge,
+    wrong_owner: refusedSignature,
+    oversized: refusedSize,
     deep: refusedOutcome(400, 'malformed'),
     malformed: refusedOutcome(400, 'malformed'),
     key_host_down: laterOutcome(503),
     unknown_recipient: refusedOutcome(404, 'no_recipient'),
-    not_yet: badSignature,
-    wrong_issuer: badSignature,
-    alg_none: badSignature,
+    not_yet: refusedSignature,
+    wrong_issuer: refusedSignature,
+    alg_none: refusedSignature,
   },
 }
 
@@ -106,7 +106,7 @@ export interface CatalogueEntry {
 
 export interface SimulationCatalogue {
   readonly personas: readonly Pick<CataloguePersona, 'via' | 'from' | 'what'>[]
-  /** The visibilities by channel; empty for a channel without a choice. */
+  /** The visibilities by channel. Empty for a channel without visibilities. */
   readonly visibilities: Readonly<Record<SendRequest['via'], readonly NoteVisibility[]>>
   readonly faults: readonly { readonly fault: SendFault; readonly what: string; readonly via: readonly string[] }[]
   /** Every persona with every visibility, and with every fault. */
@@ -197,12 +197,12 @@ function listFaults({ via, impossibleFaults = [] }: CataloguePersona): readonly 
 }
 
 function expectFault(
-  { via, honestOutcome, unprovenOutcome = honestOutcome, otherwise = {} }: CataloguePersona,
+  { via, honestOutcome, unprovenOutcome = honestOutcome, outcomesByFault = {} }: CataloguePersona,
   fault: SendFault,
 ) {
   const usualOutcome = faultOutcomes[via][fault] ?? answeredOutcome
   return (
-    otherwise[fault] ??
+    outcomesByFault[fault] ??
     (usualOutcome === 'honest' ? honestOutcome : usualOutcome === 'unproven' ? unprovenOutcome : usualOutcome)
   )
 }

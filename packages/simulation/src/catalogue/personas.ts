@@ -5,9 +5,9 @@ import type { SendFault, SendRequest } from '../send.ts'
 export type ExpectedOutcome =
   /** The gateway accepts the message, and the agent answers. */
   | { readonly outcome: 'answered' }
-  /** The gateway accepts and stores the message, and no agent sees it; `flag` says why. */
+  /** The gateway accepts and stores the message, and no agent sees it. `flag` is the reason. */
   | { readonly outcome: 'kept'; readonly flag: string }
-  /** The gateway refuses the message: `answer` is the HTTP status or SMTP code, `code` that of the refusal. */
+  /** The gateway refuses the message. `answer` is the HTTP status or SMTP code, and `code` is the code of the refusal. */
   | { readonly outcome: 'refused'; readonly answer: number; readonly code: string }
   /** The gateway asks the peer to try again later, because a server that the proof depends on did not answer. */
   | { readonly outcome: 'later'; readonly answer: number }
@@ -23,15 +23,15 @@ export const laterOutcome = (answer: number): ExpectedOutcome => ({ outcome: 'la
 /** A person of the simulation who can write to an agent. */
 export interface CataloguePersona {
   readonly via: SendRequest['via']
-  /** The sender in `from`: an actor, a mailbox, the subject of a token. */
+  /** The sender in `from`, which is an actor, a mailbox or the subject of a token. */
   readonly from: string
   readonly what: string
   /** The outcome of messages without a fault. */
   readonly honestOutcome: ExpectedOutcome
-  /** The outcome of unproven messages, if it depends on the sender: the DMARC policy of their domain. */
+  /** The outcome of unproven messages, if it depends on the sender's domain and its DMARC policy. */
   readonly unprovenOutcome?: ExpectedOutcome
   /** The faults whose outcome differs for this sender. */
-  readonly otherwise?: Partial<Readonly<Record<SendFault, ExpectedOutcome>>>
+  readonly outcomesByFault?: Partial<Readonly<Record<SendFault, ExpectedOutcome>>>
   /** The faults that this sender cannot commit, because they need another sender's key, and the key is this sender's own. */
   readonly impossibleFaults?: readonly SendFault[]
 }
@@ -39,9 +39,9 @@ export interface CataloguePersona {
 const keyUnavailable = refusedOutcome(401, 'signature_invalid')
 const refusedByPolicy = refusedOutcome(550, 'forbidden')
 
-type Row = Omit<CataloguePersona, 'via'>
+type PersonaRow = Omit<CataloguePersona, 'via'>
 
-const actors: readonly Row[] = [
+const actorRows: readonly PersonaRow[] = [
   { from: 'alice@mastodon.test', what: 'a person at a server like Mastodon', honestOutcome: answeredOutcome },
   { from: 'bob@mastodon.test', what: 'a second person at that server', honestOutcome: answeredOutcome },
   {
@@ -74,12 +74,12 @@ const actors: readonly Row[] = [
   },
 ]
 
-/** A key that cannot be fetched is noticed before a forged signature. */
-const fediverse = actors.map(row =>
-  row.honestOutcome === answeredOutcome ? row : { ...row, otherwise: { forged: row.honestOutcome } },
+/** The rows of the fediverse. If the key cannot be fetched, a forged signature has the same outcome. */
+const fediverseRows = actorRows.map(row =>
+  row.honestOutcome === answeredOutcome ? row : { ...row, outcomesByFault: { forged: row.honestOutcome } },
 )
 
-const mailboxes: readonly Row[] = [
+const mailboxRows: readonly PersonaRow[] = [
   {
     from: 'alice@alice.test',
     what: 'a mailbox with DKIM, SPF and p=reject',
@@ -109,7 +109,7 @@ const mailboxes: readonly Row[] = [
     what: 'a mailbox whose DKIM key cannot be had, with p=reject',
     honestOutcome: laterOutcome(451),
     unprovenOutcome: refusedByPolicy,
-    otherwise: {
+    outcomesByFault: {
       unsigned: answeredOutcome,
       forged: laterOutcome(451),
       expired: laterOutcome(451),
@@ -118,24 +118,24 @@ const mailboxes: readonly Row[] = [
   },
 ]
 
-const callers: readonly Row[] = [
+const callerRows: readonly PersonaRow[] = [
   { from: 'peer', what: 'another agent with a token of a trusted issuer', honestOutcome: answeredOutcome },
   { from: 'alice', what: 'a second subject of that issuer', honestOutcome: answeredOutcome },
 ]
 
-const chatters: readonly Row[] = [
+const chatRows: readonly PersonaRow[] = [
   { from: 'alice', what: 'a person who chats, with a token of a trusted issuer', honestOutcome: answeredOutcome },
   { from: 'bob', what: 'a second person of that issuer', honestOutcome: answeredOutcome },
 ]
 
-const rows: Readonly<Record<SendRequest['via'], readonly Row[]>> = {
-  activitypub: fediverse,
-  a2a: callers,
-  email: mailboxes,
-  web: chatters,
+const rowsByChannel: Readonly<Record<SendRequest['via'], readonly PersonaRow[]>> = {
+  activitypub: fediverseRows,
+  a2a: callerRows,
+  email: mailboxRows,
+  web: chatRows,
 }
 
-/** All personas, by channel; the first one of a channel sends if none is named. */
-export const cataloguePersonas: readonly CataloguePersona[] = Object.entries(rows).flatMap(([via, list]) =>
+/** All personas, by channel. The first persona of a channel is the default sender. */
+export const cataloguePersonas: readonly CataloguePersona[] = Object.entries(rowsByChannel).flatMap(([via, list]) =>
   list.map(row => ({ via: via as SendRequest['via'], ...row })),
 )

@@ -1,4 +1,4 @@
-/** Starts a run of the chat as a browser does (AG-UI 1.0), and reads its events. */
+// Starts a run of the chat as a browser does (AG-UI 1.0), and reads its events.
 import { randomUUID } from 'node:crypto'
 import type { SimA2a } from '../a2a/a2a.ts'
 import { addressFault, encodeRequest, jsonFaults } from '../a2a/json-fault.ts'
@@ -15,11 +15,11 @@ interface ChatRun extends SentContent {
   /** The subject of the token. Default: `alice`. */
   readonly sub?: string | undefined
   readonly fault?: Fault | TokenOnlyFault | undefined
-  /** Ends the reading of the answer. The run continues. */
+  /** Stops reading the answer. The run continues. */
   readonly signal?: AbortSignal | undefined
 }
 
-interface StartedChat {
+interface ChatStart {
   /** The id of the message that the run sent. */
   readonly messageId: string
   readonly threadId: string
@@ -32,7 +32,7 @@ interface ChatRunDeps {
 }
 
 /** Posts one run. For the fault `replayed`, the second answer counts. */
-export async function startChat(run: ChatRun, { a2a, loopback }: ChatRunDeps): Promise<StartedChat> {
+export async function startChat(run: ChatRun, { a2a, loopback }: ChatRunDeps): Promise<ChatStart> {
   const fault = run.fault ? jsonFaults[run.fault] : {}
   const { sub = 'alice', threadId = randomUUID(), signal } = run
   const token = fault.omitsToken
@@ -63,10 +63,10 @@ export interface RunEvent {
 /** Reads the events of a run as they arrive. */
 export async function* readChatEvents(body: Response['body']): AsyncGenerator<RunEvent> {
   const decoder = new TextDecoder()
-  let buffered = ''
+  let pendingText = ''
   for await (const chunk of body ?? []) {
-    const blocks = (buffered + decoder.decode(chunk, { stream: true })).split('\n\n')
-    buffered = blocks.pop() ?? ''
+    const blocks = (pendingText + decoder.decode(chunk, { stream: true })).split('\n\n')
+    pendingText = blocks.pop() ?? ''
     for (const block of blocks) {
       const data = block.match(/^data: ?(.*)$/m)?.[1]
       if (data !== undefined) yield JSON.parse(data) as RunEvent
@@ -74,7 +74,7 @@ export async function* readChatEvents(body: Response['body']): AsyncGenerator<Ru
   }
 }
 
-/** Joins the chunks of each message of the answer; each message is a paragraph of its own. */
+/** Joins the chunks of each message of the answer. Each message becomes a paragraph. */
 export function joinChatText(events: readonly RunEvent[]): string {
   const texts = new Map<string, string>()
   for (const { type, messageId = '', delta = '' } of events) {

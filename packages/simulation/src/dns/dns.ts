@@ -12,7 +12,7 @@ type RecordValue<Type extends keyof DnsRecords> = NonNullable<DnsRecords[Type]>[
 export interface SimDns {
   /** The address to configure in a resolver, such as `127.0.0.1:54321`. It answers over UDP and TCP. */
   readonly address: string
-  /** Adds one record to a name, and keeps earlier ones. */
+  /** Adds one record to a name, in addition to earlier records. */
   addRecord<Type extends keyof DnsRecords>(name: string, type: Type, value: RecordValue<Type>): void
   /** Replaces all records of a name. */
   set(name: string, records: DnsRecords): void
@@ -52,16 +52,16 @@ interface Listener {
   close(): Promise<void>
 }
 
-/** Listens over UDP and TCP on one port. UDP takes any free port; if TCP cannot use the same one, both try another. */
-async function listenOnOnePort(handle: Handler, tries = 5): Promise<Listener> {
+/** Listens over UDP and TCP on one port. If TCP cannot use the free port of UDP, both try another port. */
+async function listenOnOnePort(handle: Handler, remainingAttempts = 5): Promise<Listener> {
   const udp = await listenUdp(handle)
   try {
     const tcp = await listenTcp(handle, udp.port)
     return { port: udp.port, close: async () => void (await Promise.all([udp.close(), tcp.close()])) }
   } catch (error) {
     await udp.close()
-    if (tries <= 1) throw error
-    return listenOnOnePort(handle, tries - 1)
+    if (remainingAttempts <= 1) throw error
+    return listenOnOnePort(handle, remainingAttempts - 1)
   }
 }
 
@@ -70,7 +70,7 @@ type Handler = NonNullable<Parameters<typeof dns2.createTCPServer>[0]>
 function createHandler(zone: Zone): Handler {
   return (query, send) => {
     const answer = answerQuery(query, zone)
-    // A resolver that has given up has closed its port, so nobody needs the error.
+    // The error is ignored, because a resolver that no longer waits has closed its port.
     if (answer) send(answer).catch(() => undefined)
   }
 }

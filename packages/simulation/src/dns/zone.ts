@@ -8,7 +8,7 @@ const rcodes = { noerror: 0, servfail: 2, nxdomain: 3 } as const
 /** The failure of a name. `silence` never answers, so that the resolver's query times out. */
 export type DnsFailure = 'servfail' | 'silence' | 'nxdomain'
 
-/** The zone: plain maps from a lower-case name to its records and its failure. */
+/** A zone in memory. Its maps have lower-case names as keys. */
 export interface Zone {
   readonly records: Map<string, DnsRecords>
   readonly failures: Map<string, DnsFailure>
@@ -20,29 +20,29 @@ export interface Zone {
 export function answerQuery(query: DnsMessage, { records, failures, questions }: Zone): DnsMessage | undefined {
   const response = Packet.createResponseFromRequest(query)
   const question = query.questions[0]
-  if (!question) return withCode(response, 'servfail')
+  if (!question) return setCode(response, 'servfail')
   const name = question.name.toLowerCase()
   const type = typeNames.get(question.type)
   questions.push(`${name} ${type ?? question.type}`)
   const failure = failures.get(name)
   if (failure === 'silence') return undefined
-  if (failure) return withCode(response, failure)
+  if (failure) return setCode(response, failure)
   const recordSet = records.get(name)
-  if (!recordSet) return withCode(response, isEmptyNonTerminal(name, records) ? 'noerror' : 'nxdomain')
+  if (!recordSet) return setCode(response, isEmptyNonTerminal(name, records) ? 'noerror' : 'nxdomain')
   // RFC 1034 §3.6.2: an alias is returned regardless of the queried type.
   const answerType = recordSet.CNAME && type !== 'CNAME' ? 'CNAME' : type
   if (answerType) response.answers.push(...encodeRecords(question.name, answerType, recordSet))
-  return withCode(response, 'noerror')
+  return setCode(response, 'noerror')
 }
 
-function withCode(response: DnsMessage, code: keyof typeof rcodes): DnsMessage {
+function setCode(response: DnsMessage, code: keyof typeof rcodes): DnsMessage {
   response.header.aa = 1
   response.header.ra = 1
   response.header.rcode = rcodes[code]
   return response
 }
 
-/** Returns true for a name below which another name exists: it exists, too, without records of its own (RFC 8020). */
+/** Returns true for a name that exists only because a name below it exists (RFC 8020). */
 function isEmptyNonTerminal(name: string, records: ReadonlyMap<string, DnsRecords>): boolean {
   return [...records.keys()].some(recordName => recordName.endsWith(`.${name}`))
 }
@@ -75,7 +75,7 @@ const recordTypes: { readonly [Name in keyof Required<DnsRecords>]: RecordType<N
   PTR: { number: Packet.TYPE.PTR, encode: domain => ({ domain }) },
 }
 
-/** The record type by its number, such as `TXT` for 16; undefined for a type that the zone does not support. */
+/** The record type by its number, such as `TXT` for 16. */
 const typeNames = new Map(
   Object.entries(recordTypes).map(([name, { number }]) => [number, name as keyof DnsRecords] as const),
 )

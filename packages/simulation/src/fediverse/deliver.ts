@@ -1,7 +1,7 @@
 // Sends notes and other activities of a simulated actor to an agent's inbox.
 import { randomInt } from 'node:crypto'
 import type { LoopbackAnswer } from '../net/loopback-fetch.ts'
-import type { ActivityDelivery, ActivityReceipt, SentActivity } from './actors/activity.ts'
+import type { ActivityDelivery, ActivityReceipt, SimActivity } from './actors/activity.ts'
 import { composeSimActivity } from './actors/activity.ts'
 import type { SimActor } from './actors/actor.ts'
 import type { ActivityDocument, NoteFault, NotePlan, NoteVisibility } from './actors/note.ts'
@@ -9,7 +9,7 @@ import { composeCreateNote, noteFaults } from './actors/note.ts'
 import type { ResolvedRecipient } from './actors/recipient.ts'
 import { inventNeighbour } from './actors/recipient.ts'
 import type { PostDeps } from './post.ts'
-import { bareAddress, findActor, postSigned } from './post.ts'
+import { findActor, postSigned, stripAddressPrefix } from './post.ts'
 
 export interface NoteDelivery
   extends Pick<ActivityDelivery, 'from' | 'to' | 'inbox' | 'fault'>,
@@ -17,17 +17,17 @@ export interface NoteDelivery
   readonly text: string
   /** The visibility. Default: public. */
   readonly visibility?: NoteVisibility | undefined
-  /** The note that this one answers; its conversation and context are copied if the note is known here. */
+  /** The note that the new note answers. Its conversation and context are copied if the simulation has it. */
   readonly inReplyTo?: string | undefined
   /** Files that the author's server serves and the note names. */
-  readonly files?: readonly SentFile[] | undefined
-  /** The id of the note: an address, or its last segment. The activity's id is this one with `/activity`. */
+  readonly files?: readonly ServedFile[] | undefined
+  /** The id of the note, which is an address or its last segment. The activity's id adds `/activity`. */
   readonly id?: string | undefined
   /** The padding of the fault `oversized`, in bytes. Default: 2 MiB. */
   readonly oversizedBytes?: number | undefined
 }
 
-export interface SentFile {
+export interface ServedFile {
   readonly name: string
   readonly mediaType: string
   readonly bytes: Uint8Array
@@ -43,7 +43,7 @@ export interface NoteSender extends PostDeps {
   /** The notes sent from here, by their id. */
   readonly notes: Map<string, ActivityDocument>
   /** The files of these notes, by their address. */
-  readonly media: Map<string, SentFile>
+  readonly media: Map<string, ServedFile>
   resolve(address: string): Promise<ResolvedRecipient>
   /** Finds the conversation and context of a note that was sent from here or received. */
   findThread(objectId: string): Pick<NotePlan, 'context' | 'conversation'>
@@ -59,7 +59,7 @@ export async function deliverNote(delivery: NoteDelivery, sender: NoteSender): P
   return { activityId: activity.id, objectId: activity.object.id, activity, ...answer }
 }
 
-/** Composes, signs and posts any other activity, and applies its effect to our own notes here, too. */
+/** Composes, signs and posts any other activity, and applies its effect to the notes of the simulation. */
 export async function deliverSimActivity(delivery: ActivityDelivery, sender: NoteSender): Promise<ActivityReceipt> {
   const { fault, author, recipient, url } = await prepareDelivery(delivery, sender)
   const { type, object, fields = {} } = delivery
@@ -68,7 +68,7 @@ export async function deliverSimActivity(delivery: ActivityDelivery, sender: Not
   return { activityId: activity.id, activity, ...(await postSigned({ activity, author, url, fault }, sender)) }
 }
 
-const noteChanges: Readonly<Record<string, (activity: SentActivity, notes: NoteSender['notes']) => void>> = {
+const noteChanges: Readonly<Record<string, (activity: SimActivity, notes: NoteSender['notes']) => void>> = {
   Update({ object }, notes) {
     const { id, ...changes } = object as { readonly id: string }
     const create = notes.get(id)
@@ -93,14 +93,14 @@ async function prepareDelivery(
 ): Promise<PreparedDelivery> {
   const fault: NoteFault = delivery.fault ? noteFaults[delivery.fault] : {}
   const author = findActor(fault.author ?? delivery.from ?? 'alice@mastodon.test', sender)
-  const resolvedRecipient = await sender.resolve(bareAddress(delivery.to))
+  const resolvedRecipient = await sender.resolve(stripAddressPrefix(delivery.to))
   const recipient = fault.unknownRecipient ? inventNeighbour(resolvedRecipient) : resolvedRecipient
   const url = delivery.inbox === 'shared' ? (recipient.sharedInbox ?? recipient.inbox) : recipient.inbox
   return { fault, author, recipient, url }
 }
 
 /** Stores a file and returns the attachment in Mastodon's form. */
-function storeFile(file: SentFile, { host }: SimActor, { media }: NoteSender): object {
+function storeFile(file: ServedFile, { host }: SimActor, { media }: NoteSender): object {
   const url = `https://${host}/media/${media.size + 1}`
   media.set(url, file)
   return { type: 'Document', mediaType: file.mediaType, url, name: file.name }

@@ -18,15 +18,15 @@ import { createInbox } from './inbox.ts'
 import type { PostDeps } from './post.ts'
 import { findActor } from './post.ts'
 import { answerFediverse } from './routes.ts'
-import type { DraftRequest } from './signatures/sign.ts'
-import { signDraft } from './signatures/sign.ts'
+import type { RequestDraft } from './signatures/sign.ts'
+import { signRequest } from './signatures/sign.ts'
 import { createChecks } from './signatures/verify.ts'
 
 /** Several small fediverse servers behind one port, distinguished by `Host`. */
 export interface SimFediverse {
   readonly port: number
   readonly hosts: readonly string[]
-  /** Everybody who has an account, by `name@host`. */
+  /** All actors, by `name@host`. */
   readonly actors: ReadonlyMap<string, SimActor>
   deliver(delivery: NoteDelivery): Promise<NoteReceipt>
   /** Sends any activity except a new note, such as `{ to, type: 'Follow' }`. It is signed and posted like a note. */
@@ -40,13 +40,13 @@ export interface SimFediverse {
     match: (receivedActivity: ReceivedActivity) => boolean,
     until: number | AbortSignal,
   ): Promise<ReceivedActivity>
-  /** Follows an agent, and waits until it accepts. @throws Error when it does not */
+  /** Follows an agent, and waits until the agent accepts. @throws Error when the agent does not accept */
   follow(from: string, to: string): Promise<void>
   /** Lists every verified activity that reached the inbox of an actor, even through the shared inbox. */
   listReceived(address: string): readonly ReceivedActivity[]
   /** Signs any request as one of the actors, for traffic that `deliver` does not support. */
-  sign(draft: Omit<DraftRequest, 'at'>, address: string): Promise<Record<string, string>>
-  /** Makes a host misbehave. Returns the function that ends this. */
+  sign(draft: Omit<RequestDraft, 'sentAt'>, address: string): Promise<Record<string, string>>
+  /** Starts a disturbance of a host. Returns the function that ends the disturbance. */
   disturb(host: string, disturbance: Disturbance): () => void
   /** Forgets the results of WebFinger, because the gateway has changed. */
   forgetRecipients(): void
@@ -61,13 +61,15 @@ export async function openSimFediverse({ loopback, now }: Pick<PostDeps, 'loopba
   const inbox = createInbox(checks)
   const notes = new Map<string, ActivityDocument>()
   const recipients = new Map<string, Promise<ResolvedRecipient>>()
-  const misbehaviour = createDisturbances()
+  const activeDisturbances = createDisturbances()
   for (const [host, { permanentDisturbances = [] }] of Object.entries(fediverseHosts)) {
-    for (const habit of permanentDisturbances) misbehaviour.disturb(host, habit)
+    for (const disturbance of permanentDisturbances) activeDisturbances.disturb(host, disturbance)
   }
   const media: NoteSender['media'] = new Map()
   const deps = { actors, inbox, notes, media, checks }
-  const server = await openLoopbackServer(request => misbehaviour.pass(request, () => answerFediverse(request, deps)))
+  const server = await openLoopbackServer(request =>
+    activeDisturbances.pass(request, () => answerFediverse(request, deps)),
+  )
   const { arrivals } = inbox
   const sender: NoteSender = {
     actors,
@@ -93,13 +95,13 @@ export async function openSimFediverse({ loopback, now }: Pick<PostDeps, 'loopba
     awaitReply: (objectId, until) => arrivals.waitFor(receivedActivity => isReplyTo(receivedActivity, objectId), until),
     awaitActivity: (match, until) => arrivals.waitFor(match, until),
     async sign(draft, address) {
-      return signDraft({ ...draft, at: now() }, findActor(address, sender))
+      return signRequest({ ...draft, sentAt: now() }, findActor(address, sender))
     },
-    disturb: misbehaviour.disturb,
+    disturb: activeDisturbances.disturb,
     forgetRecipients: () => recipients.clear(),
     async close() {
       arrivals.close()
-      misbehaviour.close()
+      activeDisturbances.close()
       await server.close()
     },
   }
@@ -116,14 +118,14 @@ function createActivitySender(
   const follows = createFollows(arrivals.items)
   const send: SimFediverse['send'] = async delivery => {
     const receipt = await deliverSimActivity(delivery, sender)
-    if (delivery.from !== undefined) follows.note(findActor(delivery.from, sender), receipt.activity)
+    if (delivery.from !== undefined) follows.record(findActor(delivery.from, sender), receipt.activity)
     return receipt
   }
   return {
     send,
     async follow(from, to) {
       const { activityId, status, body } = await send({ from, to, type: 'Follow' })
-      if (status >= 300) throw new Error(`${to} does not take the follow of ${from}: ${status} ${body}`)
+      if (status >= 300) throw new Error(`${to} does not accept the follow of ${from}: ${status} ${body}`)
       await arrivals.waitFor(() => follows.isAccepted(activityId), acceptMs)
     },
     listReceived(address) {
@@ -141,7 +143,7 @@ function createDocumentFetch(
   reader: SimActor,
 ): FetchActorDocument {
   async function readDocument(url: string, redirects: number): Promise<Record<string, unknown>> {
-    const { host, 'user-agent': agent, ...headers } = await signDraft({ method: 'GET', url, at: now() }, reader)
+    const { host, 'user-agent': agent, ...headers } = await signRequest({ method: 'GET', url, sentAt: now() }, reader)
     const accept = url.includes('/.well-known/webfinger') ? { accept: 'application/jrd+json' } : {}
     const answer = await loopback.request(url, { headers: { ...headers, 'user-agent': agent ?? '', ...accept } })
     const { status, body } = answer

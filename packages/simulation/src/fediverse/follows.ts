@@ -1,11 +1,11 @@
-// Tracks follows between actors and agents, because a server passes its shared inbox on to the followers among its actors.
-import type { SentActivity } from './actors/activity.ts'
+// Tracks which actors follow which agents, because a server passes its shared inbox on to the followers among its actors.
+import type { SimActivity } from './actors/activity.ts'
 import type { SimActor } from './actors/actor.ts'
 import type { ReceivedActivity } from './inbox.ts'
 
 export interface Follows {
-  /** Records an activity that an actor has sent, if it is a follow or undoes one. */
-  note(follower: SimActor, activity: SentActivity): void
+  /** Records an activity of an actor, if it is a follow or undoes a follow. */
+  record(follower: SimActor, activity: SimActivity): void
   /** Returns true if the agent has accepted the follow with this id. */
   isAccepted(follow: string): boolean
   /** Returns true if an activity that a host received belongs in this actor's inbox. */
@@ -24,7 +24,7 @@ export function createFollows(receivedActivities: readonly ReceivedActivity[]): 
       receivedActivities.some(answer => isAnswer('Accept', id, answer) && answer.activity.actor === author),
     )
   return {
-    note({ address }, { type, id, object }) {
+    record({ address }, { type, id, object }) {
       const ids = followIds.get(address) ?? new Set()
       if (type === 'Follow') ids.add(id)
       else if (type === 'Undo') ids.delete(idOf(object) ?? '')

@@ -26,11 +26,11 @@ export interface ReceivedActivity {
 
 export interface SimInbox {
   readonly arrivals: Arrivals<ReceivedActivity>
-  /** Verifies and keeps one POST, before or after the answer as its host does. A verified activity that repeats an id is only counted. */
+  /** Verifies and stores one POST. Depending on the host, it answers before or after the verification. A repeated verified activity is only counted. */
   accept(request: SimRequest): Promise<SimAnswer>
 }
 
-/** @param checks by host */
+/** Creates the inbox of all hosts. `checks` has the signature checks of each host. */
 export function createInbox(checks: ReadonlyMap<string, SignatureChecks>): SimInbox {
   const arrivals = createArrivals<ReceivedActivity>('activity')
   const verifiedActivities = new Map<string, { arrivals: number }>()
@@ -60,10 +60,10 @@ export function createInbox(checks: ReadonlyMap<string, SignatureChecks>): SimIn
   }
 }
 
-/** Refuses a request. A host that reads RFC 9421 only names the signature that it accepts (RFC 9421 §5). */
+/** Refuses a request. A host that verifies only RFC 9421 states the signature that it accepts (RFC 9421 §5). */
 function refuse(reason: string, host: string): SimAnswer {
   const answer = answerJson({ error: reason }, undefined, 401)
-  if (fediverseHosts[host]?.persona.reads.includes('draft-cavage') !== false) return answer
+  if (fediverseHosts[host]?.persona.readableSchemes.includes('draft-cavage') !== false) return answer
   const requiredComponents = coveredComponents.POST.map(name => `"${name}"`).join(' ')
   return { ...answer, headers: { ...answer.headers, 'accept-signature': `sig1=(${requiredComponents});created;keyid` } }
 }
@@ -73,7 +73,7 @@ async function findVerificationError(
   activity: ReceivedDocument,
   checks: SignatureChecks | undefined,
 ): Promise<string | undefined> {
-  if (!checks) return 'nobody lives at this host'
+  if (!checks) return 'no actor has this host'
   try {
     const signer = await verifySigner(request, checks)
     return signer === activity.actor ? undefined : `signed by ${signer}, not by the actor`

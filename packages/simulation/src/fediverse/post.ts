@@ -2,8 +2,8 @@
 import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { SimActor } from './actors/actor.ts'
 import type { NoteFault } from './actors/note.ts'
-import type { DraftRequest } from './signatures/sign.ts'
-import { draftHeaders, signDraft } from './signatures/sign.ts'
+import type { RequestDraft } from './signatures/sign.ts'
+import { createUnsignedHeaders, signRequest } from './signatures/sign.ts'
 
 export interface PostDeps {
   readonly actors: ReadonlyMap<string, SimActor>
@@ -23,10 +23,10 @@ export interface PostContext {
 
 /** Signs and posts one activity, with its fault. */
 export async function postSigned(context: PostContext, deps: PostDeps): Promise<LoopbackAnswer> {
-  const { activity, url, fault, author, oversizedBytes = 2 ** 21 } = context
+  const { activity, url, fault, oversizedBytes = 2 ** 21 } = context
   const octets = fault.encode?.(activity, oversizedBytes) ?? Buffer.from(JSON.stringify(activity))
-  const draft = { method: 'POST', url, body: octets, at: deps.now() + (fault.dateShiftMs ?? 0) } as const
-  const headers = await signWithFault(draft, fault, author, deps)
+  const draft = { method: 'POST', url, body: octets, sentAt: deps.now() + (fault.dateShiftMs ?? 0) } as const
+  const headers = await signWithFault(draft, context, deps)
   const post = () =>
     deps.loopback.request(url, { method: 'POST', headers, body: fault.alter?.(octets) ?? octets, timeoutMs: 30_000 })
   if (fault.isSentTwice) await post()
@@ -34,25 +34,24 @@ export async function postSigned(context: PostContext, deps: PostDeps): Promise<
 }
 
 async function signWithFault(
-  draft: DraftRequest,
-  fault: NoteFault,
-  author: SimActor,
+  draft: RequestDraft,
+  { fault, author }: Pick<PostContext, 'fault' | 'author'>,
   deps: PostDeps,
 ): Promise<Record<string, string>> {
-  if (fault.isUnsigned) return draftHeaders(draft, author)
+  if (fault.isUnsigned) return createUnsignedHeaders(draft, author)
   const signer = fault.signer ? findActor(fault.signer, deps) : author
-  const strangerKey = fault.keyOf ? await findActor(fault.keyOf, deps).key() : undefined
-  return signDraft(draft, signer, strangerKey?.privatePem)
+  const otherKey = fault.keyOf ? await findActor(fault.keyOf, deps).key() : undefined
+  return signRequest(draft, signer, otherKey?.privatePem)
 }
 
-/** @throws Error if nobody here has this address */
+/** Finds the actor with this address. @throws Error if no simulated actor has it */
 export function findActor(address: string, { actors }: Pick<PostDeps, 'actors'>): SimActor {
-  const actor = actors.get(bareAddress(address))
+  const actor = actors.get(stripAddressPrefix(address))
   if (!actor) throw new Error(`Nobody is called ${address} here; there are ${[...actors.keys()].join(', ')}`)
   return actor
 }
 
-/** Strips the prefix of an address: `@echo@agents.test` and `acct:echo@agents.test` become `echo@agents.test`. */
-export function bareAddress(address: string): string {
+/** Strips the prefix of an address. `@echo@agents.test` and `acct:echo@agents.test` become `echo@agents.test`. */
+export function stripAddressPrefix(address: string): string {
   return address.replace(/^acct:/, '').replace(/^@/, '')
 }

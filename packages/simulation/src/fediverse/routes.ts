@@ -5,9 +5,9 @@ import type { SimActor } from './actors/actor.ts'
 import { describeActor, describeActorPart, describeBareKey } from './actors/actor.ts'
 import type { ActivityDocument } from './actors/note.ts'
 import { publicAddressee } from './actors/note.ts'
-import type { Persona } from './actors/persona.ts'
+import type { ServerBehaviour } from './actors/persona.ts'
 import { fediverseHosts } from './actors/persona.ts'
-import type { SentFile } from './deliver.ts'
+import type { ServedFile } from './deliver.ts'
 import type { SimInbox } from './inbox.ts'
 import { activityMediaType } from './signatures/sign.ts'
 import type { SignatureChecks } from './signatures/verify.ts'
@@ -19,7 +19,7 @@ interface FediverseDeps {
   /** Notes by their id. */
   readonly notes: ReadonlyMap<string, ActivityDocument>
   /** Files by their address. */
-  readonly media: ReadonlyMap<string, SentFile>
+  readonly media: ReadonlyMap<string, ServedFile>
   /** Checks by host. */
   readonly checks: ReadonlyMap<string, SignatureChecks>
 }
@@ -104,7 +104,7 @@ async function answerKey(request: SimRequest, deps: FediverseDeps, actor: SimAct
   return answerJson(await keyDocuments[actor.persona.keyDocument](actor), activityMediaType)
 }
 
-const keyDocuments: Readonly<Record<Persona['keyDocument'], typeof describeActorPart>> = {
+const keyDocuments: Readonly<Record<ServerBehaviour['keyDocument'], typeof describeActorPart>> = {
   part: describeActorPart,
   bare: describeBareKey,
 }
@@ -112,7 +112,7 @@ const keyDocuments: Readonly<Record<Persona['keyDocument'], typeof describeActor
 /** Refuses readers of servers in secure mode: those without a signature, and for GoToSocial also those without a confirmed name. */
 async function refuseReader(
   request: SimRequest,
-  { isSecureMode }: Persona,
+  { isSecureMode }: ServerBehaviour,
   { checks }: FediverseDeps,
 ): Promise<SimAnswer | undefined> {
   const hostChecks = checks.get(request.host)

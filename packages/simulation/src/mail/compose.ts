@@ -75,7 +75,9 @@ export async function composeMail(plan: MailPlan, { domains, now }: ComposeDeps)
   )
   const shapedMail = fault.shape?.(draftedMail, { oversizedBytes: plan.oversizedBytes ?? 26 * 2 ** 20 }) ?? draftedMail
   const signedMail =
-    isSigned && !isSignedByNodemailer ? await signByHand(shapedMail, { fault, domain, domains, now }) : shapedMail
+    isSigned && !isSignedByNodemailer
+      ? await signWithOwnSigner(shapedMail, { fault, domain, domains, now })
+      : shapedMail
   const envelopeFrom = fault.envelopeFrom ?? plan.envelopeFrom ?? author
   return {
     octets: fault.alter?.(signedMail) ?? signedMail,
@@ -122,7 +124,7 @@ interface SigningInput {
   now(): number
 }
 
-async function signByHand(octets: Buffer, { fault, domain, domains, now }: SigningInput): Promise<Buffer> {
+async function signWithOwnSigner(octets: Buffer, { fault, domain, domains, now }: SigningInput): Promise<Buffer> {
   // The real key is published first, so that verification compares a forged signature with it instead of finding no key.
   const ownKey = await domain.key()
   const { privatePem } = fault.keyOf ? await findDomain(fault.keyOf, domains).key() : ownKey
@@ -143,7 +145,7 @@ function findDomain(name: string, domains: MailDomains): MailDomain {
   return domain
 }
 
-/** Returns the address of a mailbox: `alice@alice.test` for `Alice <alice@alice.test>`. */
+/** Returns the address of a mailbox, for example `alice@alice.test` for `Alice <alice@alice.test>`. */
 function mailboxOf(text: string): string {
   return text.match(/<([^>]*)>\s*$/)?.[1] ?? text.trim()
 }
@@ -164,7 +166,7 @@ interface MailFault {
   readonly envelopeFrom?: string
   /** The domain whose DKIM key signs. Default: the author's domain. */
   readonly signer?: string
-  /** The domain whose key really makes the signature, under the author's domain and selector. */
+  /** The domain whose key signs under the author's domain and selector. Default: the author's domain. */
   readonly keyOf?: string
   readonly isUnsigned?: boolean
   /** The signing time and expiry of the signature, in seconds from now, for `t=` and `x=`. */
@@ -182,8 +184,8 @@ const attacker = 'mallory@evil.test'
 const hourSeconds = 3_600
 
 /**
- * The faults of mail, each with a single defect. If the proof of the author's domain is at fault, the mail comes through the attacker's
- * host. From the author's own host, SPF would still prove it.
+ * The faults of mail. Each mail has a single defect. A mail with a faulty proof of the author's domain comes through the attacker's host, because
+ * SPF would prove a mail from the author's own host.
  */
 export const mailFaults: Readonly<Record<Fault, MailFault>> = {
   unsigned: { isUnsigned: true },

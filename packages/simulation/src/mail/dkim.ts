@@ -1,4 +1,4 @@
-// Signs a finished mail with DKIM (RFC 6376) for cases that nodemailer does not support: time limits and malformed messages.
+// Signs a finished mail with DKIM (RFC 6376) in cases that nodemailer does not support, such as time limits and malformed messages.
 import { createHash, createSign } from 'node:crypto'
 
 interface DkimSignature {

@@ -34,7 +34,7 @@ export interface SimMail {
   countArrivals(messageId: string): number
   /** Waits for the mail that answers `messageId`. `until` is a time in ms, or a signal. @throws Error when the wait ends */
   awaitReply(messageId: string, until: number | AbortSignal): Promise<ReceivedMail>
-  /** Makes the sink refuse mail. Returns the function that ends this. */
+  /** Makes the sink refuse mail. Returns the function that ends the refusal. */
   refuse(refusal: MailRefusal): () => void
   close(): Promise<void>
 }

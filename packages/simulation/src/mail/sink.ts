@@ -16,7 +16,7 @@ export interface ReceivedMail extends ReadMail {
 
 /** The reply with which the sink refuses a mail. */
 export interface MailRefusal {
-  /** The SMTP code: 450 for a temporary failure, 550 for a permanent one. */
+  /** The SMTP code, such as 450 for a temporary failure or 550 for a permanent failure. */
   readonly code: number
   readonly message: string
   /** The command that the sink refuses. Default: `data`, after the message. */
@@ -25,11 +25,11 @@ export interface MailRefusal {
   readonly times?: number | undefined
 }
 
-/** An SMTP server that accepts and keeps all mail. */
+/** An SMTP server that accepts and stores all mail. */
 export interface MailSink {
   readonly port: number
   readonly arrivals: Arrivals<ReceivedMail>
-  /** Makes the sink refuse mail. Returns the function that ends this. */
+  /** Makes the sink refuse mail. Returns the function that ends the refusal. */
   refuse(refusal: MailRefusal): () => void
   close(): Promise<void>
 }
@@ -102,13 +102,13 @@ interface Entity {
 export function readMail(octets: Buffer): ReadMail {
   const entity = readEntity(octets.toString('latin1'))
   const leaves = listLeaves(entity, 10)
-  const ids = (name: string) =>
+  const listIds = (name: string) =>
     [...(entity.headers.get(name)?.join(' ') ?? '').matchAll(/<([^<>\s]+)>/g)].map(([, id]) => id ?? '')
   return {
     headers: entity.headers,
-    messageId: ids('message-id')[0],
-    inReplyTo: ids('in-reply-to')[0],
-    references: ids('references'),
+    messageId: listIds('message-id')[0],
+    inReplyTo: listIds('in-reply-to')[0],
+    references: listIds('references'),
     text: readLeaf(leaves, 'text/plain'),
     html: readLeaf(leaves, 'text/html'),
     files: leaves.flatMap(readFile),

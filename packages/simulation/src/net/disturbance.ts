@@ -1,8 +1,8 @@
-// Makes a simulated host misbehave: slow, down, gone, or with a given answer.
+// Disturbs a simulated host, which then is slow, down or gone, or gives another answer.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SimAnswer, SimRequest } from './loopback-server.ts'
 
-/** The misbehaviour of a host. Absent members change nothing, so `{ delayMs: 500 }` is slow but correct. */
+/** A disturbance of a host. Absent members change nothing, so a host with `{ delayMs: 500 }` is slow but correct. */
 export interface Disturbance {
   /** The paths of the affected requests. Default: all. */
   readonly path?: RegExp | undefined
@@ -17,7 +17,7 @@ export interface Disturbance {
   readonly times?: number | undefined
 }
 
-/** The usual ways in which a server fails. */
+/** The usual failures of servers. */
 export const disturbances = {
   slow: (delayMs: number): Disturbance => ({ delayMs }),
   down: { drop: true },
@@ -34,13 +34,13 @@ export function createDisturbances() {
   }>()
   const closeController = new AbortController()
   return {
-    /** Makes a host misbehave. Returns the function that ends this. */
+    /** Starts a disturbance of a host. Returns the function that ends the disturbance. */
     disturb(host: string, disturbance: Disturbance): () => void {
       const entry = { host, disturbance, remainingCount: disturbance.times ?? Number.POSITIVE_INFINITY }
       activeDisturbances.add(entry)
       return () => void activeDisturbances.delete(entry)
     },
-    /** Answers in place of `next` if the host misbehaves. */
+    /** Answers a request by the disturbance of its host, or by `next` if there is none. */
     async pass(request: SimRequest, next: () => Promise<SimAnswer | undefined>): Promise<SimAnswer | undefined> {
       const entry = [...activeDisturbances].find(
         ({ host, disturbance }) => host === request.host && matches(request, disturbance),

@@ -22,7 +22,7 @@ export interface LoopbackAnswer {
 /** The HTTP client of the simulation. It sends `https://host/…` as plain HTTP with that `Host` to the host's port on 127.0.0.1. */
 export interface LoopbackFetch {
   request(address: string, request?: LoopbackRequest): Promise<LoopbackAnswer>
-  /** The same client as a standard `fetch`, for libraries. */
+  /** This client in the form of a standard `fetch`, for libraries. */
   readonly fetch: typeof globalThis.fetch
 }
 
@@ -70,7 +70,7 @@ function exchange(
       signal,
     })
     request.once('response', resolve)
-    // The listener must stay: if a peer answers early and closes, the pipe breaks after its answer was read.
+    // The listener must stay, because the pipe breaks after a peer has answered early and closed the connection.
     request.on('error', reject)
     request.end(body)
   })

@@ -33,7 +33,7 @@ export async function openLoopbackServer(
   handle: (request: SimRequest) => Promise<SimAnswer | undefined>,
 ): Promise<LoopbackServer> {
   const server = createServer((incoming, outgoing) => {
-    answerWith(handle, incoming, outgoing).catch(() => outgoing.destroy())
+    handleRequest(handle, incoming, outgoing).catch(() => outgoing.destroy())
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -46,7 +46,7 @@ export async function openLoopbackServer(
   }
 }
 
-async function answerWith(
+async function handleRequest(
   handle: (request: SimRequest) => Promise<SimAnswer | undefined>,
   incoming: IncomingMessage,
   outgoing: ServerResponse,

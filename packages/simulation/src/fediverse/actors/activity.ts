@@ -22,11 +22,11 @@ export interface ActivityDelivery {
   readonly fault?: Fault | undefined
 }
 
-export type SentActivity = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string }
+export type SimActivity = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string }
 
 export interface ActivityReceipt extends LoopbackAnswer {
   readonly activityId: string
-  readonly activity: SentActivity
+  readonly activity: SimActivity
 }
 
 interface ActivityPlan {
@@ -40,15 +40,15 @@ interface ActivityPlan {
 
 type Audience = Readonly<Record<'to' | 'cc', readonly string[]>>
 
-/** The audiences of public activities. All others are between the two parties, and Mastodon does not even address them. */
+/** The audiences of public activities. All other activities are private, and Mastodon does not address them. */
 const audiences: Readonly<Record<string, (followers: string, recipient: string) => Audience>> = {
   Announce: (followers, recipient) => ({ to: [publicAddressee], cc: [followers, recipient] }),
   Update: (followers, recipient) => ({ to: [publicAddressee], cc: [followers, recipient] }),
   Delete: () => ({ to: [publicAddressee], cc: [] }),
 }
 
-/** Composes an activity in Mastodon's form. Each has an address of its own, made of the time and a random number, so that none repeats. */
-export function composeSimActivity({ author, recipient, type, object, fields }: ActivityPlan): SentActivity {
+/** Composes an activity in Mastodon's form. Its id contains the time and a random number, so that no id repeats. */
+export function composeSimActivity({ author, recipient, type, object, fields }: ActivityPlan): SimActivity {
   return {
     '@context': 'https://www.w3.org/ns/activitystreams',
     id: `${author.id}#${type.toLowerCase()}s/${Date.now()}${randomInt(100_000, 1_000_000)}`,

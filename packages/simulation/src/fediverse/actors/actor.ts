@@ -1,7 +1,7 @@
 // Creates the simulated ActivityPub actors and their documents.
 import type { RsaKey } from '../../keys.ts'
 import { createLazyRsaKey } from '../../keys.ts'
-import type { Persona } from './persona.ts'
+import type { ServerBehaviour } from './persona.ts'
 import { fediverseHosts } from './persona.ts'
 
 /** A person with an account in the simulated fediverse. */
@@ -12,7 +12,7 @@ export interface SimActor {
   readonly address: string
   readonly id: string
   readonly keyId: string
-  readonly persona: Persona
+  readonly persona: ServerBehaviour
   key(): Promise<RsaKey>
 }
 
@@ -23,7 +23,7 @@ export function createActors(): ReadonlyMap<string, SimActor> {
   return new Map(actors.map(actor => [actor.address, actor]))
 }
 
-function createActor(name: string, host: string, persona: Persona): SimActor {
+function createActor(name: string, host: string, persona: ServerBehaviour): SimActor {
   const id = `https://${host}/users/${name}`
   return { name, host, address: `${name}@${host}`, id, keyId: persona.keyIdOf(id), persona, key: createLazyRsaKey() }
 }

@@ -30,7 +30,7 @@ export interface NotePlan {
   readonly inReplyTo?: string | undefined
   readonly context?: string | undefined
   readonly conversation?: string | undefined
-  /** A content warning; absent if there is none. */
+  /** A content warning. Absent if there is none. */
   readonly summary?: string | undefined
   readonly attachment?: readonly object[] | undefined
 }
@@ -60,7 +60,7 @@ const audiences: Record<NoteVisibility, (followers: string, recipient: string) =
   direct: (_, recipient) => ({ to: [recipient], cc: [] }),
 }
 
-/** Composes a `Create` of a `Note` that mentions its recipient, in Mastodon's form. Pure. */
+/** Composes a `Create` of a `Note` that mentions its recipient, in Mastodon's form. */
 export function composeCreateNote(plan: NotePlan): ActivityDocument {
   const { author, recipient, statusId, published, inReplyTo = null, visibility } = plan
   const id = plan.id ?? `${author.id}/statuses/${statusId}`
@@ -100,8 +100,8 @@ export function composeCreateNote(plan: NotePlan): ActivityDocument {
 
 function describeReplies(id: string): Record<string, unknown> {
   const collection = `${id}/replies`
-  const first = { type: 'CollectionPage', next: `${collection}?page=true`, partOf: collection, items: [] }
-  return { id: collection, type: 'Collection', first }
+  const firstPage = { type: 'CollectionPage', next: `${collection}?page=true`, partOf: collection, items: [] }
+  return { id: collection, type: 'Collection', first: firstPage }
 }
 
 function formatMention({ url, address }: NoteRecipient): string {
@@ -123,13 +123,13 @@ export interface NoteFault {
   readonly author?: string
   /** The actor that signs, according to the key id. */
   readonly signer?: string
-  /** The actor whose key really makes the signature. */
+  /** The actor whose key signs. Default: the signer. */
   readonly keyOf?: string
   /** True to omit the signature. */
   readonly isUnsigned?: boolean
   /** The shift of `Date`, ms. */
   readonly dateShiftMs?: number
-  /** True to send the same request once more; the second answer counts. */
+  /** True to send the same request twice. The second answer counts. */
   readonly isSentTwice?: boolean
   /** True to address an agent that does not exist. */
   readonly unknownRecipient?: boolean
@@ -141,7 +141,7 @@ export interface NoteFault {
 
 const dayMs = 86_400_000
 
-/** The faults of notes. Each is honest in everything except the one thing that it is named after. */
+/** The faults of notes. A faulty note is correct except for the fault in its name. */
 export const noteFaults: Readonly<Record<Fault, NoteFault>> = {
   unsigned: { isUnsigned: true },
   tampered: { alter: octets => Buffer.from(octets.toString().replaceAll('<p>', '<p>Altered: ')) },
@@ -150,7 +150,7 @@ export const noteFaults: Readonly<Record<Fault, NoteFault>> = {
   replayed: { isSentTwice: true },
   wrong_owner: { signer: 'mallory@evil.test' },
   oversized: { encode: (activity, bytes) => encodeJson({ ...activity, padding: 'x'.repeat(bytes) }) },
-  deep: { encode: activity => nest(activity, 2_000) },
+  deep: { encode: activity => nestActivity(activity, 2_000) },
   malformed: { encode: activity => encodeJson(activity).subarray(0, -1) },
   key_host_down: { author: 'alice@dead.test', signer: 'alice@dead.test' },
   unknown_recipient: { unknownRecipient: true },
@@ -160,8 +160,8 @@ function encodeJson(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value))
 }
 
-/** Nests an activity as text, because a value of such depth would exhaust our own stack. */
-function nest(activity: Encodable, depth: number): Buffer {
+/** Nests an activity as text, because formatting a value of such depth would exhaust our stack. */
+function nestActivity(activity: Encodable, depth: number): Buffer {
   const text = JSON.stringify(activity).slice(0, -1)
   return Buffer.from(`${text},"nested":${'['.repeat(depth)}${']'.repeat(depth)}}`)
 }

@@ -5,68 +5,68 @@ import { disturbances } from '../../net/disturbance.ts'
 /** The two schemes by which requests of the fediverse are signed. */
 export type SignatureScheme = 'draft-cavage' | 'rfc9421'
 
-/** The behaviour of a kind of server. */
-export interface Persona {
+/** The behaviour of one kind of server. */
+export interface ServerBehaviour {
   readonly software: string
   readonly version: string
-  /** The scheme by which it signs. */
+  /** The scheme by which the server signs. */
   readonly signatureScheme: SignatureScheme
-  /** The schemes that it can verify; any other signature does not count. */
-  readonly reads: readonly SignatureScheme[]
-  /** The value of `algorithm` in draft-cavage; the signature is RSA with SHA-256 in both cases. */
+  /** The schemes that the server can verify. It ignores other signatures. */
+  readonly readableSchemes: readonly SignatureScheme[]
+  /** The value of `algorithm` in draft-cavage. The signature is RSA with SHA-256 in both cases. */
   readonly algorithm: 'rsa-sha256' | 'hs2019'
   keyIdOf(actorId: string): string
-  /** The document at the address of a key, if it is not the actor's own: a part of the actor, or only the key. */
+  /** The document at the URL of a key that has a separate URL. It is a part of the actor, or only the key. */
   readonly keyDocument: 'part' | 'bare'
-  /** True if it shows actors to signed requests only; the key document stays open. */
+  /** True if the server shows actors only to signed requests. The key document stays public. */
   readonly isSecureMode: boolean
-  /** True if it looks up the signer's name before it answers a signed GET, and answers 500 if WebFinger does not know the name. */
-  readonly asksForReadersName: boolean
-  /** True if it answers 202 before it has checked the signature. */
+  /** True if the server queries WebFinger for the signer of a GET, and answers 500 if WebFinger does not know the signer. */
+  readonly looksUpSigner: boolean
+  /** True if the server answers 202 before it has verified the signature. */
   readonly verifiesLater: boolean
-  /** True if it looks a key up only once. */
+  /** True if the server fetches each key only once. */
   readonly cachesKeys: boolean
 }
 
-/** A fragment identifies the key, so its document is the actor's. */
-const mastodonLike: Persona = {
+/** A server like Mastodon. A fragment of the actor's IRI identifies the key, so the document of the key is the actor itself. */
+const mastodonLike: ServerBehaviour = {
   software: 'mastodon',
   version: '4.5.0',
   signatureScheme: 'draft-cavage',
-  reads: ['draft-cavage', 'rfc9421'],
+  readableSchemes: ['draft-cavage', 'rfc9421'],
   algorithm: 'rsa-sha256',
   keyIdOf: actorId => `${actorId}#main-key`,
   keyDocument: 'part',
   isSecureMode: false,
-  asksForReadersName: false,
+  looksUpSigner: false,
   verifiesLater: false,
   cachesKeys: false,
 }
 
-/** The key has an address of its own, and the actor is shown only to signers that have a name. */
-const gotosocialLike: Persona = {
+/** A server like GoToSocial. The key has a separate URL, and the server shows actors only to signers that WebFinger knows. */
+const gotosocialLike: ServerBehaviour = {
   ...mastodonLike,
   software: 'gotosocial',
   version: '0.20.0',
-  reads: ['draft-cavage'],
+  readableSchemes: ['draft-cavage'],
   algorithm: 'hs2019',
   keyIdOf: actorId => `${actorId}/main-key`,
   isSecureMode: true,
-  asksForReadersName: true,
+  looksUpSigner: true,
 }
 
-/** Accepts every request and checks it later; a message whose signature it cannot read, or whose key has changed, is lost. */
-const snacLike: Persona = {
+/** A server like snac, which accepts every request and verifies it later. A message with an unreadable signature or a changed key is lost. */
+const snacLike: ServerBehaviour = {
   ...mastodonLike,
   software: 'snac',
   version: '2.75',
-  reads: ['draft-cavage'],
+  readableSchemes: ['draft-cavage'],
   verifiesLater: true,
   cachesKeys: true,
 }
 
-/** The key has an address of its own, which shows only the key and its owner. */
-const bareKeyLike: Persona = {
+/** A server whose keys have a separate URL, which shows only the key and its owner. */
+const bareKeyLike: ServerBehaviour = {
   ...mastodonLike,
   software: 'barekey',
   version: '1.0.0',
@@ -74,19 +74,19 @@ const bareKeyLike: Persona = {
   keyDocument: 'bare',
 }
 
-/** Does not support draft-cavage, in either direction. */
-const rfc9421Like: Persona = {
+/** A server that signs and verifies by RFC 9421 only. */
+const rfc9421Like: ServerBehaviour = {
   ...mastodonLike,
   software: 'rfc9421',
   version: '1.0.0',
   signatureScheme: 'rfc9421',
-  reads: ['rfc9421'],
+  readableSchemes: ['rfc9421'],
 }
 
 interface HostPlan {
-  readonly persona: Persona
+  readonly persona: ServerBehaviour
   readonly users: readonly string[]
-  /** The permanent misbehaviour of the whole host. */
+  /** The permanent disturbances of the whole host. */
   readonly permanentDisturbances?: readonly Disturbance[] | undefined
 }
 
@@ -100,8 +100,8 @@ const redirectActor = (name: string, location: string): Disturbance => ({
 })
 
 /**
- * The hosts with their people. `dead.test` has valid signing keys on a server that never answers; `gone.test` says that its people were deleted. At
- * `redirector.test` alice has moved within her gateway, mallory's address leads to another gateway, and carol's leads to itself.
+ * The hosts with their people. `dead.test` has valid signing keys on a server that never answers. `gone.test` says that its people were deleted. At
+ * `redirector.test`, alice has moved within her server, mallory's address redirects to another server, and carol's redirects to itself.
  */
 export const fediverseHosts: Readonly<Record<string, HostPlan>> = {
   'mastodon.test': { persona: mastodonLike, users: ['alice', 'bob'] },

@@ -13,7 +13,7 @@ export interface ResolvedRecipient extends NoteRecipient {
  * @throws Error
  */
 export async function resolveRecipient(query: string, fetchDocument: FetchActorDocument): Promise<ResolvedRecipient> {
-  const { actor: id } = await finger(query, fetchDocument)
+  const { actor: id } = await queryWebFinger(query, fetchDocument)
   const actor = await fetchDocument(id)
   if (typeof actor.inbox !== 'string') throw new Error(`The actor ${id} has no inbox`)
   const address = await confirmName(`${actor.preferredUsername}@${new URL(id).hostname}`, id, fetchDocument)
@@ -22,7 +22,7 @@ export async function resolveRecipient(query: string, fetchDocument: FetchActorD
   return { id, url, address, inbox: actor.inbox, sharedInbox }
 }
 
-/** Checks that the name of an actor leads back to it, as GoToSocial requires of its readers. @throws Error */
+/** Checks that WebFinger of an actor's name leads back to the actor, which GoToSocial requires of signers. @throws Error */
 export async function checkName(id: string, fetchDocument: FetchActorDocument): Promise<void> {
   const { preferredUsername } = await fetchDocument(id)
   await confirmName(`${preferredUsername}@${new URL(id).hostname}`, id, fetchDocument)
@@ -30,13 +30,18 @@ export async function checkName(id: string, fetchDocument: FetchActorDocument): 
 
 /** Confirms a name. If its domain differs from the actor's host, that domain must confirm it, too. */
 async function confirmName(name: string, id: string, fetchDocument: FetchActorDocument): Promise<string> {
-  const first = await finger(name, fetchDocument)
-  const second = first.subject === name ? first : await finger(first.subject, fetchDocument)
-  if (first.actor === id && second.actor === id && second.subject === first.subject) return second.subject
+  const firstResult = await queryWebFinger(name, fetchDocument)
+  const secondResult =
+    firstResult.subject === name ? firstResult : await queryWebFinger(firstResult.subject, fetchDocument)
+  if (firstResult.actor === id && secondResult.actor === id && secondResult.subject === firstResult.subject)
+    return secondResult.subject
   throw new Error(`WebFinger of ${name} does not lead back to ${id}`)
 }
 
-async function finger(address: string, fetchDocument: FetchActorDocument): Promise<{ subject: string; actor: string }> {
+async function queryWebFinger(
+  address: string,
+  fetchDocument: FetchActorDocument,
+): Promise<{ subject: string; actor: string }> {
   const domain = address.slice(address.indexOf('@') + 1)
   const jrd = await fetchDocument(
     `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(`acct:${address}`)}`,
@@ -47,32 +52,32 @@ async function finger(address: string, fetchDocument: FetchActorDocument): Promi
   return { subject: String(jrd.subject).replace(/^acct:/, ''), actor: selfLink.href }
 }
 
-/** Invents a neighbour of `recipient` who does not exist. */
+/** Returns a recipient on the same host who does not exist. */
 export function inventNeighbour(recipient: ResolvedRecipient): ResolvedRecipient {
   const [name = '', domain = ''] = recipient.address.split('@')
-  const rename = (url: string) => url.replace(new RegExp(`/${name}(?=/|$)`), '/no-such-agent')
+  const replaceName = (url: string) => url.replace(new RegExp(`/${name}(?=/|$)`), '/no-such-agent')
   return {
     ...recipient,
-    id: rename(recipient.id),
-    url: rename(recipient.url),
+    id: replaceName(recipient.id),
+    url: replaceName(recipient.url),
     address: `no-such-agent@${domain}`,
-    inbox: rename(recipient.inbox),
+    inbox: replaceName(recipient.inbox),
   }
 }
 
 /** Fetches a document of the other side and parses it. @throws Error when it cannot be fetched */
 export type FetchActorDocument = (url: string) => Promise<Record<string, unknown>>
 
-export interface FoundKey {
+export interface ActorKey {
   /** The owner's actor IRI. */
   readonly owner: string
   readonly publicKeyPem: string
 }
 
 /**
- * Finds a key as servers do: key document → owner → the owner's own document, which must name that very key. @throws Error with the reason
+ * Finds a key as servers do. The key document names the owner, and the owner's own document must contain the same key. @throws Error with the reason
  */
-export async function findKey(keyId: string, fetchDocument: FetchActorDocument): Promise<FoundKey> {
+export async function findKey(keyId: string, fetchDocument: FetchActorDocument): Promise<ActorKey> {
   const keyUrl = keyId.replace(/#.*$/, '')
   const namedKey = readKey(await fetchDocument(keyUrl))
   const owner = namedKey?.owner

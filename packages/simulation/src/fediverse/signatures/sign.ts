@@ -6,6 +6,7 @@ import type { SimActor } from '../actors/actor.ts'
 import type { SignatureScheme } from '../actors/persona.ts'
 
 export const activityMediaType = 'application/activity+json'
+
 /** Returns the header fields, including those of the signature. */
 type SignRequest = (request: UnsignedRequest) => Promise<Record<string, string>>
 
@@ -20,9 +21,9 @@ const schemes: Readonly<Record<SignatureScheme, Scheme>> = {
   rfc9421: { sign: signRfc9421, describeBody: body => ({ 'content-digest': computeContentDigest(body) }) },
 }
 
-/** Drafts the header fields of an unsigned request in the form of the actor's server. */
-export function draftHeaders(
-  { method, url, body, at: sentAt }: DraftRequest,
+/** Creates the header fields of an unsigned request in the form of the actor's server. */
+export function createUnsignedHeaders(
+  { method, url, body, sentAt }: RequestDraft,
   { persona }: SimActor,
 ): Record<string, string> {
   const { host } = new URL(url)
@@ -36,13 +37,18 @@ export function draftHeaders(
 }
 
 /** Adds the signature of the signer's server. `keyPem` may be a key of somebody else. */
-export async function signDraft(
-  draft: DraftRequest,
+export async function signRequest(
+  draft: RequestDraft,
   signer: SimActor,
   keyPem?: string | undefined,
 ): Promise<Record<string, string>> {
   const key = keyPem ?? (await signer.key()).privatePem
-  return schemes[signer.persona.signatureScheme].sign({ ...draft, headers: draftHeaders(draft, signer), signer, key })
+  return schemes[signer.persona.signatureScheme].sign({
+    ...draft,
+    headers: createUnsignedHeaders(draft, signer),
+    signer,
+    key,
+  })
 }
 
 const signedFields = {
@@ -72,7 +78,7 @@ async function signCavage(request: UnsignedRequest): Promise<Record<string, stri
       authorizationHeaderName: 'signature',
     },
   )
-  // The library does not know `hs2019`; the signature does not cover the parameter itself.
+  // The library does not know `hs2019`. The signature does not cover the parameter, so it can be replaced afterwards.
   const signature = headers.signature?.replace('algorithm="rsa-sha256"', `algorithm="${persona.algorithm}"`) ?? ''
   return { ...headers, signature }
 }
@@ -87,7 +93,7 @@ export const rsaAlgorithm = 'rsa-v1_5-sha256'
 
 /** Adds `Signature-Input` and `Signature` of RFC 9421 in Mastodon's profile, created by `http-message-signatures`. */
 async function signRfc9421(request: UnsignedRequest): Promise<Record<string, string>> {
-  const { method, url, at, key, signer } = request
+  const { method, url, sentAt: at, key, signer } = request
   const signedMessage = await httpbis.signMessage(
     {
       key: createSigner(key, rsaAlgorithm, signer.keyId),
@@ -144,16 +150,16 @@ export function loadHttpSignature(): HttpSignatureLibrary {
   return require('http-signature') as HttpSignatureLibrary
 }
 
-export interface DraftRequest {
+export interface RequestDraft {
   readonly method: 'GET' | 'POST'
   readonly url: string
   readonly body?: Uint8Array | undefined
-  /** Milliseconds since the epoch, for `Date` and `created`. */
-  readonly at: number
+  /** The time for `Date` and `created`, in ms since the epoch. */
+  readonly sentAt: number
 }
 
 /** A request with the header fields of its signer's server, but without a signature. */
-interface UnsignedRequest extends DraftRequest {
+interface UnsignedRequest extends RequestDraft {
   readonly headers: Readonly<Record<string, string>>
   readonly signer: SimActor
   /** The private key in PEM, which may belong to somebody else than the signer. */

@@ -4,7 +4,7 @@ import { createVerifier, httpbis } from 'http-message-signatures'
 import type { SimRequest } from '../../net/loopback-server.ts'
 import type { SignatureScheme } from '../actors/persona.ts'
 import { fediverseHosts } from '../actors/persona.ts'
-import type { FetchActorDocument, FoundKey } from '../actors/recipient.ts'
+import type { ActorKey, FetchActorDocument } from '../actors/recipient.ts'
 import { checkName, findKey } from '../actors/recipient.ts'
 import { computeContentDigest, computeDigest, coveredComponents, loadHttpSignature, rsaAlgorithm } from './sign.ts'
 
@@ -13,23 +13,23 @@ export function createChecks(
   fetchDocument: FetchActorDocument,
   now: () => number,
 ): ReadonlyMap<string, SignatureChecks> {
-  const find = (keyId: string) => findKey(keyId, fetchDocument)
+  const findUncachedKey = (keyId: string) => findKey(keyId, fetchDocument)
   return new Map(
     Object.entries(fediverseHosts).map(([host, { persona }]) => [
       host,
       {
         now,
-        reads: persona.reads,
-        findKey: persona.cachesKeys ? cacheKeys(find) : find,
-        checkReader: async actor => (persona.asksForReadersName ? checkName(actor, fetchDocument) : undefined),
+        reads: persona.readableSchemes,
+        findKey: persona.cachesKeys ? cacheKeys(findUncachedKey) : findUncachedKey,
+        checkReader: async actor => (persona.looksUpSigner ? checkName(actor, fetchDocument) : undefined),
       },
     ]),
   )
 }
 
-/** Keeps the first key of each id forever, like some servers. */
+/** Caches the first key of each id forever, like some servers. */
 function cacheKeys(find: SignatureChecks['findKey']): SignatureChecks['findKey'] {
-  const knownKeys = new Map<string, FoundKey>()
+  const knownKeys = new Map<string, ActorKey>()
   return async keyId => {
     const key = knownKeys.get(keyId) ?? (await find(keyId))
     knownKeys.set(keyId, key)
@@ -38,13 +38,12 @@ function cacheKeys(find: SignatureChecks['findKey']): SignatureChecks['findKey']
 }
 
 /**
- * Verifies the signer of a request against the actor's own document. Mastodon makes the same check; independent libraries do the
- * cryptography. A request with `Signature-Input` counts as RFC 9421. @throws Error with the reason
+ * Verifies the signer of a request against the actor's own document, which is Mastodon's check, with independent libraries. A request with `Signature-Input` counts as RFC 9421. @throws Error with the reason
  */
 export async function verifySigner(request: SimRequest, checks: SignatureChecks): Promise<string> {
   const headers = flattenHeaders(request)
   const scheme: SignatureScheme = headers['signature-input'] === undefined ? 'draft-cavage' : 'rfc9421'
-  if (!checks.reads.includes(scheme)) throw new Error(`${request.host} reads no signature of ${scheme}`)
+  if (!checks.reads.includes(scheme)) throw new Error(`${request.host} verifies no signature of ${scheme}`)
   return schemes[scheme](request, headers, checks)
 }
 
@@ -81,7 +80,7 @@ const verifyRfc9421: VerifySignature = async (request, fields, { findKey, now })
   if (method === 'POST' && fields['content-digest'] !== computeContentDigest(request.body)) {
     throw new Error('the digest does not match')
   }
-  const foundKeys: FoundKey[] = []
+  const foundKeys: ActorKey[] = []
   const isValid = await httpbis.verifyMessage(
     {
       requiredParams: ['created', 'keyid'],
@@ -113,7 +112,7 @@ export interface SignatureChecks {
   readonly reads: readonly SignatureScheme[]
   now(): number
   /** @throws Error with the reason */
-  findKey(keyId: string): Promise<FoundKey>
+  findKey(keyId: string): Promise<ActorKey>
   /** Checks that WebFinger knows this actor, if the server requires that. @throws Error with the reason */
   checkReader(actor: string): Promise<void>
 }
