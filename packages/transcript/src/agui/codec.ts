@@ -2,9 +2,9 @@
 import type { Json } from '@postern/message'
 import { parseIfJson } from '@postern/message'
 import { createCodec } from '../codec/create-codec.ts'
-import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
-import { markIn } from '../codec/dialect.ts'
-import { argsOf, countCalling, findCallName, resultTextOf } from '../codec/tool-entry.ts'
+import type { Dialect, ReadPosition, TranscriptDraft } from '../codec/dialect.ts'
+import { createMarkerFunctions } from '../codec/dialect.ts'
+import { argsOf, countTextAndCalls, findCallName, resultTextOf } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryTool } from '../entry/entry.ts'
 import { contentOfText, readEntryDecision, textOfContent, writeEntryDecision } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
@@ -15,7 +15,7 @@ import { hasRoundedInteger } from '../json/rounded-number.ts'
 import type { AguiMessage, AguiPart, AguiRole, AguiToolCall } from './message.ts'
 import { parseAguiMessage, readAguiParts, readAguiUsage, writeAguiParts, writeAguiUsage } from './message.ts'
 
-const draftOfRole: Record<AguiRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
+const draftsByRole: Record<AguiRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
   user: { kind: 'text', role: 'user' },
   assistant: { kind: 'text', role: 'assistant' },
   tool: { kind: 'tool_result', role: 'tool' },
@@ -25,8 +25,8 @@ const draftOfRole: Record<AguiRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
   reasoning: { kind: 'reasoning', role: 'assistant' },
 }
 
-/** Reads a message as entries: its text, then each of its calls. Only the first has the message's id. */
-function readAguiDrafts(message: AguiMessage, reading: Reading): readonly [TranscriptDraft, ...TranscriptDraft[]] {
+/** Reads a message as entries. The first entry is its text, and each call is one more entry. Only the first entry has the message's id. */
+function readAguiDrafts(message: AguiMessage, reading: ReadPosition): readonly [TranscriptDraft, ...TranscriptDraft[]] {
   const sharedFields = readShared(message)
   const calls = (message.toolCalls ?? []).map(call => ({ ...sharedFields, ...readAguiCall(call, reading) }))
   const [firstCall, ...furtherEntries] = calls
@@ -34,7 +34,7 @@ function readAguiDrafts(message: AguiMessage, reading: Reading): readonly [Trans
   const [head, ...tail]: readonly [TranscriptDraft, ...TranscriptDraft[]] = isOnlyCalls
     ? [firstCall, ...furtherEntries]
     : [
-        { ...sharedFields, ...draftOfRole[message.role], ...readContent(message), tool: readResult(message, reading) },
+        { ...sharedFields, ...draftsByRole[message.role], ...readContent(message), tool: readResult(message, reading) },
         ...calls,
       ]
   const { usage, decided_by } = message.metadata ?? {}
@@ -61,7 +61,7 @@ function readContent({ content }: AguiMessage): Pick<TranscriptDraft, 'content'>
   return { content: { parts: [...readAguiParts((content ?? '') as string | readonly AguiPart[])] } }
 }
 
-function readResult({ toolCallId, error }: AguiMessage, reading: Reading): EntryTool | undefined {
+function readResult({ toolCallId, error }: AguiMessage, reading: ReadPosition): EntryTool | undefined {
   if (toolCallId === undefined) return undefined
   return {
     call_id: toolCallId,
@@ -71,7 +71,10 @@ function readResult({ toolCallId, error }: AguiMessage, reading: Reading): Entry
 }
 
 /** Reads a call. If its arguments are no JSON object, the call is marked as invalid and their text becomes residue. */
-function readAguiCall({ id, function: calledFunction }: AguiToolCall, { context, index }: Reading): TranscriptDraft {
+function readAguiCall(
+  { id, function: calledFunction }: AguiToolCall,
+  { context, index }: ReadPosition,
+): TranscriptDraft {
   const args = parseIfJson(calledFunction.arguments) as Json | undefined
   if (args !== undefined && hasRoundedInteger(calledFunction.arguments))
     context.report?.({
@@ -100,7 +103,7 @@ export const planActivityTypes: Readonly<Record<string, string>> = {
   script_instruction: 'plan.instruction',
 }
 
-const spokenKinds: ReadonlySet<EntryKind> = new Set(['text', 'delta', 'final', 'input_required', 'policy'])
+const assistantKinds: ReadonlySet<EntryKind> = new Set(['text', 'delta', 'final', 'input_required', 'policy'])
 
 /** Writes entries as a message, from their canonical members only. */
 function writeAguiMessage([head, ...furtherEntries]: readonly [EntryBody, ...EntryBody[]]): AguiMessage {
@@ -119,7 +122,7 @@ function writeAguiMessage([head, ...furtherEntries]: readonly [EntryBody, ...Ent
 
 function isAssistant(entry: EntryBody): boolean {
   if (entry.kind === 'tool_call') return entry.tool !== undefined
-  return spokenKinds.has(entry.kind) && entry.role === 'assistant'
+  return assistantKinds.has(entry.kind) && entry.role === 'assistant'
 }
 
 type AguiBody = Pick<AguiMessage, 'role' | 'content'>
@@ -175,11 +178,11 @@ const dialect: Dialect<AguiMessage> = {
   format: 'agui',
   parse: parseAguiMessage,
   toDrafts: readAguiDrafts,
-  countRun: entries =>
-    countCalling(entries, isAssistant, ({ kind, tool }) => kind === 'tool_call' && tool !== undefined),
+  countMessageEntries: entries =>
+    countTextAndCalls(entries, isAssistant, ({ kind, tool }) => kind === 'tool_call' && tool !== undefined),
   toMessage: writeAguiMessage,
-  ...markIn<AguiMessage>('metadata'),
-  essenceOf({ role, content = '', toolCalls = [], toolCallId, error, activityType }) {
+  ...createMarkerFunctions<AguiMessage>('metadata'),
+  comparableMembersOf({ role, content = '', toolCalls = [], toolCallId, error, activityType }) {
     return { role, content, toolCalls, toolCallId, error, activityType } as Json
   },
 }

@@ -80,7 +80,7 @@ export function parseAguiMessage(value: unknown): AguiMessage {
   return parseForeign(aguiMessageSchema as unknown as z.ZodType<AguiMessage>, value, 'AG-UI message')
 }
 
-const base64Text = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** Reads the parts of an AG-UI message as our own parts. Bytes that only the client can identify (an opaque file id) stay residue. */
 export function readAguiParts(content: string | readonly AguiPart[]): readonly Part[] {
@@ -89,8 +89,7 @@ export function readAguiParts(content: string | readonly AguiPart[]): readonly P
 }
 
 /**
- * Writes our parts as the content of an AG-UI message. A single text is a string. Parts that AG-UI has no form for are described in text or left
- * out.
+ * Writes our parts as the content of an AG-UI message. A single text is a string. Parts that AG-UI lacks are described in text or omitted.
  */
 export function writeAguiParts(parts: readonly Part[]): Json {
   const [onlyPart] = parts
@@ -113,7 +112,7 @@ function readBinary(part: Extract<AguiPart, { type: 'binary' }>): Part | undefin
 }
 
 function readInline(data_base64: string, mime: string): FilePart | undefined {
-  if (data_base64 === '' || !base64Text.test(data_base64)) return undefined
+  if (data_base64 === '' || !base64Pattern.test(data_base64)) return undefined
   return { kind: 'file', mime, bytes_ref: { kind: 'inline', data_base64 } }
 }
 
@@ -138,7 +137,7 @@ function writeFile(mime: string | undefined, ref: BytesRef, name: string | undef
   return { type: 'text', text: name ?? mimeType }
 }
 
-/** The members of AG-UI's TokenUsage, keyed by ours: the same names in camel case. */
+/** The names of AG-UI's TokenUsage by our names. They are our names in camel case. */
 const aguiNames = Object.fromEntries(Object.keys(tokenUsageSchema.shape).map(name => [name, toCamelCase(name)]))
 const ownNames = Object.fromEntries(Object.entries(aguiNames).map(([ownName, agui]) => [agui, ownName]))
 
@@ -149,15 +148,15 @@ type CamelCase<Name extends string> = Name extends `${infer Word}_${infer Rest}`
 /** The TokenUsage of AG-UI 1.0. */
 export type AguiUsage = { [Name in keyof TokenUsage as CamelCase<Name>]: Exclude<TokenUsage[Name], undefined> }
 
-/** Writes usage in the form of AG-UI; undefined if there is none. */
+/** Writes usage in the form of AG-UI. Returns undefined if there is no usage. */
 export function writeAguiUsage(usage: Json | undefined): AguiUsage[] | undefined {
-  return readEntryUsage(usage)?.map(modelUsage => rename(modelUsage, aguiNames))
+  return readEntryUsage(usage)?.map(modelUsage => renameMembers(modelUsage, aguiNames))
 }
 
-/** Reads usage from AG-UI; undefined if it has unknown members or counts differently. */
+/** Reads usage from AG-UI. Returns undefined if it has unknown members or counts differently. */
 export function readAguiUsage(usage: Json | undefined): Json | undefined {
   if (!Array.isArray(usage) || !usage.every(isAguiUsage)) return undefined
-  return readEntryUsage(usage.map(modelUsage => rename(modelUsage, ownNames)))
+  return readEntryUsage(usage.map(modelUsage => renameMembers(modelUsage, ownNames)))
 }
 
 function isAguiUsage(value: Json): value is { readonly [name: string]: Json } {
@@ -168,6 +167,6 @@ function toCamelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function rename(members: object, names: Readonly<Record<string, string>>) {
+function renameMembers(members: object, names: Readonly<Record<string, string>>) {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [names[name] ?? name, value]))
 }

@@ -1,11 +1,11 @@
-// Builds the lossless codec of a message format from its translation table.
+// Creates the lossless codec of a message format from its dialect.
 import type { EntryBody, LosslessDiff } from '../entry/entry.ts'
 import type { FormatName } from '../entry/kind.ts'
 import { scopeOfKind } from '../entry/kind.ts'
 import { messageIdOf } from '../entry/message-id.ts'
 import type { JsonMap } from '../json/difference.ts'
 import { diffJson, hashContent, patchJson, presentMembers } from '../json/difference.ts'
-import type { Codec, Dialect, ReadContext, Reading, TranscriptDraft, WriteOptions } from './dialect.ts'
+import type { Codec, Dialect, ReadContext, ReadPosition, TranscriptDraft, WriteOptions } from './dialect.ts'
 import { listClaimedIds, listMessageIds } from './dialect.ts'
 import { maxCallDistance } from './tool-entry.ts'
 
@@ -31,25 +31,25 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
   }
 }
 
-/** Reads the entries of one message: the stored ones that it claims, or new ones. */
+/** Reads the entries of one message, which are the stored entries that it claims, or new entries. */
 function readMessage<Foreign extends JsonMap>(
   value: unknown,
-  reading: Reading,
+  reading: ReadPosition,
   dialect: Dialect<Foreign>,
 ): readonly EntryBody[] {
   const { index, context } = reading
   const message = dialect.parse(value, (code, message) => context.report?.({ code, message, index }))
   const marker = dialect.readMarker(message)
-  if (marker === undefined) return readNew(message, reading, dialect, dialect.listDropped?.(value))
-  const trustedEntries = findTrusted(message, reading, dialect)
+  if (marker === undefined) return readNewEntries(message, reading, dialect, dialect.listDropped?.(value))
+  const trustedEntries = findClaimedEntries(message, reading, dialect)
   if (trustedEntries) return trustedEntries
-  if (!dialect.markerIsId)
+  if (!dialect.usesIdAsMarker)
     context.report?.({ code: 'bag_not_trusted', message: 'the message is not the entry it claims to be', index })
-  const newEntries = readNew(dialect.stripMarker(message), reading, dialect, dialect.listDropped?.(value))
+  const newEntries = readNewEntries(dialect.stripMarker(message), reading, dialect, dialect.listDropped?.(value))
   return withMessageIds(newEntries, listMessageIds(marker))
 }
 
-/** Gives the entries the ids under which the chat of their origin shows them. */
+/** Adds the ids under which the chat of their origin shows the entries. */
 function withMessageIds(entries: readonly EntryBody[], ids: readonly string[] | undefined): readonly EntryBody[] {
   if (ids?.length !== entries.length) return entries
   return entries.map((entry, index) => {
@@ -69,9 +69,9 @@ function diffMessage<Foreign extends JsonMap>(
 }
 
 /** Finds the stored entries that a message claims, if they exist and have the same content. */
-function findTrusted<Foreign extends JsonMap>(
+function findClaimedEntries<Foreign extends JsonMap>(
   message: Foreign,
-  { context, precedingEntries }: Reading,
+  { context, precedingEntries }: ReadPosition,
   dialect: Dialect<Foreign>,
 ): readonly EntryBody[] | undefined {
   const ids = listClaimedIds(dialect.readMarker(message))
@@ -79,8 +79,8 @@ function findTrusted<Foreign extends JsonMap>(
   const claimedEntries = storedEntries.filter(entry => entry !== undefined)
   if (claimedEntries.length === 0 || claimedEntries.length !== ids.length) return undefined
   const renderedMessages = writeMessages(claimedEntries, dialect, { marker: 'none', precedingEntries })
-  const [rendered] = renderedMessages
-  return rendered && renderedMessages.length === 1 && isSameMessage(message, rendered, dialect)
+  const [renderedMessage] = renderedMessages
+  return renderedMessage && renderedMessages.length === 1 && isSameMessage(message, renderedMessage, dialect)
     ? claimedEntries
     : undefined
 }
@@ -91,14 +91,14 @@ function isSameMessage<Foreign extends JsonMap>(
   dialect: Dialect<Foreign>,
 ): boolean {
   const [renderedHash, messageHash] = [rendered, dialect.stripMarker(message)].map(message =>
-    hashContent(dialect.essenceOf(message)),
+    hashContent(dialect.comparableMembersOf(message)),
   )
   return renderedHash === messageHash
 }
 
-function readNew<Foreign extends JsonMap>(
+function readNewEntries<Foreign extends JsonMap>(
   message: Foreign,
-  reading: Reading,
+  reading: ReadPosition,
   dialect: Dialect<Foreign>,
   droppedMembers: JsonMap | undefined,
 ): readonly EntryBody[] {
@@ -119,7 +119,7 @@ function completeDrafts(drafts: readonly [TranscriptDraft, ...TranscriptDraft[]]
     ...(context.agent_key !== undefined && { agent_key: context.agent_key }),
     ...(context.run_id !== undefined && { run_id: context.run_id }),
     ...(drafts.length > 1 && { group_id }),
-    // A member without a value does not replace that of the context.
+    // A member without a value does not replace the member of the context.
     ...presentMembers(draft),
   }))
   return bodies as unknown as EntryRun
@@ -148,7 +148,7 @@ function writeRun<Foreign extends JsonMap>(
   { marker = 'foreign', omitsOwnIds = false, precedingEntries }: WriteOptions,
 ): Foreign {
   const { format } = dialect
-  const isOwn = ownRunLength(run, 0, format) === run.length
+  const isOwn = countOwnRun(run, 0, format) === run.length
   const message = dialect.toMessage(run, isOwn ? undefined : precedingEntries)
   const patchedMessage = isOwn ? patchJson(message, run[0].ext?.[format]?.patch) : message
   const messageWithoutOwnId =
@@ -160,8 +160,8 @@ function writeRun<Foreign extends JsonMap>(
 /** The entries of one message. */
 export type EntryRun = readonly [EntryBody, ...EntryBody[]]
 
-/** Counts the entries that the message at `start` became; 0 if the message is incomplete there or belongs to another dialect. */
-function ownRunLength(entries: readonly EntryBody[], start: number, format: FormatName): number {
+/** Counts the entries that the message at `start` became. Returns 0 if the message is incomplete or belongs to another dialect. */
+function countOwnRun(entries: readonly EntryBody[], start: number, format: FormatName): number {
   const head = entries[start]
   const length = head?.ext?.[format]?.of ?? 0
   if (length <= 1) return length
@@ -195,7 +195,7 @@ function countRunAt<Foreign extends JsonMap>(
   dialect: Dialect<Foreign>,
 ): number {
   if (isInOtherMessage(entries[start], dialect.format)) return 1
-  return ownRunLength(entries, start, dialect.format) || countForeignRun(entries, start, dialect)
+  return countOwnRun(entries, start, dialect.format) || countForeignRun(entries, start, dialect)
 }
 
 function countCompleteEntries<Foreign extends JsonMap>(
@@ -216,7 +216,7 @@ function countCompleteEntries<Foreign extends JsonMap>(
 }
 
 /**
- * Returns true if entries after the end of the list may belong to the same message. Messages of this dialect store their length, so they never do.
+ * Returns true if entries after the end of the list may belong to the same message. Messages of this dialect store their length, so the answer is false.
  */
 function mayContinue(entries: readonly EntryBody[], start: number, format: FormatName): boolean {
   return entries.length - start < maxForeignRun && entries[start]?.ext?.[format] === undefined
@@ -232,7 +232,7 @@ function countForeignRun<Foreign extends JsonMap>(
 ): number {
   const nextEntries = entries.slice(start, start + maxForeignRun)
   const ownRunIndex = nextEntries.findIndex(
-    (_, index) => index > 0 && ownRunLength(entries, start + index, dialect.format) > 0,
+    (_, index) => index > 0 && countOwnRun(entries, start + index, dialect.format) > 0,
   )
-  return dialect.countRun(ownRunIndex < 0 ? nextEntries : nextEntries.slice(0, ownRunIndex))
+  return dialect.countMessageEntries(ownRunIndex < 0 ? nextEntries : nextEntries.slice(0, ownRunIndex))
 }

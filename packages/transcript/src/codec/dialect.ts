@@ -1,4 +1,4 @@
-// Declares what a message format provides to become a codec, and the marker that names stored entries.
+// Declares the functions that a message format provides for its codec, and the marker that names stored entries.
 import type { Json } from '@postern/message'
 import { z } from 'zod'
 import type { EntryBody, LosslessDiff, TranscriptEntry } from '../entry/entry.ts'
@@ -13,8 +13,8 @@ export type TranscriptDraft = Omit<EntryBody, 'entry_id' | 'thread_id' | 'at' | 
   readonly scope?: EntryBody['scope'] | undefined
 }
 
-/** The earlier messages of the list, which a later one may refer to. */
-export interface Reading {
+/** The position of a message in its list, and the earlier entries that the message may refer to. */
+export interface ReadPosition {
   readonly context: ReadContext
   /** The position of the message in the list. */
   readonly index: number
@@ -24,32 +24,32 @@ export interface Reading {
 
 /**
  * The translation of one dialect between messages and entries by canonical members. The codec stores the difference as
- * residue, so `toMessage` must only be pure and total.
+ * residue, so `toMessage` need not be exact, but it must be pure and total.
  */
 export interface Dialect<Foreign extends JsonMap> {
   readonly format: FormatName
   /** Parses a message of the dialect. @throws Rejection malformed */
   parse(value: unknown, report?: (code: string, message: string) => void): Foreign
   /** Translates a message to one entry or more. */
-  toDrafts(message: Foreign, reading: Reading): readonly [TranscriptDraft, ...TranscriptDraft[]]
-  /** Returns the number of entries, from the first, that one message of this dialect contains; at least 1. */
-  countRun(entries: readonly EntryBody[]): number
+  toDrafts(message: Foreign, reading: ReadPosition): readonly [TranscriptDraft, ...TranscriptDraft[]]
+  /** Returns the number of entries, from the first, that one message of this dialect contains. It is at least 1. */
+  countMessageEntries(entries: readonly EntryBody[]): number
   /**
-   * Translates a run of entries to a message. `before` has the entries shortly before the run; messages that came from this dialect are written
-   * without them.
+   * Translates a run of entries to a message. `precedingEntries` are the entries shortly before the run. They are absent for a run that came from a
+   * message of this dialect.
    */
   toMessage(run: readonly [EntryBody, ...EntryBody[]], precedingEntries?: readonly EntryBody[]): Foreign
   /** Returns the members of the input that `parse` dropped. */
   listDropped?(value: unknown): JsonMap | undefined
-  /** Present if the message's own id is the marker; such an id usually names no entry. */
-  readonly markerIsId?: true
-  /** Reads the marker of a message; `undefined` if there is none. */
+  /** Present if the message's own id is the marker. Such an id usually names no entry. */
+  readonly usesIdAsMarker?: true
+  /** Reads the marker of a message. Returns `undefined` if there is none. */
   readMarker(message: Foreign): unknown
   stripMarker(message: Foreign): Foreign
   /** Adds the marker of `run` to the message. */
   addMarker(message: Foreign, run: readonly EntryBody[]): Foreign
   /** Returns the members that must be equal for two messages to have the same content. */
-  essenceOf(message: Foreign): Json
+  comparableMembersOf(message: Foreign): Json
   dropOwnId?(message: Foreign): Foreign
 }
 
@@ -67,7 +67,7 @@ export interface ReadContext {
   /** The time for messages without one, in ISO 8601 UTC. */
   readonly at: string
   newId(): string
-  /** The agent of the messages; absent if the dialect names one. */
+  /** The agent of the messages. Absent if the dialect names the agent. */
   readonly agent_key?: string | undefined
   readonly run_id?: string | undefined
   /** The entries shortly before in the thread, among which a result without an id finds its call. */
@@ -78,23 +78,23 @@ export interface ReadContext {
 }
 
 /**
- * The messages that get our origin marker: those that come from another dialect, all, or none. Without a marker, a message of this dialect is
+ * The messages that get our origin marker. `foreign` means messages that come from another dialect. Without a marker, a message of this dialect is
  * written as it was read.
  */
 type MarkerPolicy = 'foreign' | 'all' | 'none'
 
 export interface WriteOptions {
-  /** The messages that get a marker; default `foreign`. */
+  /** The messages that get a marker. Default: `foreign`. */
   readonly marker?: MarkerPolicy | undefined
-  /** The entries shortly before the first one in the thread, among which a result finds the arguments of its call. */
+  /** The entries of the thread shortly before the first entry, among which a result finds the arguments of its call. */
   readonly precedingEntries?: readonly EntryBody[] | undefined
-  /** True if ids that we created are left out, unless the dialect requires one; default false. */
+  /** True to omit ids that we created, unless the dialect requires an id. Default: false. */
   readonly omitsOwnIds?: boolean | undefined
 }
 
 /**
- * A dialect of the transcript. `write(read(x))` equals x (for the envelope: its normal form). Messages that one dialect wrote and reads
- * again give the same entries, so a round trip through another dialect changes nothing.
+ * A dialect of the transcript. `write(read(x))` equals x, or the normal form of x for the envelope. A dialect that reads its own messages again gets
+ * the same entries, so a round trip through another dialect changes nothing.
  */
 export interface Codec<Foreign> {
   readonly format: FormatName
@@ -128,7 +128,7 @@ const markerSchema = z.object({
   kind: z.enum(entryKinds),
   /** The ids of the other entries of the message. */
   more: z.array(z.string()).max(1000).optional(),
-  /** The ids under which a chat shows all entries of the message; absent if they are the ids of the entries. */
+  /** The ids under which a chat shows all entries of the message. Absent if they are the ids of the entries. */
   ids: z.array(z.string()).max(1001).optional(),
 })
 
@@ -152,14 +152,14 @@ export function listMessageIds(marker: unknown): readonly string[] | undefined {
   return markerSchema.safeParse(marker).data?.ids
 }
 
-/** Lists the entries that a marker claims; none if the marker is not ours. */
+/** Lists the ids of the entries that a marker claims, or no ids if the marker is not ours. */
 export function listClaimedIds(marker: unknown): readonly string[] {
   const { data } = markerSchema.safeParse(marker)
   return data ? [data.entry_id, ...(data.more ?? [])] : []
 }
 
-/** Creates the marker functions of a dialect whose messages have an open map in that member. */
-export function markIn<Foreign extends JsonMap>(
+/** Creates the marker functions of a dialect whose messages have an open map in `member`. */
+export function createMarkerFunctions<Foreign extends JsonMap>(
   member: keyof Foreign & string,
 ): Pick<Dialect<Foreign>, 'readMarker' | 'stripMarker' | 'addMarker'> {
   const openMapOf = (message: Foreign) => (message[member] ?? {}) as JsonMap

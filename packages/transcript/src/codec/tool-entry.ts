@@ -4,16 +4,16 @@ import type { EntryBody } from '../entry/entry.ts'
 import { textOfContent } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
 import { isJsonMap } from '../json/difference.ts'
-import type { CodecFinding, Reading } from './dialect.ts'
+import type { CodecFinding, ReadPosition } from './dialect.ts'
 
 const callKinds: ReadonlySet<EntryKind> = new Set(['tool_call', 'delegation', 'navigation'])
 
-/** Returns true if an entry begins something that a `tool_result` ends. */
+/** Returns true if an entry is a call that a `tool_result` ends. */
 export function isCallEntry({ kind, tool }: Pick<EntryBody, 'kind' | 'tool'>): boolean {
   return callKinds.has(kind) && tool !== undefined
 }
 
-/** The number of entries before a result among which it finds its call. The limit keeps the cost of long lists linear. */
+/** The number of entries before a result among which its call is searched. The limit keeps the cost of long lists linear. */
 export const maxCallDistance = 256
 
 /** Finds the last earlier call with this id. */
@@ -24,12 +24,12 @@ export function findCall(callId: string, precedingEntries: readonly EntryBody[])
 }
 
 /** Finds the name of the tool in an earlier call with this id. */
-export function findCallName(callId: string, { precedingEntries }: Reading): string | undefined {
+export function findCallName(callId: string, { precedingEntries }: ReadPosition): string | undefined {
   return findCall(callId, precedingEntries)?.tool?.name
 }
 
-/** Finds the first earlier call without a result that `accepts` accepts. */
-export function findOpenCall(reading: Reading, accepts: (call: EntryBody) => boolean): string | undefined {
+/** Finds the first earlier call without a result for which `accepts` returns true. */
+export function findOpenCall(reading: ReadPosition, accepts: (call: EntryBody) => boolean): string | undefined {
   const precedingEntries = reading.precedingEntries.slice(-maxCallDistance)
   const endedCallIds = new Set(
     precedingEntries.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id),
@@ -38,7 +38,7 @@ export function findOpenCall(reading: Reading, accepts: (call: EntryBody) => boo
     ?.tool?.call_id
 }
 
-/** Returns the result of a call: the structured result, or its text if there is none. */
+/** Returns the structured result of a call, or its text if there is no structured result. */
 export function resultOfEntry({ tool, content }: EntryBody): Json {
   if (tool?.result !== undefined) return tool.result
   return 'value' in content ? content.value : textOfContent(content)
@@ -56,7 +56,7 @@ export function argsOf(value: Json | undefined): Record<string, Json> {
   return isJsonMap(value) ? ({ ...value } as Record<string, Json>) : {}
 }
 
-/** Counts the entries from a call to its last result, including everything that its agent said and called in between; 1 if there is no result. */
+/** Counts the entries from a call to its last result, including the agent's texts and calls between them. Returns 1 if there is no result. */
 export function countUntilResult([head, ...furtherEntries]: readonly EntryBody[]): number {
   if (!head || !isCallEntry(head)) return 1
   const openCallIds = new Set([head.tool?.call_id])
@@ -75,13 +75,13 @@ function isPartOfCall(entry: EntryBody, { agent_key }: EntryBody): boolean {
   return entry.agent_key === agent_key && (isSpokenText || kind === 'tool_result' || isCallEntry(entry))
 }
 
-/** Counts the entries of one message: the assistant's text and the calls after it. */
-export function countCalling(
+/** Counts the entries of one message, which are the assistant's text and the following calls. */
+export function countTextAndCalls(
   [head, ...furtherEntries]: readonly EntryBody[],
-  isBegin: (entry: EntryBody) => boolean,
+  isFirstEntry: (entry: EntryBody) => boolean,
   isCall: (entry: EntryBody) => boolean,
 ): number {
-  if (!head || head.group_id === undefined || !isBegin(head)) return 1
+  if (!head || head.group_id === undefined || !isFirstEntry(head)) return 1
   const end = furtherEntries.findIndex(entry => entry.group_id !== head.group_id || !isCall(entry))
   return 1 + (end < 0 ? furtherEntries.length : end)
 }
@@ -106,7 +106,7 @@ export function findOrphanEntries(entries: readonly EntryBody[]): readonly Codec
   })
 }
 
-/** Returns `entries` without orphans, for a model. Stores keep the orphans. A second run changes nothing. */
+/** Returns `entries` without orphans, for a model. Stores keep the orphans. The function is idempotent. */
 export function repairPairs<Entry extends EntryBody>(
   entries: readonly Entry[],
   report?: (finding: CodecFinding) => void,

@@ -7,7 +7,7 @@ import { jsonDifferenceSchema, jsonMapSchema, jsonSchema } from '../json/schema.
 import { entryKinds, entryRoles, entryScopes, formatNames } from './kind.ts'
 
 /**
- * The method of a decision and the party that made it, if known. `approver` is the party that had to decide; absent for the person in the
+ * The method of a decision and the party that made it, if known. `approver` is the party that had to decide. It is absent for the person in the
  * conversation.
  */
 const entryDecisionSchema = z.strictObject({
@@ -18,7 +18,7 @@ const entryDecisionSchema = z.strictObject({
 
 export type EntryDecision = z.infer<typeof entryDecisionSchema>
 
-/** Reads a decision; undefined if we did not write the value, which then stays residue. */
+/** Reads a decision. Returns undefined if we did not write the value, which then stays residue. */
 export function readEntryDecision(value: Json | undefined): EntryDecision | undefined {
   return entryDecisionSchema.safeParse(value).data
 }
@@ -29,12 +29,12 @@ export function decisionOf(resolution: PolicyResolution | undefined): EntryDecis
   return resolver && { ...resolver, ...(approver && { approver }) }
 }
 
-/** Writes a decision as a member of a dialect's open map; nothing without a decision. */
+/** Writes a decision as a member of a dialect's open map, or no member without a decision. */
 export function writeEntryDecision(decided_by: EntryDecision | undefined): Record<string, Json> {
   return decided_by ? { decided_by: { ...decided_by } } : {}
 }
 
-/** The content: parts of a message, or a JSON value if a dialect carries one (a plan, a result, a list). */
+/** The content of an entry, which is the parts of a message, or a JSON value such as a plan, a result or a list. */
 const entryContentSchema = z.union([
   z.strictObject({ parts: z.array(partSchema).readonly() }),
   z.strictObject({ value: jsonSchema }),
@@ -45,7 +45,7 @@ const entryToolSchema = z.object({
   call_id: z.string(),
   name: z.string().optional(),
   args: jsonMapSchema.optional(),
-  /** Present if the arguments were no JSON object; their text is residue. */
+  /** Present if the arguments were no JSON object. Their text is residue. */
   is_invalid: z.literal(true).optional(),
   result: jsonSchema.optional(),
   error: z.object({ message: z.string(), code: z.string().optional(), type: z.string().optional() }).optional(),
@@ -68,8 +68,8 @@ const entryWaitSchema = z.object({
 /** The members that a message of one dialect has in addition to the canonical ones. Only that dialect's codec reads them. */
 const diffSchema = z.object({
   /**
-   * The number of entries that the message became; the residue is in the first of them. 0 if another message states the entry, so that it has no
-   * message of its own.
+   * The number of entries that the message became. The residue is in the first of them. 0 if the entry is part of another message, so that it has no
+   * separate message.
    */
   of: z.number().int().nonnegative(),
   patch: jsonDifferenceSchema.optional(),
@@ -81,14 +81,14 @@ const diffSchema = z.object({
 export const entryBodySchema = z.object({
   entry_id: z.string().min(1),
   native_id: z.string().optional(),
-  /** The id under which a chat shows the entry; absent if that is `native_id`. */
+  /** The id under which a chat shows the entry. Absent if that id is `native_id`. */
   message_id: z.string().optional(),
   thread_id: z.string().min(1),
   scope: z.enum(entryScopes),
   kind: z.enum(entryKinds),
   role: z.enum(entryRoles),
   native_role: z.string().optional(),
-  /** The channel by which the entry arrived or left; absent for the chat. */
+  /** The channel by which the entry arrived or left. Absent for the chat. */
   via: z.string().optional(),
   agent_key: z.string().optional(),
   author: z.object({ address: z.string(), display_name: z.string().optional() }).optional(),
@@ -115,15 +115,15 @@ export const entryBodySchema = z.object({
   is_incomplete: z.literal(true).optional(),
   /** The time of the entry, in ISO 8601 UTC with milliseconds. */
   at: z.iso.datetime(),
-  /** The time in the writer's own form; absent if the time is ours. */
+  /** The time in the writer's own form. Absent if the time is ours. */
   native_at: z.union([z.string(), z.number()]).optional(),
   ext: z.partialRecord(z.enum(formatNames), diffSchema).optional(),
 })
 
-/** One entry of the stored thread. `seq` determines the order; times are only displayed. */
+/** One entry of the stored thread. `seq` determines the order. Times are only displayed. */
 export const transcriptEntrySchema = entryBodySchema.extend({
   seq: z.number().int().positive(),
-  /** The number among the entries that the chat shows, from 1 without gaps; absent for others. */
+  /** The number among the entries that the chat shows, from 1 without gaps. Absent for other entries. */
   chat_seq: z.number().int().positive().optional(),
 })
 
@@ -163,7 +163,7 @@ export function contentIsEmpty(content: EntryContent): boolean {
 
 const usagesSchema = z.array(tokenUsageSchema).min(1)
 
-/** Reads the token usage of an entry; undefined if it has none, or one that is not in our form. */
+/** Reads the token usage of an entry. Returns undefined if there is no usage in our form. */
 export function readEntryUsage(usage: Json | undefined): TokenUsage[] | undefined {
   return usagesSchema.safeParse(usage).data
 }
@@ -174,22 +174,22 @@ export function readEntryUsage(usage: Json | undefined): TokenUsage[] | undefine
  */
 export function redactEntry(entry: TranscriptEntry): TranscriptEntry {
   const { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at, tool } = entry
-  const keptMembers = { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at }
+  const remainingMembers = { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at }
   const call = tool && presentMembers({ call_id: tool.call_id, name: tool.name })
-  return { ...presentMembers({ ...keptMembers, tool: call }), content: { parts: [] } }
+  return { ...presentMembers({ ...remainingMembers, tool: call }), content: { parts: [] } }
 }
 
-const plainTime = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:?\d{2})?$/
+const entryTimePattern = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:?\d{2})?$/
 
-/** Parses a time in the form of ISO 8601 or `YYYY-MM-DD HH:MM:SS`; a time without a zone is UTC. Returns `undefined` for anything else. */
+/** Parses a time in the form of ISO 8601 or `YYYY-MM-DD HH:MM:SS`; a time without a zone is UTC. Returns `undefined` for other texts. */
 export function parseEntryTime(text: string): string | undefined {
-  const match = plainTime.exec(text)
+  const match = entryTimePattern.exec(text)
   if (!match) return undefined
   const [, day, time, fraction = '', zone = 'Z'] = match
   return isoOfMs(Date.parse(`${day}T${time}${fraction.slice(0, 4)}${zone}`))
 }
 
-/** Formats milliseconds since the epoch as ISO 8601 UTC; `undefined` if that time is out of range. */
+/** Formats milliseconds since the epoch as ISO 8601 UTC. Returns `undefined` if that time is out of range. */
 export function isoOfMs(ms: number): string | undefined {
   const date = new Date(ms)
   if (Number.isNaN(date.getTime()) || date.getUTCFullYear() < 0 || date.getUTCFullYear() > 9999) return undefined

@@ -1,7 +1,6 @@
-/**
- * The kinds of an entry in every dialect, each of which is one row of the table of kinds. A text with media is a `text`. A failed tool is a
- * `tool_result` whose `tool` has the error.
- */
+// Lists the kinds, roles and scopes of transcript entries, and decides which entries a chat shows.
+
+/** The kinds of an entry in every dialect. A text with media is a `text`. A failed tool is a `tool_result` whose `tool` has the error. */
 export const entryKinds = [
   'text',
   'delta',
@@ -35,7 +34,7 @@ export const entryRoles = ['user', 'assistant', 'tool', 'system', 'developer', '
 export const entryScopes = ['conversation', 'agent', 'global'] as const
 export const formatNames = ['envelope', 'agui', 'store', 'swarm', 'normalized'] as const
 
-/** The five dialects, and the entries themselves (`jsonl`, with one entry per line). */
+/** The five dialects, and `jsonl`, which has one entry on each line. */
 export const exchangeFormats = [...formatNames, 'jsonl'] as const
 export type ExchangeFormat = (typeof exchangeFormats)[number]
 
@@ -51,7 +50,7 @@ const spokenKinds: ReadonlySet<EntryKind> = new Set(['text', 'final'])
 export const questionKinds: ReadonlySet<EntryKind> = new Set(['input_required', 'approval_required', 'policy'])
 
 /**
- * Returns the scope of an entry of this kind unless its reader knows a better one. Each scope is exactly one of the three views of a message store.
+ * Returns the default scope of an entry of this kind. Each scope is exactly one of the three views of a message store.
  */
 export function scopeOfKind(kind: EntryKind, role: EntryRole): TranscriptScope {
   if (globalKinds.has(kind)) return 'global'

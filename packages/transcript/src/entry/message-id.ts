@@ -1,22 +1,22 @@
-// Returns the ids under which a chat shows the messages of an answer: the same in its stream, its history and every export.
+// Returns the ids under which a chat shows the messages of an answer. They are the same in its stream, its history and every export.
 import type { Part } from '@postern/message'
 import type { EntryBody } from './entry.ts'
 
-type LonePart = Extract<Part, { readonly kind: 'tool_call' | 'policy' }>
+type SeparatePart = Extract<Part, { readonly kind: 'tool_call' | 'policy' }>
 
-/** Returns true if a part is a message of its own: a call of a tool or a requirement. Other parts form one message with their neighbours. */
-export function standsAlone(part: Part): part is LonePart {
+/** Returns true if a part is a separate message, which is a call of a tool or a requirement. Other parts form one message with their neighbours. */
+export function standsAlone(part: Part): part is SeparatePart {
   return part.kind === 'tool_call' || part.kind === 'policy'
 }
 
 type PartGroup = readonly [Part, ...Part[]]
 
-/** Returns the parts in groups of one message each. Groups without content are left out. */
+/** Returns the parts in groups of one message each. Groups without content are omitted. */
 export function groupParts(parts: readonly Part[]): readonly PartGroup[] {
   const groups: [Part, ...Part[]][] = []
   for (const part of parts) {
-    const last = groups.at(-1)
-    if (last && !standsAlone(last[0]) && !standsAlone(part)) last.push(part)
+    const lastGroup = groups.at(-1)
+    if (lastGroup && !standsAlone(lastGroup[0]) && !standsAlone(part)) lastGroup.push(part)
     else groups.push([part])
   }
   return groups.filter(group => !group.every(isEmptyText))
@@ -28,7 +28,7 @@ export function isEmptyText(part: Part): boolean {
 }
 
 /**
- * Returns the id of the message at this position (from 1) among the messages of a response that are no calls. The first one has the response's id.
+ * Returns the id of the text message at this position (from 1) of a response. Calls of tools do not count. The first message has the id of the response.
  */
 export function nameTextMessage(response: string, position: number): string {
   return position === 1 ? response : `${response}-${position}`

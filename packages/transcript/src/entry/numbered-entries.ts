@@ -1,4 +1,4 @@
-// Numbers the entries of a thread in memory, and recognizes messages that it already has.
+// Numbers the entries of a thread in memory, and recognizes known messages.
 import { type EntryBody, type TranscriptEntry, textOfContent } from './entry.ts'
 import { isChatVisible } from './kind.ts'
 
@@ -6,25 +6,25 @@ import { isChatVisible } from './kind.ts'
 export function splitMessages<Entry extends EntryBody>(entries: readonly Entry[]): readonly (readonly Entry[])[] {
   const runs: Entry[][] = []
   for (const entry of entries) {
-    const last = runs.at(-1)
-    if (entry.group_id !== undefined && last?.[0]?.group_id === entry.group_id) last.push(entry)
+    const lastRun = runs.at(-1)
+    if (entry.group_id !== undefined && lastRun?.[0]?.group_id === entry.group_id) lastRun.push(entry)
     else runs.push([entry])
   }
   return runs
 }
 
-/** The entries of one thread in memory, with their names. It only grows at the end. */
+/** The entries of one thread in memory, with their names. Entries are only appended. */
 export interface NumberedEntries {
   readonly entries: TranscriptEntry[]
-  readonly byName: Map<string, TranscriptEntry>
-  readonly groups: Map<string, TranscriptEntry[]>
+  readonly entriesByName: Map<string, TranscriptEntry>
+  readonly entriesByGroup: Map<string, TranscriptEntry[]>
   chatSeq: number
   /** The text of the assistant's last message. */
   lastAnswer: string | undefined
 }
 
 export function createNumberedEntries(): NumberedEntries {
-  return { entries: [], byName: new Map(), groups: new Map(), chatSeq: 0, lastAnswer: undefined }
+  return { entries: [], entriesByName: new Map(), entriesByGroup: new Map(), chatSeq: 0, lastAnswer: undefined }
 }
 
 /**
@@ -38,9 +38,9 @@ export function appendNumbered(
   return messages.flatMap(message => {
     const storedEntries = findMessage(numbered, message)
     if (storedEntries) return storedEntries
-    const entries = message.map(entry => numbered.byName.get(nameEntry(entry)) ?? appendEntry(numbered, entry))
+    const entries = message.map(entry => numbered.entriesByName.get(nameEntry(entry)) ?? appendEntry(numbered, entry))
     // The second name is added only now, so that entries of one message do not hide each other.
-    for (const entry of entries) for (const name of identifyEntry(entry)) numbered.byName.set(name, entry)
+    for (const entry of entries) for (const name of identifyEntry(entry)) numbered.entriesByName.set(name, entry)
     return entries
   })
 }
@@ -52,9 +52,10 @@ export function numberEntries(entries: readonly EntryBody[]): readonly Transcrip
 
 export function replaceEntries(entries: readonly EntryBody[]): NumberedEntries {
   const numbered = createNumberedEntries()
-  for (const entry of entries) if (!numbered.byName.has(nameEntry(entry))) appendEntry(numbered, entry)
+  for (const entry of entries) if (!numbered.entriesByName.has(nameEntry(entry))) appendEntry(numbered, entry)
   for (const entry of numbered.entries) {
-    for (const name of identifyEntry(entry)) if (!numbered.byName.has(name)) numbered.byName.set(name, entry)
+    for (const name of identifyEntry(entry))
+      if (!numbered.entriesByName.has(name)) numbered.entriesByName.set(name, entry)
   }
   return numbered
 }
@@ -80,9 +81,9 @@ export function nameEntry({ entry_id }: Pick<EntryBody, 'entry_id'>): string {
 /** Finds the stored message with the same writer's id. */
 function findMessage(numbered: NumberedEntries, [head]: readonly EntryBody[]): readonly TranscriptEntry[] | undefined {
   const [, ...nativeNames] = head ? identifyEntry(head) : []
-  const storedEntry = nativeNames.map(name => numbered.byName.get(name)).find(entry => entry !== undefined)
+  const storedEntry = nativeNames.map(name => numbered.entriesByName.get(name)).find(entry => entry !== undefined)
   if (!storedEntry || storedEntry.entry_id === head?.entry_id) return undefined
-  return storedEntry.group_id === undefined ? [storedEntry] : numbered.groups.get(storedEntry.group_id)
+  return storedEntry.group_id === undefined ? [storedEntry] : numbered.entriesByGroup.get(storedEntry.group_id)
 }
 
 function appendEntry(numbered: NumberedEntries, entry: EntryBody): TranscriptEntry {
@@ -97,9 +98,12 @@ function appendEntry(numbered: NumberedEntries, entry: EntryBody): TranscriptEnt
   }
   if (isVisible && entry.role === 'assistant' && entry.kind === 'text') numbered.lastAnswer = text
   numbered.entries.push(appendedEntry)
-  numbered.byName.set(nameEntry(appendedEntry), appendedEntry)
+  numbered.entriesByName.set(nameEntry(appendedEntry), appendedEntry)
   if (appendedEntry.group_id !== undefined) {
-    numbered.groups.set(appendedEntry.group_id, [...(numbered.groups.get(appendedEntry.group_id) ?? []), appendedEntry])
+    numbered.entriesByGroup.set(appendedEntry.group_id, [
+      ...(numbered.entriesByGroup.get(appendedEntry.group_id) ?? []),
+      appendedEntry,
+    ])
   }
   return appendedEntry
 }

@@ -5,11 +5,11 @@ import type { AgentMessageEnvelope, EnvelopeType, ProviderMessage } from './enve
 import { envelopeSchemaName, envelopeVersion } from './envelope.ts'
 import { normalizeEnvelope } from './normalize.ts'
 
-type Members = Pick<AgentMessageEnvelope, 'role' | 'content'> &
+type EnvelopeMembers = Pick<AgentMessageEnvelope, 'role' | 'content'> &
   Partial<Pick<AgentMessageEnvelope, 'payload' | 'metadata'>>
 
-/** Builds an envelope of any type and validates it like one from outside. @throws Rejection as `normalizeEnvelope` */
-function buildEnvelope(type: EnvelopeType, members: Members): AgentMessageEnvelope {
+/** Builds an envelope of any type and validates it like one from outside. @throws the Rejection of `normalizeEnvelope` */
+function buildEnvelope(type: EnvelopeType, members: EnvelopeMembers): AgentMessageEnvelope {
   return normalizeEnvelope({ schema: envelopeSchemaName, version: envelopeVersion, type, payload: {}, ...members })
 }
 
@@ -37,7 +37,7 @@ interface ToolResultMembers {
   readonly metadata?: JsonMap | undefined
 }
 
-/** Builds the result of a tool. Its role is `user`, as in the builder of agents-api; in the transcript its role is `tool`. */
+/** Builds the result of a tool. Its role is `user`, like in the builder of agents-api. In the transcript, its role is `tool`. */
 export function buildToolResultEnvelope(members: ToolResultMembers): AgentMessageEnvelope {
   const { content, tool_name, payload = {}, metadata = {} } = members
   return buildEnvelope('tool_result', { role: 'user', content, payload: { ...payload, tool_name }, metadata })
@@ -65,8 +65,8 @@ export function coalesceEnvelopes(values: readonly unknown[]): readonly AgentMes
   const groups: AgentMessageEnvelope[][] = []
   for (const value of values) {
     const envelope = normalizeEnvelope(value)
-    const last = groups.at(-1)
-    if (last?.[0]?.role === envelope.role) last.push(envelope)
+    const lastGroup = groups.at(-1)
+    if (lastGroup?.[0]?.role === envelope.role) lastGroup.push(envelope)
     else groups.push([envelope])
   }
   return groups.map(group => mergeGroup(group))
@@ -98,8 +98,7 @@ export function textOfEnvelopeContent(content: Json): string {
 }
 
 /**
- * Projects an envelope to a message for a model. Type and payload go into the metadata, whose own members override the payload's; id and
- * times are left out. The projection cannot be reversed. @throws Rejection as `normalizeEnvelope`
+ * Projects an envelope to a message for a model. The metadata gets the type and the members of the payload that it lacks. Id and times are omitted. The projection cannot be reversed. @throws Rejection as `normalizeEnvelope`
  */
 export function toProviderMessage(value: unknown): ProviderMessage {
   const envelope = normalizeEnvelope(value)
@@ -144,7 +143,7 @@ export function findOrphanEnvelopes(values: readonly unknown[]): readonly Orphan
   return orphans.toSorted((a, b) => a.index - b.index)
 }
 
-/** Returns the list without its orphans, for a model. The stored list keeps the orphans. */
+/** Returns the list without its orphans, for a model. The stored list keeps them. */
 export function pruneOrphanEnvelopes(values: readonly unknown[]): readonly AgentMessageEnvelope[] {
   const orphans = new Set(findOrphanEnvelopes(values).map(({ index }) => index))
   return values.map(value => normalizeEnvelope(value)).filter((_, index) => !orphans.has(index))

@@ -2,7 +2,7 @@
 import type { Json } from '@postern/message'
 import { createCodec } from '../codec/create-codec.ts'
 import type { CodecFinding, Dialect, ReadContext } from '../codec/dialect.ts'
-import { markIn } from '../codec/dialect.ts'
+import { createMarkerFunctions } from '../codec/dialect.ts'
 import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
 import { formatPlainTime, readEntryUsage, textOfContent, writeEntryDecision } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
@@ -29,7 +29,7 @@ const dialect: Dialect<AgentMessageEnvelope> = {
   format: 'envelope',
   parse: (value, report) => normalizeEnvelope(value, { report }),
   toDrafts: (message, reading) => [readEnvelopeDraft(message, reading)],
-  countRun: () => 1,
+  countMessageEntries: () => 1,
   toMessage: ([entry]) => writeEnvelope(entry),
   listDropped(value) {
     if (!isJsonMap(value)) return undefined
@@ -39,8 +39,8 @@ const dialect: Dialect<AgentMessageEnvelope> = {
     )
     return droppedMembers.length > 0 ? Object.fromEntries(droppedMembers) : undefined
   },
-  ...markIn<AgentMessageEnvelope>('metadata'),
-  essenceOf: ({ type, role, content, payload }) => ({ type, role, content, payload }),
+  ...createMarkerFunctions<AgentMessageEnvelope>('metadata'),
+  comparableMembersOf: ({ type, role, content, payload }) => ({ type, role, content, payload }),
   dropOwnId({ id: _, ...message }) {
     return message
   },
@@ -49,8 +49,8 @@ const dialect: Dialect<AgentMessageEnvelope> = {
 /** The codec of message envelopes. It reads rows and envelopes of any version and writes canonical envelopes. */
 export const envelopeCodec = createCodec(dialect)
 
-/** The nearest legal type of a kind; absent if it is `text`. If it is not the kind itself, the metadata names the kind. */
-const typeOfKind: Partial<Record<EntryKind, EnvelopeType>> = {
+/** The nearest legal type of a kind. Absent for `text`. If the type differs from the kind, the metadata names the kind. */
+const typesByKind: Partial<Record<EntryKind, EnvelopeType>> = {
   delta: 'delta',
   tool_call: 'tool_call',
   tool_result: 'tool_result',
@@ -84,7 +84,7 @@ function writeEnvelope(entry: EntryBody): AgentMessageEnvelope {
 function typeOfEntry({ kind, content }: EntryBody): EnvelopeType {
   const isPlain =
     'value' in content ? typeof content.value === 'string' : content.parts.every(part => part.kind === 'text')
-  return kind === 'text' && !isPlain ? 'multimodal_part' : (typeOfKind[kind] ?? 'text')
+  return kind === 'text' && !isPlain ? 'multimodal_part' : (typesByKind[kind] ?? 'text')
 }
 
 function writeContent({ content }: EntryBody): Json {
@@ -133,10 +133,10 @@ export function reconcileEnvelopes(
   const expectedRows = messages.map((value, index) =>
     normalizeEnvelope(value, { report: (code, message) => findings.push({ code, message, index }) }),
   )
-  const end = expectedRows.findIndex((message, index) => !isSame(message, renderedRows[index]))
+  const end = expectedRows.findIndex((message, index) => !isSameEnvelope(message, renderedRows[index]))
   const unchangedCount = end < 0 ? expectedRows.length : end
   const byId = new Map(storedEntries.map(entry => [entry.entry_id, entry]))
-  // The findings about the new messages come from their own reading below.
+  // The findings about the new messages come from `envelopeCodec.read`.
   const reportedFindings = findings.filter(({ index }) => index < unchangedCount)
   const newEntries = envelopeCodec.read(messages.slice(unchangedCount), {
     ...context,
@@ -147,6 +147,6 @@ export function reconcileEnvelopes(
   return [...storedEntries.slice(0, unchangedCount), ...newEntries]
 }
 
-function isSame(a: AgentMessageEnvelope, b: AgentMessageEnvelope | undefined): boolean {
+function isSameEnvelope(a: AgentMessageEnvelope, b: AgentMessageEnvelope | undefined): boolean {
   return b !== undefined && diffJson(a, b) === undefined
 }

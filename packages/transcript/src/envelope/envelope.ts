@@ -20,8 +20,7 @@ const envelopeTypes = [
 export type EnvelopeType = (typeof envelopeTypes)[number]
 
 /**
- * A typed message of an agent's run in its stored form: `payload` is the part that the runtime understands, `metadata` the part that it only
- * preserves.
+ * A typed message of an agent's run in its stored form. The runtime understands `payload`, and only preserves `metadata`.
  */
 export type AgentMessageEnvelope = {
   readonly schema: typeof envelopeSchemaName
@@ -36,7 +35,7 @@ export type AgentMessageEnvelope = {
   readonly updated_at?: string | undefined
 }
 
-/** The message for a provider of models. Nothing else has this form. */
+/** The message for a provider of models. */
 export type ProviderMessage = {
   readonly role: string
   readonly content: Json

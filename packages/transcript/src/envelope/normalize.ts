@@ -10,7 +10,7 @@ import {
 } from './envelope.ts'
 
 interface NormalizeEnvelopeOptions {
-  /** True to read as the class of agents-api does: an object without `version` is a plain row even if it names its schema. Default false. */
+  /** True for the rule of agents-api, by which an object without `version` is a plain row even if it names its schema. Default: false. */
   readonly isStrict?: boolean | undefined
   readonly report?: ((code: 'version_missing' | 'schema_unknown', message: string) => void) | undefined
 }
@@ -63,7 +63,7 @@ function refuseEnvelope(reason: string): Rejection {
   return new Rejection('malformed', `invalid_ai_message_envelope: ${reason}`)
 }
 
-interface Form {
+interface EnvelopeForm {
   readonly type: EnvelopeType
   readonly payload: JsonMap
 }
@@ -90,7 +90,7 @@ function isEnvelopeForm(row: JsonMap, { isStrict = false }: NormalizeEnvelopeOpt
   return hasSchema || Object.hasOwn(row, 'payload') || Object.hasOwn(row, 'data')
 }
 
-function readEnvelopeForm(row: JsonMap, { report }: NormalizeEnvelopeOptions): Form {
+function readEnvelopeForm(row: JsonMap, { report }: NormalizeEnvelopeOptions): EnvelopeForm {
   if (dropNull(row.version) === undefined)
     report?.('version_missing', 'an envelope without version is read as version 1')
   else if (coerceInteger(row.version) !== envelopeVersion) throw refuseEnvelope('unsupported version')
@@ -102,7 +102,7 @@ function readEnvelopeForm(row: JsonMap, { report }: NormalizeEnvelopeOptions): F
   return { type: row.type, payload: Object.keys(payload).length > 0 ? payload : readOpenMap(row.data) }
 }
 
-function readPlainRow(row: JsonMap): Form {
+function readPlainRow(row: JsonMap): EnvelopeForm {
   const metadata = readOpenMap(row.metadata)
   const type = inferType(metadata, row.content)
   const names = (payloadMembers[type] ?? []).filter(name => Object.hasOwn(metadata, name))

@@ -1,6 +1,6 @@
 // Reads one envelope as a transcript entry.
 import type { Json } from '@postern/message'
-import type { Reading, TranscriptDraft } from '../codec/dialect.ts'
+import type { ReadPosition, TranscriptDraft } from '../codec/dialect.ts'
 import { findOpenCall } from '../codec/tool-entry.ts'
 import {
   contentOfText,
@@ -18,7 +18,7 @@ import type { AgentMessageEnvelope, EnvelopeType } from './envelope.ts'
 const knownRoles: ReadonlySet<string> = new Set(['user', 'assistant', 'tool', 'system', 'developer'])
 
 /** Reads an envelope as an entry, as far as the canonical members can represent it. */
-export function readEnvelopeDraft(envelope: AgentMessageEnvelope, reading: Reading): TranscriptDraft {
+export function readEnvelopeDraft(envelope: AgentMessageEnvelope, reading: ReadPosition): TranscriptDraft {
   const { type, payload, id, created_at } = envelope
   const kind = readKind(envelope)
   const role = readRole(envelope)
@@ -46,7 +46,7 @@ function readKind({ type, role }: AgentMessageEnvelope): EntryKind {
   return type === 'final_result' ? 'final' : type
 }
 
-/** Reads the role. A tool's result has the role `tool`, whatever its builder wrote. An unknown role has no more rights than a user. */
+/** Reads the role. A tool's result always has the role `tool`. An unknown role has only the rights of a user. */
 function readRole({ type, role }: AgentMessageEnvelope): EntryRole {
   if (type === 'tool_result') return 'tool'
   return knownRoles.has(role) ? (role as EntryRole) : 'user'
@@ -56,7 +56,7 @@ function readContent(content: Json): EntryContent {
   return typeof content === 'string' ? contentOfText(content) : { value: content }
 }
 
-function readTool({ type, payload, metadata }: AgentMessageEnvelope, reading: Reading): EntryTool | undefined {
+function readTool({ type, payload, metadata }: AgentMessageEnvelope, reading: ReadPosition): EntryTool | undefined {
   if (type !== 'tool_call' && type !== 'tool_result') return undefined
   const name = typeof payload.tool_name === 'string' ? payload.tool_name : undefined
   const call_id = nonEmptyText(metadata.tool_call_id) ?? findCallId(type, name, reading)
@@ -73,12 +73,12 @@ function readTool({ type, payload, metadata }: AgentMessageEnvelope, reading: Re
 }
 
 /** Finds the call that a result without an id ends, which is the first call of its tool without an end. */
-function findCallId(type: EnvelopeType, name: string | undefined, reading: Reading): string {
+function findCallId(type: EnvelopeType, name: string | undefined, reading: ReadPosition): string {
   const openCall = type === 'tool_call' ? undefined : findOpenCall(reading, ({ tool }) => tool?.name === name)
   return openCall ?? reading.context.newId()
 }
 
-function readWait(envelope: AgentMessageEnvelope, { context }: Reading): EntryWait | undefined {
+function readWait(envelope: AgentMessageEnvelope, { context }: ReadPosition): EntryWait | undefined {
   const { type, payload } = envelope
   if (type === 'tool_result') return readDecision(envelope)
   if (type !== 'input_required' && type !== 'approval_required') return undefined

@@ -42,7 +42,7 @@ export async function* exportThread(
   }
 }
 
-/** Reads the pages of a thread; the last one is empty. */
+/** Reads the pages of a thread. The last page is empty. */
 async function* readPages(thread: ThreadKey, transcript: TranscriptStore): AsyncGenerator<readonly TranscriptEntry[]> {
   for (let after_seq = 0; ; ) {
     const range = { after_seq, limit: pageEntries, max_bytes: pageBytes, is_exact: true }
@@ -71,7 +71,7 @@ function writeMessages(
 }
 
 interface ImportResult {
-  /** The number of entries of the messages, new or known. */
+  /** The number of entries of the messages, including known entries. */
   readonly entries: number
   readonly added: number
   readonly findings: readonly CodecFinding[]
@@ -81,8 +81,8 @@ interface ImportResult {
 const recentEntries = maxCallDistance
 
 /**
- * Imports messages of one format into a thread; known messages stay unchanged. It stores nothing unless it can read all of them. It stores
- * them in slices, so that other work can run. After an interruption, importing the same messages again completes the import. @throws
+ * Imports messages of one format into a thread. Known messages stay unchanged. It stores nothing unless it can read all messages. It stores
+ * the entries in slices, so that other work can run. After an interruption, importing the same messages again completes the import. @throws
  * Rejection malformed, naming the message and the member
  */
 export async function importThread(
@@ -163,7 +163,7 @@ function findOrphans(
   })
 }
 
-/** Reads the entries before the messages. After an interrupted import, these end before the entries of that import. */
+/** Reads the entries that precede the messages. After an interrupted import, they end before the entries of that import. */
 async function readPrecedingEntries(
   thread: ThreadKey,
   first: string,

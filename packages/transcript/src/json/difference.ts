@@ -4,14 +4,19 @@ import type { Json } from '@postern/message'
 
 export type JsonMap = { readonly [name: string]: Json | undefined }
 
-/** The difference between two JSON values: members that are set, dropped or changed inside, or a replacement of the whole value. */
+/** The difference between two JSON values. Its members are stored, so their names are short. */
 export type JsonDifference =
+  /** The new value replaces the old one. */
   | { readonly is: Json }
   | {
+      /** The members that are added or replaced. */
       readonly set?: { readonly [name: string]: Json } | undefined
+      /** The names of the members that are removed. */
       readonly drop?: readonly string[] | undefined
+      /** The differences of the members that change inside. */
       readonly in?: { readonly [name: string]: JsonDifference } | undefined
     }
+  /** The differences of the items of a list, by index. */
   | { readonly at: { readonly [index: string]: JsonDifference } }
 
 export function isJsonMap(value: unknown): value is JsonMap {
@@ -36,7 +41,7 @@ function areDifferences(value: Json | undefined): boolean {
   return isJsonMap(value) && Object.values(value).every(member => member !== undefined && isJsonDifference(member))
 }
 
-/** Computes the smallest difference by members; `undefined` if the values are equal. `patchJson(from, diffJson(from, to))` equals `to`. */
+/** Computes the difference member by member. Returns `undefined` if the values are equal. `patchJson(from, diffJson(from, to))` equals `to`. */
 export function diffJson(from: Json, to: Json): JsonDifference | undefined {
   if (from === to) return undefined
   if (isJsonMap(from) && isJsonMap(to)) return diffMaps(from, to)
@@ -50,7 +55,7 @@ export function patchJson(from: Json, difference: JsonDifference | undefined): J
   if ('is' in difference) return difference.is
   if ('at' in difference) {
     return Array.isArray(from)
-      ? from.map((item, index) => patchJson(item, ownMember(difference.at, String(index))))
+      ? from.map((item, index) => patchJson(item, getOwnMember(difference.at, String(index))))
       : from
   }
   return isJsonMap(from) ? patchMap(from, difference) : from
@@ -62,8 +67,8 @@ function diffMaps(from: JsonMap, to: JsonMap): JsonDifference | undefined {
   const drop: string[] = []
   const nestedChanges: [string, JsonDifference][] = []
   for (const name of names) {
-    const oldValue = ownMember(from, name)
-    const newValue = ownMember(to, name)
+    const oldValue = getOwnMember(from, name)
+    const newValue = getOwnMember(to, name)
     const inner = oldValue === undefined || newValue === undefined ? undefined : diffJson(oldValue, newValue)
     if (newValue === undefined) drop.push(name)
     else if (oldValue === undefined) set.push([name, newValue])
@@ -87,7 +92,7 @@ function patchMap(from: JsonMap, difference: Exclude<JsonDifference, { is: Json 
   const droppedNames = new Set(difference.drop)
   const keptMembers = Object.entries(from).filter(([name, value]) => value !== undefined && !droppedNames.has(name))
   const changed = keptMembers.map(
-    ([name, value]) => [name, patchJson(value as Json, ownMember(difference.in, name))] as const,
+    ([name, value]) => [name, patchJson(value as Json, getOwnMember(difference.in, name))] as const,
   )
   return Object.fromEntries([...changed, ...Object.entries(difference.set ?? {})])
 }
@@ -103,7 +108,7 @@ export function presentMembers<Members extends object>(members: Members) {
 }
 
 /** Returns the map's own member, because a message may have a member with the name `constructor`. */
-function ownMember<Value>(map: { readonly [name: string]: Value } | undefined, name: string): Value | undefined {
+function getOwnMember<Value>(map: { readonly [name: string]: Value } | undefined, name: string): Value | undefined {
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined
 }
 
@@ -136,7 +141,7 @@ function copyMap(map: object, path: readonly unknown[]): Json {
   return Object.fromEntries(members.map(([name, member]) => [name, copyWithin(member, path)]))
 }
 
-/** Formats JSON with its members in a fixed order and without absent ones, so that equal values give equal text. */
+/** Formats JSON with its members in a fixed order, so that equal values have equal text. */
 function formatCanonicalJson(value: Json | undefined): string {
   return JSON.stringify(value, (_, member: unknown) => {
     if (member === null || typeof member !== 'object' || Array.isArray(member)) return member

@@ -1,4 +1,4 @@
-// Validates foreign JSON and names the wrong member in the error.
+// Validates foreign JSON and names the invalid members in the error.
 import type { Json } from '@postern/message'
 import { Rejection } from '@postern/message'
 import { z } from 'zod'

@@ -3,7 +3,7 @@ import type { Json, NormalizedMessage, NormalizedResponse, Part, ToolCallPart } 
 import { normalizedMessageSchema, normalizedResponseSchema } from '@postern/message'
 import type { EntryRun } from '../codec/create-codec.ts'
 import { createCodec } from '../codec/create-codec.ts'
-import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
+import type { Dialect, ReadPosition, TranscriptDraft } from '../codec/dialect.ts'
 import { listClaimedIds, markerOfRun } from '../codec/dialect.ts'
 import { argsOf, countUntilResult, findCall, findOpenCall, isCallEntry, resultOfEntry } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryTool } from '../entry/entry.ts'
@@ -43,10 +43,10 @@ const dialect: Dialect<NormalizedForeign> = {
     isNormalizedMessage(message)
       ? readMessageDrafts(message as unknown as NormalizedMessage, reading)
       : readResponseDrafts(message as unknown as NormalizedResponse, reading),
-  countRun: countUntilResult,
-  toMessage: (run, before = []) => writeNormalized(run, before) as unknown as NormalizedForeign,
+  countMessageEntries: countUntilResult,
+  toMessage: (run, precedingEntries = []) => writeNormalized(run, precedingEntries) as unknown as NormalizedForeign,
   // No member is open for a marker. Instead, the id of the message names all its entries.
-  markerIsId: true,
+  usesIdAsMarker: true,
   readMarker({ id }) {
     const [entry_id, ...otherIds] = id.split(idSeparator)
     return { v: 1, entry_id, kind: 'text', ...(otherIds.length > 0 && { more: otherIds }) }
@@ -54,7 +54,7 @@ const dialect: Dialect<NormalizedForeign> = {
   stripMarker: message => message,
   addMarker: (message, run) =>
     run[0]?.ext?.normalized ? message : { ...message, id: listClaimedIds(markerOfRun(run)).join(idSeparator) },
-  essenceOf(message) {
+  comparableMembersOf(message) {
     const isMessage = isNormalizedMessage(message)
     const author = isMessage && isJsonMap(message.sender) ? message.sender.address : message.sender
     return { isMessage, author: author ?? '', parts: message.parts }
@@ -68,7 +68,7 @@ type Drafts = readonly [TranscriptDraft, ...TranscriptDraft[]]
 type Common = Omit<TranscriptDraft, 'kind' | 'content'>
 
 /** Reads a message to an agent as entries. A message of another kind (an edit, a follow) becomes an activity. */
-function readMessageDrafts(message: NormalizedMessage, reading: Reading): Drafts {
+function readMessageDrafts(message: NormalizedMessage, reading: ReadPosition): Drafts {
   const { sender, recipient, received_at, kind = 'message', policy_resolution } = message
   const author = { address: sender.address, display_name: sender.display_name }
   const commonFields: Common = {
@@ -86,7 +86,7 @@ function readMessageDrafts(message: NormalizedMessage, reading: Reading): Drafts
 }
 
 /** Reads an answer as entries. An answer that waits for a reply becomes a question. */
-function readResponseDrafts(response: NormalizedResponse, reading: Reading): Drafts {
+function readResponseDrafts(response: NormalizedResponse, reading: ReadPosition): Drafts {
   const { sender, created_at, status, id, usage } = response
   const isQuestion = status === 'input_required'
   const author = { address: sender }
@@ -104,7 +104,7 @@ function readResponseDrafts(response: NormalizedResponse, reading: Reading): Dra
   return withId(id, [head.kind === 'input_required' ? { ...head, wait } : head, ...furtherDrafts])
 }
 
-/** Adds the text of an answer that broke off, before the text that reports the interruption. */
+/** Adds the text of an interrupted answer, before the text that reports the interruption. */
 function withUnfinished({ unfinished = [] }: NormalizedResponse, drafts: Drafts, context: PartContext): Drafts {
   if (unfinished.length === 0) return drafts
   const commonFields = { ...context.common, is_incomplete: true as const }
@@ -112,7 +112,7 @@ function withUnfinished({ unfinished = [] }: NormalizedResponse, drafts: Drafts,
   return [head, ...furtherDrafts, ...drafts]
 }
 
-/** Puts the usage on the first entry that a chat shows; if there is none, on the first entry. */
+/** Adds the usage to the first entry that a chat shows, or to the first entry if the chat shows none. */
 function withUsage([head, ...furtherDrafts]: Drafts, usage: NonNullable<NormalizedResponse['usage']>): Drafts {
   const isSpokenText = ({ kind, role }: TranscriptDraft) =>
     isChatVisible({ kind, role, scope: scopeOfKind(kind, role) }, false)
@@ -133,14 +133,14 @@ function toMilliseconds(iso: string): string {
   return new Date(iso).toISOString()
 }
 
-/** The context of parts: the members that all their entries have, and the kind of their texts. */
+/** The members that all entries of the parts have, and the kind of their texts. */
 interface PartContext {
   readonly common: Common
   readonly kind: EntryKind
-  readonly reading: Reading
+  readonly reading: ReadPosition
 }
 
-/** Reads parts as entries. Contiguous text is one entry; a call, its end, and a requirement are separate entries. */
+/** Reads parts as entries. Contiguous text is one entry. A call, its end, and a requirement are separate entries. */
 function readParts(parts: readonly Part[], { common, kind, reading }: PartContext): Drafts {
   const drafts = groupParts(parts).flatMap(group => {
     const specialDrafts = readSpecialPart(group[0], common, reading)
@@ -150,12 +150,12 @@ function readParts(parts: readonly Part[], { common, kind, reading }: PartContex
   return head ? [head, ...furtherDrafts] : [{ ...common, kind, content: { parts: [...parts] } }]
 }
 
-function readSpecialPart(part: Part, common: Common, reading: Reading): readonly TranscriptDraft[] {
+function readSpecialPart(part: Part, common: Common, reading: ReadPosition): readonly TranscriptDraft[] {
   if (part.kind === 'tool_call') return readCallPart(part, common, reading)
   return part.kind === 'policy' ? [{ ...common, kind: 'policy', content: { parts: [part] } }] : []
 }
 
-function readCallPart(part: ToolCallPart, common: Common, reading: Reading): readonly TranscriptDraft[] {
+function readCallPart(part: ToolCallPart, common: Common, reading: ReadPosition): readonly TranscriptDraft[] {
   const { id: call_id, name, args, result, error } = part
   const callTool: EntryTool = { call_id, name, args: argsOf(args as EntryTool['result']) }
   const call: TranscriptDraft = {
@@ -177,17 +177,20 @@ function readCallPart(part: ToolCallPart, common: Common, reading: Reading): rea
 }
 
 /** Returns true if the call itself was in an earlier message. Agents reuse ids, so everything about the call must be equal. */
-function isOpenCall(callTool: EntryTool, reading: Reading): boolean {
+function isOpenCall(callTool: EntryTool, reading: ReadPosition): boolean {
   const isSame = ({ tool }: EntryBody) => tool !== undefined && diffJson({ ...tool }, { ...callTool }) === undefined
   return findOpenCall(reading, isSame) !== undefined
 }
 
 /** Writes entries as a message to an agent if a user speaks, otherwise as an answer, from their canonical members only. */
-function writeNormalized(run: EntryRun, before: readonly EntryBody[]): NormalizedMessage | NormalizedResponse {
-  return run[0].role === 'user' ? writeInbound(run, before) : writeAnswer(run, before)
+function writeNormalized(
+  run: EntryRun,
+  precedingEntries: readonly EntryBody[],
+): NormalizedMessage | NormalizedResponse {
+  return run[0].role === 'user' ? writeInbound(run, precedingEntries) : writeAnswer(run, precedingEntries)
 }
 
-function writeInbound(run: EntryRun, before: readonly EntryBody[]): NormalizedMessage {
+function writeInbound(run: EntryRun, precedingEntries: readonly EntryBody[]): NormalizedMessage {
   const [head] = run
   const { address = '', display_name } = head.author ?? {}
   return {
@@ -195,7 +198,7 @@ function writeInbound(run: EntryRun, before: readonly EntryBody[]): NormalizedMe
     thread_id: head.thread_id,
     sender: { address, auth_method: 'none', verified: false, ...(display_name !== undefined && { display_name }) },
     recipient: head.agent_key ?? '',
-    parts: writeParts(run, before),
+    parts: writeParts(run, precedingEntries),
     recipient_capabilities: { mention_relay: { kind: 'none' } },
     received_via: 'web',
     received_at: head.at,
@@ -204,19 +207,19 @@ function writeInbound(run: EntryRun, before: readonly EntryBody[]): NormalizedMe
   }
 }
 
-/** The status of an answer without a part, because the format allows no completed one. */
+/** The status of an answer without parts, because a completed answer must have parts. */
 const emptyStatus = 'working'
 
-function writeAnswer(run: EntryRun, before: readonly EntryBody[]): NormalizedResponse {
+function writeAnswer(run: EntryRun, precedingEntries: readonly EntryBody[]): NormalizedResponse {
   const [head] = run
   // Unfinished text counts only if there is no other text.
   const isUnfinished = (entry: EntryBody) =>
     entry.is_incomplete === true && !run.every(runEntry => runEntry.is_incomplete)
   const parts = writeParts(
     run.filter(entry => !isUnfinished(entry)),
-    before,
+    precedingEntries,
   )
-  const unfinishedParts = writeParts(run.filter(isUnfinished), before)
+  const unfinishedParts = writeParts(run.filter(isUnfinished), precedingEntries)
   const usages = run.flatMap(entry => readEntryUsage(entry.usage) ?? [])
   return {
     id: head.native_id ?? head.entry_id,
@@ -231,13 +234,13 @@ function writeAnswer(run: EntryRun, before: readonly EntryBody[]): NormalizedRes
   }
 }
 
-/** Writes entries as parts. A call and its end in one run are one part. An end whose call is in `before` is one part with the call's arguments. */
-function writeParts(run: readonly EntryBody[], before: readonly EntryBody[]): Part[] {
+/** Writes entries as parts. A call and its end in one run are one part. An end whose call is in `precedingEntries` is one part with the call's arguments. */
+function writeParts(run: readonly EntryBody[], precedingEntries: readonly EntryBody[]): Part[] {
   const parts: Part[] = []
   for (const entry of run) {
     const { tool, kind, content } = entry
     if (isCallEntry(entry) && tool) parts.push(writeCallPart(entry))
-    else if (kind === 'tool_result' && tool) endCallPart(parts, entry, findCall(tool.call_id, before))
+    else if (kind === 'tool_result' && tool) endCallPart(parts, entry, findCall(tool.call_id, precedingEntries))
     else if ('parts' in content) parts.push(...content.parts)
     else if (!contentIsEmpty(content)) parts.push({ kind: 'text', mime: 'text/plain', content: textOfContent(content) })
   }

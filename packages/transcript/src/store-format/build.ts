@@ -6,9 +6,9 @@ import { parseStoreMessage, type StoreMessage } from './message.ts'
 
 /** The options of every builder. Members in `extra` are added, but never replace one that the builder sets. */
 interface EntryOptions {
-  /** The time in seconds since the epoch; 0 is valid. If it is absent, the clock provides it. */
+  /** The time in seconds since the epoch. 0 is valid. Default: the time of the clock. */
   readonly timestamp?: number | undefined
-  /** The id of the turn; left out if it is empty. */
+  /** The id of the turn. An empty id is omitted. */
   readonly turn_id?: string | undefined
   readonly extra?: JsonMap | undefined
 }

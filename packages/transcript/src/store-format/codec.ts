@@ -1,7 +1,7 @@
 // Translates between messages of the message store format and transcript entries.
 import type { Json } from '@postern/message'
 import { createCodec } from '../codec/create-codec.ts'
-import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
+import type { Dialect, ReadPosition, TranscriptDraft } from '../codec/dialect.ts'
 import { markerName, markerOfRun } from '../codec/dialect.ts'
 import { argsOf, findOpenCall, resultOfEntry } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryContent, EntryTool } from '../entry/entry.ts'
@@ -23,7 +23,7 @@ const dialect: Dialect<StoreMessage> = {
   format: 'store',
   parse: parseStoreMessage,
   toDrafts: (message, reading) => [readStoreDraft(message, reading)],
-  countRun: () => 1,
+  countMessageEntries: () => 1,
   toMessage: ([entry]) => writeStoreMessage(entry),
   readMarker: message => message[markerName],
   stripMarker({ [markerName]: _, ...message }) {
@@ -31,7 +31,7 @@ const dialect: Dialect<StoreMessage> = {
   },
   addMarker: (message, run) => ({ ...message, [markerName]: markerOfRun(run) as Json }),
   // Time and turn are not compared, so that an export without names of turns matches its entries, too.
-  essenceOf: ({ [markerName]: _, timestamp: __, turn_id: ___, ...message }) => message as Json,
+  comparableMembersOf: ({ [markerName]: _, timestamp: __, turn_id: ___, ...message }) => message as Json,
 }
 
 /** The codec of messages of a message store. */
@@ -57,7 +57,7 @@ const draftOfType: Record<StoreMessageType, Pick<TranscriptDraft, 'kind' | 'role
 }
 
 /** Reads a stored message as an entry, as far as the canonical members can represent it. */
-function readStoreDraft(message: StoreMessage, reading: Reading): TranscriptDraft {
+function readStoreDraft(message: StoreMessage, reading: ReadPosition): TranscriptDraft {
   const { timestamp, phase_id, turn_id } = message
   return {
     ...draftOfType[message.type],
@@ -78,13 +78,13 @@ function readStoreContent(content: Json | undefined): EntryContent {
   return typeof content === 'string' ? contentOfText(content) : { value: content }
 }
 
-/** Reads a time in seconds since the epoch, with a fraction. Another page of the format's documentation shows ISO text. */
+/** Reads a time, which is seconds since the epoch with a fraction, or ISO text, because the documentation of the format shows both. */
 function readStoreTime(timestamp: Json | undefined): string | undefined {
   if (typeof timestamp === 'number') return isoOfMs(Math.round(timestamp * 1000))
   return typeof timestamp === 'string' ? parseEntryTime(timestamp) : undefined
 }
 
-function readStoreTool(message: StoreMessage, reading: Reading): EntryTool | undefined {
+function readStoreTool(message: StoreMessage, reading: ReadPosition): EntryTool | undefined {
   const { newId } = reading.context
   if (message.type === 'action') {
     return { call_id: newId(), name: textOf(message.tool), args: argsOf(message.args) }
@@ -96,7 +96,7 @@ function readStoreTool(message: StoreMessage, reading: Reading): EntryTool | und
 }
 
 /** Finds the action of an observation that does not name it, which is the first open one of its agent and turn. */
-function findAction(message: StoreMessage, reading: Reading): string | undefined {
+function findAction(message: StoreMessage, reading: ReadPosition): string | undefined {
   const agent = textOf(message.agent_key) ?? reading.context.agent_key
   const turn = textOf(message.turn_id)
   return findOpenCall(reading, call => call.agent_key === agent && call.turn_id === turn)
@@ -112,7 +112,7 @@ function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** The nearest legal type of kinds that are no type; absent if it is `observation`. The marker names the kind. */
+/** The nearest legal type of kinds that are no type. Absent for `observation`. The marker names the kind. */
 const typeOfKind: Partial<Record<EntryKind, StoreMessageType>> = {
   tool_call: 'action',
   system: 'director_context',
@@ -151,7 +151,7 @@ function writeSubject(type: StoreMessageType, entry: EntryBody): JsonMap {
   return type === 'global_observation' ? presentMembers({ content, from_worker: agent_key }) : { content }
 }
 
-/** Returns structured content as it is, and other content as text. */
+/** Returns structured content unchanged, and other content as text. */
 function contentOf({ content }: EntryBody): Json {
   return 'value' in content ? content.value : textOfContent(content)
 }

@@ -4,19 +4,19 @@ import { ConfigError } from '@postern/message'
 import type { StoreMessage, StoreMessageType } from './message.ts'
 
 export interface ViewOptions {
-  /** The maximum number of messages, from the oldest; 0 or absent means all. */
+  /** The maximum number of messages, from the oldest. 0 or absent means all. */
   readonly limit?: number | undefined
-  /** The maximum number of messages, from the newest but in ascending order. It replaces `limit`; 0 or absent means all. This option is our own. */
+  /** The maximum number of messages, from the newest but in ascending order. It replaces `limit`. 0 or absent means all. The published format lacks this option. */
   readonly tail?: number | undefined
 }
 
 export interface AgentViewOptions extends ViewOptions {
-  /** The types to list; absent means all messages of an agent, including plans and contexts. */
+  /** The types to list. Absent means all messages of an agent, including plans and contexts. */
   readonly types?: readonly StoreMessageType[] | undefined
 }
 
 export interface TeamViewOptions extends AgentViewOptions {
-  /** The scope of limits: all agents together, as in the published example, or each agent separately; default `total`. This option is our own. */
+  /** The scope of limits. `total` (default) limits all agents together, like the published example. The published format lacks this option. */
   readonly limit_scope?: 'total' | 'per_agent' | undefined
 }
 
@@ -54,7 +54,7 @@ interface StoreMemoryOptions {
 }
 
 interface HistoryOptions {
-  /** The order: one view after the other, as in the framework, or merged by time; default `blocks`. */
+  /** The order. `blocks` (default) lists one view after the other, like the framework. The other order merges the views by time. */
   readonly order?: 'blocks' | 'timeline' | undefined
   /** The options for each of the views. */
   readonly view?: ViewOptions | undefined
@@ -109,7 +109,7 @@ function isGlobalMessage(message: Json): boolean {
   return message.type === 'global_observation' || message.type === 'synthesis'
 }
 
-/** Sorts messages by time; equal times keep the order of the blocks. */
+/** Sorts messages by time. Messages with equal times keep the order of the blocks. */
 function sortByTime(messages: readonly StoreMessage[]): readonly StoreMessage[] {
   const timeOf = ({ timestamp }: StoreMessage) => {
     return typeof timestamp === 'string' ? Date.parse(timestamp) / 1000 || 0 : Number(timestamp ?? 0)

@@ -52,7 +52,7 @@ interface MessageTypeInfo {
   /** The members that a message must have in addition to `type`. */
   readonly required_fields: readonly string[]
   readonly optional_fields: readonly string[]
-  /** The builder's own names of these members, if they differ. */
+  /** The builder's names of these members, if they differ. */
   readonly required_arguments: readonly string[]
   readonly optional_arguments: readonly string[]
 }
@@ -180,7 +180,7 @@ export function isMessageType(value: unknown): value is StoreMessageType {
   return typeof value === 'string' && Object.hasOwn(messageTypes, value)
 }
 
-/** Finds the catalogue's description of a type; `undefined` if the type is unknown. */
+/** Finds the catalogue's description of a type. Returns `undefined` if the type is unknown. */
 export function findMessageTypeInfo(type: string): MessageTypeInfo | undefined {
   return isMessageType(type) ? messageTypes[type] : undefined
 }

@@ -1,4 +1,4 @@
-// Implements the message store over the transcript; each location is a thread.
+// Implements the message store over the transcript, in which each location is a thread.
 import { isoTime, type System } from '@postern/message'
 import type { EntryBody } from '../entry/entry.ts'
 import { formatUuidOf } from '../json/uuid.ts'
@@ -95,7 +95,7 @@ async function listTeam(
 const recentCalls = 64
 const pairedKinds = ['tool_call', 'delegation', 'tool_result'] as const
 
-/** Writes entries as stored messages, which always have a time. If the writer gave none (no `native_at`), it is the time of storing. */
+/** Writes entries as stored messages, which always have a time. If the writer gave no time (no `native_at`), it is the time of storing. */
 function writeView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   return entries.flatMap(entry => {
     const timestamp = Date.parse(entry.at) / 1000
@@ -103,7 +103,7 @@ function writeView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   })
 }
 
-/** Writes a team's messages, which name their agent even if the original did not. */
+/** Writes a team's messages, which always name their agent. */
 function writeTeamView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   return entries.flatMap(entry => {
     const { agent_key } = entry
@@ -111,7 +111,7 @@ function writeTeamView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   })
 }
 
-/** Reads the limits of a view. The format defines a limit of 0 as no limit. */
+/** Returns the limits of a view. In this format, a limit of 0 means no limit. */
 function readLimits({ limit, tail }: ViewOptions): Pick<EntryRange, 'limit' | 'tail'> {
   return { ...(tail ? { tail } : limit ? { limit } : {}) }
 }

@@ -6,7 +6,7 @@ import type { EntryRange, TranscriptStore } from '../store/transcript-store.ts'
 
 /**
  * Reads a thread in the turns of message stores. Each agent with actions in a turn gets the user's message as its `task` and its answer as
- * its `final`. Agents that recorded these themselves keep their own. Nothing is stored, because the texts exist already. Pure.
+ * its `final`. Agents that recorded these entries themselves keep them. Nothing is stored, because the transcript has the texts.
  */
 export function frameTurns(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   const turns = Map.groupBy(entries, ({ turn_id }) => turn_id)
@@ -16,7 +16,7 @@ export function frameTurns(entries: readonly TranscriptEntry[]): readonly Transc
   return entries.flatMap(entry => [entry, ...(framesBySeq.get(entry.seq) ?? [])])
 }
 
-/** Wraps a transcript so that it reads threads as `frameTurns` does; `bounds`: for each thread, which is read whole. */
+/** Wraps a transcript so that `frameTurns` applies to each thread that it reads. `bounds` limits each thread, which is always read completely. */
 export function withTurnFrames<Store extends TranscriptStore>(
   transcript: Store,
   bounds: Pick<EntryRange, 'max_bytes' | 'is_whole'> = {},

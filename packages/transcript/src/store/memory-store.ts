@@ -1,4 +1,4 @@
-// Stores threads, entries and locks in memory; the reference for durable transcript stores.
+// Stores threads, entries and locks in memory, as the reference for durable transcript stores.
 import type { System } from '@postern/message'
 import { Rejection, randomHex, Unavailable } from '@postern/message'
 import type { TranscriptEntry } from '../entry/entry.ts'
@@ -107,7 +107,7 @@ function createThreadEntries(memory: MemoryThreads): Pick<TranscriptStore, 'appe
       return selectEntries(findOwnThread(key, memory)?.numbered.entries ?? [], range)
     },
     async find(key, entryIds) {
-      const byName = findOwnThread(key, memory)?.numbered.byName
+      const byName = findOwnThread(key, memory)?.numbered.entriesByName
       return entryIds.map(id => byName?.get(nameEntry({ entry_id: id }))).filter(entry => entry !== undefined)
     },
     async replace(key, entries, request) {
@@ -141,12 +141,12 @@ function createThreadLocks(memory: MemoryThreads): Pick<TranscriptStore, 'acquir
   }
 }
 
-/** Returns the name of a thread. Different (owner, transport, key) always give different names, whatever characters they contain. */
+/** Returns the name of a thread. Different (owner, transport, key) always have different names. */
 function nameThread(owner: string, { transport, key }: ThreadAlias): string {
   return JSON.stringify([owner, transport, key])
 }
 
-/** Selects the entries of `range`, in ascending order, from all entries of a thread. Pure. Every store's `read` gives this result. */
+/** Selects the entries of `range`, in ascending order, from all entries of a thread. Every store's `read` returns this result. */
 export function selectEntries(entries: readonly TranscriptEntry[], range: EntryRange): readonly TranscriptEntry[] {
   const entriesInRange = entries.filter(entry => isWithin(entry, range))
   const isBackward = range.tail !== undefined
@@ -159,7 +159,7 @@ export function selectEntries(entries: readonly TranscriptEntry[], range: EntryR
   return isBackward ? requestedEntries.slice(requestedEntries.length - count) : requestedEntries.slice(0, count)
 }
 
-/** Counts how many of these sizes fit, at least one. @throws Rejection too_large if all are required and do not fit */
+/** Returns how many of these sizes fit, which is at least one. @throws Rejection too_large if all are required and do not fit */
 export function countFitting(
   sizes: readonly number[],
   { max_bytes = Number.POSITIVE_INFINITY, is_whole }: EntryRange,

@@ -2,7 +2,7 @@
 import type { Json } from '@postern/message'
 import { copyJson } from '../json/difference.ts'
 
-/** The key of a small record: its kind, its owner, and its name. */
+/** The key of a small record, which consists of its kind, its owner and its name. */
 export interface RecordKey {
   readonly kind: string
   readonly owner: string
@@ -27,8 +27,8 @@ export interface RecordTies {
   /** The owner's quota for counted kinds (`swarm-shared-…`). A write that exceeds it is rejected (`too_large`). */
   readonly quota?: RecordQuota | undefined
   /**
-   * The record that this one is derived from. This record is removed with the same message and person, and at the same time. Without the source
-   * record, this one cannot be created.
+   * The source record that the record is derived from. Both are removed with the same message and person, and at the same time. Without its source,
+   * the record cannot be created.
    */
   readonly source?: RecordKey | undefined
 }
@@ -40,20 +40,20 @@ export interface RecordQuota {
 }
 
 /**
- * Small records in addition to the transcript: session rows, pending actions, the state of a swarm. Names may have any characters. Only the owner
- * finds its records.
+ * A store of small records in addition to the transcript, such as session rows, pending actions and the state of a swarm. Names may have any
+ * characters. Only the owner finds its records.
  */
 export interface RecordStore {
   get(key: RecordKey): Promise<StoredRecord | undefined>
-  /** Inserts a record. It changes nothing and returns false if the record exists already, or the message, person or record of its ties does not. */
+  /** Inserts a record. It changes nothing and returns false if the record already exists, or if the message, person or record of its ties is missing. */
   insert(key: RecordKey, value: Json, ties?: RecordTies): Promise<boolean>
   /**
    * Writes only if the record still has this version. It returns false if another writer was first, or there is no record. `ties` replace the
-   * present ones.
+   * current ties.
    */
   swap(key: RecordKey, version: number, value: Json, ties?: RecordTies): Promise<boolean>
   put(key: RecordKey, value: Json): Promise<void>
-  /** Removes a record; the removal of a missing one succeeds. */
+  /** Removes a record. The removal of a missing record succeeds. */
   remove(key: RecordKey): Promise<void>
   /** Lists records by their first insertion, newest first. */
   list(

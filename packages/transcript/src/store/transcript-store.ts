@@ -1,4 +1,4 @@
-// Declares the port that stores threads: names, entries, locks and quotas.
+// Declares the port that stores threads, with their names, entries, locks and quotas.
 import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
 import type { EntryKind, TranscriptScope } from '../entry/kind.ts'
 
@@ -8,7 +8,7 @@ export interface ThreadKey {
   readonly thread_id: string
 }
 
-/** The name of a thread in a transport or dialect: an AP context, a Message-ID, a session id, a location, a client id. */
+/** The name of a thread in a transport or dialect, such as an AP context, a Message-ID, a session id, a location or a client id. */
 export interface ThreadAlias {
   readonly transport: string
   readonly key: string
@@ -20,13 +20,13 @@ export interface EntryRange {
   readonly after_seq?: number | undefined
   /** The `seq` before which the range ends. */
   readonly before_seq?: number | undefined
-  /** The maximum number of entries, from the first; 0 means none. */
+  /** The maximum number of entries, from the first. 0 means none. */
   readonly limit?: number | undefined
-  /** The maximum number of entries, from the last but in ascending order; 0 means none. It replaces `limit`. */
+  /** The maximum number of entries, from the last but in ascending order. 0 means none. It replaces `limit`. */
   readonly tail?: number | undefined
   /** The maximum size of stored entries, bytes. The range then has the first entries, or with `tail` the last ones, and at least one. */
   readonly max_bytes?: number | undefined
-  /** True to reject entries beyond `max_bytes` (`too_large`) instead of leaving them out. */
+  /** True to reject entries beyond `max_bytes` (`too_large`) instead of omitting them. */
   readonly is_whole?: boolean | undefined
   readonly scopes?: readonly TranscriptScope[] | undefined
   readonly kinds?: readonly EntryKind[] | undefined
@@ -83,7 +83,7 @@ export interface TranscriptStore {
   replace(thread: ThreadKey, entries: readonly EntryBody[], request?: WriteRequest): Promise<readonly TranscriptEntry[]>
   /** Removes the thread with its names. The removal of an unknown thread succeeds. */
   forget(thread: ThreadKey, request?: WriteRequest): Promise<void>
-  /** Acquires the lock; `undefined` while another writer has it. An expired lock is replaced. Readers may ignore the lock, writers may not. */
+  /** Acquires the lock. Returns `undefined` while another writer has the lock. An expired lock is replaced. Readers may ignore the lock, writers may not. */
   acquireLock(thread: ThreadKey, ttlMs: number): Promise<ThreadLock | undefined>
   /** Returns true while a writer has the lock. */
   isLocked(thread: ThreadKey): Promise<boolean>

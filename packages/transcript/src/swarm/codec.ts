@@ -1,9 +1,9 @@
 // Translates between `ISwarmMessage` and transcript entries.
 import type { Json } from '@postern/message'
 import { createCodec } from '../codec/create-codec.ts'
-import type { Dialect, ReadContext, Reading, TranscriptDraft } from '../codec/dialect.ts'
-import { markIn } from '../codec/dialect.ts'
-import { argsOf, countCalling, findCallName, isCallEntry, resultTextOf } from '../codec/tool-entry.ts'
+import type { Dialect, ReadContext, ReadPosition, TranscriptDraft } from '../codec/dialect.ts'
+import { createMarkerFunctions } from '../codec/dialect.ts'
+import { argsOf, countTextAndCalls, findCallName, isCallEntry, resultTextOf } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryContent } from '../entry/entry.ts'
 import { contentOfText, readEntryDecision, textOfContent, writeEntryDecision } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
@@ -20,8 +20,11 @@ const draftOfRole: Record<SwarmRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
   resque: { kind: 'rescue', role: 'marker' },
 }
 
-/** Reads a swarm message as entries: its text, then each of its calls. */
-function readSwarmDrafts(message: SwarmMessage, reading: Reading): readonly [TranscriptDraft, ...TranscriptDraft[]] {
+/** Reads a swarm message as entries. The first entry is its text, and each call is one more entry. */
+function readSwarmDrafts(
+  message: SwarmMessage,
+  reading: ReadPosition,
+): readonly [TranscriptDraft, ...TranscriptDraft[]] {
   const calls = (message.tool_calls ?? []).map(call => readCall(call, message))
   const textDraft = readTextDraft(message, reading)
   const [firstCall, ...furtherCalls] = calls
@@ -30,9 +33,9 @@ function readSwarmDrafts(message: SwarmMessage, reading: Reading): readonly [Tra
     : [textDraft, ...calls]
 }
 
-function readTextDraft(message: SwarmMessage, reading: Reading): TranscriptDraft {
+function readTextDraft(message: SwarmMessage, reading: ReadPosition): TranscriptDraft {
   const { role, mode, tool_call_id, agentName, content } = message
-  // A user's row in tool mode is written by the system on behalf of the user.
+  // The system writes a user's row in tool mode on behalf of the user.
   const isStandIn = role === 'user' && mode === 'tool'
   const call_id = role === 'tool' ? (tool_call_id ?? reading.context.newId()) : undefined
   return {
@@ -95,22 +98,22 @@ function writeCall({ tool, kind }: EntryBody): SwarmToolCall {
   }
 }
 
-const markerFunctions = markIn<SwarmMessage>('payload')
+const markerFunctions = createMarkerFunctions<SwarmMessage>('payload')
 
 const dialect: Dialect<SwarmMessage> = {
   format: 'swarm',
   parse: parseSwarmMessage,
   toDrafts: readSwarmDrafts,
-  countRun: entries => countCalling(entries, isSpeech, isCallEntry),
+  countMessageEntries: entries => countTextAndCalls(entries, isSpeech, isCallEntry),
   toMessage: writeSwarmMessage,
   ...markerFunctions,
   // The marker turns a null or absent payload into an object.
-  essenceOf: message => markerFunctions.stripMarker(message) as Json,
+  comparableMembersOf: message => markerFunctions.stripMarker(message) as Json,
 }
 
 const codec = createCodec(dialect)
 
-/** An `ISwarmMessage` as a program has it, whose images may be bytes. */
+/** An `ISwarmMessage` in a program, whose images may be bytes. */
 interface LiveSwarmMessage extends Omit<SwarmMessage, 'images'> {
   readonly images?: readonly SwarmImage[] | undefined
 }

@@ -12,7 +12,7 @@ const swarmToolCallSchema = z.looseObject({
   function: z.looseObject({ name: z.string(), arguments: jsonMapSchema }),
 })
 
-/** An image in a program: bytes, or the base64 text that JSON uses. */
+/** An image in a program, which is bytes or base64 text. */
 export type SwarmImage = Blob | Uint8Array | string
 
 /** Converts bytes to base64 text. */
@@ -26,7 +26,7 @@ const swarmMessageSchema = z.looseObject({
   /** The agent that the message belongs to. */
   agentName: z.string(),
   content: z.string(),
-  /** Origin of the message: a user, or a tool and the system. */
+  /** The origin of the message, which is a user, or a tool or the system. */
   mode: z.enum(executionModes),
   tool_calls: z
     .array(swarmToolCallSchema)
@@ -96,7 +96,7 @@ export function detectImageType(bytes: Uint8Array): string | undefined {
   return signatures.find(([, pattern]) => pattern.test(start))?.[0]
 }
 
-/** Reads an image of a swarm message as a file; `undefined` if it is not base64. */
+/** Reads an image of a swarm message as a file. Returns `undefined` if the image is not base64. */
 export function readSwarmImage(image: string): FilePart | undefined {
   const [, mimeType, urlData] = dataUrl.exec(image) ?? []
   const data_base64 = urlData ?? image

@@ -1,4 +1,4 @@
-// Selects the entries that one role of a team may see: orchestrator, manager or worker.
+// Selects the entries that the orchestrator, a manager or a worker of a team may see.
 import { type EntryBody, textOfContent } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
 
@@ -8,12 +8,12 @@ type TeamRole = (typeof teamRoles)[number]
 
 export interface RoleFilter {
   readonly role: TeamRole
-  /** The agent whose `task` begins the turn of a worker; absent means any agent. */
+  /** The agent whose `task` begins the turn of a worker. Absent means any agent. */
   readonly agent_key?: string | undefined
-  /** The maximum number of messages for an orchestrator (called turns in the format); default 8, 0 means none. */
+  /** The maximum number of messages for an orchestrator (called turns in the format). 0 means none. Default: 8. */
   readonly max_conversation_turns?: number | undefined
   readonly phase_id?: number | undefined
-  /** The previous phase; default `phase_id - 1`. */
+  /** The previous phase. Default: `phase_id - 1`. */
   readonly previous_phase_id?: number | undefined
 }
 
@@ -42,7 +42,7 @@ const filters: Record<TeamRole, Filter> = {
 
 /**
  * Selects the history that one role of a team may see. A worker's turn begins with its own last `task` in the order of the transcript,
- * regardless of the order of the list. Broadcasts of earlier turns are left out.
+ * regardless of the order of the list. Broadcasts of earlier turns are omitted.
  */
 export function filterByRole<Entry extends EntryBody>(
   entries: readonly Entry[],
@@ -52,13 +52,13 @@ export function filterByRole<Entry extends EntryBody>(
 }
 
 export interface CompletionCheck {
-  /** The agent of the turn; absent: any agent's last `task` begins it. */
+  /** The agent of the turn. If it is absent, the last `task` of any agent begins the turn. */
   readonly agent_key?: string | undefined
 }
 
 const endWords = /completed|success|done|finished|task complete/i
 
-/** Returns true if the current turn is over: its last ten entries contain the tool `complete_task`, or a final text that says so. */
+/** Returns true if the current turn is complete. Its last ten entries then contain the tool `complete_task`, or a final text that says so. */
 export function isTurnComplete(entries: readonly EntryBody[], { agent_key }: CompletionCheck = {}): boolean {
   const ownEntries = entries.filter(entry => agent_key === undefined || entry.agent_key === agent_key)
   const start = ownEntries.findLastIndex(({ kind }) => kind === 'task')
@@ -78,7 +78,7 @@ function findPreviousPhase({ phase_id, previous_phase_id }: RoleFilter): number 
   return phase_id !== undefined && phase_id > 0 ? phase_id - 1 : undefined
 }
 
-/** Returns true if an entry follows `start`. `seq` determines the order; entries without one have the order of the list. */
+/** Returns true if an entry follows `start`. `seq` determines the order. Entries without `seq` have the order of the list. */
 function isAfter(entry: EntryBody, start: EntryBody): boolean {
   const [position, startPosition] = [seqOf(entry), seqOf(start)]
   return position === undefined || startPosition === undefined ? entry.at >= start.at : position >= startPosition

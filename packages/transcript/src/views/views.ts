@@ -1,4 +1,4 @@
-// Builds an agent's view of a thread: scope, role, tool pairs and window.
+// Selects the entries of a thread that an agent may see, by scope, role, tool pairs and window.
 import type { Json, Part } from '@postern/message'
 import type { Entry, HistoryPolicy, HistoryView } from '@postern/pipeline'
 import { createSlidingWindowPolicy } from '@postern/pipeline'
@@ -11,7 +11,7 @@ import { splitMessages } from '../entry/numbered-entries.ts'
 import type { RoleFilter } from './role-filter.ts'
 import { filterByRole } from './role-filter.ts'
 
-/** The entries that an agent may see: all; the views of a message store (its own work, its team's work); or the shared and own ones of a swarm. */
+/** The entries that an agent may see. They are all entries, a view of a message store, or the shared entries and the agent's own in a swarm. */
 type ViewScope =
   | { readonly kind: 'all' }
   | {
@@ -22,24 +22,24 @@ type ViewScope =
     }
   | { readonly kind: 'swarm'; readonly agent_key: string }
 
-/** The configuration of one agent's view of a thread. The steps are always the same; each member configures one. */
+/** The configuration of one agent's view of a thread. Each member configures one step of the selection. */
 export interface ViewConfig {
-  /** The entries that the agent may see; default `all`. */
+  /** The entries that the agent may see. Default: `all`. */
   readonly scope?: ViewScope | undefined
-  /** The filter of message stores; default none. */
+  /** The filter of message stores. Default: none. */
   readonly role?: RoleFilter | undefined
-  /** The treatment of calls without a result and results without a call: removed before and after the window, only after it (swarms), or kept. */
+  /** The treatment of calls without a result and results without a call. They are removed before and after the window, only after it, or kept. */
   readonly pairs?: 'repair' | 'after-window' | 'keep' | undefined
-  /** The number of newest messages (a message with several calls counts once); 0 means none, default all. */
+  /** The number of newest messages. A message with several calls counts once. 0 means none. Default: all. */
   readonly window?: number | undefined
-  /** The kinds to hide; default: those that only matter while they happen, or that mark a position. */
+  /** The kinds to hide. By default, they are the kinds that matter only during a run, or that mark a position. */
   readonly hides?: ReadonlySet<EntryKind> | undefined
   readonly report?: ((finding: CodecFinding) => void) | undefined
 }
 
 const hiddenKinds: ReadonlySet<EntryKind> = new Set(['delta', 'reasoning', 'activity', 'flush', 'rescue'])
 
-/** Selects the `entries` of one thread, ascending, that `config` lets an agent see: scope, cut, role, pairs, window. Pure. */
+/** Selects the `entries` of one thread, ascending, that `config` lets an agent see. */
 export function viewEntries(entries: readonly TranscriptEntry[], config: ViewConfig = {}): readonly TranscriptEntry[] {
   const { pairs = 'repair', hides = hiddenKinds, report } = config
   const entriesInScope = selectScope(cutAtMarker(entries), config.scope ?? { kind: 'all' }).filter(
@@ -99,8 +99,8 @@ const assistantKinds: ReadonlySet<EntryKind> = new Set(['text', 'final', 'input_
 const reportedKinds: ReadonlySet<EntryKind> = new Set(['task', 'global_observation', 'error'])
 
 /**
- * Converts entries to the history of a normalized message: two roles, with a call and its result in one part of the assistant. A task, and
- * a global observation, are addressed to the agent. Entries that are no text, task or call (plans, contexts, markers) are left out.
+ * Converts entries to the history of a normalized message: two roles, with a call and its result in one part of the assistant. A task and
+ * a global observation are addressed to the agent. Other entries, such as plans, contexts and markers, are omitted.
  */
 function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly Entry[] {
   const results = new Map(
@@ -157,8 +157,8 @@ export interface OpenWait {
 }
 
 /**
- * Lists what a thread still waits for, oldest first, the same in every view. A later entry with the same id ends a wait; the user's next message
- * ends an `input`, and its expiry ends any.
+ * Lists the open waits of a thread, oldest first, which are the same in every view. A later entry with the same id ends a wait. The user's next message
+ * ends an `input`, and the expiry ends any wait.
  */
 export function listOpenWaits(entries: readonly TranscriptEntry[], nowMs: number): readonly OpenWait[] {
   const openWaits = new Map<string, OpenWait>()

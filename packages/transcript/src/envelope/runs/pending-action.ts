@@ -1,4 +1,4 @@
-// Stores tool actions that wait for approval; each is decided once and runs at most once.
+// Stores tool actions that wait for approval. Each action is decided once and runs at most once.
 import { isoTime, type Json, Rejection, randomHex, type System } from '@postern/message'
 import { z } from 'zod'
 import { jsonMapSchema, jsonSchema } from '../../json/schema.ts'
@@ -37,7 +37,7 @@ type NewAction = Pick<PendingAction, 'kind' | 'summary' | 'apply_input'> &
 
 interface Resolution {
   readonly decision: ActionDecision
-  /** The party that decided; it is stored with the action. */
+  /** The party that decided. It is stored with the action. */
   readonly resolver: string
   readonly metadata?: Record<string, Json> | undefined
   /** Returns true if the resolver may decide. It is checked at the moment of the decision. */
@@ -47,7 +47,7 @@ interface Resolution {
 }
 
 export interface PendingActions {
-  /** Creates an action. Each given `action_id` has one action: a later call returns the first one. */
+  /** Creates an action. If an action with this `action_id` exists, the function returns that action. */
   create(owner: string, action: NewAction, ties?: RecordTies): Promise<PendingAction>
   /** Finds an action. Its status is `expired` after its time. */
   get(owner: string, id: string): Promise<PendingAction | undefined>
@@ -60,11 +60,11 @@ export interface PendingActions {
    * forbidden if there is no such action, the resolver may not decide it, or it is already decided (`replayed`)
    */
   resolve(owner: string, id: string, resolution: Resolution): Promise<PendingAction>
-  /** Expires an action at once; `undefined` if it is no longer pending. */
+  /** Expires an action immediately. Returns `undefined` if it is no longer pending. */
   expireNow(owner: string, id: string): Promise<PendingAction | undefined>
   /** Expires all overdue actions and returns their ids. */
   expire(owner: string): Promise<readonly string[]>
-  /** Removes a pending action from the lists; its row stays for the audit. It returns false if there is none. */
+  /** Removes a pending action from the lists. Its row stays for the audit. Returns false if there is none. */
   remove(owner: string, id: string, resolver: string): Promise<boolean>
 }
 
@@ -166,13 +166,13 @@ async function applyAction(
     () => ({ resolution_error: 'the tool failed' }),
   )
   const endedAction = { ...action, ...outcome }
-  // An owner whose data was deleted in the meantime has no record any more and gets no new one.
+  // If the owner's data was deleted in the meantime, the record is gone and is not created again.
   const storedAction = await findStoredAction(owner, action.action_id, deps)
   if (storedAction) await deps.records.swap(keyOf(owner, action.action_id), storedAction.version, endedAction)
   return endedAction
 }
 
-/** Moves a pending action to its final status; `undefined` if another writer was first. */
+/** Moves a pending action to its final status. Returns `undefined` if another writer was first. */
 async function settle(
   owner: string,
   id: string,

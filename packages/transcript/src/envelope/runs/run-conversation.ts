@@ -20,7 +20,7 @@ export interface ConversationRequest {
   readonly single_turn: boolean
 }
 
-/** Runs another runtime's loop; `null` leaves the conversation to the built-in loop. */
+/** Runs another runtime's loop. The result `null` leaves the conversation to the built-in loop. */
 type ForeignRunner = (request: ConversationRequest) => Promise<unknown>
 type BuiltInRunner = (request: ConversationRequest) => Promise<ConversationResult>
 
@@ -54,8 +54,8 @@ const runOutcomeSchema = 'agents-api.run-outcome'
 const retryableStatuses: ReadonlySet<string> = new Set(['stalled', 'interrupted', 'transcript_lock_contention'])
 
 /**
- * Reports a run to observers: evidence of the calls that ran, and their shape, but no argument and no result. It follows the later contract of a
- * conversation's result, as far as the result itself has these members. Pure.
+ * Reports a run to observers: evidence of the calls that ran, and their shape, but no argument and no result. It follows the later contract of
+ * conversation results, and omits members that this result lacks.
  */
 export function reportConversation(result: ConversationResult) {
   const executedTools = result.tool_execution_results.map(readExecutedTool)

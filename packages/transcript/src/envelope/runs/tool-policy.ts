@@ -1,4 +1,4 @@
-// Runs a tool call as its policy allows: at once, after approval, or never.
+// Runs a tool call by its policy, which is at once, after approval, or never.
 import type { Json } from '@postern/message'
 import type { JsonMap } from '../../json/difference.ts'
 import { hashContent, isJsonMap } from '../../json/difference.ts'
@@ -89,7 +89,7 @@ export async function callUnderPolicy(
   return { envelope: buildApprovalEnvelope(summary, action, { tool_call_id }), isWaiting: true }
 }
 
-/** Builds the tool's result after the decision on a pending action: that of the run, or the refusal. */
+/** Builds the tool's result after the decision on a pending action. It is the result of the run, or the refusal. */
 export function buildDecisionEnvelope(action: PendingAction): AgentMessageEnvelope {
   const { kind: tool_name, status, metadata } = action
   const call = { tool_name, tool_call_id: String(metadata.tool_call_id ?? action.action_id) }
@@ -140,13 +140,13 @@ export interface ExecutedTool {
   readonly success: boolean
 }
 
-/** Describes a call for observers: the names and number of its arguments, never their values. */
+/** Describes a call for observers by the names and number of its arguments, without their values. */
 export function observeTool({ tool_name, parameters, result }: ExecutedTool) {
   const argument_names = Object.keys(parameters).toSorted()
   return { tool_name, argument_names, argument_count: argument_names.length, result_type: nameType(result) }
 }
 
-/** Returns digests of a call and its result, without either of them. */
+/** Returns the digests of a call and of its result. */
 export function auditTool({ tool_name, tool_call_id, parameters, result, turn_count, success }: ExecutedTool) {
   return {
     type: 'tool_execution',

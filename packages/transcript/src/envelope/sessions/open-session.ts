@@ -24,7 +24,7 @@ export async function createSession(
   const { transcript, records, system } = deps
   checkSessionOwner(principal)
   const row = buildSessionRow(principal, formatUuidOf(system), isoTime(system.now()), options)
-  // The row comes first, so that its owner can find and delete the session after an interruption.
+  // The row is stored first, so that its owner can find and delete the session after an interruption.
   const key = keyOfSession(principal, row.session_id)
   await records.insert(key, row)
   await transcript
@@ -77,7 +77,7 @@ async function findOpenedRow(
   return session && (await isPending(principal, session.row, search, deps)) ? session.row : undefined
 }
 
-/** Records the latest session; returns false if a concurrent opening was first. */
+/** Records the latest session. Returns false if a concurrent opening was first. */
 function recordOpening(
   key: RecordKey,
   previousRecord: StoredRecord | undefined,

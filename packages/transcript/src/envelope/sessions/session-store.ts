@@ -1,4 +1,4 @@
-// Implements the session store over the transcript; each session is a thread.
+// Implements the session store over the transcript, in which each session is a thread.
 import type { System } from '@postern/message'
 import { isoTime, Rejection } from '@postern/message'
 import type { CodecFinding } from '../../codec/dialect.ts'
@@ -126,7 +126,7 @@ interface ExternalMessage {
   readonly text: string
 }
 
-/** Ignores echoes of own messages and empty events. It accepts a message once as long as its id is remembered. */
+/** Decides whether to accept a message from outside. It refuses echoes of our messages, empty events and repeated messages with a known id. */
 export async function screenExternalMessage(
   records: RecordStore,
   system: Pick<System, 'now'>,
