@@ -5,6 +5,7 @@ import type { ApiOperation } from './operation.ts'
 import { operatorBase } from './operation.ts'
 
 type SchemaInput<Schema> = Schema extends z.ZodType ? Readonly<z.input<Schema>> : undefined
+
 /** Makes members optional that may be undefined. */
 type Input<Name extends string, Value> = undefined extends Value
   ? { readonly [Key in Name]?: Value }

@@ -42,7 +42,7 @@ function describeOperations(
     security: [{ operatorToken: [] }],
     paths,
     components: {
-      schemas: Object.fromEntries(Object.entries(schemas).toSorted(([one], [other]) => (one < other ? -1 : 1))),
+      schemas: Object.fromEntries(Object.entries(schemas).toSorted(([a], [b]) => (a < b ? -1 : 1))),
       securitySchemes: { operatorToken: { type: 'http', scheme: 'bearer' } },
     },
   }
@@ -91,8 +91,8 @@ function describeResponses(operation: ApiOperation, schemas: Definitions): objec
   const problem = {
     'application/problem+json': { schema: writeSchema(problemSchema, 'output', { schemas, prefix: id }) },
   }
-  const grouped = Map.groupBy(problems, ([status]) => status)
-  const failures = [...grouped].map(([status, rows]) => {
+  const problemsByStatus = Map.groupBy(problems, ([status]) => status)
+  const failures = [...problemsByStatus].map(([status, rows]) => {
     return [status, { description: rows.map(([, description]) => description).join(' '), content: problem }] as const
   })
   return {
@@ -106,9 +106,9 @@ function statusOf(code: RejectionCode | 'unavailable'): number {
 }
 
 interface SchemaContext {
-  /** The schemas of the document, which get the named ones. */
+  /** The named schemas of the document, to which writing adds. */
   readonly schemas: Definitions
-  /** A prefix that makes names of unnamed schemas unique. */
+  /** The prefix of the names that unnamed schemas get. */
   readonly prefix: string
 }
 

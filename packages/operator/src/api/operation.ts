@@ -74,7 +74,7 @@ export interface OperatorRoute {
 }
 
 /** Returns the item if it exists. @throws Rejection `no_recipient` with this sentence */
-export function requireFound<Found>(item: Found | undefined | false, sentence: string): Found {
+export function requireFound<Item>(item: Item | undefined | false, sentence: string): Item {
   if (item) return item
   throw new Rejection('no_recipient', sentence)
 }

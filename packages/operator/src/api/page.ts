@@ -1,4 +1,4 @@
-// Pages and filters of lists in the operator's API.
+// Defines the pages and filters of lists in the operator's API.
 import { channelNameSchema } from '@postern/message'
 import type { ListPeriod, ListWindow, Page } from '@postern/pipeline'
 import { z } from 'zod'
@@ -52,8 +52,8 @@ const maxRowsRead = 2_000
 const chunkRows = 250
 
 /**
- * Reads a page of rows, and returns the items that `select` makes of them. `read` returns the rows after a position. After 2,000 rows the page
- * ends with few items or none, and still has a next one.
+ * Reads a page of items. `read` returns rows after a position, and `select` returns the item of a row, or undefined to leave the row out. A page
+ * ends after 2,000 rows, so it may have few items or none, and still have a next page.
  */
 export async function filterPage<Row extends PositionedRow, Item>(
   { limit, after }: Page,
@@ -77,7 +77,7 @@ export async function filterPage<Row extends PositionedRow, Item>(
 }
 
 /** Creates a selection that returns matching rows as they are. */
-export function selectIf<Row>(matches: (row: Row) => boolean): (row: Row) => Row | undefined {
+export function selectMatching<Row>(matches: (row: Row) => boolean): (row: Row) => Row | undefined {
   return row => (matches(row) ? row : undefined)
 }
 
@@ -87,31 +87,33 @@ export function containsText(text: string, part: string | undefined): boolean {
 }
 
 /** Returns true if an instant (ms) lies within `since` and `until`. */
-export function isWithin(time: number, { since, until }: ListPeriod): boolean {
-  return (since === undefined || time >= Date.parse(since)) && (until === undefined || time < Date.parse(until))
+export function isWithin(instant: number, { since, until }: ListPeriod): boolean {
+  return (since === undefined || instant >= Date.parse(since)) && (until === undefined || instant < Date.parse(until))
 }
 
-const filters = ['agent', 'channel', 'state', 'sender', 'flag', 'since', 'until', 'text'] as const
+const filterNames = ['agent', 'channel', 'state', 'sender', 'flag', 'since', 'until', 'text'] as const
 
-type WindowedPage = Page & { readonly [Name in (typeof filters)[number]]?: string | undefined }
+type WindowedPage = Page & { readonly [Name in (typeof filterNames)[number]]?: string | undefined }
 
 interface WindowedList<Item, Query extends WindowedPage> {
-  find(page: Pick<Page, 'after'> & ListPeriod): Promise<ListWindow>
-  list(page: Query & { readonly floor?: number }): Promise<readonly Item[]>
+  /** Finds the window of a page: the range of numbers that a filtered list may read. */
+  findWindow(page: Pick<Page, 'after'> & ListPeriod): Promise<ListWindow>
+  /** Lists the items of a page, without numbers below `floor`. */
+  listItems(page: Query & { readonly floor?: number }): Promise<readonly Item[]>
   positionOf(item: Item): number
 }
 
-/** Reads one page of a list that can be of any size. A filtered page reads a bounded number of rows, so it may have few items and a next page. */
+/** Reads one page of a list of any size. A filtered page reads only one window of the list, so it may have few items and still have a next page. */
 export async function listInWindow<Item, Query extends WindowedPage>(
   query: Query,
-  { find, list, positionOf }: WindowedList<Item, Query>,
+  { findWindow, listItems, positionOf }: WindowedList<Item, Query>,
 ): Promise<FilteredPage<Item>> {
   const page = { ...query, ...toPeriod(query) }
-  const isFiltered = filters.some(name => page[name] !== undefined)
-  const window = isFiltered ? await find(page) : undefined
-  const items = await list({ ...page, ...(window && { after: window.after, floor: window.floor }) })
-  const last = items.at(-1)
-  if (last !== undefined && items.length === page.limit) return { items, next: positionOf(last) }
+  const isFiltered = filterNames.some(name => page[name] !== undefined)
+  const window = isFiltered ? await findWindow(page) : undefined
+  const items = await listItems({ ...page, ...(window && { after: window.after, floor: window.floor }) })
+  const lastItem = items.at(-1)
+  if (lastItem !== undefined && items.length === page.limit) return { items, next: positionOf(lastItem) }
   return { items, next: window && !window.isLast ? window.floor : null }
 }
 

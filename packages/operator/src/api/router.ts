@@ -12,14 +12,14 @@ import { operatorBase } from './operation.ts'
 export interface AnswerMask {
   hideInAll<Value>(value: Value): Value
   /** Hides secrets in the lines of an answer as they arrive. */
-  hideInResponse(answer: Response): Response
+  hideInResponse(response: Response): Response
   /** Returns the same error if it quotes no secret, otherwise a masked error of its class. */
   hideInError(error: unknown): unknown
 }
 
 const noMask: AnswerMask = {
   hideInAll: value => value,
-  hideInResponse: answer => answer,
+  hideInResponse: response => response,
   hideInError: error => error,
 }
 
@@ -137,10 +137,10 @@ interface DescribedIssue extends FieldViolation {
   readonly sentence: string
 }
 
-/** The maximum number of faults that an answer describes. */
+/** The maximum number of errors that an answer describes. */
 const maxDescribedIssues = 10
 
-/** Describes the fault of each member with its fix. `validNames` lists the existing members. */
+/** Describes the error of each member with its fix. `validNames` lists the existing members. */
 function describeIssues(error: z.ZodError, validNames: readonly string[] = []): readonly DescribedIssue[] {
   return error.issues.slice(0, maxDescribedIssues).map(issue => {
     const field = issue.path.join('.')

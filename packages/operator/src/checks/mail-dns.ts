@@ -8,14 +8,19 @@ export interface MxRecord {
   readonly priority: number
 }
 
-/** Judges the MX records of the agents’ domain (RFC 5321 §5.1, RFC 7505). `hasAddress` is true if the domain itself is a host. */
-export function judgeMx(domain: string, records: readonly MxRecord[], hasAddress: boolean): Verdict {
+interface MailHost {
+  /** True if the domain itself has an address, so that mail reaches it without an MX record. */
+  readonly hasAddress: boolean
+}
+
+/** Judges the MX records of the agents’ domain (RFC 5321 §5.1, RFC 7505). */
+export function judgeMx(domain: string, records: readonly MxRecord[], { hasAddress }: MailHost): Verdict {
   const fix = `Publish an MX record for ${domain} that names the server in front of the gateway.`
   if (records.some(({ exchange }) => exchange === '' || exchange === '.')) {
     return failure(`${domain} declares that it takes no mail (null MX)`, fix)
   }
-  const [best] = records.toSorted((left, right) => left.priority - right.priority)
-  if (best) return ok(`mail and bounces for ${domain} go to ${best.exchange}`)
+  const [preferredRecord] = records.toSorted((a, b) => a.priority - b.priority)
+  if (preferredRecord) return ok(`mail and bounces for ${domain} go to ${preferredRecord.exchange}`)
   return hasAddress
     ? warning(`${domain} has no MX record; mail goes to the host of that name`, fix)
     : failure(`nobody can write to ${domain}, and bounces get lost: it has no MX record`, fix)
@@ -49,7 +54,10 @@ export function judgeDmarc(domain: string, texts: readonly string[]): Verdict {
   return ok(`DMARC: p=${policy}`)
 }
 
-/** Judges the PTR record. Another name is only a hint, because the smarthost may send. Many servers refuse hosts without a name. */
+/**
+ * Judges the PTR record of the mail host. A different name is only a hint, because the smarthost may send the mail. A missing name is a warning,
+ * because many servers refuse such hosts.
+ */
 export function judgePtr(host: string, address: string, names: readonly string[]): Verdict {
   const isNamed = names.some(name => name.replace(/\.$/, '').toLowerCase() === host.toLowerCase())
   if (isNamed) return ok(`${address} is called ${host}`)

@@ -1,4 +1,6 @@
-// The results of checks: ok, warning or error, with a fix.
+// Defines the result of a check.
+
+/** The result of a check: its severity, one sentence, and the fix unless all is well. */
 export interface Verdict {
   readonly severity: 'ok' | 'warning' | 'error'
   readonly message: string

@@ -2,7 +2,7 @@
 import type { OperationInput } from '../api/call.ts'
 import type { ApiOperation, OperationAnswer } from '../api/operation.ts'
 
-/** A fault that the person at the terminal can fix. It is printed as one line. */
+/** An error that the person at the terminal can fix. The command prints it as one line. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }

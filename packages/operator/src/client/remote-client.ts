@@ -24,12 +24,12 @@ interface RemoteGateway {
  * @throws CommandError for an invalid address or a missing token
  */
 export function findRemoteGateway({ options, environment }: RemoteOptions): RemoteGateway | undefined {
-  const givenUrl = options.url ?? environment.POSTERN_URL
-  if (!givenUrl) {
+  const configuredUrl = options.url ?? environment.POSTERN_URL
+  if (!configuredUrl) {
     if (options.token === undefined) return undefined
     throw new CommandError('--token needs --url: without --url the token comes from the configuration file')
   }
-  const url = readGatewayUrl(givenUrl)
+  const url = parseGatewayUrl(configuredUrl)
   const token = options.token ?? environment.POSTERN_OPERATOR_TOKEN
   if (!token) throw new CommandError(`there is no operator token for ${url}: set POSTERN_OPERATOR_TOKEN`)
   if (!/^[\x21-\x7e]+$/.test(token)) throw new CommandError('the operator token must be ASCII without spaces')
@@ -44,7 +44,7 @@ export function openRemoteClient({ url, token }: RemoteGateway, isSimulating = t
   return createClient(token, createSend(url), { isRunning: true, isSimulating, close: async () => undefined })
 }
 
-function readGatewayUrl(text: string): string {
+function parseGatewayUrl(text: string): string {
   const url = URL.parse(text)
   const isPlain = url !== null && !url.username && !url.password && !url.search && !url.hash
   if (!isPlain || !['http:', 'https:'].includes(url.protocol)) {
@@ -77,9 +77,9 @@ export function createClient(token: string, send: Send, state: ClientState): Ope
   }
   return {
     async call(operation, input) {
-      const answer = await sendOperation(operation, input, 'application/json')
-      await checkAnswer(answer)
-      return parseJsonOrEmpty(await answer.text()) as OperationAnswer<typeof operation>
+      const response = await sendOperation(operation, input, 'application/json')
+      await checkResponse(response)
+      return parseJsonOrEmpty(await response.text()) as OperationAnswer<typeof operation>
     },
     readLines: (operation, input) => readLines(sendOperation(operation, input, 'application/x-ndjson')),
     get: (path, headers = {}) => send(path, { headers }),
@@ -97,24 +97,24 @@ function createSend(url: string): Send {
     })
 }
 
-async function checkAnswer(answer: Response): Promise<void> {
-  if (answer.ok) return
-  const { detail } = parseJsonOrEmpty(await answer.text()) as { detail?: string }
-  throw new CommandError(detail ?? `the gateway answered ${answer.status}`)
+async function checkResponse(response: Response): Promise<void> {
+  if (response.ok) return
+  const { detail } = parseJsonOrEmpty(await response.text()) as { detail?: string }
+  throw new CommandError(detail ?? `the gateway answered ${response.status}`)
 }
 
-/** Parses JSON; returns an empty object for anything else. */
+/** Parses JSON. Returns an empty object for other texts. */
 function parseJsonOrEmpty(text: string): unknown {
   return parseIfJson(text) ?? {}
 }
 
 async function* readLines(pendingResponse: Promise<Response>): AsyncGenerator<string> {
-  const answer = await pendingResponse
-  await checkAnswer(answer)
+  const response = await pendingResponse
+  await checkResponse(response)
   const decoder = new TextDecoder()
   let partialLine = ''
   try {
-    for await (const chunk of answer.body ?? []) {
+    for await (const chunk of response.body ?? []) {
       const lines = (partialLine + decoder.decode(chunk, { stream: true })).split('\n')
       partialLine = lines.pop() ?? ''
       yield* lines

@@ -1,4 +1,4 @@
-// The types of everything that a command gets: options, configuration, API and output.
+// Defines what a command gets: options, configuration, API and output.
 import type { ChannelDescriptor } from '@postern/pipeline'
 import type { ApiAccess } from '../client/client.ts'
 import type { CheckGroup, DoctorReport } from '../doctor/report.ts'
@@ -14,7 +14,7 @@ export interface CommonOptions {
 export interface DataLocation {
   /** `sqlite`, or the URL of a PostgreSQL database. */
   readonly store: string
-  /** The data folder. */
+  /** The path of the data folder. */
   readonly directory: string
 }
 
@@ -41,8 +41,8 @@ export interface CommandContext extends ApiAccess {
   findData(): Promise<DataLocation>
   /** Reads the origin and agents of the configuration file, to compare them with the running gateway. Empty if no file is read. */
   describeFile(): Promise<FileSetup>
-  /** Checks the installation after `openClient` has failed with `fault`. */
-  examineUnopened(fault: unknown, groups: readonly CheckGroup[]): Promise<DoctorReport>
+  /** Checks the installation after `openClient` has failed with `error`. */
+  examineUnopened(error: unknown, groups: readonly CheckGroup[]): Promise<DoctorReport>
   output(options: CommonOptions): ScreenOutput
   print(text: string): void
 }

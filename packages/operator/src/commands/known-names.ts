@@ -25,12 +25,12 @@ export function withKnownNames(route: OperatorRoute, deps: KnownNameDeps): Opera
     operation,
     async run(request) {
       const { agent, channel } = namesIn(request)
-      const refuse = (description: string) =>
+      const createRefusal = (description: string) =>
         new Rejection('no_recipient', `Cannot ${operation.task}: there is no ${description}`)
       const isChecked = agent !== undefined && !uncheckedOperations.has(operation.id)
       if (isChecked && !deps.agents.find(agent) && !(await deps.store.hasAnswered(agent)))
-        throw refuse(`agent "${agent}"`)
-      if (channel !== undefined && !isChannel(channel, deps)) throw refuse(`channel "${channel}"`)
+        throw createRefusal(`agent "${agent}"`)
+      if (channel !== undefined && !isChannel(channel, deps)) throw createRefusal(`channel "${channel}"`)
       return run(request)
     },
   }

@@ -45,9 +45,9 @@ test.each(['https://evil.test/a%2Fb', '100%', 'a%zz', 'https://evil.test/?x=1#y'
 )
 
 describe('POST /operator/api/keys/rotate', () => {
-  const rotated: [string | undefined, boolean | undefined][] = []
+  const rotations: [string | undefined, boolean | undefined][] = []
   const secrets = {
-    rotateSecrets: async ({ isRevoking }: RotateOptions = {}) => void rotated.push(['secrets', isRevoking]),
+    rotateSecrets: async ({ isRevoking }: RotateOptions = {}) => void rotations.push(['secrets', isRevoking]),
     listSecrets: async () => [2, 1].map(generation => ({ purpose: 'attachments', generation })),
   } as unknown as OperatorOptions['store']
   const channels = [
@@ -56,7 +56,7 @@ describe('POST /operator/api/keys/rotate', () => {
       keys: {
         rotate: async (agent?: string, options?: RotateOptions) => {
           if (agent === 'nobody') throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')
-          rotated.push([agent, options?.isRevoking])
+          rotations.push([agent, options?.isRevoking])
           return [{ purpose: 'signatures', id: 'key-2', algorithm: 'RSA', publicKey: 'PEM' }]
         },
       },
@@ -101,13 +101,13 @@ describe('POST /operator/api/keys/rotate', () => {
     ['null', undefined, false],
     [undefined, undefined, false],
   ])('rotates the keys that the body %s names', async (body, agent, isRevoking) => {
-    rotated.length = 0
+    rotations.length = 0
     const answer = await rotate(body)
     expect(await answer.json()).toEqual({
       keys: [{ via: 'activitypub', purpose: 'signatures', id: 'key-2', algorithm: 'RSA', publicKey: 'PEM' }],
       secrets: agent === undefined ? [{ id: 'attachments-2', purpose: secretPurposes.attachments }] : [],
     })
-    expect(rotated).toEqual([[agent, isRevoking], ...(agent === undefined ? [['secrets', isRevoking]] : [])])
+    expect(rotations).toEqual([[agent, isRevoking], ...(agent === undefined ? [['secrets', isRevoking]] : [])])
   })
 
   test.each([
@@ -121,8 +121,8 @@ describe('POST /operator/api/keys/rotate', () => {
   })
 
   test('is only for the operator', async () => {
-    rotated.length = 0
+    rotations.length = 0
     expect((await rotate('{}', 'another')).status).toBe(401)
-    expect(rotated).toEqual([])
+    expect(rotations).toEqual([])
   })
 })

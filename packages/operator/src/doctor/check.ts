@@ -5,7 +5,8 @@ import type { Verdict } from '../checks/verdict.ts'
 import type { DoctorDeps, MachineDeps } from './deps.ts'
 import type { CheckGroup, CheckOutcome } from './report.ts'
 
-type Outcomes = CheckOutcome | readonly CheckOutcome[]
+/** The results of a check: one, or one for each subject. */
+export type CheckOutcomes = CheckOutcome | readonly CheckOutcome[]
 
 interface CheckText {
   /** The id: a group, a dot, and a name. It stays the same across releases, for programs. */
@@ -22,13 +23,13 @@ interface CheckText {
 export interface Check extends CheckText {
   /** The check is skipped if one of these is missing. */
   readonly needs?: readonly Need[] | undefined
-  run(deps: DoctorDeps): Promise<Outcomes> | Outcomes
+  run(deps: DoctorDeps): Promise<CheckOutcomes> | CheckOutcomes
 }
 
 /** A check that also works without a readable configuration. */
 export interface MachineCheck extends CheckText {
   readonly needs?: undefined
-  run(deps: MachineDeps): Promise<Outcomes> | Outcomes
+  run(deps: MachineDeps): Promise<CheckOutcomes> | CheckOutcomes
 }
 
 export function groupOf({ id }: Pick<CheckText, 'id'>): CheckGroup {
@@ -45,16 +46,16 @@ export function skip(subject: string, message: string): CheckOutcome {
   return { subject, verdict: 'skipped', message }
 }
 
-/** Converts a fault of the configuration to a failure, whose fix is a separate member. */
+/** Converts an error of the configuration to a failure, whose fix is a separate member. */
 export function toFailure({ key, message, fix }: ConfigError): CheckOutcome {
-  const problem = message.endsWith(` ${fix}`) ? message.slice(0, -fix.length - 1).replace(/\.$/, '') : message
-  return { subject: key, verdict: 'failure', message: problem, fix }
+  const sentence = message.endsWith(` ${fix}`) ? message.slice(0, -fix.length - 1).replace(/\.$/, '') : message
+  return { subject: key, verdict: 'failure', message: sentence, fix }
 }
 
 type FindReason = (deps: DoctorDeps) => string | undefined | Promise<string | undefined>
 
 /** The reasons to skip a check. Each function returns the reason if its need is missing; undefined if the need is met. */
-const reasons = {
+const skipReasonsByNeed = {
   gateway: ({ gateway }) => (gateway ? undefined : 'the gateway cannot be opened; see gateway.opens'),
   running: ({ isRunning }) => (isRunning ? undefined : 'no gateway is running'),
   outside: ({ config }) => (config.dev ? 'dev mode: nobody outside can reach this gateway' : undefined),
@@ -67,7 +68,7 @@ const reasons = {
   sqlite: ({ config }) => (isPostgresUrl(config.store) ? 'the store is PostgreSQL' : undefined),
 } as const satisfies Readonly<Record<string, FindReason>>
 
-type Need = keyof typeof reasons
+type Need = keyof typeof skipReasonsByNeed
 
 /** Returns the reason to skip a check, which is the first missing need; undefined if none is missing. */
 export async function findMissingNeed(
@@ -75,7 +76,7 @@ export async function findMissingNeed(
   deps: DoctorDeps,
 ): Promise<string | undefined> {
   for (const need of needs) {
-    const reason = await reasons[need](deps)
+    const reason = await skipReasonsByNeed[need](deps)
     if (reason !== undefined) return reason
   }
   return undefined

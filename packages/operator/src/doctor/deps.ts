@@ -1,4 +1,4 @@
-// The dependencies of checks: the machine, the network, and the gateway if it opened.
+// Defines the dependencies of checks: the machine, the network, and the gateway if it opened.
 import type { ConfigError, GuardedFetch, ObjectStore, OpenStream, System } from '@postern/message'
 import type {
   AgentDirectory,

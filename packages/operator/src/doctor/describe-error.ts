@@ -1,4 +1,4 @@
-// Describes an error that a check or a start met.
+// Describes an error that a check or a start of the gateway met.
 
 /** Returns the message of an error. */
 export function describeError(error: unknown): string {

@@ -1,4 +1,4 @@
-// The report of `postern doctor`: findings by group, with their fixes.
+// Defines the report of `postern doctor`: findings by group, with their fixes.
 import { z } from 'zod'
 
 /** The groups in the order of the report. */

@@ -1,11 +1,11 @@
 // Runs the checks of an installation, each within its time limit, and collects their findings.
 import { isoTime, KeyNotMade } from '@postern/message'
-import type { Check, MachineCheck } from './check.ts'
+import type { Check, CheckOutcomes, MachineCheck } from './check.ts'
 import { findMissingNeed, groupOf, skip } from './check.ts'
 import { installationChecks, machineChecks } from './checks.ts'
 import type { DoctorDeps, MachineDeps } from './deps.ts'
 import { describeError } from './describe-error.ts'
-import type { CheckGroup, CheckOutcome, DoctorFinding, DoctorReport } from './report.ts'
+import type { CheckGroup, CheckOutcome, DoctorReport } from './report.ts'
 import { checkGroups } from './report.ts'
 
 const defaultTimeoutMs = 10_000
@@ -15,7 +15,7 @@ const crashFix = 'This is a fault of the check: see the log of the gateway, and 
 export async function runChecks(deps: DoctorDeps, groups: readonly CheckGroup[] = checkGroups): Promise<DoctorReport> {
   const checks = [...machineChecks, ...installationChecks].filter(check => groups.includes(groupOf(check)))
   const state = deps.gateway ? (deps.isRunning ? 'running' : 'stopped') : 'unopened'
-  return collect(checks, deps, { state, examine: check => examine(check, deps) })
+  return collectFindings(checks, deps, { state, examine: check => examine(check, deps) })
 }
 
 /** Runs the checks without a readable configuration, and skips those that need one. */
@@ -26,7 +26,7 @@ export async function runMachineChecks(
   const machineCheckById = new Map<string, MachineCheck>(machineChecks.map(check => [check.id, check]))
   const checks = [...machineChecks, ...installationChecks].filter(check => groups.includes(groupOf(check)))
   const skipAll = async () => [skip('', 'the configuration has faults; see configuration.valid')]
-  return collect(checks, deps, {
+  return collectFindings(checks, deps, {
     state: 'unopened',
     async examine({ id }) {
       const check = machineCheckById.get(id)
@@ -42,7 +42,7 @@ interface Examination {
   examine(check: AnyCheck): Promise<readonly CheckOutcome[]>
 }
 
-async function collect(
+async function collectFindings(
   checks: readonly AnyCheck[],
   { now }: Pick<MachineDeps, 'now'>,
   { state, examine }: Examination,
@@ -56,13 +56,11 @@ async function collect(
       return outcomes.map(outcome => ({ id: check.id, group: groupOf(check), ...outcome, ms }))
     }),
   )
-  const findings = results.flat().toSorted((left, right) => groupRank(left) - groupRank(right))
+  const findings = results.flat().toSorted((a, b) => checkGroups.indexOf(a.group) - checkGroups.indexOf(b.group))
   const count = (verdict: CheckOutcome['verdict']) => findings.filter(finding => finding.verdict === verdict).length
   const counts = { ok: count('ok'), warning: count('warning'), failure: count('failure'), skipped: count('skipped') }
   return { checked_at: checkedAt, ms: Math.round(performance.now() - startedAt), gateway: state, counts, findings }
 }
-
-const groupRank = ({ group }: Pick<DoctorFinding, 'group'>) => checkGroups.indexOf(group)
 
 async function examine(check: AnyCheck, deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   return runInTime(check, async () => {
@@ -71,18 +69,16 @@ async function examine(check: AnyCheck, deps: DoctorDeps): Promise<readonly Chec
   })
 }
 
-type Answer = CheckOutcome | readonly CheckOutcome[]
-
 async function runInTime(
   { fix, timeoutMs = defaultTimeoutMs }: Pick<AnyCheck, 'fix' | 'timeoutMs'>,
-  run: () => Promise<Answer> | Answer,
+  run: () => Promise<CheckOutcomes> | CheckOutcomes,
 ): Promise<readonly CheckOutcome[]> {
-  const timeout = Promise.withResolvers<Answer>()
+  const timeout = Promise.withResolvers<CheckOutcomes>()
   const message = `the check got no answer within ${timeoutMs / 1000} s`
   const timer = setTimeout(() => timeout.resolve({ subject: '', verdict: 'failure', message, fix }), timeoutMs)
   try {
-    const answer = await Promise.race([Promise.resolve().then(run), timeout.promise])
-    return 'verdict' in answer ? [answer] : answer
+    const outcomes = await Promise.race([Promise.resolve().then(run), timeout.promise])
+    return 'verdict' in outcomes ? [outcomes] : outcomes
   } catch (error) {
     if (error instanceof KeyNotMade)
       return [skip('', 'no gateway has run on this data, and its first start makes the keys')]

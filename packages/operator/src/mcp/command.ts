@@ -1,16 +1,14 @@
 // Declares the command `mcp`.
-import type { Command } from 'commander'
-import type { CommandContext } from '../commands/context.ts'
+import { declareCommand } from '../commands/declare.ts'
 
-export function addMcpCommand(program: Command, access: CommandContext): void {
-  program
-    .command('mcp')
-    .description('serve the operator’s API as an MCP server on standard input and output, for coding agents')
-    .addHelpText('after', '\nIn the client’s configuration: { "command": "npx", "args": ["postern", "mcp"] }')
-    .action(async () => {
-      const { loadOptionalLibrary: loadOptional } = await import('@postern/message/optional-library')
-      const libraries = ['@modelcontextprotocol/sdk']
-      const { serveMcp } = await loadOptional(() => import('./server.ts'), { key: 'mcp', libraries })
-      await serveMcp(access, access.version)
-    })
-}
+export const addMcpCommand = declareCommand({
+  name: 'mcp',
+  description: 'serve the operator’s API as an MCP server on standard input and output, for coding agents',
+  note: 'In the client’s configuration: { "command": "npx", "args": ["postern", "mcp"] }',
+  async load() {
+    const { loadOptionalLibrary } = await import('@postern/message/optional-library')
+    const libraries = ['@modelcontextprotocol/sdk']
+    const { serveMcp } = await loadOptionalLibrary(() => import('./server.ts'), { key: 'mcp', libraries })
+    return (_output, _input, context) => serveMcp(context, context.version)
+  },
+})

@@ -29,7 +29,7 @@ const instructions =
 export async function serveMcp(access: ApiAccess, version: string): Promise<void> {
   const server = new Server({ name: 'postern', version }, { capabilities: { tools: {} }, instructions })
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: Object.entries(mcpTools).map(listOperationTool),
+    tools: Object.entries(mcpTools).map(describeTool),
   }))
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => callTool(params, access))
   await server.connect(new StdioServerTransport())
@@ -69,15 +69,23 @@ function formatAnswer(answer: unknown): string {
   return `${text.slice(0, maxCharacters)}\n… cut: ask for less, such as a smaller limit`
 }
 
-/** Joins the members of the path, the query and the body. No operation uses one name twice. */
-function shapeOf({ operation, own }: Pick<McpTool, 'operation' | 'own'>): Readonly<Record<string, z.ZodType>> {
+/** Returns the schemas of all members that a tool accepts: those of path, query and body, and the overrides. No operation uses one name twice. */
+function inputShapeOf({
+  operation,
+  overrides,
+}: Pick<McpTool, 'operation' | 'overrides'>): Readonly<Record<string, z.ZodType>> {
   const { parameters, query, body } = operation
-  return { ...parameters?.shape, ...query?.shape, ...(body?.schema as z.ZodObject | undefined)?.shape, ...own?.shape }
+  return {
+    ...parameters?.shape,
+    ...query?.shape,
+    ...(body?.schema as z.ZodObject | undefined)?.shape,
+    ...overrides?.shape,
+  }
 }
 
-/** A tool as MCP lists it (MCP 2025-11-25, server/tools). */
-function listOperationTool([name, { operation, own, ...hints }]: readonly [string, McpTool]): Tool {
-  const { $schema, ...schema } = z.toJSONSchema(z.strictObject(shapeOf({ operation, own })), {
+/** Describes a tool as MCP lists it (MCP 2025-11-25, server/tools). */
+function describeTool([name, { operation, overrides, ...hints }]: readonly [string, McpTool]): Tool {
+  const { $schema, ...schema } = z.toJSONSchema(z.strictObject(inputShapeOf({ operation, overrides })), {
     io: 'input',
     unrepresentable: 'any',
   })
@@ -91,13 +99,13 @@ function listOperationTool([name, { operation, own, ...hints }]: readonly [strin
 
 /** Calls the operation of a tool. @throws CommandError that describes the mistake to the model */
 async function callOperationTool(client: OperatorClient, tool: McpTool, input: unknown): Promise<unknown> {
-  const { operation, own } = tool
-  const parseResult = z.strictObject(shapeOf(tool)).safeParse(input ?? {})
+  const { operation, overrides } = tool
+  const parseResult = z.strictObject(inputShapeOf(tool)).safeParse(input ?? {})
   if (!parseResult.success)
     throw new CommandError(`Cannot ${operation.task}: ${describeFaults(parseResult.error, input ?? {})}`)
   // The arguments are sent without defaults, which the gateway adds.
   const values = (input ?? {}) as Readonly<Record<string, unknown>>
-  const members = own ? await own.read(values) : values
+  const members = overrides ? await overrides.read(values) : values
   return client.call(operation, assignMembers(operation, members))
 }
 
@@ -105,7 +113,7 @@ async function callOperationTool(client: OperatorClient, tool: McpTool, input: u
 interface McpTool {
   readonly operation: ApiOperation
   /** The members that the tool accepts in another form than the operation. */
-  readonly own?: OwnMembers | undefined
+  readonly overrides?: MemberOverrides | undefined
   /** True if the tool changes nothing. */
   readonly readOnlyHint: boolean
   /** True if the tool may replace, drop or send something irrevocably. */
@@ -114,14 +122,14 @@ interface McpTool {
   readonly openWorldHint: boolean
 }
 
-interface OwnMembers {
+interface MemberOverrides {
   readonly shape: Readonly<Record<string, z.ZodType>>
   /** Returns the members of the operation. @throws CommandError */
   read(input: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>>
 }
 
 /** The members that accept files by path, because a model knows the path and should not copy the bytes. */
-const filesByPath: OwnMembers = {
+const filesByPath: MemberOverrides = {
   shape: { files: z.array(z.string()).max(10).optional().describe('Paths of files on this machine to attach.') },
   async read({ files, ...members }) {
     return files === undefined ? members : { ...members, files: await readSentFiles(files as readonly string[]) }
@@ -146,9 +154,12 @@ const mcpTools: Readonly<Record<string, McpTool>> = {
   describe_test_traffic: { operation: simulationOperations.describe, ...readingHints },
   // The agent that answers may call others.
   send_test_message: {
-    ...{ operation: simulationOperations.send, own: filesByPath },
-    ...{ ...readingHints, readOnlyHint: false, openWorldHint: true },
+    operation: simulationOperations.send,
+    overrides: filesByPath,
+    readOnlyHint: false,
+    destructiveHint: false,
+    openWorldHint: true,
   },
-  // It asks DNS, mail servers and the gateway's own address.
+  // The checks query DNS, mail servers and the gateway's own address.
   run_doctor: { operation: doctorOperations.run, ...readingHints, openWorldHint: true },
 }

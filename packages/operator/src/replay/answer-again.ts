@@ -27,7 +27,7 @@ export type ReplayTurnDeps = Omit<
 > &
   ReadAgainDeps
 
-export interface AnsweredAgain {
+export interface NewAnswer {
   /** The answer; undefined if the agent did not answer. */
   readonly response: NormalizedResponse | undefined
   readonly answer: Answer | undefined
@@ -35,18 +35,18 @@ export interface AnsweredAgain {
   readonly wire: readonly ReplayChange[]
 }
 
-interface AgainRequest {
+interface AnswerAgainRequest {
   readonly record: MessageRecord
-  readonly arrived: StoredArrival
+  readonly storedArrival: StoredArrival
   readonly intake: Intake
-  readonly running: RunningAgent
+  readonly runningAgent: RunningAgent
   /** The time of the answer, ms. */
   readonly at: number
 }
 
 /** Calls the agent as a turn does, but delivers and stores nothing. */
-export async function answerAgain(request: AgainRequest, deps: ReplayTurnDeps): Promise<AnsweredAgain> {
-  const { record, running, at } = request
+export async function answerAgain(request: AnswerAgainRequest, deps: ReplayTurnDeps): Promise<NewAnswer> {
+  const { record, runningAgent, at } = request
   const turn = await describeTurn(request, deps)
   let answer: Answer | undefined
   let failure: string | undefined
@@ -55,7 +55,7 @@ export async function answerAgain(request: AgainRequest, deps: ReplayTurnDeps): 
     store: createPastStore(deps.store, { message: record.number, at: Date.parse(record.message.received_at) }),
     system: { ...silence(deps.system), now: () => at },
     maxCrashes: Number.POSITIVE_INFINITY,
-    findAgent: () => running,
+    findAgent: () => runningAgent,
     results: {
       commit: async (_, newAnswer) => {
         answer = newAnswer
@@ -78,7 +78,10 @@ export function isCommand(record: MessageRecord, { people }: RunningAgent): bool
   return people?.link === true && readPersonCommand(record.message) !== undefined
 }
 
-async function describeTurn({ record, arrived, intake }: AgainRequest, { store }: ReplayTurnDeps): Promise<Turn> {
+async function describeTurn(
+  { record, storedArrival, intake }: AnswerAgainRequest,
+  { store }: ReplayTurnDeps,
+): Promise<Turn> {
   const { number, thread, correlation_id } = record
   const content: NormalizedMessage = {
     ...intake.message,
@@ -87,19 +90,22 @@ async function describeTurn({ record, arrived, intake }: AgainRequest, { store }
     parts: reuseFetchedFiles(intake.message.parts, record.message.parts),
     raw: record.message.raw,
   }
-  const merged = await Promise.all(
-    arrived.merged.map(async mergedNumber => (await store.findMessage(`#${mergedNumber}`))?.message),
+  const mergedMessages = await Promise.all(
+    storedArrival.merged.map(async mergedNumber => (await store.findMessage(`#${mergedNumber}`))?.message),
   )
   return {
     ...{ message: number, thread, token: 1, crashes: 0, correlationId: correlation_id, via: content.received_via },
     agent: nameAgent(record),
     // Only a first attempt searches for earlier messages in other threads.
     attempt: 2,
-    content: { ...content, parts: [...merged.flatMap(mergedMessage => mergedMessage?.parts ?? []), ...content.parts] },
+    content: {
+      ...content,
+      parts: [...mergedMessages.flatMap(mergedMessage => mergedMessage?.parts ?? []), ...content.parts],
+    },
     target: intake.target,
     flags: [...new Set([...record.flags, ...(intake.flags ?? [])])],
     ...(intake.task && { task: { owner: intake.task.owner, id: intake.task.id } }),
-    ...(arrived.merged.length > 0 && { merged: arrived.merged }),
+    ...(storedArrival.merged.length > 0 && { merged: storedArrival.merged }),
   }
 }
 
@@ -109,10 +115,10 @@ const volatileMembers: ReadonlySet<string> = new Set(['id', 'created_at', 'usage
 const randomMembers: ReadonlySet<string> = new Set(['state', 'requirement', 'expires_at', 'url'])
 
 function compareResponses(
-  before: NormalizedResponse | null,
-  after: NormalizedResponse | undefined,
+  recordedResponse: NormalizedResponse | null,
+  newResponse: NormalizedResponse | undefined,
 ): readonly ReplayChange[] {
-  return compareJson(showResponse(before ?? undefined), showResponse(after))
+  return compareJson(showResponse(recordedResponse ?? undefined), showResponse(newResponse))
 }
 
 function showResponse(response: NormalizedResponse | undefined): unknown {

@@ -7,7 +7,7 @@ import type { CallAgent } from '@postern/pipeline'
 interface CallsAgain {
   readonly callAgent: CallAgent
   /** Returns the agents that the turn would have called, each once. */
-  leftOut(): readonly string[]
+  listSkippedAgents(): readonly string[]
 }
 
 /** Makes each call fail, and records its address. The answer of such a turn is not compared. */
@@ -18,16 +18,16 @@ export function leaveOutCalls(): CallsAgain {
       addresses.add(address)
       throw new Undeliverable('Cannot call agent: a replay leaves calls out')
     },
-    leftOut: () => [...addresses],
+    listSkippedAgents: () => [...addresses],
   }
 }
 
 /** Makes calls under new keys, because the called agent would repeat its former answer to a known key. */
 export function makeNewCalls(callAgent: CallAgent): CallsAgain {
-  const run = randomUUID()
+  const callRunId = randomUUID()
   return {
     callAgent: (address, parts, options) =>
-      callAgent(address, parts, { ...options, retryKey: `${options.retryKey ?? ''} replay ${run}` }),
-    leftOut: () => [],
+      callAgent(address, parts, { ...options, retryKey: `${options.retryKey ?? ''} replay ${callRunId}` }),
+    listSkippedAgents: () => [],
   }
 }

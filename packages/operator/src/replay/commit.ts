@@ -1,7 +1,7 @@
 // Sends the new answer of a replay: as a change of the recorded one, or as a first answer.
 import { hash } from 'node:crypto'
 import type { AgentAction, NormalizedResponse } from '@postern/message'
-import { Rejection, threadSourceOf } from '@postern/message'
+import { isoTime, Rejection, threadSourceOf } from '@postern/message'
 import type { Answer, Channel, Intake, MessageRecord, PublisherDeps } from '@postern/pipeline'
 import { createSyntheticMessage, findChannel, performActions } from '@postern/pipeline'
 import { nameAgent, turnOf } from './read-again.ts'
@@ -57,7 +57,7 @@ async function sendNewAnswer(
   const { message } = record
   const channel = findChannel(channels, message.received_via)
   if (!channel) return { kind: 'nothing', reason: `the channel "${message.received_via}" is not open` }
-  const now = new Date(system.now()).toISOString()
+  const now = isoTime(system.now())
   if (record.response && !allowsAnotherAnswer(channel))
     return { kind: 'nothing', reason: 'the call has ended with its answer' }
   // The turn ran at the recorded time, but the answer is sent now.

@@ -3,33 +3,36 @@ import type { Json } from '@postern/message'
 import { parseJsonText } from '@postern/message'
 import type { ReplayChange } from './report.ts'
 
-/** The maximum number of changes to list. Further ones would add no information. */
+/** The maximum number of changes to list. Further changes would add no information. */
 const maxChanges = 100
 /** The maximum length of a text, characters. Longer texts are cut. */
 const maxTextChars = 2_000
 
-/** Lists the members in which `after` differs from `before`, each once. */
-export function compareJson(before: unknown, after: unknown): readonly ReplayChange[] {
+/** Lists the members in which two values differ, at most 100. */
+export function compareJson(oldValue: unknown, newValue: unknown): readonly ReplayChange[] {
   const changes: ReplayChange[] = []
-  collect(toJson(before), toJson(after), '', changes)
+  for (const change of listChanges(toJson(oldValue), toJson(newValue), '')) {
+    if (changes.length === maxChanges) break
+    changes.push(change)
+  }
   return changes
 }
 
-function collect(before: Json | undefined, after: Json | undefined, path: string, changes: ReplayChange[]): void {
-  if (changes.length >= maxChanges || before === after) return
-  if (isTree(before) && isTree(after) && Array.isArray(before) === Array.isArray(after)) {
-    const names = new Set([...Object.keys(before), ...Object.keys(after)])
-    for (const name of names) collect(before[name], after[name], path === '' ? name : `${path}.${name}`, changes)
+function* listChanges(oldValue: Json | undefined, newValue: Json | undefined, path: string): Generator<ReplayChange> {
+  if (oldValue === newValue) return
+  if (isContainer(oldValue) && isContainer(newValue) && Array.isArray(oldValue) === Array.isArray(newValue)) {
+    const names = new Set([...Object.keys(oldValue), ...Object.keys(newValue)])
+    for (const name of names) yield* listChanges(oldValue[name], newValue[name], path === '' ? name : `${path}.${name}`)
     return
   }
-  changes.push({
+  yield {
     path,
-    ...(before !== undefined && { before: clip(before) }),
-    ...(after !== undefined && { after: clip(after) }),
-  })
+    ...(oldValue !== undefined && { before: clip(oldValue) }),
+    ...(newValue !== undefined && { after: clip(newValue) }),
+  }
 }
 
-function isTree(value: Json | undefined): value is { readonly [name: string]: Json } {
+function isContainer(value: Json | undefined): value is { readonly [name: string]: Json } {
   return typeof value === 'object' && value !== null
 }
 

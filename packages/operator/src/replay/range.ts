@@ -20,7 +20,7 @@ export async function replayRange(range: ReplayRange, options: ReplayOptions, de
   const page = await store.listMessages({ limit: maxMessagesRead, after: range.after })
   for (const summary of page) {
     if (isBefore(summary, range.since)) return { items, next: null }
-    if (!matches(summary, range)) continue
+    if (!isInRange(summary, range)) continue
     const record = await store.findMessage(`#${summary.message}`)
     if (record) items.push(await replayMessage(record, options, deps))
     if (items.length >= range.limit) return { items, next: summary.message }
@@ -32,7 +32,7 @@ function isBefore({ received_at }: MessageSummary, since: string | undefined): b
   return since !== undefined && Date.parse(received_at) < Date.parse(since)
 }
 
-function matches(summary: MessageSummary, { until, channel, agent }: ReplayRange): boolean {
+function isInRange(summary: MessageSummary, { until, channel, agent }: ReplayRange): boolean {
   return (
     (channel === undefined || summary.via === channel) &&
     (agent === undefined || summary.agent === agent) &&

@@ -1,5 +1,4 @@
 // Reads a stored message again from its raw bytes, and compares proofs and content with the record.
-
 import type { NormalizedMessage, Part, System } from '@postern/message'
 import { noLog } from '@postern/message'
 import type { Channel, Intake, MessageRecord, Store, StoredArrival, Turn } from '@postern/pipeline'
@@ -17,11 +16,17 @@ export interface ReadAgainDeps {
   readonly channels: readonly Channel[]
 }
 
-export interface ReadAgain {
+export interface ReadAgainResult {
   /** The intake; undefined if the message would not reach the agent. */
   readonly intake: Intake | undefined
   readonly proofs: readonly ReplayChange[]
   readonly message: readonly ReplayChange[]
+}
+
+interface ReadAgainRequest {
+  readonly record: MessageRecord
+  readonly storedArrival: StoredArrival
+  readonly clock: ReplayClock
 }
 
 /** The assumed time from the first byte to the stored message if it was not recorded, ms. */
@@ -29,13 +34,11 @@ const assumedAdmissionMs = 60_000
 
 /** Verifies, resolves and normalizes a stored message again, and compares the result with the stored one. @throws Rejection, Unavailable */
 export async function readAgain(
-  record: MessageRecord,
-  arrived: StoredArrival,
-  clock: ReplayClock,
+  { record, storedArrival, clock }: ReadAgainRequest,
   deps: ReadAgainDeps,
-): Promise<ReadAgain> {
+): Promise<ReadAgainResult> {
   const channel = findChannel(deps.channels, record.message.received_via)
-  const { arrival, raw, target } = arrived
+  const { arrival, raw, target } = storedArrival
   const agent = nameAgent(record)
   if (!channel?.diagnostics?.replay || arrival === undefined || !raw)
     return { intake: undefined, proofs: [], message: [] }
@@ -99,20 +102,23 @@ export function silence(system: System): System {
   }
 }
 
-/** Flags of the store and of admission rules, which a replay does not run. */
+/** The flags that the store and admission rules add, which a replay does not run. */
 const addedFlags: ReadonlySet<string> = new Set(['edited', 'deleted', 'loop_guard', 'blocked_by', 'forgotten'])
 
 function compareMessages(record: MessageRecord, intake: Intake | undefined): readonly ReplayChange[] {
   if (!intake) return [{ path: '', before: record.message.id }]
-  const before = showMessage(record.message)
-  const after = showMessage({ ...intake.message, parts: reuseFetchedFiles(intake.message.parts, record.message.parts) })
+  const recordedMessage = showMessage(record.message)
+  const newMessage = showMessage({
+    ...intake.message,
+    parts: reuseFetchedFiles(intake.message.parts, record.message.parts),
+  })
   const isKept = intake.disposition === 'keep'
   const recordedFlags = record.flags.filter(flag => !addedFlags.has(flag))
   const flags = [...new Set(intake.flags ?? [])]
   const hasReached = hasReachedAgent(record)
   const isMissing = (flag: string) => !flags.includes(flag) && hasReached
   return [
-    ...compareJson(before, after),
+    ...compareJson(recordedMessage, newMessage),
     ...flags.filter(flag => !record.flags.includes(flag)).map(flag => ({ path: 'flags', after: flag })),
     ...recordedFlags.filter(isMissing).map(flag => ({ path: 'flags', before: flag })),
     ...(isKept && hasReached ? [{ path: 'disposition', before: 'answer', after: 'keep' }] : []),
@@ -141,7 +147,7 @@ export function reuseFetchedFiles(parts: readonly Part[], storedParts: readonly 
   })
 }
 
-/** The moment of the original message. */
+/** The moment at which the original message arrived. */
 interface PastMoment {
   /** The number of the replayed message. Later messages did not exist yet. */
   readonly message: number
@@ -167,12 +173,14 @@ const ignoredMembers: ReadonlySet<keyof Store> = new Set([
 ])
 
 /**
- * Creates a view of the store at that moment, as far as the store still has it. The view writes nothing. Operations with lasting effects throw,
- * so that a replay reports no answer that depends on them.
+ * Creates a view of the store at that moment, as far as the store still has the data. The view writes nothing. Operations with lasting effects
+ * throw, so that a replay reports no answer that depends on such effects.
  */
 export function createPastStore(store: Store, moment: PastMoment): Store {
-  const members = Object.entries(store).map(([name, member]) => [name, restrict(name as keyof Store, member)] as const)
-  return { ...(Object.fromEntries(members) as unknown as Store), ...createBounded(store, moment) }
+  const restrictedMembers = Object.entries(store).map(
+    ([name, member]) => [name, restrict(name as keyof Store, member)] as const,
+  )
+  return { ...(Object.fromEntries(restrictedMembers) as unknown as Store), ...createPastReads(store, moment) }
 }
 
 function restrict(name: keyof Store, member: unknown): unknown {
@@ -183,7 +191,7 @@ function restrict(name: keyof Store, member: unknown): unknown {
   }
 }
 
-function createBounded(store: Store, { message, at }: PastMoment): Partial<Store> {
+function createPastReads(store: Store, { message, at }: PastMoment): Partial<Store> {
   return {
     listen: () => () => {},
     consumeOnce: async () => true,

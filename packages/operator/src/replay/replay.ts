@@ -1,11 +1,11 @@
 // Replays a stored message through today's code, and reports what differs.
 import { Rejection, Unavailable } from '@postern/message'
 import type { MessageRecord, PublisherDeps, RunningAgent, StoredArrival } from '@postern/pipeline'
-import type { AnsweredAgain, ReplayTurnDeps } from './answer-again.ts'
+import type { NewAnswer, ReplayTurnDeps } from './answer-again.ts'
 import { answerAgain, isCommand } from './answer-again.ts'
 import { leaveOutCalls, makeNewCalls } from './calls-again.ts'
 import { commitAnswer } from './commit.ts'
-import type { ReadAgain, ReplayClock } from './read-again.ts'
+import type { ReadAgainResult, ReplayClock } from './read-again.ts'
 import { hasReachedAgent, nameAgent, readAgain } from './read-again.ts'
 import { AnswerNotRecorded } from './recorded-answers.ts'
 import type { QueuedAnswer, ReplayReport } from './report.ts'
@@ -46,16 +46,16 @@ export async function replayMessage(
     agent: nameAgent(record),
     received_at: message.received_at,
   }
-  const arrived = await deps.turn.store.findArrival(number)
-  const reason = findSkipReason(record, arrived)
-  if (!arrived || reason !== undefined) return { ...identity, ...noChanges, outcome: 'skipped', reason }
+  const storedArrival = await deps.turn.store.findArrival(number)
+  const reason = findSkipReason(record, storedArrival)
+  if (!storedArrival || reason !== undefined) return { ...identity, ...noChanges, outcome: 'skipped', reason }
   try {
-    const readResult = await readAgain(record, arrived, options.clock, deps.turn)
-    const calledAgain = await callAgain({ record, arrived, readResult }, options, deps)
+    const readResult = await readAgain({ record, storedArrival, clock: options.clock }, deps.turn)
+    const callResult = await callAgain({ record, storedArrival, readResult }, options, deps)
     return {
       ...identity,
-      ...report(readResult, calledAgain),
-      ...(await commit({ record, readResult, calledAgain }, options, deps)),
+      ...describeChanges(readResult, callResult),
+      ...(await commit({ record, readResult, calledAgain: callResult }, options, deps)),
     }
   } catch (error) {
     if (error instanceof AnswerNotRecorded)
@@ -67,38 +67,38 @@ export async function replayMessage(
 }
 
 /** Returns the reason why a message cannot be replayed; undefined if it can. */
-function findSkipReason({ flags, state }: MessageRecord, arrived: StoredArrival | undefined): string | undefined {
+function findSkipReason({ flags, state }: MessageRecord, storedArrival: StoredArrival | undefined): string | undefined {
   if (state === 'received' || state === 'working') return 'it is still being answered'
-  if (flags.includes('deleted') || arrived?.raw === undefined) return 'its bytes were deleted'
+  if (flags.includes('deleted') || storedArrival?.raw === undefined) return 'its bytes were deleted'
   if (flags.includes('edited')) return 'its author edited it before the answer, so the agent never got these bytes'
-  if (arrived.arrival === undefined)
+  if (storedArrival.arrival === undefined)
     return 'it did not come from a peer, or came before the gateway recorded enough for a replay'
   return undefined
 }
 
-interface CalledAgain {
-  readonly newAnswer?: AnsweredAgain
+interface AgentCallResult {
+  readonly newAnswer?: NewAnswer
   readonly not_called?: string
 }
 
-interface ReadMessage {
+interface RereadMessage {
   readonly record: MessageRecord
-  readonly arrived: StoredArrival
-  readonly readResult: ReadAgain
+  readonly storedArrival: StoredArrival
+  readonly readResult: ReadAgainResult
 }
 
 async function callAgain(
-  { record, arrived, readResult: { intake } }: ReadMessage,
+  { record, storedArrival, readResult: { intake } }: RereadMessage,
   { clock, allowsCalls, commits, replacementAgent }: ReplayOptions,
   deps: ReplayDeps,
-): Promise<CalledAgain> {
+): Promise<AgentCallResult> {
   const name = nameAgent(record)
-  const running = replacementAgent ?? deps.findAgent(name)
+  const runningAgent = replacementAgent ?? deps.findAgent(name)
   if (!intake || intake.disposition === 'keep') return { not_called: 'the message does not reach the agent' }
   if (!hasReachedAgent(record)) return { not_called: 'the message was kept from the agent' }
   if (record.merged_into !== undefined) return { not_called: `it was answered together with #${record.merged_into}` }
-  if (!running) return { not_called: `the agent "${name}" no longer exists` }
-  if (isCommand(record, running)) return { not_called: 'it is a command, which the gateway carries out itself' }
+  if (!runningAgent) return { not_called: `the agent "${name}" no longer exists` }
+  if (isCommand(record, runningAgent)) return { not_called: 'it is a command, which the gateway carries out itself' }
   if (!replacementAgent && !allowsCalls && !commits && !deps.runsHere(name)) {
     return { not_called: 'the agent is remote and would get the message again; --call calls it' }
   }
@@ -106,13 +106,13 @@ async function callAgain(
   const { callAgent } = deps.turn
   const calls = callAgent && (allowsCalls || commits) ? makeNewCalls(callAgent) : leaveOutCalls()
   const turn = { ...deps.turn, callAgent: calls.callAgent }
-  const newAnswer = await answerAgain({ record, arrived, intake, running, at: instant }, turn)
-  const leftOut = calls.leftOut()
-  if (leftOut.length === 0) return { newAnswer }
-  return { not_called: `it calls ${leftOut.join(', ')}, who would get the call again; --call makes such calls` }
+  const newAnswer = await answerAgain({ record, storedArrival, intake, runningAgent, at: instant }, turn)
+  const skippedAgents = calls.listSkippedAgents()
+  if (skippedAgents.length === 0) return { newAnswer }
+  return { not_called: `it calls ${skippedAgents.join(', ')}, who would get the call again; --call makes such calls` }
 }
 
-function report({ proofs, message, intake }: ReadAgain, { newAnswer, not_called }: CalledAgain) {
+function describeChanges({ proofs, message, intake }: ReadAgainResult, { newAnswer, not_called }: AgentCallResult) {
   const response = newAnswer?.changes ?? []
   const wire = newAnswer?.wire ?? []
   const isSame = [proofs, message, response, wire].every(changes => changes.length === 0)
@@ -127,8 +127,8 @@ function report({ proofs, message, intake }: ReadAgain, { newAnswer, not_called 
 
 interface CommitInput {
   readonly record: MessageRecord
-  readonly readResult: ReadAgain
-  readonly calledAgain: CalledAgain
+  readonly readResult: ReadAgainResult
+  readonly calledAgain: AgentCallResult
 }
 
 /** Queues the new answer, unless it is the same as the recorded one. */

@@ -1,4 +1,4 @@
-// The report of a replay: the differences in proofs, message, answer and sent documents.
+// Defines the report of a replay: the differences in proofs, message, answer and sent documents.
 import { z } from 'zod'
 
 const changesSchema = z

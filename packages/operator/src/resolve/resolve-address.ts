@@ -1,4 +1,4 @@
-// Resolves an address as a peer does, and judges everything that the peer finds.
+// Resolves an address as a peer does, and judges every document that the peer finds.
 import type { Address } from '@postern/message'
 import { formatAddress, parseAddress, Rejection } from '@postern/message'
 import { z } from 'zod'
@@ -40,14 +40,14 @@ const rows: readonly AddressCheck[] = [
 
 export async function resolveAddress(query: string, system: ResolveSystem): Promise<ResolvedAddress> {
   try {
-    const address = readAskedAddress(query)
+    const address = parseSpelledAddress(query)
     const view = await readPeerView(address, system)
     const findings = judgeAll(rows, view)
     return {
       asked: query,
       address: formatAddress(address),
       outcome: judgeOutcome(view, findings),
-      found: listFoundUrls(view),
+      found: listUrls(view),
       findings,
     }
   } catch (error) {
@@ -63,7 +63,7 @@ function judgeOutcome({ webfinger }: PeerView, findings: readonly ResolveFinding
   return findings.some(({ severity }) => severity === 'error') ? 'faulty' : 'ok'
 }
 
-function listFoundUrls({ links, a2a, actor, mail }: PeerView): Readonly<Record<string, string>> {
+function listUrls({ links, a2a, actor, mail }: PeerView): Readonly<Record<string, string>> {
   const urls = {
     actor: findActorLink(links)?.href,
     inbox: actor?.document?.inbox,
@@ -85,22 +85,22 @@ interface SpellingCase {
   readonly domain: string
 }
 
-interface Fault {
+interface SpellingError {
   readonly reason: string
   applies(spelling: SpellingCase): boolean
 }
 
-const scheme = /^([a-z][a-z0-9+.-]*):/i
-const atom = /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]+$/i
+const schemePattern = /^([a-z][a-z0-9+.-]*):/i
+const atomPattern = /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]+$/i
 
 /** The reasons why a text is not an address (MN-1.2). The first row that applies counts. */
-const faults: readonly Fault[] = [
+const spellingErrors: readonly SpellingError[] = [
   { reason: 'it is empty', applies: ({ text }) => text === '' },
   { reason: 'it contains spaces or control characters', applies: ({ text }) => /[\s\p{Cc}\p{Cf}]/u.test(text) },
   {
     reason: 'it begins with a scheme other than "acct:"',
     applies: ({ bareAddress }) =>
-      scheme.test(bareAddress) && !bareAddress.slice(0, bareAddress.indexOf(':')).includes('@'),
+      schemePattern.test(bareAddress) && !bareAddress.slice(0, bareAddress.indexOf(':')).includes('@'),
   },
   {
     reason: 'there is no name before the "@"',
@@ -117,7 +117,10 @@ const faults: readonly Fault[] = [
     reason: 'the name begins or ends with a dot, or has two dots in a row',
     applies: ({ local }) => /^\.|\.$|\.\./.test(local),
   },
-  { reason: 'the name contains characters that are not allowed (RFC 5321)', applies: ({ local }) => !atom.test(local) },
+  {
+    reason: 'the name contains characters that are not allowed (RFC 5321)',
+    applies: ({ local }) => !atomPattern.test(local),
+  },
   { reason: 'there is no domain after the "@"', applies: ({ domain }) => domain === '' },
   {
     reason: 'the domain has a port or a path',
@@ -134,7 +137,7 @@ const faults: readonly Fault[] = [
  * Reads an address in any of its accepted spellings, `@a@d.tld`, `a@d.tld` or `acct:a@d.tld`.
  * @throws Rejection `malformed` with the reason
  */
-export function readAskedAddress(text: string): Address {
+export function parseSpelledAddress(text: string): Address {
   const bareAddress = text.replace(/^acct:/i, '').replace(/^@/, '')
   const atIndex = bareAddress.indexOf('@')
   const spelling = {
@@ -143,7 +146,7 @@ export function readAskedAddress(text: string): Address {
     local: bareAddress.slice(0, Math.max(0, atIndex)),
     domain: atIndex < 0 ? '' : bareAddress.slice(atIndex + 1),
   }
-  const fault = faults.find(({ applies }) => applies(spelling))
+  const fault = spellingErrors.find(({ applies }) => applies(spelling))
   if (fault) throw new Rejection('malformed', `Cannot read address: ${fault.reason}`)
   try {
     return parseAddress(text)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readAskedAddress } from './resolve-address.ts'
+import { parseSpelledAddress } from './resolve-address.ts'
 
 describe('readAskedAddress() (MN-1.2)', () => {
   test.each([
@@ -12,7 +12,7 @@ describe('readAskedAddress() (MN-1.2)', () => {
     ['@a@bücher.example', 'a', 'xn--bcher-kva.example'],
     ['@a+b@d.tld', 'a+b', 'd.tld'],
   ])('accepts %s', (text, local, domain) => {
-    expect(readAskedAddress(text)).toEqual({ local, domain })
+    expect(parseSpelledAddress(text)).toEqual({ local, domain })
   })
 
   test.each([
@@ -41,7 +41,7 @@ describe('readAskedAddress() (MN-1.2)', () => {
     ['@a@d_x.tld', 'the domain is not a DNS name'],
     [`@a@${'a'.repeat(64)}.tld`, 'the domain is not a DNS name'],
   ])('refuses %j', (text, reason) => {
-    expect(() => readAskedAddress(text)).toThrow(
+    expect(() => parseSpelledAddress(text)).toThrow(
       expect.objectContaining({ code: 'malformed', message: `Cannot read address: ${reason}` }),
     )
   })

@@ -12,31 +12,31 @@ function openStream() {
       state.isCanceled = true
     },
   })
-  return { answer: new Response(body, { headers: { 'content-type': 'text/event-stream' } }), seen: state }
+  return { response: new Response(body, { headers: { 'content-type': 'text/event-stream' } }), state }
 }
 
 test('a stream ends with its session, and cancels its source', async () => {
-  const { answer, seen } = openStream()
+  const { response, state } = openStream()
   let isOpen = true
-  const text = endWithSession(answer, async () => isOpen, 10).text()
+  const text = endWithSession(response, async () => isOpen, 10).text()
   await new Promise(resolve => setTimeout(resolve, 50))
-  expect(seen.isCanceled).toBe(false)
+  expect(state.isCanceled).toBe(false)
   isOpen = false
   expect(await text).toBe('data: 1\n\n')
-  expect(seen.isCanceled).toBe(true)
+  expect(state.isCanceled).toBe(true)
 })
 
 test('a stream continues while the state of its session is unknown', async () => {
-  const { answer, seen } = openStream()
-  const reader = endWithSession(answer, () => Promise.reject(new Error('the store is away')), 10).body?.getReader()
+  const { response, state } = openStream()
+  const reader = endWithSession(response, () => Promise.reject(new Error('the store is away')), 10).body?.getReader()
   await reader?.read()
   await new Promise(resolve => setTimeout(resolve, 50))
-  expect(seen.isCanceled).toBe(false)
+  expect(state.isCanceled).toBe(false)
   await reader?.cancel()
-  expect(seen.isCanceled).toBe(true)
+  expect(state.isCanceled).toBe(true)
 })
 
 test('a response that is no event stream stays unchanged', () => {
-  const answer = Response.json({})
-  expect(endWithSession(answer, async () => false)).toBe(answer)
+  const response = Response.json({})
+  expect(endWithSession(response, async () => false)).toBe(response)
 })

@@ -1,25 +1,27 @@
 // Ends an event stream when the session that opened it has ended.
 
-/** The time between two checks of a session, ms. Its streams end within 15 seconds after it. */
+/** The time between two checks of a session, ms. The streams of a session end at most 15 seconds after the session. */
 const sessionCheckMs = 10_000
 
 /**
- * Returns the answer with a body that ends once `isOpen` returns false. The stream continues while the store does not answer. Answers other than
- * event streams are returned unchanged.
+ * Returns an event stream that ends once `isOpen` resolves with false. The stream continues while `isOpen` fails, such as without a store. Other
+ * responses stay unchanged.
  */
-export function endWithSession(answer: Response, isOpen: () => Promise<boolean>, everyMs = sessionCheckMs): Response {
-  if (!answer.body || !answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer
-  const reader = answer.body.getReader()
-  const timer = setInterval(() => {
-    isOpen().then(
-      open => void (open || stop()),
-      () => undefined,
-    )
-  }, everyMs).unref()
+export function endWithSession(
+  response: Response,
+  isOpen: () => Promise<boolean>,
+  checkIntervalMs = sessionCheckMs,
+): Response {
+  if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) return response
+  const reader = response.body.getReader()
   const stop = () => {
     clearInterval(timer)
     return reader.cancel().catch(() => undefined)
   }
+  const stopIfClosed = async () => {
+    if (!(await isOpen().catch(() => true))) await stop()
+  }
+  const timer = setInterval(stopIfClosed, checkIntervalMs).unref()
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -35,5 +37,5 @@ export function endWithSession(answer: Response, isOpen: () => Promise<boolean>,
     },
     { highWaterMark: 0 },
   )
-  return new Response(body, answer)
+  return new Response(body, response)
 }

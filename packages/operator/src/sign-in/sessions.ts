@@ -5,7 +5,7 @@ import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 
 export interface OperatorSessions {
-  /** Starts a session, and returns the text of its cookie. */
+  /** Starts a session. Returns the secret for its cookie. */
   begin(): Promise<StartedSession>
   /** Returns true if the text belongs to a session that has not ended. */
   isOpen(secret: string): Promise<boolean>

@@ -1,24 +1,29 @@
 // Formats text for a terminal: safe characters, tables, wrapped lines and colours.
+
 /**
  * Matches characters that are invisible or change the direction of writing, except in emoji. A peer could use them to repaint the operator's screen,
  * or to hide text that a model reads.
  */
-const unshowable = /(\p{RGI_Emoji})|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gv
+const unsafeLineCharacters = /(\p{RGI_Emoji})|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gv
 
 /** Matches the same characters, except line breaks and tabs. */
-const unprintable = /(\p{RGI_Emoji})|[[\p{Cc}--[\n\t]]\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gv
+const unsafeOutputCharacters =
+  /(\p{RGI_Emoji})|[[\p{Cc}--[\n\t]]\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gv
 
 /** Escapes a foreign text so that it is safe as one line of a terminal. Invisible characters become `\u{…}`. */
 export function toTerminalLine(text: string): string {
   return text.replace(
-    unshowable,
+    unsafeLineCharacters,
     (character, emoji?: string) => emoji ?? `\\u{${character.codePointAt(0)?.toString(16)}}`,
   )
 }
 
 /** Escapes any output so that it is safe for a terminal. Invisible characters become `\uXXXX`, which JSON reads back as the same character. */
 export function toTerminalOutput(text: string): string {
-  return text.replace(unprintable, (character, emoji?: string) => emoji ?? character.split('').map(escapeUnit).join(''))
+  return text.replace(
+    unsafeOutputCharacters,
+    (character, emoji?: string) => emoji ?? character.split('').map(escapeUnit).join(''),
+  )
 }
 
 function escapeUnit(unit: string): string {
@@ -50,13 +55,13 @@ export function wrapText(text: string, columns: number): readonly string[] {
   return [...lines, line]
 }
 
-const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const
+const styleCodes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const
 
-export type Style = keyof typeof codes
+export type Style = keyof typeof styleCodes
 
 /** Colours a text if the terminal has colours. */
 export function paint(text: string, style: Style, { hasColour }: { readonly hasColour: boolean }): string {
-  return hasColour ? `\u001b[${codes[style]}m${text}\u001b[0m` : text
+  return hasColour ? `\u001b[${styleCodes[style]}m${text}\u001b[0m` : text
 }
 
 /** The width and the colours of the output. */
@@ -83,8 +88,8 @@ export function formatMarkedLine({ mark, margin, label, text, fix }: MarkedLine,
   const column = label === undefined ? '' : `${label} `
   const indent = ' '.repeat(margin + 2 + column.length)
   const width = screen.columns - indent.length
-  const [first = '', ...furtherLines] = wrapText(text, width)
-  const lines = [`${' '.repeat(margin)}${paint(mark[0], mark[1], screen)} ${column}${first}`]
+  const [firstLine = '', ...furtherLines] = wrapText(text, width)
+  const lines = [`${' '.repeat(margin)}${paint(mark[0], mark[1], screen)} ${column}${firstLine}`]
   const [firstFixLine, ...fixLines] = fix === undefined ? [] : wrapText(`→ ${fix}`, width - 2)
   const indentedLines = [
     ...furtherLines,

@@ -34,7 +34,7 @@ const explanationSchema = z
   })
   .meta({ id: 'Explanation' })
 
-/** The answer to one question. */
+/** The answer to one question, with its explanations. */
 export const whyAnswerSchema = z
   .object({
     asked: z.string(),
@@ -104,7 +104,7 @@ export function explainNothing(query: string, now: number): Explanation {
 
 function writeReason({ code, sentence, since, evidence = [], fix }: Reason, facts: readonly Evidence[]) {
   const orderedFacts = [...facts, ...evidence].toSorted(
-    (one, other) => (one.at ?? Number.POSITIVE_INFINITY) - (other.at ?? Number.POSITIVE_INFINITY),
+    (a, b) => (a.at ?? Number.POSITIVE_INFINITY) - (b.at ?? Number.POSITIVE_INFINITY),
   )
   return {
     code,
@@ -115,7 +115,7 @@ function writeReason({ code, sentence, since, evidence = [], fix }: Reason, fact
   }
 }
 
-/** Describes the arrival. */
+/** Describes the arrival of the message. */
 function describeMessage({ message }: WhyFacts): readonly Evidence[] {
   const { sentAt, receivedAt, channel, sender, isVerified, recipient, flags, duplicates } = message
   const proof = isVerified ? 'proven' : 'not proven'
@@ -144,13 +144,13 @@ function describeWork({ turn, steps = [], answer, deliveries, requirements }: Wh
 /** Describes a stage or a call. Notes are left out, because they explain nothing. */
 function describeStep({ kind, name, at, ms, message, error }: TurnStep): readonly Evidence[] {
   if (kind === 'note') return []
-  const took = ms === undefined ? '' : `, ${ms} ms`
-  if (kind === 'stage') return [{ at, fact: `the agent was in the stage "${name}"${took}` }]
+  const duration = ms === undefined ? '' : `, ${ms} ms`
+  if (kind === 'stage') return [{ at, fact: `the agent was in the stage "${name}"${duration}` }]
   const number = message === undefined ? '' : ` (#${message})`
   return [
     {
       at,
-      fact: `the agent called ${name}${number}${error === undefined ? took : `, which failed: ${quoteLine(error)}`}`,
+      fact: `the agent called ${name}${number}${error === undefined ? duration : `, which failed: ${quoteLine(error)}`}`,
     },
   ]
 }
@@ -170,22 +170,22 @@ function describeAttempt({
   const position =
     error?.file === undefined ? '' : ` at ${error.file}${error.line === undefined ? '' : `:${error.line}`}`
   const cause = error === undefined ? '' : ` (${error.name}: ${quoteLine(error.message)}${position})`
-  const next = next_at === undefined ? '' : `, next try at ${isoTime(next_at)}`
+  const retryNote = next_at === undefined ? '' : `, next try at ${isoTime(next_at)}`
   return [
     { at: leased_at, fact: `attempt ${attempt} began` },
-    ...models.map(run => ({ at: run.at, fact: `the agent asked the model "${run.name}"${formatEnd(run)}` })),
+    ...models.map(run => ({ at: run.at, fact: `the agent asked the model "${run.name}"${formatRunEnd(run)}` })),
     ...tools.map(run => ({
       at: run.at ?? leased_at,
-      fact: `the agent called the tool "${run.name}"${formatEnd(run)}`,
+      fact: `the agent called the tool "${run.name}"${formatRunEnd(run)}`,
     })),
     ...refused_acts.map(({ act, code, message }) => {
       return { at: ended_at, fact: `an act of the agent was refused (${act}, ${code}): ${quoteLine(message)}` }
     }),
-    { at: ended_at, fact: `attempt ${attempt} ended: ${outcome.replaceAll('_', ' ')}${cause}${next}` },
+    { at: ended_at, fact: `attempt ${attempt} ended: ${outcome.replaceAll('_', ' ')}${cause}${retryNote}` },
   ]
 }
 
-function formatEnd({ ms, ok }: Pick<ModelRun, 'ok'> & { readonly ms?: number | undefined }): string {
+function formatRunEnd({ ms, ok }: Pick<ModelRun, 'ok'> & { readonly ms?: number | undefined }): string {
   if (!ok) return ', which failed'
   return ms === undefined ? '' : `, ${Math.round(ms)} ms`
 }

@@ -13,7 +13,7 @@ export interface WhyFacts extends WhyRecord {
   /** Steps of the agent in its turn; present only if one message is explained. */
   readonly steps?: readonly TurnStep[] | undefined
   /** The answer of a replay; absent if there is none. */
-  readonly replayed?: { readonly at: number; readonly id: string } | undefined
+  readonly replayAnswer?: { readonly at: number; readonly id: string } | undefined
 }
 
 /** The agent’s configuration, without secrets. */
@@ -53,14 +53,17 @@ export function readWhyFacts(records: readonly WhyRecord[], now: number, deps: W
       ...record,
       now,
       agent: toWhyAgent(deps.agentConfigs[record.message.agent]),
-      replayed: await findReplayAnswer(record, deps),
+      replayAnswer: await findReplayAnswer(record, deps),
       ...(records.length === 1 && { steps: (await deps.store.findMessage(`#${record.message.number}`))?.steps }),
     })),
   )
 }
 
 /** Finds an answer that an operator gave by a replay, if the agent gave none or failed. */
-async function findReplayAnswer({ message, answer }: WhyRecord, { store }: WhyFactDeps): Promise<WhyFacts['replayed']> {
+async function findReplayAnswer(
+  { message, answer }: WhyRecord,
+  { store }: WhyFactDeps,
+): Promise<WhyFacts['replayAnswer']> {
   if (answer && answer.status !== 'failed') return undefined
   const replayResponse = await store.findResponse(nameReplayAnswer(message.number, message.correlationId))
   return replayResponse && { at: Date.parse(replayResponse.response.created_at), id: replayResponse.response.id }

@@ -12,9 +12,8 @@ interface AgentNames {
 const maxQueryChars = 2_048
 
 /**
- * Parses a question: `3`, `#3`, `d3` (a delivery), `r3` (a refusal), the peer's id (Message-ID, activity, A2A message or task), an id of the gateway,
- * an
- * address or an agent's name. @throws Rejection `malformed`
+ * Parses a question: `3`, `#3`, `d3` (a delivery), `r3` (a refusal), the peer's id (Message-ID, activity, A2A message or task), an id of the
+ * gateway, an address, or an agent's name. @throws Rejection `malformed`
  */
 export function parseWhyQuery(query: string, agents: AgentNames): WhyQuery {
   const text = query.trim()
@@ -44,6 +43,6 @@ function readAddress(text: string, agents: AgentNames): Pick<WhyQuery, 'agent' |
   if (local === undefined || domain === undefined) return agents.has(text) ? { agent: text } : {}
   // The text after a + in an agent’s address names a conversation.
   const name = local.toLowerCase().split('+')[0] ?? ''
-  const isOurs = domain.toLowerCase() === agents.domain
-  return { sender: `@${local}@${domain}`, ...(isOurs && { agent: name }) }
+  const isOwnDomain = domain.toLowerCase() === agents.domain
+  return { sender: `@${local}@${domain}`, ...(isOwnDomain && { agent: name }) }
 }

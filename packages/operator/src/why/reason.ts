@@ -46,7 +46,7 @@ export interface Reason {
 export type Rule<Facts> = (facts: Facts) => Reason | undefined
 
 /** Returns the reason of the first rule that applies. */
-export function firstReason<Facts>(rules: readonly Rule<Facts>[], facts: Facts): Reason | undefined {
+export function findReason<Facts>(rules: readonly Rule<Facts>[], facts: Facts): Reason | undefined {
   for (const rule of rules) {
     const reason = rule(facts)
     if (reason) return reason

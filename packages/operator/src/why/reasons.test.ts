@@ -62,7 +62,7 @@ function facts({
   }
 }
 
-const failed = (error: string, overrides: Partial<Turn> = {}): Turn => ({
+const failedTurn = (error: string, overrides: Partial<Turn> = {}): Turn => ({
   ...endedTurn,
   state: 'failed',
   error,
@@ -87,7 +87,7 @@ describe('reasonOf()', () => {
       'Answered at 11:59:00 UTC, and the agent took the answer back at 11:59:30 UTC',
       { turn: endedTurn, answer: { at: now - minute, status: 'completed', retractedAt: now - minute / 2 } },
     ],
-    ['canceled', 'Not answered: its task was canceled at 11:59:00 UTC', { turn: failed('canceled') }],
+    ['canceled', 'Not answered: its task was canceled at 11:59:00 UTC', { turn: failedTurn('canceled') }],
     [
       'interrupted',
       'Not answered: interrupted by a newer message at 11:59:00 UTC, as agents.echo.queue "interrupt" asks',
@@ -96,28 +96,28 @@ describe('reasonOf()', () => {
     [
       'agent_crashes',
       'Failed at 11:59:00 UTC: the process of the gateway ended 2 times in the middle of it, at last while it ran alone; so it is not tried again',
-      { turn: failed('gave up after 2 crashes', { attempt: 3, crashes: 2 }) },
+      { turn: failedTurn('gave up after 2 crashes', { attempt: 3, crashes: 2 }) },
     ],
     [
       'agent_removed',
       'Failed at 11:59:00 UTC: the configuration no longer has the agent "echo"',
-      { turn: failed('there is no such agent any more'), agent: undefined },
+      { turn: failedTurn('there is no such agent any more'), agent: undefined },
     ],
     [
       'answer_unstorable',
       'Failed at 11:59:00 UTC: the agent gave an answer that cannot be stored, such as one that is not JSON',
-      { turn: failed('the answer cannot be stored') },
+      { turn: failedTurn('the answer cannot be stored') },
     ],
     [
       'answer_invalid',
       'Failed at 11:59:00 UTC: agent "echo" gave an answer that is not valid ("parts.0.url" is missing)',
-      { turn: failed('Cannot read webhook reply: "parts.0.url" is missing') },
+      { turn: failedTurn('Cannot read webhook reply: "parts.0.url" is missing') },
     ],
     [
       'backend_failed',
       'Failed at 11:59:00 UTC: the webhook of agent "echo" at https://hook.test/in failed (The webhook answered 404 at https://hook.test/in; expected 200 or 204)',
       {
-        turn: failed('The webhook answered 404 at https://hook.test/in; expected 200 or 204'),
+        turn: failedTurn('The webhook answered 404 at https://hook.test/in; expected 200 or 204'),
         agent: { use: 'webhook', url: 'https://hook.test/in', deadline: '60s', receives: [] },
       },
     ],
@@ -130,7 +130,7 @@ describe('reasonOf()', () => {
       'webhook_down',
       'Failed at 11:59:00 UTC: the webhook of agent "echo" at https://hook.test/in could not be reached (no answer in time), given up after 12 tries',
       {
-        turn: failed('Cannot fetch: no answer in time', {
+        turn: failedTurn('Cannot fetch: no answer in time', {
           attempt: 12,
           attempts: [{ attempt: 12, leased_at: 1, ended_at: 2, outcome: 'unavailable' }],
         }),
@@ -286,15 +286,21 @@ describe('reasonOf()', () => {
   test.each<[code: string, Parameters<typeof facts>[0]]>([
     [
       'agent_removed',
-      { turn: failed('words of tomorrow', { attempts: [{ ...attempt, outcome: 'failed', reason: 'agent_removed' }] }) },
+      {
+        turn: failedTurn('words of tomorrow', {
+          attempts: [{ ...attempt, outcome: 'failed', reason: 'agent_removed' }],
+        }),
+      },
     ],
     [
       'answer_invalid',
       {
-        turn: failed('words of tomorrow', { attempts: [{ ...attempt, outcome: 'failed', reason: 'answer_invalid' }] }),
+        turn: failedTurn('words of tomorrow', {
+          attempts: [{ ...attempt, outcome: 'failed', reason: 'answer_invalid' }],
+        }),
       },
     ],
-    ['deadline', { turn: failed('words of tomorrow', { attempts: [{ ...attempt, outcome: 'timed_out' }] }) }],
+    ['deadline', { turn: failedTurn('words of tomorrow', { attempts: [{ ...attempt, outcome: 'timed_out' }] }) }],
     [
       'not_received',
       {
@@ -327,7 +333,7 @@ describe('reasonOf()', () => {
     }
     expect(reasonOf(facts({ agent, turn: turn({ reason: 'said_nothing' }) })).code).toBe('agent_silent')
     expect(reasonOf(facts({ agent, turn: turn({}) })).code).toBe('not_received')
-    const slow = failed('the agent took too long', {
+    const slow = failedTurn('the agent took too long', {
       attempts: [{ ...attempt, outcome: 'timed_out', deadline_ms: 60_000 }],
     })
     expect(reasonOf(facts({ agent, turn: slow })).sentence).toContain('(60s)')
@@ -356,7 +362,7 @@ describe('reasonOf()', () => {
       'delivery_waiting',
       { turn: endedTurn, deliveries: [later], requirements: [consent] },
     ],
-    ['a failure counts before its delivery', 'agent_threw', { turn: failed('x'), deliveries: [later] }],
+    ['a failure counts before its delivery', 'agent_threw', { turn: failedTurn('x'), deliveries: [later] }],
     [
       'a later grant counts as an answer',
       'answered',
@@ -391,7 +397,7 @@ describe('reasonOf()', () => {
     const attempts = [
       { attempt: 1, leased_at: 1, ended_at: 2, outcome: 'failed' as const, error: { name: 'Error', message: 'x' } },
     ]
-    expect(reasonOf(facts({ turn: failed('x', { attempts }) })).sentence).toMatch(/threw an error \(x\)$/)
+    expect(reasonOf(facts({ turn: failedTurn('x', { attempts }) })).sentence).toMatch(/threw an error \(x\)$/)
   })
 
   test('ignores downtime before a message came, or after its answer', () => {
@@ -404,13 +410,13 @@ describe('reasonOf()', () => {
 
   test('does not quote parts of URLs that may be secret', () => {
     const error = 'Cannot fetch https://user:word@a.test/b?token=t#f (or http://[bad)'
-    expect(reasonOf(facts({ turn: failed(error) })).sentence).toContain(
+    expect(reasonOf(facts({ turn: failedTurn(error) })).sentence).toContain(
       '(Cannot fetch https://a.test/b (or an address))',
     )
   })
 
   test('truncates foreign text and keeps it on one line', () => {
-    const { sentence } = reasonOf(facts({ turn: failed(`one\ntwo\r\n${'x'.repeat(10_000)}`) }))
+    const { sentence } = reasonOf(facts({ turn: failedTurn(`one\ntwo\r\n${'x'.repeat(10_000)}`) }))
     expect(sentence).toContain('(one two xxx')
     expect(sentence.length).toBeLessThan(500)
   })

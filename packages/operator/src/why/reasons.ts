@@ -1,7 +1,7 @@
 // Finds the reason why a message got no answer, or that it got one.
 import type { WhyFacts } from './facts.ts'
 import type { Reason, Rule } from './reason.ts'
-import { firstReason } from './reason.ts'
+import { findReason } from './reason.ts'
 import {
   answeredMessage,
   lateAnswer,
@@ -12,7 +12,7 @@ import {
 } from './rules/answered.ts'
 import { undeliveredAnswer } from './rules/delivery.ts'
 import { failedTurn, silentTurn } from './rules/failed.ts'
-import { keptMessage, takenBackMessage } from './rules/kept.ts'
+import { takenBackMessage, withheldMessage } from './rules/kept.ts'
 import { openRequirement } from './rules/requirement.ts'
 import { openTurn } from './rules/waiting.ts'
 
@@ -20,7 +20,7 @@ import { openTurn } from './rules/waiting.ts'
 const rules: readonly Rule<WhyFacts>[] = [
   takenBackMessage,
   replayedAnswer,
-  keptMessage,
+  withheldMessage,
   openTurn,
   failedTurn,
   silentTurn,
@@ -36,7 +36,7 @@ const rules: readonly Rule<WhyFacts>[] = [
 /** Returns the reason of a message. It is cheap enough for each row of a list. */
 export function reasonOf(facts: WhyFacts): Reason {
   return (
-    firstReason(rules, facts) ?? {
+    findReason(rules, facts) ?? {
       code: 'unknown',
       sentence: `In the state "${facts.turn?.state ?? 'ignored'}" for an unknown reason`,
       since: facts.message.receivedAt,

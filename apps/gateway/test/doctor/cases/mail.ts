@@ -192,12 +192,12 @@ export const mailCases: Cases = {
   'mail.postfix_xforward': {
     fails: {
       examine: () => examinePostfix('mail.postfix_xforward', ['lmtp_send_xforward_command = no']),
-      says: 'does not tell the gateway who brought a mail',
+      says: 'does not tell the gateway which client sent a mail',
     },
     holds: {
       examine: () =>
         examinePostfix('mail.postfix_xforward', ['lmtp_send_xforward_command = yes'], { trusted_peers: ['127.0.0.1'] }),
-      says: 'tells the gateway who brought a mail',
+      says: 'tells the gateway which client sent a mail',
     },
   },
   'mail.mx': {

@@ -11,7 +11,7 @@ import {
   listFilters,
   pageOf,
   pageParameters,
-  selectIf,
+  selectMatching,
   unknownNameRefusal,
 } from '../../api/page.ts'
 
@@ -51,7 +51,7 @@ export function createApprovalRoutes(store: RememberedStore): readonly OperatorR
       filterPage(
         query,
         page => store.listRemembered({ agent, ...page }),
-        selectIf(
+        selectMatching(
           ({ address, tool, given_at }) =>
             containsText(address, query.sender) &&
             containsText(tool, query.text) &&

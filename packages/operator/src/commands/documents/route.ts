@@ -64,11 +64,11 @@ interface DocumentRouteOptions {
 }
 
 export function createMessageDocumentRoutes({ store, channels }: DocumentRouteOptions): readonly OperatorRoute[] {
-  const find = async (id: string, task: string) =>
+  const findRecord = async (id: string, task: string) =>
     requireFound(await store.findMessage(id), `Cannot ${task}: there is no message with this id`)
   return [
     handleOperation(documentOperations.received, async ({ parameters: { id } }) => {
-      const { number, message } = await find(id, 'read received bytes')
+      const { number, message } = await findRecord(id, 'read received bytes')
       const { raw, arrival = null } = (await store.findArrival(number)) ?? {}
       const [change] = await store.listChanges([number])
       if (change?.how === 'edited') {
@@ -81,14 +81,14 @@ export function createMessageDocumentRoutes({ store, channels }: DocumentRouteOp
       return { message: number, via: message.received_via, bytes: Buffer.from(raw).toString('base64'), beside: arrival }
     }),
     handleOperation(documentOperations.previews, async ({ parameters: { id } }) => {
-      const record = await find(id, 'preview answer')
+      const record = await findRecord(id, 'preview answer')
       const { response } = record
-      return { previews: response ? channels.map(channel => previewBy(channel, record, response)) : [] }
+      return { previews: response ? channels.map(channel => previewAnswer(channel, record, response)) : [] }
     }),
   ]
 }
 
-function previewBy(
+function previewAnswer(
   { descriptor: { name: via, isReadAsPreview }, diagnostics }: DocumentRouteOptions['channels'][number],
   record: MessageRecord,
   response: NormalizedResponse,

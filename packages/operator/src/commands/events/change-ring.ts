@@ -24,9 +24,8 @@ export interface ChangeRing {
   wait(position: number, signal: AbortSignal): Promise<void>
   formatId(change: Pick<Change, 'position' | 'at'>): string
   /**
-   * Finds the position at which a reader continues after this id, which may come from another gateway; undefined if the ring has dropped changes that
-   * the
-   * reader missed.
+   * Finds the position at which a reader continues after this id, which may come from another gateway. Returns undefined if the ring has dropped
+   * changes that the reader missed.
    */
   findPosition(id: string): number | undefined
   close(): void
@@ -44,7 +43,7 @@ const slackMs = 5_000
 
 export function createChangeRing({ store, now, capacity = 5_000 }: RingOptions): ChangeRing {
   const writerId = randomBytes(6).toString('hex')
-  const beganAt = now()
+  const startedAt = now()
   const waiters = new Set<() => void>()
   const changes = createSlots(capacity)
   let newest = 0
@@ -81,7 +80,7 @@ export function createChangeRing({ store, now, capacity = 5_000 }: RingOptions):
       const fromMs = Number(at) - slackMs
       // Every gateway receives every change, so the changes that another gateway has sent since then are here, too.
       const isMissed = oldest() > 1 && changes.read(oldest()).at > fromMs
-      if (at === undefined || fromMs < beganAt || isMissed) return undefined
+      if (at === undefined || fromMs < startedAt || isMissed) return undefined
       return (readFrom(oldest()).find(change => change.at >= fromMs)?.position ?? newest + 1) - 1
     },
     close: unlisten,

@@ -15,7 +15,7 @@ function openRing(capacity?: number) {
     now: () => 1_000_000,
     ...(capacity !== undefined && { capacity }),
   })
-  return { ring, tell: (payload: unknown) => notify(payload) }
+  return { ring, notify: (payload: unknown) => notify(payload) }
 }
 
 const ranges: { after?: number | undefined; floor?: number | undefined }[] = []
@@ -27,10 +27,10 @@ const store = {
 } as unknown as EventStore
 
 test('several changes of one record make one event, at the position of the last', async () => {
-  const { ring, tell } = openRing()
-  for (const message of [1, 2, 1, 3, 1]) tell({ message: [message] })
-  const read = await readChanges(ring.listAfter(0) ?? [], store, {})
-  expect(read.map(({ number, position }) => [number, position])).toEqual([
+  const { ring, notify } = openRing()
+  for (const message of [1, 2, 1, 3, 1]) notify({ message: [message] })
+  const changedRecords = await readChanges(ring.listAfter(0) ?? [], store, {})
+  expect(changedRecords.map(({ number, position }) => [number, position])).toEqual([
     [2, 2],
     [3, 4],
     [1, 5],
@@ -38,8 +38,8 @@ test('several changes of one record make one event, at the position of the last'
 })
 
 test('the stream reads adjacent records together, and distant ones separately', async () => {
-  const { ring, tell } = openRing()
-  tell({ message: [5, 1_000_000, 9] })
+  const { ring, notify } = openRing()
+  notify({ message: [5, 1_000_000, 9] })
   ranges.length = 0
   await readChanges(ring.listAfter(0) ?? [], store, {})
   expect(ranges.map(({ floor, after }) => [floor, after])).toEqual([
@@ -49,21 +49,21 @@ test('the stream reads adjacent records together, and distant ones separately', 
 })
 
 test('the stream ignores a row that is not a notification', () => {
-  const { ring, tell } = openRing()
-  for (const payload of [null, 'x', { message: 'x' }, { message: ['x', 1.5, {}] }, { other: [1] }]) tell(payload)
+  const { ring, notify } = openRing()
+  for (const payload of [null, 'x', { message: 'x' }, { message: ['x', 1.5, {}] }, { other: [1] }]) notify(payload)
   expect(ring.newest()).toBe(0)
 })
 
 test('a reader that falls too far behind gets a reset, and continues from there', async () => {
-  const { ring, tell } = openRing(10)
-  const ending = new AbortController()
+  const { ring, notify } = openRing(10)
+  const abortController = new AbortController()
   const kinds = ['message'] as const
-  const events = streamChanges({ ring, store, kinds, signal: ending.signal, now: () => 1_000_000 })
+  const events = streamChanges({ ring, store, kinds, signal: abortController.signal, now: () => 1_000_000 })
   expect((await events.next()).value).toMatch(/^event: ready\n/)
-  for (let message = 1; message <= 50; message += 1) tell({ message: [message] })
+  for (let message = 1; message <= 50; message += 1) notify({ message: [message] })
   expect((await events.next()).value).toMatch(/^event: reload\n/)
-  tell({ message: [51] })
+  notify({ message: [51] })
   expect((await events.next()).value).toMatch(/^event: message\nid: \S+\ndata: \{"message":51\}\n\n$/)
-  ending.abort()
+  abortController.abort()
   expect((await events.next()).done).toBe(true)
 })

@@ -15,7 +15,7 @@ interface EventStreamOptions extends EventFilter {
 }
 
 /** The time for which the stream waits to report several changes of a record as one, ms. */
-const gatherMs = 250
+const mergeMs = 250
 /** The longest time without data, ms. A reader that gets nothing for longer considers the connection dead. */
 const heartbeatMs = 15_000
 /** The maximum number of changes to read at a time. */
@@ -27,15 +27,15 @@ const maxRowsAtOnce = 200
  */
 export async function* streamChanges(options: EventStreamOptions): AsyncGenerator<string> {
   const { ring, store, kinds, lastId, signal, now, agent, channel } = options
-  const resumeAt = lastId === undefined ? ring.newest() : ring.findPosition(lastId)
-  let position = resumeAt ?? ring.newest()
-  const mark = () => ring.formatId({ position, at: now() })
-  yield formatEvent(resumeAt === undefined ? 'reload' : 'ready', mark(), {})
+  const resumePosition = lastId === undefined ? ring.newest() : ring.findPosition(lastId)
+  let position = resumePosition ?? ring.newest()
+  const formatCurrentId = () => ring.formatId({ position, at: now() })
+  yield formatEvent(resumePosition === undefined ? 'reload' : 'ready', formatCurrentId(), {})
   while (!signal.aborted) {
     const changes = ring.listAfter(position)?.slice(0, maxRowsAtOnce)
     if (changes === undefined) {
       position = ring.newest()
-      yield formatEvent('reload', mark(), {})
+      yield formatEvent('reload', formatCurrentId(), {})
       continue
     }
     const wantedChanges = changes.filter(({ kind }) => kinds.includes(kind))
@@ -53,7 +53,7 @@ async function waitForChange(ring: ChangeRing, position: number, signal: AbortSi
   const idle = AbortSignal.any([signal, AbortSignal.timeout(heartbeatMs)])
   await ring.wait(position, idle)
   const hasChanged = ring.newest() > position
-  if (hasChanged) await delay(gatherMs, undefined, { signal }).catch(() => undefined)
+  if (hasChanged) await delay(mergeMs, undefined, { signal }).catch(() => undefined)
   return hasChanged
 }
 
@@ -67,7 +67,7 @@ interface EventFilter {
 }
 
 /** A change with the record as it is now. */
-interface ReadChange extends Change {
+interface ChangedRecord extends Change {
   readonly record: object
 }
 
@@ -80,7 +80,7 @@ const readMessages: ReadRange = async (store, range) =>
   (await store.listMessages(range)).map(summary => [summary.message, summary])
 
 /** Reads the records of a range of numbers, by kind. */
-const readers: Readonly<Record<ChangeKind, ReadRange>> = {
+const rangeReaders: Readonly<Record<ChangeKind, ReadRange>> = {
   message: readMessages,
   turn: readMessages,
   async requirement(store, range) {
@@ -95,7 +95,7 @@ const readers: Readonly<Record<ChangeKind, ReadRange>> = {
   },
 }
 
-/** The numbers of records that are read together differ by less than this. */
+/** The maximum span of numbers that one query reads. */
 const maxRangeSpan = 100
 
 /** Returns the latest change of each record that passes the filter, in order. Deleted records are left out. */
@@ -103,13 +103,13 @@ export async function readChanges(
   changes: readonly Change[],
   store: EventStore,
   filter: EventFilter,
-): Promise<readonly ReadChange[]> {
+): Promise<readonly ChangedRecord[]> {
   const latestChanges = new Map(changes.map(change => [`${change.kind} ${change.number}`, change]))
   const records = new Map<string, object>()
   for (const [kind, group] of Map.groupBy(latestChanges.values(), ({ kind: changeKind }) => changeKind)) {
-    for (const [floor, last] of listRanges(group.map(({ number }) => number))) {
-      const range = { ...filter, limit: last - floor + 1, after: last + 1, floor }
-      for (const [number, record] of await readers[kind](store, range)) records.set(`${kind} ${number}`, record)
+    for (const [floor, lastNumber] of listRanges(group.map(({ number }) => number))) {
+      const range = { ...filter, limit: lastNumber - floor + 1, after: lastNumber + 1, floor }
+      for (const [number, record] of await rangeReaders[kind](store, range)) records.set(`${kind} ${number}`, record)
     }
   }
   return [...latestChanges]
@@ -117,13 +117,13 @@ export async function readChanges(
       const record = records.get(key)
       return record ? [{ ...change, record }] : []
     })
-    .toSorted((one, other) => one.position - other.position)
+    .toSorted((a, b) => a.position - b.position)
 }
 
 /** Returns the first and last number of each group of close numbers. */
 function listRanges(numbers: readonly number[]): readonly (readonly [number, number])[] {
   const ranges: [number, number][] = []
-  for (const number of numbers.toSorted((one, other) => one - other)) {
+  for (const number of numbers.toSorted((a, b) => a - b)) {
     const range = ranges.at(-1)
     if (range && number - range[0] < maxRangeSpan) range[1] = number
     else ranges.push([number, number])

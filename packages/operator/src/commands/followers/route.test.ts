@@ -4,7 +4,7 @@ import { createOperationRouter } from '../../api/router.ts'
 import type { FollowerOptions } from './route.ts'
 import { createFollowerRoutes } from './route.ts'
 
-const decided: unknown[] = []
+const decisions: unknown[] = []
 const filters: unknown[] = []
 const channels = [
   { descriptor: { name: 'email' } },
@@ -12,7 +12,7 @@ const channels = [
     descriptor: { name: 'activitypub' },
     peers: {
       decideFollow: async (...decision: readonly unknown[]) => {
-        decided.push(decision)
+        decisions.push(decision)
         return decision[1] === 'https://peer.test/ada'
       },
     },
@@ -49,7 +49,7 @@ test.each([
 ])('%s answers a follow request', async (verdict, isAccepted) => {
   const answer = await decide(verdict, JSON.stringify({ agent: 'echo', peer: 'https://peer.test/ada' }))
   expect(await answer.json()).toEqual({ agent: 'echo', peer: 'https://peer.test/ada', done: verdict })
-  expect(decided.at(-1)).toEqual(['echo', 'https://peer.test/ada', isAccepted])
+  expect(decisions.at(-1)).toEqual(['echo', 'https://peer.test/ada', isAccepted])
 })
 
 test('a decision about a person without a request answers 404', async () => {

@@ -14,7 +14,7 @@ import {
   listFilters,
   pageOf,
   pageParameters,
-  selectIf,
+  selectMatching,
   unknownNameRefusal,
 } from '../../api/page.ts'
 
@@ -109,7 +109,7 @@ export function listRelationPage(
   return filterPage(
     pageAndPeriod,
     page => store.listRelations({ ...filter, ...page }),
-    selectIf(
+    selectMatching(
       row =>
         row.relation === relation &&
         (agent === undefined || row.agent === agent) &&

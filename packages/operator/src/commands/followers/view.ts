@@ -1,4 +1,5 @@
 // Prints the followers of an agent, and accepts or rejects follow requests.
+import { isoTime } from '@postern/message'
 import type { Relation } from '@postern/pipeline'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { PrintAnswer } from '../operation-view.ts'
@@ -10,18 +11,18 @@ export const followerViews = {
     agent,
     relation: pending === true ? 'pending' : 'follower',
   })),
-  accept: decideAs('accept'),
-  reject: decideAs('reject'),
+  accept: createDecisionView('accept'),
+  reject: createDecisionView('reject'),
 }
 
 function formatRelations(relations: readonly Relation[]): string {
   return formatTable(
     ['since', 'who'],
-    relations.map(({ since, peer }) => [new Date(since).toISOString().slice(0, 19), peer]),
+    relations.map(({ since, peer }) => [isoTime(since).slice(0, 19), peer]),
   )
 }
 
-function decideAs(verdict: 'accept' | 'reject'): PrintAnswer {
+function createDecisionView(verdict: 'accept' | 'reject'): PrintAnswer {
   return createOperationView(
     followerOperations.decide,
     (_, { actor }) => `${toTerminalLine(String(actor))}: ${verdict}ed`,

@@ -21,7 +21,7 @@ function formatRotated(rotated: Keys, isRevoking: boolean): string {
 }
 
 function formatKeys({ keys, secrets }: Keys): string {
-  const published = keys.map(({ purpose, id, algorithm, publicKey, dns }) =>
+  const keyTexts = keys.map(({ purpose, id, algorithm, publicKey, dns }) =>
     [
       `${purpose}: ${id} (${algorithm})`,
       publicKey.trim(),
@@ -30,5 +30,5 @@ function formatKeys({ keys, secrets }: Keys): string {
   )
   const rows = secrets.map(({ id, purpose, madeAt }) => [id, madeAt?.slice(0, 10) ?? '', purpose])
   const lines = rows.length > 0 ? [formatTable(['secret', 'made', 'for'], rows)] : []
-  return [...published, ...lines].join('\n\n')
+  return [...keyTexts, ...lines].join('\n\n')
 }

@@ -6,7 +6,7 @@ import { followMessages } from './follow.ts'
 const output = { json: false, print: () => undefined }
 
 /** Opens a gateway that streams these lines and no longer answers lists. */
-function openEnding(lines: () => AsyncGenerator<string>): OperatorClient {
+function openEndingClient(lines: () => AsyncGenerator<string>): OperatorClient {
   return {
     isRunning: true,
     isSimulating: false,
@@ -18,7 +18,7 @@ function openEnding(lines: () => AsyncGenerator<string>): OperatorClient {
 }
 
 test('a list that fails while the gateway stops leaves the error to the stop', async () => {
-  const client = openEnding(async function* () {
+  const client = openEndingClient(async function* () {
     yield 'event: turn'
     await new Promise(setImmediate)
   })
@@ -26,7 +26,7 @@ test('a list that fails while the gateway stops leaves the error to the stop', a
 })
 
 test('a list that fails while the gateway runs ends the command with its reason', async () => {
-  const client = openEnding(async function* () {
+  const client = openEndingClient(async function* () {
     for (;;) {
       yield 'event: turn'
       await new Promise(setImmediate)

@@ -26,7 +26,7 @@ export async function followMessages(client: OperatorClient, output: Output, fil
   }
   const { agent, channel } = filter
   const query = { agent, channel, kind: ['message' as const, 'turn' as const] }
-  const reader = readAgain(() => printNew(client, filter, print, printedLines))
+  const reader = createRepeatedReading(() => printNewMessages(client, filter, print, printedLines))
   for await (const line of client.readLines(eventOperation, { query })) {
     if (reader.failure) throw reader.failure
     if (line.startsWith('event: ')) reader.wake()
@@ -44,7 +44,7 @@ interface RepeatedReading {
   readonly failure: unknown
 }
 
-function readAgain(read: () => Promise<void>): RepeatedReading {
+function createRepeatedReading(read: () => Promise<void>): RepeatedReading {
   let isStale = false
   let failure: unknown
   let reading: Promise<void> | undefined
@@ -70,7 +70,7 @@ function readAgain(read: () => Promise<void>): RepeatedReading {
 }
 
 /** Prints the newest messages of the filter that are not printed yet, oldest first. */
-async function printNew(
+async function printNewMessages(
   client: OperatorClient,
   filter: MessageFilter,
   print: (message: MessageSummary) => void,

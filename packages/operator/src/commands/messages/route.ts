@@ -31,8 +31,8 @@ export function createMessageRoutes({ store, agents }: MessageRouteOptions): rea
     handleOperation(messageOperations.list, ({ query }) => {
       const list = query.text === undefined ? 'messages' : 'texts'
       return listInWindow(query, {
-        find: page => store.findListWindow(list, page),
-        list: page => store.listMessages(page),
+        findWindow: page => store.findListWindow(list, page),
+        listItems: page => store.listMessages(page),
         positionOf: ({ message }) => message,
       })
     }),
@@ -49,8 +49,8 @@ export function createMessageRoutes({ store, agents }: MessageRouteOptions): rea
     ),
     handleOperation(deliveryOperations.list, ({ query }) =>
       listInWindow(query, {
-        find: page => store.findListWindow(query.state === 'dead' ? 'dead' : 'deliveries', page),
-        list: page => store.listDeliveries(page),
+        findWindow: page => store.findListWindow(query.state === 'dead' ? 'dead' : 'deliveries', page),
+        listItems: page => store.listDeliveries(page),
         positionOf: ({ id }) => Number(id),
       }),
     ),

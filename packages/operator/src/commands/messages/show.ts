@@ -86,13 +86,13 @@ function formatProof({ kind, verdict, reason, key_id, code }: Proof): string {
 
 /** Formats the tokens of one model: input and output, and the cached and reasoning tokens among them. */
 function formatUsage({ provider, model = 'unnamed', ...counts }: TokenUsage): string {
-  const countTexts = usageWords.flatMap(([member, words]) =>
+  const countTexts = usageLabels.flatMap(([member, words]) =>
     counts[member] === undefined ? [] : [`${counts[member]} ${words}`],
   )
   return `${provider === undefined ? model : `${provider} ${model}`}: ${countTexts.join(', ')} (tokens)`
 }
 
-const usageWords = [
+const usageLabels = [
   ['input_tokens', 'in'],
   ['cached_input_tokens', 'read from a cache'],
   ['cache_write_input_tokens', 'written to a cache'],

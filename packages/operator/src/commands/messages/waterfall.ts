@@ -33,8 +33,8 @@ function createAxis(totalMs: number): (ms: number) => number {
 }
 
 function drawBar(startColumn: number, endColumn: number, isInstant: boolean): string {
-  const drawn = isInstant ? '│' : '█'.repeat(Math.max(1, endColumn - startColumn))
-  return `${' '.repeat(startColumn)}${drawn}`.slice(0, width).padEnd(width)
+  const bar = isInstant ? '│' : '█'.repeat(Math.max(1, endColumn - startColumn))
+  return `${' '.repeat(startColumn)}${bar}`.slice(0, width).padEnd(width)
 }
 
 /** One stage of a message. Instants are ms since 1970, durations ms. */
@@ -94,14 +94,16 @@ function describeStep({ kind, name, at, ms, message, error }: TurnStep): Recorde
 }
 
 function listTurn({ attempts, due_at, is_leased, ended_at }: TurnRecord, admittedAt: number): readonly RecordedStage[] {
-  const waits = attempts.flatMap((attempt, index) => {
+  const attemptStages = attempts.flatMap((attempt, index) => {
     const since = index === 0 ? admittedAt : (attempts[index - 1]?.ended_at ?? admittedAt)
     return [{ name: 'queued', at: since, ms: Math.max(0, attempt.leased_at - since) }, ...listAttempt(attempt)]
   })
   const isOver = ended_at !== undefined
-  const next = isOver || is_leased || due_at === undefined ? [] : [{ name: 'turn', at: due_at, outcome: 'due' }]
-  const running = is_leased ? [{ name: 'turn', at: attempts.at(-1)?.ended_at ?? admittedAt, outcome: 'running' }] : []
-  return [...waits, ...next, ...running, ...(isOver ? [{ name: 'committed', at: ended_at }] : [])]
+  const nextStages = isOver || is_leased || due_at === undefined ? [] : [{ name: 'turn', at: due_at, outcome: 'due' }]
+  const runningStages = is_leased
+    ? [{ name: 'turn', at: attempts.at(-1)?.ended_at ?? admittedAt, outcome: 'running' }]
+    : []
+  return [...attemptStages, ...nextStages, ...runningStages, ...(isOver ? [{ name: 'committed', at: ended_at }] : [])]
 }
 
 function listAttempt(attempt: TurnAttempt): readonly RecordedStage[] {
@@ -133,7 +135,7 @@ function listRuns({ models = [], tools = [] }: TurnAttempt, since: number): read
   const stages = runs.map(({ kind, name, at = since, ms, ok, details }) => {
     return { name: `  ${kind} ${name}`, at, ms, outcome: [ok ? 'ok' : 'failed', ...details].join(', ') }
   })
-  return stages.toSorted((one, other) => one.at - other.at)
+  return stages.toSorted((a, b) => a.at - b.at)
 }
 
 /** Returns the beginning of a text on one line. The JSON output has the full text. */
@@ -145,9 +147,11 @@ function quoteStart(text: string): string {
 function describeAttempt({ attempt, outcome, error, next_at }: TurnAttempt): string {
   const position =
     error?.file === undefined ? '' : ` at ${error.file}${error.line === undefined ? '' : `:${error.line}`}`
-  const fault = error && `${error.name}: ${error.message}${position}`
+  const errorText = error && `${error.name}: ${error.message}${position}`
   const retryNote = next_at !== undefined && `again at ${formatInstant(next_at)}`
-  return [attempt > 1 && `attempt ${attempt}`, outcome.replace('_', ' '), fault, retryNote].filter(Boolean).join(', ')
+  return [attempt > 1 && `attempt ${attempt}`, outcome.replace('_', ' '), errorText, retryNote]
+    .filter(Boolean)
+    .join(', ')
 }
 
 function listDelivery({ id, attempt_log, next_attempt_at }: DeliveryRecord): readonly RecordedStage[] {

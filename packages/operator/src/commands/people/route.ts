@@ -15,7 +15,15 @@ import type { GatewayStore } from '@postern/store'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
-import { containsText, filterPage, isWithin, listFilters, pageOf, pageParameters, selectIf } from '../../api/page.ts'
+import {
+  containsText,
+  filterPage,
+  isWithin,
+  listFilters,
+  pageOf,
+  pageParameters,
+  selectMatching,
+} from '../../api/page.ts'
 import { parseOwner } from '../parse-owner.ts'
 
 const { agent, channel, sender, since, until } = listFilters
@@ -148,7 +156,7 @@ export interface PeopleRouteDeps {
   readonly store: Pick<PeopleStore, 'listLinks'>
 }
 
-const noPersonProblem =
+const invalidPersonMessage =
   'Cannot forget: "address" must be like @name@server.example or name@example.org, and "via" must be an open channel if it is set'
 
 export function createPeopleRoutes({ store }: PeopleRouteDeps): readonly OperatorRoute[] {
@@ -157,7 +165,7 @@ export function createPeopleRoutes({ store }: PeopleRouteDeps): readonly Operato
       filterPage(
         query,
         page => store.listLinks({ agent: query.agent, ...page }),
-        selectIf(link => isWithin(link.since, query) && hasAddress(link, query)),
+        selectMatching(link => isWithin(link.since, query) && hasAddress(link, query)),
       ),
     ),
   ]
@@ -199,7 +207,7 @@ interface ForgettingRouteOptions {
   readonly channels: readonly Pick<Channel, 'descriptor'>[]
 }
 
-const noOwnerProblem =
+const invalidOwnerMessage =
   'Cannot forget: "owner" must be the key of a person\u2019s chats, such as web:["https://id.example","ann"]'
 
 /** Creates the routes that delete people's data, in the store and in agents with their own memory, and that rewrite the files of the store. */
@@ -211,14 +219,14 @@ export function createForgettingRoutes(options: ForgettingRouteOptions): readonl
         via === undefined
           ? listChannelAddresses(address, channels, agents.domain)
           : [readChannelAddress(address, via, channels, agents.domain)].flatMap(personAddress => personAddress ?? [])
-      if (addresses.length === 0) throw new Rejection('malformed', noPersonProblem)
-      const { calls, ...forgotten } = await forgetting.forgetPerson({ agent, addresses, leavesFiles })
-      return { address, agent: agent ?? null, ...forgotten, agents: await agentForgetting.call(calls) }
+      if (addresses.length === 0) throw new Rejection('malformed', invalidPersonMessage)
+      const { calls, ...counts } = await forgetting.forgetPerson({ agent, addresses, leavesFiles })
+      return { address, agent: agent ?? null, ...counts, agents: await agentForgetting.call(calls) }
     }),
     handleOperation(peopleOperations.forgetOwner, async ({ body }) => {
       const owner = parseOwner(body.owner, channels)
       // An answer that nothing was deleted would look like success.
-      if (owner === undefined) throw new Rejection('malformed', noOwnerProblem)
+      if (owner === undefined) throw new Rejection('malformed', invalidOwnerMessage)
       const { calls, ...forgotten } = await forgetting.forgetOwner(owner, body.leave_files === true)
       return { owner, ...forgotten, agents: await agentForgetting.call(calls) }
     }),

@@ -1,6 +1,6 @@
 // Prints linked addresses, and forgets people.
 import type { UnreachableObject } from '@postern/message'
-import { formatList } from '@postern/message'
+import { formatList, isoTime } from '@postern/message'
 import type { PersonLink } from '@postern/pipeline'
 import { showPersonAddress } from '@postern/pipeline'
 import type { OperationInput } from '../../api/call.ts'
@@ -35,7 +35,7 @@ function formatLinks(links: readonly PersonLink[], channels: ProgramChannels['li
   return formatTable(
     ['since', 'agent', 'asked from', 'confirmed', 'by'],
     links.map(({ since, agent, asker, target, asked, confirmed }) => [
-      new Date(since).toISOString().slice(0, 19),
+      isoTime(since).slice(0, 19),
       agent,
       showPersonAddress(asker, channels),
       showPersonAddress(target, channels),

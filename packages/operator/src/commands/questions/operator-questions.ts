@@ -61,12 +61,12 @@ export function createOperatorQuestions(deps: OperatorQuestionDeps): OperatorQue
     async answer(id, text) {
       const pending = await findQuestion(id, records)
       if (!pending || pending.question.answer !== undefined) return false
-      const isFirst = await records.swap(recordKeyOf(id), pending.version, {
+      const isStored = await records.swap(recordKeyOf(id), pending.version, {
         ...pending.question,
         answer: text,
       } as Json)
-      if (isFirst) store.notify(topicOf(id), { kind: 'answered' })
-      return isFirst
+      if (isStored) store.notify(topicOf(id), { kind: 'answered' })
+      return isStored
     },
     async list() {
       const listedRecords = await records.list(kind, owner, { limit: maxListedQuestions })
@@ -151,8 +151,8 @@ async function mailQuestion(
     const publisher = createPublisher({ actingAgent: acting, gateway, signal, log })
     const questionText = `${from} asks ${member}:\n\n${text}\n\nPlease answer this mail soon, because somebody is waiting. (question ${id})`
     const options = { mentions: [`@${mail}`], subject: `${from} asks ${member}`, via }
-    const posted = await publisher.post([{ kind: 'text', mime: 'text/plain', content: questionText }], options)
-    if (isActRefusal(posted)) throw new Error(posted.message)
+    const postResult = await publisher.post([{ kind: 'text', mime: 'text/plain', content: questionText }], options)
+    if (isActRefusal(postResult)) throw new Error(postResult.message)
   } catch (error) {
     if (!signal.aborted) log.warn({ err: error }, 'a question could not be mailed to its operator')
   }

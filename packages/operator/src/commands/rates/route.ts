@@ -1,5 +1,4 @@
-// Measures messages of the last hour by channel, in the operator's API.
-
+// Measures the message rate of each channel in the last hour, in the operator's API.
 import { isoTime } from '@postern/message'
 import type { Channel, MessageTiming, OperatorStore } from '@postern/pipeline'
 import { z } from 'zod'
@@ -25,7 +24,7 @@ const rateOperation = defineOperation({
         z.object({
           channel: z.string(),
           ...spanSchema.shape,
-          per_hour: z.int().describe('Messages, at the rate since then.'),
+          per_hour: z.int().describe('Messages per hour, extrapolated from the measured period.'),
           spans: z.array(spanSchema).readonly().describe('The hour in spans of five minutes, oldest first.'),
         }),
       )
@@ -38,6 +37,11 @@ interface RateRouteOptions {
   readonly channels: readonly Pick<Channel, 'descriptor'>[]
   now(): number
 }
+
+const spanMs = 5 * 60_000
+const spanCount = 12
+/** The measured time, ms. */
+const measuredMs = spanMs * spanCount
 
 /** The maximum number of messages to read. On SQLite, everything else waits during the read. */
 const maxTimings = 10_000
@@ -60,11 +64,6 @@ export function createRateRoute({ store, channels, now }: RateRouteOptions): Ope
   })
 }
 
-const spanMs = 5 * 60_000
-const spanCount = 12
-/** The measured time, ms. */
-const measuredMs = spanMs * spanCount
-
 interface MeasuredPeriod {
   /** The beginning of the period, ms. */
   readonly since: number
@@ -73,7 +72,7 @@ interface MeasuredPeriod {
 
 /** Returns the number of messages, and the 95th percentile of their durations. */
 function measureSpan(timings: readonly MessageTiming[]) {
-  const durations = timings.flatMap(({ tookMs }) => tookMs ?? []).toSorted((one, other) => one - other)
+  const durations = timings.flatMap(({ tookMs }) => tookMs ?? []).toSorted((a, b) => a - b)
   const p95 = durations[Math.ceil(durations.length * 0.95) - 1]
   return { messages: timings.length, ...(p95 !== undefined && { p95_ms: Math.round(p95) }) }
 }

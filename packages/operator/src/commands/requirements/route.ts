@@ -39,7 +39,7 @@ export function createRequirementRoutes({
   requirements,
   system,
 }: RequirementRouteDeps): readonly OperatorRoute[] {
-  const find = async (id: string, task: string) =>
+  const findRequirement = async (id: string, task: string) =>
     requireFound(await store.findRequirement({ id }), `Cannot ${task}: there is no such requirement`)
 
   return [
@@ -52,16 +52,16 @@ export function createRequirementRoutes({
       )
     }),
     handleOperation(requirementOperations.find, async ({ parameters }) => {
-      const requirement = await find(parameters.id, 'show')
+      const requirement = await findRequirement(parameters.id, 'show')
       const approval = await requirements.approvals.find(requirement.id)
       return { ...describeRequirement(requirement), ...describeCall(approval) }
     }),
     handleOperation(requirementOperations.decide, async ({ parameters, body }) => {
-      const requirement = await find(parameters.id, 'decide')
+      const requirement = await findRequirement(parameters.id, 'decide')
       return describeRequirement(await decideRequirement(requirement, body, requirements))
     }),
     handleOperation(requirementOperations.rerun, async ({ parameters }) => {
-      const { id } = await find(parameters.id, 'run again')
+      const { id } = await findRequirement(parameters.id, 'run again')
       const rerun = await store.rerunDecision(id, randomHex(system, 8))
       if (rerun.outcome === 'admitted') return { id, message: rerun.message, has_ended_task: rerun.hasEndedTask }
       throw new Rejection('forbidden', `Cannot run again: ${rerunRefusals[rerun.reason]}`)

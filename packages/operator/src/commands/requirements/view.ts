@@ -17,14 +17,14 @@ export const requirementViews = {
     ...(mine === true && { approver: 'operator' }),
   })),
   show: createOperationView(requirementOperations.find, formatRequirement),
-  grant: decideAs('granted'),
+  grant: createDecisionView('granted'),
   /** Retries the failed turn of a decision. */
   rerun: createOperationView(
     requirementOperations.rerun,
     ({ id, message, has_ended_task }) =>
       `${toTerminalLine(id)}: its decision runs again as #${message}${has_ended_task ? endedTask() : ''}`,
   ),
-  decline: decideAs('declined'),
+  decline: createDecisionView('declined'),
 }
 
 function formatRequirements(requirements: readonly ListedRequirement[]): string {
@@ -78,7 +78,7 @@ function endedTask(): string {
 }
 
 /** Decides one requirement for the operator. */
-function decideAs(outcome: 'granted' | 'declined'): PrintAnswer {
+function createDecisionView(outcome: 'granted' | 'declined'): PrintAnswer {
   return createOperationView(requirementOperations.decide, (_, { id }) => `${toTerminalLine(String(id))}: ${outcome}`, {
     read: ({ arguments: args, ...fields }) => ({
       ...{ ...fields, outcome },

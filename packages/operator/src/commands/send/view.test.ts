@@ -4,7 +4,7 @@ import { CommandError } from '../../client/client.ts'
 import { sendSimulated } from './view.ts'
 
 /** Opens a gateway that answers `send` with these lines and then breaks off. */
-function openBreaking(lines: readonly object[]): OperatorClient {
+function openBreakingClient(lines: readonly object[]): OperatorClient {
   return {
     isRunning: true,
     isSimulating: true,
@@ -19,7 +19,7 @@ function openBreaking(lines: readonly object[]): OperatorClient {
 }
 
 const send = (lines: readonly object[]) => {
-  const output = { openClient: async () => openBreaking(lines), json: false, print: () => undefined }
+  const output = { openClient: async () => openBreakingClient(lines), json: false, print: () => undefined }
   return sendSimulated(output, { via: 'email', to: 'echo', text: 'hello' }, name => name)
 }
 

@@ -62,8 +62,8 @@ export function createSuppressionRoutes({ store, channels }: SuppressionRouteDep
       listRelationPage(store, { relation: 'suppressed', ...query, defaultChannel }),
     ),
     handleOperation(suppressionOperations.lift, async ({ body: { agent, peer } }) => {
-      const lifted = await Promise.all(channels.map(channel => channel.peers?.liftSuppression?.(agent, peer)))
-      requireFound(lifted.includes(true), 'Cannot lift: the address is not suppressed for that agent')
+      const liftResults = await Promise.all(channels.map(channel => channel.peers?.liftSuppression?.(agent, peer)))
+      requireFound(liftResults.includes(true), 'Cannot lift: the address is not suppressed for that agent')
       return { agent, peer, done: 'lift' as const }
     }),
     handleOperation(suppressionOperations.probe, async ({ parameters }) => {

@@ -1,4 +1,5 @@
 // Prints the addresses that an agent no longer writes to, and lifts a suppression.
+import { isoTime } from '@postern/message'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import { createListView, createOperationView } from '../operation-view.ts'
 import { suppressionOperations } from './route.ts'
@@ -7,7 +8,7 @@ export const suppressionViews = {
   list: createListView(suppressionOperations.list, suppressions =>
     formatTable(
       ['since', 'who', 'why'],
-      suppressions.map(({ since, peer, target }) => [new Date(since).toISOString().slice(0, 19), peer, String(target)]),
+      suppressions.map(({ since, peer, target }) => [isoTime(since).slice(0, 19), peer, String(target)]),
     ),
   ),
   lift: createOperationView(

@@ -48,11 +48,11 @@ async function* listRows(client: OperatorClient, filter: ExportFilter): AsyncGen
 }
 
 /** Matches the characters with which a formula may begin. Spreadsheets run such texts, and the texts here come from strangers. */
-const formula = /^[=+\-@\t\r]/
-const address = /^@[\w.+-]+@[\w.-]+$/
+const formulaPattern = /^[=+\-@\t\r]/
+const addressPattern = /^@[\w.+-]+@[\w.-]+$/
 
 function writeCell(value: MessageSummary[(typeof columns)[number]]): string {
   const text = Array.isArray(value) ? value.join(' ') : String(value ?? '')
-  const safe = formula.test(text) && !address.test(text) ? `'${text}` : text
+  const safe = formulaPattern.test(text) && !addressPattern.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -4,8 +4,8 @@ import { createTranscriptRoutes, transcriptOperations } from './route.ts'
 
 const thread = { owner: 'ann', transport: 'web', key: 't1', thread_id: '1' }
 
-/** Opens a conversation of this many pages, and counts the pages that were read. */
-function openExport(pages: number) {
+/** Exports a conversation of this many pages, and counts the pages that were read. */
+function startExport(pages: number) {
   let read = 0
   const transcript = {
     findThread: async () => thread,
@@ -23,7 +23,7 @@ function openExport(pages: number) {
 }
 
 test('an export loads a page only when its reader has read the previous one, and none for HEAD', async () => {
-  const { answer, countRead } = openExport(5)
+  const { answer, countRead } = startExport(5)
   const reader = (await answer).body?.getReader()
   await setImmediate()
   expect(countRead()).toBe(0)

@@ -39,7 +39,7 @@ const threadQuery = {
 const unknownThread = { no_recipient: 'There is no such conversation.' }
 const viewNames = ['conversation', 'agent', 'global', 'team'] as const
 const count = z.int().min(0).max(1_000_000).optional()
-const exported = z.looseObject({})
+const exportedMessage = z.looseObject({})
 
 export const transcriptOperations = {
   export: defineOperation({
@@ -52,7 +52,7 @@ export const transcriptOperations = {
     task: 'read transcript',
     query: z.object(threadQuery),
     media: {
-      'application/json': z.object({ format: threadQuery.format, messages: z.array(exported) }),
+      'application/json': z.object({ format: threadQuery.format, messages: z.array(exportedMessage) }),
       'application/x-ndjson': z.string().describe('One message a line; for a client that accepts this type.'),
     },
     isExport: true,
@@ -101,7 +101,7 @@ export const transcriptOperations = {
       tail: count.describe('Number of messages at most, from the end.'),
     }),
     answer: z.object({
-      messages: z.array(exported).readonly(),
+      messages: z.array(exportedMessage).readonly(),
       complete: z
         .boolean()
         .optional()
@@ -161,7 +161,7 @@ export function createTranscriptRoutes(options: TranscriptRouteOptions): readonl
       const thread = await findThread(query, false)
       const threadTranscript = { ...framedTranscript, findThread: async () => thread }
       const messages = createTranscriptMessageStore({ transcript: threadTranscript, system, owner: thread.owner })
-      const pageMessages = await views[view](messages, thread.thread_id, options)
+      const pageMessages = await viewReaders[view](messages, thread.thread_id, options)
       const [agent_key] = options.agents
       const isAgentView = view === 'agent' && agent_key !== undefined
       return {
@@ -174,10 +174,10 @@ export function createTranscriptRoutes(options: TranscriptRouteOptions): readonl
 
 /** Streams messages as they are read, one per line or as one JSON text, so that they are never all in memory. */
 function streamMessages(context: Context, format: string, pages: AsyncIterable<readonly object[]>): Response {
-  const isLines = context.req.header('accept')?.includes(linesType) === true
-  const text = isLines ? writeLines(pages) : writeJson(format, pages)
+  const usesLines = context.req.header('accept')?.includes(linesType) === true
+  const text = usesLines ? writeLines(pages) : writeJson(format, pages)
   const body = ReadableStream.from(encodeText(text))
-  return new Response(body as BodyInit, { headers: { 'content-type': isLines ? linesType : 'application/json' } })
+  return new Response(body as BodyInit, { headers: { 'content-type': usesLines ? linesType : 'application/json' } })
 }
 
 async function* writeLines(pages: AsyncIterable<readonly object[]>): AsyncGenerator<string> {
@@ -227,11 +227,11 @@ interface ViewOptions extends AgentViewOptions {
 }
 
 /** The number of last entries among which the end of a turn counts. */
-const completionReach = 10
+const maxCompletionEntries = 10
 
 type ReadView = (messages: MessageStore, location: string, options: ViewOptions) => Promise<readonly StoreMessage[]>
 
-const views: Readonly<Record<ViewName, ReadView>> = {
+const viewReaders: Readonly<Record<ViewName, ReadView>> = {
   conversation: (messages, location, options) => messages.listConversation(location, options),
   agent(messages, location, { agents: [agent], ...options }) {
     if (agent === undefined) throw new Rejection('malformed', 'Cannot read view: agent_key is missing')
@@ -243,7 +243,9 @@ const views: Readonly<Record<ViewName, ReadView>> = {
 
 /** Returns true if the agent has ended its last turn, regardless of the part of the view that was requested. */
 async function isComplete(messages: MessageStore, { thread_id }: ThreadKey, agent_key: string): Promise<boolean> {
-  return isMessageTurnComplete(await messages.listAgent(thread_id, agent_key, { tail: completionReach }), { agent_key })
+  return isMessageTurnComplete(await messages.listAgent(thread_id, agent_key, { tail: maxCompletionEntries }), {
+    agent_key,
+  })
 }
 
 function readViewOptions({ agent_key, types, limit, tail }: ViewQuery): ViewOptions {

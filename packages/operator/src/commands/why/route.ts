@@ -1,4 +1,4 @@
-// Explains why a message, refusal or delivery went as it did, in the operator's API.
+// Explains the outcome of a message, refusal or delivery, in the operator's API.
 import type { AgentDirectory, WhyStore } from '@postern/pipeline'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
@@ -37,25 +37,25 @@ export function createWhyRoute(options: WhyRouteOptions): OperatorRoute {
 
 /** Explains everything that an id, a number or an address names. @throws Rejection `malformed` */
 async function answerWhy(query: string, { store, agents, agentConfigs, now }: WhyRouteOptions): Promise<WhyAnswer> {
-  const names = { domain: agents.domain, has: (name: string) => agents.find(name) !== undefined }
-  const whyQuery = parseWhyQuery(query, names)
+  const agentNames = { domain: agents.domain, has: (name: string) => agents.find(name) !== undefined }
+  const whyQuery = parseWhyQuery(query, agentNames)
   const [subject, refusals] = await Promise.all([store.findWhySubject(whyQuery), store.listWhyRefusals(whyQuery)])
-  const at = now()
+  const askedAt = now()
+  const refusalExplanations = refusals.map(refusal => explainRefusal(refusal, askedAt))
   if (!subject) {
-    const explanations = refusals.map(refusal => explainRefusal(refusal, at))
-    return explanations.length > 0
-      ? { asked: query, found: 'refusal', explanations }
-      : { asked: query, found: 'nothing', explanations: [explainNothing(query, at)] }
+    return refusalExplanations.length > 0
+      ? { asked: query, found: 'refusal', explanations: refusalExplanations }
+      : { asked: query, found: 'nothing', explanations: [explainNothing(query, askedAt)] }
   }
   const records = await store.listWhyRecords(subject.messages)
   const isAddress = subject.by === 'address'
-  const facts = await readWhyFacts(records, at, { store, agentConfigs })
+  const facts = await readWhyFacts(records, askedAt, { store, agentConfigs })
   const explanations = facts.map(messageFacts => explainMessage(messageFacts, isAddress ? [] : refusals))
   if (!isAddress) return { asked: query, found: subject.by, explanations }
-  const allExplanations = [...explanations, ...refusals.map(refusal => explainRefusal(refusal, at))]
+  const allExplanations = [...explanations, ...refusalExplanations]
   return {
     asked: query,
     found: 'address',
-    explanations: allExplanations.toSorted((one, other) => other.since.localeCompare(one.since)),
+    explanations: allExplanations.toSorted((a, b) => b.since.localeCompare(a.since)),
   }
 }

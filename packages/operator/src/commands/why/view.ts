@@ -1,4 +1,4 @@
-// Prints why a message, refusal or delivery went as it did, with the evidence and the fix.
+// Prints the outcome of a message, refusal or delivery, with the reason, the evidence and the fix.
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { Explanation, WhyAnswer } from '../../why/explanation.ts'
 import { createOperationView } from '../operation-view.ts'

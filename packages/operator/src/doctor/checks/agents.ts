@@ -1,5 +1,5 @@
 // Checks agents: failed starts, webhooks, models, remote agents, tools and issuers.
-import { parseJsonText } from '@postern/message'
+import { isoTime, parseJsonText } from '@postern/message'
 import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { Check } from '../check.ts'
@@ -72,7 +72,7 @@ function checkStarts(deps: DoctorDeps): CheckOutcome | readonly CheckOutcome[] {
   if (failedStarts.length === 0) return outcomeFor('agents', ok('no agent has failed to start'))
   return failedStarts.map(({ agent, error, failures, nextCallAt }) => {
     const times = failures === 1 ? 'once' : `${failures} times`
-    const fix = `Fix it: the gateway calls start() again at ${new Date(nextCallAt).toISOString()}.`
+    const fix = `Fix it: the gateway calls start() again at ${isoTime(nextCallAt)}.`
     return outcomeFor(agent, failure(`start() of "${agent}" has failed ${times}: ${describeError(error)}`, fix))
   })
 }
@@ -90,7 +90,7 @@ async function checkForgets(deps: DoctorDeps): Promise<readonly CheckOutcome[]> 
 function judgeForgets(name: string, failedForgets: readonly PendingForget[]): Verdict {
   const agentForgets = failedForgets.filter(({ agent }) => agent === name)
   const people = agentForgets.length === 1 ? 'one person' : `${agentForgets.length} people`
-  const nextAttemptAt = new Date(Math.min(...agentForgets.map(({ nextCallAt }) => nextCallAt))).toISOString()
+  const nextAttemptAt = isoTime(Math.min(...agentForgets.map(({ nextCallAt }) => nextCallAt)))
   return warning(
     `"${name}" has not forgotten ${people} yet: ${agentForgets.at(-1)?.error ?? 'it has not answered'}`,
     `Fix it: the gateway calls forget() again at ${nextAttemptAt}. If the agent is gone, delete what its own database knows.`,
@@ -103,9 +103,12 @@ async function checkTrustedIssuers({ config, inspectIssuer }: DoctorDeps): Promi
   if (issuers.length === 0) return [skip('identity.trusted_issuers', 'no issuer is trusted')]
   return Promise.all(
     issuers.map(async issuer => {
-      const problem = await inspectIssuer(issuer)
+      const unreadableReason = await inspectIssuer(issuer)
       const fix = 'Until then its evidence is left out: see docs/explanation/identity/evidence.md.'
-      return outcomeFor(issuer, problem === undefined ? ok(`the keys of ${issuer} can be read`) : warning(problem, fix))
+      return outcomeFor(
+        issuer,
+        unreadableReason === undefined ? ok(`the keys of ${issuer} can be read`) : warning(unreadableReason, fix),
+      )
     }),
   )
 }
@@ -141,14 +144,14 @@ interface Endpoint {
 type Members = Readonly<Record<string, unknown>>
 
 /** Finds the URLs of an agent’s configuration, by its kind, or by the name of a member at any depth. */
-const finders = {
+const urlFinders = {
   webhooks: (agent: Members) => (agent.use === 'webhook' ? [agent.url] : []),
   models: (agent: Members) => findMembers(agent, 'base_url'),
   remotes: (agent: Members) => (['a2a', 'ag-ui'].includes(String(agent.use)) ? [agent.card ?? agent.url] : []),
   tools: (agent: Members) => findMembers(agent, 'mcp').flatMap(servers => findMembers(servers, 'url')),
 } as const
 
-type EndpointKind = keyof typeof finders
+type EndpointKind = keyof typeof urlFinders
 
 const requestTimeoutMs = 5_000
 const slowMs = 2_000
@@ -195,7 +198,7 @@ function listPrograms(agents: Readonly<Record<string, Members>>) {
 function listEndpoints(agents: Readonly<Record<string, Members>>, kind: EndpointKind): readonly Endpoint[] {
   const agentByUrl = new Map<string, string>()
   for (const [agent, config] of Object.entries(agents))
-    for (const url of finders[kind](config))
+    for (const url of urlFinders[kind](config))
       if (typeof url === 'string' && !agentByUrl.has(url)) agentByUrl.set(url, agent)
   return [...agentByUrl].map(([url, agent]) => ({ agent, url }))
 }

@@ -16,7 +16,7 @@ export const channelChecks: readonly Check[] = [
   {
     id: 'channels.inbox',
     description:
-      'An activity of an agent of ours reaches its inbox by the public address, and the gateway refuses a forged one. It has no effect.',
+      'An activity of an agent of ours reaches its inbox by the public address, and the gateway refuses a forged one. The test activity has no effect.',
     fix: 'Let the proxy pass body, `Signature`, `Digest`, `Date` and `Host` on as they are.',
     needs: ['gateway', 'peers'],
     timeoutMs,
@@ -25,7 +25,7 @@ export const channelChecks: readonly Check[] = [
   {
     id: 'channels.calls',
     description:
-      'A call (`GetTask`) with our token gets an answer at the public address, and a forged one does not. It has no effect.',
+      'A call (`GetTask`) with our token gets an answer at the public address, and a forged one does not. The test call has no effect.',
     fix: 'Let the proxy pass body and `Authorization` on as they are.',
     needs: ['gateway', 'peers'],
     timeoutMs,

@@ -128,18 +128,18 @@ function checkAgentSecrets({ config }: DoctorDeps): readonly CheckOutcome[] {
 
 const dayMs = 86_400_000
 /** The age at which a key counts as old: a year and a month, in days. */
-const oldDays = 396
+const maxKeyDays = 396
 
 /** Judges the age of the newest key of each purpose. M3AAWG recommends a rotation twice a year for mail. */
 function judgeKeyAge(keys: readonly PublishedKey[], now: number): Verdict {
-  const newest = new Map<string, number>()
+  const newestAtByPurpose = new Map<string, number>()
   for (const { purpose, madeAt } of keys) {
     if (madeAt === undefined) continue
-    newest.set(purpose, Math.max(newest.get(purpose) ?? 0, Date.parse(madeAt)))
+    newestAtByPurpose.set(purpose, Math.max(newestAtByPurpose.get(purpose) ?? 0, Date.parse(madeAt)))
   }
-  const [[purpose, at] = ['', now]] = [...newest].toSorted(([, left], [, right]) => left - right)
-  const days = Math.floor((now - at) / dayMs)
-  return days > oldDays
+  const [[purpose, madeAtMs] = ['', now]] = [...newestAtByPurpose].toSorted(([, a], [, b]) => a - b)
+  const days = Math.floor((now - madeAtMs) / dayMs)
+  return days > maxKeyDays
     ? warning(
         `the key for "${purpose}" is ${days} days old`,
         'Run "postern keys rotate", and publish the new DNS records.',

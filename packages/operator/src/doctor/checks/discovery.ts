@@ -68,7 +68,7 @@ export const discoveryChecks: readonly Check[] = [
     description: 'The domain of the handles leads to the gateway, also where it is another than that of `origin`.',
     fix: 'Redirect `/.well-known/webfinger` of `handle_host` to the origin (302, with the query).',
     needs: ['gateway', 'peers'],
-    run: checkHandles,
+    run: checkHandle,
   },
 ]
 
@@ -100,8 +100,8 @@ async function checkNodeInfo(deps: DoctorDeps): Promise<CheckOutcome> {
   const fix = 'Let the proxy in front pass /.well-known/nodeinfo and /nodeinfo/ on to the gateway.'
   const system = openSystem(deps)
   const { document, status, error } = await fetchAsPeer(url, { accept: 'application/json' }, system)
-  const [first] = listOrEmpty(document?.links).map(objectOrUndefined)
-  const href = textOrUndefined(first?.href)
+  const [firstLink] = listOrEmpty(document?.links).map(objectOrUndefined)
+  const href = textOrUndefined(firstLink?.href)
   if (href === undefined)
     return outcomeFor(url, warning(`cannot fetch NodeInfo: ${error ?? `it answers ${status}`}`, fix))
   const info = await fetchAsPeer(href, { accept: 'application/json' }, system)
@@ -119,15 +119,15 @@ const keySetPath = '/.well-known/jwks.json'
 /** Checks the key set by which peers verify cards and tokens of the gateway. */
 async function checkKeySet(deps: DoctorDeps): Promise<CheckOutcome> {
   const url = deps.config.origin + keySetPath
-  const published = await Promise.all(requireOpened(deps).channels.map(channel => channel.keys?.list() ?? []))
-  const ownKeyIds = published.flat().flatMap(({ publicKey }) => readKeyId(publicKey))
+  const publishedKeys = await Promise.all(requireOpened(deps).channels.map(channel => channel.keys?.list() ?? []))
+  const ownKeyIds = publishedKeys.flat().flatMap(({ publicKey }) => readKeyId(publicKey))
   const { document, status, error } = await fetchAsPeer(url, { accept: 'application/json' }, openSystem(deps))
-  return outcomeFor(url, checkServedKeys(ownKeyIds, document, error ?? `it answers ${status}`))
+  return outcomeFor(url, judgeServedKeys(ownKeyIds, document, error ?? `it answers ${status}`))
 }
 
-function checkServedKeys(ownKeyIds: readonly string[], document: FetchedObject | undefined, problem: string): Verdict {
+function judgeServedKeys(ownKeyIds: readonly string[], document: FetchedObject | undefined, cause: string): Verdict {
   const fix = `Let the proxy in front pass ${keySetPath} on to the gateway, and cache it for five minutes at most.`
-  if (!document) return failure(`cannot fetch the key set: ${problem}`, fix)
+  if (!document) return failure(`cannot fetch the key set: ${cause}`, fix)
   const servedKeyIds = new Set(listOrEmpty(document.keys).map(key => objectOrUndefined(key)?.kid))
   const missingKeyIds = ownKeyIds.filter(kid => !servedKeyIds.has(kid))
   return missingKeyIds.length === 0
@@ -150,7 +150,7 @@ function createAddressCheck(prefixes: readonly string[], texts: Pick<Check, 'id'
   return { ...texts, needs: ['gateway', 'peers'], timeoutMs, run: deps => checkOwnAddresses(deps, prefixes) }
 }
 
-async function checkHandles(deps: DoctorDeps): Promise<CheckOutcome> {
+async function checkHandle(deps: DoctorDeps): Promise<CheckOutcome> {
   const { agents, openResolveSystem } = requireOpened(deps)
   const agent = agents.defaultAgent ?? agents.list()[0]?.name
   const { handleHost } = deps
@@ -165,8 +165,8 @@ const maxConcurrentAddresses = 4
 
 /** Runs the rows of `postern resolve` with these prefixes for each address of the gateway. */
 async function checkOwnAddresses(deps: DoctorDeps, prefixes: readonly string[]): Promise<readonly CheckOutcome[]> {
-  const { resolved, skippedCount } = await resolveAll(deps)
-  const outcomes = resolved.flatMap(resolvedAddress => judgeAddress(resolvedAddress, prefixes))
+  const { resolvedAddresses, skippedCount } = await resolveAll(deps)
+  const outcomes = resolvedAddresses.flatMap(resolvedAddress => judgeAddress(resolvedAddress, prefixes))
   return skippedCount > 0 ? [...outcomes, skip('', `${skippedCount} more addresses were not checked`)] : outcomes
 }
 
@@ -184,7 +184,7 @@ const resolveAll = oncePerRun(async (deps: DoctorDeps) => {
           .map(pendingAddress => resolveAddress(pendingAddress, system)),
       )),
     )
-  return { resolved: resolvedAddresses, skippedCount: Math.max(0, names.length - maxAddresses) }
+  return { resolvedAddresses, skippedCount: Math.max(0, names.length - maxAddresses) }
 })
 
 function judgeAddress(
@@ -212,7 +212,7 @@ interface AgentHandle {
   readonly origin: string
 }
 
-const accept = 'application/jrd+json, application/json'
+const jrdTypes = 'application/jrd+json, application/json'
 
 /** Checks that the domain of the handles leads to the gateway, because every server asks there first. */
 export async function checkHandleHost(
@@ -227,7 +227,7 @@ export async function checkHandleHost(
       ? `Let the proxy in front pass ${path} of ${handleHost} on to the gateway.`
       : `Let https://${handleHost}${path} redirect (302, with the query) to ${origin}${path}.`
   try {
-    const { status, body } = await fetch(url, { headers: { accept }, redirects: 1, timeoutMs: 10_000 })
+    const { status, body } = await fetch(url, { headers: { accept: jrdTypes }, redirects: 1, timeoutMs: 10_000 })
     if (status !== 200) return failure(`WebFinger at ${handleHost} answers ${status} for ${account}`, fix)
     return readSubject(body) === account
       ? ok(`WebFinger at ${handleHost} knows ${account}`)

@@ -84,14 +84,14 @@ function judgeConfiguration({ config, expected = {} }: DoctorDeps): Verdict {
 
 const restartFix = 'Restart the gateway, or ask with the file that it runs with (--config).'
 
-const path = '/operator/api/keys'
+const operatorPath = '/operator/api/keys'
 
 /** Checks that the operator’s API requires its token, and accepts it. */
 async function checkOperatorApi(deps: DoctorDeps): Promise<CheckOutcome> {
   const { listening, operatorToken } = requireOpened(deps)
   const [http] = listening
-  if (!http) return skip(path, 'no gateway is running')
-  const url = `http://${deps.config.listen.host === '::1' ? '[::1]' : '127.0.0.1'}:${http.port}${path}`
+  if (!http) return skip(operatorPath, 'no gateway is running')
+  const url = `http://${deps.config.listen.host === '::1' ? '[::1]' : '127.0.0.1'}:${http.port}${operatorPath}`
   try {
     const [statusWithoutToken, statusWithToken] = await Promise.all([
       fetchStatus(url, {}),
@@ -99,25 +99,28 @@ async function checkOperatorApi(deps: DoctorDeps): Promise<CheckOutcome> {
     ])
     if (statusWithoutToken !== 401)
       return outcomeFor(
-        path,
+        operatorPath,
         failure(
           `the operator's API answers ${statusWithoutToken} to somebody without a token`,
           'Let nothing else listen on the port of the gateway, and no proxy add the token.',
         ),
       )
     return statusWithToken === 200
-      ? outcomeFor(path, ok("the operator's API asks for its token, and takes it"))
-      : outcomeFor(path, failure(`the operator's API answers ${statusWithToken} to its token`, 'Restart the gateway.'))
+      ? outcomeFor(operatorPath, ok("the operator's API asks for its token, and takes it"))
+      : outcomeFor(
+          operatorPath,
+          failure(`the operator's API answers ${statusWithToken} to its token`, 'Restart the gateway.'),
+        )
   } catch (error) {
     const message = `the gateway does not answer at its own port: ${describeError(error)}`
-    return outcomeFor(path, failure(message, 'See the log of the gateway.'))
+    return outcomeFor(operatorPath, failure(message, 'See the log of the gateway.'))
   }
 }
 
 async function fetchStatus(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
-  const answer = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) })
-  await answer.body?.cancel()
-  return answer.status
+  const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) })
+  await response.body?.cancel()
+  return response.status
 }
 
 async function judgeWrites(deps: DoctorDeps): Promise<Verdict> {

@@ -15,7 +15,7 @@ const clockFix = 'Let the machine keep its time by NTP (systemd-timesyncd or chr
 export const machineOnlyChecks: readonly MachineCheck[] = [
   {
     id: 'machine.node',
-    description: 'The version of Node is one that the gateway runs on, with long-term support.',
+    description: 'The gateway supports the version of Node, which has long-term support.',
     fix: 'Install a supported version of Node.',
     run: ({ facts }) => outcomeFor('Node', judgeNode(facts)),
   },
@@ -65,7 +65,7 @@ function checkDataPermissions({ directory, facts }: MachineDeps): CheckOutcome {
   if ((mode & 0o022) !== 0)
     return outcomeFor(directory, failure('others may put files into the data folder', `chmod 700 ${directory}`))
   const readableFiles =
-    (mode & 0o005) === 0 ? [] : secretFiles.map(name => join(directory, name)).filter(isReadByOthers)
+    (mode & 0o005) === 0 ? [] : secretFiles.map(name => join(directory, name)).filter(isReadableByOthers)
   return readableFiles.length > 0
     ? outcomeFor(
         directory,
@@ -74,7 +74,7 @@ function checkDataPermissions({ directory, facts }: MachineDeps): CheckOutcome {
     : outcomeFor(directory, ok('nobody else may read the keys in the data folder'))
 }
 
-function isReadByOthers(path: string): boolean {
+function isReadableByOthers(path: string): boolean {
   return existsSync(path) && (statSync(path).mode & 0o044) !== 0
 }
 
@@ -87,10 +87,10 @@ const timeSites = ['https://letsencrypt.org/', 'https://www.debian.org/', 'https
 /** Compares the clock with the `Date` of several sites (RFC 9110 §6.6.1). The median ignores one wrong clock. */
 async function checkHttpClock(deps: MachineDeps): Promise<CheckOutcome> {
   if (deps.network.isSimulated) return skip('clock', 'dev mode: nobody outside is asked')
-  const answers = await Promise.all(timeSites.map(site => measureSiteOffset(site, deps)))
-  const offsets = answers.filter(offset => offset !== undefined).toSorted((left, right) => left - right)
+  const siteOffsets = await Promise.all(timeSites.map(site => measureSiteOffset(site, deps)))
+  const offsets = siteOffsets.filter(offset => offset !== undefined).toSorted((a, b) => a - b)
   const medianMs = offsets[Math.floor(offsets.length / 2)]
-  if (medianMs === undefined) return skip('clock', `none of ${timeSites.length} sites told its time`)
+  if (medianMs === undefined) return skip('clock', `none of ${timeSites.length} sites returned its time`)
   return outcomeFor('clock', judgeClock(medianMs, `${offsets.length} web sites`))
 }
 
@@ -104,23 +104,22 @@ async function checkNtpClock({ network, now }: MachineDeps): Promise<CheckOutcom
 /** Returns how far the clock is ahead of a site’s, ms. `Date` has no fractions, so it is half a second late on average. */
 async function measureSiteOffset(site: string, { network, now }: MachineDeps): Promise<number | undefined> {
   const startedAt = now()
-  const answer = await network.fetch(site, { method: 'HEAD', timeoutMs: 5_000 }).catch(() => undefined)
-  const siteTime = Date.parse(answer?.headers.get('date') ?? '')
+  const response = await network.fetch(site, { method: 'HEAD', timeoutMs: 5_000 }).catch(() => undefined)
+  const siteTime = Date.parse(response?.headers.get('date') ?? '')
   return Number.isFinite(siteTime) ? Math.round((startedAt + now()) / 2 - (siteTime + 500)) : undefined
 }
 
 /** Judges the clock. HTTP request signatures, DKIM `t=`, tokens and signed webhooks all contain the time. */
 function judgeClock(offsetMs: number, source: string): Verdict {
-  const fix = 'Let the machine keep its time by NTP (systemd-timesyncd or chrony).'
   const seconds = Math.abs(offsetMs / 1000).toFixed(1)
   if (Math.abs(offsetMs) <= toleranceMs) return ok(`the clock is right to ${seconds} s by ${source}`)
   const direction = offsetMs > 0 ? 'fast' : 'slow'
-  return failure(`the clock is ${seconds} s ${direction} by ${source}: receivers refuse our signatures`, fix)
+  return failure(`the clock is ${seconds} s ${direction} by ${source}: receivers refuse our signatures`, clockFix)
 }
 
 const timeServerTimeoutMs = 3_000
 /** The seconds between 1900, the epoch of NTP, and 1970. */
-const epochSeconds = 2_208_988_800
+const ntpEpochOffsetSeconds = 2_208_988_800
 
 /** Returns how far the clock is ahead of a time server’s, ms; undefined without an answer (RFC 4330). */
 function measureServerOffset(
@@ -129,22 +128,23 @@ function measureServerOffset(
 ): Promise<number | undefined> {
   const socket = createSocket('udp4')
   const request = Buffer.alloc(48)
+  // The first byte says version 4 and mode client (RFC 4330 §4).
   request[0] = 0x23
   return new Promise(resolve => {
-    const end = (offset?: number) => {
+    const finish = (offset?: number) => {
       clearTimeout(timer)
       socket.close()
       resolve(offset)
     }
-    const timer = setTimeout(end, timeServerTimeoutMs)
+    const timer = setTimeout(finish, timeServerTimeoutMs)
     const requestedAt = now()
-    socket.once('error', () => end())
+    socket.once('error', () => finish())
     socket.once('message', answer => {
-      if (answer.length < 48 || answer.readUInt32BE(40) === 0) return end()
-      const serverTime = (answer.readUInt32BE(40) - epochSeconds + answer.readUInt32BE(44) / 2 ** 32) * 1000
-      end(Math.round((requestedAt + now()) / 2 - serverTime))
+      if (answer.length < 48 || answer.readUInt32BE(40) === 0) return finish()
+      const serverTime = (answer.readUInt32BE(40) - ntpEpochOffsetSeconds + answer.readUInt32BE(44) / 2 ** 32) * 1000
+      finish(Math.round((requestedAt + now()) / 2 - serverTime))
     })
-    socket.send(request, port, host, error => error && end())
+    socket.send(request, port, host, error => error && finish())
   })
 }
 

@@ -154,28 +154,31 @@ async function checkPlainHttp(deps: DoctorDeps): Promise<CheckOutcome> {
   const [host = ''] = listOwnHosts(deps)
   const subject = `http://${host}/`
   const fix = `Let the proxy redirect ${subject} to https://${host}/ (308), or close port 80.`
-  const answer = await requestPlainHttp(host, deps.network)
-  if (answer === 'no_address') return skip(subject, 'it has no address; see network.dns')
-  if (answer === 'closed') return outcomeFor(subject, ok('port 80 is closed'))
-  const leadsToTls = answer.location?.toLowerCase().startsWith('https://') === true
-  if (answer.status >= 300 && answer.status < 400 && leadsToTls)
+  const response = await requestPlainHttp(host, deps.network)
+  if (response === 'no_address') return skip(subject, 'it has no address; see network.dns')
+  if (response === 'closed') return outcomeFor(subject, ok('port 80 is closed'))
+  const leadsToTls = response.location?.toLowerCase().startsWith('https://') === true
+  if (response.status >= 300 && response.status < 400 && leadsToTls)
     return outcomeFor(subject, ok('port 80 redirects to https'))
-  return answer.status < 400
-    ? outcomeFor(subject, warning(`port 80 answers ${answer.status} without TLS`, fix))
-    : outcomeFor(subject, ok(`port 80 answers ${answer.status}`))
+  return response.status < 400
+    ? outcomeFor(subject, warning(`port 80 answers ${response.status} without TLS`, fix))
+    : outcomeFor(subject, ok(`port 80 answers ${response.status}`))
 }
 
-interface PlainAnswer {
+interface PlainHttpResponse {
   readonly status: number
   readonly location: string | undefined
 }
 
-/** Asks without TLS. Returns `no_address` if the host has none, and `closed` if nothing answers. */
-function requestPlainHttp(host: string, { locate }: DoctorNetwork): Promise<PlainAnswer | 'no_address' | 'closed'> {
+/** Sends a request without TLS. Returns `no_address` if the host has no address, and `closed` if nothing answers. */
+function requestPlainHttp(
+  host: string,
+  { locate }: DoctorNetwork,
+): Promise<PlainHttpResponse | 'no_address' | 'closed'> {
   return new Promise(resolve => {
-    const plainRequest = request({ ...locate(host, 80), path: '/', headers: { host }, agent: false }, answer => {
-      resolve({ status: answer.statusCode ?? 0, location: answer.headers.location })
-      answer.destroy()
+    const plainRequest = request({ ...locate(host, 80), path: '/', headers: { host }, agent: false }, response => {
+      resolve({ status: response.statusCode ?? 0, location: response.headers.location })
+      response.destroy()
     })
     plainRequest.setTimeout(connectTimeoutMs, () => plainRequest.destroy())
     plainRequest.once('error', ({ code }: NodeJS.ErrnoException) =>

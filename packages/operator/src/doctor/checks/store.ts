@@ -85,7 +85,7 @@ export const storeChecks: readonly Check[] = [
   {
     id: 'store.files',
     description:
-      'The gateway can write a file to the S3 bucket, read it and delete it; and the storage of today has the files of before.',
+      'The gateway can write a file to the S3 bucket, read it and delete it, and the present storage has every file that the database lists.',
     fix: 'Correct `web.storage`: endpoint, bucket, keys and rights. Copy the files there that are in a former storage.',
     needs: ['gateway'],
     timeoutMs: 20_000,
@@ -162,11 +162,14 @@ function checkServer(judge: (standing: PostgresStanding) => Verdict): (deps: Dat
 }
 
 /** The oldest release of PostgreSQL that still gets fixes (PostgreSQL versioning policy). */
-const oldestSupported = 14
+const oldestSupportedVersion = 14
 
 export function judgeServerVersion({ version }: Pick<PostgresStanding, 'version'>): Verdict {
-  return version < oldestSupported
-    ? warning(`PostgreSQL ${version} no longer gets security fixes`, `Upgrade it to ${oldestSupported} or later.`)
+  return version < oldestSupportedVersion
+    ? warning(
+        `PostgreSQL ${version} no longer gets security fixes`,
+        `Upgrade it to ${oldestSupportedVersion} or later.`,
+      )
     : ok(`PostgreSQL ${version}`)
 }
 
@@ -245,10 +248,10 @@ async function checkByteStore(deps: DoctorDeps): Promise<CheckOutcome> {
       await store.write(key, probeBytes, 'text/plain')
       const storedBytes = await store.read(key)
       await store.remove(key)
-      const remaining = await store.read(key)
+      const remainingBytes = await store.read(key)
       if (!storedBytes || !probeBytes.equals(storedBytes))
         return outcomeFor('files', failure('a stored file comes back changed', storageFix))
-      return remaining === undefined
+      return remainingBytes === undefined
         ? outcomeFor('files', ok('a file can be written, read and deleted'))
         : outcomeFor('files', failure('a deleted file still exists', storageFix))
     })
@@ -258,7 +261,7 @@ async function checkByteStore(deps: DoctorDeps): Promise<CheckOutcome> {
 }
 
 const dayMs = 86_400_000
-const maxDays = 7
+const maxBackupDays = 7
 
 /** Checks the age of the last `postern backup`. It does not know of backups by other programs. */
 function checkBackupAge({ directory, now }: Pick<DoctorDeps, 'directory' | 'now'>): CheckOutcome {
@@ -267,7 +270,7 @@ function checkBackupAge({ directory, now }: Pick<DoctorDeps, 'directory' | 'now'
   const days = Math.floor((now() - takenAt) / dayMs)
   return outcomeFor(
     'backup',
-    days > maxDays
+    days > maxBackupDays
       ? warning(
           `the last backup is ${days} days old`,
           'Run "postern backup <folder>" every day, and keep it elsewhere.',

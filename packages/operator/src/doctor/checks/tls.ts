@@ -16,21 +16,21 @@ export const tlsChecks: readonly Check[] = [
     description: 'The certificate is for the host, and its chain leads to an authority that everybody knows.',
     fix: 'Serve the whole chain (`fullchain.pem`) of a certificate for the host, such as from Let’s Encrypt.',
     needs: ['outside'],
-    run: deps => eachHost(deps, judgeChain, describeMissing),
+    run: deps => judgeHosts(deps, judgeChain, describeMissingTls),
   },
   {
     id: 'tls.expiry',
     description: 'The certificate is valid for two more weeks.',
     fix: 'Renew it, and let the program that renews it run by itself.',
     needs: ['outside'],
-    run: deps => eachHost(deps, (host, handshake) => judgeExpiry(host, handshake, deps.now())),
+    run: deps => judgeHosts(deps, (host, handshake) => judgeExpiry(host, handshake, deps.now())),
   },
   {
     id: 'tls.versions',
     description: 'The server speaks TLS 1.2 or 1.3, and nothing older (RFC 8996).',
     fix: 'In nginx: `ssl_protocols TLSv1.2 TLSv1.3;`.',
     needs: ['outside'],
-    run: deps => eachHost(deps, (host, handshake) => judgeVersions(host, handshake, deps)),
+    run: deps => judgeHosts(deps, (host, handshake) => judgeVersions(host, handshake, deps)),
   },
 ]
 
@@ -41,7 +41,7 @@ type Judge = (host: string, handshake: Handshake) => Promise<Verdict> | Verdict
 /** Skips a host without TLS, which `tls.chain` reports once. */
 const skipWithoutTls = (host: string) => skip(host, 'it does not speak TLS; see tls.chain')
 
-async function eachHost(
+async function judgeHosts(
   deps: DoctorDeps,
   judge: Judge,
   describeFailure: (host: string, error: unknown) => CheckOutcome = skipWithoutTls,
@@ -57,12 +57,12 @@ async function eachHost(
   )
 }
 
-function describeMissing(host: string, error: unknown): CheckOutcome {
+function describeMissingTls(host: string, error: unknown): CheckOutcome {
   const fix = 'Let the proxy end TLS on port 443 with a certificate for this host.'
   return outcomeFor(host, failure(`${host} does not speak TLS: ${describeError(error)}`, fix))
 }
 
-const faults: Readonly<Record<string, string>> = {
+const trustErrorTexts: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'it has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
@@ -71,10 +71,10 @@ const faults: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its chain is incomplete, or ends with an unknown authority',
 }
 
-function judgeChain(host: string, { fault, issuer }: Handshake): Verdict {
-  if (fault === undefined) return ok(`the certificate of ${host} is by ${issuer}, and its chain is complete`)
+function judgeChain(host: string, { trustError, issuer }: Handshake): Verdict {
+  if (trustError === undefined) return ok(`the certificate of ${host} is by ${issuer}, and its chain is complete`)
   const fix = `Serve the whole chain of a certificate for ${host} that a public authority has issued.`
-  return failure(`peers do not trust the certificate of ${host}: ${faults[fault] ?? fault}`, fix)
+  return failure(`peers do not trust the certificate of ${host}: ${trustErrorTexts[trustError] ?? trustError}`, fix)
 }
 
 function judgeExpiry(host: string, { validUntil }: Handshake, now: number): Verdict {

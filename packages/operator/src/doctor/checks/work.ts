@@ -1,4 +1,5 @@
 // Checks work that is stuck: dead letters, overdue work, silent hosts and suppressions.
+import { isoTime } from '@postern/message'
 import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { Check } from '../check.ts'
@@ -16,7 +17,7 @@ export const workChecks: readonly Check[] = [
   },
   {
     id: 'work.overdue',
-    description: 'No turn or delivery waits that nobody takes up.',
+    description: 'No due turn or delivery waits without a worker.',
     fix: 'Look into the log of the gateway, and start more gateways where there is too much to do.',
     needs: ['gateway', 'running'],
     run: async deps => outcomeFor('queue', await judgeOverdue(deps)),
@@ -31,10 +32,7 @@ export const workChecks: readonly Check[] = [
       if (hosts.length === 0) return outcomeFor('hosts', ok('every host answers'))
       const fix = 'It is tried again then; "postern deliveries retry <id>" tries it at once.'
       return hosts.slice(0, 20).map(({ host, reason, until }) => {
-        return outcomeFor(
-          host,
-          warning(`the gateway sends nothing to ${host} until ${new Date(until).toISOString()}: ${reason}`, fix),
-        )
+        return outcomeFor(host, warning(`the gateway sends nothing to ${host} until ${isoTime(until)}: ${reason}`, fix))
       })
     },
   },
@@ -63,8 +61,8 @@ async function judgeDeadLetters(deps: DoctorDeps): Promise<Verdict> {
 const [lateMs, veryLateMs] = [60_000, 600_000]
 
 async function judgeOverdue(deps: DoctorDeps): Promise<Verdict> {
-  const due = await requireOpened(deps).store.nextDue()
-  const waitedMs = due === undefined ? 0 : Math.max(0, deps.now() - due)
+  const dueAt = await requireOpened(deps).store.nextDue()
+  const waitedMs = dueAt === undefined ? 0 : Math.max(0, deps.now() - dueAt)
   if (waitedMs < lateMs) return ok('workers take work as it comes')
   const judge = waitedMs > veryLateMs ? failure : warning
   const observation = `the oldest work waits for ${Math.round(waitedMs / 1000)} s, and no worker has taken it`

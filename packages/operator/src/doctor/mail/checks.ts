@@ -5,10 +5,10 @@ import { judgeSecret } from '../checks/configuration.ts'
 import type { DoctorDeps } from '../deps.ts'
 import type { CheckOutcome } from '../report.ts'
 import { checkMailRow, checkMtaSts, checkPtr, checkTlsReports } from './domain.ts'
-import { checkForwarded } from './forwarded.ts'
+import { checkForwardedMailbox } from './forwarded.ts'
 import { checkMailLoop } from './loop.ts'
 import type { PostfixSettings } from './postfix.ts'
-import { judgeBareNewline, judgeSizes, judgeXforward, readPostfix } from './postfix.ts'
+import { judgeBareNewline, judgeSizes, judgeXforward, readPostfixSettings } from './postfix.ts'
 import {
   checkListener,
   checkMailHost,
@@ -56,7 +56,7 @@ export const mailChecks: readonly Check[] = [
     description: 'Agents get the mail of a mailbox that forwards to them.',
     fix: 'Set `email.answer_bcc` to `true`.',
     needs: ['gateway'],
-    run: checkForwarded,
+    run: checkForwardedMailbox,
   },
   {
     id: 'mail.sizes',
@@ -72,7 +72,7 @@ export const mailChecks: readonly Check[] = [
   },
   {
     id: 'mail.postfix_xforward',
-    description: 'A Postfix in front tells the gateway who brought a mail (XFORWARD), as SPF needs.',
+    description: 'A Postfix in front tells the gateway which client sent a mail (XFORWARD), as SPF needs.',
     fix: 'Run `postconf -e lmtp_send_xforward_command=yes`, and name Postfix in `email.listen.trusted_peers`.',
     run: deps => checkPostfix(deps, settings => judgeXforward(settings, deps.config.email)),
   },
@@ -164,7 +164,10 @@ async function checkSizes(deps: DoctorDeps): Promise<CheckOutcome> {
     (await talkToMailServer(server, deps.handleHost, ({ greeting }) => greeting.extensions.get('SIZE')).catch(
       () => undefined,
     ))
-  const sizes = { smarthost: Number(size) || undefined, settings: email.listen && (await readPostfix()) }
+  const sizes = {
+    smarthostMaxBytes: Number(size) || undefined,
+    settings: email.listen && (await readPostfixSettings()),
+  }
   return outcomeFor('sizes', judgeSizes(sizes, email))
 }
 
@@ -173,6 +176,6 @@ async function checkPostfix(
   judge: (settings: PostfixSettings) => ReturnType<typeof judgeBareNewline>,
 ): Promise<CheckOutcome> {
   if (!config.email.listen) return skip('Postfix', 'no mail server hands mail to the gateway')
-  const settings = await readPostfix()
+  const settings = await readPostfixSettings()
   return settings ? outcomeFor('Postfix', judge(settings)) : skip('Postfix', 'there is no Postfix on this machine')
 }

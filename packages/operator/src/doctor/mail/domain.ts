@@ -39,8 +39,10 @@ export async function checkMailRow(deps: DoctorDeps, row: string): Promise<Check
 /** Returns the host that gets mail first; undefined if there is none. */
 export async function findMailHost(deps: DoctorDeps): Promise<string | undefined> {
   const records = (await readOwnMail(deps))?.mx ?? []
-  const [best] = records.toSorted((left, right) => left.priority - right.priority)
-  return best && best.exchange !== '' && best.exchange !== '.' ? best.exchange : undefined
+  const [preferredRecord] = records.toSorted((a, b) => a.priority - b.priority)
+  return preferredRecord && preferredRecord.exchange !== '' && preferredRecord.exchange !== '.'
+    ? preferredRecord.exchange
+    : undefined
 }
 
 /** Checks MTA-STS (RFC 8461), by which senders use TLS only. It is optional, but a wrong policy stops mail. */

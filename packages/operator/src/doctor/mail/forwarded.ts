@@ -8,7 +8,7 @@ const minPeople = 3
 const subject = 'email.answer_bcc'
 
 /** Warns if mail of several proven people names no agent in To or Cc, and so reached none. */
-export async function checkForwarded({ config, gateway, now }: DoctorDeps): Promise<CheckOutcome> {
+export async function checkForwardedMailbox({ config, gateway, now }: DoctorDeps): Promise<CheckOutcome> {
   if (config.email.answer_bcc || !gateway)
     return { subject, verdict: 'ok', message: 'agents get mail that a mailbox forwards to them' }
   const since = new Date(now() - 7 * dayMs).toISOString()

@@ -18,7 +18,7 @@ describe('the check of the mail domain’s DNS', () => {
     ['nothing', [], false, 'error'],
     ['a null MX', [{ exchange: '', priority: 0 }], true, 'error'],
   ])('gives the verdict for %s', (_what, records, hasAddress, severity) => {
-    expect(judgeMx(domain, records, hasAddress)).toMatchObject({ severity })
+    expect(judgeMx(domain, records, { hasAddress })).toMatchObject({ severity })
   })
 
   test.each([
@@ -49,8 +49,8 @@ describe('the check of the mail domain’s DNS', () => {
     ['of another key', 'v=DKIM1; k=rsa; p=MIIC+/=', false],
     ['that is revoked', 'v=DKIM1; p=', false],
     ['that is only tested', 'v=DKIM1; t=s:y; p=MIIB+/=', false],
-  ])('judges a DKIM record %s', (_what, record, isOurs) => {
-    expect(isKeyRecord(record, 'MIIB+/=')).toBe(isOurs)
+  ])('judges a DKIM record %s', (_what, record, isMatch) => {
+    expect(isKeyRecord(record, 'MIIB+/=')).toBe(isMatch)
   })
 
   test('treats the PTR record only as a hint (EM-7.4)', () => {
@@ -82,8 +82,8 @@ describe('the check of Postfix in front of the gateway (EM-67)', () => {
   const email = emailConfigSchema.parse({ listen: { port: 2525, protocol: 'lmtp' } })
 
   test('asks for XFORWARD with the client address', () => {
-    const trusting = { ...email, listen: email.listen && { ...email.listen, trusted_peers: ['127.0.0.1'] } }
-    expect(judgeXforward({ lmtp_send_xforward_command: 'yes' }, trusting)).toMatchObject({ severity: 'ok' })
+    const trustingEmail = { ...email, listen: email.listen && { ...email.listen, trusted_peers: ['127.0.0.1'] } }
+    expect(judgeXforward({ lmtp_send_xforward_command: 'yes' }, trustingEmail)).toMatchObject({ severity: 'ok' })
     expect(judgeXforward({ lmtp_send_xforward_command: 'yes' }, email)).toMatchObject({ severity: 'warning' })
     expect(judgeXforward({ lmtp_send_xforward_command: 'no' }, email)).toMatchObject({
       severity: 'warning',
@@ -95,8 +95,8 @@ describe('the check of Postfix in front of the gateway (EM-67)', () => {
     ['the same', { settings: { message_size_limit: '26214400' } }, 'ok'],
     ['the default of Postfix', { settings: { message_size_limit: '10240000' } }, 'warning'],
     ['no limit before ours', { settings: { message_size_limit: '0' } }, 'warning'],
-    ['a smarthost that takes less than we attach', { smarthost: 10_240_000 }, 'warning'],
-    ['a smarthost that takes enough', { smarthost: 52_428_800 }, 'ok'],
+    ['a smarthost that takes less than we attach', { smarthostMaxBytes: 10_240_000 }, 'warning'],
+    ['a smarthost that takes enough', { smarthostMaxBytes: 52_428_800 }, 'ok'],
     ['nothing known', {}, 'ok'],
   ])('compares sizes: %s', (_what, sizes, severity) => {
     expect(judgeSizes(sizes, email)).toMatchObject({ severity })

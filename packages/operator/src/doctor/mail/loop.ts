@@ -20,7 +20,7 @@ export async function checkMailLoop(deps: DoctorDeps): Promise<CheckOutcome> {
   try {
     const id = await probe()
     const record = await awaitMessage(() => store.findMessage(id))
-    return outcomeFor(subject, record ? judgeReturn(record) : judgeLost())
+    return outcomeFor(subject, record ? judgeReturnedMail(record) : judgeMissingMail())
   } catch (error) {
     const fix = 'Correct email.submit, or look into the log of the mail server.'
     return outcomeFor(subject, failure(`the smarthost did not take a test mail: ${describeError(error)}`, fix))
@@ -28,23 +28,23 @@ export async function checkMailLoop(deps: DoctorDeps): Promise<CheckOutcome> {
 }
 
 async function awaitMessage(find: () => Promise<MessageRecord | undefined>): Promise<MessageRecord | undefined> {
-  const end = performance.now() + maxTripMs
+  const deadline = performance.now() + maxTripMs
   for (;;) {
     const record = await find()
-    if (record || performance.now() > end) return record
+    if (record || performance.now() > deadline) return record
     await new Promise(resolve => setTimeout(resolve, pauseMs))
   }
 }
 
 /** Returns only a warning, because a slow server may still deliver the mail. */
-function judgeLost(): Verdict {
+function judgeMissingMail(): Verdict {
   return warning(
     `a test mail did not come back within ${maxTripMs / 1000} s`,
     'See "postern messages" in a minute. If the mail is missing, check the queue of the smarthost, the MX record and "postern refusals".',
   )
 }
 
-function judgeReturn({ message, proofs }: MessageRecord): Verdict {
+function judgeReturnedMail({ message, proofs }: MessageRecord): Verdict {
   if (message.sender.verified) return ok(`a test mail came back as proven (${message.sender.auth_method})`)
   const dkim = proofs.filter(({ kind }) => kind === 'dkim').map(({ verdict, reason }) => reason ?? verdict)
   return failure(

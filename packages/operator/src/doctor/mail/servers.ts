@@ -60,10 +60,10 @@ export async function checkSmarthostTls(deps: DoctorDeps): Promise<CheckOutcome>
       return user === undefined ? warning(observation, fix) : failure(observation, fix)
     }
     const handshake = session.handshake ?? (await session.startTls(deps.network.authorities ?? [], host))
-    return handshake.fault === undefined
+    return handshake.trustError === undefined
       ? ok(`${address} speaks ${handshake.protocol}, with a valid certificate`)
       : failure(
-          `the certificate of ${address} is not valid: ${handshake.fault}`,
+          `the certificate of ${address} is not valid: ${handshake.trustError}`,
           'Set email.submit.host to the name that the certificate is for.',
         )
   })
@@ -149,12 +149,12 @@ export async function checkMailHost(deps: DoctorDeps): Promise<CheckOutcome> {
       await talkToMailServer(server, handleHost, session => judgeMailHost(session, host, deps)),
     )
   } catch (error) {
-    return describeUnreached(address, error)
+    return describeConnectionError(address, error)
   }
 }
 
 /** Describes a failed connection. Many networks block outgoing port 25, so a failure proves nothing about the server. */
-function describeUnreached(address: string, error: unknown): CheckOutcome {
+function describeConnectionError(address: string, error: unknown): CheckOutcome {
   const { code } = error as { readonly code?: string }
   const message = describeError(error)
   const isSilent = message.includes('in time')
@@ -169,10 +169,10 @@ async function judgeMailHost(session: SmtpSession, host: string, { network }: Do
   const fix = `Give the mail server on ${host} a certificate, and let it offer STARTTLS (in Postfix: smtpd_tls_security_level=may).`
   if (!session.greeting.extensions.has('STARTTLS'))
     return warning(`${host} offers no STARTTLS: mail to the agents can be read on its way`, fix)
-  const { fault, protocol } = await session.startTls(network.authorities ?? [], host)
-  return fault === undefined
+  const { trustError, protocol } = await session.startTls(network.authorities ?? [], host)
+  return trustError === undefined
     ? ok(`${host} answers, and speaks ${protocol} with a valid certificate`)
-    : warning(`${host} answers, but its certificate is not valid: ${fault}`, fix)
+    : warning(`${host} answers, but its certificate is not valid: ${trustError}`, fix)
 }
 
 async function judgeServer(

@@ -54,14 +54,14 @@ export async function talkToMailServer<Value>(
     const replies = readReplies(socket)
     const send = async (command: string) => {
       socket.write(`${command}\r\n`)
-      return nextReply(replies)
+      return readReply(replies)
     }
-    const banner = requireReply(await nextReply(replies), 220)
+    const banner = requireReply(await readReply(replies), 220)
     const [, ...lines] = requireReply(await send(`${server.protocol === 'lmtp' ? 'LHLO' : 'EHLO'} ${name}`), 250)
-    const greeting = { banner: banner[0] ?? '', extensions: new Map(lines.map(splitLine)) }
+    const greeting = { banner: banner[0] ?? '', extensions: new Map(lines.map(parseExtension)) }
     const startTls = async (authorities: readonly string[], host: string) => {
       requireReply(await send('STARTTLS'), 220)
-      return upgrade(socket, host, authorities)
+      return upgradeToTls(socket, host, authorities)
     }
     const handshake = socket instanceof TLSSocket ? describeHandshake(socket) : undefined
     const value = await work({ greeting, handshake, send, startTls })
@@ -83,7 +83,7 @@ function lenientTlsOptions(authorities: readonly string[]) {
   return { rejectUnauthorized: false, ca: [...getCACertificates('default'), ...authorities] }
 }
 
-async function upgrade(socket: Socket, host: string, authorities: readonly string[]): Promise<Handshake> {
+async function upgradeToTls(socket: Socket, host: string, authorities: readonly string[]): Promise<Handshake> {
   socket.removeAllListeners('data')
   const secureSocket = connectTls({ socket, servername: host, ...lenientTlsOptions(authorities) })
   try {
@@ -102,9 +102,9 @@ async function* readReplies(socket: Socket): AsyncGenerator<SmtpReply> {
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]()
   let reply: string[] = []
   for (;;) {
-    const next = await Promise.race([lines.next(), failure.promise])
-    if (next.done) return
-    const [, code = '', separator = '', text = ''] = /^(\d{3})([- ]?)(.*)$/.exec(next.value) ?? []
+    const nextLine = await Promise.race([lines.next(), failure.promise])
+    if (nextLine.done) return
+    const [, code = '', separator = '', text = ''] = /^(\d{3})([- ]?)(.*)$/.exec(nextLine.value) ?? []
     reply.push(text)
     if (separator === '-') continue
     yield { code: Number(code), lines: reply }
@@ -112,18 +112,18 @@ async function* readReplies(socket: Socket): AsyncGenerator<SmtpReply> {
   }
 }
 
-async function nextReply(replies: AsyncGenerator<SmtpReply>): Promise<SmtpReply> {
+async function readReply(replies: AsyncGenerator<SmtpReply>): Promise<SmtpReply> {
   const { value, done } = await replies.next()
-  if (done || !value) throw new Error('it hangs up')
+  if (done || !value) throw new Error('the server closed the connection')
   return value
 }
 
-function requireReply({ code, lines }: SmtpReply, expected: number): readonly string[] {
-  if (code !== expected) throw new Error(`it says ${code} ${lines[0] ?? ''}`.trim())
+function requireReply({ code, lines }: SmtpReply, expectedCode: number): readonly string[] {
+  if (code !== expectedCode) throw new Error(`it says ${code} ${lines[0] ?? ''}`.trim())
   return lines
 }
 
-function splitLine(line: string): [string, string] {
+function parseExtension(line: string): [string, string] {
   const [name = '', ...parameters] = line.split(' ')
   return [name.toUpperCase(), parameters.join(' ')]
 }

@@ -5,7 +5,7 @@ import type { DoctorNetwork } from '../deps.ts'
 
 export interface Handshake {
   /** The reason why a client does not trust the certificate, such as `CERT_HAS_EXPIRED`; undefined if it does. */
-  readonly fault: string | undefined
+  readonly trustError: string | undefined
   /** The version of TLS, such as `TLSv1.3`. */
   readonly protocol: string
   /** The time at which the certificate expires, ms since 1970. */
@@ -41,16 +41,16 @@ export function untilSecure(socket: TLSSocket): Promise<void> {
     socket.setTimeout(handshakeTimeoutMs, () => socket.destroy(new Error('no answer in time')))
     socket.once('secureConnect', resolve)
     socket.once('error', reject)
-    socket.once('close', () => reject(new Error('it hangs up')))
+    socket.once('close', () => reject(new Error('the server closed the connection')))
   })
 }
 
 export function describeHandshake(socket: TLSSocket): Handshake {
   const certificate = socket.getPeerCertificate()
-  const { authorizationError: fault } = socket
+  const { authorizationError: error } = socket
   const { CN = certificate.issuer?.O } = certificate.issuer ?? {}
   return {
-    fault: socket.authorized ? undefined : String((fault as { code?: string } | null)?.code ?? fault),
+    trustError: socket.authorized ? undefined : String((error as { code?: string } | null)?.code ?? error),
     protocol: socket.getProtocol() ?? '',
     validUntil: Date.parse(certificate.valid_to),
     issuer: [CN].flat()[0] ?? 'somebody without a name',

@@ -28,7 +28,7 @@ export async function checkOrigin({ config, network }: DoctorDeps): Promise<Chec
 /** Checks that the public address leads to this gateway and not to another one. */
 export async function checkSameGateway(deps: DoctorDeps): Promise<CheckOutcome> {
   const { origin, store } = deps.config
-  const visit = await visitOurselves(deps, {})
+  const visit = await requestOwnOrigin(deps, {})
   if (visit) return outcomeFor(origin, ok(`${origin} reaches this gateway`))
   if (isPostgresUrl(store)) return skip(origin, 'another gateway on the same database may have answered')
   return outcomeFor(
@@ -43,7 +43,7 @@ const claimedAddress = '198.51.100.66'
 /** Checks that the gateway learns its clients’ addresses, and accepts them only from the proxy. */
 export async function checkClientAddress(deps: DoctorDeps): Promise<CheckOutcome> {
   const subject = 'X-Forwarded-For'
-  const visit = await visitOurselves(deps, { headers: { 'x-forwarded-for': claimedAddress } })
+  const visit = await requestOwnOrigin(deps, { headers: { 'x-forwarded-for': claimedAddress } })
   if (!visit) return skip(subject, 'the request did not come back; see network.same_gateway')
   if (visit.client === claimedAddress)
     return outcomeFor(
@@ -67,7 +67,7 @@ export async function checkClientAddress(deps: DoctorDeps): Promise<CheckOutcome
 /** Checks that the proxy keeps the `Host` field, which peers have signed. */
 export async function checkHostHeader(deps: DoctorDeps): Promise<CheckOutcome> {
   const { host } = new URL(deps.config.origin)
-  const visit = await visitOurselves(deps, {})
+  const visit = await requestOwnOrigin(deps, {})
   if (!visit) return skip('Host', 'the request did not come back; see network.same_gateway')
   return outcomeFor(
     'Host',
@@ -87,9 +87,9 @@ const bodyBytes = 1_500_000
 export async function checkBodySize(deps: DoctorDeps): Promise<CheckOutcome> {
   const subject = 'bodies'
   const headers = { 'content-type': 'application/octet-stream' }
-  const visit = await visitOurselves(deps, { method: 'POST', headers, body: new Uint8Array(bodyBytes) })
+  const visit = await requestOwnOrigin(deps, { method: 'POST', headers, body: new Uint8Array(bodyBytes) })
   if (visit?.bodyBytes === bodyBytes) return outcomeFor(subject, ok('the proxy passes on bodies of 1.5 MB'))
-  if (!visit && !(await visitOurselves(deps, {})))
+  if (!visit && !(await requestOwnOrigin(deps, {})))
     return skip(subject, 'the request did not come back; see network.same_gateway')
   const fix = 'Let the proxy take larger ones, in nginx: client_max_body_size 30m;'
   return outcomeFor(subject, failure('the proxy does not pass on a body of 1.5 MB', fix))
@@ -100,17 +100,17 @@ export async function checkStreaming(deps: DoctorDeps): Promise<CheckOutcome> {
   const subject = 'streams'
   const { network, config } = deps
   const visit = requireOpened(deps).visits.expect()
-  const readEnd = new AbortController()
-  const limits = { timeoutMs: 8_000, idleMs: 8_000, signal: readEnd.signal }
+  const stopReading = new AbortController()
+  const limits = { timeoutMs: 8_000, idleMs: 8_000, signal: stopReading.signal }
   try {
-    const answer = await network.openStream(`${config.origin}${visit.path}/stream`, limits)
-    if (answer.status !== 200) return skip(subject, 'the request did not come back; see network.same_gateway')
-    return outcomeFor(subject, await judgeStream(answer.body, visit))
+    const response = await network.openStream(`${config.origin}${visit.path}/stream`, limits)
+    if (response.status !== 200) return skip(subject, 'the request did not come back; see network.same_gateway')
+    return outcomeFor(subject, await judgeStream(response.body, visit))
   } catch (error) {
     return skip(subject, `nothing could be streamed: ${describeError(error)}`)
   } finally {
     visit.end()
-    readEnd.abort()
+    stopReading.abort()
   }
 }
 
@@ -128,8 +128,8 @@ async function judgeStream(body: AsyncIterable<Uint8Array>, visit: ExpectedVisit
   return failure('the proxy cuts streams off', 'See the log of the proxy.')
 }
 
-/** Sends a request to the public address of the gateway, and returns it as it arrived; undefined if it did not. */
-async function visitOurselves(
+/** Sends a request to the public address of the gateway. Returns the request as it arrived, or undefined if it did not arrive. */
+async function requestOwnOrigin(
   deps: DoctorDeps,
   request: Pick<FetchRequest, 'method' | 'headers' | 'body'>,
 ): Promise<SelfVisit | undefined> {

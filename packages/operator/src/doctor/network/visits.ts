@@ -35,45 +35,45 @@ export interface SelfVisits {
   readonly routes: Hono
 }
 
-const folder = '/.well-known/postern-visit'
+const basePath = '/.well-known/postern-visit'
 /** The maximum number of expected requests. Beyond it, the oldest one is dropped. */
-const maxExpected = 32
+const maxPendingVisits = 32
 const maxBodyBytes = 4 * 1024 * 1024
 /** The time after which the stream ends, so that a buffering proxy delivers it, ms. */
-const maxHoldMs = 4_000
+const maxStreamMs = 4_000
 
 interface PendingVisit {
   visit?: SelfVisit
-  readonly released: PromiseWithResolvers<void>
+  readonly release: PromiseWithResolvers<void>
 }
 
 export function createSelfVisits(): SelfVisits {
   const pendingVisits = new Map<string, PendingVisit>()
 
-  function find(context: Context): PendingVisit {
-    const visit = pendingVisits.get(context.req.param('nonce') ?? '')
-    if (!visit) throw new Rejection('no_recipient', 'Nothing is here')
-    return visit
+  function findVisit(context: Context): PendingVisit {
+    const pendingVisit = pendingVisits.get(context.req.param('nonce') ?? '')
+    if (!pendingVisit) throw new Rejection('no_recipient', 'Nothing is here')
+    return pendingVisit
   }
 
   const routes = new Hono()
-    .get(`${folder}/:nonce`, context => {
-      find(context).visit = describeVisit(context, 0)
+    .get(`${basePath}/:nonce`, context => {
+      findVisit(context).visit = describeVisit(context, 0)
       return context.body(null, 204, { 'cache-control': 'no-store' })
     })
-    .post(`${folder}/:nonce`, async context => {
-      const expected = find(context)
+    .post(`${basePath}/:nonce`, async context => {
+      const pendingVisit = findVisit(context)
       const { length } = await readBody(context.req.raw, maxBodyBytes)
-      expected.visit = describeVisit(context, length)
+      pendingVisit.visit = describeVisit(context, length)
       return context.body(null, 204)
     })
-    .get(`${folder}/:nonce/stream`, context => {
-      const { released } = find(context)
+    .get(`${basePath}/:nonce/stream`, context => {
+      const { release } = findVisit(context)
       for (const [name, value] of Object.entries(sseHeaders)) context.header(name, value)
       return stream(context, async output => {
         await output.write('data: first\n\n')
-        const timer = setTimeout(released.resolve, maxHoldMs)
-        await released.promise
+        const timer = setTimeout(release.resolve, maxStreamMs)
+        await release.promise
         clearTimeout(timer)
         await output.write('data: last\n\n')
       })
@@ -83,16 +83,16 @@ export function createSelfVisits(): SelfVisits {
     routes,
     expect() {
       const nonce = randomBytes(18).toString('base64url')
-      const expected: PendingVisit = { released: Promise.withResolvers<void>() }
-      pendingVisits.set(nonce, expected)
+      const pendingVisit: PendingVisit = { release: Promise.withResolvers<void>() }
+      pendingVisits.set(nonce, pendingVisit)
       const [oldest = ''] = pendingVisits.keys()
-      if (pendingVisits.size > maxExpected) pendingVisits.delete(oldest)
+      if (pendingVisits.size > maxPendingVisits) pendingVisits.delete(oldest)
       return {
-        path: `${folder}/${nonce}`,
-        findRequest: () => expected.visit,
-        release: () => expected.released.resolve(),
+        path: `${basePath}/${nonce}`,
+        findRequest: () => pendingVisit.visit,
+        release: () => pendingVisit.release.resolve(),
         end() {
-          expected.released.resolve()
+          pendingVisit.release.resolve()
           pendingVisits.delete(nonce)
         },
       }

@@ -1,7 +1,7 @@
 // Judges the A2A cards of an agent and its host.
 import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok, warning } from '../../checks/verdict.ts'
-import type { A2aView, ReadCard } from '../view/a2a.ts'
+import type { A2aCardView, A2aView } from '../view/a2a.ts'
 import type { AddressCheck } from './row.ts'
 
 type CardKind = keyof A2aView
@@ -16,7 +16,7 @@ const fixes: Readonly<Record<CardKind, string>> = {
 }
 
 const withA2aCard =
-  (kind: CardKind, judge: (card: ReadCard, which: CardKind) => Verdict | undefined): AddressCheck['judge'] =>
+  (kind: CardKind, judge: (card: A2aCardView, kind: CardKind) => Verdict | undefined): AddressCheck['judge'] =>
   ({ a2a }) =>
     a2a && judge(a2a[kind], kind)
 
@@ -28,27 +28,29 @@ export const a2aRows: readonly AddressCheck[] = (['agent', 'host'] as const).fla
 ])
 
 /** Judges a card. A missing card of the host is only a warning, because it is not required. */
-function judgeCard({ fault, url }: ReadCard, kind: CardKind): Verdict {
-  if (fault === undefined) return ok(`${cardNames[kind]} is at ${url}`)
+function judgeCard({ error, url }: A2aCardView, kind: CardKind): Verdict {
+  if (error === undefined) return ok(`${cardNames[kind]} is at ${url}`)
   const judge = kind === 'host' ? warning : failure
-  return judge(`${cardNames[kind]} cannot be used: ${fault}`, fixes[kind])
+  return judge(`${cardNames[kind]} cannot be used: ${error}`, fixes[kind])
 }
 
-function judgeInterface({ fault, interface: offer, interfaceFault }: ReadCard): Verdict | undefined {
-  if (fault !== undefined) return undefined
-  if (!offer)
+function judgeInterface({ error, interface: callInterface, interfaceError }: A2aCardView): Verdict | undefined {
+  if (error !== undefined) return undefined
+  if (!callInterface)
     return failure(
-      `callers cannot use it: ${interfaceFault}`,
+      `callers cannot use it: ${interfaceError}`,
       'Offer JSONRPC or HTTP+JSON 1.0 at the origin of the card.',
     )
-  return ok(`${offer.binding} at ${offer.url}${offer.needsCredential ? ', with a credential' : ''}`)
+  return ok(
+    `${callInterface.binding} at ${callInterface.url}${callInterface.needsCredential ? ', with a credential' : ''}`,
+  )
 }
 
-function judgeSignature({ fault, signedBy, signatureFault }: ReadCard): Verdict | undefined {
-  if (fault !== undefined) return undefined
-  if (signatureFault !== undefined)
+function judgeSignature({ error, signedBy, signatureError }: A2aCardView): Verdict | undefined {
+  if (error !== undefined) return undefined
+  if (signatureError !== undefined)
     return failure(
-      `its signature is not valid: ${signatureFault}`,
+      `its signature is not valid: ${signatureError}`,
       'Sign the card with a key of /.well-known/jwks.json.',
     )
   return signedBy === undefined

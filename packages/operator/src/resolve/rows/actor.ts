@@ -7,7 +7,7 @@ import { isHttps, listOrEmpty, objectOrUndefined, quote, textOrUndefined } from 
 import type { PeerView } from '../view/peer.ts'
 import { findActorLink } from '../view/peer.ts'
 import type { AddressCheck } from './row.ts'
-import { judgeAnswer } from './row.ts'
+import { judgeAvailability } from './row.ts'
 
 type JudgeActor = (actor: FetchedObject, view: PeerView) => Verdict | undefined
 
@@ -34,7 +34,7 @@ function judgeDocument({ actor }: PeerView): Verdict | undefined {
       'the host shows the actor only to signed requests, so it was not checked',
       'Nothing is wrong; peers that do not sign cannot read it.',
     )
-  return judgeAnswer(actor, 'the actor', 'Serve the actor there as application/activity+json.')
+  return judgeAvailability(actor, 'the actor', 'Serve the actor there as application/activity+json.')
 }
 
 function judgeId({ id }: FetchedObject, { links }: PeerView): Verdict {

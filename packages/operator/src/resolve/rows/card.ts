@@ -5,7 +5,7 @@ import type { FetchedObject } from '../view/fetched.ts'
 import { isHttps, listOrEmpty, objectOrUndefined, quote, textOrUndefined } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
 import type { AddressCheck } from './row.ts'
-import { judgeAnswer } from './row.ts'
+import { judgeAvailability } from './row.ts'
 
 const publishFix = 'Serve the agent card there, without a redirect.'
 const transports: ReadonlySet<unknown> = new Set(['https+json', 'https+sse', 'https+jsonrpc'])
@@ -22,7 +22,11 @@ const withA2aSection = (judge: JudgeObject): AddressCheck['judge'] =>
   withCard(({ a2a }, view) => judge(objectOrUndefined(a2a) ?? {}, view))
 
 export const cardRows: readonly AddressCheck[] = [
-  { id: 'card.answer', section: '§1.4', judge: ({ card }) => card && judgeAnswer(card, 'the agent card', publishFix) },
+  {
+    id: 'card.answer',
+    section: '§1.4',
+    judge: ({ card }) => card && judgeAvailability(card, 'the agent card', publishFix),
+  },
   { id: 'card.location', section: '§1.4', judge: withCard(judgeLocation) },
   { id: 'card.type', section: '§1.4', judge: withCard(judgeType) },
   { id: 'card.address', section: '§1.4', judge: withCard(judgeAddress) },
@@ -110,12 +114,12 @@ function judgeExtensions({ capabilities }: FetchedObject, { extensionUris }: Pee
 }
 
 function judgeModes({ skills, input_modes: input, output_modes: output }: FetchedObject): Verdict {
-  const missing = Object.entries({ skills, input_modes: input, output_modes: output }).filter(
+  const missingLists = Object.entries({ skills, input_modes: input, output_modes: output }).filter(
     ([, list]) => !Array.isArray(list),
   )
-  return missing.length === 0
+  return missingLists.length === 0
     ? ok('skills and modes are listed')
-    : warning(`no list: ${missing.map(([name]) => `"a2a.${name}"`).join(', ')}`, 'Add what is missing.')
+    : warning(`no list: ${missingLists.map(([name]) => `"a2a.${name}"`).join(', ')}`, 'Add what is missing.')
 }
 
 function judgeAuth({ auth }: FetchedObject): Verdict {

@@ -38,7 +38,7 @@ export const mailRows: readonly AddressCheck<Pick<PeerView, 'mail' | 'address'>>
     id: 'mail.mx',
     section: 'RFC 5321 §5.1',
     judge: withMail(({ mx, domain, hasHost }) =>
-      mx ? judgeMx(domain, mx, hasHost) : noDnsAnswer(`the MX of ${domain}`),
+      mx ? judgeMx(domain, mx, { hasAddress: hasHost }) : noDnsAnswer(`the MX of ${domain}`),
     ),
   },
   {
@@ -58,10 +58,10 @@ export const mailRows: readonly AddressCheck<Pick<PeerView, 'mail' | 'address'>>
 
 /** Judges the DKIM keys. Selectors cannot be listed, so for other domains DNS only shows whether any exist (RFC 8020). */
 function judgeDkim({ dkim: { exists, records }, domain }: MailView): Verdict {
-  const missing = records.filter(({ texts, key }) => !texts.some(text => isKeyRecord(text, key)))
-  if (missing.length > 0)
+  const missingRecords = records.filter(({ texts, key }) => !texts.some(text => isKeyRecord(text, key)))
+  if (missingRecords.length > 0)
     return failure(
-      `missing or different in DNS: ${missing.map(({ name }) => name).join(', ')}`,
+      `missing or different in DNS: ${missingRecords.map(({ name }) => name).join(', ')}`,
       'Publish the records that "postern keys" prints.',
     )
   if (records.length > 0) return ok(`DKIM: ${records.map(({ name }) => name).join(', ')}`)

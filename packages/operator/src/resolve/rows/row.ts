@@ -1,4 +1,4 @@
-// A row is one check of an address, with the section that requires it.
+// Defines a row: one check of an address, with the section that requires the check.
 import { z } from 'zod'
 import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok } from '../../checks/verdict.ts'
@@ -31,8 +31,12 @@ export function judgeAll<View>(rows: readonly AddressCheck<View>[], view: View):
   })
 }
 
-/** Judges whether a document was served. Other rows judge its content. */
-export function judgeAnswer({ url, status, error, document }: FetchedFile, documentName: string, fix: string): Verdict {
+/** Judges whether a host serves a document. Other rows judge the content. */
+export function judgeAvailability(
+  { url, status, error, document }: FetchedFile,
+  documentName: string,
+  fix: string,
+): Verdict {
   if (error !== undefined) return failure(`cannot fetch ${documentName}: ${error}`, fix)
   if (status !== 200) return failure(`${documentName} answers ${status} at ${url}`, fix)
   return document ? ok(`${documentName} is at ${url}`) : failure(`${documentName} at ${url} is not a JSON object`, fix)

@@ -5,10 +5,10 @@ import { quote } from '../view/fetched.ts'
 import type { Link, PeerView } from '../view/peer.ts'
 import { cardRel, findActorLink, findCardLink, findLink, legacyCardRel, pageRel } from '../view/peer.ts'
 import type { AddressCheck } from './row.ts'
-import { judgeAnswer } from './row.ts'
+import { judgeAvailability } from './row.ts'
 
 const publishFix = 'Answer at the root of the domain, /.well-known/webfinger, with the JRD of this account.'
-/** The normative order (MN-1.3). */
+/** The normative order of the links, by relation (MN-1.3). */
 const relationOrder: readonly (string | undefined)[] = ['self', cardRel, pageRel, 'mailto']
 const narrowName = /^[a-z0-9_.-]{1,64}$/
 
@@ -23,7 +23,7 @@ export const webFingerRows: readonly AddressCheck[] = [
   {
     id: 'webfinger.answer',
     section: '§1.3',
-    judge: ({ webfinger }) => judgeAnswer(webfinger, 'WebFinger', publishFix),
+    judge: ({ webfinger }) => judgeAvailability(webfinger, 'WebFinger', publishFix),
   },
   { id: 'webfinger.redirect', section: '§1.3', judge: withJrd(judgeRedirect) },
   { id: 'webfinger.type', section: 'RFC 7033 §10.2', judge: withJrd(judgeType) },
@@ -44,8 +44,8 @@ function judgeName({ address }: PeerView): Verdict {
   )
 }
 
-function judgeRedirect({ webfinger: { hops } }: PeerView): Verdict | undefined {
-  return hops.length > 0 ? ok(`one redirect, to ${hops[0]}`) : undefined
+function judgeRedirect({ webfinger: { redirectUrls } }: PeerView): Verdict | undefined {
+  return redirectUrls.length > 0 ? ok(`one redirect, to ${redirectUrls[0]}`) : undefined
 }
 
 function judgeType({ webfinger: { type } }: PeerView): Verdict {

@@ -2,24 +2,24 @@
 import type { FetchedCard } from '@postern/a2a'
 import type { Address } from '@postern/message'
 import { formatAddress } from '@postern/message'
-import { describeFault } from './fault.ts'
+import { describeFetchError } from './fault.ts'
 
 /** One A2A card as the gateway’s own client reads it. */
-export interface ReadCard {
+export interface A2aCardView {
   readonly url?: string | undefined
   /** The interface a caller would use. */
   readonly interface?: { readonly url: string; readonly binding: string; readonly needsCredential: boolean } | undefined
-  readonly interfaceFault?: string | undefined
+  readonly interfaceError?: string | undefined
   /** The id of the key with a valid signature. */
   readonly signedBy?: string | undefined
-  readonly signatureFault?: string | undefined
+  readonly signatureError?: string | undefined
   /** The reason why there is no card. */
-  readonly fault?: string | undefined
+  readonly error?: string | undefined
 }
 
 export interface A2aView {
-  readonly agent: ReadCard
-  readonly host: ReadCard
+  readonly agent: A2aCardView
+  readonly host: A2aCardView
 }
 
 /** Finds and checks A2A cards as the gateway's own client does, and trusts only the card's own origin, as a stranger does. */
@@ -27,7 +27,7 @@ export interface CardReader {
   /** Finds the card of an address, or the one at a URL. @throws Unavailable, Undeliverable */
   find(address: string): Promise<FetchedCard>
   /** Returns the interface that a caller would use. @throws Undeliverable */
-  readInterface(card: FetchedCard): NonNullable<ReadCard['interface']>
+  readInterface(card: FetchedCard): NonNullable<A2aCardView['interface']>
   /** Returns the id of the key with a valid signature. @throws Undeliverable */
   verify(card: FetchedCard): Promise<string | undefined>
 }
@@ -40,25 +40,25 @@ export async function readA2aView(address: Address, origin: string, cards: CardR
   return { agent, host }
 }
 
-async function readCard(source: string, cards: CardReader): Promise<ReadCard> {
+async function readCard(source: string, cards: CardReader): Promise<A2aCardView> {
   const result = await attempt(() => cards.find(source))
-  if ('fault' in result) return result
+  if ('error' in result) return result
   const card = result.value
-  const offer = await attempt(async () => cards.readInterface(card))
-  const signature = await attempt(() => cards.verify(card))
+  const interfaceResult = await attempt(async () => cards.readInterface(card))
+  const signatureResult = await attempt(() => cards.verify(card))
   return {
     url: card.url,
-    ...('fault' in offer ? { interfaceFault: offer.fault } : { interface: offer.value }),
-    ...('fault' in signature ? { signatureFault: signature.fault } : { signedBy: signature.value }),
+    ...('error' in interfaceResult ? { interfaceError: interfaceResult.error } : { interface: interfaceResult.value }),
+    ...('error' in signatureResult ? { signatureError: signatureResult.error } : { signedBy: signatureResult.value }),
   }
 }
 
 async function attempt<Value>(
   work: () => Promise<Value>,
-): Promise<{ readonly value: Value } | { readonly fault: string }> {
+): Promise<{ readonly value: Value } | { readonly error: string }> {
   try {
     return { value: await work() }
   } catch (error) {
-    return { fault: describeFault(error).replace(/^Cannot call agent: /, '') }
+    return { error: describeFetchError(error).replace(/^Cannot call agent: /, '') }
   }
 }

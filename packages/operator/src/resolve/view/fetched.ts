@@ -3,15 +3,15 @@ import { parseBoundedJson, parseMediaType } from '@postern/http'
 import type { FetchAnswer, System } from '@postern/message'
 import { parseUrl } from '@postern/message'
 import type { CardReader } from './a2a.ts'
-import { describeFault } from './fault.ts'
+import { describeFetchError } from './fault.ts'
 
 export type FetchedObject = Readonly<Record<string, unknown>>
 
-/** The answer of one web address, before any judgement. */
+/** The response of one web address, before any check judges it. */
 export interface FetchedFile {
   readonly url: string
   /** The targets of redirects, in order. */
-  readonly hops: readonly string[]
+  readonly redirectUrls: readonly string[]
   readonly status?: number | undefined
   readonly type?: string | undefined
   readonly text?: string | undefined
@@ -36,28 +36,29 @@ export async function fetchAsPeer(
   { accept, redirects = 0 }: FetchRules,
   system: Pick<System, 'fetch'>,
 ): Promise<FetchedFile> {
-  const hops: string[] = []
+  const redirectUrls: string[] = []
   let currentUrl = url
   try {
     for (;;) {
-      const answer = await system.fetch(currentUrl, { ...bounds, headers: { accept } })
-      const location = redirectStatuses.has(answer.status) ? answer.headers.get('location') : null
-      if (location === null) return { url, hops, ...readAnswer(answer) }
-      const next = parseUrl(location, currentUrl)
-      const refusal = checkHop(next, hops.length, redirects)
-      if (!next || refusal) return { url, hops: [...hops, location], status: answer.status, error: refusal }
-      currentUrl = next.href
-      hops.push(currentUrl)
+      const response = await system.fetch(currentUrl, { ...bounds, headers: { accept } })
+      const location = redirectStatuses.has(response.status) ? response.headers.get('location') : null
+      if (location === null) return { url, redirectUrls, ...readResponse(response) }
+      const nextUrl = parseUrl(location, currentUrl)
+      const refusal = checkRedirect(nextUrl, redirectUrls.length, redirects)
+      if (!nextUrl || refusal)
+        return { url, redirectUrls: [...redirectUrls, location], status: response.status, error: refusal }
+      currentUrl = nextUrl.href
+      redirectUrls.push(currentUrl)
     }
   } catch (error) {
-    return { url, hops, error: describeFault(error) }
+    return { url, redirectUrls, error: describeFetchError(error) }
   }
 }
 
 /** Checks a redirect. MN-1.3 allows only one, and only to https. */
-function checkHop(next: URL | undefined, count: number, maxHops: number): string | undefined {
-  if (!next) return 'it redirects to an invalid address'
-  if (next.protocol !== 'https:') return 'it redirects to an address without https'
+function checkRedirect(nextUrl: URL | undefined, count: number, maxHops: number): string | undefined {
+  if (!nextUrl) return 'it redirects to an invalid address'
+  if (nextUrl.protocol !== 'https:') return 'it redirects to an address without https'
   if (count >= maxHops)
     return maxHops === 0
       ? 'it redirects, but peers follow no redirect here'
@@ -65,7 +66,7 @@ function checkHop(next: URL | undefined, count: number, maxHops: number): string
   return undefined
 }
 
-function readAnswer({ status, headers, body }: FetchAnswer): Partial<FetchedFile> {
+function readResponse({ status, headers, body }: FetchAnswer): Partial<FetchedFile> {
   const type = parseMediaType(headers.get('content-type') ?? '')?.type
   const text = Buffer.from(body).toString()
   return { status, type, text, document: status === 200 ? readDocument(body) : undefined }

@@ -5,28 +5,31 @@ import type { Rule } from '../reason.ts'
 import { formatQuantity, formatSpan, formatUtcTime } from '../reason.ts'
 
 /** Describes the time and the destination of the answer. */
-function describeArrival({ answer, deliveries, message, turn, now }: WhyFacts): {
+function describeAnswer({ answer, deliveries, message, turn, now }: WhyFacts): {
   readonly at: number
-  readonly words: string
+  readonly description: string
 } {
   const sentDeliveries = deliveries.filter(({ isAnswer, state }) => isAnswer && state === 'sent')
   const answeredAt = Math.max(
     answer?.at ?? turn?.endedAt ?? message.receivedAt,
     ...sentDeliveries.map(({ endedAt = 0 }) => endedAt),
   )
-  const [first, ...furtherDeliveries] = sentDeliveries
-  if (first) {
-    const further =
+  const [firstDelivery, ...furtherDeliveries] = sentDeliveries
+  if (firstDelivery) {
+    const otherRecipients =
       furtherDeliveries.length > 0 ? ` and ${formatQuantity(furtherDeliveries.length, 'other recipient')}` : ''
-    return { at: answeredAt, words: `at ${formatUtcTime(answeredAt, now)} to ${first.to}${further}` }
+    return {
+      at: answeredAt,
+      description: `at ${formatUtcTime(answeredAt, now)} to ${firstDelivery.to}${otherRecipients}`,
+    }
   }
   return {
     at: answeredAt,
-    words: `at ${formatUtcTime(answeredAt, now)} ${message.isTask ? 'in the task that its peer called' : 'without a delivery'}`,
+    description: `at ${formatUtcTime(answeredAt, now)} ${message.isTask ? 'in the task that its peer called' : 'without a delivery'}`,
   }
 }
 
-/** Returns true if the agent answered. Its refusal is an answer, too. */
+/** Returns true if the agent answered. A refusal by the agent counts as an answer. */
 function isAnswered({ turn }: WhyFacts): boolean {
   return turn?.state === 'answered'
 }
@@ -45,13 +48,13 @@ export const ownAction: Rule<WhyFacts> = facts => {
 }
 
 /** Explains an answer that an operator gave by a replay. */
-export const replayedAnswer: Rule<WhyFacts> = ({ replayed, now }) => {
-  if (!replayed) return undefined
+export const replayedAnswer: Rule<WhyFacts> = ({ replayAnswer, now }) => {
+  if (!replayAnswer) return undefined
   return {
     code: 'answered_by_replay',
-    sentence: `Answered at ${formatUtcTime(replayed.at, now)} by a replay that an operator committed`,
-    since: replayed.at,
-    fix: { text: 'Nothing to fix: see its delivery.', command: `npx postern why ${replayed.id}` },
+    sentence: `Answered at ${formatUtcTime(replayAnswer.at, now)} by a replay that an operator committed`,
+    since: replayAnswer.at,
+    fix: { text: 'Nothing to fix: see its delivery.', command: `npx postern why ${replayAnswer.id}` },
   }
 }
 
@@ -66,28 +69,28 @@ const lateMs = 1_000
 /** The longest usual transit time of a message, ms. */
 const transitMs = 60_000
 
-/** Finds the downtime during which a message waited or could not arrive. */
+/** Finds the downtime during which a message waited or could not arrive, with the words for it. */
 function findDowntime({ message: { receivedAt, sentAt }, downtimes }: WhyFacts, endedAt: number) {
   const isWithin = ({ from, to }: Downtime) => from >= receivedAt - lateMs && to <= endedAt
   const matchingDowntime = downtimes.find(isWithin)
-  if (matchingDowntime) return { down: matchingDowntime, why: 'the gateway was down' }
+  if (matchingDowntime) return { downtime: matchingDowntime, cause: 'the gateway was down' }
   if (sentAt === undefined) return undefined
   const hasMissed = ({ from, to }: Downtime) => from - transitMs <= sentAt && sentAt < to && to <= receivedAt
-  const down = downtimes.find(hasMissed)
-  return down && { down, why: 'its peer sent it while the gateway was down' }
+  const missedDowntime = downtimes.find(hasMissed)
+  return missedDowntime && { downtime: missedDowntime, cause: 'its peer sent it while the gateway was down' }
 }
 
 /** Explains a late answer by a downtime of the gateway. */
 export const lateAnswer: Rule<WhyFacts> = facts => {
   if (!isAnswered(facts)) return undefined
   const { turn, now } = facts
-  const { at, words } = describeArrival(facts)
-  const downtime = findDowntime(facts, turn?.endedAt ?? at)
-  if (!downtime) return undefined
-  const { from, to } = downtime.down
+  const { at, description } = describeAnswer(facts)
+  const delay = findDowntime(facts, turn?.endedAt ?? at)
+  if (!delay) return undefined
+  const { from, to } = delay.downtime
   return {
     code: 'gateway_was_down',
-    sentence: `Answered late, ${words}: ${downtime.why} from ${formatUtcTime(from, now)} to ${formatUtcTime(to, now)} (${formatSpan(to - from)})`,
+    sentence: `Answered late, ${description}: ${delay.cause} from ${formatUtcTime(from, now)} to ${formatUtcTime(to, now)} (${formatSpan(to - from)})`,
     since: from,
     evidence: [
       { at: from, fact: 'no gateway ran from this time on, to the minute' },
@@ -100,10 +103,10 @@ export const lateAnswer: Rule<WhyFacts> = facts => {
 export const repeatedMessage: Rule<WhyFacts> = facts => {
   const { duplicates } = facts.message
   if (!isAnswered(facts) || duplicates === 0) return undefined
-  const { at, words } = describeArrival(facts)
+  const { at, description } = describeAnswer(facts)
   return {
     code: 'duplicate',
-    sentence: `Answered once ${words}; its peer sent it ${formatQuantity(duplicates, 'more time')}, and copies get no further answer`,
+    sentence: `Answered once ${description}; its peer sent it ${formatQuantity(duplicates, 'more time')}, and copies get no further answer`,
     since: at,
     fix: { text: 'Nothing to fix. A sender who wants a new answer has to send a new message with an id of its own.' },
   }
@@ -111,8 +114,8 @@ export const repeatedMessage: Rule<WhyFacts> = facts => {
 
 export const answeredMessage: Rule<WhyFacts> = facts => {
   if (!isAnswered(facts)) return undefined
-  const { at, words } = describeArrival(facts)
+  const { at, description } = describeAnswer(facts)
   const { status } = facts.answer ?? {}
-  const how = status === 'rejected' ? 'Answered with a refusal of the agent' : 'Answered'
-  return { code: 'answered', sentence: `${how} ${words}`, since: at }
+  const verb = status === 'rejected' ? 'Answered with a refusal of the agent' : 'Answered'
+  return { code: 'answered', sentence: `${verb} ${description}`, since: at }
 }

@@ -14,13 +14,14 @@ interface UnsettledDelivery {
 interface DeliveryCase extends FixTexts<UnsettledDelivery> {
   readonly code: string
   fits(delivery: WhyDelivery): boolean
-  why(undelivered: UnsettledDelivery): string
+  why(subject: UnsettledDelivery): string
 }
 
 const retry = ({ delivery }: UnsettledDelivery) => `npx postern deliveries retry ${delivery.number}`
 /** Creates a condition on the reason of a delivery. Deliveries of older versions have no recorded reason, so the text of their error decides. */
-const hasReason = (recorded: DeliveryReason, pattern: RegExp) => {
-  return ({ reason, error = '' }: WhyDelivery) => (reason === undefined ? pattern.test(error) : reason === recorded)
+const hasReason = (recordedReason: DeliveryReason, pattern: RegExp) => {
+  return ({ reason, error = '' }: WhyDelivery) =>
+    reason === undefined ? pattern.test(error) : reason === recordedReason
 }
 
 /** Cases in which an answer never arrives. */
@@ -103,14 +104,14 @@ const openCases: readonly DeliveryCase[] = [
   {
     code: 'breaker_open',
     fits: hasReason('host_left_alone', /^its host does not answer and is left alone/),
-    why: whyLater('its host did not answer several times in a row and is left alone'),
+    why: explainRetry('its host did not answer several times in a row and is left alone'),
     fix: 'It goes out by itself once the host answers. A restart of the gateway forgets that the host is left alone.',
     command: retry,
   },
   {
     code: 'host_asked_for_time',
     fits: hasReason('host_asked_for_time', /^its host asked for time$/),
-    why: whyLater('its host asked for time (Retry-After)'),
+    why: explainRetry('its host asked for time (Retry-After)'),
     fix: 'Wait: it goes out by itself.',
   },
   {
@@ -123,9 +124,9 @@ const openCases: readonly DeliveryCase[] = [
   {
     code: 'delivery_waiting',
     fits: ({ error }) => error !== undefined,
-    why: undelivered => {
-      const { attempts, error = '' } = undelivered.delivery
-      return whyLater(`${causeOf(error)}, ${formatQuantity(attempts, 'try', 'tries')}`)(undelivered)
+    why: subject => {
+      const { attempts, error = '' } = subject.delivery
+      return explainRetry(`${causeOf(error)}, ${formatQuantity(attempts, 'try', 'tries')}`)(subject)
     },
     fix: 'It is tried again by itself; retry it now when the cause is gone.',
     command: retry,
@@ -138,7 +139,7 @@ const openCases: readonly DeliveryCase[] = [
   },
 ]
 
-function whyLater(cause: string): DeliveryCase['why'] {
+function explainRetry(cause: string): DeliveryCase['why'] {
   return ({ delivery: { to, dueAt }, facts: { now } }) => {
     const next =
       dueAt === undefined || dueAt <= now ? 'the next try is due now' : `next try at ${formatUtcTime(dueAt, now)}`

@@ -16,17 +16,17 @@ interface FailedTurn {
 interface FailureCase extends FixTexts<FailedTurn> {
   readonly code: string
   /** The end or the reason of the attempt, as the gateway records it. */
-  readonly recorded: TurnReason | 'timed_out'
+  readonly recordedReason: TurnReason | 'timed_out'
   /** Matches the text of the error in records of older versions, which have no reasons. */
   readonly pattern: RegExp
-  why(failed: FailedTurn): string
+  why(failure: FailedTurn): string
 }
 
 /** Cases of failed turns. */
 const failures: readonly FailureCase[] = [
   {
     code: 'deadline',
-    recorded: 'timed_out',
+    recordedReason: 'timed_out',
     pattern: /^the agent took too long$/,
     why: ({ facts: { message, agent }, turn }) => {
       const ms = turn.attempts.at(-1)?.deadline_ms
@@ -38,14 +38,14 @@ const failures: readonly FailureCase[] = [
   },
   {
     code: 'agent_removed',
-    recorded: 'agent_removed',
+    recordedReason: 'agent_removed',
     pattern: /^there is no such agent any more$/,
     why: ({ facts: { message } }) => `the configuration no longer has the agent "${message.agent}"`,
     fix: ({ facts: { message } }) => `Put agents.${message.agent} back, or tell its correspondents.`,
   },
   {
     code: 'agent_crashes',
-    recorded: 'agent_crashes',
+    recordedReason: 'agent_crashes',
     pattern: /^gave up after \d+ crashes$/,
     why: ({ turn }) =>
       `the process of the gateway ended ${formatQuantity(turn.crashes, 'time')} in the middle of it, at last while it ran alone; so it is not tried again`,
@@ -54,14 +54,14 @@ const failures: readonly FailureCase[] = [
   },
   {
     code: 'answer_unstorable',
-    recorded: 'answer_unstorable',
+    recordedReason: 'answer_unstorable',
     pattern: /^the answer cannot be stored$/,
     why: () => 'the agent gave an answer that cannot be stored, such as one that is not JSON',
     fix: 'Let the agent answer with text or parts; the log has the error.',
   },
   {
     code: 'answer_invalid',
-    recorded: 'answer_invalid',
+    recordedReason: 'answer_invalid',
     pattern: /^Cannot read (?:the answer|webhook reply): /,
     why: ({ facts: { message }, error }) =>
       `agent "${message.agent}" gave an answer that is not valid (${causeOf(error)})`,
@@ -86,9 +86,9 @@ export const failedTurn: Rule<WhyFacts> = facts => {
   }
 }
 
-function isRecorded({ recorded, pattern }: FailureCase, { turn, error }: FailedTurn): boolean {
+function isRecorded({ recordedReason, pattern }: FailureCase, { turn, error }: FailedTurn): boolean {
   const { outcome, reason } = turn.attempts.at(-1) ?? {}
-  return reason === undefined ? outcome === recorded || pattern.test(error) : reason === recorded
+  return reason === undefined ? outcome === recordedReason || pattern.test(error) : reason === recordedReason
 }
 
 /** Explains an answer with the status `failed`. */
@@ -177,10 +177,11 @@ export const silentTurn: Rule<WhyFacts> = ({ message, turn, agent, now }) => {
       fix: { text: `Add "${message.kind}" to agents.${message.agent}.receives if the agent should get it.` },
     }
   }
-  const gave = attempt?.outcome === 'empty_answer' ? 'gave an empty answer' : 'took the message and gave no answer'
+  const outcomeText =
+    attempt?.outcome === 'empty_answer' ? 'gave an empty answer' : 'took the message and gave no answer'
   return {
     code: 'agent_silent',
-    sentence: `Not answered: agent "${message.agent}" ${gave}, at ${endTime}`,
+    sentence: `Not answered: agent "${message.agent}" ${outcomeText}, at ${endTime}`,
     since,
     fix: {
       text: 'An agent that returns nothing, or an empty text, answers nothing. Let it return what it wants to say.',

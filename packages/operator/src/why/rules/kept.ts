@@ -1,10 +1,10 @@
-// Explains messages that the gateway kept from agents.
+// Explains messages that the gateway withheld from agents.
 import type { WhyFacts } from '../facts.ts'
 import type { FixTexts, Reason, Rule } from '../reason.ts'
 import { formatUtcTime, writeFix } from '../reason.ts'
 
 /** The reason why no agent got a message with this flag. */
-interface KeptCase extends Partial<FixTexts<WhyFacts>> {
+interface WithheldCase extends Partial<FixTexts<WhyFacts>> {
   readonly code: string
   readonly why: string
 }
@@ -15,8 +15,8 @@ const loopFix =
 const listReason = 'it came by a list or as bulk mail'
 const oddMailFlags = ['mime_limits', 'duplicate_header', 'unparsable', 'parser_killed', 'signature_flood']
 
-/** The cases in order. The first flag of a message counts. */
-const cases: Readonly<Record<string, KeptCase>> = {
+/** The cases by flag, in order of precedence. A message with several flags has the first matching case. */
+const casesByFlag: Readonly<Record<string, WithheldCase>> = {
   edit_applied: {
     code: 'edit_applied',
     why: 'it changed a message that was still open, so the agent got the new words and answers those',
@@ -59,7 +59,7 @@ const cases: Readonly<Record<string, KeptCase>> = {
     why: 'it addresses more people than activitypub.max_mentions, so nobody in particular',
     fix: 'Raise activitypub.max_mentions if agents should answer such posts.',
   },
-  ...casesWithFix('rate_limited', 'Wait until the time of the budget is over, or raise it in email.budgets.', {
+  ...createCases('rate_limited', 'Wait until the time of the budget is over, or raise it in email.budgets.', {
     thread_budget: 'its thread got as many answers by mail as email.budgets allows',
     correspondent_budget: 'its sender got as many answers by mail as email.budgets allows',
     repeated: 'the same words came more often than email.budgets allows',
@@ -67,7 +67,7 @@ const cases: Readonly<Record<string, KeptCase>> = {
     backscatter_budget: 'nothing proves its author, and few answers go to such addresses',
     reply_all_budget: 'as many answers to everybody went out as email.budgets allows',
   }),
-  ...casesWithFix('automatic', 'Nothing is wrong: no person waits for an answer.', {
+  ...createCases('automatic', 'Nothing is wrong: no person waits for an answer.', {
     own_mail: 'it is mail of this gateway that came back',
     bounce_address: 'it came to the address for bounces, which only machines know',
     bounce_hard: 'it reports that a mail of ours cannot arrive',
@@ -87,7 +87,7 @@ const cases: Readonly<Record<string, KeptCase>> = {
     why: 'it came by a list that stands in From itself, and nothing proven names the person who wrote it',
     fix: 'Nothing is wrong: an answer would go to the whole list.',
   },
-  ...casesWithFix(
+  ...createCases(
     'automatic',
     'Set email.answer_lists to true if agents should answer proven authors who write by a list.',
     {
@@ -95,12 +95,12 @@ const cases: Readonly<Record<string, KeptCase>> = {
       bulk: listReason,
     },
   ),
-  ...casesWithFix(
+  ...createCases(
     'unsafe',
     'Look at it before you trust it. Limits for honest mail are in email.limits.',
     Object.fromEntries(oddMailFlags.map(flag => [flag, `it is too odd for an agent (${flag})`])),
   ),
-  ...casesWithFix('event', undefined, {
+  ...createCases('event', undefined, {
     follow_request: 'it asks to follow the agent, and an operator decides',
     follow_refused: 'it asks to follow the agent, and the gateway refuses that',
     report: 'it is a report to moderators',
@@ -111,26 +111,26 @@ const cases: Readonly<Record<string, KeptCase>> = {
     actor_delete: 'it tells of the end of the agent',
     unsubscribed: 'it ends mail that the agent writes unasked',
     operator: 'it records what an operator did',
-    operator_notice: 'it told an operator what waits for them',
+    operator_notice: 'it is a notice to an operator',
     linked_copy: 'it is the copy of an answer for another address of the person',
-    link_notice: 'it told an address of a code',
+    link_notice: 'it is the message with a code that links an address',
     post: 'it is what the agent posted of itself',
   }),
 }
 
-export const keptCases = Object.entries(cases)
+export const keptCases = Object.entries(casesByFlag)
 
 /** Creates cases that differ only in their sentence. */
-function casesWithFix(
+function createCases(
   code: string,
   fix: string | undefined,
   reasons: Readonly<Record<string, string>>,
-): Record<string, KeptCase> {
+): Record<string, WithheldCase> {
   return Object.fromEntries(Object.entries(reasons).map(([flag, why]) => [flag, { code, why, ...(fix && { fix }) }]))
 }
 
 /** Explains a message that no agent got. */
-export const keptMessage: Rule<WhyFacts> = facts => {
+export const withheldMessage: Rule<WhyFacts> = facts => {
   if (facts.turn) return undefined
   const { message, now } = facts
   const receivedTime = formatUtcTime(message.receivedAt, now)
@@ -143,7 +143,7 @@ export const keptMessage: Rule<WhyFacts> = facts => {
   }
 }
 
-function writeReason({ code, why, fix, command }: KeptCase, facts: WhyFacts, receivedTime: string): Reason {
+function writeReason({ code, why, fix, command }: WithheldCase, facts: WhyFacts, receivedTime: string): Reason {
   const verb = code === 'event' ? 'No answer is due' : 'Not answered'
   const sentence = `${verb}: ${why}, at ${receivedTime}`
   const formattedFix = fix === undefined ? undefined : writeFix({ fix, command }, facts)

@@ -28,14 +28,14 @@ function explainQueue({ facts: { message, now }, turn }: OpenTurn): Reason | und
   const { ahead } = turn
   if (!ahead) return undefined
   const since = message.receivedAt
-  const stateOfFirst = ahead.isLeased
+  const turnAheadState = ahead.isLeased
     ? 'is being worked on'
     : ahead.error !== undefined
       ? `is tried again at ${formatUtcTime(ahead.dueAt, now)} (${causeOf(ahead.error)})`
       : 'waits for a free worker'
   return {
     code: 'queued',
-    sentence: `Not answered yet: it has waited since ${formatUtcTime(since, now)} behind #${ahead.message} of the same conversation, which ${stateOfFirst}`,
+    sentence: `Not answered yet: it has waited since ${formatUtcTime(since, now)} behind #${ahead.message} of the same conversation, which ${turnAheadState}`,
     since,
     evidence: [{ at: ahead.dueAt, fact: `#${ahead.message} is at the head of the conversation` }],
     fix: {
@@ -60,10 +60,10 @@ function explainLease({ facts: { message, now }, turn }: OpenTurn): Reason | und
     }
   }
   const attemptNote = turn.crashes > 1 ? `, in try ${turn.crashes} because a gateway ended in the middle of it` : ''
-  const doing = turn.isWaiting ? 'waits for another agent that it asked' : 'is working on it'
+  const activity = turn.isWaiting ? 'waits for another agent that it asked' : 'is working on it'
   return {
     code: turn.isWaiting ? 'waiting_for_agent' : 'working',
-    sentence: `Not answered yet: the agent ${doing}, ${formatSpan(now - since)} after it came at ${formatUtcTime(since, now)}${attemptNote}`,
+    sentence: `Not answered yet: the agent ${activity}, ${formatSpan(now - since)} after it came at ${formatUtcTime(since, now)}${attemptNote}`,
     since,
     evidence,
     fix: { text: `Wait: after agents.${message.agent}.deadline the turn ends.` },
@@ -76,11 +76,11 @@ function explainRetry({ facts, turn }: OpenTurn): Reason | undefined {
   if (error === undefined || dueAt === undefined) return undefined
   const { message, agent, now } = facts
   const since = message.receivedAt
-  const next = dueAt > now ? `next try at ${formatUtcTime(dueAt, now)}` : 'the next try is due now'
+  const retryNote = dueAt > now ? `next try at ${formatUtcTime(dueAt, now)}` : 'the next try is due now'
   const tries = `${formatQuantity(turn.attempt, 'try', 'tries')} since ${formatUtcTime(since, now)}`
   return {
     code: agent?.use === 'webhook' ? 'webhook_down' : 'agent_unavailable',
-    sentence: `Not answered yet: ${nameBackend(message.agent, agent)} cannot be reached (${causeOf(error)}), ${tries}; ${next}`,
+    sentence: `Not answered yet: ${nameBackend(message.agent, agent)} cannot be reached (${causeOf(error)}), ${tries}; ${retryNote}`,
     since,
     evidence: [...describeBackend(agent), { at: dueAt, fact: 'next try' }],
     fix: fixBackend(agent),
