@@ -46,7 +46,7 @@ export type { ReplayPage, ReplayReport } from './replay/report.ts'
 export type { ResolvedAddress } from './resolve/resolve-address.ts'
 export { resolveAddress } from './resolve/resolve-address.ts'
 export type { CardReader } from './resolve/view/a2a.ts'
-export type { ResolveSystem } from './resolve/view/fetched.ts'
+export type { ResolveSystem } from './resolve/view/peer-fetch.ts'
 export { createTokenCheck, requireOperator } from './sign-in/operator-token.ts'
 export type { OperatorSessions, SignInCodes } from './sign-in/sessions.ts'
 export {
@@ -57,4 +57,4 @@ export {
   sessionCookie,
 } from './sign-in/sessions.ts'
 export type { Explanation, WhyAnswer } from './why/explanation.ts'
-export { reasonOfRefusal } from './why/rules/refused.ts'
+export { reasonOfRefusal } from './why/rules/refusals.ts'

@@ -7,7 +7,7 @@ import type { Refusal } from '@postern/pipeline'
 import { toA2aError } from '../../../packages/a2a/src/format/errors.ts'
 import { toSmtpReply } from '../../../packages/email/src/smtp/replies.ts'
 import { writeFix } from '../../../packages/operator/src/why/reason.ts'
-import { refusalCases } from '../../../packages/operator/src/why/rules/refused.ts'
+import { refusalCases } from '../../../packages/operator/src/why/rules/refusals.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
 const intro = `

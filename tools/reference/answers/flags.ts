@@ -1,7 +1,7 @@
 // Writes docs/reference/flags.md from the flags of messages.
 import type { WhyFacts } from '../../../packages/operator/src/why/facts.ts'
 import { writeFix } from '../../../packages/operator/src/why/reason.ts'
-import { keptCases } from '../../../packages/operator/src/why/rules/kept.ts'
+import { keptCases } from '../../../packages/operator/src/why/rules/withheld-messages.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
 const intro = `

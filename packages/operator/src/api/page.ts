@@ -6,6 +6,9 @@ import { z } from 'zod'
 /** The maximum number of items in one page. */
 const maxPageItems = 500
 
+/** An instant in an answer. */
+export const instantSchema = z.string().describe('ISO 8601 UTC.')
+
 /** The parameters of a page. The page has the items that follow `after`. */
 export const pageParameters = {
   limit: z.int().min(1).max(maxPageItems).default(50).describe('Number of items in the page, at most.'),

@@ -29,7 +29,12 @@ export function createOperationView<Operation extends ApiOperation>(
   { read = unchanged, onAnswer }: ViewOptions<OperationAnswer<Operation>> = {},
 ): PrintAnswer {
   return async (output, input) =>
-    printAnswer(output, operation, assignMembers(operation, read(input)), answer => format(answer, input), onAnswer)
+    printAnswer(output, {
+      operation,
+      input: assignMembers(operation, read(input)),
+      format: answer => format(answer, input),
+      ...(onAnswer && { onAnswer }),
+    })
 }
 
 type ListOperation<Item> = ApiOperation & { readonly answer: z.ZodType<FilteredPage<Item>> }

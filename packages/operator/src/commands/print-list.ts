@@ -7,7 +7,7 @@ import { withClient } from '../client/client.ts'
 import type { ApiOutput } from './context.ts'
 
 interface PrintedList<Item> {
-  /** Reads the page after `after`, with at most `limit` items. A page may have fewer items, or none, and still have a next one. */
+  /** Reads the page after `after`, with at most `limit` items. A page may have few items or none, and still have a next page. */
   readonly readPage: (
     client: OperatorClient,
     page: { readonly limit: number; readonly after?: number },
@@ -17,7 +17,7 @@ interface PrintedList<Item> {
   readonly maxItems?: number | undefined
 }
 
-/** The maximum number of pages to read. With a filter, a page covers only a window of the list. */
+/** The maximum number of pages to read. A filtered page covers only a window of the list, so it may have few items. */
 const maxPages = 50
 const maxPageItems = 500
 
@@ -31,6 +31,7 @@ export async function printList<Item>(
   else output.print(list.next === null ? format(list.items) : `${format(list.items)}\n${describeNextPage(list)}`)
 }
 
+/** Reads pages of a list until it has enough items, or the list ends. */
 export async function readPages<Item>(
   maxItems: number,
   readPage: (page: { readonly limit: number; readonly after?: number }) => Promise<FilteredPage<Item>>,
@@ -50,14 +51,18 @@ function describeNextPage({ items, next }: FilteredPage<unknown>): string {
   return `The list goes on after ${items.length === 1 ? 'this one' : `these ${items.length}`}: the operator's API returns the remaining items with after=${next}.`
 }
 
+interface PrintedAnswer<Operation extends ApiOperation> {
+  readonly operation: Operation
+  readonly input: OperationInput<Operation>
+  format(answer: OperationAnswer<Operation>): string
+  /** Receives the answer, whether it is printed for people or as JSON. */
+  onAnswer?(answer: OperationAnswer<Operation>): void
+}
+
 /** Calls one operation and prints its answer, for people or as JSON. */
 export async function printAnswer<Operation extends ApiOperation>(
   output: ApiOutput,
-  operation: Operation,
-  input: OperationInput<Operation>,
-  format: (answer: OperationAnswer<Operation>) => string,
-  /** Receives the answer in either form. */
-  onAnswer?: (answer: OperationAnswer<Operation>) => void,
+  { operation, input, format, onAnswer }: PrintedAnswer<Operation>,
 ): Promise<void> {
   const answer = await withClient(output, client => client.call(operation, input))
   output.print(output.json ? JSON.stringify(answer, null, 2) : format(answer))

@@ -10,7 +10,7 @@ import type {
   RelationStore,
   WorkStore,
 } from '@postern/pipeline'
-import type { ResolveSystem } from '../resolve/view/fetched.ts'
+import type { ResolveSystem } from '../resolve/view/peer-fetch.ts'
 import type { DoctorConfig } from './config.ts'
 import type { MachineFacts } from './machine-facts.ts'
 import type { SelfVisits } from './network/visits.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseSpelledAddress } from './resolve-address.ts'
+import { parseSpelledAddress } from './spelling.ts'
 
 describe('readAskedAddress() (MN-1.2)', () => {
   test.each([

@@ -3,14 +3,13 @@ import type { ModelRun, TurnAttempt, TurnStep } from '@postern/message'
 import { isoTime } from '@postern/message'
 import type { Refusal } from '@postern/pipeline'
 import { z } from 'zod'
+import { instantSchema } from '../api/page.ts'
 import type { WhyFacts } from './facts.ts'
 import type { Evidence, Reason } from './reason.ts'
-import { formatQuantity, quoteLine } from './reason.ts'
+import { formatErrorPosition, formatQuantity, quoteLine } from './reason.ts'
 import { reasonOf } from './reasons.ts'
 import { describeDelivery } from './rules/delivery.ts'
-import { reasonOfRefusal } from './rules/refused.ts'
-
-const instant = z.string().describe('ISO 8601 UTC.')
+import { reasonOfRefusal } from './rules/refusals.ts'
 
 const explanationSchema = z
   .object({
@@ -22,9 +21,9 @@ const explanationSchema = z
     sender: z.string().optional().describe('Address of the sender; of a refusal, as it claims.'),
     code: z.string().describe('The reason, for programs, such as `webhook_down`.'),
     sentence: z.string().describe('Event, cause and time in one line.'),
-    since: instant,
+    since: instantSchema,
     evidence: z
-      .array(z.object({ at: instant.optional(), fact: z.string() }))
+      .array(z.object({ at: instantSchema.optional(), fact: z.string() }))
       .readonly()
       .describe('Observations of the gateway, oldest first; facts without a time come last.'),
     fix: z
@@ -167,9 +166,7 @@ function describeAttempt({
   error,
   next_at,
 }: TurnAttempt): readonly Evidence[] {
-  const position =
-    error?.file === undefined ? '' : ` at ${error.file}${error.line === undefined ? '' : `:${error.line}`}`
-  const cause = error === undefined ? '' : ` (${error.name}: ${quoteLine(error.message)}${position})`
+  const cause = error === undefined ? '' : ` (${error.name}: ${quoteLine(error.message)}${formatErrorPosition(error)})`
   const retryNote = next_at === undefined ? '' : `, next try at ${isoTime(next_at)}`
   return [
     { at: leased_at, fact: `attempt ${attempt} began` },

@@ -25,7 +25,7 @@ export interface FixTexts<Subject> {
 }
 
 export function writeFix<Subject>({ fix, command }: FixTexts<Subject>, subject: Subject): Fix {
-  const format = (words: FixText<Subject> | undefined) => (typeof words === 'function' ? words(subject) : words)
+  const format = (text: FixText<Subject> | undefined) => (typeof text === 'function' ? text(subject) : text)
   return { text: format(fix) ?? '', command: format(command) }
 }
 
@@ -79,6 +79,17 @@ export function formatSpan(ms: number): string {
 
 export function formatQuantity(count: number, singular: string, plural = `${singular}s`): string {
   return `${count} ${count === 1 ? singular : plural}`
+}
+
+interface ErrorPosition {
+  readonly file?: string | undefined
+  readonly line?: number | undefined
+}
+
+/** Formats the position of an error, such as ` at agents/desk.ts:3`. Returns an empty text if the file is unknown. */
+export function formatErrorPosition({ file, line }: ErrorPosition = {}): string {
+  if (file === undefined) return ''
+  return ` at ${file}${line === undefined ? '' : `:${line}`}`
 }
 
 /** Quotes a foreign text on one line, without its full stop and without secrets in its URLs. */

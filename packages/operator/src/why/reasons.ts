@@ -9,12 +9,12 @@ import {
   repeatedMessage,
   replayedAnswer,
   retractedAnswer,
-} from './rules/answered.ts'
+} from './rules/answered-messages.ts'
 import { undeliveredAnswer } from './rules/delivery.ts'
-import { failedTurn, silentTurn } from './rules/failed.ts'
-import { takenBackMessage, withheldMessage } from './rules/kept.ts'
+import { failedTurn, silentTurn } from './rules/failed-turns.ts'
+import { openTurn } from './rules/open-turns.ts'
 import { openRequirement } from './rules/requirement.ts'
-import { openTurn } from './rules/waiting.ts'
+import { takenBackMessage, withheldMessage } from './rules/withheld-messages.ts'
 
 /** The rules in order of precedence. The first one with a reason counts. */
 const rules: readonly Rule<WhyFacts>[] = [

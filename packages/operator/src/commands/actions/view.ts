@@ -32,7 +32,9 @@ function toParts(text: string) {
 }
 
 export function performAction(output: ApiOutput, agent: string, act: AgentAction): Promise<void> {
-  return printAnswer(output, actionOperation, { parameters: { agent }, body: { acts: [act] } }, ({ done }) =>
-    done.map(({ act: kind, id }) => (id ? `${kind}: ${id}` : `${kind}: done`)).join('\n'),
-  )
+  return printAnswer(output, {
+    operation: actionOperation,
+    input: { parameters: { agent }, body: { acts: [act] } },
+    format: ({ done }) => done.map(({ act: kind, id }) => `${kind}: ${id ?? 'done'}`).join('\n'),
+  })
 }

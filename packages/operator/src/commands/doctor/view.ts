@@ -70,7 +70,8 @@ function mergeSkipped(findings: readonly DoctorFinding[]): readonly Line[] {
     const { id, subject, verdict, fix } = finding
     const [, name = id] = id.split('.')
     const isOnlyOne = findings.every(otherFinding => otherFinding === finding || otherFinding.id !== id)
-    const message = nameSubject(finding, verdict === 'skipped' || (verdict === 'ok' && isOnlyOne))
+    const needsNoSubject = verdict === 'skipped' || (verdict === 'ok' && isOnlyOne)
+    const message = needsNoSubject ? finding.message : nameSubject(finding)
     const key = verdict === 'skipped' ? message : `${id} ${subject} ${message}`
     const names = lines.get(key)?.names ?? []
     lines.set(key, { verdict, message, fix, names: names.includes(name) ? names : [...names, name] })
@@ -79,8 +80,8 @@ function mergeSkipped(findings: readonly DoctorFinding[]): readonly Line[] {
 }
 
 /** Puts the subject before a sentence that does not name it already. */
-function nameSubject({ subject, message }: DoctorFinding, isClear: boolean): string {
-  return isClear || subject === '' || message.includes(subject) ? message : `${subject}: ${message}`
+function nameSubject({ subject, message }: DoctorFinding): string {
+  return subject === '' || message.includes(subject) ? message : `${subject}: ${message}`
 }
 
 function formatLine({ names, verdict, message, fix }: Line, screen: Screen): readonly string[] {

@@ -5,23 +5,26 @@ import type { LeftAloneHost, OperatorStore, WaitingHost } from '@postern/pipelin
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
-
-const instant = z.string().describe('ISO 8601 UTC.')
+import { instantSchema } from '../../api/page.ts'
 
 const hostSchema = z
   .object({
     host: z.string().describe('Host of an inbox or endpoint, with its port if it has one; for mail, the domain.'),
     deliveries: z.int().describe('Deliveries that wait for the host.'),
     failing: z.int().describe('Waiting deliveries with a failed attempt.'),
-    oldest_at: instant.optional().describe('Creation of the oldest waiting delivery, ISO 8601 UTC.'),
-    next_attempt_at: instant
+    oldest_at: instantSchema.optional().describe('Creation of the oldest waiting delivery, ISO 8601 UTC.'),
+    next_attempt_at: instantSchema
       .optional()
       .describe('Time of the next attempt, ISO 8601 UTC; absent while all deliveries are being tried.'),
     breaker: z
       .enum(['closed', 'open'])
       .describe('`open`: the host does not answer, and the gateway sends it nothing for a while.'),
-    open_until: instant.optional().describe('Time at which an open breaker allows the next attempt, ISO 8601 UTC.'),
-    retry_after: instant.optional().describe('Time until which the host has asked for no requests, ISO 8601 UTC.'),
+    open_until: instantSchema
+      .optional()
+      .describe('Time at which an open breaker allows the next attempt, ISO 8601 UTC.'),
+    retry_after: instantSchema
+      .optional()
+      .describe('Time until which the host has asked for no requests, ISO 8601 UTC.'),
   })
   .meta({ id: 'WaitingHost' })
 

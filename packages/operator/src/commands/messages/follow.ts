@@ -19,14 +19,16 @@ export async function followMessages(client: OperatorClient, output: Output, fil
     const line = formatFollowed(message)
     if (printedLines.get(message.message) === line) return
     printedLines.set(message.message, line)
-    // The oldest messages are removed, so that the map stays small.
+    // The map drops its oldest message, so that it stays small.
     const [oldest] = printedLines.keys()
     if (printedLines.size > 1_000 && oldest !== undefined) printedLines.delete(oldest)
     output.print(output.json ? JSON.stringify(message) : line)
   }
   const { agent, channel } = filter
   const query = { agent, channel, kind: ['message' as const, 'turn' as const] }
-  const reader = createRepeatedReading(() => printNewMessages(client, filter, print, printedLines))
+  const reader = createRepeatedReading(async () => {
+    for (const message of await listNewMessages(client, filter, printedLines)) print(message)
+  })
   for await (const line of client.readLines(eventOperation, { query })) {
     if (reader.failure) throw reader.failure
     if (line.startsWith('event: ')) reader.wake()
@@ -69,13 +71,12 @@ function createRepeatedReading(read: () => Promise<void>): RepeatedReading {
   }
 }
 
-/** Prints the newest messages of the filter that are not printed yet, oldest first. */
-async function printNewMessages(
+/** Lists the newest messages of the filter, oldest first, back to a page with a printed message. */
+async function listNewMessages(
   client: OperatorClient,
   filter: MessageFilter,
-  print: (message: MessageSummary) => void,
   printedLines: ReadonlyMap<number, string>,
-): Promise<void> {
+): Promise<readonly MessageSummary[]> {
   const newestMessages: MessageSummary[] = []
   let after: number | undefined
   for (let page = 0; page < maxPages; page += 1) {
@@ -84,7 +85,7 @@ async function printNewMessages(
     if (next === null || printedLines.size === 0 || items.some(({ message }) => printedLines.has(message))) break
     after = next
   }
-  for (const message of newestMessages.toReversed()) print(message)
+  return newestMessages.toReversed()
 }
 
 /** Formats one message as a line. */

@@ -16,6 +16,7 @@ import type {
   RefusalCode,
 } from '@postern/pipeline'
 import { z } from 'zod'
+import { instantSchema } from '../../api/page.ts'
 import { deliveryStates, messageStates } from './states.ts'
 
 const instantMs = z.int().describe('ms since 1970-01-01 UTC.')
@@ -179,8 +180,6 @@ const deliveryAttemptSchema: z.ZodType<DeliveryAttempt> = z
   .meta({ id: 'DeliveryAttempt' })
 
 export const refusalCodes: readonly RefusalCode[] = [...rejectionCodes, 'unavailable', 'internal']
-const instant = z.string().describe('ISO 8601 UTC.')
-
 export const messageSummarySchema: z.ZodType<MessageSummary> = z
   .object({
     message: z.int().describe('The gateway’s number of the message.'),
@@ -192,8 +191,8 @@ export const messageSummarySchema: z.ZodType<MessageSummary> = z
     verified: z.boolean().describe('Whether the transport proved the sender.'),
     state: z.enum(messageStates),
     status: z.enum(responseStatuses).optional().describe('Status of the answer; absent without one.'),
-    received_at: instant,
-    answered_at: instant.optional().describe('When the agent gave its answer, ISO 8601 UTC.'),
+    received_at: instantSchema,
+    answered_at: instantSchema.optional().describe('When the agent gave its answer, ISO 8601 UTC.'),
     preview: z.string().describe('The first words of the message.'),
     correlation_id: z.string().describe('The word that the message’s lines in the log share.'),
     flags: z.array(z.string()).describe('Reasons why no agent got the message, and other remarks about it.'),
@@ -208,8 +207,8 @@ export const conversationSchema: z.ZodType<ConversationSummary> = z
     sender: z.string().describe('Address of the sender of its first message.'),
     first_message: z.int().describe('Number of its first message.'),
     last_message: z.int().describe('Number of its newest message.'),
-    began_at: instant,
-    last_at: instant.describe('When the newest message came, ISO 8601 UTC.'),
+    began_at: instantSchema,
+    last_at: instantSchema.describe('When the newest message came, ISO 8601 UTC.'),
   })
   .meta({ id: 'Conversation' })
 
@@ -231,9 +230,9 @@ export const deliveryRecordSchema: z.ZodType<DeliveryRecord> = z
     state: z.enum(deliveryStates),
     attempts: z.int().describe('How many attempts it had.'),
     last_error: z.string().optional().describe('Why the last attempt failed.'),
-    next_attempt_at: instant.optional().describe('Time of the next attempt, ISO 8601 UTC.'),
-    queued_at: instant,
-    ended_at: instant.optional().describe('When it was over, ISO 8601 UTC.'),
+    next_attempt_at: instantSchema.optional().describe('Time of the next attempt, ISO 8601 UTC.'),
+    queued_at: instantSchema,
+    ended_at: instantSchema.optional().describe('When it was over, ISO 8601 UTC.'),
     attempt_log: z.array(deliveryAttemptSchema).describe('Oldest first. If there are very many, only the newest ones.'),
     message_id: z.string().describe('Id of the message that it answers.'),
     wire: z.json().describe('What the gateway sends, without signatures and secrets.'),
@@ -270,7 +269,7 @@ export const messageRecordSchema: z.ZodType<MessageRecord> = z
 export const refusalRecordSchema: z.ZodType<Refusal & { readonly number: number }> = z
   .object({
     number: z.int().describe('Number of the refusal.'),
-    at: instant,
+    at: instantSchema,
     via: z
       .string()
       .describe('Channel; `gateway` for pages, discovery, files and this API, of which only failures are listed.'),

@@ -1,64 +1,51 @@
-// Prints one message: sender, proofs, text, stages with their times, answer and deliveries.
+// Formats one message: sender, proofs, text, stages with their times, answer and deliveries.
 import type { Part, Proof, TokenUsage } from '@postern/message'
 import { threadSourceOf } from '@postern/message'
-import type { MessageRecord } from '@postern/pipeline'
+import type { DeliveryRecord, MessageRecord } from '@postern/pipeline'
 import { toTerminalLine } from '../../terminal/text.ts'
 import { formatWaterfall } from './waterfall.ts'
 
+/** Formats a message in sections. Each line is safe for a terminal. */
 export function formatRecord(record: MessageRecord): string {
-  const {
-    number,
-    message,
-    proofs,
-    state,
-    flags,
-    response,
-    deliveries,
-    duplicates,
-    error,
-    correlation_id,
-    merged_into,
-    namesakes = [],
-  } = record
-  const sections: readonly (readonly [string, readonly string[]])[] = [
-    [
-      'message',
-      [
-        `#${number} ${message.id}`,
-        ...(namesakes.length > 0
-          ? [`also ${namesakes.map(otherNumber => `#${otherNumber}`).join(', ')}: same id`]
-          : []),
-        `thread ${message.thread_id}, begun as ${threadSourceOf(message)}`,
-        `${message.received_via} to ${message.recipient} at ${message.received_at}`,
-      ],
-    ],
+  const { message, proofs, response, deliveries } = record
+  const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
+    ['message', formatIdentity(record)],
     ['sender', formatSender(message)],
     ['proofs', proofs.map(formatProof)],
     ['said', message.parts.flatMap(formatPart)],
-    [
-      'state',
-      [
-        [state, ...flags].join(', '),
-        ...(error ? [error] : []),
-        ...(merged_into === undefined ? [] : [`together with #${merged_into}`]),
-        ...(duplicates ? [`sent again ${duplicates} times`] : []),
-        `correlation ${correlation_id}`,
-      ],
-    ],
+    ['state', formatState(record)],
     ['waterfall', formatWaterfall(record)],
     ['answered', response ? [response.status, ...response.parts.flatMap(formatPart)] : ['nothing']],
     ...(response?.usage ? [['cost', response.usage.map(formatUsage)] as const] : []),
-    [
-      'deliveries',
-      deliveries.map(
-        ({ id, via, to, state, attempts, last_error }) =>
-          `${id} ${via} ${to}: ${state} after ${attempts} ${attempts === 1 ? 'try' : 'tries'}${last_error ? ` (${last_error})` : ''}`,
-      ),
-    ],
+    ['deliveries', deliveries.map(formatDelivery)],
   ]
   return sections
     .map(([title, lines]) => `${title}\n${lines.map(line => `  ${toTerminalLine(line)}\n`).join('')}`)
     .join('')
+}
+
+function formatIdentity({ number, message, namesakes = [] }: MessageRecord): readonly string[] {
+  return [
+    `#${number} ${message.id}`,
+    ...(namesakes.length > 0 ? [`also ${namesakes.map(namesake => `#${namesake}`).join(', ')}: same id`] : []),
+    `thread ${message.thread_id}, begun as ${threadSourceOf(message)}`,
+    `${message.received_via} to ${message.recipient} at ${message.received_at}`,
+  ]
+}
+
+function formatState({ state, flags, error, merged_into, duplicates, correlation_id }: MessageRecord) {
+  return [
+    [state, ...flags].join(', '),
+    ...(error ? [error] : []),
+    ...(merged_into === undefined ? [] : [`together with #${merged_into}`]),
+    ...(duplicates ? [`sent again ${duplicates} times`] : []),
+    `correlation ${correlation_id}`,
+  ]
+}
+
+function formatDelivery({ id, via, to, state, attempts, last_error }: DeliveryRecord): string {
+  const tries = `${attempts} ${attempts === 1 ? 'try' : 'tries'}`
+  return `${id} ${via} ${to}: ${state} after ${tries}${last_error ? ` (${last_error})` : ''}`
 }
 
 function formatSender(message: MessageRecord['message']): readonly string[] {
@@ -84,14 +71,6 @@ function formatProof({ kind, verdict, reason, key_id, code }: Proof): string {
   )
 }
 
-/** Formats the tokens of one model: input and output, and the cached and reasoning tokens among them. */
-function formatUsage({ provider, model = 'unnamed', ...counts }: TokenUsage): string {
-  const countTexts = usageLabels.flatMap(([member, words]) =>
-    counts[member] === undefined ? [] : [`${counts[member]} ${words}`],
-  )
-  return `${provider === undefined ? model : `${provider} ${model}`}: ${countTexts.join(', ')} (tokens)`
-}
-
 const usageLabels = [
   ['input_tokens', 'in'],
   ['cached_input_tokens', 'read from a cache'],
@@ -100,6 +79,14 @@ const usageLabels = [
   ['reasoning_tokens', 'for reasoning'],
   ['total_tokens', 'in all'],
 ] as const
+
+/** Formats the tokens of one model: input and output, and the cached and reasoning tokens among them. */
+function formatUsage({ provider, model = 'unnamed', ...counts }: TokenUsage): string {
+  const countTexts = usageLabels.flatMap(([member, label]) =>
+    counts[member] === undefined ? [] : [`${counts[member]} ${label}`],
+  )
+  return `${provider === undefined ? model : `${provider} ${model}`}: ${countTexts.join(', ')} (tokens)`
+}
 
 /** Breaks lines only where a text does, so that no foreign value can begin a line. */
 function formatPart(part: Part): readonly string[] {

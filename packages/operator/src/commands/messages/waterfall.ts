@@ -1,6 +1,7 @@
 // Draws the stages of a message under one time axis, a line each.
 import type { IntakeTrace, TurnAttempt, TurnRecord, TurnStep, VerifyStep } from '@postern/message'
 import type { DeliveryRecord, MessageRecord } from '@postern/pipeline'
+import { formatErrorPosition } from '../../why/reason.ts'
 import { formatDuration, formatInstant } from './format-time.ts'
 
 /** The width of the axis, columns. */
@@ -19,7 +20,7 @@ export function formatWaterfall(record: MessageRecord): readonly string[] {
   const heading = `${''.padEnd(nameWidth)}  ${'after'.padStart(8)}  ${'took'.padStart(8)}  ${formatDuration(0)}${formatDuration(endAt - startAt).padStart(width - formatDuration(0).length)}`
   const lines = stages.map(({ name, at, ms, outcome = '' }) => {
     const [after, took] = [formatDuration(at - startAt), ms === undefined ? '' : formatDuration(ms)]
-    const bar = drawBar(toColumn(at - startAt), toColumn(at - startAt + (ms ?? 0)), ms === undefined)
+    const bar = drawBar(toColumn(at - startAt), ms === undefined ? undefined : toColumn(at - startAt + ms))
     return `${name.padEnd(nameWidth)}  ${after.padStart(8)}  ${took.padStart(8)}  ${bar}  ${outcome}`.trimEnd()
   })
   return [heading, ...lines]
@@ -32,8 +33,9 @@ function createAxis(totalMs: number): (ms: number) => number {
   return ms => Math.min(width - 1, Math.floor((scale(Math.max(0, ms)) / fullScale) * width))
 }
 
-function drawBar(startColumn: number, endColumn: number, isInstant: boolean): string {
-  const bar = isInstant ? '│' : '█'.repeat(Math.max(1, endColumn - startColumn))
+/** Draws the bar of a stage, or a line for an instant, which has no end. */
+function drawBar(startColumn: number, endColumn: number | undefined): string {
+  const bar = endColumn === undefined ? '│' : '█'.repeat(Math.max(1, endColumn - startColumn))
   return `${' '.repeat(startColumn)}${bar}`.slice(0, width).padEnd(width)
 }
 
@@ -145,9 +147,7 @@ function quoteStart(text: string): string {
 }
 
 function describeAttempt({ attempt, outcome, error, next_at }: TurnAttempt): string {
-  const position =
-    error?.file === undefined ? '' : ` at ${error.file}${error.line === undefined ? '' : `:${error.line}`}`
-  const errorText = error && `${error.name}: ${error.message}${position}`
+  const errorText = error && `${error.name}: ${error.message}${formatErrorPosition(error)}`
   const retryNote = next_at !== undefined && `again at ${formatInstant(next_at)}`
   return [attempt > 1 && `attempt ${attempt}`, outcome.replace('_', ' '), errorText, retryNote]
     .filter(Boolean)

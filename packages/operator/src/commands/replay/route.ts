@@ -1,5 +1,4 @@
 // Replays stored messages through today's code, in the operator's API.
-
 import { Rejection } from '@postern/message'
 import type { RunningAgent } from '@postern/pipeline'
 import type { OperationRequest, OperatorRoute } from '../../api/operation.ts'
@@ -32,7 +31,7 @@ export function createReplayRoutes(deps: ReplayRouteDeps): readonly OperatorRout
         if (answersAgain && !commit) throw new Rejection('malformed', 'Cannot replay: "again" needs "commit"')
         const message = await store.findMessage(parameters.id)
         const record = requireFound(message, 'Cannot replay: there is no message with this id')
-        return withAgent(nameAgent(record), settings, deps, options =>
+        return withReplayAgent({ agent: nameAgent(record), ...settings }, deps, options =>
           replayMessage(record, { ...options, commits: commit, answersAgain }, deps),
         )
       },
@@ -41,16 +40,16 @@ export function createReplayRoutes(deps: ReplayRouteDeps): readonly OperatorRout
       if (use !== undefined && range.agent === undefined) {
         throw new Rejection('malformed', 'Cannot replay: "use" answers for one agent; name it as "agent"')
       }
-      return withAgent(range.agent ?? '', { use, clock, call }, deps, options =>
+      return withReplayAgent({ agent: range.agent ?? '', use, clock, call }, deps, options =>
         replayRange(range, { ...options, commits: false }, deps),
       )
     }),
   ]
 }
 
-async function withAgent<Result>(
-  agent: string,
-  { use, clock, call }: ReplaySettings,
+/** Opens the module that replaces the agent, if the settings name one, and closes it after the replay. */
+async function withReplayAgent<Result>(
+  { agent, use, clock, call }: ReplaySettings & { readonly agent: string },
   { openAgentFile }: Pick<ReplayRouteDeps, 'openAgentFile'>,
   run: (options: Omit<ReplayOptions, 'commits' | 'answersAgain'>) => Promise<Result>,
 ): Promise<Result> {

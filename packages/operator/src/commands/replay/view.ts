@@ -34,12 +34,17 @@ export async function printReplay(output: ApiOutput, id: string, options: Replay
     parameters: { id },
     body: { ...readReplaySettings(options), commit: options.commit === true, again: options.again === true },
   }
-  await printAnswer(output, replayOperations.one, input, formatReport, ({ outcome }) => {
-    if (outcome !== 'same') process.exitCode = 1
+  await printAnswer(output, {
+    operation: replayOperations.one,
+    input,
+    format: formatReport,
+    onAnswer({ outcome }) {
+      if (outcome !== 'same') process.exitCode = 1
+    },
   })
 }
 
-/** Replays a range, and prints each message that differs, and the counts. The exit code is 1 if one differs. */
+/** Replays a range, and prints each message that differs, and the counts. The exit code is 1 if a message differs. */
 export async function printReplays(output: ApiOutput, options: ReplayOptions): Promise<void> {
   if (options.commit || options.again)
     throw new CommandError('cannot replay: --commit is for one message; name its number or id')
@@ -125,7 +130,7 @@ function formatChanges(title: string, changes: readonly ReplayChange[]): readonl
   ])
 }
 
-function formatSide(sign: string, value: unknown): readonly string[] {
+function formatSide(sign: '-' | '+', value: unknown): readonly string[] {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text.split('\n').map(line => `    ${sign} ${line}`)
 }

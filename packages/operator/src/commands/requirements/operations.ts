@@ -3,13 +3,11 @@ import type { Json } from '@postern/message'
 import { channelNameSchema, policySchema, rememberScopes, requirementKinds, resolutionOutcomes } from '@postern/message'
 import { z } from 'zod'
 import { defineOperation } from '../../api/operation.ts'
-import { listFilters, pageOf, pageParameters, unknownNameRefusal } from '../../api/page.ts'
+import { instantSchema, listFilters, pageOf, pageParameters, unknownNameRefusal } from '../../api/page.ts'
 import { requirementStates } from './states.ts'
 
 const { agent, channel, sender, since, until, text } = listFilters
 const approvers = ['operator', 'sender'] as const
-const instant = z.string().describe('ISO 8601 UTC.')
-
 const listedRequirementSchema = z
   .object({
     number: z.int().describe('Number of the requirement.'),
@@ -22,9 +20,9 @@ const listedRequirementSchema = z
     approver: z.enum(approvers).describe('Who decides it.'),
     policy: policySchema.describe('The requirement in the words that the sender reads.'),
     state: z.enum(requirementStates),
-    issued_at: instant,
-    expires_at: instant,
-    resolved_at: instant.optional(),
+    issued_at: instantSchema,
+    expires_at: instantSchema,
+    resolved_at: instantSchema.optional(),
     resolver: z
       .object({ method: z.string(), subject: z.string().optional() })
       .optional()

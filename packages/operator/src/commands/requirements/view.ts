@@ -11,6 +11,12 @@ import { requirementOperations } from './operations.ts'
 
 type RequirementAnswer = OperationAnswer<typeof requirementOperations.find>
 
+const endedTaskNote = [
+  '',
+  'Its task has ended, and an ended task takes no further answer: a caller who waits for it hears nothing.',
+  'Tell them yourself, or ask them to write again.',
+].join('\n')
+
 export const requirementViews = {
   list: createListView(requirementOperations.list, formatRequirements, ({ mine, ...filter }) => ({
     ...filter,
@@ -22,7 +28,7 @@ export const requirementViews = {
   rerun: createOperationView(
     requirementOperations.rerun,
     ({ id, message, has_ended_task }) =>
-      `${toTerminalLine(id)}: its decision runs again as #${message}${has_ended_task ? endedTask() : ''}`,
+      `${toTerminalLine(id)}: its decision runs again as #${message}${has_ended_task ? endedTaskNote : ''}`,
   ),
   decline: createDecisionView('declined'),
 }
@@ -69,25 +75,17 @@ function formatRequirement({
   return [...lines, ...args].map(toTerminalLine).join('\n')
 }
 
-function endedTask(): string {
-  return [
-    '',
-    'Its task has ended, and an ended task takes no further answer: a caller who waits for it hears nothing.',
-    'Tell them yourself, or ask them to write again.',
-  ].join('\n')
-}
-
 /** Decides one requirement for the operator. */
 function createDecisionView(outcome: 'granted' | 'declined'): PrintAnswer {
   return createOperationView(requirementOperations.decide, (_, { id }) => `${toTerminalLine(String(id))}: ${outcome}`, {
     read: ({ arguments: args, ...fields }) => ({
       ...{ ...fields, outcome },
-      ...(typeof args === 'string' && { arguments: readArguments(args) }),
+      ...(typeof args === 'string' && { arguments: parseArguments(args) }),
     }),
   })
 }
 
-function readArguments(text: string): Json {
+function parseArguments(text: string): Json {
   try {
     return parseJsonText(text) as Json
   } catch {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
 import { resolveAddress, resolvedAddressSchema } from '../../resolve/resolve-address.ts'
-import type { ResolveSystem } from '../../resolve/view/fetched.ts'
+import type { ResolveSystem } from '../../resolve/view/peer-fetch.ts'
 
 export const resolveOperation = defineOperation({
   id: 'resolveAddress',

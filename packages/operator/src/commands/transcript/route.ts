@@ -118,51 +118,39 @@ interface TranscriptRouteOptions {
 }
 
 interface ThreadRequest {
+  /** A message of the conversation; with `owner`, the transport and key of the thread. */
   readonly thread: string
   readonly owner?: string | undefined
+  /** True if a thread of this owner is created when there is none. */
+  readonly mayCreate?: boolean
 }
+
+/** The maximum size of the part of a conversation that is read at once, bytes. */
+const maxBytes = 64 * 1024 * 1024
 
 const linesType = 'application/x-ndjson'
 
 export function createTranscriptRoutes(options: TranscriptRouteOptions): readonly OperatorRoute[] {
-  const { store, system, channels } = options
+  const { store, system } = options
   const { transcript } = store
   const framedTranscript = withTurnFrames(transcript, { max_bytes: maxBytes, is_whole: true })
 
-  async function findThread({ thread, owner }: ThreadRequest, mayCreate: boolean): Promise<ThreadKey> {
-    const threadKey =
-      owner === undefined
-        ? await findMessageThread(thread, store)
-        : await findOwnedThread(parseOwner(owner, channels) ?? owner, thread, mayCreate)
-    return requireFound(threadKey, 'Cannot find thread: there is no conversation of this name')
-  }
-
-  /** Finds a thread by its transport and key. */
-  async function findOwnedThread(owner: string, name: string, mayCreate: boolean): Promise<ThreadKey | undefined> {
-    const [, transport, key] = /^([a-z0-9]{1,20}):(.{1,1024})$/s.exec(name) ?? []
-    if (transport === undefined || key === undefined) return undefined
-    const threadKey =
-      (await findChannel(channels, transport)?.conversations?.findThread?.(owner, key)) ??
-      (await transcript.findThread(owner, { transport, key }))
-    return threadKey ?? (mayCreate ? transcript.openThread(owner, { transport, key }) : undefined)
-  }
-
   return [
     handleOperation(transcriptOperations.export, async ({ query, context }) => {
-      const thread = await findThread(query, false)
+      const thread = await readThread(query, options)
       return streamMessages(context, query.format, exportThread(thread, query.format, { transcript }))
     }),
     handleOperation(transcriptOperations.import, async ({ query, body }) => {
-      const thread = await findThread(query, true)
+      const thread = await readThread({ ...query, mayCreate: true }, options)
       return importThread(thread, query.format, body.messages, { transcript, system })
     }),
     handleOperation(transcriptOperations.view, async ({ parameters: { view }, query }) => {
-      const options = readViewOptions(query)
-      const thread = await findThread(query, false)
+      const viewOptions = readViewOptions(query)
+      const thread = await readThread(query, options)
       const threadTranscript = { ...framedTranscript, findThread: async () => thread }
       const messages = createTranscriptMessageStore({ transcript: threadTranscript, system, owner: thread.owner })
-      const pageMessages = await viewReaders[view](messages, thread.thread_id, options)
-      const [agent_key] = options.agents
+      const pageMessages = await viewReaders[view](messages, thread.thread_id, viewOptions)
+      const [agent_key] = viewOptions.agents
       const isAgentView = view === 'agent' && agent_key !== undefined
       return {
         messages: pageMessages.map(message => ({ ...message })),
@@ -201,6 +189,29 @@ async function* encodeText(text: AsyncIterable<string>): AsyncGenerator<Uint8Arr
   for await (const chunk of text) if (chunk !== '') yield encoder.encode(chunk)
 }
 
+/** Finds the thread of a request. @throws Rejection `no_recipient` if there is none */
+async function readThread(request: ThreadRequest, options: TranscriptRouteOptions): Promise<ThreadKey> {
+  const { thread, owner } = request
+  const threadKey =
+    owner === undefined
+      ? await findMessageThread(thread, options.store)
+      : await findOwnedThread({ ...request, owner: parseOwner(owner, options.channels) ?? owner }, options)
+  return requireFound(threadKey, 'Cannot find thread: there is no conversation of this name')
+}
+
+/** Finds a thread by its owner, transport and key. */
+async function findOwnedThread(
+  { thread, owner, mayCreate }: ThreadRequest & { readonly owner: string },
+  { store: { transcript }, channels }: TranscriptRouteOptions,
+): Promise<ThreadKey | undefined> {
+  const [, transport, key] = /^([a-z0-9]{1,20}):(.{1,1024})$/s.exec(thread) ?? []
+  if (transport === undefined || key === undefined) return undefined
+  const threadKey =
+    (await findChannel(channels, transport)?.conversations?.findThread?.(owner, key)) ??
+    (await transcript.findThread(owner, { transport, key }))
+  return threadKey ?? (mayCreate ? transcript.openThread(owner, { transport, key }) : undefined)
+}
+
 /** The owner of threads that an operator opens for conversations of the store. */
 const operatorOwner = 'operator'
 
@@ -215,9 +226,6 @@ async function findMessageThread(
   await transcript.bindStore(thread, record.thread)
   return thread
 }
-
-/** The maximum size of the part of a conversation that is read at once, bytes. */
-const maxBytes = 64 * 1024 * 1024
 
 type ViewQuery = OperationRequest<typeof transcriptOperations.view>['query']
 type ViewName = OperationRequest<typeof transcriptOperations.view>['parameters']['view']

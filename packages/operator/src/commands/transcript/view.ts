@@ -43,7 +43,7 @@ async function exportTranscript(output: ApiOutput, request: TranscriptRequest): 
   })
 }
 
-/** Prints like `JSON.stringify`, but one message after the other. */
+/** Prints messages as `JSON.stringify` formats a list, one message after the other. */
 async function printMessages(lines: AsyncIterable<string>, { print }: ApiOutput): Promise<void> {
   let lastMessage: string | undefined
   for await (const line of lines) {
@@ -53,16 +53,20 @@ async function printMessages(lines: AsyncIterable<string>, { print }: ApiOutput)
   print(lastMessage === undefined ? '[]' : `${lastMessage}\n]`)
 }
 
-/** Imports a file that `export` wrote, or another of that form; `-` is standard input. */
+/** Imports a file in the form that `export` prints. The path `-` is standard input. */
 export async function importTranscript(
   output: ApiOutput,
   { path, ...request }: TranscriptRequest & { readonly path: string },
 ): Promise<void> {
   const messages = readMessages(path, request.format)
   const input = { query: toThreadQuery(request), body: { messages } }
-  await printAnswer(output, transcriptOperations.import, input, ({ entries, added, findings }) => {
-    const findingLines = findings.map(({ index, message }) => `message ${index}: ${message}`)
-    return [`${entries} entries, ${added} of them new`, ...findingLines].join('\n')
+  await printAnswer(output, {
+    operation: transcriptOperations.import,
+    input,
+    format({ entries, added, findings }) {
+      const findingLines = findings.map(({ index, message }) => `message ${index}: ${message}`)
+      return [`${entries} entries, ${added} of them new`, ...findingLines].join('\n')
+    },
   })
 }
 

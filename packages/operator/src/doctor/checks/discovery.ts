@@ -5,8 +5,9 @@ import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { ResolvedAddress } from '../../resolve/resolve-address.ts'
 import { resolveAddress } from '../../resolve/resolve-address.ts'
-import type { FetchedObject } from '../../resolve/view/fetched.ts'
-import { fetchAsPeer, listOrEmpty, objectOrUndefined, textOrUndefined } from '../../resolve/view/fetched.ts'
+import { webFingerUrlOf } from '../../resolve/view/peer.ts'
+import type { FetchedObject } from '../../resolve/view/peer-fetch.ts'
+import { fetchAsPeer, listOrEmpty, objectOrUndefined, textOrUndefined } from '../../resolve/view/peer-fetch.ts'
 import type { Check } from '../check.ts'
 import { oncePerRun, outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
@@ -220,7 +221,7 @@ export async function checkHandleHost(
   fetch: GuardedFetch,
 ): Promise<Verdict> {
   const account = `acct:${agent}@${handleHost}`
-  const url = `https://${handleHost}/.well-known/webfinger?resource=${encodeURIComponent(account)}`
+  const url = webFingerUrlOf(handleHost, account)
   const path = '/.well-known/webfinger'
   const fix =
     origin === `https://${handleHost}`

@@ -32,17 +32,17 @@ export async function checkSmarthost(deps: DoctorDeps): Promise<CheckOutcome> {
     return outcomeFor('email.submit', warning('no smarthost is configured: agents cannot answer mail', fix))
   }
   const address = `${submit.host}:${submit.port}`
-  const description = {
-    address,
-    name: `the smarthost ${address}`,
-    fix: 'Correct email.submit, or start the mail server.',
-  }
-  return judgeServer(server, description, deps, ({ greeting: { extensions } }) => {
-    if (submit.user !== undefined && !extensions.has('AUTH') && !extensions.has('STARTTLS'))
-      return failure(`the smarthost ${address} takes no user and password`, 'Use its submission port: 587, or 465.')
-    const size = extensions.get('SIZE')
-    return ok(`the smarthost ${address} answers${size ? ` and takes ${size} bytes` : ''}`)
-  })
+  const fix = 'Correct email.submit, or start the mail server.'
+  return judgeServer(
+    { server, address, name: `the smarthost ${address}`, fix },
+    deps,
+    ({ greeting: { extensions } }) => {
+      if (submit.user !== undefined && !extensions.has('AUTH') && !extensions.has('STARTTLS'))
+        return failure(`the smarthost ${address} takes no user and password`, 'Use its submission port: 587, or 465.')
+      const size = extensions.get('SIZE')
+      return ok(`the smarthost ${address} answers${size ? ` and takes ${size} bytes` : ''}`)
+    },
+  )
 }
 
 /** Checks that the connection to the smarthost is encrypted. */
@@ -54,7 +54,7 @@ export async function checkSmarthostTls(deps: DoctorDeps): Promise<CheckOutcome>
   const address = `${host}:${port}`
   if (isLoopbackHost(host)) return skip(address, 'it is on this machine')
   const fix = 'Use a port with TLS (465 with "secure": true, or 587 with STARTTLS).'
-  return judgeServer(server, { address, name: address, fix }, deps, async session => {
+  return judgeServer({ server, address, name: address, fix }, deps, async session => {
     if (session.handshake === undefined && !session.greeting.extensions.has('STARTTLS')) {
       const observation = `${address} offers no STARTTLS: mail${user === undefined ? '' : ' and password'} can be read on the way`
       return user === undefined ? warning(observation, fix) : failure(observation, fix)
@@ -85,8 +85,10 @@ export async function checkListener(deps: DoctorDeps): Promise<CheckOutcome> {
   if (!isRunning || !server) return skip('email.listen', 'the gateway listens when it runs')
   const address = server.path ?? `${server.host}:${server.port}`
   const locatedServer = { ...server, ...network.locate(server.host, server.port ?? 0) }
-  const description = { address, name: `the listener ${address}`, fix: 'Look into the log of the gateway.' }
-  return judgeServer(locatedServer, description, deps, () => ok(`the listener ${address} answers`))
+  const fix = 'Look into the log of the gateway.'
+  return judgeServer({ server: locatedServer, address, name: `the listener ${address}`, fix }, deps, () =>
+    ok(`the listener ${address} answers`),
+  )
 }
 
 /** Returns the listener with its real port. */
@@ -175,9 +177,17 @@ async function judgeMailHost(session: SmtpSession, host: string, { network }: Do
     : warning(`${host} answers, but its certificate is not valid: ${trustError}`, fix)
 }
 
+interface JudgedServer {
+  readonly server: SmtpServerAddress
+  /** The subject of the outcome. */
+  readonly address: string
+  /** The name of the server in a sentence, such as `the smarthost mail.test:25`. */
+  readonly name: string
+  readonly fix: string
+}
+
 async function judgeServer(
-  server: SmtpServerAddress,
-  { address, name, fix }: { readonly address: string; readonly name: string; readonly fix: string },
+  { server, address, name, fix }: JudgedServer,
   { handleHost }: DoctorDeps,
   judge: (session: SmtpSession) => Promise<Verdict> | Verdict,
 ): Promise<CheckOutcome> {

@@ -2,10 +2,10 @@
 import { createPublicKey } from 'node:crypto'
 import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok, warning } from '../../checks/verdict.ts'
-import type { FetchedObject } from '../view/fetched.ts'
-import { isHttps, listOrEmpty, objectOrUndefined, quote, textOrUndefined } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
 import { findActorLink } from '../view/peer.ts'
+import type { FetchedObject } from '../view/peer-fetch.ts'
+import { isHttps, listOrEmpty, objectOrUndefined, quote, textOrUndefined } from '../view/peer-fetch.ts'
 import type { AddressCheck } from './row.ts'
 import { judgeAvailability } from './row.ts'
 

@@ -1,9 +1,9 @@
 // Judges the Mentionable agent card (MN-1.4).
 import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok, warning } from '../../checks/verdict.ts'
-import type { FetchedObject } from '../view/fetched.ts'
-import { isHttps, listOrEmpty, objectOrUndefined, quote, textOrUndefined } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
+import type { FetchedObject } from '../view/peer-fetch.ts'
+import { isHttps, listOrEmpty, objectOrUndefined, quote, textOrUndefined } from '../view/peer-fetch.ts'
 import type { AddressCheck } from './row.ts'
 import { judgeAvailability } from './row.ts'
 

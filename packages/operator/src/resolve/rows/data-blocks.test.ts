@@ -1,6 +1,6 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
-import { listDataBlocks } from './surface.ts'
+import { listDataBlocks } from './data-blocks.ts'
 
 test('listDataBlocks() returns the JSON-LD of a page, without other scripts', () => {
   const page = `<p>a</p><script>let a = '<script type="application/ld+json">'</script>

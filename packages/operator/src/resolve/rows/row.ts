@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok } from '../../checks/verdict.ts'
-import type { FetchedFile } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
+import type { FetchedFile } from '../view/peer-fetch.ts'
 
 /** One check of the documents at an address. */
 export interface AddressCheck<View = PeerView> {

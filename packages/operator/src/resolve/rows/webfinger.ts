@@ -1,9 +1,9 @@
 // Judges the WebFinger document of an address (MN-1.3).
 import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok, warning } from '../../checks/verdict.ts'
-import { quote } from '../view/fetched.ts'
 import type { Link, PeerView } from '../view/peer.ts'
 import { cardRel, findActorLink, findCardLink, findLink, legacyCardRel, pageRel } from '../view/peer.ts'
+import { quote } from '../view/peer-fetch.ts'
 import type { AddressCheck } from './row.ts'
 import { judgeAvailability } from './row.ts'
 

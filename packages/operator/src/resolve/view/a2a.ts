@@ -2,7 +2,7 @@
 import type { FetchedCard } from '@postern/a2a'
 import type { Address } from '@postern/message'
 import { formatAddress } from '@postern/message'
-import { describeFetchError } from './fault.ts'
+import { describeFetchError } from './fetch-error.ts'
 
 /** One A2A card as the gateway’s own client reads it. */
 export interface A2aCardView {

@@ -1,7 +1,7 @@
 // Queries DNS about the mail of an address.
 import type { Address, DnsResolver } from '@postern/message'
 import type { MxRecord } from '../../checks/mail-dns.ts'
-import type { ResolveSystem } from './fetched.ts'
+import type { ResolveSystem } from './peer-fetch.ts'
 
 /** The DNS records for mail of an address. A member is undefined if DNS did not answer. */
 export interface MailView {

@@ -2,10 +2,10 @@
 import type { Address } from '@postern/message'
 import type { A2aView } from './a2a.ts'
 import { readA2aView } from './a2a.ts'
-import type { FetchedFile, FetchedObject, ResolveSystem } from './fetched.ts'
-import { fetchAsPeer, isHttps, listOrEmpty, objectOrUndefined, textOrUndefined } from './fetched.ts'
 import type { MailView } from './mail.ts'
 import { readMailView } from './mail.ts'
+import type { FetchedFile, FetchedObject, ResolveSystem } from './peer-fetch.ts'
+import { fetchAsPeer, isHttps, listOrEmpty, objectOrUndefined, textOrUndefined } from './peer-fetch.ts'
 
 export const cardRel = 'https://mentionable.dev/ns/rel/agent-card'
 /** The relation before the move to `/ns/`, which some nodes still publish. */
@@ -59,7 +59,8 @@ export async function readPeerView(address: Address, system: ResolveSystem): Pro
   return { address, account, webfinger, links, page, mail, extensionUris, ...agentDocuments, ...actorDocuments }
 }
 
-function webFingerUrlOf(host: string, account: string): string {
+/** Returns the WebFinger URL of an account at a host (RFC 7033 §4.1). */
+export function webFingerUrlOf(host: string, account: string): string {
   return `https://${host}/.well-known/webfinger?resource=${encodeURIComponent(account)}`
 }
 

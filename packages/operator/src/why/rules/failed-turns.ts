@@ -2,8 +2,8 @@
 import type { TurnReason } from '@postern/message'
 import type { WhyFacts } from '../facts.ts'
 import type { FixTexts, Reason, Rule } from '../reason.ts'
-import { causeOf, formatQuantity, formatUtcTime, quoteLine, writeFix } from '../reason.ts'
-import { describeBackend, fixBackend, nameBackend } from './waiting.ts'
+import { causeOf, formatErrorPosition, formatQuantity, formatUtcTime, quoteLine, writeFix } from '../reason.ts'
+import { describeBackend, fixBackend, nameBackend } from './open-turns.ts'
 
 /** A failed turn with its error and time. */
 interface FailedTurn {
@@ -136,10 +136,9 @@ function explainRemoteFailure({ facts, turn, error, at }: FailedTurn): Reason | 
 function explainThrownError(failure: FailedTurn): Reason {
   const { facts, turn, error, at } = failure
   const { message } = facts
-  const fault = turn.attempts.at(-1)?.error
-  const position =
-    fault?.file === undefined ? '' : ` at ${fault.file}${fault.line === undefined ? '' : `:${fault.line}`}`
-  const name = fault && fault.name !== 'Error' ? `${fault.name}: ` : ''
+  const thrownError = turn.attempts.at(-1)?.error
+  const position = formatErrorPosition(thrownError)
+  const name = thrownError && thrownError.name !== 'Error' ? `${thrownError.name}: ` : ''
   return {
     code: 'agent_threw',
     sentence: `Failed at ${at}: agent "${message.agent}" threw an error${position} (${name}${quoteLine(error) || 'without a message'})`,

@@ -3,7 +3,7 @@ import { parseBoundedJson, parseMediaType } from '@postern/http'
 import type { FetchAnswer, System } from '@postern/message'
 import { parseUrl } from '@postern/message'
 import type { CardReader } from './a2a.ts'
-import { describeFetchError } from './fault.ts'
+import { describeFetchError } from './fetch-error.ts'
 
 export type FetchedObject = Readonly<Record<string, unknown>>
 
