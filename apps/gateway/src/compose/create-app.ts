@@ -74,7 +74,7 @@ export interface AppOptions {
   readonly rehearsals: Rehearsals
   /** Operations of the operator's API that only dev mode has. */
   readonly extraOperations: readonly OperatorRoute[]
-  readonly signInCodes: Pick<SignInCodes, 'use'>
+  readonly signInCodes: Pick<SignInCodes, 'consume'>
   readonly meter: Pick<TokenMeter, 'list'>
   readonly paused: Pick<PausedAgents, 'isPaused' | 'setPaused'>
   /** Returns every value of a configuration with its source. */

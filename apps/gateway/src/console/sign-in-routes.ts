@@ -11,7 +11,7 @@ import { z } from 'zod'
 
 interface SignInOptions {
   readonly sessions: OperatorSessions
-  readonly codes: Pick<SignInCodes, 'use'>
+  readonly codes: Pick<SignInCodes, 'consume'>
   readonly token: string
   /** The public origin of the gateway. */
   readonly origin: string
@@ -52,7 +52,8 @@ export function createSignInRoutes({ sessions, codes, token, origin, now }: Sign
       const clientNetwork = networkOf((context.env as { clientAddress?: string }).clientAddress ?? '')
       failures.check(clientNetwork)
       const credentials = await readSignIn(context)
-      const isValid = 'code' in credentials ? codes.use(credentials.code) : isOperator(`Bearer ${credentials.token}`)
+      const isValid =
+        'code' in credentials ? codes.consume(credentials.code) : isOperator(`Bearer ${credentials.token}`)
       if (!isValid) {
         failures.consume(clientNetwork)
         throw new Rejection('forbidden', describeFailure('code' in credentials))

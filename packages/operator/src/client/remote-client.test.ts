@@ -17,7 +17,7 @@ test.each([
   ['', 'Cannot explain: id is empty'],
   ['.', 'Cannot explain: id is "."'],
   ['..', 'Cannot explain: id is ".."'],
-])('the command refuses the id "%s", a different path, before it sends a request', async (id, sentence) => {
+])('the client refuses the id "%s", which would change the path, before it sends a request', async (id, sentence) => {
   expect(await explain(id)).toEqual([sentence])
 })
 
@@ -25,6 +25,6 @@ test.each([
   ['#3', '/operator/api/why/%233'],
   ['https://a.test/1?x=2', '/operator/api/why/https%3A%2F%2Fa.test%2F1%3Fx%3D2'],
   ['...', '/operator/api/why/...'],
-])('the command encodes the id "%s" within its segment', async (id, path) => {
+])('the client encodes the id "%s" within its segment', async (id, path) => {
   expect(await explain(id)).toEqual([path])
 })

@@ -1,4 +1,4 @@
-// Prints the answer of one operation for a command, which passes its arguments and options to the operation under the same names.
+// Creates views of commands: a view calls one operation with the command’s arguments and options, and prints the answer.
 import type { z } from 'zod'
 import { assignMembers } from '../api/call.ts'
 import type { ApiOperation, OperationAnswer } from '../api/operation.ts'

@@ -120,7 +120,7 @@ describe('POST /operator/api/keys/rotate', () => {
     expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status, body: { code } })
   })
 
-  test('is only for the operator', async () => {
+  test('refuses callers without the operator token', async () => {
     rotations.length = 0
     expect((await rotate('{}', 'another')).status).toBe(401)
     expect(rotations).toEqual([])

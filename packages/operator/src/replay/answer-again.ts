@@ -17,7 +17,7 @@ import type {
 import { findChannel, readPersonCommand, workTurn } from '@postern/pipeline'
 import { compareJson } from './compare.ts'
 import type { ReadAgainDeps } from './read-again.ts'
-import { createPastStore, nameAgent, reuseFetchedFiles, silence } from './read-again.ts'
+import { createPastStore, nameAgent, reuseFetchedFiles, silenceSystem } from './read-again.ts'
 import type { ReplayChange } from './report.ts'
 
 /** The dependencies of a turn that a replay does not replace. */
@@ -53,7 +53,7 @@ export async function answerAgain(request: AnswerAgainRequest, deps: ReplayTurnD
   const turnContext: TurnContext = {
     ...deps,
     store: createPastStore(deps.store, { message: record.number, at: Date.parse(record.message.received_at) }),
-    system: { ...silence(deps.system), now: () => at },
+    system: { ...silenceSystem(deps.system), now: () => at },
     maxCrashes: Number.POSITIVE_INFINITY,
     findAgent: () => runningAgent,
     results: {

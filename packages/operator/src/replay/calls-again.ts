@@ -1,17 +1,17 @@
-// Handles calls of a replayed turn to other agents: leaves them out, or makes them as new ones.
+// Handles calls of a replayed turn to other agents: skips the calls, or makes new ones.
 import { randomUUID } from 'node:crypto'
 import { Undeliverable } from '@postern/message'
 import type { CallAgent } from '@postern/pipeline'
 
 /** The calls of a replayed turn to other agents. */
-interface CallsAgain {
+interface ReplayCalls {
   readonly callAgent: CallAgent
   /** Returns the agents that the turn would have called, each once. */
   listSkippedAgents(): readonly string[]
 }
 
 /** Makes each call fail, and records its address. The answer of such a turn is not compared. */
-export function leaveOutCalls(): CallsAgain {
+export function leaveOutCalls(): ReplayCalls {
   const addresses = new Set<string>()
   return {
     async callAgent(address) {
@@ -23,7 +23,7 @@ export function leaveOutCalls(): CallsAgain {
 }
 
 /** Makes calls under new keys, because the called agent would repeat its former answer to a known key. */
-export function makeNewCalls(callAgent: CallAgent): CallsAgain {
+export function makeNewCalls(callAgent: CallAgent): ReplayCalls {
   const callRunId = randomUUID()
   return {
     callAgent: (address, parts, options) =>

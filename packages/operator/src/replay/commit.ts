@@ -27,10 +27,10 @@ export async function commitAnswer(answer: CommittedAnswer, deps: PublisherDeps)
     return { kind: 'nothing', reason: 'the recorded answer has not failed' }
   if (answersAgain) return sendNewAnswer(answer, deps)
   const agent = nameAgent(record)
-  const acting = { agent, address: record.message.recipient }
+  const actingAgent = { agent, address: record.message.recipient }
   const edit: AgentAction = { act: 'edit', response: record.response.id, parts: [...response.parts] }
   try {
-    await performActions([edit], acting, deps)
+    await performActions([edit], actingAgent, deps)
   } catch (error) {
     if (!(error instanceof Rejection) || error.code !== 'unsupported') throw error
     const channel = findChannel(deps.channels, record.message.received_via)
@@ -67,7 +67,7 @@ async function sendNewAnswer(
   if (deliveries.length === 0)
     return { kind: 'nothing', reason: `nobody waits for an answer by ${turn.via} any longer` }
   const sender = { agent: turn.agent, address: message.recipient, channel: channel.descriptor }
-  const synthetic = createSyntheticMessage({
+  const syntheticMessage = createSyntheticMessage({
     ...sender,
     ...{ id: `replay:${id}`, threadSource: threadSourceOf(message), scope: intake.thread.scope, flag: 'replay' },
     at: now,
@@ -81,9 +81,9 @@ async function sendNewAnswer(
     broadcasts,
     blobs: answer.blobs,
   }
-  const thread = { ...synthetic.thread, references: [message.id] }
+  const thread = { ...syntheticMessage.thread, references: [message.id] }
   await store.act(
-    [{ kind: 'post', syntheticMessage: { ...synthetic, thread }, answer: plannedAnswer }],
+    [{ kind: 'post', syntheticMessage: { ...syntheticMessage, thread }, answer: plannedAnswer }],
     turn.correlationId,
   )
   return { kind: 'answer', response: id }

@@ -42,7 +42,7 @@ export async function readAgain(
   const agent = nameAgent(record)
   if (!channel?.diagnostics?.replay || arrival === undefined || !raw)
     return { intake: undefined, proofs: [], message: [] }
-  const moment = openMoment(record, clock, deps)
+  const moment = openReplayContext(record, clock, deps)
   const replayedIntake = await channel.diagnostics.replay({ agent, arrival, raw, target }, moment)
   const intake = replayedIntake && readVisibleIntake(replayedIntake)
   const proofs = intake ? compareJson(record.proofs, intake.proofs) : []
@@ -75,17 +75,17 @@ export function hasReachedAgent({ state, turn, merged_into }: MessageRecord): bo
   return state !== 'ignored' || turn !== undefined || merged_into !== undefined
 }
 
-function openMoment(record: MessageRecord, clock: ReplayClock, { store, system }: ReadAgainDeps) {
+function openReplayContext(record: MessageRecord, clock: ReplayClock, { store, system }: ReadAgainDeps) {
   const receivedAt = Date.parse(record.message.received_at)
   const until = record.trace?.admitted_at ?? receivedAt + assumedAdmissionMs
   const pastStore = createPastStore(store, { message: record.number, at: receivedAt })
-  const silentSystem = silence(system)
+  const silentSystem = silenceSystem(system)
   if (clock === 'now') return { system: silentSystem, store: pastStore }
   return { system: { ...silentSystem, ...openRecordedAnswers(store, until), now: () => receivedAt }, store: pastStore }
 }
 
 /** Prevents a system from logging, submitting mail, opening streams and changing anything. Logs of a replay would look like traffic. */
-export function silence(system: System): System {
+export function silenceSystem(system: System): System {
   return {
     ...system,
     openStream: undefined,
@@ -158,7 +158,7 @@ interface PastMoment {
 /** Matches the names of operations that only read. */
 const readingOperationPattern = /^(find|read|list|count|has|knows)/
 /** The operations whose writes a replay can skip. */
-const ignoredMembers: ReadonlySet<keyof Store> = new Set([
+const ignoredOperations: ReadonlySet<keyof Store> = new Set([
   'refuse',
   'noteLookup',
   'note',
@@ -178,14 +178,14 @@ const ignoredMembers: ReadonlySet<keyof Store> = new Set([
  */
 export function createPastStore(store: Store, moment: PastMoment): Store {
   const restrictedMembers = Object.entries(store).map(
-    ([name, member]) => [name, restrict(name as keyof Store, member)] as const,
+    ([name, member]) => [name, restrictOperation(name as keyof Store, member)] as const,
   )
   return { ...(Object.fromEntries(restrictedMembers) as unknown as Store), ...createPastReads(store, moment) }
 }
 
-function restrict(name: keyof Store, member: unknown): unknown {
+function restrictOperation(name: keyof Store, member: unknown): unknown {
   if (typeof member !== 'function' || readingOperationPattern.test(name)) return member
-  if (ignoredMembers.has(name)) return async () => undefined
+  if (ignoredOperations.has(name)) return async () => undefined
   return async () => {
     throw new Error(`a replay changes nothing ("${name}")`)
   }

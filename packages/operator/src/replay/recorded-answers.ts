@@ -12,7 +12,7 @@ export function openRecordedAnswers(
   store: Pick<ReplayStore, 'findLookup'>,
   instant: number,
 ): Pick<System, 'fetch' | 'resolveDns'> {
-  const find = async (key: string) => {
+  const findAnswer = async (key: string) => {
     const answer = await store.findLookup(key, instant)
     if (isJsonObject(answer)) return answer
     throw new AnswerNotRecorded(`there is no record of the answer to "${key}" at that time`)
@@ -20,17 +20,24 @@ export function openRecordedAnswers(
   const fetch: GuardedFetch = async (url, request) => {
     const key = fetchKeyOf(url, request)
     if (key === undefined) throw new Undeliverable('a replay sends nothing')
-    return restoreAnswer(await find(key))
+    return restoreFetchAnswer(await findAnswer(key))
   }
   const resolveDns: DnsResolver = async (name, type) => {
-    const { records, code, message } = await find(dnsKeyOf(name, type))
+    const { records, code, message } = await findAnswer(dnsKeyOf(name, type))
     if (records !== undefined) return records
     throw Object.assign(new Error(String(message)), { code })
   }
   return { fetch, resolveDns }
 }
 
-function restoreAnswer({ status, headers, url, body, error, message }: Readonly<Record<string, unknown>>): FetchAnswer {
+function restoreFetchAnswer({
+  status,
+  headers,
+  url,
+  body,
+  error,
+  message,
+}: Readonly<Record<string, unknown>>): FetchAnswer {
   if (error === 'Unavailable') throw new Unavailable(String(message))
   if (error !== undefined) throw new Undeliverable(String(message))
   return {

@@ -51,11 +51,11 @@ export async function replayMessage(
   if (!storedArrival || reason !== undefined) return { ...identity, ...noChanges, outcome: 'skipped', reason }
   try {
     const readResult = await readAgain({ record, storedArrival, clock: options.clock }, deps.turn)
-    const callResult = await callAgain({ record, storedArrival, readResult }, options, deps)
+    const callResult = await callAgentAgain({ record, storedArrival, readResult }, options, deps)
     return {
       ...identity,
       ...describeChanges(readResult, callResult),
-      ...(await commit({ record, readResult, calledAgain: callResult }, options, deps)),
+      ...(await commitNewAnswer({ record, readResult, callResult }, options, deps)),
     }
   } catch (error) {
     if (error instanceof AnswerNotRecorded)
@@ -87,7 +87,7 @@ interface RereadMessage {
   readonly readResult: ReadAgainResult
 }
 
-async function callAgain(
+async function callAgentAgain(
   { record, storedArrival, readResult: { intake } }: RereadMessage,
   { clock, allowsCalls, commits, replacementAgent }: ReplayOptions,
   deps: ReplayDeps,
@@ -128,12 +128,12 @@ function describeChanges({ proofs, message, intake }: ReadAgainResult, { newAnsw
 interface CommitInput {
   readonly record: MessageRecord
   readonly readResult: ReadAgainResult
-  readonly calledAgain: AgentCallResult
+  readonly callResult: AgentCallResult
 }
 
 /** Queues the new answer, unless it is the same as the recorded one. */
-async function commit(
-  { record, readResult: { intake }, calledAgain: { newAnswer } }: CommitInput,
+async function commitNewAnswer(
+  { record, readResult: { intake }, callResult: { newAnswer } }: CommitInput,
   { commits, answersAgain }: ReplayOptions,
   deps: ReplayDeps,
 ): Promise<{ readonly queued?: QueuedAnswer }> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseSpelledAddress } from './spelling.ts'
 
-describe('readAskedAddress() (MN-1.2)', () => {
+describe('parseSpelledAddress() (MN-1.2)', () => {
   test.each([
     ['@echo@agents.test', 'echo', 'agents.test'],
     ['echo@agents.test', 'echo', 'agents.test'],

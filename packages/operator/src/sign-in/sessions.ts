@@ -57,8 +57,8 @@ export function createOperatorSessions({ records, token, now }: SessionDeps): Op
 /** Codes in links to the console. Each code opens one session, in the process that created it. */
 export interface SignInCodes {
   create(): string
-  /** Uses up a code. Returns false if the code is unknown or used. */
-  use(code: string): boolean
+  /** Consumes a code. Returns false if the code is unknown or already consumed. */
+  consume(code: string): boolean
 }
 
 /** The maximum number of unused codes. Beyond it, the oldest one is dropped. */
@@ -74,7 +74,7 @@ export function createSignInCodes(): SignInCodes {
       codeDigests.add(hash('sha256', code))
       return code
     },
-    use: code => codeDigests.delete(hash('sha256', code)),
+    consume: code => codeDigests.delete(hash('sha256', code)),
   }
 }
 

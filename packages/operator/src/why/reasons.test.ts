@@ -19,7 +19,7 @@ const endedTurn: Turn = {
   endedAt: now - minute,
   attempts: [],
 }
-const open: Turn = { state: 'received', attempt: 0, crashes: 0, isWaiting: false, attempts: [] }
+const openTurn: Turn = { state: 'received', attempt: 0, crashes: 0, isWaiting: false, attempts: [] }
 const sentDelivery: Delivery = {
   number: 7,
   message: 3,
@@ -32,9 +32,9 @@ const sentDelivery: Delivery = {
   isAnswer: true,
 }
 
-function facts({
+function createFacts({
   message,
-  ...others
+  ...otherFacts
 }: Partial<Omit<WhyFacts, 'message'>> & { message?: Partial<WhyFacts['message']> }): WhyFacts {
   return {
     now,
@@ -42,7 +42,7 @@ function facts({
     requirements: [],
     downtimes: [],
     agent: { use: './agent.ts', deadline: '60s', receives: ['message'] },
-    ...others,
+    ...otherFacts,
     message: {
       number: 3,
       id: 'm3',
@@ -70,7 +70,7 @@ const failedTurn = (error: string, overrides: Partial<Turn> = {}): Turn => ({
 })
 
 describe('reasonOf()', () => {
-  test.each<[code: string, sentence: string, Parameters<typeof facts>[0]]>([
+  test.each<[code: string, sentence: string, Parameters<typeof createFacts>[0]]>([
     ['answered', 'Answered at 11:59:01 UTC to alice@alice.test', { turn: endedTurn, deliveries: [sentDelivery] }],
     [
       'answered',
@@ -140,34 +140,36 @@ describe('reasonOf()', () => {
     [
       'gateway_gone',
       'Not answered yet: the gateway that worked on it (host:1) is gone; its lease ran out at 11:59:00 UTC and the next free worker takes it up',
-      { turn: { ...open, state: 'working', leaseOwner: 'host:1', dueAt: now - minute } },
+      { turn: { ...openTurn, state: 'working', leaseOwner: 'host:1', dueAt: now - minute } },
     ],
     [
       'working',
       'Not answered yet: the agent is working on it, 2 minutes after it came at 11:58:00 UTC, in try 2 because a gateway ended in the middle of it',
-      { turn: { ...open, state: 'working', leaseOwner: 'host:1', dueAt: now + minute, attempt: 2, crashes: 2 } },
+      { turn: { ...openTurn, state: 'working', leaseOwner: 'host:1', dueAt: now + minute, attempt: 2, crashes: 2 } },
     ],
     [
       'waiting_for_agent',
       'Not answered yet: the agent waits for another agent that it asked, 2 minutes after it came at 11:58:00 UTC',
-      { turn: { ...open, state: 'working', leaseOwner: 'host:1', dueAt: now + minute, isWaiting: true, crashes: 1 } },
+      {
+        turn: { ...openTurn, state: 'working', leaseOwner: 'host:1', dueAt: now + minute, isWaiting: true, crashes: 1 },
+      },
     ],
     [
       'gathering',
       'Not answered yet: it waits until 12:00:02 UTC for further messages of the sender, as agents.echo.queue asks',
-      { turn: { ...open, readyAt: now + 2_000, dueAt: now + 2_000 } },
+      { turn: { ...openTurn, readyAt: now + 2_000, dueAt: now + 2_000 } },
     ],
     [
       'waiting_for_worker',
       'Not answered yet: it has been due since 11:59:00 UTC (1 minute) and no worker has taken it',
-      { turn: { ...open, dueAt: now - minute } },
+      { turn: { ...openTurn, dueAt: now - minute } },
     ],
     [
       'queued',
       'Not answered yet: it has waited since 11:58:00 UTC behind #2 of the same conversation, which is tried again at 12:01:00 UTC (connection failed: ECONNREFUSED)',
       {
         turn: {
-          ...open,
+          ...openTurn,
           ahead: {
             message: 2,
             isLeased: false,
@@ -268,7 +270,7 @@ describe('reasonOf()', () => {
       { message: { flags: ['from_agent', 'hop_limit'] } },
     ],
   ])('%s: %s', (code, sentence, overrides) => {
-    expect(reasonOf(facts(overrides))).toMatchObject({ code, sentence })
+    expect(reasonOf(createFacts(overrides))).toMatchObject({ code, sentence })
   })
 
   const consent: WhyFacts['requirements'][number] = {
@@ -283,7 +285,7 @@ describe('reasonOf()', () => {
   const attempt = { attempt: 1, leased_at: now - 2 * minute, ended_at: now - minute }
   const dead: Delivery = { ...sentDelivery, state: 'dead', error: 'words of tomorrow' }
 
-  test.each<[code: string, Parameters<typeof facts>[0]]>([
+  test.each<[code: string, Parameters<typeof createFacts>[0]]>([
     [
       'agent_removed',
       {
@@ -323,7 +325,7 @@ describe('reasonOf()', () => {
       },
     ],
   ])('returns %s from the recorded reason, whatever the error’s message', (code, overrides) => {
-    expect(reasonOf(facts(overrides))).toMatchObject({ code })
+    expect(reasonOf(createFacts(overrides))).toMatchObject({ code })
   })
 
   test('keeps the reason of an older message after a change of the configuration', () => {
@@ -331,17 +333,17 @@ describe('reasonOf()', () => {
     const turn = (last: Partial<Turn['attempts'][number]>): Turn => {
       return { ...endedTurn, state: 'ignored', attempts: [{ ...attempt, outcome: 'silent', ...last }] }
     }
-    expect(reasonOf(facts({ agent, turn: turn({ reason: 'said_nothing' }) })).code).toBe('agent_silent')
-    expect(reasonOf(facts({ agent, turn: turn({}) })).code).toBe('not_received')
+    expect(reasonOf(createFacts({ agent, turn: turn({ reason: 'said_nothing' }) })).code).toBe('agent_silent')
+    expect(reasonOf(createFacts({ agent, turn: turn({}) })).code).toBe('not_received')
     const slow = failedTurn('the agent took too long', {
       attempts: [{ ...attempt, outcome: 'timed_out', deadline_ms: 60_000 }],
     })
-    expect(reasonOf(facts({ agent, turn: slow })).sentence).toContain('(60s)')
+    expect(reasonOf(createFacts({ agent, turn: slow })).sentence).toContain('(60s)')
   })
 
   const later: Delivery = { ...sentDelivery, state: 'later', endedAt: undefined, dueAt: now + minute, error: 'busy' }
 
-  test.each<[what: string, code: string, Parameters<typeof facts>[0]]>([
+  test.each<[what: string, code: string, Parameters<typeof createFacts>[0]]>([
     [
       'a dismissed dead letter counts as a failed delivery',
       'delivery_refused',
@@ -377,7 +379,7 @@ describe('reasonOf()', () => {
     [
       'a turn whose time to wait is over waits for a worker',
       'waiting_for_worker',
-      { turn: { ...open, readyAt: now - 1, dueAt: now - 1 } },
+      { turn: { ...openTurn, readyAt: now - 1, dueAt: now - 1 } },
     ],
     [
       'a downtime before the message does not count',
@@ -390,14 +392,14 @@ describe('reasonOf()', () => {
       },
     ],
   ])('%s: %s', (_, code, overrides) => {
-    expect(reasonOf(facts(overrides)).code).toBe(code)
+    expect(reasonOf(createFacts(overrides)).code).toBe(code)
   })
 
   test('quotes a plain error without its class', () => {
     const attempts = [
       { attempt: 1, leased_at: 1, ended_at: 2, outcome: 'failed' as const, error: { name: 'Error', message: 'x' } },
     ]
-    expect(reasonOf(facts({ turn: failedTurn('x', { attempts }) })).sentence).toMatch(/threw an error \(x\)$/)
+    expect(reasonOf(createFacts({ turn: failedTurn('x', { attempts }) })).sentence).toMatch(/threw an error \(x\)$/)
   })
 
   test('ignores downtime before a message came, or after its answer', () => {
@@ -405,18 +407,18 @@ describe('reasonOf()', () => {
       { from: now - 60 * minute, to: now - 30 * minute },
       { from: now - 30_000, to: now - 20_000 },
     ]
-    expect(reasonOf(facts({ turn: endedTurn, deliveries: [sentDelivery], downtimes })).code).toBe('answered')
+    expect(reasonOf(createFacts({ turn: endedTurn, deliveries: [sentDelivery], downtimes })).code).toBe('answered')
   })
 
   test('does not quote parts of URLs that may be secret', () => {
     const error = 'Cannot fetch https://user:word@a.test/b?token=t#f (or http://[bad)'
-    expect(reasonOf(facts({ turn: failedTurn(error) })).sentence).toContain(
+    expect(reasonOf(createFacts({ turn: failedTurn(error) })).sentence).toContain(
       '(Cannot fetch https://a.test/b (or an address))',
     )
   })
 
   test('truncates foreign text and keeps it on one line', () => {
-    const { sentence } = reasonOf(facts({ turn: failedTurn(`one\ntwo\r\n${'x'.repeat(10_000)}`) }))
+    const { sentence } = reasonOf(createFacts({ turn: failedTurn(`one\ntwo\r\n${'x'.repeat(10_000)}`) }))
     expect(sentence).toContain('(one two xxx')
     expect(sentence.length).toBeLessThan(500)
   })

@@ -12,8 +12,8 @@ beforeEach(() => {
   plannedActions.length = 0
 })
 
-const addressed = { deliveries: [{ to: 'https://peer.test/inbox', target: null }], aliases: [] }
-const channel = { descriptor: activityPubDescriptor, actions: { address: () => addressed } }
+const addressing = { deliveries: [{ to: 'https://peer.test/inbox', target: null }], aliases: [] }
+const channel = { descriptor: activityPubDescriptor, actions: { address: () => addressing } }
 const acting = {
   store: {
     findResponse: async () => undefined,
@@ -96,7 +96,7 @@ test.each(['wrong', ''])('callers without the operator token get a refusal: "%s"
   expect(plannedActions).toEqual([])
 })
 
-test('an unknown agent does nothing', async () => {
+test('the gateway refuses an action of an unknown agent', async () => {
   const answer = await act({ acts: [{ act: 'post', parts }] }, { agent: 'nobody' })
   expect(answer.status).toBe(404)
   expect(await answer.json()).toMatchObject({ code: 'no_recipient', detail: 'Cannot act: there is no such agent' })

@@ -1,5 +1,4 @@
 // Runs the checks of the installation, and lists untrusted proxies, in the operator's API.
-
 import { createSingleFlight } from '@postern/limits'
 import { Rejection } from '@postern/message'
 import { z } from 'zod'

@@ -58,14 +58,14 @@ export function formatFindings({ findings, counts, gateway, ms }: DoctorReport, 
   return [...sections, ...wrapText(`${sum}, in ${(ms / 1000).toFixed(1)} s. ${state}`, screen.columns)].join('\n')
 }
 
-interface Line extends Pick<DoctorFinding, 'verdict' | 'message' | 'fix'> {
+interface FindingLine extends Pick<DoctorFinding, 'verdict' | 'message' | 'fix'> {
   /** Names of the checks, without their group. */
   readonly names: readonly string[]
 }
 
-/** Joins the checks of a group that were skipped for one reason, at the position of the first. */
-function mergeSkipped(findings: readonly DoctorFinding[]): readonly Line[] {
-  const lines = new Map<string, Line>()
+/** Joins the checks of a group that were skipped for the same reason into one line, at the position of the first check. */
+function mergeSkipped(findings: readonly DoctorFinding[]): readonly FindingLine[] {
+  const lines = new Map<string, FindingLine>()
   for (const finding of findings) {
     const { id, subject, verdict, fix } = finding
     const [, name = id] = id.split('.')
@@ -84,7 +84,7 @@ function nameSubject({ subject, message }: DoctorFinding): string {
   return subject === '' || message.includes(subject) ? message : `${subject}: ${message}`
 }
 
-function formatLine({ names, verdict, message, fix }: Line, screen: Screen): readonly string[] {
+function formatLine({ names, verdict, message, fix }: FindingLine, screen: Screen): readonly string[] {
   const text = `${names.join(', ')}: ${toTerminalLine(message)}`
   const isShown = fix !== undefined && verdict !== 'ok'
   return formatMarkedLine(

@@ -26,7 +26,7 @@ const store = {
   },
 } as unknown as EventStore
 
-test('several changes of one record make one event, at the position of the last', async () => {
+test('several changes of one record become one event, at the position of the last change', async () => {
   const { ring, notify } = openRing()
   for (const message of [1, 2, 1, 3, 1]) notify({ message: [message] })
   const changedRecords = await readChanges(ring.listAfter(0) ?? [], store, {})
@@ -48,13 +48,13 @@ test('the stream reads adjacent records together, and distant ones separately', 
   ])
 })
 
-test('the stream ignores a row that is not a notification', () => {
+test('the ring ignores a payload that is not a notice', () => {
   const { ring, notify } = openRing()
   for (const payload of [null, 'x', { message: 'x' }, { message: ['x', 1.5, {}] }, { other: [1] }]) notify(payload)
   expect(ring.newest()).toBe(0)
 })
 
-test('a reader that falls too far behind gets a reset, and continues from there', async () => {
+test('a reader that falls too far behind gets the event "reload", and continues from there', async () => {
   const { ring, notify } = openRing(10)
   const abortController = new AbortController()
   const kinds = ['message'] as const

@@ -46,7 +46,7 @@ test.each(['relation=friend', 'after=x'])('the API refuses a list with %s as mal
 test.each([
   ['accept', true],
   ['reject', false],
-])('%s answers a follow request', async (verdict, isAccepted) => {
+])('the verdict %s answers a follow request', async (verdict, isAccepted) => {
   const answer = await decide(verdict, JSON.stringify({ agent: 'echo', peer: 'https://peer.test/ada' }))
   expect(await answer.json()).toEqual({ agent: 'echo', peer: 'https://peer.test/ada', done: verdict })
   expect(decisions.at(-1)).toEqual(['echo', 'https://peer.test/ada', isAccepted])

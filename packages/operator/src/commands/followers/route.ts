@@ -1,5 +1,4 @@
 // Lists followers and other relations of agents, and decides follow requests, in the operator's API.
-
 import { channelNameSchema } from '@postern/message'
 import type { Channel, ListPeriod, Page, Relation, RelationKind, RelationStore } from '@postern/pipeline'
 import { relationKinds } from '@postern/pipeline'

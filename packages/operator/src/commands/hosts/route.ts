@@ -1,5 +1,4 @@
 // Lists the hosts that deliveries wait for, in the operator's API.
-
 import { isoTime } from '@postern/message'
 import type { LeftAloneHost, OperatorStore, WaitingHost } from '@postern/pipeline'
 import { z } from 'zod'
@@ -46,20 +45,23 @@ const maxHosts = 500
 
 export function createHostRoute({ store, listLeftAlone }: HostRouteOptions): OperatorRoute {
   return handleOperation(hostOperation, async () => {
-    const leftAlone = new Map(listLeftAlone().map(leftAloneHost => [leftAloneHost.host, leftAloneHost]))
+    const leftAloneHosts = new Map(listLeftAlone().map(leftAloneHost => [leftAloneHost.host, leftAloneHost]))
     const waitingHosts = await store.listWaitingHosts(maxHosts)
     const waitingNames = new Set(waitingHosts.map(({ host }) => host))
-    const idleNames = [...leftAlone.keys()].filter(host => !waitingNames.has(host))
+    const idleNames = [...leftAloneHosts.keys()].filter(host => !waitingNames.has(host))
     return {
       hosts: [
-        ...waitingHosts.map(host => ({ ...describeQueue(host), ...describeBreaker(leftAlone.get(host.host)) })),
-        ...idleNames.map(host => ({ host, deliveries: 0, failing: 0, ...describeBreaker(leftAlone.get(host)) })),
+        ...waitingHosts.map(host => ({
+          ...describeWaitingHost(host),
+          ...describeBreaker(leftAloneHosts.get(host.host)),
+        })),
+        ...idleNames.map(host => ({ host, deliveries: 0, failing: 0, ...describeBreaker(leftAloneHosts.get(host)) })),
       ],
     }
   })
 }
 
-function describeQueue({ host, deliveries, failing, oldestAt, nextAt }: WaitingHost) {
+function describeWaitingHost({ host, deliveries, failing, oldestAt, nextAt }: WaitingHost) {
   return {
     ...{ host, deliveries, failing, oldest_at: isoTime(oldestAt) },
     ...(nextAt !== undefined && { next_attempt_at: isoTime(nextAt) }),

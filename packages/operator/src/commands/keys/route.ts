@@ -1,5 +1,4 @@
 // Lists keys, their DNS records and the names of secrets, and rotates them, in the operator's API.
-
 import { isoTime } from '@postern/message'
 import type { Channel, ListedSecret, PublishedKey, SecretStore } from '@postern/pipeline'
 import { secretPurposes } from '@postern/pipeline'

@@ -9,15 +9,17 @@ type Keys = OperationAnswer<typeof keyOperations.list>
 export const keyViews = {
   list: createOperationView(keyOperations.list, formatKeys),
   /** Creates new keys for one agent, or for all. With `revoke`, the old ones end at once. */
-  rotate: createOperationView(keyOperations.rotate, (rotated, { revoke }) => formatRotated(rotated, revoke === true)),
+  rotate: createOperationView(keyOperations.rotate, (rotatedKeys, { revoke }) =>
+    formatRotated(rotatedKeys, { isRevoking: revoke === true }),
+  ),
 }
 
-function formatRotated(rotated: Keys, isRevoking: boolean): string {
-  const disposition = isRevoking ? 'are no longer valid' : 'stay valid for a week'
-  const publish = rotated.keys.some(({ dns }) => dns)
+function formatRotated(rotatedKeys: Keys, { isRevoking }: { readonly isRevoking: boolean }): string {
+  const oldKeyState = isRevoking ? 'are no longer valid' : 'stay valid for a week'
+  const publishNote = rotatedKeys.keys.some(({ dns }) => dns)
     ? ' Publish the DNS records now: receivers need them to check signatures.'
     : ''
-  return `${formatKeys(rotated)}\n\nThe new ones are in use now; the old ones ${disposition}.${publish}`
+  return `${formatKeys(rotatedKeys)}\n\nThe new ones are in use now; the old ones ${oldKeyState}.${publishNote}`
 }
 
 function formatKeys({ keys, secrets }: Keys): string {

@@ -17,7 +17,7 @@ function openEndingClient(lines: () => AsyncGenerator<string>): OperatorClient {
   }
 }
 
-test('a list that fails while the gateway stops leaves the error to the stop', async () => {
+test('followMessages() reports the end of the gateway if a list fails while the gateway stops', async () => {
   const client = openEndingClient(async function* () {
     yield 'event: turn'
     await new Promise(setImmediate)
@@ -25,7 +25,7 @@ test('a list that fails while the gateway stops leaves the error to the stop', a
   await expect(followMessages(client, output, {})).rejects.toThrow('the gateway has ended')
 })
 
-test('a list that fails while the gateway runs ends the command with its reason', async () => {
+test('followMessages() fails with the error of a list while the gateway runs', async () => {
   const client = openEndingClient(async function* () {
     for (;;) {
       yield 'event: turn'

@@ -33,7 +33,7 @@ export async function followMessages(client: OperatorClient, output: Output, fil
     if (reader.failure) throw reader.failure
     if (line.startsWith('event: ')) reader.wake()
   }
-  await reader.untilIdle()
+  await reader.waitUntilIdle()
   // A gateway that is shutting down may refuse the last list. Its end is the more helpful message.
   throw new CommandError('the gateway has ended')
 }
@@ -41,7 +41,7 @@ export async function followMessages(client: OperatorClient, output: Output, fil
 interface RepeatedReading {
   /** Reads again. Calls during a read cause one more read. */
   wake(): void
-  untilIdle(): Promise<void>
+  waitUntilIdle(): Promise<void>
   /** The error that ended reading; undefined if there was none. */
   readonly failure: unknown
 }
@@ -64,7 +64,7 @@ function createRepeatedReading(read: () => Promise<void>): RepeatedReading {
       isStale = true
       reading ??= readAll()
     },
-    untilIdle: async () => reading,
+    waitUntilIdle: async () => reading,
     get failure() {
       return failure
     },

@@ -1,4 +1,4 @@
-// Schemas of the operator's API for messages, turns, deliveries, conversations and refusals.
+// Defines the schemas of messages, turns, deliveries, conversations and refusals in the operator's API.
 import type { DeliveryAttempt, IntakeTrace, Proof, TurnAttempt, TurnRecord, TurnStep } from '@postern/message'
 import {
   normalizedMessageSchema,
@@ -180,6 +180,7 @@ const deliveryAttemptSchema: z.ZodType<DeliveryAttempt> = z
   .meta({ id: 'DeliveryAttempt' })
 
 export const refusalCodes: readonly RefusalCode[] = [...rejectionCodes, 'unavailable', 'internal']
+
 export const messageSummarySchema: z.ZodType<MessageSummary> = z
   .object({
     message: z.int().describe('The gateway’s number of the message.'),

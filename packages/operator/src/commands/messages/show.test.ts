@@ -28,7 +28,7 @@ const record = {
   correlation_id: 'c',
 } as unknown as MessageRecord
 
-test('formatRecord() confines every text of a peer to its own place, without cursor control', () => {
+test('formatRecord() keeps every text of a peer on its own lines, without cursor control', () => {
   const text = formatRecord(record)
   expect(text.match(/[^\P{Cc}\n]|\u202e/u)).toBeNull()
   expect(text.split('\n').filter(line => line === 'sender')).toHaveLength(1)

@@ -59,10 +59,10 @@ export function createOperatorQuestions(deps: OperatorQuestionDeps): OperatorQue
   return {
     ask: question => askOperator(question, deps),
     async answer(id, text) {
-      const pending = await findQuestion(id, records)
-      if (!pending || pending.question.answer !== undefined) return false
-      const isStored = await records.swap(recordKeyOf(id), pending.version, {
-        ...pending.question,
+      const pendingQuestion = await findQuestion(id, records)
+      if (!pendingQuestion || pendingQuestion.question.answer !== undefined) return false
+      const isStored = await records.swap(recordKeyOf(id), pendingQuestion.version, {
+        ...pendingQuestion.question,
         answer: text,
       } as Json)
       if (isStored) store.notify(topicOf(id), { kind: 'answered' })

@@ -53,24 +53,30 @@ const sendProgressSchema = z.object({
 
 export type SendProgress = z.infer<typeof sendProgressSchema>
 
-const word = z.string().min(1)
+const nonEmptyText = z.string().min(1)
 
 const choicesSchema = z
   .object({
     personas: z
-      .array(z.object({ via: word, from: word, what: z.string().describe('The persona in words.') }))
+      .array(z.object({ via: nonEmptyText, from: nonEmptyText, what: z.string().describe('The persona in words.') }))
       .readonly(),
     visibilities: z.record(z.string(), z.array(z.string()).readonly()).describe('By channel.'),
     faults: z
-      .array(z.object({ fault: word, what: z.string().describe('The fault in words.'), via: z.array(word).readonly() }))
+      .array(
+        z.object({
+          fault: nonEmptyText,
+          what: z.string().describe('The fault in words.'),
+          via: z.array(nonEmptyText).readonly(),
+        }),
+      )
       .readonly(),
     entries: z
       .array(
         z.object({
-          via: word,
-          from: word,
-          visibility: word.optional(),
-          fault: word.optional(),
+          via: nonEmptyText,
+          from: nonEmptyText,
+          visibility: nonEmptyText.optional(),
+          fault: nonEmptyText.optional(),
           expected: expectedOutcomeSchema,
         }),
       )
@@ -85,8 +91,8 @@ export type SimulatedChoices = Readonly<z.infer<typeof choicesSchema>>
 export const maxSentFileBytes = 25 * 1024 * 1024
 
 const sentFileSchema = z.strictObject({
-  name: word.describe('Name of the file, without a folder.'),
-  mime: word.describe('Media type.'),
+  name: nonEmptyText.describe('Name of the file, without a folder.'),
+  mime: nonEmptyText.describe('Media type.'),
   data_base64: z.base64().describe('Bytes of the file.'),
 })
 
@@ -94,7 +100,7 @@ export type EncodedFile = z.infer<typeof sentFileSchema>
 
 const inboxItemSchema = z
   .object({
-    via: word,
+    via: nonEmptyText,
     type: z.string().describe('`mail`, or the type of the activity, such as `Create`.'),
     from: z.string().describe('The IRI of the actor, or the `From` field of the mail.'),
     subject: z.string().optional().describe('Subject of the mail, or content warning of the post.'),
@@ -122,14 +128,14 @@ export const simulationOperations = {
     task: 'send',
     body: {
       schema: z.strictObject({
-        via: word.describe('A channel that the simulation speaks.'),
-        to: word.describe('An agent: `echo`, `echo@agents.test` or `@echo@agents.test`.'),
+        via: nonEmptyText.describe('A channel that the simulation speaks.'),
+        to: nonEmptyText.describe('An agent: `echo`, `echo@agents.test` or `@echo@agents.test`.'),
         text: z.string().default('').describe('Text of the message; a message may have only files.'),
         files: z.array(sentFileSchema).max(10).optional().describe('Attached files.'),
-        from: word.optional().describe('A persona; default: the first of the channel.'),
-        visibility: word.optional().describe('Visibility of a post.'),
-        fault: word.optional().describe('Fault of the message.'),
-        thread: word.optional().describe('`thread` of an earlier result, to continue its conversation.'),
+        from: nonEmptyText.optional().describe('A persona; default: the first of the channel.'),
+        visibility: nonEmptyText.optional().describe('Visibility of a post.'),
+        fault: nonEmptyText.optional().describe('Fault of the message.'),
+        thread: nonEmptyText.optional().describe('`thread` of an earlier result, to continue its conversation.'),
         timeout_seconds: z
           .number()
           .positive()
@@ -156,7 +162,7 @@ export const simulationOperations = {
     path: '/simulation/inbox',
     summary: 'Lists what reached a person of the simulation, in order (dev mode).',
     task: 'list inbox',
-    query: z.object({ persona: word.describe('An account of the fediverse, or a mailbox.') }),
+    query: z.object({ persona: nonEmptyText.describe('An account of the fediverse, or a mailbox.') }),
     answer: z.object({ items: z.array(inboxItemSchema) }),
     refusals: { no_recipient: 'The person has no inbox.' },
   }),
@@ -166,7 +172,9 @@ export const simulationOperations = {
     path: '/simulation/follow',
     summary: 'Lets a person of the simulated fediverse follow an agent (dev mode).',
     task: 'follow',
-    body: { schema: z.strictObject({ persona: word.describe('An account of the fediverse.'), agent: word }) },
+    body: {
+      schema: z.strictObject({ persona: nonEmptyText.describe('An account of the fediverse.'), agent: nonEmptyText }),
+    },
     answer: z.object({ persona: z.string(), agent: z.string() }),
     refusals: { forbidden: 'The agent has not accepted, or there is no such account.' },
   }),
@@ -179,8 +187,8 @@ export const simulationOperations = {
     body: {
       schema: z
         .strictObject({
-          requirement: word.optional().describe('Id of the requirement.'),
-          message: word.optional().describe('Number or id of the message whose answer asks for it.'),
+          requirement: nonEmptyText.optional().describe('Id of the requirement.'),
+          message: nonEmptyText.optional().describe('Number or id of the message whose answer asks for it.'),
           outcome: z.enum(resolutionOutcomes),
           arguments: (z.json() as z.ZodType<Json>).optional().describe('Arguments for the call instead of its own.'),
         })

@@ -23,13 +23,13 @@ const send = (lines: readonly object[]) => {
   return sendSimulated(output, { via: 'email', to: 'echo', text: 'hello' }, name => name)
 }
 
-test('a gateway that stops while a command waits leaves it the stored message’s id', async () => {
+test('send reports the id of the stored message if the gateway stops while the command waits', async () => {
   const stored = { id: 'm1@alice.test', thread: 'm1@alice.test', status: 'working', wait_seconds: 65 }
   await expect(send([stored, stored])).rejects.toThrow(
     'the gateway ended the connection. The message is stored. See it with: npx postern show "m1@alice.test"',
   )
 })
 
-test('a gateway that stops before it stores a message leaves the command its error', async () => {
+test('send fails with the error of the gateway if the gateway stops before it stores the message', async () => {
   await expect(send([])).rejects.toThrow('the gateway ended the connection before it stored the message')
 })

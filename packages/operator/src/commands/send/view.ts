@@ -37,7 +37,7 @@ export async function runSend(
 }
 
 /** The time after which the command reports that the agent is still working, ms. */
-const quietMs = 2_000
+const progressDelayMs = 2_000
 
 /** Sends one message. The exit code is 1 if the result differs from the one in the catalogue. */
 export async function sendSimulated(
@@ -69,7 +69,7 @@ async function readResult(lines: AsyncIterable<string>, output: ApiOutput): Prom
       const line = parseJsonText(text) as SendProgress | SentMessage
       if ('expected' in line) return line
       progress = line
-      if (!output.json) timer ??= setTimeout(() => output.print(formatProgress(line)), quietMs)
+      if (!output.json) timer ??= setTimeout(() => output.print(formatProgress(line)), progressDelayMs)
     }
   } catch (cause) {
     if (!progress) throw cause

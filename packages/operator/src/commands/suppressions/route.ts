@@ -1,5 +1,4 @@
 // Lists and lifts suppressed addresses, and sends a test message to the gateway itself, in the operator's API.
-
 import { Rejection } from '@postern/message'
 import type { Channel, RelationStore } from '@postern/pipeline'
 import { findChannel } from '@postern/pipeline'

@@ -80,7 +80,7 @@ export const configurationChecks: readonly Check[] = [
   },
 ]
 
-/** Checks the mode of the file. Users who may change it can run code as the gateway, and readers get its secrets. */
+/** Checks the mode of the configuration file. Users who may change the file can run code as the gateway, and readers get its secrets. */
 function checkConfigFile({ configPath, config }: Pick<DoctorDeps, 'configPath' | 'config'>): CheckOutcome {
   if (configPath === undefined)
     return skip('configuration file', 'there is no file: all settings come from the environment')

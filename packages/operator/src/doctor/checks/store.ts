@@ -227,11 +227,11 @@ async function checkFiles(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const storageOutcome = await checkByteStore(deps)
   if (storageOutcome.verdict === 'failure') return [storageOutcome]
   const absentObjects = await requireOpened(deps).store.objects.findAbsentObjects()
-  return absentObjects.length === 0 ? [storageOutcome] : absentObjects.map(describeAbsent)
+  return absentObjects.length === 0 ? [storageOutcome] : absentObjects.map(describeAbsentObjects)
 }
 
 /** Describes files that exist only in a former storage. Their addresses no longer work. */
-function describeAbsent({ storage = 'a former storage', files, checked, absent }: AbsentObjects): CheckOutcome {
+function describeAbsentObjects({ storage = 'a former storage', files, checked, absent }: AbsentObjects): CheckOutcome {
   const message = `${absent} of ${checked} checked files are not in the present storage; the database lists ${files} files of "${storage}"`
   return outcomeFor(
     storage,

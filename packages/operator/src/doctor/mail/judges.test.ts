@@ -17,19 +17,19 @@ describe('the check of the mail domain’s DNS', () => {
     ['only a host', [], true, 'warning'],
     ['nothing', [], false, 'error'],
     ['a null MX', [{ exchange: '', priority: 0 }], true, 'error'],
-  ])('gives the verdict for %s', (_what, records, hasAddress, severity) => {
+  ])('judges MX records: %s', (_what, records, hasAddress, severity) => {
     expect(judgeMx(domain, records, { hasAddress })).toMatchObject({ severity })
   })
 
   test.each([
-    ['one record that ends', ['v=spf1 mx -all', 'other=1'], 'ok'],
-    ['one that goes on elsewhere', ['v=spf1 redirect=_spf.corp.test'], 'ok'],
-    ['one without an end', ['v=spf1 mx ?all'], 'warning'],
-    ['one that lets everybody in', ['v=spf1 +all'], 'error'],
-    ['one that lets everybody in without saying so', ['v=spf1 mx all'], 'error'],
+    ['one record that forbids other hosts', ['v=spf1 mx -all', 'other=1'], 'ok'],
+    ['one that redirects', ['v=spf1 redirect=_spf.corp.test'], 'ok'],
+    ['one that forbids nothing', ['v=spf1 mx ?all'], 'warning'],
+    ['one that allows every host', ['v=spf1 +all'], 'error'],
+    ['one that allows every host without a sign', ['v=spf1 mx all'], 'error'],
     ['two', ['v=spf1 mx -all', 'v=spf1 a -all'], 'error'],
     ['none', ['v=spf10'], 'error'],
-  ])('gives the verdict for SPF: %s', (_what, texts, severity) => {
+  ])('judges SPF records: %s', (_what, texts, severity) => {
     expect(judgeSpf(domain, texts)).toMatchObject({ severity })
   })
 
@@ -39,7 +39,7 @@ describe('the check of the mail domain’s DNS', () => {
     ['none', ['v=DMARC1; p=none'], 'warning'],
     ['two records', ['v=DMARC1; p=reject', 'v=DMARC1; p=none'], 'error'],
     ['no record', [], 'error'],
-  ])('gives the verdict for DMARC: %s', (_what, texts, severity) => {
+  ])('judges DMARC records: %s', (_what, texts, severity) => {
     expect(judgeDmarc(domain, texts)).toMatchObject({ severity })
   })
 
@@ -73,7 +73,7 @@ describe('the check of Postfix in front of the gateway (EM-67)', () => {
     ['with none', { smtpd_forbid_bare_newline: 'normalize', smtpd_forbid_bare_newline_exclusions: '' }, 'ok'],
     ['without the protection', { smtpd_forbid_bare_newline: 'no' }, 'warning'],
     ['too old for it', {}, 'warning'],
-  ])('%s', (_what, settings, severity) => {
+  ])('judges a Postfix %s', (_what, settings, severity) => {
     const verdict = judgeBareNewline(settings)
     expect(verdict).toMatchObject({ severity })
     if (severity === 'warning') expect(verdict.fix).toMatch(/postconf -e|Update it/)
@@ -94,10 +94,10 @@ describe('the check of Postfix in front of the gateway (EM-67)', () => {
   test.each([
     ['the same', { settings: { message_size_limit: '26214400' } }, 'ok'],
     ['the default of Postfix', { settings: { message_size_limit: '10240000' } }, 'warning'],
-    ['no limit before ours', { settings: { message_size_limit: '0' } }, 'warning'],
+    ['no limit in Postfix', { settings: { message_size_limit: '0' } }, 'warning'],
     ['a smarthost that takes less than we attach', { smarthostMaxBytes: 10_240_000 }, 'warning'],
     ['a smarthost that takes enough', { smarthostMaxBytes: 52_428_800 }, 'ok'],
-    ['nothing known', {}, 'ok'],
+    ['no known size', {}, 'ok'],
   ])('compares sizes: %s', (_what, sizes, severity) => {
     expect(judgeSizes(sizes, email)).toMatchObject({ severity })
   })

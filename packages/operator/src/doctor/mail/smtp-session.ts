@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import { connect as connectTls, getCACertificates, TLSSocket } from 'node:tls'
 import type { Handshake } from '../network/handshake.ts'
-import { describeHandshake, untilSecure } from '../network/handshake.ts'
+import { awaitSecureConnection, describeHandshake } from '../network/handshake.ts'
 
 export interface SmtpServerAddress {
   readonly host: string
@@ -87,7 +87,7 @@ async function upgradeToTls(socket: Socket, host: string, authorities: readonly 
   socket.removeAllListeners('data')
   const secureSocket = connectTls({ socket, servername: host, ...lenientTlsOptions(authorities) })
   try {
-    await untilSecure(secureSocket)
+    await awaitSecureConnection(secureSocket)
     return describeHandshake(secureSocket)
   } finally {
     secureSocket.destroy()

@@ -29,14 +29,14 @@ export async function shakeHands(
   const names = { servername: host, rejectUnauthorized: false, ca }
   const socket = connect({ ...locate(host, 443), ...names, ...(isLegacy && legacyOptions) })
   try {
-    await untilSecure(socket)
+    await awaitSecureConnection(socket)
     return describeHandshake(socket)
   } finally {
     socket.destroy()
   }
 }
 
-export function untilSecure(socket: TLSSocket): Promise<void> {
+export function awaitSecureConnection(socket: TLSSocket): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.setTimeout(handshakeTimeoutMs, () => socket.destroy(new Error('no answer in time')))
     socket.once('secureConnect', resolve)
