@@ -39,8 +39,8 @@ test.each(['https://evil.test/a%2Fb', '100%', 'a%zz', 'https://evil.test/?x=1#y'
   'the route shows a message only under its own id "%s"',
   async id => {
     const headers = { authorization: 'Bearer operator-token' }
-    const answer = await routes.request(`/operator/api/messages/${encodeURIComponent(id)}`, { headers })
-    expect(await answer.json()).toMatchObject({ message: { id } })
+    const response = await routes.request(`/operator/api/messages/${encodeURIComponent(id)}`, { headers })
+    expect(await response.json()).toMatchObject({ message: { id } })
   },
 )
 
@@ -82,8 +82,8 @@ describe('POST /operator/api/keys/rotate', () => {
   ])('refuses a body %s without an internal error', async (_, write, status) => {
     const headers = { authorization: 'Bearer operator-token' }
     const init = { method: 'POST', headers, body: write(), duplex: 'half' } as RequestInit
-    const answer = await app.request('/operator/api/keys/rotate', init)
-    expect(answer.status).toBe(status)
+    const response = await app.request('/operator/api/keys/rotate', init)
+    expect(response.status).toBe(status)
   })
 
   const rotate = (body: string | undefined, token = 'operator-token') =>
@@ -102,8 +102,8 @@ describe('POST /operator/api/keys/rotate', () => {
     [undefined, undefined, false],
   ])('rotates the keys that the body %s names', async (body, agent, isRevoking) => {
     rotations.length = 0
-    const answer = await rotate(body)
-    expect(await answer.json()).toEqual({
+    const response = await rotate(body)
+    expect(await response.json()).toEqual({
       keys: [{ via: 'activitypub', purpose: 'signatures', id: 'key-2', algorithm: 'RSA', publicKey: 'PEM' }],
       secrets: agent === undefined ? [{ id: 'attachments-2', purpose: secretPurposes.attachments }] : [],
     })
@@ -116,8 +116,8 @@ describe('POST /operator/api/keys/rotate', () => {
     ['{"agent":', 400, 'malformed'],
     ['{"agent":"nobody"}', 404, 'no_recipient'],
   ])('refuses %s', async (body, status, code) => {
-    const answer = await rotate(body)
-    expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status, body: { code } })
+    const response = await rotate(body)
+    expect({ status: response.status, body: await response.json() }).toMatchObject({ status, body: { code } })
   })
 
   test('refuses callers without the operator token', async () => {

@@ -63,15 +63,15 @@ function act(body: unknown, { agent = 'echo', token = 'operator-token' } = {}) {
 }
 
 test('the operator posts and reacts through an agent, and gets the id of the post', async () => {
-  const answer = await act({
+  const response = await act({
     acts: [
       { act: 'post', parts },
       { act: 'like', message: 'm1' },
     ],
   })
-  expect(answer.status).toBe(200)
+  expect(response.status).toBe(200)
   const id = expect.stringMatching(/^[0-9a-f]{32}$/)
-  expect(await answer.json()).toEqual({ done: [{ act: 'post', id }, { act: 'like' }] })
+  expect(await response.json()).toEqual({ done: [{ act: 'post', id }, { act: 'like' }] })
   expect(plannedActions).toMatchObject([
     {
       kind: 'post',
@@ -91,15 +91,15 @@ test('only the gateway chooses ids of posts', async () => {
 })
 
 test.each(['wrong', ''])('callers without the operator token get a refusal: "%s"', async token => {
-  const answer = await act({ acts: [{ act: 'post', parts }] }, { token })
-  expect(answer.status).toBe(401)
+  const response = await act({ acts: [{ act: 'post', parts }] }, { token })
+  expect(response.status).toBe(401)
   expect(plannedActions).toEqual([])
 })
 
 test('the gateway refuses an action of an unknown agent', async () => {
-  const answer = await act({ acts: [{ act: 'post', parts }] }, { agent: 'nobody' })
-  expect(answer.status).toBe(404)
-  expect(await answer.json()).toMatchObject({ code: 'no_recipient', detail: 'Cannot act: there is no such agent' })
+  const response = await act({ acts: [{ act: 'post', parts }] }, { agent: 'nobody' })
+  expect(response.status).toBe(404)
+  expect(await response.json()).toMatchObject({ code: 'no_recipient', detail: 'Cannot act: there is no such agent' })
 })
 
 test('the gateway performs all actions of a request or none', async () => {
@@ -107,9 +107,9 @@ test('the gateway performs all actions of a request or none', async () => {
     { act: 'post', parts },
     { act: 'delete', response: 'unknown' },
   ]
-  const answer = await act({ acts })
-  expect(answer.status).toBe(404)
-  expect(await answer.json()).toMatchObject({
+  const response = await act({ acts })
+  expect(response.status).toBe(404)
+  expect(await response.json()).toMatchObject({
     code: 'no_recipient',
     detail: 'Cannot delete "unknown": this agent has no answer or post with this id',
   })
@@ -141,12 +141,12 @@ test.each<[what: string, body: unknown, detail: string]>([
     'Cannot act: "acts" must have at most 20 entries',
   ],
 ])('the gateway refuses a request with %s as malformed', async (_what, body, detail) => {
-  const answer = await act(body)
-  expect(await answer.json()).toMatchObject({ status: 400, code: 'malformed', detail })
+  const response = await act(body)
+  expect(await response.json()).toMatchObject({ status: 400, code: 'malformed', detail })
   expect(plannedActions).toEqual([])
 })
 
 test('the gateway does not read an oversized request', async () => {
-  const answer = await act(' '.repeat(9 * 1024 * 1024))
-  expect(answer.status).toBe(413)
+  const response = await act(' '.repeat(9 * 1024 * 1024))
+  expect(response.status).toBe(413)
 })

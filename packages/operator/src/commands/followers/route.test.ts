@@ -32,30 +32,30 @@ const decide = (verdict: string, body: string) =>
   app.request(`/operator/api/follow-requests/${verdict}`, { method: 'POST', body })
 
 test('the API lists pending follow requests of an agent', async () => {
-  const answer = await app.request('/operator/api/relations?agent=echo&relation=pending&after=3&limit=1')
-  expect(await answer.json()).toMatchObject({ items: [{ peer: 'https://peer.test/ada' }], next: 7 })
+  const response = await app.request('/operator/api/relations?agent=echo&relation=pending&after=3&limit=1')
+  expect(await response.json()).toMatchObject({ items: [{ peer: 'https://peer.test/ada' }], next: 7 })
   expect(filters.at(-1)).toMatchObject({ agent: 'echo', via: 'activitypub', relation: 'pending', after: 3 })
 })
 
 test.each(['relation=friend', 'after=x'])('the API refuses a list with %s as malformed', async query => {
-  const answer = await app.request(`/operator/api/relations?agent=echo&${query}`)
-  expect(answer.status).toBe(400)
-  expect(await answer.json()).toMatchObject({ code: 'malformed' })
+  const response = await app.request(`/operator/api/relations?agent=echo&${query}`)
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({ code: 'malformed' })
 })
 
 test.each([
   ['accept', true],
   ['reject', false],
 ])('the verdict %s answers a follow request', async (verdict, isAccepted) => {
-  const answer = await decide(verdict, JSON.stringify({ agent: 'echo', peer: 'https://peer.test/ada' }))
-  expect(await answer.json()).toEqual({ agent: 'echo', peer: 'https://peer.test/ada', done: verdict })
+  const response = await decide(verdict, JSON.stringify({ agent: 'echo', peer: 'https://peer.test/ada' }))
+  expect(await response.json()).toEqual({ agent: 'echo', peer: 'https://peer.test/ada', done: verdict })
   expect(decisions.at(-1)).toEqual(['echo', 'https://peer.test/ada', isAccepted])
 })
 
 test('a decision about a person without a request answers 404', async () => {
-  const answer = await decide('accept', JSON.stringify({ agent: 'echo', peer: 'https://peer.test/bob' }))
-  expect(answer.status).toBe(404)
-  expect(await answer.json()).toMatchObject({
+  const response = await decide('accept', JSON.stringify({ agent: 'echo', peer: 'https://peer.test/bob' }))
+  expect(response.status).toBe(404)
+  expect(await response.json()).toMatchObject({
     code: 'no_recipient',
     detail: 'Cannot decide: nobody of this name asks to follow that agent',
   })

@@ -10,7 +10,7 @@ function parseLimit(text: string): number {
   throw new InvalidArgumentError('It must be a whole number from 1 to 500.')
 }
 
-const limit = { defaultValue: 20, parse: parseLimit }
+const limitOption = { defaultValue: 20, parse: parseLimit }
 
 const periodOptions = {
   '--since <when>': 'not before: a time ago (30m, 12h, 7d) or an instant (ISO 8601)',
@@ -29,7 +29,7 @@ const addMessages = declareCommand({
     '--flag <flag>': 'only messages with this flag',
     ...periodOptions,
     '--text <words>': 'only messages whose text contains this',
-    '--limit <n>': { description: 'number of messages, at most 500', ...limit },
+    '--limit <n>': { description: 'number of messages, at most 500', ...limitOption },
   },
   hasJson: true,
   load: async () => (await import('./view.ts')).printMessages,
@@ -75,7 +75,7 @@ const addRefusals = declareCommand({
     '--sender <text>': 'only refusals whose claimed sender or network address contains this',
     ...periodOptions,
     '--text <words>': 'only refusals whose reason contains this',
-    '--limit <n>': { description: 'number of refusals, at most 500', ...limit },
+    '--limit <n>': { description: 'number of refusals, at most 500', ...limitOption },
   },
   hasJson: true,
   load: async () => (await import('./view.ts')).printRefusals,

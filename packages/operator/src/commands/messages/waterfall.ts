@@ -19,9 +19,9 @@ export function formatWaterfall(record: MessageRecord): readonly string[] {
   const nameWidth = Math.max(...stages.map(({ name }) => name.length))
   const heading = `${''.padEnd(nameWidth)}  ${'after'.padStart(8)}  ${'took'.padStart(8)}  ${formatDuration(0)}${formatDuration(endAt - startAt).padStart(width - formatDuration(0).length)}`
   const lines = stages.map(({ name, at, ms, outcome = '' }) => {
-    const [after, took] = [formatDuration(at - startAt), ms === undefined ? '' : formatDuration(ms)]
+    const [startText, durationText] = [formatDuration(at - startAt), ms === undefined ? '' : formatDuration(ms)]
     const bar = drawBar(toColumn(at - startAt), ms === undefined ? undefined : toColumn(at - startAt + ms))
-    return `${name.padEnd(nameWidth)}  ${after.padStart(8)}  ${took.padStart(8)}  ${bar}  ${outcome}`.trimEnd()
+    return `${name.padEnd(nameWidth)}  ${startText.padStart(8)}  ${durationText.padStart(8)}  ${bar}  ${outcome}`.trimEnd()
   })
   return [heading, ...lines]
 }

@@ -32,7 +32,7 @@ app.onError(error => toProblem(error))
 const lift = (body: string) => app.request('/operator/api/suppressions/lift', { method: 'POST', body })
 
 test('the list shows suppressed addresses with the reason', async () => {
-  const answer = await app.request('/operator/api/suppressions?agent=echo&after=3&limit=1')
+  const response = await app.request('/operator/api/suppressions?agent=echo&after=3&limit=1')
   const suppression = {
     agent: 'echo',
     via: 'email',
@@ -40,7 +40,7 @@ test('the list shows suppressed addresses with the reason', async () => {
     peer: suppressedAddress,
     target: 'after 3',
   }
-  expect(await answer.json()).toMatchObject({ items: [suppression], next: 7 })
+  expect(await response.json()).toMatchObject({ items: [suppression], next: 7 })
 })
 
 test('the operator can only lift an existing suppression', async () => {

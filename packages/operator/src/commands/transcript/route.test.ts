@@ -18,13 +18,13 @@ function startExport(pages: number) {
   const route = routes.find(({ operation }) => operation === transcriptOperations.export)
   const query = { owner: 'ann', thread: 'web:t1', format: 'jsonl' }
   const context = { req: { header: () => 'application/x-ndjson' } }
-  const answer = route?.run({ query, context } as never) as Promise<Response>
-  return { answer, countRead: () => read }
+  const pendingResponse = route?.run({ query, context } as never) as Promise<Response>
+  return { pendingResponse, countRead: () => read }
 }
 
 test('an export loads a page only when its reader has read the previous one, and none for HEAD', async () => {
-  const { answer, countRead } = startExport(5)
-  const reader = (await answer).body?.getReader()
+  const { pendingResponse, countRead } = startExport(5)
+  const reader = (await pendingResponse).body?.getReader()
   await setImmediate()
   expect(countRead()).toBe(0)
   const { value } = (await reader?.read()) ?? {}

@@ -3,7 +3,7 @@ import type { WhyFacts } from '../facts.ts'
 import type { FixTexts, Reason, Rule } from '../reason.ts'
 import { formatUtcTime, writeFix } from '../reason.ts'
 
-/** The reason why no agent got a message with this flag. */
+/** The reason why the gateway withheld a message with this flag. */
 interface WithheldCase extends Partial<FixTexts<WhyFacts>> {
   readonly code: string
   readonly why: string
