@@ -33,7 +33,7 @@ export interface PosternAdapterOptions {
   readonly origin?: string
   /** The name of the bot. Default: `postern`. */
   readonly userName?: string
-  /** Returns the time in ms since 1970. Absent for the machine's clock. */
+  /** Returns the time in ms since 1970. The default is the machine's clock. */
   readonly now?: () => number
 }
 
@@ -102,12 +102,12 @@ interface OpenAdapter {
   readonly gateway: GatewayAddress
   /** The message whose handler is running. */
   readonly currentMessage: AsyncLocalStorage<HandledMessage>
-  /** The end of the last message of each thread that has one in progress. */
+  /** The end of the last answer in each thread with an answer in progress. */
   readonly lastAnswers: Map<string, Promise<unknown>>
   chat: ChatInstance | undefined
 }
 
-/** A message of the gateway, from its call for as long as a post may still answer it. */
+/** A message of the gateway that a post may answer. */
 interface HandledMessage {
   readonly threadId: string
   readonly sender: ThreadSender
@@ -121,23 +121,23 @@ type PostMethods = Pick<
 >
 
 /**
- * Creates the posting side of the adapter. A post of a bot answers `own`, the message whose handler got the thread, or else the message in
- * whose handler the bot posts.
+ * Creates the posting side of the adapter. A post answers `ownMessage`, the message whose handler got the thread. Without it, the post answers the
+ * message whose handler is running.
  */
 function createPostMethods(openAdapter: OpenAdapter, ownMessage?: HandledMessage): PostMethods {
-  const find = (threadId: string): HandledMessage | undefined => {
+  const findHandledMessage = (threadId: string): HandledMessage | undefined => {
     const handledMessage = ownMessage ?? openAdapter.currentMessage.getStore()
     return handledMessage?.threadId === threadId ? handledMessage : undefined
   }
   const performAction = async (threadId: string, action: AgentAction): Promise<void> => {
-    const pendingAnswer = find(threadId)?.pendingAnswer
-    if (pendingAnswer) pendingAnswer.act(action)
-    else await perform(threadId, action, openAdapter)
+    const pendingAnswer = findHandledMessage(threadId)?.pendingAnswer
+    if (pendingAnswer) pendingAnswer.addAction(action)
+    else await performAsOperator(threadId, action, openAdapter)
   }
   return {
     async postMessage(threadId, message) {
       const parts = await writePostable(message)
-      const handledMessage = find(threadId)
+      const handledMessage = findHandledMessage(threadId)
       const id =
         handledMessage?.pendingAnswer?.post(parts) ??
         (await postLater(threadId, parts, { openAdapter, handledMessage }))
@@ -145,22 +145,22 @@ function createPostMethods(openAdapter: OpenAdapter, ownMessage?: HandledMessage
     },
     async editMessage(threadId, id, message) {
       const parts = await writePostable(message)
-      const isEdited = find(threadId)?.pendingAnswer?.edit(id, parts) === true
+      const isEdited = findHandledMessage(threadId)?.pendingAnswer?.edit(id, parts) === true
       if (!isEdited) await performAction(threadId, { act: 'edit', response: id, parts: [...parts] })
       return { id, threadId, raw: { parts } }
     },
     async deleteMessage(threadId, id) {
-      if (!find(threadId)?.pendingAnswer?.remove(id)) await performAction(threadId, { act: 'delete', response: id })
+      if (!findHandledMessage(threadId)?.pendingAnswer?.remove(id))
+        await performAction(threadId, { act: 'delete', response: id })
     },
     addReaction: (threadId, message, emoji) => performAction(threadId, { act: readReaction(emoji), message }),
     removeReaction: (threadId, message, emoji) => performAction(threadId, { act: `un${readReaction(emoji)}`, message }),
   }
 }
 
-/** Performs an act through the operator's API. @returns the id of a post that was sent */
-async function perform(threadId: string, action: AgentAction, { operator }: OpenAdapter): Promise<string> {
-  if (!operator)
-    throw new NotImplementedError('The answer is given: name the gateway with "operator" to go on', 'operator')
+/** Performs an action through the operator API, and returns the id of a post that was sent. */
+async function performAsOperator(threadId: string, action: AgentAction, { operator }: OpenAdapter): Promise<string> {
+  if (!operator) throw new NotImplementedError('Cannot post after the answer: set the option "operator"', 'operator')
   return performForBot(operator, parseThreadId(threadId).agent, action)
 }
 
@@ -176,7 +176,7 @@ async function postLater(
   { openAdapter, handledMessage }: LatePost,
 ): Promise<string> {
   const sender = handledMessage?.sender ?? (await findOnlySender(openAdapter.chat?.getState(), threadId))
-  return perform(threadId, planDirectPost(parts, sender), openAdapter)
+  return performAsOperator(threadId, planDirectPost(parts, sender), openAdapter)
 }
 
 interface WebhookDeps {
@@ -186,7 +186,7 @@ interface WebhookDeps {
   readonly webhook: WebhookOptions | undefined
 }
 
-/** Answers the messages of one thread one after another, because Chat SDK's own queue would let the handler of one answer another. */
+/** Answers the messages of one thread one after another, because in Chat SDK's own queue the handler of one message could answer another. */
 async function answerInOrder(raw: NormalizedMessage, deps: WebhookDeps): Promise<Response> {
   const { lastAnswers, gateway } = deps.openAdapter
   const message = toChatMessage(raw, gateway)
@@ -195,12 +195,12 @@ async function answerInOrder(raw: NormalizedMessage, deps: WebhookDeps): Promise
     await previousAnswer
     return answerWebhook(message, deps)
   })()
-  const end = answer.catch(() => {})
-  lastAnswers.set(message.threadId, end)
+  const answerEnd = answer.catch(() => {})
+  lastAnswers.set(message.threadId, answerEnd)
   try {
     return await answer
   } finally {
-    if (lastAnswers.get(message.threadId) === end) lastAnswers.delete(message.threadId)
+    if (lastAnswers.get(message.threadId) === answerEnd) lastAnswers.delete(message.threadId)
   }
 }
 
@@ -250,7 +250,7 @@ function isSignedWebhook(headers: Headers, body: string, { key, now }: { key: Ui
   const [id, timestamp] = [headers.get('webhook-id') ?? '', headers.get('webhook-timestamp') ?? '']
   if (!/^\d{1,12}$/.test(timestamp) || Math.abs(now - Number(timestamp) * 1000) > toleranceMs) return false
   const expectedMac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest()
-  // Nobody who rotates a secret sends more than a few signatures.
+  // A sender that rotates its secret sends only a few signatures.
   const signatures = (headers.get('webhook-signature') ?? '').split(' ').slice(0, 4)
   return signatures.some(signature => {
     const bytes = Buffer.from(signature.replace(/^v1,/, ''), 'base64')

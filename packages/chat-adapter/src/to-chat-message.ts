@@ -60,46 +60,47 @@ function textOf(parts: readonly Part[]): string {
     .join('\n\n')
 }
 
-const families = new Set(['image', 'video', 'audio'])
+const mediaFamilies = new Set(['image', 'video', 'audio'])
 
 /**
- * Reads a file as an attachment. A file that the gateway serves can be fetched; one behind a peer's own address has that address alone,
+ * Reads a file as an attachment. A file that the gateway serves can be fetched. A file at a peer's own address keeps only the address,
  * because it may lead anywhere.
  */
 function readAttachment(part: Part, gateway: GatewayAddress): readonly Attachment[] {
   if (part.kind !== 'file' && part.kind !== 'artifact') return []
   const { bytes_ref, mime, name, size } = part
   const [family = ''] = (mime ?? '').split('/')
-  const common = {
-    type: (families.has(family) ? family : 'file') as Attachment['type'],
+  const commonMembers = {
+    type: (mediaFamilies.has(family) ? family : 'file') as Attachment['type'],
     ...(mime !== undefined && { mimeType: mime }),
     ...(name !== undefined && { name }),
     ...(size !== undefined && { size }),
   }
-  if (bytes_ref.kind === 'inline') return [{ ...common, data: Buffer.from(bytes_ref.data_base64, 'base64') }]
+  if (bytes_ref.kind === 'inline') return [{ ...commonMembers, data: Buffer.from(bytes_ref.data_base64, 'base64') }]
   const { url } = bytes_ref
-  if (url === undefined) return [common]
-  const servedPath = bytes_ref.kind === 'content_addressed' ? findServedUrl(new URL(url), gateway) : undefined
-  if (bytes_ref.kind === 'url' || !servedPath) return [{ ...common, url }]
-  return [rehydrateAttachment({ ...common, url, fetchMetadata: { url: servedPath, digest: bytes_ref.digest } })]
+  if (url === undefined) return [commonMembers]
+  const servedUrl = bytes_ref.kind === 'content_addressed' ? findServedUrl(new URL(url), gateway) : undefined
+  if (bytes_ref.kind === 'url' || !servedUrl) return [{ ...commonMembers, url }]
+  return [rehydrateAttachment({ ...commonMembers, url, fetchMetadata: { url: servedUrl, digest: bytes_ref.digest } })]
 }
 
-/** Returns the address at which the gateway serves a file; undefined for an address that is not the gateway's. */
+/** Returns the address at which the gateway serves a file, or undefined for an address of another server. */
 function findServedUrl({ origin, pathname, search }: URL, gateway: GatewayAddress): string | undefined {
   const { reachableUrl } = gateway
   // In dev mode a gateway reports where it listens, because its origin leads elsewhere.
-  const isOwn = origin === gateway.origin || (reachableUrl !== undefined && origin === new URL(reachableUrl).origin)
-  const isServed = isOwn && pathname.startsWith('/attachments/')
+  const isGatewayOrigin =
+    origin === gateway.origin || (reachableUrl !== undefined && origin === new URL(reachableUrl).origin)
+  const isServed = isGatewayOrigin && pathname.startsWith('/attachments/')
   return isServed ? new URL(pathname + search, reachableUrl ?? origin).href : undefined
 }
 
-/** Restores the function that fetches the bytes of an attachment, of which Chat SDK has stored the rest as JSON. */
+/** Restores the function that fetches the bytes of an attachment, because Chat SDK stores attachments as JSON. */
 export function rehydrateAttachment(attachment: Attachment): Attachment {
   const { url, digest } = attachment.fetchMetadata ?? {}
   return url && digest ? { ...attachment, fetchData: () => fetchServedFile({ url, digest }) } : attachment
 }
 
-/** The gateway accepts Markdown and converts it for each channel, so both conversions are the SDK's own. */
+/** The format of the adapter. The gateway accepts Markdown and converts it for each channel, so both conversions are those of the SDK. */
 class PosternFormat extends BaseFormatConverter {
   fromAst = stringifyMarkdown
   toAst = parseMarkdown
@@ -136,17 +137,20 @@ export interface PosternThread {
   readonly thread: string
 }
 
-const prefix = 'postern'
+const threadIdPrefix = 'postern'
 
-/** Formats `postern:<agent>:<thread in base64url>`. The text before the last colon is the channel, and an agent has one. */
+/** Formats `postern:<agent>:<thread in base64url>`. The text before the last colon is the channel, and each agent has one channel. */
 export function formatThreadId({ agent, thread }: PosternThread): string {
-  return [prefix, agent, Buffer.from(thread).toString('base64url')].join(':')
+  return [threadIdPrefix, agent, Buffer.from(thread).toString('base64url')].join(':')
 }
 
-/** Parses the id of a thread. @throws Error for an id of another adapter */
+/**
+ * Parses the id of a thread.
+ * @throws Error for an id of another adapter
+ */
 export function parseThreadId(id: string): PosternThread {
-  const [scheme, agent, encodedAddress, ...remaining] = id.split(':')
-  if (scheme !== prefix || !agent || !encodedAddress || remaining.length > 0)
+  const [scheme, agent, encodedThread, ...otherParts] = id.split(':')
+  if (scheme !== threadIdPrefix || !agent || !encodedThread || otherParts.length > 0)
     throw new Error(`Cannot read thread "${id}": expected postern:<agent>:<thread>`)
-  return { agent, thread: Buffer.from(encodedAddress, 'base64url').toString('utf8') }
+  return { agent, thread: Buffer.from(encodedThread, 'base64url').toString('utf8') }
 }

@@ -1,7 +1,7 @@
 // Declares which issuers of identity evidence, and which connectors, the operator trusts.
 import { toAsciiDomain } from '@postern/message'
 import { z } from 'zod'
-import { locateDidDocument } from './did/document.ts'
+import { locateDidDocument } from './did/did-document.ts'
 
 const configNameSchema = z.string().min(1).max(512)
 
@@ -13,20 +13,20 @@ const issuerSchema = z
   )
 
 const trustedIssuerSchema = z.strictObject({
-  /** The issuer exactly as its evidence names it: a host and a DID are two issuers. */
+  /** The exact issuer in its evidence. A host and a DID are two issuers. */
   issuer: issuerSchema,
-  /** Methods (URNs) that its evidence may name. */
+  /** The methods (URNs) that its evidence may name. */
   methods: z.array(configNameSchema).min(1),
-  /** Levels of assurance that its evidence may name. */
+  /** The levels of assurance that its evidence may name. */
   assurance: z.array(configNameSchema).min(1),
-  /** Subjects that it may describe, as prefixes of whole segments: `slack:T123/`. */
+  /** The subjects that the issuer may describe, as prefixes of whole segments: `slack:T123/`. */
   subject_prefixes: z.array(configNameSchema).min(1),
 })
 
 export const identityConfigSchema = z.strictObject({
-  /** Issuers whose evidence counts, and the subjects of that evidence; an issuer may be listed several times. */
+  /** The issuers whose evidence counts, and the subjects of that evidence. An issuer may be listed several times. */
   trusted_issuers: z.array(trustedIssuerSchema).default([]),
-  /** Callers (by the issuer and subject of their token or key) whose word about their own platform counts. */
+  /** The callers that may assert identities of their own platform, by the issuer and subject of their token or key. */
   connectors: z
     .array(
       z.strictObject({

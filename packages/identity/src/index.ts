@@ -1,11 +1,11 @@
 // Verifies and issues identity evidence: v0.1 attestations and v0.2 verifiable credentials of mentionable.
 export type { IdentityConfig, TrustedIssuer } from './config.ts'
 export { identityConfigSchema } from './config.ts'
-export { connectorCardPath, connectorCardSchema, writeConnectorCard } from './connector/card.ts'
+export { connectorCardPath, connectorCardSchema, writeConnectorCard } from './connector/connector-card.ts'
 export type { AttestationDraft } from './connector/sign-attestation.ts'
 export { signAttestation } from './connector/sign-attestation.ts'
 export type { CredentialDraft } from './credential/issue-credential.ts'
 export { issuePlatformCredential, secureCredential } from './credential/issue-credential.ts'
-export { writeDidDocument } from './did/document.ts'
+export { writeDidDocument } from './did/did-document.ts'
 export { inspectIssuer } from './inspect-issuer.ts'
 export { openIdentity } from './open-identity.ts'

@@ -1,13 +1,18 @@
-// Reports why the keys of a trusted issuer cannot be read; for `postern doctor`.
+// Reports to `postern doctor` why the keys of a trusted issuer cannot be read.
 
 import { parseBoundedJson } from '@postern/http'
 import type { System } from '@postern/message'
-import type { AttestationAlgorithm } from './connector/card.ts'
-import { attestationAlgorithms, connectorCardPath, connectorCardSchema, findCardKey } from './connector/card.ts'
-import { findAssertionKey, listAssertionKeyIds, locateDidDocument } from './did/document.ts'
-import { documentRequest, EvidenceFault } from './format/members.ts'
+import type { AttestationAlgorithm } from './connector/connector-card.ts'
+import {
+  attestationAlgorithms,
+  connectorCardPath,
+  connectorCardSchema,
+  findCardKey,
+} from './connector/connector-card.ts'
+import { findAssertionKey, listAssertionKeyIds, locateDidDocument } from './did/did-document.ts'
+import { documentRequest, EvidenceError } from './format/members.ts'
 
-/** Finds the reason why the evidence of a trusted issuer cannot be verified, for its operator; undefined if it can. */
+/** Returns the reason why the evidence of a trusted issuer cannot be verified, or undefined if it can be verified. */
 export async function inspectIssuer(
   issuer: string,
   { fetch, now }: Pick<System, 'fetch' | 'now'>,
@@ -37,7 +42,7 @@ function countAssertionKeys(document: unknown, issuer: string, now: number): num
     try {
       return findAssertionKey(document, { issuer, id, now }) !== undefined
     } catch (error) {
-      if (error instanceof EvidenceFault && error.code === 'issuer-controller-mismatch') return false
+      if (error instanceof EvidenceError && error.code === 'issuer-controller-mismatch') return false
       throw error
     }
   }

@@ -95,7 +95,7 @@ describe('inspectIssuer()', () => {
     [
       host,
       { [cardUrl]: { issuer: otherHost, keys: [{ kty: 'OKP', kid: 'k' }] } },
-      `${cardUrl}: the card there is of another issuer`,
+      `${cardUrl}: the card belongs to another issuer`,
     ],
     [
       host,
@@ -104,7 +104,7 @@ describe('inspectIssuer()', () => {
     ],
     [did, { [didUrl]: [] }, `${didUrl}: the DID document of its issuer cannot be read`],
     [did, { [didUrl]: { id: did } }, `${didUrl} has no key that evidence is signed with`],
-    [did, { [didUrl]: { id: 'did:web:x.test' } }, `${didUrl}: the DID document there is of another issuer`],
+    [did, { [didUrl]: { id: 'did:web:x.test' } }, `${didUrl}: the DID document belongs to another issuer`],
   ])('reports %s if it publishes %j', async (issuer, documents, problem) => {
     gateway.publish(documents)
     expect(await inspect(issuer)).toBe(problem)

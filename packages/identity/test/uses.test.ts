@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => store.close())
 
 /** Slows down the real store, as a network would, so that the first use is decided only later. */
-function slowDown() {
+function delayConsume() {
   return {
     async consumeOnce(key: string, expiresAt: number) {
       if (key.includes('alice') && expiresAt > 0) for (let turn = 0; turn < 20; turn += 1) await nextTurn()
@@ -28,7 +28,7 @@ function slowDown() {
 }
 
 test('two concurrent copies of one message both keep their evidence, even with a slow store', async () => {
-  const useEvidence = createEvidenceUses(slowDown())
+  const useEvidence = createEvidenceUses(delayConsume())
   const useOnce = () => useEvidence(evidence, { sender: 'alice', messageId: 'm' })
   expect(await Promise.all([useOnce(), useOnce(), useOnce()])).toEqual([true, true, true])
 })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 /** The configuration of agents' requirements, and of the time for a decision. */
 export const requirementsConfigSchema = z.strictObject({
-  /** Hours in which somebody may decide a requirement, unless the agent says how long. */
+  /** The number of hours in which a requirement may be decided, unless the agent sets another time. */
   expires_after_hours: z
     .number()
     .positive()
@@ -15,15 +15,15 @@ export const requirementsConfigSchema = z.strictObject({
 export const paymentsConfigSchema = z.discriminatedUnion('use', [
   z
     .strictObject({
-      /** `receipt`: whoever takes the money signs a receipt, a compact JWS; `builtin:test` (dev mode only) pays at a click. */
+      /** The kind of payment. `receipt`: the payment provider signs a receipt, a compact JWS. `builtin:test` (dev mode only): a click pays. */
       use: z.literal('receipt'),
       /** The `iss` of the receipts. */
       issuer: z.string().min(1),
-      /** The public key that receipts are signed with; either this or `jwks_file`. */
+      /** The public key that verifies receipts. Set either this or `jwks_file`. */
       jwk: z.record(z.string(), z.unknown()).optional(),
-      /** File with a set of such keys. */
+      /** The file with a set of public keys that verify receipts. */
       jwks_file: z.string().optional(),
-      /** Page where people pay; it gets `requirement`, `amount`, `currency` and `return_url`. */
+      /** The page where people pay. Its query gets `requirement`, `amount`, `currency` and `return_url`. */
       checkout_url: z.url({ protocol: /^https$/ }).optional(),
     })
     .refine(({ jwk, jwks_file }) => (jwk === undefined) !== (jwks_file === undefined), {

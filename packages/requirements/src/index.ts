@@ -1,4 +1,4 @@
-// Opens everything about what agents require (consent, payment, proof of identity): pages, decisions, payments.
+// Opens the requirements of agents (consent, payment, proof of identity): their pages, decisions and payments.
 import type { ShowRequirement, System } from '@postern/message'
 import type {
   AgentDirectory,
@@ -36,7 +36,7 @@ interface RequirementsOptions {
   readonly decisions: DecisionDeps['decisions']
   readonly system: Pick<System, 'now' | 'randomBytes' | 'log'>
   readonly agents: AgentDirectory
-  /** Finds the complete call of a requirement; absent if no call of a tool waits for an operator. */
+  /** Finds the complete call of a requirement. Absent if no call of a tool waits for an operator. */
   readonly findCall?: FindCall | undefined
 }
 
@@ -47,11 +47,17 @@ export interface Requirements {
   readonly requirementClaims: RequirementClaims
   readonly routes: Hono
   readonly approvals: OperatorApprovals
-  /** Decides a requirement for an operator. @throws Rejection `forbidden` if an operator may not grant it */
+  /**
+   * Decides a requirement for an operator.
+   * @throws Rejection `forbidden` if an operator may not grant the requirement
+   */
   decide(requirement: RequirementRecord, plan: DecisionPlan): Promise<ResolutionResult>
 }
 
-/** Opens the requirements. @throws ConfigError `payments` */
+/**
+ * Opens the requirements.
+ * @throws ConfigError `payments`
+ */
 export async function openRequirements(options: RequirementsOptions): Promise<Requirements> {
   const { store, decisions, system, agents } = options
   const { origin } = agents

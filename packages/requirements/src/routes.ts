@@ -21,16 +21,16 @@ const maxReceiptBytes = 16_384
 const perMinute = { pages: 60, receipts: 600 } as const
 
 /** Creates the routes of the pages where people decide, and where payment providers report payments. A visit alone decides nothing. */
-export function createDecisionRoutes(gateway: RequirementRouteDeps): Hono {
-  const answerLink = createLinkCheck(gateway)
-  const visits = createVisits(gateway)
+export function createDecisionRoutes(deps: RequirementRouteDeps): Hono {
+  const answerLink = createLinkCheck(deps)
+  const visits = createVisits(deps)
   return new Hono()
-    .use('/actions/*', limitVisits(perMinute.pages, gateway))
-    .use('/payments/*', limitVisits(perMinute.receipts, gateway))
+    .use('/actions/*', limitVisits(perMinute.pages, deps))
+    .use('/payments/*', limitVisits(perMinute.receipts, deps))
     .get('/actions/:state', context => answerLink(context, visits.show))
     .post('/actions/:state', context => answerLink(context, visits.decide))
     .get('/actions/:state/receipt', context => answerLink(context, visits.acceptReceipt))
-    .post('/payments/callback', createCallback(gateway))
+    .post('/payments/callback', createCallback(deps))
 }
 
 function limitVisits(maxPerMinute: number, { system }: RequirementRouteDeps): MiddlewareHandler {
@@ -51,16 +51,16 @@ function createLinkCheck({ findByState }: RequirementRouteDeps) {
 }
 
 /** Creates the handler of a provider's receipt, which arrives from server to server as the body. */
-function createCallback(gateway: RequirementRouteDeps) {
+function createCallback(deps: RequirementRouteDeps) {
   return async (context: Context): Promise<Response> => {
     const receipt = Buffer.from(await readBody(context.req.raw, maxReceiptBytes))
       .toString('latin1')
       .trim()
-    const id = gateway.provider?.requirementOf(receipt)
-    const requirement = id === undefined ? undefined : await gateway.store.findRequirement({ id })
+    const id = deps.provider?.requirementOf(receipt)
+    const requirement = id === undefined ? undefined : await deps.store.findRequirement({ id })
     if (!requirement)
       throw new Rejection('no_recipient', 'Cannot take receipt: it is for no requirement of this gateway')
-    const { requirement: paidRequirement, reason } = await payRequirement(requirement, receipt, gateway)
+    const { requirement: paidRequirement, reason } = await payRequirement(requirement, receipt, deps)
     if (reason) throw new Rejection('forbidden', `Cannot take receipt: ${describeObjection(reason)}`)
     context.header('cache-control', 'no-store')
     return context.json({ requirement: paidRequirement.id, status: paidRequirement.status })

@@ -11,7 +11,7 @@ const owner = {
 const names = { agent: 'chat', domain: 'agents.test', threadId: 't', runId: 'r', messageId: 'm' }
 const content = { parts: [], blobs: [], warnings: [] }
 
-function keep(text: string): string {
+function storeText(text: string): string {
   const { raw } = normalizeRun({
     ...names,
     owner,
@@ -38,7 +38,7 @@ test.each([
   ['any other URL with a token', 'https://x.test/a?b=1&token=secret#d', 'https://x.test/a?b=1&token=#d'],
   ['any other URL', 'https://x.test/a?b=1', 'https://x.test/a?b=1'],
 ])('normalizeRun() stores %s without its access token', (_, text, kept) => {
-  expect(keep(text)).toBe(kept)
+  expect(storeText(text)).toBe(kept)
 })
 
 test.each([
@@ -48,7 +48,7 @@ test.each([
   ['tokens', '?token=&token='],
   ['letters and a mark', 'a'],
 ])('normalizeRun() reads %s once, however many there are', (_, piece) => {
-  expect(measureGrowth(text => keep(`${text}!`), piece, 256 * 1024)).toBeLessThan(24)
+  expect(measureGrowth(text => storeText(`${text}!`), piece, 256 * 1024)).toBeLessThan(24)
 })
 
 test('normalizeRun() keeps only the ids of repeated messages, and complete new messages', () => {

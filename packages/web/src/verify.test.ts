@@ -46,13 +46,13 @@ function openEndpoint({
   return { quota, enter: (token: string) => read(visitWith(token)) }
 }
 
-interface Minting {
+interface TokenDraft {
   readonly claims?: object
   readonly header?: object
   readonly by?: CryptoKey | Uint8Array
 }
 
-function mint({ claims = {}, header = {}, by = key }: Minting = {}): Promise<string> {
+function signToken({ claims = {}, header = {}, by = key }: TokenDraft = {}): Promise<string> {
   const seconds = start / 1000
   const all = { iss: issuer, aud: 'us', sub: 'ann', exp: seconds + 60, ...claims }
   return new SignJWT(JSON.parse(JSON.stringify(all)))
@@ -64,11 +64,11 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 
 describe('createOwnerReader()', () => {
   it('accepts a token with a trusted issuer’s signature', async () => {
-    const owner = await openEndpoint().enter(await mint())
+    const owner = await openEndpoint().enter(await signToken())
     expect(owner).toMatchObject({ owner: 'web:["https://id.example","ann"]', subject: 'ann', issuer })
   })
 
-  it.each<[string, Minting]>([
+  it.each<[string, TokenDraft]>([
     ['without an end', { claims: { exp: undefined } }],
     ['for somebody else', { claims: { aud: 'them' } }],
     ['without an audience', { claims: { aud: undefined } }],
@@ -82,12 +82,12 @@ describe('createOwnerReader()', () => {
     ['whose issuer is a list', { claims: { iss: [issuer] } }],
     ['with a critical header', { header: { crit: ['exp'], exp: 1 } }],
   ])('refuses a token %s', async (_, minting) => {
-    const token = await mint(minting).catch(() => encode({ alg: 'ES256' }))
+    const token = await signToken(minting).catch(() => encode({ alg: 'ES256' }))
     await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
   })
 
   it('reports an outdated token as expired', async () => {
-    const token = await mint({ claims: { exp: start / 1000 - 31 } })
+    const token = await signToken({ claims: { exp: start / 1000 - 31 } })
     await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'expired' })
   })
 
@@ -107,7 +107,7 @@ describe('createOwnerReader()', () => {
   it('refuses published secrets as keys, also in the configuration', async () => {
     const shared = Buffer.from(secret)
     const endpoint = openEndpoint({ keys: [{ kty: 'oct', k: shared.toString('base64url'), kid: 'k1', alg: 'HS256' }] })
-    const token = await mint({ header: { alg: 'HS256' }, by: shared })
+    const token = await signToken({ header: { alg: 'HS256' }, by: shared })
     await expect(endpoint.enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
     const parse = (issuerConfig: object) => webConfigSchema.safeParse({ auth: { issuers: [issuerConfig] } }).success
     const common = { issuer, audience: 'us' }
@@ -120,17 +120,17 @@ describe('createOwnerReader()', () => {
     const evil = await generateKeyPair('ES256', { extractable: true })
     const own = await exportJWK(evil.publicKey)
     for (const header of [{ jwk: own }, { jku: 'https://evil.example/jwks' }, { x5u: 'https://evil.example/' }]) {
-      const token = await mint({ header, by: evil.privateKey })
+      const token = await signToken({ header, by: evil.privateKey })
       await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
     }
   })
 
   it('fetches keys again for an unknown key id, at most every 30 seconds', async () => {
     const { quota, enter } = openEndpoint()
-    await enter(await mint())
+    await enter(await signToken())
     expect(quota.asked).toBe(1)
     const other = await generateKeyPair('ES256', { extractable: true })
-    const token = await mint({ header: { kid: 'k2' }, by: other.privateKey })
+    const token = await signToken({ header: { kid: 'k2' }, by: other.privateKey })
     for (let i = 0; i < 20; i++) await expect(enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
     expect(quota.asked).toBe(1)
     quota.now += issuerKeyTimes.cooldownMs
@@ -142,7 +142,7 @@ describe('createOwnerReader()', () => {
   it('needs one request for many simultaneous tokens, and pauses requests after a failure', async () => {
     const { quota, enter } = openEndpoint()
     quota.status = 500
-    const token = await mint()
+    const token = await signToken()
     const answers = await Promise.allSettled(Array.from({ length: 50 }, () => enter(token)))
     expect(answers.every(each => each.status === 'rejected' && each.reason instanceof Unavailable)).toBe(true)
     expect(quota.asked).toBe(1)
@@ -156,12 +156,12 @@ describe('createOwnerReader()', () => {
 
   it('keeps the last keys valid for an hour while their issuer does not answer', async () => {
     const { quota, enter } = openEndpoint()
-    await enter(await mint())
+    await enter(await signToken())
     quota.keys = 'nonsense'
     quota.now += issuerKeyTimes.maxAgeMs
-    await enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))
+    await enter(await signToken({ claims: { exp: start / 1000 + 9_000 } }))
     quota.now = start + issuerKeyTimes.staleLimitMs
-    await expect(enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))).rejects.toThrow(Unavailable)
+    await expect(enter(await signToken({ claims: { exp: start / 1000 + 9_000 } }))).rejects.toThrow(Unavailable)
   })
 
   it('gives people of two issuers different addresses, which nobody can take over', async () => {
@@ -171,7 +171,8 @@ describe('createOwnerReader()', () => {
     ]
     const { enter } = openEndpoint({ issuers })
     const addressOf = async (iss: string, sub: string) =>
-      (await enter(await mint({ claims: { iss, sub }, header: { alg: 'HS256' }, by: Buffer.from(secret) }))).address
+      (await enter(await signToken({ claims: { iss, sub }, header: { alg: 'HS256' }, by: Buffer.from(secret) })))
+        .address
     const [ann, otherAnn] = [await addressOf(issuer, 'ann'), await addressOf('https://other.example', 'ann')]
     expect(ann).toMatch(/^@ann@i[0-9a-f]{10}\.web\.agents\.test$/)
     expect(otherAnn).not.toBe(ann)
@@ -206,10 +207,10 @@ describe('the configured issuers', () => {
 
 it('a token for a client or without a subject cannot open a chat', async () => {
   const { enter } = openEndpoint()
-  expect(await enter(await mint())).toMatchObject({ subject: 'ann' })
+  expect(await enter(await signToken())).toMatchObject({ subject: 'ann' })
   for (const [claims, problem] of [
     [{ sub: undefined, client_id: 'bot' }, 'Cannot verify token: its subject is no name'],
     [{ sub: undefined }, 'it names no principal'],
   ] as const)
-    await expect(enter(await mint({ claims }))).rejects.toThrow(problem)
+    await expect(enter(await signToken({ claims }))).rejects.toThrow(problem)
 })

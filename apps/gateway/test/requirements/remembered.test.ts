@@ -357,7 +357,7 @@ test('an operator’s decision counts for later calls of the same tool, but not 
   const changedDecision = { outcome: 'granted', remember: 'always', arguments: { order: 'o9' } }
   expect(await decide(changedDecision)).toEqual([
     400,
-    'Cannot decide: what is changed first counts once, and is not remembered',
+    'Cannot decide: a decision with changed arguments counts once and cannot be remembered',
   ])
   expect(await decide({ outcome: 'granted', remember: 'forever' })).toEqual([
     400,
@@ -436,7 +436,7 @@ test('an operator cannot store a permanent decision for a person', async () => {
   })
   expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([
     403,
-    'Cannot decide: only whoever is asked says what is to be remembered',
+    'Cannot decide: only the party that is asked may have the decision remembered',
   ])
   expect(await listAll('shop')).toEqual([])
 })

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
 import { detectMedia, findServedType } from './media-kind.ts'
 
-const saved = { type: 'application/octet-stream', isInline: false }
+const download = { type: 'application/octet-stream', isInline: false }
 
 test.each([
   ['image/png', { type: 'image/png', isInline: true }],
   ['Image/PNG; name="x.png"', { type: 'image/png', isInline: true }],
-  ['image/png+xml', saved],
-  ['image/pngx', saved],
-  ['image/svg+xml', saved],
-  ['audio/x, text/html', saved],
-  ['video/', saved],
-  ['audio/midi', saved],
-  ['text/html', saved],
-  ['', saved],
-  [undefined, saved],
+  ['image/png+xml', download],
+  ['image/pngx', download],
+  ['image/svg+xml', download],
+  ['audio/x, text/html', download],
+  ['video/', download],
+  ['audio/midi', download],
+  ['text/html', download],
+  ['', download],
+  [undefined, download],
 ])('the server serves a stored file with the name %j under its complete type', (mime, served) => {
   expect(findServedType(mime)).toEqual(served)
 })

@@ -25,9 +25,9 @@ const raw = (text: string) => openTcpListener(socket => socket.once('data', () =
 
 test.each([
   ['accepts and never answers', async () => openTcpListener(() => undefined)],
-  ['sends its headers byte by byte', async () => drip('HTTP/1.1 200 OK\r\nx: ')],
-  ['sends its body byte by byte', async () => drip('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')],
-  ['sends nothing but 103 Early Hints', async () => drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
+  ['sends its headers byte by byte', async () => openSlowListener('HTTP/1.1 200 OK\r\nx: ')],
+  ['sends its body byte by byte', async () => openSlowListener('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')],
+  ['sends nothing but 103 Early Hints', async () => openSlowListener('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
 ])('createGuardedFetch() aborts at the deadline for a host that %s (AP-37)', async (_, listen) => {
   const fetch = openFetch(await listen())
   await expect(fetch('https://a.test/', { timeoutMs: 100 })).rejects.toThrow(unavailable('no answer in time'))
@@ -283,7 +283,7 @@ test('close() ends kept connections and running exchanges', async () => {
 })
 
 /** Never finishes, never falls silent. */
-async function drip(start: string, drop = 'x'): Promise<TestListener> {
+async function openSlowListener(start: string, drop = 'x'): Promise<TestListener> {
   return openTcpListener(async socket => {
     await once(socket, 'data')
     socket.write(start)

@@ -7,17 +7,17 @@ import { z } from 'zod'
 import type { EvidenceForm, UnverifiedEvidence } from '../evidence/trust.ts'
 import {
   describeIssue,
-  EvidenceFault,
+  EvidenceError,
   nameSchema,
   objectSchema,
   principalsSchema,
   subjectSchema,
   timeSchema,
 } from '../format/members.ts'
-import type { AttestationAlgorithm } from './card.ts'
-import { attestationAlgorithms, connectorCardPath, findCardKey } from './card.ts'
+import type { AttestationAlgorithm } from './connector-card.ts'
+import { attestationAlgorithms, connectorCardPath, findCardKey } from './connector-card.ts'
 
-type Envelope = Readonly<Record<string, unknown>>
+type Members = Readonly<Record<string, unknown>>
 
 const audienceSchema = z.string().min(1).max(320)
 
@@ -54,15 +54,15 @@ export const attestationForm: EvidenceForm = {
   read: readAttestation,
 }
 
-function readAttestation(envelope: Envelope): UnverifiedEvidence {
+function readAttestation(envelope: Members): UnverifiedEvidence {
   checkProofType(envelope.proof)
-  const parsed = envelopeSchema.safeParse(envelope)
-  if (!parsed.success) throw new EvidenceFault('malformed', describeIssue(parsed.error))
-  const { proof, ...members } = parsed.data
+  const parsedEnvelope = envelopeSchema.safeParse(envelope)
+  if (!parsedEnvelope.success) throw new EvidenceError('malformed', describeIssue(parsedEnvelope.error))
+  const { proof, ...members } = parsedEnvelope.data
   const { issuer, method, assurance, subject, on_behalf_of: principals = [], source } = members
   const { alg, kid, value } = proof
   const [issuedAt, expiresAt] = [Date.parse(members.issued_at), Date.parse(members.expires_at)]
-  const input = attestationInput(envelope)
+  const input = formatSigningInput(envelope)
   return {
     assertion: { issuer, method, assurance, subject, principals },
     audiences: [members.audience].flat(),
@@ -77,8 +77,8 @@ function readAttestation(envelope: Envelope): UnverifiedEvidence {
     algorithm: alg,
     keysUrl: `https://${issuer}${connectorCardPath}`,
     findKey: document => findCardKey(document, { issuer, kid, alg }),
-    isSignedWith: key => isSigned(input, { key, alg, value }),
-    // The replay key does not cover the signature, because anybody can derive a second valid one from an ES256 signature.
+    isSignedWith: key => isValidSignature(input, { key, alg, value }),
+    // The replay key does not cover the signature, because anybody can derive a second valid signature from an ES256 signature.
     replayKey: `attestation ${issuer} ${hash('sha256', input)}`,
     render: (): IdentityEvidence => ({
       ...members,
@@ -89,30 +89,33 @@ function readAttestation(envelope: Envelope): UnverifiedEvidence {
 
 function checkProofType(proof: unknown): void {
   const type = typeof proof === 'object' && proof !== null && 'type' in proof ? proof.type : undefined
-  if (typeof type !== 'string') throw new EvidenceFault('malformed', 'it has no proof')
+  if (typeof type !== 'string') throw new EvidenceError('malformed', 'it has no proof')
   if (type === 'signed-attestation') return
-  throw new EvidenceFault('unsupported-proof', 'its proof says nothing to anybody but the one who made it')
+  throw new EvidenceError('unsupported-proof', 'its proof convinces only the party that created it')
 }
 
-/** Returns the text to sign: the whole envelope without the signature, in canonical form (RFC 8785). @throws EvidenceFault */
-export function attestationInput({ proof, ...members }: Envelope): Buffer {
-  const { value: _, ...options } = proof as Envelope
+/**
+ * Returns the text to sign: the whole envelope without the signature, in canonical form (RFC 8785).
+ * @throws EvidenceError
+ */
+export function formatSigningInput({ proof, ...members }: Members): Buffer {
+  const { value: _, ...options } = proof as Members
   try {
     return Buffer.from(canonicalizeJson({ ...members, proof: options }))
   } catch (cause) {
-    throw new EvidenceFault('malformed', 'it has no canonical form', { cause })
+    throw new EvidenceError('malformed', 'it has no canonical form', { cause })
   }
 }
 
-/** Returns true if the signature is valid. It has the form of JWS: an ES256 signature is two concatenated numbers (RFC 7518 §3.4). */
-function isSigned(
+/** Returns true if the signature is valid. Signatures have the form of JWS: an ES256 signature is two concatenated numbers (RFC 7518 §3.4). */
+function isValidSignature(
   input: Buffer,
   { key, alg, value }: { readonly key: KeyObject; readonly alg: AttestationAlgorithm; readonly value: string },
 ): boolean {
   const signature = Buffer.from(value, 'base64url')
-  return signature.length === 64 && verify(attestationAlgorithms[alg].hash, input, signingKey(key), signature)
+  return signature.length === 64 && verify(attestationAlgorithms[alg].hash, input, toSigningKey(key), signature)
 }
 
-export function signingKey(key: KeyObject) {
+export function toSigningKey(key: KeyObject) {
   return { key, dsaEncoding: 'ieee-p1363' } as const
 }

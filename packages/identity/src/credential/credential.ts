@@ -4,11 +4,11 @@ import { sign, verify } from 'node:crypto'
 import type { IdentityEvidence } from '@postern/message'
 import { decodeBase58, encodeBase58, hashCanonicalJson, isoTime } from '@postern/message'
 import { z } from 'zod'
-import { findAssertionKey, locateDidDocument } from '../did/document.ts'
+import { findAssertionKey, locateDidDocument } from '../did/did-document.ts'
 import type { EvidenceForm, UnverifiedEvidence } from '../evidence/trust.ts'
 import {
   describeIssue,
-  EvidenceFault,
+  EvidenceError,
   nameSchema,
   objectSchema,
   principalsSchema,
@@ -18,7 +18,7 @@ import {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** The required contexts, exactly these and in this order, because additional ones could change the meaning of members. */
+/** The required contexts. No others are allowed, because additional contexts could change the meaning of members. */
 export const credentialContext = [
   'https://www.w3.org/ns/credentials/v2',
   'https://mentionable.dev/ns/identity/v0.2/context.jsonld',
@@ -32,7 +32,7 @@ export const credentialSuite = {
   proofPurpose: 'assertionMethod',
 } as const
 
-/** The schema of a credential. Members that set conditions we cannot check (`credentialStatus`, `termsOfUse`, …) make it invalid. */
+/** The schema of a credential. Members with conditions that the gateway cannot check (`credentialStatus`, `termsOfUse`) make a credential invalid. */
 const credentialSchema = z.strictObject({
   '@context': z.unknown(),
   type: z.unknown(),
@@ -80,18 +80,18 @@ export const credentialForm: EvidenceForm = {
 function readCredential(document: Members): UnverifiedEvidence {
   checkContext(document)
   checkTypes(document.type)
-  const parsed = credentialSchema.safeParse(document)
-  if (!parsed.success) throw new EvidenceFault('malformed', describeIssue(parsed.error))
-  const credential = parsed.data
+  const parsedCredential = credentialSchema.safeParse(document)
+  if (!parsedCredential.success) throw new EvidenceError('malformed', describeIssue(parsedCredential.error))
+  const credential = parsedCredential.data
   const { issuer, proof, credentialSubject: subject } = credential
   const { verificationMethod, domain, challenge } = proof
   if (!verificationMethod.startsWith(`${issuer}#`)) {
-    throw new EvidenceFault('issuer-controller-mismatch', 'its key is not one of its issuer')
+    throw new EvidenceError('issuer-controller-mismatch', 'its key is not one of its issuer')
   }
   const window = readWindow(credential)
-  const { proof: signedProof, ...unsecured } = document
+  const { proof: signedProof, ...unsecuredDocument } = document
   const { proofValue: _, ...options } = signedProof as Members
-  const input = integrityInput({ unsecured, options })
+  const input = formatIntegrityInput({ unsecured: unsecuredDocument, options })
   const { method, assurance, on_behalf_of: principals = [] } = subject
   return {
     assertion: { issuer, method, assurance, subject: subject.id, principals },
@@ -110,10 +110,10 @@ function readCredential(document: Members): UnverifiedEvidence {
 
 /** Checks the document's `@context`, which the proof repeats inside the signed data (vc-di-eddsa §3.3.2). */
 function checkContext({ '@context': context, proof }: Members): void {
-  if (!objectSchema.safeParse(proof).success) throw new EvidenceFault('malformed', 'it does not have one proof')
+  if (!objectSchema.safeParse(proof).success) throw new EvidenceError('malformed', 'it does not have one proof')
   const proofContext = (proof as Members)['@context']
   if (isContext(context) && isContext(proofContext)) return
-  throw new EvidenceFault('malformed-context', 'its @context, or that of its proof, is not as it must be')
+  throw new EvidenceError('malformed-context', 'its @context, or that of its proof, is not valid')
 }
 
 function isContext(context: unknown): boolean {
@@ -124,7 +124,7 @@ function isContext(context: unknown): boolean {
 function checkTypes(types: unknown): void {
   const hasSameLength = Array.isArray(types) && types.length === credentialTypes.length
   if (hasSameLength && credentialTypes.every(type => types.includes(type))) return
-  throw new EvidenceFault('malformed-type', 'its type is not that of a platform identity')
+  throw new EvidenceError('malformed-type', 'its type is not that of a platform identity')
 }
 
 function readWindow({ validFrom, validUntil, proof }: Credential): UnverifiedEvidence['window'] {
@@ -169,14 +169,14 @@ interface SecuredDocument {
 const signatureBytes = 64
 
 /**
- * Returns the text that `eddsa-jcs-2022` signs (vc-di-eddsa §3.3): the hash of the options, then that of the document. @throws
- * EvidenceFault
+ * Returns the text that `eddsa-jcs-2022` signs (vc-di-eddsa §3.3): the hash of the options, then that of the document.
+ * @throws EvidenceError
  */
-export function integrityInput({ unsecured, options }: SecuredDocument): Buffer {
+export function formatIntegrityInput({ unsecured, options }: SecuredDocument): Buffer {
   try {
     return Buffer.concat([hashCanonicalJson(options), hashCanonicalJson(unsecured)])
   } catch (cause) {
-    throw new EvidenceFault('malformed', 'it has no canonical form', { cause })
+    throw new EvidenceError('malformed', 'it has no canonical form', { cause })
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { formatEd25519Multikey, parseEd25519Multikey } from '../did/document.ts'
-import { integrityInput, isIntegrityProof } from './credential.ts'
+import { formatEd25519Multikey, parseEd25519Multikey } from '../did/did-document.ts'
+import { formatIntegrityInput, isIntegrityProof } from './credential.ts'
 
 interface Vector {
   readonly keyPair: { readonly publicKeyMultibase: string }
@@ -19,11 +19,11 @@ test('the verifier accepts the W3C test vector of eddsa-jcs-2022, and rejects a 
   const { proofValue, ...options } = proof
   const key = parseEd25519Multikey(keyPair.publicKeyMultibase)
   if (!key) throw new Error('the vector has no key')
-  const input = integrityInput({ unsecured, options })
+  const input = formatIntegrityInput({ unsecured, options })
   expect(input.toString('hex')).toBe(combinedHash)
   expect(isIntegrityProof(input, key, proofValue)).toBe(true)
-  expect(isIntegrityProof(integrityInput({ unsecured: { ...unsecured, name: 'x' }, options }), key, proofValue)).toBe(
-    false,
-  )
+  expect(
+    isIntegrityProof(formatIntegrityInput({ unsecured: { ...unsecured, name: 'x' }, options }), key, proofValue),
+  ).toBe(false)
   expect(formatEd25519Multikey(key)).toBe(keyPair.publicKeyMultibase)
 })

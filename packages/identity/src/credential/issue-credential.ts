@@ -1,8 +1,14 @@
 // Issues a W3C verifiable credential of identity v0.2 with its Data Integrity proof.
 import type { KeyObject } from 'node:crypto'
 import { isoTime } from '@postern/message'
-import { lifetime } from '../format/members.ts'
-import { credentialContext, credentialSuite, credentialTypes, integrityInput, writeProofValue } from './credential.ts'
+import { evidenceLifetimes } from '../format/members.ts'
+import {
+  credentialContext,
+  credentialSuite,
+  credentialTypes,
+  formatIntegrityInput,
+  writeProofValue,
+} from './credential.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -18,7 +24,7 @@ export interface CredentialDraft {
   readonly challenge: string
   /** The time of issue, ms. */
   readonly issuedAt: number
-  /** The lifetime, ms; default 5 minutes, at most 10. */
+  /** The lifetime, ms. The default is 5 minutes, and the maximum 10. */
   readonly lifetimeMs?: number | undefined
   readonly id?: string | undefined
   readonly onBehalfOf?: readonly string[] | undefined
@@ -35,17 +41,17 @@ interface CredentialSigner {
   readonly fragment: string
 }
 
-/** Issues a v0.2 credential with its proof, for `metadata.mentionable.verifiable_credentials`. Pure. */
+/** Issues a v0.2 credential with its proof, for `metadata.mentionable.verifiable_credentials`. This function is pure. */
 export function issuePlatformCredential(draft: CredentialDraft, { privateKey, fragment }: CredentialSigner): Members {
   const { id, issuer, subject, method, assurance, onBehalfOf, issuedAt, domain, challenge } = draft
   const { platform, profile, observedInvocation, source } = draft
-  const unsecured = {
+  const unsecuredDocument = {
     '@context': [...credentialContext],
     ...(id && { id }),
     type: [...credentialTypes],
     issuer,
     validFrom: isoTime(issuedAt),
-    validUntil: isoTime(issuedAt + (draft.lifetimeMs ?? lifetime.defaultMs)),
+    validUntil: isoTime(issuedAt + (draft.lifetimeMs ?? evidenceLifetimes.defaultMs)),
     credentialSubject: {
       id: subject,
       method,
@@ -59,13 +65,13 @@ export function issuePlatformCredential(draft: CredentialDraft, { privateKey, fr
   }
   const verificationMethod = `${issuer}#${fragment}`
   const createdAt = isoTime(issuedAt)
-  return secureCredential(unsecured, {
+  return secureCredential(unsecuredDocument, {
     privateKey,
     options: { verificationMethod, created: createdAt, domain, challenge },
   })
 }
 
-/** Adds a proof of the only supported suite. `options` holds its members in addition to those of the suite. Pure. */
+/** Adds a proof of the only supported suite. `options` contains the proof's members in addition to those of the suite. This function is pure. */
 export function secureCredential(
   unsecured: Members,
   { privateKey, options }: { readonly privateKey: KeyObject; readonly options: Members },
@@ -75,6 +81,6 @@ export function secureCredential(
     ...credentialSuite,
     ...options,
   }
-  const proofValue = writeProofValue(integrityInput({ unsecured, options: proofOptions }), privateKey)
+  const proofValue = writeProofValue(formatIntegrityInput({ unsecured, options: proofOptions }), privateKey)
   return { ...unsecured, proof: { ...proofOptions, proofValue } }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { locateDidDocument } from './document.ts'
+import { locateDidDocument } from './did-document.ts'
 
 describe('locateDidDocument()', () => {
   test.each([

@@ -1,16 +1,16 @@
-// Lets each piece of identity evidence be used once, and reads the entries that a message carries.
+// Allows each piece of identity evidence to be used once, and reads the entries that a message carries.
 import type { Proof } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 import type { EvidenceClaim, EvidenceCode, OnceStore, RejectedEvidence } from '@postern/pipeline'
 import { createOneByOne } from '@postern/pipeline'
-import { carrierLimits, EvidenceFault, lifetime } from '../format/members.ts'
+import { carrierLimits, EvidenceError, evidenceLifetimes } from '../format/members.ts'
 import type { UnverifiedEvidence } from './trust.ts'
 
 type EvidenceUse = Pick<EvidenceClaim, 'sender' | 'messageId'>
 
 /**
- * Marks evidence as used. This is the last check, so that only valid evidence is used up. Returns false if another message used it before. A sender
- * who repeats a message gets the first answer, so the repetition must count as the same use.
+ * Marks evidence as used. This is the last check, so that only valid evidence is used up. Returns false if another message used the evidence before. A
+ * sender who repeats a message gets the first answer, so the repetition must count as the same use.
  */
 export type UseEvidence = (evidence: UnverifiedEvidence, use: EvidenceUse) => Promise<boolean>
 
@@ -21,7 +21,7 @@ export function createEvidenceUses(store: OnceStore): UseEvidence {
     { sender, messageId }: EvidenceUse,
   ): Promise<boolean> {
     const key = `identity ${replayKey}`
-    const expiresAt = window.expiresAt + lifetime.skewMs
+    const expiresAt = window.expiresAt + evidenceLifetimes.skewMs
     const repetitionKey = sender === undefined ? undefined : `${key} ${JSON.stringify([sender, messageId])}`
     if (await store.consumeOnce(key, expiresAt)) {
       if (repetitionKey !== undefined) await store.consumeOnce(repetitionKey, expiresAt)
@@ -31,37 +31,41 @@ export function createEvidenceUses(store: OnceStore): UseEvidence {
     return repetitionKey !== undefined && !(await store.consumeOnce(repetitionKey, 0))
   }
 
-  const oneByOne = createOneByOne()
+  const runOneByOne = createOneByOne()
   // A second copy of a message waits until the first use is decided.
-  return (evidence, use) => oneByOne(evidence.replayKey, () => consume(evidence, use))
+  return (evidence, use) => runOneByOne(evidence.replayKey, () => consume(evidence, use))
 }
 
 /** An entry of a carrier, or the reason why it is invalid. */
-export type CarriedEntry = Readonly<Record<string, unknown>> | EvidenceFault
+export type CarriedEntry = Readonly<Record<string, unknown>> | EvidenceError
 
 /**
- * Reads the entries of one carrier. If it exceeds a limit, the whole carrier is invalid, because a selection would depend on the reader. Sizes are
- * those of the values' JSON. @throws EvidenceFault
+ * Reads the entries of one carrier. A carrier that exceeds a limit is invalid as a whole, because a selection would depend on the reader. Sizes are
+ * those of the values' JSON.
+ * @throws EvidenceError
  */
 export function readCarrier(carrier: unknown): readonly CarriedEntry[] {
-  if (!Array.isArray(carrier)) throw new EvidenceFault('malformed', 'the carrier is not an array')
+  if (!Array.isArray(carrier)) throw new EvidenceError('malformed', 'the carrier is not an array')
   const { entries, carrierBytes, entryBytes } = carrierLimits
-  if (carrier.length > entries) throw new EvidenceFault('too-many', `the carrier holds more than ${entries}`)
+  if (carrier.length > entries) throw new EvidenceError('too-many', `the carrier holds more than ${entries}`)
   const sizes = carrier.map(entry => Buffer.byteLength(JSON.stringify(entry) ?? ''))
   if (sizes.reduce((sum, size) => sum + size, 0) > carrierBytes) {
-    throw new EvidenceFault('too-large', `the carrier holds more than ${carrierBytes / 1024} KiB`)
+    throw new EvidenceError('too-large', `the carrier holds more than ${carrierBytes / 1024} KiB`)
   }
   return carrier.map((entry: unknown, index) => {
     if ((sizes[index] ?? 0) > entryBytes)
-      return new EvidenceFault('too-large', `it is larger than ${entryBytes / 1024} KiB`)
-    return isJsonObject(entry) ? entry : new EvidenceFault('malformed', 'it is not an object')
+      return new EvidenceError('too-large', `it is larger than ${entryBytes / 1024} KiB`)
+    return isJsonObject(entry) ? entry : new EvidenceError('malformed', 'it is not an object')
   })
 }
 
-type Kind = RejectedEvidence['kind']
+type EvidenceKind = RejectedEvidence['kind']
 
 /** Describes valid evidence to the operator. */
-export function describeAccepted(kind: Kind, { assertion, keyId, algorithm }: UnverifiedEvidence): Proof {
+export function describeAcceptedEvidence(
+  kind: EvidenceKind,
+  { assertion, keyId, algorithm }: UnverifiedEvidence,
+): Proof {
   const { issuer, subject, method, assurance } = assertion
   return { kind, verdict: 'pass', issuer, subject, method, assurance, key_id: keyId, algorithm }
 }
@@ -72,17 +76,17 @@ function verdictOf(code: EvidenceCode): Proof['verdict'] {
 }
 
 /** Describes invalid evidence to the operator. Its content is only a claim, and signatures and other values are left out. */
-export function describeRejected(
-  kind: Kind,
-  { code, message: reason }: EvidenceFault,
-  unverified?: UnverifiedEvidence,
+export function describeRejectedEvidence(
+  kind: EvidenceKind,
+  { code, message: reason }: EvidenceError,
+  unverifiedEvidence?: UnverifiedEvidence,
 ): Proof {
-  const { issuer, subject, method } = unverified?.assertion ?? {}
+  const { issuer, subject, method } = unverifiedEvidence?.assertion ?? {}
   return {
     kind,
     verdict: verdictOf(code),
     reason,
     code,
-    ...(unverified && { issuer, subject, method, key_id: unverified.keyId }),
+    ...(unverifiedEvidence && { issuer, subject, method, key_id: unverifiedEvidence.keyId }),
   }
 }

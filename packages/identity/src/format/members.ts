@@ -1,12 +1,12 @@
-// Declares the members, limits and faults that both versions of identity evidence share.
+// Declares the members, limits and errors that both versions of identity evidence share.
 import type { EvidenceCode } from '@postern/pipeline'
 import { z } from 'zod'
 
-/** Matches text without characters that two readers could read differently (controls, blanks, invisible characters). No name contains these. */
+/** Matches a name, which contains no characters that two readers could read differently: controls, blanks and invisible characters. */
 const namePattern = /^[^\p{C}\p{Z}]+$/u
 
-/** Matches `.` and `..` segments, with which a path could begin with a prefix and still name something outside of it. */
-const dotSegment = /(^|[/:])\.\.?([/:]|$)/
+/** Matches `.` and `..` segments, by which a path could begin with a prefix and still lead outside of it. */
+const dotSegmentPattern = /(^|[/:])\.\.?([/:]|$)/
 
 /** The schema of a method, an assurance, or the name of a key. */
 export const nameSchema = z.string().min(1).max(256).regex(namePattern)
@@ -16,7 +16,7 @@ export const subjectSchema = z
   .min(1)
   .max(512)
   .regex(namePattern)
-  .refine(subject => !dotSegment.test(subject))
+  .refine(subject => !dotSegmentPattern.test(subject))
 
 export const principalsSchema = z.array(subjectSchema).max(16)
 
@@ -31,15 +31,15 @@ export const timeSchema = z
 /** The schema of any object that is no array. */
 export const objectSchema = z.record(z.string(), z.unknown())
 
-/** Names the position of the fault, without its content. */
+/** Describes the position of an error in evidence, without its content. */
 export function describeIssue({ issues: [issue] }: z.ZodError): string {
   const path = (issue?.path ?? []).map(String).join('.').slice(0, 60)
-  return path === '' ? 'it is not whole' : `its member ${path} is not as it must be`
+  return path === '' ? 'it is incomplete' : `its member ${path} is not valid`
 }
 
 /** Invalid evidence. The operator sees `code` and `message`, which never quote the evidence. */
-export class EvidenceFault extends Error {
-  override readonly name = 'EvidenceFault'
+export class EvidenceError extends Error {
+  override readonly name = 'EvidenceError'
   readonly code: EvidenceCode
 
   constructor(code: EvidenceCode, reason: string, options: ErrorOptions = {}) {
@@ -52,7 +52,7 @@ export class EvidenceFault extends Error {
 export const carrierLimits = { carrierBytes: 64 * 1024, entryBytes: 32 * 1024, entries: 4 } as const
 
 /** The longest and the usual lifetime of evidence, and the tolerated difference between clocks, ms. */
-export const lifetime = { maxMs: 10 * 60_000, defaultMs: 5 * 60_000, skewMs: 60_000 } as const
+export const evidenceLifetimes = { maxMs: 10 * 60_000, defaultMs: 5 * 60_000, skewMs: 60_000 } as const
 
 /** The limits of a request for one key document, whose host the operator trusts. */
 export const documentRequest = {

@@ -4,24 +4,24 @@ import { memoize } from './memoize.ts'
 function openMemo() {
   let callCount = 0
   const remember = memoize<number>({ sizeOf: () => 1_000_000 })
-  return { look: (text: string) => remember(text, () => (callCount += 1)), count: () => callCount }
+  return { readText: (text: string) => remember(text, () => (callCount += 1)), count: () => callCount }
 }
 
 const long = (char: string) => char.repeat(500_000)
 
 test('memoize() does not repeat its work for a long text', () => {
-  const { look: lookUp, count } = openMemo()
-  expect([lookUp(long('a')), lookUp(long('a')), lookUp(long('b'))]).toEqual([1, 1, 2])
+  const { readText: readCached, count } = openMemo()
+  expect([readCached(long('a')), readCached(long('a')), readCached(long('b'))]).toEqual([1, 1, 2])
   expect(count()).toBe(2)
 })
 
 test('memoize() does not remember a short text', () => {
-  const { look: lookUp } = openMemo()
+  const { readText: lookUp } = openMemo()
   expect([lookUp('a'), lookUp('a')]).toEqual([1, 2])
 })
 
 test('memoize() drops the least recently used of many large results', () => {
-  const { look: lookUp } = openMemo()
+  const { readText: lookUp } = openMemo()
   for (const char of 'abcdefgh') lookUp(long(char))
   lookUp(long('a'))
   lookUp(long('i'))

@@ -12,7 +12,7 @@ import type {
 import type { DecisionDeps } from './decide.ts'
 import { decideRequirement } from './decide.ts'
 
-/** Finds the complete call that a requirement is about; undefined if it is about something else. */
+/** Finds the complete call that a requirement is about, or returns undefined if the requirement is not about a call. */
 export type FindCall = (requirement: RequirementRecord) => Promise<ApprovalCall | undefined>
 
 const pageSize = 100
@@ -23,12 +23,12 @@ const maxArgsChars = 65_536
 
 export function createOperatorApprovals(deps: DecisionDeps, findCall: FindCall): OperatorApprovals {
   const { store } = deps
-  const withCall = async (requirement: RequirementRecord): Promise<OperatorApproval> => ({
+  const addCall = async (requirement: RequirementRecord): Promise<OperatorApproval> => ({
     requirement,
     call: await findCall(requirement),
   })
 
-  async function listOpen(agent: string | undefined): Promise<readonly RequirementRecord[]> {
+  async function listOpenRequirements(agent: string | undefined): Promise<readonly RequirementRecord[]> {
     const openRequirements: RequirementRecord[] = []
     for (let afterNumber: number | undefined; openRequirements.length < maxOpenApprovals; ) {
       const page = { status: 'open', subject: operatorSubject, limit: pageSize, after: afterNumber } as const
@@ -41,11 +41,12 @@ export function createOperatorApprovals(deps: DecisionDeps, findCall: FindCall):
   }
 
   return {
-    // The approval that has waited longest is listed first, even if many newer ones exist.
-    list: async ({ limit, agent }) => Promise.all((await listOpen(agent)).toReversed().slice(0, limit).map(withCall)),
+    // The approval that has waited longest is listed first, even if many newer approvals exist.
+    list: async ({ limit, agent }) =>
+      Promise.all((await listOpenRequirements(agent)).toReversed().slice(0, limit).map(addCall)),
     async find(id) {
       const requirement = await store.findRequirement({ id })
-      return requirement && isForOperator(requirement.policy) ? withCall(requirement) : undefined
+      return requirement && isForOperator(requirement.policy) ? addCall(requirement) : undefined
     },
     decide: (approval, decision) => decideApproval(approval, decision, deps),
   }
@@ -58,21 +59,27 @@ async function decideApproval(
 ): Promise<ResolutionResult> {
   const editedArgs = isGranted && args !== undefined ? readEditedArgs(call, args) : undefined
   if (editedArgs !== undefined && remember) {
-    throw new Rejection('malformed', 'Cannot decide: what is changed first counts once, and is not remembered')
+    throw new Rejection(
+      'malformed',
+      'Cannot decide: a decision with changed arguments counts once and cannot be remembered',
+    )
   }
   const outcome = isGranted ? 'granted' : 'declined'
   return decideRequirement(requirement, { method, outcome, subject, args: editedArgs, remember }, deps)
 }
 
-/** Reads changed arguments; undefined if they are the same as the call's own. @throws Rejection `malformed` */
+/**
+ * Reads changed arguments, or returns undefined if they are the same as those of the call.
+ * @throws Rejection `malformed`
+ */
 function readEditedArgs(call: ApprovalCall | undefined, args: Json): Json | undefined {
   if (!call) throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
   const text = JSON.stringify(args)
   if (text === JSON.stringify(call.args)) return undefined
   if (text.length > maxArgsChars) throw new Rejection('too_large', 'Cannot decide: the arguments are too long')
-  const fault = call.findFault(args)
-  if (fault === undefined) return args
-  throw new Rejection('malformed', `Cannot decide: the arguments are not those of "${call.tool}": ${fault}`, {
-    violations: [{ field: 'arguments', description: fault }],
+  const errorText = call.findFault(args)
+  if (errorText === undefined) return args
+  throw new Rejection('malformed', `Cannot decide: the arguments are not those of "${call.tool}": ${errorText}`, {
+    violations: [{ field: 'arguments', description: errorText }],
   })
 }

@@ -8,34 +8,35 @@ import { checkReceipt, mayGrant, planDecision } from './decide.ts'
 import type { FindByState } from './states.ts'
 
 /**
- * Creates the checks of decisions that callers send with their messages (A2A). They cover only what needs a request to another service; the store
- * checks the rest.
+ * Creates the check of decisions that callers send with their messages (A2A). It checks the sender, the requirement and a receipt, before the store
+ * admits the decision.
  */
 export function createRequirementClaims(deps: DecisionDeps, findByState: FindByState): RequirementClaims {
   return {
     async check(claim, { agent, sender }) {
       if (!sender.verified) throw refuseClaim('outcome', 'counts only from a caller who proves who they are')
       const { requirement, isValid } = await findByState(claim.state)
-      if (!requirement || !isValid || requirement.agent !== agent || requirement.subject !== subjectOf(sender))
-        throw refuseResolution('unknown')
+      const isForCaller = requirement?.agent === agent && requirement.subject === subjectOf(sender)
+      if (!requirement || !isValid || !isForCaller) throw refuseResolution('unknown')
       if (claim.kind !== undefined && claim.kind !== requirement.kind) throw refuseResolution('kind')
-      const decision = planDecision(requirement, await planClaim(claim, requirement, { sender, deciding: deps }))
+      const plan = await toDecisionPlan(claim, requirement, { sender, deps })
+      const decision = planDecision(requirement, plan)
       return { decision, resolution: describeResolution(requirement, decision, isoTime(deps.system.now())) }
     },
   }
 }
 
-async function planClaim(
-  { outcome, receipt, remember: scope }: RequirementClaim,
+async function toDecisionPlan(
+  { outcome, receipt, remember: claimedScope }: RequirementClaim,
   requirement: RequirementRecord,
-  { sender, deciding: deps }: { readonly sender: Sender; readonly deciding: DecisionDeps },
+  { sender, deps }: { readonly sender: Sender; readonly deps: DecisionDeps },
 ): Promise<DecisionPlan> {
   const subject = sender.identities?.find(({ proof }) => proof.type === 'transport')?.subject
-  const remember = readClaimedScope(scope, requirement)
+  const remember = readClaimedScope(claimedScope, requirement)
   if (outcome === 'declined') return { method: 'principal', outcome, subject, remember }
   if (requirement.kind === 'payment_required') {
     if (receipt === undefined) throw refuseClaim('receipt', 'is missing')
-    // The receipt of a decided requirement is not checked: admission refuses the claim, or finds that it was admitted before.
+    // The receipt of a decided requirement is not checked, because the store refuses the claim or knows it from an earlier message.
     const receiptUse = requirement.status === 'open' ? await checkReceipt(requirement, receipt, deps) : undefined
     return { method: 'receipt', outcome, subject, receipt: receiptUse }
   }

@@ -4,18 +4,18 @@ import { checkReceipt, planDecision } from './decide.ts'
 
 type Asked = Pick<RequirementRecord, 'digest' | 'kind' | 'policy'>
 
-const ask = (kind: RequirementRecord['kind'], overrides: object = {}): Asked => ({
+const createRequirement = (kind: RequirementRecord['kind'], overrides: object = {}): Asked => ({
   digest: 'd',
   kind,
   policy: { kind, message: 'May I?', ...overrides },
 })
 const asked = {
-  consent: ask('consent_required'),
-  payment: ask('payment_required'),
-  identity: ask('unauthorized'),
-  'consent of an operator': ask('consent_required', { approver: 'operator' }),
+  consent: createRequirement('consent_required'),
+  payment: createRequirement('payment_required'),
+  identity: createRequirement('unauthorized'),
+  'consent of an operator': createRequirement('consent_required', { approver: 'operator' }),
   // Only a call can wait for an operator. On other requirements the member has no effect.
-  'identity, by an agent that names an operator': ask('unauthorized', { approver: 'operator' }),
+  'identity, by an agent that names an operator': createRequirement('unauthorized', { approver: 'operator' }),
 } as const
 const methods = ['link', 'principal', 'receipt', 'operator'] as const
 
@@ -35,13 +35,14 @@ describe.each(Object.keys(asked) as (keyof typeof asked)[])('a decision on %s', 
     else expect(grant).toThrow(`Cannot decide: "${asked[what].kind}" is not granted this way`)
     const remember = () => planDecision(asked[what], { method, outcome: 'declined', remember: 'always' })
     if (granted[what].includes(method)) expect(remember()).toMatchObject({ outcome: 'declined', remember: 'always' })
-    else expect(remember).toThrow('Cannot decide: only whoever is asked says what is to be remembered')
+    else expect(remember).toThrow('Cannot decide: only the party that is asked may have the decision remembered')
     expect(planDecision(asked[what], { method, outcome: 'declined' })).toMatchObject({ outcome: 'declined' })
   })
 })
 
 test('a receipt only pays a payment, and only with a provider', async () => {
-  const requirement = (kind: RequirementRecord['kind']) => ({ ...ask(kind), id: 'r' }) as unknown as RequirementRecord
+  const requirement = (kind: RequirementRecord['kind']) =>
+    ({ ...createRequirement(kind), id: 'r' }) as unknown as RequirementRecord
   await expect(checkReceipt(requirement('unauthorized'), 'receipt', { provider: undefined })).rejects.toThrow(
     'Cannot take receipt: "unauthorized" is not paid for',
   )

@@ -13,8 +13,8 @@ import type {
 } from '@postern/pipeline'
 import type { PaymentProvider } from '../payment/provider.ts'
 
-/** The ways to decide a requirement, and the kinds that each may grant. Everybody may decline their own requirements. */
-const grantable = {
+/** The methods of decisions, and the kinds of requirements that each method may grant. Everybody may decline their own requirements. */
+const grantableKindsByMethod = {
   /** The holder of the link that was sent to the person who decides. */
   link: ['consent_required'],
   /** The caller (A2A). */
@@ -24,9 +24,9 @@ const grantable = {
   operator: ['payment_required', 'unauthorized'],
 } as const satisfies Readonly<Record<string, readonly RequirementKind[]>>
 
-type DecisionMethod = keyof typeof grantable
+type DecisionMethod = keyof typeof grantableKindsByMethod
 
-/** The ways in which only operators decide: the operator's own interfaces, or the link that was mailed to one of them. */
+/** The methods by which operators decide: the operator's own interfaces, or the link that was mailed to an operator. */
 const operatorMethods: ReadonlySet<string> = new Set(['operator', 'link'])
 
 export function mayGrant(
@@ -35,10 +35,13 @@ export function mayGrant(
 ): boolean {
   return isForOperator(policy)
     ? operatorMethods.has(method)
-    : grantable[method].some(grantableKind => grantableKind === kind)
+    : grantableKindsByMethod[method].some(grantableKind => grantableKind === kind)
 }
 
-/** Plans a decision. @throws Rejection `forbidden` if this way may not grant the requirement */
+/**
+ * Plans a decision.
+ * @throws Rejection `forbidden` if the method may not grant the requirement
+ */
 export function planDecision(
   { digest, kind, policy }: Pick<RequirementRecord, 'digest' | 'kind' | 'policy'>,
   { method, outcome, subject, receipt, args, remember }: DecisionPlan,
@@ -47,7 +50,7 @@ export function planDecision(
     throw new Rejection('forbidden', `Cannot decide: "${kind}" is not granted this way`)
   }
   if (remember && !mayGrant(method, { kind, policy })) {
-    throw new Rejection('forbidden', 'Cannot decide: only whoever is asked says what is to be remembered')
+    throw new Rejection('forbidden', 'Cannot decide: only the party that is asked may have the decision remembered')
   }
   const resolver = { method, ...(subject !== undefined && { subject }) }
   return {
@@ -73,7 +76,10 @@ export interface DecisionDeps {
   readonly provider: PaymentProvider | undefined
 }
 
-/** Stores a decision, or reports why it does not count. @throws Rejection, Unavailable */
+/**
+ * Stores a decision, or reports why the decision does not count.
+ * @throws Rejection, Unavailable
+ */
 export async function decideRequirement(
   requirement: RequirementRecord,
   plan: DecisionPlan,
@@ -95,15 +101,18 @@ export async function decideRequirement(
 }
 
 /**
- * The result of a payment. `reason` is why the receipt does not pay the requirement. A receipt that has already paid this requirement does not pay it
- * again, but its sender made no mistake.
+ * The result of a payment. `reason` tells why the receipt does not pay the requirement. It is absent for a receipt that has paid this requirement
+ * before, because its sender made no mistake.
  */
 export interface Payment {
   readonly requirement: RequirementRecord
   readonly reason?: RequirementObjection | undefined
 }
 
-/** Pays a requirement with a receipt. @throws Rejection */
+/**
+ * Pays a requirement with a receipt.
+ * @throws Rejection
+ */
 export async function payRequirement(
   requirement: RequirementRecord,
   receipt: string,
@@ -116,11 +125,16 @@ export async function payRequirement(
     deps,
   )
   if (result.outcome === 'resolved') return { requirement: result.requirement }
-  const { requirement: current = requirement, reason } = result
-  return current.receipt === usedReceipt.key ? { requirement: current } : { requirement: current, reason }
+  const { requirement: currentRequirement = requirement, reason } = result
+  return currentRequirement.receipt === usedReceipt.key
+    ? { requirement: currentRequirement }
+    : { requirement: currentRequirement, reason }
 }
 
-/** Verifies a receipt for a requirement. @throws Rejection */
+/**
+ * Verifies a receipt for a requirement.
+ * @throws Rejection
+ */
 export async function checkReceipt(
   requirement: RequirementRecord,
   receipt: string,
@@ -139,16 +153,16 @@ interface OverdueWatchDeps {
   readonly system: Pick<System, 'randomBytes' | 'log' | 'sleep'>
 }
 
-/** The pause between two checks, ms. It limits how much longer than promised anybody waits. */
+/** The pause between two checks, ms. It bounds the delay after a deadline. */
 const pollMs = 1_000
 const maxOverduePerRun = 50
 
-/** Ends requirements that nobody decides in time, and informs the waiting party once, whichever gateway is first. It runs until the signal aborts. */
+/** Ends requirements that nobody decides in time, and informs the waiting party once, even if several gateways run. Stops when the signal aborts. */
 export async function watchOverdue(deps: OverdueWatchDeps, signal: AbortSignal): Promise<void> {
   const { system } = deps
   while (!signal.aborted) {
     const endedCount = await endOverdue(deps, signal).catch(err => {
-      system.log.warn({ err }, 'waits whose time is over could not be looked for')
+      system.log.warn({ err }, 'overdue requirements could not be listed')
       return 0
     })
     if (endedCount < maxOverduePerRun) await system.sleep(pollMs, signal).catch(() => undefined)
@@ -167,7 +181,7 @@ async function endOverdue({ store, decisions, system }: OverdueWatchDeps, signal
       endedCount += 1
       system.log.info({ ...fields, message }, 'nobody decided in time')
     } catch (err) {
-      system.log.warn({ ...fields, err }, 'a wait whose time is over could not be ended')
+      system.log.warn({ ...fields, err }, 'an overdue requirement could not be ended')
     }
   }
   return endedCount

@@ -8,33 +8,34 @@ interface StateOptions {
   readonly ttlMs: number
 }
 
-interface NamedRequirement {
-  /** The requirement; undefined if the state names none. */
+interface StateRequirement {
+  /** The requirement. Undefined if the state names none. */
   readonly requirement?: RequirementRecord | undefined
-  /** False if the secret that made the state was replaced or revoked, or somebody else made the state. */
+  /** False if the state is forged, or if the secret that signed it was replaced or revoked. */
   readonly isValid: boolean
 }
 
 /** Finds the requirement that a state names. */
-export type FindByState = (state: string) => Promise<NamedRequirement>
+export type FindByState = (state: string) => Promise<StateRequirement>
 
 interface RequirementStates extends RequirementDeps {
   readonly findByState: FindByState
 }
 
 /**
- * Opens the states of requirements. They are derived from ids with a key of the gateway, so that no stored answer, history or log contains one,
- * while every retry of a delivery shows the same. A state begins with the id: a new link by a newer key names the same requirement.
+ * Opens the states of requirements. A state is derived from an id with a key of the gateway. So no stored answer, history or log contains a state,
+ * and every retry of a delivery shows the same state. A state begins with the id, so a link with a newer key names the same requirement.
  */
 export async function openRequirementStates({ store, origin, ttlMs }: StateOptions): Promise<RequirementStates> {
   const secret = await store.openSecret('requirements')
   const statesOf = (keys: readonly string[], id: string) => keys.flatMap(key => [formatState(key, id), signId(key, id)])
   const digestOf = (state: string) => createHash('sha256').update(state).digest('hex')
 
-  async function findNamed(state: string): Promise<RequirementRecord | undefined> {
-    const byDigest = await store.findRequirement({ digest: digestOf(state) })
+  async function findRequirementOf(state: string): Promise<RequirementRecord | undefined> {
+    const requirementByDigest = await store.findRequirement({ digest: digestOf(state) })
     return (
-      byDigest ?? store.findRequirement({ id: Buffer.from(state, 'base64url').subarray(0, idBytes).toString('hex') })
+      requirementByDigest ??
+      store.findRequirement({ id: Buffer.from(state, 'base64url').subarray(0, idBytes).toString('hex') })
     )
   }
 
@@ -47,12 +48,12 @@ export async function openRequirementStates({ store, origin, ttlMs }: StateOptio
       formatState(secret.list()[0] ?? '', id),
     async findByState(state) {
       if (!statePattern.test(state)) return { isValid: false }
-      const requirement = await findNamed(state)
+      const requirement = await findRequirementOf(state)
       const stateBytes = Buffer.from(state)
       const validStates = requirement ? statesOf(secret.list(), requirement.id) : []
       return {
         requirement,
-        isValid: validStates.some(candidate => timingSafeEqual(Buffer.from(candidate), stateBytes)),
+        isValid: validStates.some(validState => timingSafeEqual(Buffer.from(validState), stateBytes)),
       }
     },
   }
@@ -71,5 +72,5 @@ function signId(key: string, id: string): string {
   return createHmac('sha256', Buffer.from(key, 'base64url')).update(`postern requirement v1 ${id}`).digest('base64url')
 }
 
-/** The form of every state. */
+/** Matches every state. */
 const statePattern = /^[\w-]{43}$/

@@ -6,13 +6,13 @@ import { isForOperator, isoTime, readApproval } from '@postern/message'
 import type { AgentDirectory, RememberedDecision, RequirementRecord, RequirementStatus } from '@postern/pipeline'
 import { html, raw } from 'hono/html'
 
-const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}
+const pageStyle = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}
 blockquote{margin:1rem 0;padding:.5rem 1rem;border-left:.25rem solid #8888;white-space:pre-wrap;overflow-wrap:anywhere}
 form{display:flex;gap:.75rem;flex-wrap:wrap;margin:1.5rem 0}button,.button{font:inherit;padding:.5rem 1.25rem;border:1px solid #8888;border-radius:.5rem;text-decoration:none;cursor:pointer}
 fieldset,form p{flex-basis:100%;margin:0;border:1px solid #8888;border-radius:.5rem}form p{border:0}label{display:block}textarea,pre{flex-basis:100%;box-sizing:border-box;width:100%;font:.9rem ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
 .yes{background:#1d6b3a;color:#fff;border-color:#1d6b3a}small,dt{color:#777}dd{margin:0 0 .5rem}`
 
-const styleHash = createHash('sha256').update(style).digest('base64')
+const styleHash = createHash('sha256').update(pageStyle).digest('base64')
 
 /** The headers of every page. A page cannot be framed, uses its own style, sends its form only to the gateway, and runs no scripts. */
 export const requirementPageHeaders = {
@@ -30,7 +30,7 @@ export interface RequirementPageDeps {
   readonly agents: AgentDirectory
 }
 
-/** A person's choices in addition to "no". */
+/** The choices of a person in addition to "No". */
 export interface PageChoices {
   readonly canAgree: boolean
   readonly checkoutUrl?: string | undefined
@@ -44,21 +44,26 @@ const headings: Readonly<Record<RequirementKind, string>> = {
   unauthorized: 'Who are you?',
 }
 
-/** Renders the question, the agent that asks, the person asked, and the deadline. `policy` is in the reader's language. */
+interface RequirementPage {
+  /** The policy of the requirement in the reader's language. */
+  readonly policy: Policy
+  readonly choices: PageChoices
+  readonly deps: RequirementPageDeps
+}
+
+/** Renders the question, the agent that asks, the person who is asked, and the deadline. */
 export function renderRequirementPage(
   requirement: RequirementRecord,
-  policy: Policy,
-  choices: PageChoices,
-  gateway: RequirementPageDeps,
+  { policy, choices, deps }: RequirementPage,
 ): PageMarkup {
   return renderPageFrame(
     policy.title ?? headings[requirement.kind],
-    html`${describeParties(requirement, gateway)}
+    html`${describeParties(requirement, deps)}
 <blockquote>${policy.message}</blockquote>
 ${requirement.kind === 'payment_required' ? html`<p><strong>${String(policy.amount)} ${String(policy.currency)}</strong></p>` : ''}
 ${requirement.kind === 'unauthorized' ? renderChallenges(policy) : ''}
 ${renderForm(policy, choices)}
-${hintOf(requirement.kind, choices)}
+${renderHint(requirement.kind, choices)}
 <p><small>It can be decided once, until ${showTime(requirement.expiresAt)}. If you have not written to this agent, close this page: nothing happens.</small></p>`,
   )
 }
@@ -74,7 +79,7 @@ ${canTestPay ? html`<button class="yes" name="decision" value="pay_test">Pay (te
 </form>`
 }
 
-function hintOf(kind: RequirementKind, { checkoutUrl, canTestPay }: PageChoices): PageMarkup | '' {
+function renderHint(kind: RequirementKind, { checkoutUrl, canTestPay }: PageChoices): PageMarkup | '' {
   if (kind === 'unauthorized') return html`<p>Once it is known who you are, the agent goes on by itself.</p>`
   const canPay = checkoutUrl !== undefined || canTestPay
   return kind === 'payment_required' && !canPay ? html`<p>Ask whoever runs this agent how to pay.</p>` : ''
@@ -100,19 +105,20 @@ const endHeadings: Readonly<Record<Exclude<RequirementStatus, 'open'>, Readonly<
   expired: { consent_required: 'This is over', payment_required: 'This is over', unauthorized: 'This is over' },
 }
 
-interface EndPage {
+/** The content of the page of a decided requirement. */
+interface EndPageContent {
   readonly policy: Policy
-  /** The effect of this visit on the requirement. */
+  /** The sentence that says what this visit has changed. */
   readonly note: string
-  /** The remembered decision that still counts for later calls; absent if there is none. */
-  readonly remembered?: RememberedDecision | undefined
+  /** The remembered decision that still counts for later calls. Absent if there is none. */
+  readonly rememberedDecision?: RememberedDecision | undefined
 }
 
 /** Renders the page of a requirement that was decided or has expired. */
 export function renderEndPage(
   requirement: RequirementRecord,
-  { policy, note, remembered: rememberedDecision }: EndPage,
-  gateway: RequirementPageDeps,
+  { policy, note, rememberedDecision }: EndPageContent,
+  deps: RequirementPageDeps,
 ): PageMarkup {
   const { status, kind, resolvedAt } = requirement
   const endHeading = endHeadings[status === 'open' ? 'expired' : status][kind]
@@ -120,7 +126,7 @@ export function renderEndPage(
     status === 'expired' ? 'It was not decided in time, or was taken back. Write to the agent again.' : note
   return renderPageFrame(
     endHeading,
-    html`${describeParties(requirement, gateway)}
+    html`${describeParties(requirement, deps)}
 <blockquote>${policy.message}</blockquote>
 <p>${explanation}</p>
 ${resolvedAt === undefined ? '' : html`<p><small>Decided at ${showTime(resolvedAt)}.</small></p>`}
@@ -133,8 +139,9 @@ export function renderNotFoundPage(): PageMarkup {
   return renderPageFrame('There is nothing here', html`<p>This link is not known here, or not any more.</p>`)
 }
 
-export function renderProblemPage(problem: string): PageMarkup {
-  return renderPageFrame('That did not work', html`<p>${problem}</p>`)
+/** Renders the page of a decision that was refused. */
+export function renderProblemPage(reason: string): PageMarkup {
+  return renderPageFrame('That did not work', html`<p>${reason}</p>`)
 }
 
 function describeParties({ agent, address, policy }: RequirementRecord, { agents }: RequirementPageDeps): PageMarkup {
@@ -149,7 +156,7 @@ export function renderPageFrame(title: string, body: PageMarkup): PageMarkup {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex, nofollow">
 <title>${title}</title>
-<style>${raw(style)}</style>
+<style>${raw(pageStyle)}</style>
 <h1>${title}</h1>
 ${body}
 </html>`

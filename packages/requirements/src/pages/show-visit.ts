@@ -27,24 +27,28 @@ export type RequirementVisitDeps = DecisionDeps & RequirementPageDeps & { readon
 export interface Visit {
   readonly requirement: RequirementRecord
   readonly context: Context
-  readonly gateway: RequirementVisitDeps
+  readonly deps: RequirementVisitDeps
 }
 
 const maxLocales = 10
 
 /** Shows the page of a requirement: the choices, or the decision. `note` is the text of the page after the decision. */
 export async function showRequirement(visit: Visit, note = 'The agent has been told.'): Promise<Response> {
-  const { requirement, context, gateway } = visit
+  const { requirement, context, deps } = visit
   if (requirement.status !== 'open') return showEnd(visit, note, 200)
-  const approval = await gateway.approvals.find(requirement.id)
+  const approval = await deps.approvals.find(requirement.id)
   const page = approval
-    ? renderOperatorPage(approval, gateway)
-    : renderRequirementPage(requirement, inLanguageOf(context, requirement.policy), choicesOf(visit), gateway)
+    ? renderOperatorPage(approval, deps)
+    : renderRequirementPage(requirement, {
+        policy: translateForVisitor(context, requirement.policy),
+        choices: findChoices(visit),
+        deps,
+      })
   return answerVisit(context, page, 200)
 }
 
-/** Shows the decision that counts, after another one that arrived too late. */
-export async function showRefused(visit: Visit, reason: RequirementObjection): Promise<Response> {
+/** Shows the decision that counts, after a decision that arrived too late. */
+export async function showRefusal(visit: Visit, reason: RequirementObjection): Promise<Response> {
   if (visit.requirement.status !== 'open') {
     return showEnd(visit, 'This was decided already; nothing has been changed now.', 409)
   }
@@ -52,18 +56,18 @@ export async function showRefused(visit: Visit, reason: RequirementObjection): P
 }
 
 async function showEnd(
-  { requirement, context, gateway }: Visit,
+  { requirement, context, deps }: Visit,
   note: string,
   status: ContentfulStatusCode,
 ): Promise<Response> {
-  const policy = inLanguageOf(context, requirement.policy)
-  const rememberedDecision = await gateway.store.findRememberedOf(requirement)
-  const page = renderEndPage(requirement, { policy, note, remembered: rememberedDecision }, gateway)
+  const policy = translateForVisitor(context, requirement.policy)
+  const rememberedDecision = await deps.store.findRememberedOf(requirement)
+  const page = renderEndPage(requirement, { policy, note, rememberedDecision }, deps)
   return answerVisit(context, page, requirement.status === 'expired' ? 410 : status)
 }
 
-function choicesOf({ requirement, context, gateway }: Visit): PageChoices {
-  const { agents, provider } = gateway
+function findChoices({ requirement, context, deps }: Visit): PageChoices {
+  const { agents, provider } = deps
   if (requirement.kind !== 'payment_required') return { canAgree: mayGrant('link', requirement), canTestPay: false }
   const returnUrl = `${actionUrl(agents, context.req.param('state') ?? '')}/receipt`
   const checkoutUrl = provider?.checkoutUrl?.(requirement, returnUrl)
@@ -71,7 +75,7 @@ function choicesOf({ requirement, context, gateway }: Visit): PageChoices {
 }
 
 /** Translates a policy by `Accept-Language`, if it has translations. */
-function inLanguageOf(context: Context, policy: Policy): Policy {
+function translateForVisitor(context: Context, policy: Policy): Policy {
   const preferences = (context.req.header('accept-language') ?? '').slice(0, 500).split(',', maxLocales)
   const locales = preferences.map(entry => entry.split(';')[0]?.trim() ?? '').filter(Boolean)
   return translatePolicy(policy, locales)
@@ -106,7 +110,7 @@ function renderCall({ tool, agent, args, schema }: NonNullable<OperatorApproval[
   return html`<p>Tool: <code>${tool}</code>${agent === undefined ? '' : html`, wanted by <code>${agent}</code>`}</p>
 ${
   schema && encodeURIComponent(text.toWellFormed()).length <= maxFieldChars
-    ? html`<label for="arguments">Arguments (JSON; what stands here is what it runs with)</label>
+    ? html`<label for="arguments">Arguments (JSON; the tool runs with these)</label>
 <textarea id="arguments" name="arguments" rows="${Math.min(20, text.split('\n').length + 1)}" spellcheck="false">${text}</textarea>`
     : html`<pre>${text}</pre>`
 }`

@@ -15,13 +15,16 @@ import { receiptType, requirementOfReceipt, verifyReceipt } from './receipt.ts'
 /** The party that receives money for the gateway's agents. It signs its receipts, which the gateway verifies. */
 export interface PaymentProvider {
   readonly name: string
-  /** Returns the address at which a person pays; undefined if there is none. */
+  /** Returns the address at which a person pays, or undefined if there is none. */
   checkoutUrl?(requirement: RequirementRecord, returnUrl: string): string | undefined
-  /** Reads the requirement that a receipt names, before anything in the receipt is proven; undefined if it names none. */
+  /** Reads the requirement that a receipt names, before anything in the receipt is proven. Returns undefined if the receipt names none. */
   requirementOf(receipt: string): string | undefined
-  /** Verifies a receipt. @throws Rejection with a specific sentence for each fault */
+  /**
+   * Verifies a receipt.
+   * @throws Rejection with a specific sentence for each error
+   */
   verifyReceipt(receipt: string, requirement: RequirementRecord): Promise<UsedReceipt>
-  /** Pays without money, for tests. It returns a receipt that is then verified like any other. */
+  /** Pays without money, for tests. Returns a receipt, which is verified like those of other providers. */
   payNow?(requirement: RequirementRecord): Promise<string>
 }
 
@@ -34,7 +37,10 @@ interface ProviderContext {
   readonly now: System['now']
 }
 
-/** Opens an external provider, which signs its receipts. @throws ConfigError if its keys cannot be read */
+/**
+ * Opens an external provider, which signs its receipts.
+ * @throws ConfigError if its keys cannot be read
+ */
 export async function openReceiptProvider(
   config: ReceiptConfig,
   { origin, baseDir, now }: ProviderContext,
@@ -100,7 +106,7 @@ interface TestProviderDeps {
 
 const receiptLifetimeSeconds = 300
 
-/** Opens a provider that receives no money. Its receipts are signed with a key of the gateway, and verified like those of any other. */
+/** Opens a provider that receives no money. Its receipts are signed with a key of the gateway, and verified like those of other providers. */
 export async function openTestProvider({ store, system, origin }: TestProviderDeps): Promise<PaymentProvider> {
   const { SignJWT } = await loadJose()
   const secret = await store.openSecret('test-payments')
@@ -134,18 +140,18 @@ interface TestKey {
 }
 
 /** The bytes that precede the 32 bytes of an Ed25519 key (RFC 8410 §7). */
-const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
+const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** Reads the test key. A secret is the seed of the key; earlier releases stored a JWK. */
+/** Reads the test key. The secret is the seed of the key, or a JWK that an earlier release stored. */
 function readTestKey(text: string): TestKey {
   const seed = text.startsWith('{') ? ((parseJsonText(text) as JWK).d ?? '') : text
-  const der = Buffer.concat([pkcs8Head, Buffer.from(seed, 'base64url')])
+  const der = Buffer.concat([pkcs8Prefix, Buffer.from(seed, 'base64url')])
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   const publicKey = createPublicKey(privateKey)
   return { kid: hash('sha256', publicKey.export({ format: 'der', type: 'spki' }), 'base64url'), privateKey, publicKey }
 }
 
-/** Finds a test key by its id, or the newest one if no id is given. */
+/** Finds a test key by its id, or the newest test key without an id. */
 function findTestKey(keys: readonly TestKey[], kid?: string): TestKey {
   const testKey = keys.find(key => kid === undefined || key.kid === kid)
   if (!testKey) throw new Rejection('forbidden', 'Cannot take receipt: its key does not count any more')

@@ -14,7 +14,7 @@ const receiptAlgorithms = ['EdDSA', 'Ed25519', 'ES256', 'RS256'] as const
 
 const maxReceiptChars = 8_192
 /** The tolerated difference between clocks, ms. */
-const leewayMs = 60_000
+const clockToleranceMs = 60_000
 
 const claimsSchema = z.object({
   iss: z.string(),
@@ -39,7 +39,7 @@ interface ReceiptRules {
   readonly now: System['now']
 }
 
-/** Reads the requirement that a receipt names. This proves nothing. */
+/** Reads the requirement that a receipt names. The receipt is not verified. */
 export function requirementOfReceipt(receipt: string): string | undefined {
   try {
     const payload = receipt.length <= maxReceiptChars ? (receipt.split('.')[1] ?? '') : ''
@@ -50,93 +50,97 @@ export function requirementOfReceipt(receipt: string): string | undefined {
   }
 }
 
-/** Verifies a receipt. @throws Rejection whose violation names the wrong claim */
+/**
+ * Verifies a receipt.
+ * @throws Rejection whose violation names the wrong claim
+ */
 export async function verifyReceipt(
   receipt: string,
   requirement: RequirementRecord,
   rules: ReceiptRules,
 ): Promise<UsedReceipt> {
   const claims = readClaims(await verifySignature(receipt, rules))
-  const failedCheck = checks.find(({ fits }) => !fits(claims, requirement, rules))
-  if (failedCheck) throw refuse(failedCheck.code, failedCheck.claim, failedCheck.problem)
+  const failedCheck = claimChecks.find(({ fits: isFulfilled }) => !isFulfilled(claims, requirement, rules))
+  if (failedCheck) throw refuseReceipt(failedCheck.code, failedCheck.claim, failedCheck.description)
   const { iss, jti, reference = jti } = claims
   return { key: JSON.stringify([iss, jti]), provider: iss, reference }
 }
 
 async function verifySignature(receipt: string, { findKey }: ReceiptRules): Promise<Uint8Array> {
-  if (receipt.length > maxReceiptChars) throw refuse('too_large', 'receipt', 'is too long')
-  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(receipt)) throw refuse('malformed', 'receipt', 'is not a compact JWS')
+  if (receipt.length > maxReceiptChars) throw refuseReceipt('too_large', 'receipt', 'is too long')
+  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(receipt)) throw refuseReceipt('malformed', 'receipt', 'is not a compact JWS')
   const { compactVerify, errors } = await loadJose()
   try {
     const { payload, protectedHeader } = await compactVerify(receipt, findKey, { algorithms: [...receiptAlgorithms] })
-    if (protectedHeader.typ !== receiptType) throw refuse('unsupported', 'typ', `must be "${receiptType}"`)
+    if (protectedHeader.typ !== receiptType) throw refuseReceipt('unsupported', 'typ', `must be "${receiptType}"`)
     return payload
   } catch (cause) {
     if (cause instanceof Rejection) throw cause
-    if (cause instanceof errors.JOSEAlgNotAllowed) throw refuse('unsupported', 'alg', 'is not one that counts', cause)
-    throw refuse('signature_invalid', 'signature', "is not the payment provider's", cause)
+    if (cause instanceof errors.JOSEAlgNotAllowed)
+      throw refuseReceipt('unsupported', 'alg', 'is not one that counts', cause)
+    throw refuseReceipt('signature_invalid', 'signature', "is not the payment provider's", cause)
   }
 }
 
 function readClaims(payload: Uint8Array): Claims {
   const parsed = claimsSchema.safeParse(parseBoundedJson(payload, { maxDepth: 4, label: 'receipt' }))
   if (parsed.success) return parsed.data
-  throw refuse('malformed', parsed.error.issues[0]?.path.join('.') || 'receipt', 'is missing or not well formed')
+  throw refuseReceipt('malformed', parsed.error.issues[0]?.path.join('.') || 'receipt', 'is missing or not well formed')
 }
 
-interface Check {
+interface ClaimCheck {
   readonly claim: keyof Claims
   readonly code: RejectionCode
-  readonly problem: string
+  readonly description: string
   fits(claims: Claims, requirement: RequirementRecord, rules: ReceiptRules): boolean
 }
 
-const checks: readonly Check[] = [
+const claimChecks: readonly ClaimCheck[] = [
   {
     claim: 'iss',
     code: 'signer_mismatch',
-    problem: 'is not the payment provider',
+    description: 'is not the payment provider',
     fits: ({ iss }, _, { issuer }) => iss === issuer,
   },
   {
     claim: 'aud',
     code: 'forbidden',
-    problem: 'is another gateway',
+    description: 'is another gateway',
     fits: ({ aud }, _, { audience }) => [aud].flat().includes(audience),
   },
   {
     claim: 'requirement',
     code: 'forbidden',
-    problem: 'is another requirement',
+    description: 'is another requirement',
     fits: (claims, requirement) => claims.requirement === requirement.id,
   },
   {
     claim: 'amount',
     code: 'forbidden',
-    problem: 'is not what was required',
+    description: 'is not what was required',
     fits: ({ amount }, { policy }) => normalizeAmount(amount) === normalizeAmount(String(policy.amount)),
   },
   {
     claim: 'currency',
     code: 'forbidden',
-    problem: 'is not the one that was required',
+    description: 'is not the one that was required',
     fits: ({ currency }, { policy }) => currency === policy.currency,
   },
   {
     claim: 'iat',
     code: 'expired',
-    problem: 'is yet to come',
-    fits: ({ iat }, _, { now }) => iat * 1000 <= now() + leewayMs,
+    description: 'is yet to come',
+    fits: ({ iat }, _, { now }) => iat * 1000 <= now() + clockToleranceMs,
   },
   {
     claim: 'exp',
     code: 'expired',
-    problem: 'is over',
-    fits: ({ exp }, _, { now }) => exp * 1000 > now() - leewayMs,
+    description: 'is over',
+    fits: ({ exp }, _, { now }) => exp * 1000 > now() - clockToleranceMs,
   },
 ]
 
-/** Normalizes an amount, because `4.50` and `4.5` are the same amount. A text that is no number stays as it is. */
+/** Normalizes an amount, because `4.50` and `4.5` are the same amount. A text that is no number equals no amount. */
 function normalizeAmount(text: string): string {
   const [, integer, fraction = ''] = /^0*(\d+)(?:\.(\d+))?$/.exec(text) ?? []
   if (integer === undefined) return `not a number: ${text}`
@@ -144,7 +148,7 @@ function normalizeAmount(text: string): string {
   return decimals ? `${integer}.${decimals}` : integer
 }
 
-function refuse(code: RejectionCode, field: string, description: string, cause?: unknown): Rejection {
+function refuseReceipt(code: RejectionCode, field: string, description: string, cause?: unknown): Rejection {
   const violations = [{ field, description }]
   return new Rejection(code, `Cannot take receipt: ${field} ${description}`, { violations, cause })
 }

@@ -12,12 +12,12 @@ import { writeBlocks } from '../render.ts'
 import type { RunWriter } from './run-events.ts'
 import { createRunWriter } from './run-events.ts'
 
-function writeRun(tell: (writer: RunWriter) => void): readonly Event[] {
+function writeRun(act: (writer: RunWriter) => void): readonly Event[] {
   const events: Event[] = []
   const run = { threadId: 't', runId: 'r', agent: 'chat', now: () => 1, clientTools: new Set(['theirs']) }
   const writer = createRunWriter(run, event => void events.push(event))
   writer.start()
-  tell(writer)
+  act(writer)
   return events
 }
 

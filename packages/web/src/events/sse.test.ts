@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { EventSink } from './sse.ts'
 import { streamEvents } from './sse.ts'
 
-const say = (bytes: number): Event => ({
+const createTextEvent = (bytes: number): Event => ({
   type: EventType.TEXT_MESSAGE_CONTENT,
   messageId: 'm',
   delta: 'x'.repeat(bytes),
@@ -35,7 +35,7 @@ describe('streamEvents()', () => {
   it('ends when its reader’s time is over', async () => {
     let left = 0
     const stream = streamEvents(sink => {
-      sink.send(say(1))
+      sink.send(createTextEvent(1))
       return () => {
         left += 1
       }
@@ -45,22 +45,22 @@ describe('streamEvents()', () => {
   })
 
   it('sends an event of any size to a client that reads', async () => {
-    const { quota, stream } = open([say(9_000_000), say(1), say(1)])
+    const { quota, stream } = open([createTextEvent(9_000_000), createTextEvent(1), createTextEvent(1)])
     quota.sink?.close()
     expect((await new Response(stream).text()).length).toBeGreaterThan(9_000_000)
   })
 
   it('does not count a new client as slow, however much the stream begins with', async () => {
-    const { quota, stream } = open([say(9_000_000), say(9_000_000), say(1)])
+    const { quota, stream } = open([createTextEvent(9_000_000), createTextEvent(9_000_000), createTextEvent(1)])
     quota.sink?.close()
     expect((await new Response(stream).text()).length).toBeGreaterThan(18_000_000)
     expect(quota.left).toBe(1)
   })
 
   it('counts a client until it has read everything, also after the last event', async () => {
-    const { quota, stream } = open([say(100_000), say(100_000)])
+    const { quota, stream } = open([createTextEvent(100_000), createTextEvent(100_000)])
     quota.sink?.close()
-    quota.sink?.send(say(1))
+    quota.sink?.send(createTextEvent(1))
     expect(quota.left).toBe(0)
     const reader = stream.getReader()
     expect((await reader.read()).done).toBe(false)
@@ -72,22 +72,22 @@ describe('streamEvents()', () => {
 
   it('drops a client that does not read, with a buffer of only a few MB', async () => {
     const { quota, stream } = open()
-    for (let i = 0; i < 1_000; i++) quota.sink?.send(say(10_000))
+    for (let i = 0; i < 1_000; i++) quota.sink?.send(createTextEvent(10_000))
     expect(quota.left).toBe(1)
     await expect(new Response(stream).text()).rejects.toThrow('the client reads too slowly')
   })
 
   it('ends when a client leaves before it has read everything', async () => {
-    const { quota, stream } = open([say(100_000)])
+    const { quota, stream } = open([createTextEvent(100_000)])
     quota.sink?.close()
     await stream.cancel()
     expect(quota.left).toBe(1)
   })
 
   it('ends once when a client leaves, and sends nothing more', async () => {
-    const { quota, stream } = open([say(1)])
+    const { quota, stream } = open([createTextEvent(1)])
     await stream.cancel()
-    quota.sink?.send(say(1))
+    quota.sink?.send(createTextEvent(1))
     quota.sink?.sendHeartbeat()
     quota.sink?.close()
     expect(quota.left).toBe(1)

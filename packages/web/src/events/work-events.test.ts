@@ -13,7 +13,7 @@ const observation = (error?: { message: string }) =>
     tool: { call_id: 'd-1', ...(error && { error }) },
   })
 
-function tell(notices: readonly NoteNotice[], showsNotes = true) {
+function writeNotices(notices: readonly NoteNotice[], showsNotes = true) {
   const events: Event[] = []
   const run = {
     threadId: 't',
@@ -32,23 +32,23 @@ function tell(notices: readonly NoteNotice[], showsNotes = true) {
 
 describe('notes of a repeated turn', () => {
   test('start a subagent once, whatever its end', () => {
-    expect(tell([delegation, delegation, observation()])).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_FINISHED'])
+    expect(writeNotices([delegation, delegation, observation()])).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_FINISHED'])
     const failed = [delegation, observation({ message: 'no' }), delegation, observation()]
-    expect(tell(failed)).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_ERROR'])
+    expect(writeNotices(failed)).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_ERROR'])
   })
 
   test('do not end a subagent whose beginning the chat has not seen', () => {
-    expect(tell([observation(), observation({ message: 'no' })])).toEqual([])
+    expect(writeNotices([observation(), observation({ message: 'no' })])).toEqual([])
   })
 })
 
 test('a chat shows no notes of unknown kinds, and none if the configuration hides notes', () => {
   const ignoredNames = ['director_context', 'injected_context', 'final', 'error', '__proto__', 'constructor']
-  expect(tell(ignoredNames.map(kind => note('n-1', { kind, content: { value: 'x' } })))).toEqual([])
-  expect(tell([delegation, observation()], false)).toEqual([])
+  expect(writeNotices(ignoredNames.map(kind => note('n-1', { kind, content: { value: 'x' } })))).toEqual([])
+  expect(writeNotices([delegation, observation()], false)).toEqual([])
 })
 
 test('a stage that ends without its beginning, or twice, ends nothing', () => {
   const end = note('s-1', { kind: 'activity', latency_ms: 1 })
-  expect(tell([end, end])).toEqual([])
+  expect(writeNotices([end, end])).toEqual([])
 })

@@ -4,7 +4,7 @@ import { parseBoundedJson } from '@postern/http'
 import type { System } from '@postern/message'
 import type { EvidenceClaim } from '@postern/pipeline'
 import type { IdentityConfig } from '../config.ts'
-import { documentRequest, EvidenceFault } from '../format/members.ts'
+import { documentRequest, EvidenceError } from '../format/members.ts'
 import type { UnverifiedEvidence } from './trust.ts'
 import { checkTrust, checkWindow } from './trust.ts'
 
@@ -15,8 +15,9 @@ export interface EvidenceDeps {
 }
 
 /**
- * Checks everything except the use: issuer, binding, time, key, signature, time again (MN-6.5). Untrusted issuers, and evidence for other
- * messages, cause no fetch. @throws EvidenceFault
+ * Checks the issuer, binding, time, key and signature of evidence, but not its single use (MN-6.5). Untrusted issuers, and evidence for other
+ * messages, cause no fetch.
+ * @throws EvidenceError
  */
 export async function checkEvidence(
   evidence: UnverifiedEvidence,
@@ -27,8 +28,9 @@ export async function checkEvidence(
   checkBinding(evidence, claim)
   checkWindow(evidence.window, system.now())
   const key = await documents.find(evidence.keysUrl, document => evidence.findKey(document, system.now()))
-  if (!key) throw new EvidenceFault('invalid-signature', 'its issuer has no such key to assert with')
-  if (!evidence.isSignedWith(key)) throw new EvidenceFault('invalid-signature', 'its signature does not fit it')
+  if (!key) throw new EvidenceError('invalid-signature', 'its issuer has no such key to assert with')
+  if (!evidence.isSignedWith(key))
+    throw new EvidenceError('invalid-signature', 'its signature does not match its content')
   // The fetch of the keys may have taken long, so the time is checked again.
   checkWindow(evidence.window, system.now())
 }
@@ -37,12 +39,12 @@ function checkBinding(
   { audiences, messageId }: UnverifiedEvidence,
   claim: Pick<EvidenceClaim, 'audience' | 'messageId'>,
 ): void {
-  if (!audiences.includes(claim.audience)) throw new EvidenceFault('wrong-domain', 'it is for another agent')
+  if (!audiences.includes(claim.audience)) throw new EvidenceError('wrong-domain', 'it is for another agent')
   if (messageId === undefined || messageId === claim.messageId) return
-  throw new EvidenceFault('challenge-mismatch', 'it is for another message')
+  throw new EvidenceError('challenge-mismatch', 'it is for another message')
 }
 
-/** The times of the cache, ms. A key that is removed from its document becomes invalid after `maxAge` at the latest. */
+/** The times of the cache, ms. A key that is removed from its document becomes invalid after `maxAgeMs` at the latest. */
 const documentTimes = {
   maxAgeMs: 5 * 60_000,
   /** The shortest time between two fetches that unknown keys cause. */
@@ -58,19 +60,22 @@ interface CachedDocument {
   readonly fetchedAt: number
 }
 
-/** The key documents of issuers. Each trusted issuer has one, so their number is bounded. */
+/** The key documents of issuers. Each trusted issuer has one document, so their number is bounded. */
 interface DocumentCache {
-  /** Returns the result of `select` in the document. If there is none, it fetches the document again. @throws EvidenceFault `key-unavailable` */
+  /**
+   * Returns the result of `select` for the document. If `select` finds nothing, the document is fetched again.
+   * @throws EvidenceError `key-unavailable`
+   */
   find<Found>(url: string, select: (document: unknown) => Found | undefined): Promise<Found | undefined>
 }
 
 export function createDocumentCache({ fetch, now, log }: DocumentSystem): DocumentCache {
   const cache = new Map<string, CachedDocument>()
-  const failedAt = new Map<string, number>()
-  const pending = new Map<string, Promise<CachedDocument>>()
+  const failureTimes = new Map<string, number>()
+  const pendingFetches = new Map<string, Promise<CachedDocument>>()
 
   async function load(url: string): Promise<CachedDocument> {
-    if (now() - (failedAt.get(url) ?? Number.NEGATIVE_INFINITY) < documentTimes.pauseMs) throw unavailable()
+    if (now() - (failureTimes.get(url) ?? Number.NEGATIVE_INFINITY) < documentTimes.pauseMs) throw createUnavailable()
     try {
       const { status, body } = await fetch(url, documentRequest)
       if (status !== 200) throw new Error(`the host of the document answered ${status}`)
@@ -81,32 +86,32 @@ export function createDocumentCache({ fetch, now, log }: DocumentSystem): Docume
       cache.set(url, loadedDocument)
       return loadedDocument
     } catch (error) {
-      failedAt.set(url, now())
+      failureTimes.set(url, now())
       log.warn({ url, err: error }, 'keys of an issuer of identities could not be read')
-      throw unavailable(error)
+      throw createUnavailable(error)
     }
   }
 
   function refresh(url: string): Promise<CachedDocument> {
-    const running = pending.get(url) ?? load(url).finally(() => pending.delete(url))
-    pending.set(url, running)
-    return running
+    const fetchInProgress = pendingFetches.get(url) ?? load(url).finally(() => pendingFetches.delete(url))
+    pendingFetches.set(url, fetchInProgress)
+    return fetchInProgress
   }
 
-  const ageOf = ({ fetchedAt: at }: CachedDocument) => now() - at
+  const ageOf = ({ fetchedAt }: CachedDocument) => now() - fetchedAt
 
   return {
     async find(url, select) {
       const cachedDocument = cache.get(url)
-      const current =
+      const currentDocument =
         cachedDocument && ageOf(cachedDocument) < documentTimes.maxAgeMs ? cachedDocument : await refresh(url)
-      const selection = select(current.document)
-      if (selection !== undefined || ageOf(current) < documentTimes.cooldownMs) return selection
+      const selection = select(currentDocument.document)
+      if (selection !== undefined || ageOf(currentDocument) < documentTimes.cooldownMs) return selection
       return select((await refresh(url)).document)
     },
   }
 }
 
-function unavailable(cause?: unknown): EvidenceFault {
-  return new EvidenceFault('key-unavailable', 'the keys of its issuer cannot be had', { cause })
+function createUnavailable(cause?: unknown): EvidenceError {
+  return new EvidenceError('key-unavailable', 'the keys of its issuer cannot be fetched', { cause })
 }

@@ -2,14 +2,14 @@
 import type { JsonWebKey, KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
-import { EvidenceFault } from '../format/members.ts'
+import { EvidenceError } from '../format/members.ts'
 
-/** Path at which a connector publishes its keys (mentionable, glossary). */
+/** The path at which a connector publishes its keys. The glossary of mentionable calls a connector an adapter there. */
 export const connectorCardPath = '/.well-known/adapter-card'
 
 const jwkSchema = z.looseObject({ kty: z.string(), kid: z.string().min(1).max(256) })
 
-/** The schema of the Connector Card. Its members are our own, because the published text names its content but defines no format. */
+/** The schema of the Connector Card. The project defines its members, because the published text describes its content without a format. */
 export const connectorCardSchema = z.looseObject({
   issuer: z.string(),
   name: z.string().optional(),
@@ -31,26 +31,29 @@ export const attestationAlgorithms = {
 
 export type AttestationAlgorithm = keyof typeof attestationAlgorithms
 
-/** Finds the key with this name in a card. @throws EvidenceFault `issuer-controller-mismatch` if the card belongs to another issuer */
+/**
+ * Finds the key with this `kid` in a card.
+ * @throws EvidenceError `issuer-controller-mismatch` if the card belongs to another issuer
+ */
 export function findCardKey(
   document: unknown,
   { issuer, kid, alg }: { readonly issuer: string; readonly kid: string; readonly alg: AttestationAlgorithm },
 ): KeyObject | undefined {
-  const parsed = connectorCardSchema.safeParse(document)
-  if (!parsed.success) throw new EvidenceFault('key-unavailable', 'the card of its issuer cannot be read')
-  const card = parsed.data
+  const parsedCard = connectorCardSchema.safeParse(document)
+  if (!parsedCard.success) throw new EvidenceError('key-unavailable', 'the card of its issuer cannot be read')
+  const card = parsedCard.data
   if (card.issuer !== issuer)
-    throw new EvidenceFault('issuer-controller-mismatch', 'the card there is of another issuer')
+    throw new EvidenceError('issuer-controller-mismatch', 'the card belongs to another issuer')
   const matchingKeys = [...card.keys, ...(card.previous_keys ?? [])].filter(key => key.kid === kid)
-  // If two keys have the same name, neither is used.
+  // If two keys have the same `kid`, neither key is used.
   return matchingKeys.length === 1 && matchingKeys[0] ? importPublicKey(matchingKeys[0], alg) : undefined
 }
 
-/** Imports a key for this algorithm and for signatures. A key that is published with its private half proves nothing, so it is not used. */
+/** Imports a key for signatures of this algorithm. A key that is published with its private half proves nothing and is not used. */
 function importPublicKey(jwk: Jwk, alg: AttestationAlgorithm): KeyObject | undefined {
   const { kty, crv } = attestationAlgorithms[alg]
-  const isUsable = (jwk.use ?? 'sig') === 'sig' && (jwk.alg ?? alg) === alg && jwk.d === undefined
-  if (jwk.kty !== kty || jwk.crv !== crv || !isUsable) return undefined
+  const isForSigning = (jwk.use ?? 'sig') === 'sig' && (jwk.alg ?? alg) === alg && jwk.d === undefined
+  if (jwk.kty !== kty || jwk.crv !== crv || !isForSigning) return undefined
   try {
     return createPublicKey({ key: { kty, crv, x: jwk.x, y: jwk.y } as JsonWebKey, format: 'jwk' })
   } catch {
@@ -88,7 +91,10 @@ function renderJwk({ kid, publicKey }: CardKey): Jwk {
   return { kty, crv, x, ...(y && { y }), kid, use: 'sig', alg: algorithmOf(publicKey) }
 }
 
-/** Returns the attestation algorithm of a key. @throws TypeError for a key that cannot sign attestations */
+/**
+ * Returns the attestation algorithm of a key.
+ * @throws TypeError for a key that cannot sign attestations
+ */
 export function algorithmOf(key: KeyObject): AttestationAlgorithm {
   if (key.asymmetricKeyType === 'ed25519') return 'EdDSA'
   if (key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return 'ES256'

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 import { decodeBase58, encodeBase58, toAsciiDomain } from '@postern/message'
 import { z } from 'zod'
-import { EvidenceFault, timeSchema } from '../format/members.ts'
+import { EvidenceError, timeSchema } from '../format/members.ts'
 
 const methodSchema = z.looseObject({
   id: z.string(),
@@ -32,21 +32,25 @@ interface MethodQuery {
 
 /**
  * Finds the Ed25519 key of a Multikey verification method that its DID document lists under `assertionMethod` (DID Core §5.3.2), by
- * reference or inline. @throws EvidenceFault `issuer-controller-mismatch` if the document or the method belongs to another issuer
+ * reference or inline.
+ * @throws EvidenceError `issuer-controller-mismatch` if the document or the method belongs to another issuer
  */
 export function findAssertionKey(document: unknown, { issuer, id, now }: MethodQuery): KeyObject | undefined {
   const { verificationMethod = [], assertionMethod = [] } = readDidDocument(document, issuer)
-  const isWanted = (reference: unknown) => reference === id || reference === id.slice(issuer.length)
-  const embeddedMethods = assertionMethod.filter(entry => isWanted(idOf(entry)))
-  const referencedMethods = assertionMethod.some(isWanted)
-    ? verificationMethod.filter(entry => isWanted(idOf(entry)))
+  const isReferenceToKey = (reference: unknown) => reference === id || reference === id.slice(issuer.length)
+  const embeddedMethods = assertionMethod.filter(entry => isReferenceToKey(idOf(entry)))
+  const referencedMethods = assertionMethod.some(isReferenceToKey)
+    ? verificationMethod.filter(entry => isReferenceToKey(idOf(entry)))
     : []
   const [method, ...otherMethods] = [...embeddedMethods, ...referencedMethods]
   if (method === undefined || otherMethods.length > 0) return undefined
   return readMethod(method, issuer, now)
 }
 
-/** Lists the DID URLs of a document's assertion methods. @throws EvidenceFault if the document belongs to another issuer or has none */
+/**
+ * Lists the DID URLs of a document's assertion methods.
+ * @throws EvidenceError if the document belongs to another issuer or cannot be read
+ */
 export function listAssertionKeyIds(document: unknown, issuer: string): readonly string[] {
   const { assertionMethod = [] } = readDidDocument(document, issuer)
   const ids = assertionMethod.map(entry => (typeof entry === 'string' ? entry : idOf(entry)))
@@ -57,16 +61,17 @@ export function listAssertionKeyIds(document: unknown, issuer: string): readonly
 }
 
 function readDidDocument(document: unknown, issuer: string): z.infer<typeof didDocumentSchema> {
-  const parsed = didDocumentSchema.safeParse(document)
-  if (!parsed.success) throw new EvidenceFault('key-unavailable', 'the DID document of its issuer cannot be read')
-  if (parsed.data.id !== issuer) throw mismatch('the DID document there is of another issuer')
-  return parsed.data
+  const parsedDocument = didDocumentSchema.safeParse(document)
+  if (!parsedDocument.success)
+    throw new EvidenceError('key-unavailable', 'the DID document of its issuer cannot be read')
+  if (parsedDocument.data.id !== issuer) throw createMismatch('the DID document belongs to another issuer')
+  return parsedDocument.data
 }
 
 function readMethod(entry: unknown, issuer: string, now: number): KeyObject | undefined {
   const method = methodSchema.safeParse(entry).data
   if (!method) return undefined
-  if (method.controller !== issuer) throw mismatch('its key is controlled by another')
+  if (method.controller !== issuer) throw createMismatch('its key is controlled by another issuer')
   const hasEnded = [method.expires, method.revoked].some(end => end !== undefined && Date.parse(end) <= now)
   if (method.type !== 'Multikey' || hasEnded) return undefined
   return parseEd25519Multikey(method.publicKeyMultibase ?? '')
@@ -76,8 +81,8 @@ function idOf(entry: unknown): unknown {
   return typeof entry === 'object' && entry !== null && 'id' in entry ? entry.id : undefined
 }
 
-function mismatch(reason: string): EvidenceFault {
-  return new EvidenceFault('issuer-controller-mismatch', reason)
+function createMismatch(reason: string): EvidenceError {
+  return new EvidenceError('issuer-controller-mismatch', reason)
 }
 
 interface DidKey {
@@ -113,7 +118,7 @@ export function formatEd25519Multikey(publicKey: KeyObject): string {
   return `z${encodeBase58(Buffer.concat([multicodecPrefix, Buffer.from(x, 'base64url')]))}`
 }
 
-/** Parses an Ed25519 public key; undefined for anything else. */
+/** Parses an Ed25519 public key, or returns undefined for any other text. */
 export function parseEd25519Multikey(text: string): KeyObject | undefined {
   const bytes = text.startsWith('z') ? decodeBase58(text.slice(1)) : undefined
   if (
@@ -125,21 +130,21 @@ export function parseEd25519Multikey(text: string): KeyObject | undefined {
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
 }
 
-const prefix = 'did:web:'
-/** Matches idchars (DID Core §3.1) without percent-encoded ones, and no dot segments, so that one DID has one address. */
+const didPrefix = 'did:web:'
+/** Matches a segment of idchars (DID Core §3.1). Percent-encoded characters and dot segments are excluded, so that one DID has one address. */
 const segmentPattern = /^(?!\.\.?$)[A-Za-z0-9._-]+$/
 const portPattern = /^(.+)%3[Aa]([1-9]\d{0,4})$/
 
 /**
- * Locates the document of a `did:web`: `did:web:host` at `/.well-known/did.json`, `did:web:host:path` at `/path/did.json`; a port is
- * written `host%3A8443`. Returns undefined for any other text. The guarded fetch decides whether the URL may be fetched.
+ * Locates the document of a `did:web`: `did:web:host` at `/.well-known/did.json`, `did:web:host:path` at `/path/did.json`. A port is
+ * written as `host%3A8443`. Returns undefined for any other text. The guarded fetch decides whether the URL may be fetched.
  */
 export function locateDidDocument(did: string): string | undefined {
-  if (!did.startsWith(prefix) || did.length > 512) return undefined
-  const [authority = '', ...path] = did.slice(prefix.length).split(':')
+  if (!did.startsWith(didPrefix) || did.length > 512) return undefined
+  const [authority = '', ...pathSegments] = did.slice(didPrefix.length).split(':')
   const [, host = authority, port] = portPattern.exec(authority) ?? []
   if (toAsciiDomain(host) !== host || Number(port ?? 0) > 65_535) return undefined
-  if (!path.every(segment => segmentPattern.test(segment))) return undefined
+  if (!pathSegments.every(segment => segmentPattern.test(segment))) return undefined
   const origin = `https://${host}${port === undefined ? '' : `:${port}`}`
-  return path.length === 0 ? `${origin}/.well-known/did.json` : `${origin}/${path.join('/')}/did.json`
+  return pathSegments.length === 0 ? `${origin}/.well-known/did.json` : `${origin}/${pathSegments.join('/')}/did.json`
 }
