@@ -39,9 +39,9 @@ const response: NormalizedResponse = {
 
 function render(
   changes: Partial<NormalizedResponse> = {},
-  options: Partial<RenderMailDeps> & { quote?: boolean; words?: string; aim?: object } = {},
+  options: Partial<RenderMailDeps> & { quote?: boolean; text?: string; target?: object } = {},
 ) {
-  const { quote = false, words, aim = {}, ...rest } = options
+  const { quote = false, text: words, target: aim = {}, ...rest } = options
   const parts: Part[] = words === undefined ? message.parts : [{ kind: 'text', mime: 'text/plain', content: words }]
   const delivery: Delivery = {
     id: '1',
@@ -70,10 +70,10 @@ describe('renderMail() with quotes', () => {
   })
 
   test('quotes at most ten thousand characters, and nothing without text', () => {
-    const long = render({}, { quote: true, words: 'x'.repeat(20_000) })
+    const long = render({}, { quote: true, text: 'x'.repeat(20_000) })
     expect(long.text.length).toBeLessThan(10_200)
     expect(long.text).toMatch(/x…$/)
-    expect(render({}, { quote: true, words: ' ' }).text).toBe('Hello')
+    expect(render({}, { quote: true, text: ' ' }).text).toBe('Hello')
   })
 
   test('omits quotes by default', () => {
@@ -88,13 +88,13 @@ describe('renderMail() writes lines that every server accepts:', () => {
     expect(subject.length).toBe(900)
   })
 
-  test('it quotes only ids in ASCII, since others need SMTPUTF8 (EM-55)', () => {
-    const wire = render({}, { aim: { message_id: 'ü@a.test', references: ['root@a.test', 'ä@a.test'] } })
+  test('a reply refers only to ids in ASCII, because other ids need SMTPUTF8 (EM-55)', () => {
+    const wire = render({}, { target: { message_id: 'ü@a.test', references: ['root@a.test', 'ä@a.test'] } })
     expect([wire.inReplyTo, wire.references]).toEqual([undefined, ['root@a.test']])
   })
 
   test('an address tag returns unchanged with any characters', () => {
-    expect(render({}, { aim: { tag: "a$'b$$c" } }).replyTo).toBe("echo+a$'b$$c@agents.test")
+    expect(render({}, { target: { tag: "a$'b$$c" } }).replyTo).toBe("echo+a$'b$$c@agents.test")
   })
 })
 
@@ -117,14 +117,16 @@ describe('renderMail() with files', () => {
   })
 
   test('counts an answer’s inline bytes after base64 decoding', () => {
-    const inline = (bytes: number): Part => {
+    const createInlineFile = (bytes: number): Part => {
       const data_base64 = Buffer.alloc(bytes).toString('base64')
       return { kind: 'file', name: 'i.bin', bytes_ref: { kind: 'inline', data_base64 } }
     }
-    const attached = (bytes: number) =>
-      render({ parts: [inline(bytes), file('a.txt', 40)] }, { fileAddress }).attachments.map(({ name }) => name)
-    expect(attached(60)).toEqual(['i.bin', 'a.txt'])
-    expect(attached(63)).toEqual(['i.bin'])
+    const listAttachedNames = (bytes: number) =>
+      render({ parts: [createInlineFile(bytes), file('a.txt', 40)] }, { fileAddress }).attachments.map(
+        ({ name }) => name,
+      )
+    expect(listAttachedNames(60)).toEqual(['i.bin', 'a.txt'])
+    expect(listAttachedNames(63)).toEqual(['i.bin'])
   })
 
   test('attaches files without a URL, of any size', () => {
@@ -136,29 +138,31 @@ describe('renderMail() with files', () => {
 
 describe('extendThreadIndex()', () => {
   const at = Date.UTC(2026, 10, 21)
-  const beganAt = (ms: number) => {
+  const createThreadIndex = (ms: number) => {
     const octets = Buffer.alloc(22, 9)
     octets.writeUIntBE(Number((116_444_736_000_000_000n + BigInt(ms) * 10_000n) >> 16n), 0, 6)
     return octets
   }
-  const extend = (octets: Buffer) => {
+  const extendIndex = (octets: Buffer) => {
     const index = extendThreadIndex(octets.toString('base64'), { response: 'r', createdAt: at })
     return index === undefined ? undefined : Buffer.from(index, 'base64')
   }
 
   test('adds the time since the conversation began, in fine or coarse units', () => {
-    const seconds = (octets: Buffer | undefined) => {
+    const readSeconds = (octets: Buffer | undefined) => {
       const bits = octets?.readUInt32BE(22) ?? 0
       return bits >= 0x8000_0000 ? (bits - 0x8000_0000) * 0.8388608 : bits * 0.0262144
     }
-    expect(seconds(extend(beganAt(at - 3_600_000)))).toBeCloseTo(3_600, 0)
-    expect(Math.abs(seconds(extend(beganAt(at - 3 * 31_536_000_000))) - 3 * 31_536_000)).toBeLessThan(2)
+    expect(readSeconds(extendIndex(createThreadIndex(at - 3_600_000)))).toBeCloseTo(3_600, 0)
+    expect(
+      Math.abs(readSeconds(extendIndex(createThreadIndex(at - 3 * 31_536_000_000))) - 3 * 31_536_000),
+    ).toBeLessThan(2)
   })
 
   test('extends an extended value again, and leaves an invalid one alone', () => {
-    expect(extend(Buffer.concat([beganAt(at), Buffer.alloc(5)]))).toHaveLength(32)
+    expect(extendIndex(Buffer.concat([createThreadIndex(at), Buffer.alloc(5)]))).toHaveLength(32)
     for (const octets of [Buffer.alloc(0), Buffer.alloc(21), Buffer.alloc(24), Buffer.alloc(22 + 500)]) {
-      expect(extend(octets)).toBeUndefined()
+      expect(extendIndex(octets)).toBeUndefined()
     }
     expect(extendThreadIndex(undefined, { response: 'r', createdAt: at })).toBeUndefined()
   })

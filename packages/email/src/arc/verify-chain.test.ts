@@ -9,7 +9,7 @@ const der = createPublicKey(key).export({ type: 'spki', format: 'der' })
 const options = { strict: true, resolver: async () => [[`v=DKIM1; k=rsa; p=${der.toString('base64')}`]] }
 const message = 'From: ann@open.test\r\nSubject: Hi\r\n\r\nHello.\r\n'
 
-async function openChain() {
+async function createChain() {
   const privateKey = key.export({ type: 'pkcs8', format: 'pem' }).toString()
   const authResults = 'list.test; dmarc=pass header.from=open.test'
   const sealing = { signingDomain: 'list.test', selector: 'seal', privateKey, authResults, cv: 'none' }
@@ -18,13 +18,13 @@ async function openChain() {
 }
 
 test('judgeChain() passes a complete chain, and recognizes its last seal again', async () => {
-  const report = await judgeChain(await openChain(), options)
+  const report = await judgeChain(await createChain(), options)
   expect(report).toMatchObject({ result: 'pass', domain: 'list.test', dmarc: { result: 'pass', from: 'open.test' } })
   expect(report.id).toMatch(/^[0-9a-f]{64}$/)
 })
 
 test('judgeChain() fails a chain that sealed only the beginning of the body (EM-08, EM-22)', async () => {
-  const chain = await openChain()
+  const chain = await createChain()
   chain.lastEntry.messageSignature.status.underSized = 3
   expect(await judgeChain(chain, options)).toMatchObject({ result: 'fail', comment: 'undersized' })
 })

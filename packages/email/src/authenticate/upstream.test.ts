@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { readResultsField } from './upstream.ts'
 
-const show = (value: string) => {
-  const read = readResultsField(value)
+const readAndList = (value: string) => {
+  const parsedField = readResultsField(value)
   return (
-    read && [
-      read.authservId,
-      ...read.results.map(({ method, result, properties }) => [method, result, Object.fromEntries(properties)]),
+    parsedField && [
+      parsedField.authservId,
+      ...parsedField.results.map(({ method, result, properties }) => [method, result, Object.fromEntries(properties)]),
     ]
   )
 }
@@ -59,13 +59,13 @@ describe('readResultsField()', () => {
     ['', undefined],
     [';', undefined],
   ])('%s', (value, expected) => {
-    expect(show(value)).toEqual(expected)
+    expect(readAndList(value)).toEqual(expected)
   })
 
   test.each(['(', '"', '\\', ';', '=', 'a=b ', '("', ' '])('takes linear time for a field full of %j', piece => {
-    const began = process.threadCpuUsage()
+    const cpuBefore = process.threadCpuUsage()
     readResultsField(`x; dmarc=pass ${piece.repeat(16_000 / piece.length)}`)
-    const { user } = process.threadCpuUsage(began)
+    const { user } = process.threadCpuUsage(cpuBefore)
     expect(user).toBeLessThan(200_000)
   })
 })

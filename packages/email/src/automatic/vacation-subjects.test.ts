@@ -43,11 +43,11 @@ test.each([
   ['Fuori sede domani?'],
   ['自动答复功能坏了'],
   [''],
-])('the subject "%s" counts as a person’s', subject => {
+])('the subject "%s" counts as a subject that a person wrote', subject => {
   expect(isVacationNotice(subject, 'Can you help me?')).toBe(false)
 })
 
-test('a long mail counts as a person’s with any subject', () => {
+test('a long mail counts as a mail that a person wrote, with any subject', () => {
   const text = 'We would like to set this up for all of our offices, and have some questions. '.repeat(20)
   expect(isVacationNotice('Automatic reply: how do we set it up?', text)).toBe(false)
 })

@@ -12,7 +12,7 @@ test.each([
   ],
   ['a code in a long text', mailText, `${mailText} The code is 482913.`],
   ['a sentence more', mailText, `${mailText} Bring along three printed copies of every contract.`],
-  ['all of it', '', mailText],
+  ['all of the text', '', mailText],
   ['all of it behind an address', 'https://x.test/view?id=17', mailText],
   ['words behind a note in English', 'Please view this mail in an HTML reader.', 'Parcel 77 arrives on Monday.'],
   ['words behind a note in French', 'Ouvrez ce message dans votre navigateur.', 'Le colis arrive lundi matin.'],
@@ -45,7 +45,7 @@ test.each([
   expect(chooseReading(plain, html).source).toBe('plain')
 })
 
-test('chooseReading() reports differing readings, and text that only the other one has', () => {
+test('chooseReading() reports differing readings, and words that only the other reading has', () => {
   const otherLetter = 'Transfer every remaining invoice amount towards another bank account.'
   expect(chooseReading(mailText, otherLetter)).toEqual({ source: 'plain', differs: true, omitsWords: true })
   expect(chooseReading(mailText, mailText)).toEqual({ source: 'plain', differs: false, omitsWords: false })

@@ -22,21 +22,21 @@ test.each([
     `${opening}\n\nTen.\n-----BEGIN PGP SIGNATURE-----\n\niHUE\n\nMy words.`,
     'Ten.\nMy words.',
   ],
-])('readClearSigned() removes %s', (_what, text, read) => {
-  expect(readClearSignedText(text)).toEqual({ text: read, isSigned: true })
+])('readClearSignedText() removes %s', (_what, text, expectedText) => {
+  expect(readClearSignedText(text)).toEqual({ text: expectedText, isSigned: true })
 })
 
 test.each([
-  ['armour that no signature ends', `${opening}\nHash: SHA512\n\nTen boxes.`],
+  ['armour without a signature', `${opening}\nHash: SHA512\n\nTen boxes.`],
   ['armour inside a quotation', `> ${opening}\n> \n> Ten.\n> -----BEGIN PGP SIGNATURE-----`],
-  ['a sentence about it', `I saw ${opening} in your mail.`],
+  ['a sentence that mentions armour', `I saw ${opening} in your mail.`],
   ['dashes of a list', '- one\n- two'],
-])('readClearSigned() keeps %s', (_what, text) => {
+])('readClearSignedText() keeps %s', (_what, text) => {
   expect(readClearSignedText(text)).toEqual({ text, isSigned: false })
 })
 
 test.each([`${opening}\n`, `${opening}\n\n-----BEGIN PGP SIGNATURE-----\n`, 'Hash: a\n', '\n'])(
-  'readClearSigned() takes linear time for many %j',
+  'readClearSignedText() takes linear time for many %j',
   piece => {
     expect(measureGrowth(text => readClearSignedText(text).text, piece, 200_000)).toBeLessThan(24)
   },

@@ -24,17 +24,13 @@ test.each([
     'Yes.',
   ],
   [
-    'the same below a line',
+    'a block of header lines below a drawn line',
     'Yes.\n\n________________________________\nFrom: Echo\nDate: Saturday\nTo: Bob\n\nShall we?',
     'Yes.',
   ],
   ['a signature', 'Yes.\n\n-- \nBob\nExample Ltd', 'Yes.'],
   ['the name of a device', 'Yes.\n\nSent from my iPhone', 'Yes.'],
-  [
-    'what is quoted above a new text',
-    'On 2026-11-21 Echo <e@x.test> wrote:\n> Shall we?\n\nYes, gladly.',
-    'Yes, gladly.',
-  ],
+  ['quoted text above new text', 'On 2026-11-21 Echo <e@x.test> wrote:\n> Shall we?\n\nYes, gladly.', 'Yes, gladly.'],
   [
     'an introduction over three lines, and one with a date behind the verb',
     'Oui.\n\nLe 4 janv. 2026 19:03, "Echo"\n<echo@agents.test>\na écrit :\n\nEcho <e@x.test> schrieb am Fr., 28.\nApr. 2026 um 11:53 Uhr:\n> Wollen wir?',
@@ -47,17 +43,17 @@ test.each([
   ],
   ['quoted lines without an introduction', 'Yes.\n\n> Shall we?', 'Yes.'],
   [
-    'what is quoted below lines of the author’s own',
+    'quoted text below lines that the author quotes',
     'Try:\n> npm i\n\nOn Sat 10:00 Echo <e@x.test> wrote:\n> How?',
     'Try:\n> npm i',
   ],
-  ['a bare mark with a name', 'Yes.\n\n--\nBob Smith\nExample Ltd', 'Yes.'],
-])('trimReply() removes %s', (_what, text, trimmed) => {
-  expect(trimReply(text)).toBe(trimmed)
+  ['a signature below two dashes without a space', 'Yes.\n\n--\nBob Smith\nExample Ltd', 'Yes.'],
+])('trimReply() removes %s', (_what, text, expectedText) => {
+  expect(trimReply(text)).toBe(expectedText)
 })
 
-const quoted = '\n> Shall we?'
-const unquoted = '\n\nShall we meet on Monday?\n\nEcho'
+const quotedText = '\n> Shall we?'
+const unquotedText = '\n\nShall we meet on Monday?\n\nEcho'
 
 test.each([
   ['ja, Gmail', '2026年11月21日(土) 10:00 Echo <echo@agents.test>:'],
@@ -80,8 +76,8 @@ test.each([
   ['cs, Thunderbird', 'Dne 21. 11. 2026 v 10:00 Echo napsal(a):'],
   ['wrapped', '2026年11月21日(土) 10:00 Echo\n<echo@agents.test>:'],
 ])('trimReply() recognizes the introduction of %s', (what, introduction) => {
-  expect(trimReply(`OK.\n\n${introduction}${quoted}`)).toBe('OK.')
-  if (what !== 'ja, by word') expect(trimReply(`OK.\n\n${introduction}${unquoted}`)).toBe('OK.')
+  expect(trimReply(`OK.\n\n${introduction}${quotedText}`)).toBe('OK.')
+  if (what !== 'ja, by word') expect(trimReply(`OK.\n\n${introduction}${unquotedText}`)).toBe('OK.')
 })
 
 test.each([
@@ -116,7 +112,7 @@ test('trimReply() removes a forwarded message inside the answered one', () => {
 
 test.each([
   ['answers between quoted lines', '> Shall we?\nYes.\n> When?\nAt noon.'],
-  ['a quotation that is all there is', 'On Saturday, Echo wrote:\n> Shall we?'],
+  ['a mail that is only a quotation', 'On Saturday, Echo wrote:\n> Shall we?'],
   ['a sentence that ends in a colon', 'On Monday we buy:\n- bread\n- milk'],
   ['one line that looks like a header', 'From: my point of view\nit is fine.'],
   ['a line of dashes', 'One\n-----\nTwo'],
@@ -127,15 +123,21 @@ test.each([
   ['header lines right below a sentence', 'The log says\nFrom: relay.x.test\nDate: today\nTo: us\nand no more.'],
   ['code that is announced', 'Please run:\n\n> npm install\n> npm start'],
   ['code right below a sentence', 'Please run\n> npm install'],
-  ['what one wrote oneself', 'On Tuesday 3 May I wrote:\nplease send the form.\n\nDid you get it?'],
-  ['what one wrote at ten', 'On Tuesday 3 May at 10:00 I wrote:\nplease send the form.\n\nDid you get it?'],
   [
-    'what somebody wrote that year',
+    'a quotation of the author’s own earlier words',
+    'On Tuesday 3 May I wrote:\nplease send the form.\n\nDid you get it?',
+  ],
+  [
+    'a quotation of the author’s own words with a time',
+    'On Tuesday 3 May at 10:00 I wrote:\nplease send the form.\n\nDid you get it?',
+  ],
+  [
+    'a quotation of a person without a time of day',
     'In den Akten steht:\n\nAm 3. Mai 2024 schrieb Anna:\nDas Formular fehlt noch.\n\nStimmt das?',
   ],
   ['a line of two dashes between paragraphs', 'The first half.\n\n--\nThe second half follows here. Is it all right?'],
   ['a long text below two dashes', `One.\n--\n${'line\n'.repeat(12)}end`],
-  ['a long text below the mark of a signature', `One.\n-- \n${'line\n'.repeat(30)}end`],
+  ['a long text below a signature separator', `One.\n-- \n${'line\n'.repeat(30)}end`],
   ['no reply at all', 'Just text.\n\nWith paragraphs.'],
 ])('trimReply() keeps %s', (_what, text) => {
   expect(trimReply(text)).toBe(text)
@@ -149,7 +151,7 @@ test.each(['\n', '-', '>', ' ', '_', '> \n', 'On ', 'On a wrote:\n', 'From: x\n'
   },
 )
 
-const quotedBelow = 'Yes, two please.'
+const newText = 'Yes, two please.'
 
 test.each([
   [
@@ -179,7 +181,7 @@ test.each([
   ],
   ['a separator in Turkish', '-------- Özgün İleti --------\nKonu: X\n\nTwo?'],
 ])('trimReply() removes the text below %s', (_what, end) => {
-  expect(trimReply(`${quotedBelow}\n\n${end}`)).toBe(quotedBelow)
+  expect(trimReply(`${newText}\n\n${end}`)).toBe(newText)
 })
 
 test.each([
@@ -199,8 +201,8 @@ test.each([
   expect(trimReply(text)).toBe(text)
 })
 
-/** Ordinary lines. Many of them begin like lines that mail programs write. */
-const prose = [
+/** Ordinary lines. Many of these lines begin like the lines that mail programs write. */
+const ordinaryLines = [
   ...['On Monday we buy bread.', 'Sent from Berlin by train.', 'From: Berlin', 'To: Hamburg', 'Date: next week', '--'],
   ...['At noon the list was done, she wrote', 'Get the parcel on Friday', 'wrote nothing yet', 'Subject of the talk'],
   ...['Am Montag kommt das Paket.', 'Von meinem Bruder gesendet', 'Gesendet mit der Post', 'Von: Köln', 'An: Bonn'],
@@ -279,20 +281,20 @@ const prose = [
 ]
 
 test('trimReply() keeps ordinary lines in many languages, in any order', () => {
-  const line = fc.constantFrom(...prose)
+  const line = fc.constantFrom(...ordinaryLines)
   const gap = fc.constantFrom('\n', '\n', '\n\n')
   const text = fc.array(fc.tuple(line, gap), { minLength: 1, maxLength: 8 }).map(pairs => {
     const joined = pairs.map(pair => pair.join('')).join('')
     return `Hello.\n\n${joined}Bye.`
   })
   fc.assert(
-    fc.property(text, written => {
-      expect(trimReply(written)).toBe(written)
+    fc.property(text, drawnText => {
+      expect(trimReply(drawnText)).toBe(drawnText)
     }),
     { numRuns: drawCount({ quick: 2_000, long: 20_000 }) },
   )
 })
 
-test.each(prose.filter(line => line !== '--'))('trimReply() keeps %j at the end of a reply', line => {
+test.each(ordinaryLines.filter(line => line !== '--'))('trimReply() keeps %j at the end of a reply', line => {
   for (const text of [`Hello.\n\n${line}`, `Hello.\n${line}`]) expect(trimReply(text)).toBe(text)
 })

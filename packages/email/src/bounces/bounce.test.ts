@@ -6,7 +6,7 @@ import { parseFieldGroups, readDeliveryStatus } from './bounce.ts'
 
 const { limits } = emailConfigSchema.parse({})
 
-function read(part: string, boundary = 'b') {
+function readReportPart(part: string, boundary = 'b') {
   const type = `Content-Type: multipart/report; report-type=delivery-status; boundary="${boundary}"`
   const octets = Buffer.from(`${type}\r\n\r\n--${boundary}\r\n${part}\r\n--${boundary}--\r\n`.replace(/\r?\n/g, '\r\n'))
   return readDeliveryStatus(octets, scanHeaders(octets, limits))
@@ -16,7 +16,7 @@ const status = 'Reporting-MTA: dns; mx.test\n\nFinal-Recipient: rfc822; a@b.test
 const head = 'Content-Type: message/delivery-status\n'
 
 test.each([
-  ['as it is', `${head}\n${status}`, { action: 'failed', status: '5.1.1' }],
+  ['without an encoding', `${head}\n${status}`, { action: 'failed', status: '5.1.1' }],
   [
     'in base64',
     `${head}Content-Transfer-Encoding: base64\n\n${Buffer.from(status).toString('base64')}`,
@@ -34,7 +34,7 @@ test.each([
     { action: 'failed', status: '4.4.7' },
   ],
   [
-    'whose status says nothing and whose words do',
+    'with details only in its diagnostic code',
     `${head}\n${status.replace('5.1.1', '5.0.0')}Diagnostic-Code: smtp; 550 5.1.10 no such user\n`,
     { action: 'failed', status: '5.1.10' },
   ],
@@ -44,15 +44,15 @@ test.each([
     { action: 'failed', status: '4.0.0' },
   ],
   [
-    'of two outcomes: the worse one counts',
+    'with two outcomes, by the worse outcome',
     `${head}\n${status.replace('failed', 'delayed')}\n${status}`,
     { action: 'failed', status: '5.1.1' },
   ],
   ['about nobody', `${head}\nReporting-MTA: dns; mx.test\n`, undefined],
   ['without fields', `${head}\nYour mail was not delivered: 5.1.1\n`, undefined],
   ['that is text', `Content-Type: text/plain\n\n${status}`, undefined],
-])('a report %s', (_what, part, expected) => {
-  expect(read(part)).toEqual(expected)
+])('readDeliveryStatus() reads a report %s', (_what, part, expected) => {
+  expect(readReportPart(part)).toEqual(expected)
 })
 
 test.each([
@@ -63,11 +63,11 @@ test.each([
   ['white space', 'Content-Type:', ' '],
   ['of no line end', `${head}\n`, 'x'],
 ])('parsing a megabyte of %s takes linear time', (_what, before, piece) => {
-  const run = (text: string) => expect(read(before + text)).toBeUndefined()
+  const run = (text: string) => expect(readReportPart(before + text)).toBeUndefined()
   expect(measureGrowth(run, piece, 1_000_000)).toBeLessThan(24)
 })
 
 test('parseFieldGroups() keeps the first of two fields with one name, unfolded', () => {
-  const [first, second, ...more] = parseFieldGroups('A: 1\r\n 2\r\nA: 3\r\n\r\n\r\nB:4\r\nno field\r\n: none')
-  expect([[...(first ?? [])], [...(second ?? [])], more]).toEqual([[['a', '1 2']], [['b', '4']], []])
+  const [firstGroup, second, ...more] = parseFieldGroups('A: 1\r\n 2\r\nA: 3\r\n\r\n\r\nB:4\r\nno field\r\n: none')
+  expect([[...(firstGroup ?? [])], [...(second ?? [])], more]).toEqual([[['a', '1 2']], [['b', '4']], []])
 })

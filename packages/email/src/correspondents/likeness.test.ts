@@ -11,11 +11,16 @@ function measureDistance(left: string, right: string): number {
   const cost = (row: number, at: number) => rows[row]?.[at] ?? 0
   for (let row = 1; row <= left.length; row += 1) {
     for (let at = 1; at <= right.length; at += 1) {
-      const other = left[row - 1] === right[at - 1] ? 0 : 1
+      const substitutionCost = left[row - 1] === right[at - 1] ? 0 : 1
       const isSwap = row > 1 && at > 1 && left[row - 1] === right[at - 2] && left[row - 2] === right[at - 1]
-      const swapped = isSwap ? cost(row - 2, at - 2) + 1 : Number.POSITIVE_INFINITY
-      const best = Math.min(cost(row - 1, at) + 1, cost(row, at - 1) + 1, cost(row - 1, at - 1) + other, swapped)
-      rows[row]?.splice(at, 1, best)
+      const swapCost = isSwap ? cost(row - 2, at - 2) + 1 : Number.POSITIVE_INFINITY
+      const lowestCost = Math.min(
+        cost(row - 1, at) + 1,
+        cost(row, at - 1) + 1,
+        cost(row - 1, at - 1) + substitutionCost,
+        swapCost,
+      )
+      rows[row]?.splice(at, 1, lowestCost)
     }
   }
   return cost(left.length, right.length)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { bodyCanonicalizers, emptySignatureTag, fieldCanonicalizers } from './canonicalization.ts'
 
-const bodyOf = (form: 'simple' | 'relaxed', text: string) =>
+const canonicalizeBody = (form: 'simple' | 'relaxed', text: string) =>
   bodyCanonicalizers[form](Buffer.from(text, 'latin1')).toString('latin1')
 
 test('the example of RFC 6376 §3.4.5 gives the canonical forms in the RFC, simple and relaxed', () => {
@@ -10,12 +10,12 @@ test('the example of RFC 6376 §3.4.5 gives the canonical forms in the RFC, simp
   const body = ' C \r\nD \t E\r\n\r\n\r\n'
   expect(fields.map(fieldCanonicalizers.relaxed)).toEqual(['a:X', 'b:Y Z'])
   expect(fields.map(fieldCanonicalizers.simple)).toEqual(fields)
-  expect(bodyOf('relaxed', body)).toBe(' C\r\nD E\r\n')
-  expect(bodyOf('simple', body)).toBe(' C \r\nD \t E\r\n')
+  expect(canonicalizeBody('relaxed', body)).toBe(' C\r\nD E\r\n')
+  expect(canonicalizeBody('simple', body)).toBe(' C \r\nD \t E\r\n')
 })
 
 test('an empty body has the hashes of RFC 6376 §3.4.3 and §3.4.4', () => {
-  const hash = (form: 'simple' | 'relaxed') => createHash('sha256').update(bodyOf(form, '')).digest('base64')
+  const hash = (form: 'simple' | 'relaxed') => createHash('sha256').update(canonicalizeBody(form, '')).digest('base64')
   expect(hash('simple')).toBe('frcCV1k9oG9oKj3dpUqdJg1PxRT2RSN/XKdLCPjaYaY=')
   expect(hash('relaxed')).toBe('47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=')
 })
@@ -30,7 +30,7 @@ test.each([
   ['one tab between words', 'a\tb\r\n', 'a\tb\r\n', 'a b\r\n'],
   ['other blanks, which are text', 'a\v\f\xa0\r\n', 'a\v\f\xa0\r\n', 'a\v\f\xa0\r\n'],
 ])('a body with %s', (_what, body, simple, relaxed) => {
-  expect([bodyOf('simple', body), bodyOf('relaxed', body)]).toEqual([simple, relaxed])
+  expect([canonicalizeBody('simple', body), canonicalizeBody('relaxed', body)]).toEqual([simple, relaxed])
 })
 
 test.each([
@@ -48,6 +48,6 @@ test.each([
   ['a:b = AB ;v=1', 'a:b =;v=1'],
   ['a:v=1; bh=x; b=AB; t=1', 'a:v=1; bh=x; b=; t=1'],
   ['a:z=b=AB|c; B=AB;\r\n b=AB;', 'a:z=b=AB|c; B=AB;\r\n b=;'],
-])('the canonical form of the field %j omits only the value of b=', (field, emptied) => {
-  expect(emptySignatureTag(field)).toBe(emptied)
+])('the canonical form of the field %j omits only the value of b=', (field, expectedField) => {
+  expect(emptySignatureTag(field)).toBe(expectedField)
 })

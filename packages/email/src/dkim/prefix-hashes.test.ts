@@ -6,7 +6,7 @@ test('the hashes of several lengths equal those of each length alone', () => {
   const octets = Buffer.from('The first line.\r\nThe second.\r\n')
   const lengths = [octets.length, 0, 5, 17, 5]
   const singleHashes = new Map(
-    lengths.map(at => [at, createHash('sha256').update(octets.subarray(0, at)).digest('base64')]),
+    lengths.map(length => [length, createHash('sha256').update(octets.subarray(0, length)).digest('base64')]),
   )
   expect(hashPrefixes(octets, lengths)).toEqual(singleHashes)
 })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { keyRecord, makeDkimKey, signText } from '../../test/setup/sign.ts'
+import { createDkimKey, keyRecord, signText } from '../../test/setup/sign.ts'
 import { mailLimitsSchema } from '../config/limits.ts'
 import { scanHeaders } from '../mail/header.ts'
 import { parseKeyRecord } from './key-record.ts'
@@ -8,20 +8,20 @@ import { verifySignatures } from './verify.ts'
 
 const now = 1_795_255_200_000
 const seconds = now / 1000
-const rsa = makeDkimKey(2048)
-const edwards = makeDkimKey('ed25519')
+const rsaKey = createDkimKey(2048)
+const ed25519Key = createDkimKey('ed25519')
 const limits = { ...mailLimitsSchema.parse({}), field_bytes: 1 << 24, header_bytes: 1 << 24, fields: 1 << 20 }
 const mail = 'To: echo@agents.test\nFrom: ann@open.test\nSubject: One\nSubject: Two\n\nThe first line.\n'
 
-function verify(text: string, record = keyRecord(rsa), name = 's1._domainkey.open.test') {
+function verify(text: string, record = keyRecord(rsaKey), name = 's1._domainkey.open.test') {
   const octets = Buffer.from(text, 'latin1')
   const keys = { [name]: { records: [[record]] } }
   return verifySignatures({ octets, header: scanHeaders(octets, limits) }, { keys, now, readKey: parseKeyRecord })
 }
 
 const sign = (tags: Readonly<Record<string, string | undefined>> = {}, overrides = {}) =>
-  signText(mail, { domain: 'open.test', key: rsa, tags, ...overrides })
-const errorOf = (text: string, record?: string) => verify(text, record)[0]?.error
+  signText(mail, { domain: 'open.test', key: rsaKey, tags, ...overrides })
+const findError = (text: string, record?: string) => verify(text, record)[0]?.error
 
 test.each(['rfc6376', 'rfc8463'])('the verifier accepts the signatures of %s', name => {
   const folder = new URL(`../../../../fixtures/email/${name}/`, import.meta.url)
@@ -38,16 +38,16 @@ test.each(['rfc6376', 'rfc8463'])('the verifier accepts the signatures of %s', n
 test('a signature covers fields of one name from the bottom up, each field once (RFC 6376 §5.4.2)', () => {
   const signedMail = sign({}, { fields: ['from', 'subject', 'From', 'absent'] })
   expect(verify(signedMail)).toMatchObject([{ covers: ['from', 'subject'] }])
-  expect(errorOf(signedMail.replace('Subject: One', 'Subject: Other'))).toBeUndefined()
-  expect(errorOf(signedMail.replace('Subject: Two', 'Subject: Other'))).toBe('bad signature')
-  expect(errorOf(`From: eve@open.test\r\n${signedMail}`)).toBe('bad signature')
+  expect(findError(signedMail.replace('Subject: One', 'Subject: Other'))).toBeUndefined()
+  expect(findError(signedMail.replace('Subject: Two', 'Subject: Other'))).toBe('bad signature')
+  expect(findError(`From: eve@open.test\r\n${signedMail}`)).toBe('bad signature')
 })
 
 test('the report counts the bytes that l= leaves unsigned', () => {
   const signedMail = sign({ l: '5' }, { bodyOctets: 5 })
   expect(verify(signedMail)).toMatchObject([{ uncoveredOctets: 12 }])
   expect(verify(`${signedMail}More.\r\n`)).toMatchObject([{ uncoveredOctets: 19 }])
-  expect(errorOf(signedMail.replace('The f', 'THE f'))).toBe('body hash did not verify')
+  expect(findError(signedMail.replace('The f', 'THE f'))).toBe('body hash did not verify')
   expect(verify(sign({ l: '0' }, { bodyOctets: 0 }))).toMatchObject([{ uncoveredOctets: 17 }])
   expect(verify(sign({ l: '17' }))).toMatchObject([{ uncoveredOctets: 0 }])
 })
@@ -78,7 +78,7 @@ test.each<[string, Readonly<Record<string, string | undefined>>, string | undefi
   ['an unknown tag', { newtag: '", (b=' }, undefined],
   ['another selector', { s: 'other' }, 'no key'],
 ])('a signature with %s has the error in RFC 6376 §6.1 or RFC 8301, or none', (_what, tags, error) => {
-  expect(errorOf(sign(tags))).toBe(error)
+  expect(findError(sign(tags))).toBe(error)
 })
 
 test('a repeated tag, an empty tag or an invalid name makes the signature malformed (RFC 6376 §3.2)', () => {
@@ -89,24 +89,24 @@ test('a repeated tag, an empty tag or an invalid name makes the signature malfor
     ['v=1;', 'v=1; 1a=x;'],
     ['v=1;', 'v=1; x;'],
   ] as const)
-    expect(errorOf(signedMail.replace(from, to))).toBe('signature syntax error')
+    expect(findError(signedMail.replace(from, to))).toBe('signature syntax error')
 })
 
 test('a key with t=s requires the same domain in i= and d=', () => {
-  const exact = keyRecord(rsa, 't=s; ')
-  expect(errorOf(sign({ i: '@open.test' }), exact)).toBeUndefined()
-  expect(errorOf(sign({ i: '@a.open.test' }), exact)).toBe('domain mismatch')
+  const exactRecord = keyRecord(rsaKey, 't=s; ')
+  expect(findError(sign({ i: '@open.test' }), exactRecord)).toBeUndefined()
+  expect(findError(sign({ i: '@a.open.test' }), exactRecord)).toBe('domain mismatch')
 })
 
 test('a key of another type does not verify, even with matching bytes', () => {
-  const signedMail = signText(mail, { domain: 'open.test', key: edwards })
-  expect(errorOf(signedMail, keyRecord(edwards))).toBeUndefined()
-  expect(errorOf(signedMail)).toBe('inappropriate key algorithm')
+  const signedMail = signText(mail, { domain: 'open.test', key: ed25519Key })
+  expect(findError(signedMail, keyRecord(ed25519Key))).toBeUndefined()
+  expect(findError(signedMail)).toBe('inappropriate key algorithm')
 })
 
 test('the verifier compares and resolves international names as A-labels (RFC 8616 §5)', () => {
   const signedMail = sign({ d: 'b\xc3\xbccher.test', i: '@M\xc3\xbcller.B\xc3\x9cCHER.test' })
-  const [report] = verify(signedMail, keyRecord(rsa), 's1._domainkey.xn--bcher-kva.test')
+  const [report] = verify(signedMail, keyRecord(rsaKey), 's1._domainkey.xn--bcher-kva.test')
   expect(report).toMatchObject({ domain: 'xn--bcher-kva.test' })
   expect(report?.error).toBeUndefined()
 })
@@ -123,9 +123,9 @@ test('a DNS failure has its own code, and a name without a query does not exist'
 /** Returns the CPU time of the fastest of three runs, in ms. */
 function measure(run: () => void): number {
   const times = [0, 1, 2].map(() => {
-    const began = process.threadCpuUsage()
+    const cpuBefore = process.threadCpuUsage()
     run()
-    return process.threadCpuUsage(began).user / 1000
+    return process.threadCpuUsage(cpuBefore).user / 1000
   })
   return Math.min(...times)
 }
@@ -154,11 +154,11 @@ test.each<[string, (count: number) => string]>([
     count =>
       `DKIM-Signature: v=1; a=rsa-sha256; d=open.test; s=s1; h=from; bh=; b=AA; i="${'\\"'.repeat(count)}@open.test\r\n`,
   ],
-])('the verifier takes about four times as long for four times as many %s', (_what, make) => {
-  const cost = (count: number) => {
-    const text = `${make(count)}${sign({}, { fields: ['from', ...Array.from({ length: 400 }, () => 'x-a')] })}`
+])('the verifier takes about four times as long for four times as many %s', (_what, createFields) => {
+  const measureVerification = (count: number) => {
+    const text = `${createFields(count)}${sign({}, { fields: ['from', ...Array.from({ length: 400 }, () => 'x-a')] })}`
     return measure(() => void verify(text))
   }
-  cost(2_000)
-  expect(cost(40_000)).toBeLessThan(cost(10_000) * 12 + 40)
+  measureVerification(2_000)
+  expect(measureVerification(40_000)).toBeLessThan(measureVerification(10_000) * 12 + 40)
 })

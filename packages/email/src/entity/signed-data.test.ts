@@ -2,53 +2,55 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readCms } from './signed-data.ts'
 
-type Write = (tag: number, content: Buffer) => Buffer
+type EncodeElement = (tag: number, content: Buffer) => Buffer
 
-const definite: Write = (tag, content) => {
+const encodeDefinite: EncodeElement = (tag, content) => {
   const digits = content.length.toString(16)
   const length = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex')
-  const first = content.length < 0x80 ? Buffer.of(content.length) : Buffer.of(0x80 | length.length, ...length)
-  return Buffer.concat([Buffer.of(tag), first, content])
+  const lengthOctets = content.length < 0x80 ? Buffer.of(content.length) : Buffer.of(0x80 | length.length, ...length)
+  return Buffer.concat([Buffer.of(tag), lengthOctets, content])
 }
-const indefinite: Write = (tag, content) =>
-  tag & 0x20 ? Buffer.concat([Buffer.of(tag, 0x80), content, Buffer.of(0, 0)]) : definite(tag, content)
-const oid = (hex: string) => definite(0x06, Buffer.from(hex, 'hex'))
+const encodeIndefinite: EncodeElement = (tag, content) =>
+  tag & 0x20 ? Buffer.concat([Buffer.of(tag, 0x80), content, Buffer.of(0, 0)]) : encodeDefinite(tag, content)
+const encodeObjectId = (hex: string) => encodeDefinite(0x06, Buffer.from(hex, 'hex'))
 
 /** Writes a message of this kind with its content in these pieces. `write` encodes each element. */
-function write(write: Write, pieces: readonly Buffer[], kind = '2a864886f70d010702'): Buffer {
+function createMessage(write: EncodeElement, pieces: readonly Buffer[], kind = '2a864886f70d010702'): Buffer {
   const string =
     pieces.length === 1
-      ? definite(0x04, pieces[0] ?? Buffer.alloc(0))
-      : write(0x24, Buffer.concat(pieces.map(piece => definite(0x04, piece))))
-  const info = write(0x30, Buffer.concat([oid('2a864886f70d010701'), write(0xa0, string)]))
-  const algorithms = write(0x31, write(0x30, oid('608648016503040201')))
+      ? encodeDefinite(0x04, pieces[0] ?? Buffer.alloc(0))
+      : write(0x24, Buffer.concat(pieces.map(piece => encodeDefinite(0x04, piece))))
+  const info = write(0x30, Buffer.concat([encodeObjectId('2a864886f70d010701'), write(0xa0, string)]))
+  const algorithms = write(0x31, write(0x30, encodeObjectId('608648016503040201')))
   const signed = write(
     0x30,
-    Buffer.concat([definite(0x02, Buffer.of(1)), algorithms, info, write(0x31, Buffer.alloc(0))]),
+    Buffer.concat([encodeDefinite(0x02, Buffer.of(1)), algorithms, info, write(0x31, Buffer.alloc(0))]),
   )
-  return write(0x30, Buffer.concat([oid(kind), write(0xa0, signed)]))
+  return write(0x30, Buffer.concat([encodeObjectId(kind), write(0xa0, signed)]))
 }
 
-const bytes = fc.uint8Array({ maxLength: 300 }).map(each => Buffer.from(each))
+const bytes = fc.uint8Array({ maxLength: 300 }).map(octets => Buffer.from(octets))
 
 test('readCms() finds the content in DER and BER, whole or in chunks', () => {
   fc.assert(
     fc.property(
       fc.array(bytes, { minLength: 1, maxLength: 5 }),
-      fc.constantFrom(definite, indefinite),
+      fc.constantFrom(encodeDefinite, encodeIndefinite),
       (pieces, writer) => {
-        expect(readCms(write(writer, pieces))).toEqual({ kind: 'signed-data', content: Buffer.concat(pieces) })
+        expect(readCms(createMessage(writer, pieces))).toEqual({ kind: 'signed-data', content: Buffer.concat(pieces) })
       },
     ),
   )
 })
 
 test('readCms() reads only the type of encrypted content', () => {
-  expect(readCms(write(definite, [Buffer.from('x')], '2a864886f70d010703'))).toEqual({ kind: 'enveloped-data' })
+  expect(readCms(createMessage(encodeDefinite, [Buffer.from('x')], '2a864886f70d010703'))).toEqual({
+    kind: 'enveloped-data',
+  })
 })
 
 test('readCms() throws for no bytes, and finds all of a truncated content or nothing', () => {
-  const signedData = write(indefinite, [Buffer.from('a'), Buffer.from('b')])
+  const signedData = createMessage(encodeIndefinite, [Buffer.from('a'), Buffer.from('b')])
   for (let end = 0; end < signedData.length; end += 1) {
     expect([undefined, 'ab']).toContain(readCms(signedData.subarray(0, end))?.content?.toString())
   }
@@ -61,9 +63,18 @@ test('readCms() throws for no bytes, and finds all of a truncated content or not
 })
 
 test('readCms() stops at endlessly nested strings', () => {
-  const deep = Buffer.concat([Buffer.alloc(100_000, Buffer.of(0x24, 0x80)), definite(0x04, Buffer.from('x'))])
-  const info = indefinite(0x30, Buffer.concat([oid('2a864886f70d010701'), indefinite(0xa0, deep)]))
-  const signed = indefinite(0x30, Buffer.concat([definite(0x02, Buffer.of(1)), definite(0x31, Buffer.alloc(0)), info]))
-  const octets = indefinite(0x30, Buffer.concat([oid('2a864886f70d010702'), indefinite(0xa0, signed)]))
+  const deep = Buffer.concat([Buffer.alloc(100_000, Buffer.of(0x24, 0x80)), encodeDefinite(0x04, Buffer.from('x'))])
+  const info = encodeIndefinite(
+    0x30,
+    Buffer.concat([encodeObjectId('2a864886f70d010701'), encodeIndefinite(0xa0, deep)]),
+  )
+  const signed = encodeIndefinite(
+    0x30,
+    Buffer.concat([encodeDefinite(0x02, Buffer.of(1)), encodeDefinite(0x31, Buffer.alloc(0)), info]),
+  )
+  const octets = encodeIndefinite(
+    0x30,
+    Buffer.concat([encodeObjectId('2a864886f70d010702'), encodeIndefinite(0xa0, signed)]),
+  )
   expect(readCms(octets)).toEqual({ kind: 'signed-data', content: undefined })
 })

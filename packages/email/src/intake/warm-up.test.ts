@@ -19,11 +19,11 @@ test('the warm-up loads the code for the first mail step by step, also after a f
 
 test('the warm-up stops when the gateway begins to close', async () => {
   const closing = new AbortController()
-  let loads = 0
+  let loadCount = 0
   const load = async () => {
-    loads += 1
+    loadCount += 1
     closing.abort()
   }
   await warmUp([load, load], { sleep }, closing.signal)
-  expect(loads).toBe(1)
+  expect(loadCount).toBe(1)
 })

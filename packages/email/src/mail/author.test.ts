@@ -11,11 +11,11 @@ test.each([
   ['(open \\) <b@b.test>', false],
   ['(a (b) c) <b@b.test>', false],
   ['b@b.test \\', true],
-])('hasOneReading() returns for %j: %s', (value, hasOne) => {
-  expect(isUnambiguous(value)).toBe(hasOne)
+])('isUnambiguous() returns for %j: %s', (value, expected) => {
+  expect(isUnambiguous(value)).toBe(expected)
 })
 
-test.each(['"\\', '(\\', '"', '('])('hasOneReading() takes linear time for a From that repeats %j', piece => {
+test.each(['"\\', '(\\', '"', '('])('isUnambiguous() takes linear time for a From that repeats %j', piece => {
   // For eight times the input, linear work grows about 8 times, and quadratic work 64 times.
   expect(measureGrowth(isUnambiguous, piece, 64_000)).toBeLessThan(24)
 })

@@ -27,15 +27,15 @@ const maxGrowth = 1.5 ** 3
 
 test.each(cases)('a body in $encoding of $type takes linear time', async ({ encoding, type }) => {
   const octets = 4 * 1024
-  const readEightTimes = Array.from({ length: 8 }, () => compose({ encoding, type, octets }))
-  const readEightfold = [compose({ encoding, type, octets: octets * 8 })]
+  const readEightTimes = Array.from({ length: 8 }, () => createReading({ encoding, type, octets }))
+  const readEightfold = [createReading({ encoding, type, octets: octets * 8 })]
   let growth = Number.POSITIVE_INFINITY
   // The best of three tries counts, because compilation and garbage collection may slow one down.
   for (let tries = 0; tries < 3 && growth >= maxGrowth; tries += 1) {
     let [small, large] = [0, 0]
-    while (large < enoughMs) {
-      small += await timeOf(readEightTimes)
-      large += await timeOf(readEightfold)
+    while (large < minMeasuredMs) {
+      small += await measureCpuMs(readEightTimes)
+      large += await measureCpuMs(readEightfold)
     }
     growth = large / small
   }
@@ -43,7 +43,7 @@ test.each(cases)('a body in $encoding of $type takes linear time', async ({ enco
 })
 
 /** The shortest total time that is measured, because the CPU clock advances in steps of some ms. */
-const enoughMs = 80
+const minMeasuredMs = 80
 
 interface BodyCase {
   readonly encoding: Encoding
@@ -53,7 +53,7 @@ interface BodyCase {
 }
 
 /** Returns a function that reads a message of such pieces in both ways: at once, and with the parser. */
-function compose({ encoding, type, octets }: BodyCase): () => Promise<void> {
+function createReading({ encoding, type, octets }: BodyCase): () => Promise<void> {
   const fields = `Content-Type: ${type}\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n`
   const body = pieces[encoding].map(piece => piece.repeat(octets / piece.length)).join('x\r\n')
   const message = toCrlf(Buffer.from(`${fields}${body}x`))
@@ -66,7 +66,7 @@ function compose({ encoding, type, octets }: BodyCase): () => Promise<void> {
 }
 
 /** Returns the CPU time of some runs in ms, which other programs do not affect. */
-async function timeOf(runs: readonly (() => Promise<void>)[]): Promise<number> {
+async function measureCpuMs(runs: readonly (() => Promise<void>)[]): Promise<number> {
   const start = process.threadCpuUsage()
   for (const run of runs) await run()
   const { user, system } = process.threadCpuUsage(start)

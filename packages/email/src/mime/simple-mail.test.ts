@@ -13,11 +13,11 @@ import { toCrlf } from '../mail/line-ends.ts'
 import { readMailBody } from './read-body.ts'
 import { createSimpleReader, readSimpleBody } from './simple-mail.ts'
 
-// The simple reader must return the result of mailparser, or hand the message over to the parser.
+// The simple reader must return the result of the full parser, or leave the message to it.
 
 const limits = mailLimitsSchema.parse({})
 
-function scan(octets: Buffer): HeaderBlock | undefined {
+function tryScan(octets: Buffer): HeaderBlock | undefined {
   try {
     return scanHeaders(octets, limits)
   } catch (error) {
@@ -30,9 +30,9 @@ function scan(octets: Buffer): HeaderBlock | undefined {
  * Returns true if the message is simple.
  * @throws AssertionError if the parser reads it differently
  */
-async function compare(message: Buffer, { isStructureUnsigned = false } = {}): Promise<boolean> {
+async function compareReaders(message: Buffer, { isStructureUnsigned = false } = {}): Promise<boolean> {
   const octets = toCrlf(message)
-  const header = scan(octets)
+  const header = tryScan(octets)
   const options = { keepsQuotes: false, isStructureUnsigned, limits }
   const simple = header && (await readSimpleBody(octets, header, options))
   if (!header || !simple) return false
@@ -40,13 +40,14 @@ async function compare(message: Buffer, { isStructureUnsigned = false } = {}): P
   return true
 }
 
-test('both parsers agree on every mail of the corpora that the simple one accepts', async () => {
+test('both parsers agree on every mail of the corpora that the simple parser accepts', async () => {
   const root = new URL('../../../../fixtures/', import.meta.url)
   const names = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(name => /\.(?:eml|msg|txt)$/.test(name))
   let simple = 0
   for (const name of names) {
     const octets = readFileSync(new URL(encodeURI(name), root))
-    for (const isStructureUnsigned of [false, true]) simple += Number(await compare(octets, { isStructureUnsigned }))
+    for (const isStructureUnsigned of [false, true])
+      simple += Number(await compareReaders(octets, { isStructureUnsigned }))
   }
   expect(simple).toBeGreaterThan(300)
 }, 60_000)
@@ -74,11 +75,11 @@ const word = pick(
 )
 const lineEnd = pick('\r\n', '\r\n', '\r\n', '=\r\n', ' \r\n', '\n', '\r\n\r\n')
 const words = fc.array(fc.tuple(fc.array(word, { maxLength: 4 }), lineEnd), { maxLength: 5 })
-const plain = words.map(lines => lines.map(([line, end]) => `${line.join('')}${end}`).join(''))
-const encoded = plain.map(text => Buffer.from(text, 'latin1').toString('base64').replace(/.{8}/g, '$&\r\n'))
+const plainText = words.map(lines => lines.map(([line, end]) => `${line.join('')}${end}`).join(''))
+const base64Text = plainText.map(text => Buffer.from(text, 'latin1').toString('base64').replace(/.{8}/g, '$&\r\n'))
 const content = fc.oneof(
-  { weight: 5, arbitrary: plain },
-  { weight: 2, arbitrary: encoded },
+  { weight: 5, arbitrary: plainText },
+  { weight: 2, arbitrary: base64Text },
   { weight: 1, arbitrary: pick('', 'x', '<p>Hello</p>', '<p>Hello</p>\r\n', 'QQ=', 'QQ==\r\nQQ==', '\xef\xbb\xbfBOM') },
 )
 
@@ -120,7 +121,7 @@ const encoding = pick(
   '7bit (a)',
 )
 const disposition = pick('', '', '', 'inline', 'Inline', 'attachment', 'inline; filename=a.txt', 'none')
-const extra = pick(
+const extraField = pick(
   '',
   '',
   '',
@@ -138,7 +139,7 @@ interface Part {
 
 const field = (name: string, value: string) => (value === '' ? [] : [`${name}: ${value}`])
 const leaf: fc.Arbitrary<Part> = fc
-  .tuple(leafType, encoding, disposition, extra, content)
+  .tuple(leafType, encoding, disposition, extraField, content)
   .map(([type, code, kind, extraHeader, body]) => ({
     fields: [
       ...field('Content-Type', type),
@@ -149,9 +150,9 @@ const leaf: fc.Arbitrary<Part> = fc
     body,
   }))
 
-const formatPart = ({ fields, body }: Part) => `${fields.map(each => `${each}\r\n`).join('')}\r\n${body}`
+const formatPart = ({ fields, body }: Part) => `${fields.map(field => `${field}\r\n`).join('')}\r\n${body}`
 
-const shape = fc.record({
+const multipartOptions = fc.record({
   type: pick('alternative', 'alternative', 'mixed', 'related', 'Mixed'),
   boundary: pick('b', 'bb', '"b"', '"=_x"', '"b c"', 'b (c)'),
   preamble: pick('', '', 'Preamble\r\n', '--bx\r\n', '\r\n'),
@@ -161,7 +162,7 @@ const shape = fc.record({
   encoding: pick('', '', '7bit', 'base64'),
 })
 
-function wrap(parts: readonly Part[], drawn: typeof shape extends fc.Arbitrary<infer T> ? T : never): Part {
+function wrap(parts: readonly Part[], drawn: typeof multipartOptions extends fc.Arbitrary<infer T> ? T : never): Part {
   const { type, boundary, preamble, between, after, closing } = drawn
   const name = boundary.replace(/^"|"$/g, '').replace(/ \(c\)$/, '')
   const body = parts.map(part => `--${name}${between}${formatPart(part)}\r\n`).join('')
@@ -174,20 +175,24 @@ function wrap(parts: readonly Part[], drawn: typeof shape extends fc.Arbitrary<i
   }
 }
 
-const flat = fc.tuple(fc.array(leaf, { maxLength: 3 }), shape).map(([parts, drawn]) => wrap(parts, drawn))
-const nested = fc
-  .tuple(fc.array(fc.oneof(leaf, flat), { minLength: 1, maxLength: 3 }), shape)
+const flatMultipart = fc
+  .tuple(fc.array(leaf, { maxLength: 3 }), multipartOptions)
   .map(([parts, drawn]) => wrap(parts, drawn))
-const message = fc.tuple(fc.oneof(leaf, flat, nested), fc.boolean()).map(([part, isStructureUnsigned]) => ({
-  octets: Buffer.from(`From: a@b.test\r\n${formatPart(part)}`, 'latin1'),
-  isStructureUnsigned,
-}))
+const nestedMultipart = fc
+  .tuple(fc.array(fc.oneof(leaf, flatMultipart), { minLength: 1, maxLength: 3 }), multipartOptions)
+  .map(([parts, drawn]) => wrap(parts, drawn))
+const message = fc
+  .tuple(fc.oneof(leaf, flatMultipart, nestedMultipart), fc.boolean())
+  .map(([part, isStructureUnsigned]) => ({
+    octets: Buffer.from(`From: a@b.test\r\n${formatPart(part)}`, 'latin1'),
+    isStructureUnsigned,
+  }))
 
-test('both parsers agree on every random message that the simple one accepts, well-formed or not', async () => {
+test('both parsers agree on every random message that the simple parser accepts, well-formed or not', async () => {
   let simple = 0
   await fc.assert(
     fc.asyncProperty(message, async ({ octets, isStructureUnsigned }) => {
-      simple += Number(await compare(octets, { isStructureUnsigned }))
+      simple += Number(await compareReaders(octets, { isStructureUnsigned }))
     }),
     { numRuns: drawCount({ quick: 500, long: 2000 }) },
   )
@@ -208,7 +213,7 @@ test.each([
     '--=_1\r\nContent-Type: text/plain\r\n\r\nHello.\r\n--=_1\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>Hello.</p>\r\n--=_1--\r\n',
   ],
 ])('the simple parser reads %s', async (_what, fields, body) => {
-  expect(await compare(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n${body}`))).toBe(true)
+  expect(await compareReaders(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n${body}`))).toBe(true)
 })
 
 test.each([
@@ -219,19 +224,19 @@ test.each([
   ['a name', 'Content-Type: text/plain; name="a.txt"'],
   ['a type that comes twice', 'Content-Type: text/plain\r\nContent-Type: text/plain'],
   ['a boundary that does not end', 'Content-Type: multipart/mixed; boundary=b'],
-])('the simple parser leaves a message with %s to the full one', async (_what, fields) => {
-  expect(await compare(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n--b\r\n\r\nx\r\n`))).toBe(false)
+])('the simple parser leaves a message with %s to the full parser', async (_what, fields) => {
+  expect(await compareReaders(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n--b\r\n\r\nx\r\n`))).toBe(false)
 })
 
-test('the simple parser leaves a mail whose plain text and HTML differ to the full one', async () => {
+test('the simple parser leaves a mail whose plain text and HTML differ to the full parser', async () => {
   const part = (type: string) => `--b\r\nContent-Type: ${type}; charset=utf-8\r\n\r\nHello.\r\n`
   const write = (kind: string) =>
     `From: a@b.test\r\nContent-Type: multipart/${kind}; boundary=b\r\n\r\n${part('text/plain')}${part('text/html')}--b--\r\n`
-  expect(await compare(Buffer.from(write('alternative')))).toBe(true)
-  expect(await compare(Buffer.from(write('mixed')))).toBe(false)
+  expect(await compareReaders(Buffer.from(write('alternative')))).toBe(true)
+  expect(await compareReaders(Buffer.from(write('mixed')))).toBe(false)
 })
 
-test('the simple parser leaves a mail with a slow key to the full one before any computation', async () => {
+test('the simple parser leaves a mail with a slow key to the full parser before any computation', async () => {
   const read = createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) })
   const octets = Buffer.from('From: a@b.test\r\n\r\nHello.\r\n')
   const job = (e: string) => {
@@ -253,7 +258,7 @@ test('the simple parser leaves a mail with a slow key to the full one before any
   expect(await read(costly)).toBe(costly)
 })
 
-test('the simple parser leaves a mail of more than 64 KB, or with a chain, to the full one', async () => {
+test('the simple parser leaves a mail of more than 64 KB, or with a chain, to the full parser', async () => {
   const read = createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) })
   const job = (length: number, isSealed: boolean) => {
     const octets = Buffer.from(`From: a@b.test\r\n\r\n${'x'.repeat(length)}`)
@@ -267,33 +272,36 @@ test('the simple parser leaves a mail of more than 64 KB, or with a chain, to th
 test.each([
   ['many elements', '<b></b>'.repeat(251)],
   ['many rules', `<style>${'b{color:red}'.repeat(51)}</style>`],
-  ['16 KB of it', 'x'.repeat(17_000)],
+  ['16 KB', 'x'.repeat(17_000)],
 ])(
-  'the simple parser leaves HTML of %s to the full one, which has a deadline, and reads half as much itself',
+  'the simple parser leaves HTML of %s to the full parser, which has a deadline, and reads half as much itself',
   async (_what, html) => {
     const read = (body: string) =>
-      compare(Buffer.from(`From: a@b.test\r\nContent-Type: text/html; charset=utf-8\r\n\r\n${body}`))
+      compareReaders(Buffer.from(`From: a@b.test\r\nContent-Type: text/html; charset=utf-8\r\n\r\n${body}`))
     expect(await read(html)).toBe(false)
     expect(await read(html.slice(0, html.length / 2))).toBe(true)
   },
 )
 
 const fill = (piece: string) => piece.repeat(Math.floor(63_000 / piece.length))
-/** About 50 ms on an ordinary processor. A slow one takes longer for the mail and for this loop. */
+/**
+ * The steps of a loop that takes about 50 ms on an ordinary processor. A slow processor takes longer for the mail and
+ * for this loop.
+ */
 const limitSteps = 16_000_000
 
-function countOn(steps: number): number {
+function countSteps(steps: number): number {
   let sum = 0
   for (let at = 0; at < steps; at += 1) sum = (sum + at) % 7
   return sum
 }
 
-function msSince(before: NodeJS.CpuUsage): number {
+function measureCpuMs(before: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(before)
   return (user + system) / 1_000
 }
 
-const asHtml = (body: string) => `Content-Type: text/html; charset=utf-8\r\n\r\n${body.slice(0, 16_000)}`
+const formatHtmlBody = (body: string) => `Content-Type: text/html; charset=utf-8\r\n\r\n${body.slice(0, 16_000)}`
 
 test.each([
   ['blanks', `\r\n${fill(' ')}x`],
@@ -304,26 +312,26 @@ test.each([
   ['parameters', `Content-Type: text/plain${fill('; charset=utf-8')}\r\n\r\nx`],
   ['lines with dashes', `Content-Type: multipart/mixed; boundary=b\r\n\r\n${fill('--c\r\n')}`],
   ['delimiters', `Content-Type: multipart/mixed; boundary=b\r\n\r\n${fill('--b\r\n\r\n')}`],
-  ['open elements', asHtml(fill('<pre> '))],
+  ['open elements', formatHtmlBody(fill('<pre> '))],
   [
     'style sheets',
-    asHtml(
+    formatHtmlBody(
       `<style>${Array.from({ length: 900 }, (_, at) => `.a{color:#${at}}`).join('')}</style>${fill('<p class=a>x')}`,
     ),
   ],
-  ['variables in attributes', asHtml(fill('<p style="--a:var(--b);color:var(--a)">'))],
-  ['rules with variables', asHtml(`<style>${fill('b{--a:1}').slice(0, 8_000)}</style>${fill('<b></b>')}`)],
+  ['variables in attributes', formatHtmlBody(fill('<p style="--a:var(--b);color:var(--a)">'))],
+  ['rules with variables', formatHtmlBody(`<style>${fill('b{--a:1}').slice(0, 8_000)}</style>${fill('<b></b>')}`)],
 ])('a message of %s does not block the event loop beyond the limit', async (_what, mail) => {
-  const began = process.threadCpuUsage()
-  expect(countOn(limitSteps)).toBeLessThan(7)
-  const limitMs = msSince(began)
+  const cpuBefore = process.threadCpuUsage()
+  expect(countSteps(limitSteps)).toBeLessThan(7)
+  const limitMs = measureCpuMs(cpuBefore)
   const read = createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) })
   const octets = Buffer.from(`From: a@b.test\r\n${mail}`, 'latin1')
   const times: number[] = []
   for (let round = 0; round < 3; round++) {
     const before = process.threadCpuUsage()
     await read({ octets, ignoredRanges: [], keys: {}, keepsQuotes: false, now: 0 })
-    times.push(msSince(before))
+    times.push(measureCpuMs(before))
   }
   expect(Math.min(...times)).toBeLessThan(limitMs)
 })

@@ -119,15 +119,15 @@ test('the caller must repeat jobs that run when the pool closes', async () => {
 
 describe('the second thread', () => {
   const threads: Worker[] = []
-  const note = (worker: Worker) => {
+  const recordThread = (worker: Worker) => {
     if (worker.resourceLimits?.maxOldGenerationSizeMb === memoryMb) threads.push(worker)
   }
   beforeEach(() => {
     threads.length = 0
-    process.on('worker', note)
+    process.on('worker', recordThread)
   })
   afterEach(() => {
-    process.off('worker', note)
+    process.off('worker', recordThread)
   })
 
   test('has no work while the first one keeps up, at any load', async () => {
@@ -143,7 +143,7 @@ describe('the second thread', () => {
     const hangs = new BroadcastChannel('hangs')
     const hanging = once(hangs, 'message')
     pool = createMimePool({ limits: { ...limits, parsers: 2 }, system: { log: noLog, sleep }, file })
-    const stuck = pool.run(job('hang'))
+    const hangingResult = pool.run(job('hang'))
     await hanging
     hangs.close()
     const otherResult = pool.run(job('other'))
@@ -157,11 +157,11 @@ describe('the second thread', () => {
       await turn()
     }
     expect(await otherResult).toBe('other')
-    const [, further] = threads
-    const workerExit = new Promise(resolve => further?.once('exit', resolve))
+    const [, secondThread] = threads
+    const workerExit = new Promise(resolve => secondThread?.once('exit', resolve))
     calm.resolve()
     await workerExit
-    expect(await stuck).toBeUndefined()
+    expect(await hangingResult).toBeUndefined()
     calm = Promise.withResolvers()
     expect(await pool.run(job('next'))).toBe('next')
   })
@@ -183,14 +183,14 @@ test('mails of one network use one thread, so that other mails do not wait for t
     await pool.run(job(what), { network })
     order.push(what)
   }
-  const stuck = run('hang', '192.0.2.1')
+  const hangingRun = run('hang', '192.0.2.1')
   await hanging
   hangs.close()
-  const same = run('same', '192.0.2.1')
+  const sameNetworkRun = run('same', '192.0.2.1')
   await run('other', '198.51.100.1')
   expect(order).toEqual(['other'])
   rounds.left = Number.POSITIVE_INFINITY
-  await Promise.all([stuck, same])
+  await Promise.all([hangingRun, sameNetworkRun])
   expect(order).toEqual(['other', 'same', 'hang'])
 })
 

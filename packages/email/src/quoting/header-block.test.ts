@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { measureHeaderBlock } from './header-block.ts'
 
-const write = (labels: readonly string[], colon = ': ') => {
+const composeLines = (labels: readonly string[], colon = ': ') => {
   const values = ['Desk <desk@agents.test>', '20.11.2026 09:00', 'Ann <ann@example.org>', 'Re: X']
   return ['OK.', '', ...labels.map((label, at) => `${label}${colon}${values[at]}`), '', 'Do you want two?']
 }
@@ -45,17 +45,17 @@ test.each([
   ['zh', '发件人', '发送时间', '收件人', '主题'],
   ['zh-Hant', '寄件者', '寄件日期', '收件者', '主旨'],
 ])('measureHeaderBlock() recognizes the labels of Outlook in %s', (_language, ...labels) => {
-  expect(measureHeaderBlock(write(labels), 2)).toBe(4)
+  expect(measureHeaderBlock(composeLines(labels), 2)).toBe(4)
   expect(
     measureHeaderBlock(
-      write(
+      composeLines(
         labels.map(label => `*${label}`),
         ':* ',
       ),
       2,
     ),
   ).toBe(4)
-  expect(measureHeaderBlock(write(labels, '：'), 2)).toBe(4)
+  expect(measureHeaderBlock(composeLines(labels, '：'), 2)).toBe(4)
 })
 
 test.each([
@@ -66,8 +66,8 @@ test.each([
   ['ms', 'Daripada', 'Dihantar', 'Kepada', 'Subjek'],
   ['ta', 'அனுப்புநர்', 'அனுப்பியது', 'பெறுநர்', 'பொருள்'],
 ])('measureHeaderBlock() recognizes a block by its values in %s, a language without labels', (_language, ...labels) => {
-  expect(measureHeaderBlock(write(labels), 2)).toBe(4)
-  expect(measureHeaderBlock(['My table:', ...write(labels).slice(1)], 2)).toBe(0)
+  expect(measureHeaderBlock(composeLines(labels), 2)).toBe(4)
+  expect(measureHeaderBlock(['My table:', ...composeLines(labels).slice(1)], 2)).toBe(0)
 })
 
 test.each([

@@ -170,10 +170,10 @@ test.each([
 test('measureIntroduction() recognizes a wrapped line of Gmail in Finnish, below a line with a time', () => {
   const lines = ['At 10:00 then.', 'pe 20. marrask. 2026 klo 9.00 Desk', '<desk@agents.test> kirjoitti:', '', 'Two?']
   expect(lines.map((_, at) => measureIntroduction(lines, at))).toEqual([0, 0, 0, 0, 0])
-  const apart = ['At 10:00 then.', '', ...lines.slice(1)]
-  expect(measureIntroduction(apart, 2)).toBe(2)
-  const marked = [...lines.slice(0, 3), ...quotedLines]
-  expect(marked.map((_, at) => measureIntroduction(marked, at))).toEqual([0, 2, 1, 0])
+  const separatedLines = ['At 10:00 then.', '', ...lines.slice(1)]
+  expect(measureIntroduction(separatedLines, 2)).toBe(2)
+  const quotedBelow = [...lines.slice(0, 3), ...quotedLines]
+  expect(quotedBelow.map((_, at) => measureIntroduction(quotedBelow, at))).toEqual([0, 2, 1, 0])
 })
 
 test('measureIntroduction() recognizes a line below the name of the program, and one without a colon', () => {

@@ -10,6 +10,6 @@ test('listPhrases() returns each phrase of all languages once, and device phrase
   for (const phrase of listPhrases('device')) expect(phrase.split('#')).toHaveLength(2)
 })
 
-test('anyOf() matches the longest phrase, and escapes its special characters', () => {
+test('alternativesOf() matches the longest phrase, and escapes its special characters', () => {
   expect(new RegExp(alternativesOf(['a', 'a (b)'])).exec('a (b)')?.[0]).toBe('a (b)')
 })

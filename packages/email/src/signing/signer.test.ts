@@ -27,7 +27,7 @@ const message = Buffer.from(
 let clock: number
 let secrets: Map<string, string>
 
-function open(): DkimSigner {
+function createSigner(): DkimSigner {
   return createDkimSigner({
     domain: 'agents.test',
     selector: 'postern',
@@ -45,7 +45,7 @@ function open(): DkimSigner {
 
 beforeEach(() => {
   clock = startMs
-  // The selectors of a rotation have random endings, so the tests fix them here.
+  // The selectors of a rotation have random suffixes, so the tests fix the suffix here.
   secrets = new Map([['email-dkim-ending-2', '2']])
 })
 
@@ -68,7 +68,7 @@ async function verify(octets: Buffer, signer: DkimSigner): Promise<Readonly<Reco
 const signAt = (signer: DkimSigner, signedAt = clock) => signer.sign(message, new Date(signedAt).toISOString())
 
 test('sign() adds an RSA and an Ed25519 signature on top, and both verify (EM-4.10)', async () => {
-  const signer = open()
+  const signer = createSigner()
   const signedMail = await signAt(signer)
   expect(signedMail.subarray(-message.length).equals(message)).toBe(true)
   expect(await verify(signedMail, signer)).toEqual({ postern: 'pass', 'postern-ed25519': 'pass' })
@@ -82,20 +82,20 @@ test.each([
   ['a Reply-To where there was none', 'Reply-To: thief@evil.test'],
   ['a second Content-Type', 'Content-Type: text/html'],
 ])(
-  '%s breaks the signatures, above and below, since they cover every field once more than it occurs',
+  '%s breaks the signatures, above and below, because the signatures cover every field once more than it occurs',
   async (_what, field) => {
-    const signer = open()
+    const signer = createSigner()
     const text = (await signAt(signer)).toString('latin1')
-    const broken = { postern: 'fail', 'postern-ed25519': 'fail' }
+    const failedSignatures = { postern: 'fail', 'postern-ed25519': 'fail' }
     const withFieldAbove = text.replace('From: Echo', `${field}\r\nFrom: Echo`)
     const withFieldBelow = text.replace('\r\n\r\n', `\r\n${field}\r\n\r\n`)
     for (const changedMail of [withFieldAbove, withFieldBelow])
-      expect(await verify(Buffer.from(changedMail, 'latin1'), signer)).toMatchObject(broken)
+      expect(await verify(Buffer.from(changedMail, 'latin1'), signer)).toMatchObject(failedSignatures)
   },
 )
 
 test('a signature covers the whole body and expires after seven days', async () => {
-  const signer = open()
+  const signer = createSigner()
   const signedMail = await signAt(signer)
   expect(signedMail.toString()).not.toMatch(/[;\s]l=/)
   const longer = Buffer.concat([signedMail, Buffer.from('P.S.\r\n')])
@@ -105,15 +105,15 @@ test('a signature covers the whole body and expires after seven days', async () 
 })
 
 test('sign() gives the same bytes for the same message and time, before and after a rotation', async () => {
-  const signer = open()
-  const first = await signAt(signer)
+  const signer = createSigner()
+  const firstMail = await signAt(signer)
   clock += dayMs
   await signer.rotate()
-  expect((await signAt(signer, startMs)).equals(first)).toBe(true)
+  expect((await signAt(signer, startMs)).equals(firstMail)).toBe(true)
 })
 
 test('old and new keys sign together for a week after a rotation, and the old records stay for another week', async () => {
-  const signer = open()
+  const signer = createSigner()
   await signer.publish()
   clock += dayMs
   const rotation = await signer.rotate()
@@ -121,8 +121,8 @@ test('old and new keys sign together for a week after a rotation, and the old re
     'postern-2._domainkey.agents.test',
     'postern-2-ed25519._domainkey.agents.test',
   ])
-  const all = { postern: 'pass', 'postern-ed25519': 'pass', 'postern-2': 'pass', 'postern-2-ed25519': 'pass' }
-  expect(await verify(await signAt(signer), signer)).toEqual(all)
+  const allPass = { postern: 'pass', 'postern-ed25519': 'pass', 'postern-2': 'pass', 'postern-2-ed25519': 'pass' }
+  expect(await verify(await signAt(signer), signer)).toEqual(allPass)
   const oldMail = await signAt(signer, startMs)
   clock += 7 * dayMs
   expect(await verify(await signAt(signer), signer)).toEqual({ 'postern-2': 'pass', 'postern-2-ed25519': 'pass' })
@@ -133,13 +133,13 @@ test('old and new keys sign together for a week after a rotation, and the old re
 })
 
 test('a revoked key neither signs nor stays published, and other gateways see that within a minute', async () => {
-  const [signer, otherSigner] = [open(), open()]
-  const before = await signAt(otherSigner)
+  const [signer, otherSigner] = [createSigner(), createSigner()]
+  const earlierMail = await signAt(otherSigner)
   clock += dayMs
   await signer.rotate({ isRevoking: true })
   const signedMail = await signAt(signer)
   expect(await verify(signedMail, signer)).toEqual({ 'postern-2': 'pass', 'postern-2-ed25519': 'pass' })
-  expect(await verify(before, signer)).toEqual({ postern: 'neutral', 'postern-ed25519': 'neutral' })
+  expect(await verify(earlierMail, signer)).toEqual({ postern: 'neutral', 'postern-ed25519': 'neutral' })
   clock += 60_001
   expect((await otherSigner.publish()).map(({ id }) => id)).toEqual((await signer.publish()).map(({ id }) => id))
 })

@@ -30,11 +30,11 @@ test('the stored reply contains no address, and no text of a refused login', () 
 })
 
 test.each([
-  ['a sender it will not have', 550, 'MAIL FROM', Unavailable],
+  ['the sender', 550, 'MAIL FROM', Unavailable],
   ['a mail that is too large', 552, 'MAIL FROM', Undeliverable],
   ['a recipient', 550, 'RCPT TO', Undeliverable],
   ['a recipient, for now', 450, 'RCPT TO', Unavailable],
-])('a refusal of %s is a configuration error, or ends the mail', (_what, responseCode, command, kind) => {
+])('a refusal of %s with %i at %s is temporary, or ends the mail', (_what, responseCode, command, kind) => {
   expect(
     classifySmtpError({ code: 'EENVELOPE', responseCode, command, response: `${responseCode} no` }),
   ).toBeInstanceOf(kind)

@@ -62,25 +62,25 @@ test.each([
 })
 
 test('a smarthost that is not listening is a temporary failure', async () => {
-  const nowhere = createMailSubmitter({ host: '127.0.0.1', port: 1 }, noLog)
-  await expect(nowhere(envelope, octets)).rejects.toThrow(
+  const unreachableSubmitter = createMailSubmitter({ host: '127.0.0.1', port: 1 }, noLog)
+  await expect(unreachableSubmitter(envelope, octets)).rejects.toThrow(
     new Unavailable('the mail server could not be reached (ESOCKET)'),
   )
-  nowhere.close()
+  unreachableSubmitter.close()
 })
 
 test('a smarthost that refuses the connection leaves the mail waiting', async () => {
   const server = createServer(socket => socket.on('error', () => undefined).end('554 5.7.1 not you\r\n'))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const refused = createMailSubmitter({ host: '127.0.0.1', port }, noLog)
-  await expect(refused(envelope, octets)).rejects.toMatchObject({
+  const refusedSubmitter = createMailSubmitter({ host: '127.0.0.1', port }, noLog)
+  await expect(refusedSubmitter(envelope, octets)).rejects.toMatchObject({
     name: 'Unavailable',
     message: 'the mail server put it off: 554 5.7.1',
     status: 554,
     replyLine: '554 5.7.1 not you',
   })
-  refused.close()
+  refusedSubmitter.close()
   server.close()
 })
 

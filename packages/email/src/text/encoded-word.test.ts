@@ -20,7 +20,7 @@ test.each([
   ['half a character that no word completes', '=?utf-8?b?w7w=?= =?utf-8?b?RsM=?=', 'üF\ufffd'],
   ['the space around plain text', 'Re: =?utf-8?q?a?= b =?utf-8?q?c?= d', 'Re: a b c d'],
   ['words of an unknown charset', '=?x-none?q?a?= =?x-none?q?b?=', '=?x-none?q?a?= =?x-none?q?b?='],
-  ['what is no word', 'a =? b ?= =?utf-8?x?c?=', 'a =? b ?= =?utf-8?x?c?='],
+  ['text that only resembles a word', 'a =? b ?= =?utf-8?x?c?=', 'a =? b ?= =?utf-8?x?c?='],
   ['no words', 'a  b', 'a  b'],
 ])('decodeWords() keeps %s', (_what, value, text) => {
   expect(decodeWords(value)).toBe(text)

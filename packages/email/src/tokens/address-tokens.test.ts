@@ -8,11 +8,11 @@ const otherTokens = createAddressTokens(createFixedSecret('another key'), 'agent
 const response = '0123456789abcdef0123456789abcdef'
 const issuedAt = Date.UTC(2026, 10, 21)
 const dayMs = 24 * 3_600_000
-const localOf = (address: string | undefined) => address?.split('@')[0] ?? ''
-const tagOf = (address: string | undefined) => localOf(address).split('+').slice(1).join('+')
+const readLocalPart = (address: string | undefined) => address?.split('@')[0] ?? ''
+const readTagOf = (address: string | undefined) => readLocalPart(address).split('+').slice(1).join('+')
 
-test('a bounce address identifies its delivery, only for the agent and gateway that made it', () => {
-  const tag = tagOf(tokens.formatBounceAddress('echo', '42'))
+test('a bounce address identifies its delivery, only for the agent and gateway that created it', () => {
+  const tag = readTagOf(tokens.formatBounceAddress('echo', '42'))
   expect(tokens.readTag('echo', tag, issuedAt)).toEqual({ token: { kind: 'bounce', delivery: '42' } })
   expect(tokens.readTag('echo', tag.toUpperCase(), issuedAt).token).toEqual({ kind: 'bounce', delivery: '42' })
   expect(tokens.readTag('help', tag, issuedAt)).toEqual({ tag })
@@ -20,7 +20,7 @@ test('a bounce address identifies its delivery, only for the agent and gateway t
 })
 
 test('a reply address identifies the answer for half a year, and keeps the peer’s tag', () => {
-  const tag = tagOf(tokens.formatReplyAddress('echo', { response, tag: 'case-42', issuedAt }))
+  const tag = readTagOf(tokens.formatReplyAddress('echo', { response, tag: 'case-42', issuedAt }))
   const read = { token: { kind: 'reply', alias: replyAlias(response) }, tag: 'case-42' }
   expect(tokens.readTag('echo', tag, issuedAt)).toEqual(read)
   expect(tokens.readTag('echo', tag, issuedAt + 179 * dayMs)).toEqual(read)
@@ -31,10 +31,10 @@ test('an address has no token if its local part would exceed 64 bytes', () => {
   const long = 'an-agent-with-a-very-long-name-indeed-and-more'
   expect(tokens.formatBounceAddress(long, '1')).toBe(`${long}@agents.test`)
   expect(tokens.formatReplyAddress(long, { response, issuedAt })).toBeUndefined()
-  expect(localOf(tokens.formatReplyAddress('echo', { response, issuedAt })).length).toBeLessThanOrEqual(64)
-  expect(localOf(tokens.formatReplyAddress('a'.repeat(29), { response, issuedAt }))).toHaveLength(64)
+  expect(readLocalPart(tokens.formatReplyAddress('echo', { response, issuedAt })).length).toBeLessThanOrEqual(64)
+  expect(readLocalPart(tokens.formatReplyAddress('a'.repeat(29), { response, issuedAt }))).toHaveLength(64)
   expect(tokens.formatReplyAddress('a'.repeat(30), { response, issuedAt })).toBeUndefined()
-  expect(localOf(tokens.formatBounceAddress('a'.repeat(38), '42'))).toHaveLength(64)
+  expect(readLocalPart(tokens.formatBounceAddress('a'.repeat(38), '42'))).toHaveLength(64)
   expect(tokens.formatBounceAddress('a'.repeat(39), '42')).toBe(`${'a'.repeat(39)}@agents.test`)
 })
 

@@ -14,7 +14,7 @@ interface PriorMessage {
   readonly mailbox?: string
 }
 
-function refuse(
+function findRefusal(
   write_to: readonly string[],
   { verified = true, at = daysAgo(1), flags = [], isSilent = false, mailbox = 'ann@peer.test' }: PriorMessage = {},
 ) {
@@ -31,20 +31,22 @@ function refuse(
 
 describe('refuseMailReply()', () => {
   test('lets an agent continue with addresses of the operator, and with proven people who wrote within the time', () => {
-    expect(refuse(['ann@peer.test'], { verified: false, at: daysAgo(400) })).toBeUndefined()
-    expect(refuse(['peer.test'], { verified: false })).toBeUndefined()
-    expect(refuse(['correspondents'])).toBeUndefined()
+    expect(findRefusal(['ann@peer.test'], { verified: false, at: daysAgo(400) })).toBeUndefined()
+    expect(findRefusal(['peer.test'], { verified: false })).toBeUndefined()
+    expect(findRefusal(['correspondents'])).toBeUndefined()
   })
 
   test('names the violated rule', () => {
-    expect(refuse([])).toMatchObject({ code: 'forbidden', key: 'email.write_to' })
-    expect(String(refuse([]))).toContain('"correspondents"')
+    expect(findRefusal([])).toMatchObject({ code: 'forbidden', key: 'email.write_to' })
+    expect(String(findRefusal([]))).toContain('"correspondents"')
     for (const entry of [{ verified: false }, { at: daysAgo(31) }, { flags: ['by_list'] }]) {
-      expect(refuse(['correspondents'], entry)).toMatchObject({ code: 'forbidden', key: 'email.write_to_days' })
+      expect(findRefusal(['correspondents'], entry)).toMatchObject({ code: 'forbidden', key: 'email.write_to_days' })
     }
-    expect(refuse(['correspondents'], { mailbox: 'bob@peer.test' })).toMatchObject({ key: 'email.write_to_days' })
-    expect(String(refuse(['correspondents'], { at: daysAgo(31) }))).toContain('within 30 days (email.write_to_days)')
-    expect(refuse(['peer.test'], { isSilent: true })).toMatchObject({ code: 'no_recipient' })
+    expect(findRefusal(['correspondents'], { mailbox: 'bob@peer.test' })).toMatchObject({ key: 'email.write_to_days' })
+    expect(String(findRefusal(['correspondents'], { at: daysAgo(31) }))).toContain(
+      'within 30 days (email.write_to_days)',
+    )
+    expect(findRefusal(['peer.test'], { isSilent: true })).toMatchObject({ code: 'no_recipient' })
   })
 })
 

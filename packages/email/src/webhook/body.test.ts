@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseForm } from './body.ts'
 
 const headers = new Headers({ 'content-type': 'multipart/form-data; boundary=b' })
-const namesOf = (disposition: string) => [
+const listFieldNames = (disposition: string) => [
   ...parseForm(headers, Buffer.from(`--b\r\nContent-Disposition: ${disposition}\r\n\r\nvalue\r\n--b--\r\n`)).keys(),
 ]
 
@@ -14,5 +14,5 @@ test.each([
   ['form-data; name="file"; filename="; name=email"', ['file']],
   ['form-data; filename="; name=email"', []],
 ])('a file name does not name another field: %s (EM-71)', (disposition, names) => {
-  expect(namesOf(disposition)).toEqual(names)
+  expect(listFieldNames(disposition)).toEqual(names)
 })

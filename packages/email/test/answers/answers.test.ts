@@ -9,14 +9,14 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
-const submitted: { envelope: unknown; octets: Buffer }[] = []
-let failWith: Error | undefined
+const submittedMails: { envelope: unknown; octets: Buffer }[] = []
+let submissionError: Error | undefined
 
 beforeAll(async () => {
   gateway = await openMailGateway({
     async submitMail(envelope, octets) {
-      if (failWith) throw failWith
-      submitted.push({ envelope, octets: Buffer.from(octets) })
+      if (submissionError) throw submissionError
+      submittedMails.push({ envelope, octets: Buffer.from(octets) })
       return { response: '250 2.0.0' }
     },
   })
@@ -43,9 +43,9 @@ const target = {
   references: ['root@alice.test'],
 }
 
-function delivery(changes: Partial<NormalizedResponse> = {}, mailTarget: object = target): Delivery {
-  const answer = { ...response, ...changes }
-  const fixed = {
+function createDelivery(changes: Partial<NormalizedResponse> = {}, mailTarget: object = target): Delivery {
+  const changedResponse = { ...response, ...changes }
+  const fixedFields = {
     id: 'd1',
     token: 1,
     attempt: 1,
@@ -55,46 +55,46 @@ function delivery(changes: Partial<NormalizedResponse> = {}, mailTarget: object 
     to: 'alice@alice.test',
   } as const
   return {
-    ...fixed,
+    ...fixedFields,
     target: mailTarget as Delivery['target'],
     correlationId: 'c',
     message: { sender: { address: '@alice@alice.test' } } as NormalizedMessage,
-    response: answer,
+    response: changedResponse,
   }
 }
 
-async function send(
+async function deliverResponse(
   changes: Partial<NormalizedResponse> = {},
   mailTarget: object = target,
 ): Promise<ReadMail & { octets: string }> {
-  const preparedDelivery = gateway.channel.prepare(delivery(changes, mailTarget))
+  const preparedDelivery = gateway.channel.prepare(createDelivery(changes, mailTarget))
   expect(await preparedDelivery.transmit()).toEqual({ note: '250 2.0.0' })
-  const octets = submitted.at(-1)?.octets ?? Buffer.alloc(0)
+  const octets = submittedMails.at(-1)?.octets ?? Buffer.alloc(0)
   return { ...readMail(octets), octets: octets.toString('latin1') }
 }
 
-test('a second try sends the same bytes', async () => {
+test('a second attempt sends the same octets', async () => {
   const parts: Part[] = [
     ...response.parts,
     { kind: 'file', name: 'a.txt', mime: 'text/plain', bytes_ref: { kind: 'inline', data_base64: 'Ynl0ZXM=' } },
   ]
-  expect((await send({ parts })).octets).toBe((await send({ parts })).octets)
+  expect((await deliverResponse({ parts })).octets).toBe((await deliverResponse({ parts })).octets)
 })
 
-test('a mail that resumes after days has a new signature and the same text', async () => {
+test('a mail that resumes after days has a new signature and the same content', async () => {
   const signedAt = ({ octets }: { octets: string }) => Array.from(octets.matchAll(/ t=(\d+);/g), ([, t]) => Number(t))
   const withoutSignatures = (octets: string) => octets.slice(octets.indexOf('From: '))
-  const first = await send()
+  const firstMail = await deliverResponse()
   const retryAt = Date.parse(response.created_at) + 6 * 86_400_000
-  await gateway.channel.prepare({ ...delivery(), queuedAt: retryAt }).transmit()
-  const second = { octets: submitted.at(-1)?.octets.toString('latin1') ?? '' }
-  expect(signedAt(first)).toEqual([Date.parse(response.created_at) / 1000, Date.parse(response.created_at) / 1000])
-  expect(signedAt(second)).toEqual([retryAt / 1000, retryAt / 1000])
-  expect(withoutSignatures(second.octets)).toBe(withoutSignatures(first.octets))
+  await gateway.channel.prepare({ ...createDelivery(), queuedAt: retryAt }).transmit()
+  const resumedMail = { octets: submittedMails.at(-1)?.octets.toString('latin1') ?? '' }
+  expect(signedAt(firstMail)).toEqual([Date.parse(response.created_at) / 1000, Date.parse(response.created_at) / 1000])
+  expect(signedAt(resumedMail)).toEqual([retryAt / 1000, retryAt / 1000])
+  expect(withoutSignatures(resumedMail.octets)).toBe(withoutSignatures(firstMail.octets))
 })
 
 test('the gateway sends exactly the expected mail, with every header once', async () => {
-  const mail = await send()
+  const mail = await deliverResponse()
   const header = (name: string) => mail.headers.get(name)
   expect(header('date')).toEqual(['Sat, 21 Nov 2026 10:00:00 +0000'])
   expect(header('message-id')).toEqual([`<${response.id}@${mailDomain}>`])
@@ -106,15 +106,15 @@ test('the gateway sends exactly the expected mail, with every header once', asyn
   for (const line of mail.octets.split('\r\n')) expect(line.length).toBeLessThan(998)
 })
 
-test('an answer never quotes a Message-ID that the gateway made up (EM-4.2)', async () => {
-  const { headers } = await send({}, { ...target, message_id: undefined, references: [] })
+test('an answer never refers to a Message-ID that the gateway generated (EM-4.2)', async () => {
+  const { headers } = await deliverResponse({}, { ...target, message_id: undefined, references: [] })
   expect(headers.has('in-reply-to')).toBe(false)
   expect(headers.has('references')).toBe(false)
 })
 
 test('a long chain of references keeps its first and last ids', async () => {
   const references = Array.from({ length: 60 }, (_, index) => `r${index}@x.test`)
-  const mail = await send({}, { ...target, references })
+  const mail = await deliverResponse({}, { ...target, references })
   expect(mail.references).toHaveLength(20)
   expect(mail.references.slice(0, 5)).toEqual(references.slice(0, 5))
   expect(mail.references.at(-1)).toBe('m1@alice.test')
@@ -127,43 +127,43 @@ test.each([
   ['Regarding: Lunch', 'Re: Regarding: Lunch'],
   ['', 'Re: (no subject)'],
   ['Grüße', '=?UTF-8?Q?Re=3A_Gr=C3=BC=C3=9Fe?='],
-])('the answer to %j has the subject %j', async (subject, called) => {
-  expect((await send({}, { ...target, subject })).headers.get('subject')).toEqual([called])
+])('the answer to %j has the subject %j', async (subject, expectedSubject) => {
+  expect((await deliverResponse({}, { ...target, subject })).headers.get('subject')).toEqual([expectedSubject])
 })
 
 test('a header injection becomes part of one line (EM-57)', async () => {
-  const evil = 'Hi\r\nBcc: victim@x.test\r\n\r\nboo'
-  const answer = await gateway.post(
-    `From: =?utf-8?q?Al=0D=0ABcc=3A_v=40x.test?= <alice@nodmarc.test>\nTo: echo@${mailDomain}\nSubject: =?utf-8?b?${Buffer.from(evil).toString('base64')}?=\nMessage-ID: <inj@nodmarc.test>\n\nHi\n`,
+  const injectedSubject = 'Hi\r\nBcc: victim@x.test\r\n\r\nboo'
+  const intakeResponse = await gateway.post(
+    `From: =?utf-8?q?Al=0D=0ABcc=3A_v=40x.test?= <alice@nodmarc.test>\nTo: echo@${mailDomain}\nSubject: =?utf-8?b?${Buffer.from(injectedSubject).toString('base64')}?=\nMessage-ID: <inj@nodmarc.test>\n\nHi\n`,
   )
-  expect(answer.status).toBe(200)
+  expect(intakeResponse.status).toBe(200)
   const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
   if (!turn) throw new Error('no turn')
-  // The agent and the stored answer do not see more than one line either.
+  // The message for the agent and the stored target have no second line either.
   expect(JSON.stringify([turn.content.parts, turn.content.sender, turn.target])).not.toMatch(/\\r|\\nBcc/)
   const { deliveries } = gateway.channel.address({ turn, response })
-  for (const [aim, changes] of [
+  for (const [deliveryTarget, changes] of [
     [deliveries[0]?.target, {}],
-    [target, { subject: evil }],
+    [target, { subject: injectedSubject }],
   ] as const) {
-    const mail = await send(changes, aim as object)
+    const mail = await deliverResponse(changes, deliveryTarget as object)
     expect(mail.headers.has('bcc')).toBe(false)
     expect(mail.headers.get('subject')?.[0]).toMatch(/^(Re: )?Hi Bcc: victim@x\.test boo$/)
     expect(mail.text?.trim()).toBe('Hello')
   }
-  expect(submitted.at(-1)?.envelope).toEqual({ from: bounceAddress, to: ['alice@alice.test'] })
+  expect(submittedMails.at(-1)?.envelope).toEqual({ from: bounceAddress, to: ['alice@alice.test'] })
 })
 
 describe('a mail part', () => {
-  const text = async (...parts: Part[]) => {
-    const mail = await send({ parts })
+  const deliverParts = async (...parts: Part[]) => {
+    const mail = await deliverResponse({ parts })
     return { text: mail.text?.trim(), html: mail.html?.trim(), octets: mail.octets }
   }
 
   test('in Markdown has its own text, and HTML of a few elements (EM-4.7)', async () => {
     const content =
       '# Title\n\n- *one*\n- `two`\n\n[here](https://x.test/a) and **there**\n\n```\n<b>\n```\n\n<script>alert(1)</script> [bad](javascript:alert(1))'
-    const mail = await text({ kind: 'text', mime: 'text/markdown', content })
+    const mail = await deliverParts({ kind: 'text', mime: 'text/markdown', content })
     expect(mail.text).toBe(content)
     expect(mail.html).toContain('<h1 dir="auto">Title</h1>')
     expect(mail.html).toContain('<li dir="auto"><em>one</em></li>')
@@ -174,22 +174,22 @@ describe('a mail part', () => {
     expect(mail.html).not.toMatch(/<script|href="javascript/)
   })
 
-  test('in plain text is not Markdown to the renderer', async () => {
-    const mail = await text({ kind: 'text', mime: 'text/plain', content: 'a *b*\n<c>' })
+  test('in plain text is not rendered as Markdown', async () => {
+    const mail = await deliverParts({ kind: 'text', mime: 'text/plain', content: 'a *b*\n<c>' })
     expect(mail).toMatchObject({ text: 'a *b*\n<c>', html: '<p dir="auto">a *b*<br>\n&lt;c&gt;</p>' })
   })
 
   test('in HTML keeps its structure, without backslashes in the plain text', async () => {
     const content = '<h2>Hours</h2><ul><li>Mon: 9-5</li></ul><p>See <a href="https://x.test/map">the map</a>.</p>'
-    const mail = await text({ kind: 'text', mime: 'text/html', content })
+    const mail = await deliverParts({ kind: 'text', mime: 'text/html', content })
     expect(mail.text).toBe('Hours\n\n- Mon: 9-5\n\nSee the map (https://x.test/map).')
     for (const piece of ['<h2', '<ul', '<li', '<a href="https://x.test/map"']) expect(mail.html).toContain(piece)
-    const escaped = await text({ kind: 'text', mime: 'text/markdown', content: 'Write \\#help, 2 \\* 3.' })
+    const escaped = await deliverParts({ kind: 'text', mime: 'text/markdown', content: 'Write \\#help, 2 \\* 3.' })
     expect(escaped).toMatchObject({ text: 'Write #help, 2 * 3.' })
   })
 
   test('in HTML becomes text', async () => {
-    const mail = await text({
+    const mail = await deliverParts({
       kind: 'text',
       mime: 'text/html',
       content: '<p>One</p><p>Two</p><img src="https://x.test/pixel">',
@@ -199,7 +199,7 @@ describe('a mail part', () => {
   })
 
   test('of a link, requirement or tool call is readable (MN-3)', async () => {
-    const mail = await text(
+    const mail = await deliverParts(
       { kind: 'link', url: 'https://x.test/', title: 'X', description: 'About X' },
       {
         kind: 'policy',
@@ -216,12 +216,12 @@ describe('a mail part', () => {
   })
 
   test('with an invalid link stays text', async () => {
-    const { html } = await text({ kind: 'link', url: 'javascript:alert(1)', title: 'X' })
+    const { html } = await deliverParts({ kind: 'link', url: 'javascript:alert(1)', title: 'X' })
     expect(html).not.toContain('<a')
   })
 
   test('is the status if the answer has none', async () => {
-    expect((await send({ parts: [], status: 'rejected' })).text?.trim()).toBe('This was declined.')
+    expect((await deliverResponse({ parts: [], status: 'rejected' })).text?.trim()).toBe('This was declined.')
   })
 
   test('of a file is an attachment, which the gateway reads by its digest', async () => {
@@ -231,7 +231,7 @@ describe('a mail part', () => {
     await gateway.post(
       `From: bob@nodmarc.test\nTo: echo@${mailDomain}\nContent-Type: multipart/mixed; boundary=b\n\n${file}`,
     )
-    const mail = await text(
+    const mail = await deliverParts(
       {
         kind: 'artifact',
         name: '../out.txt',
@@ -245,13 +245,13 @@ describe('a mail part', () => {
     expect(mail.octets.split(bytes.toString('base64'))).toHaveLength(3)
   })
 
-  test('with a missing or oversized file is its name, and the text still leaves', async () => {
+  test('with a missing or oversized file becomes a note, and the mail is still sent', async () => {
     const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
     const missingFile: Part = { kind: 'file', name: 'gone & away.txt', bytes_ref }
     const data_base64 = Buffer.alloc(19 * 2 ** 20).toString('base64')
     const largeFile: Part = { kind: 'file', name: 'large.bin', bytes_ref: { kind: 'inline', data_base64 } }
     const text: Part = { kind: 'text', mime: 'text/plain', content: 'my words' }
-    const mail = await send({ parts: [text, missingFile, largeFile] })
+    const mail = await deliverResponse({ parts: [text, missingFile, largeFile] })
     expect(mail.text).toMatch(/^my words/)
     expect(mail.text).toContain('this file is not stored any more.')
     expect(mail.html).toContain('<p>large.bin: this file is too large for a mail.</p>')
@@ -278,12 +278,12 @@ test('mentioned people are in To and local agents in Cc, each with a delivery, e
     `colleague@${mailDomain}`,
     `helper@${mailDomain}`,
   ])
-  const first = await send({}, deliveries[0]?.target as object)
-  const second = await send({}, deliveries[1]?.target as object)
-  expect(first.headers.get('to')?.[0]).toMatch(/alice@alice\.test>?, bob@nodmarc\.test, colleague@agents\.test$/)
-  expect(first.headers.get('cc')).toEqual([`helper@${mailDomain}`])
-  expect(second.octets).toBe(first.octets)
-  expect(submitted.slice(-2).map(({ envelope }) => envelope)).toEqual([
+  const mailToAlice = await deliverResponse({}, deliveries[0]?.target as object)
+  const mailToBob = await deliverResponse({}, deliveries[1]?.target as object)
+  expect(mailToAlice.headers.get('to')?.[0]).toMatch(/alice@alice\.test>?, bob@nodmarc\.test, colleague@agents\.test$/)
+  expect(mailToAlice.headers.get('cc')).toEqual([`helper@${mailDomain}`])
+  expect(mailToBob.octets).toBe(mailToAlice.octets)
+  expect(submittedMails.slice(-2).map(({ envelope }) => envelope)).toEqual([
     { from: bounceAddress, to: ['alice@alice.test'] },
     { from: bounceAddress, to: ['bob@nodmarc.test'] },
   ])
@@ -293,15 +293,15 @@ test('the operator sees the mail without the bytes of its files', () => {
   const parts: Part[] = [
     { kind: 'file', name: 'a.txt', mime: 'text/plain', bytes_ref: { kind: 'inline', data_base64: 'c2VjcmV0' } },
   ]
-  const { wire } = gateway.channel.prepare(delivery({ parts }))
+  const { wire } = gateway.channel.prepare(createDelivery({ parts }))
   expect(wire).toMatchObject({ subject: 'Re: Lunch', attachments: [{ name: 'a.txt', mime: 'text/plain' }] })
   expect(JSON.stringify(wire)).not.toContain('c2VjcmV0')
 })
 
 test('the gateway records the smarthost’s reply (EM-4.10)', async () => {
-  failWith = new Unavailable('the mail server put it off: 450')
-  await expect(gateway.channel.prepare(delivery()).transmit()).rejects.toBe(failWith)
-  failWith = undefined
+  submissionError = new Unavailable('the mail server put it off: 450')
+  await expect(gateway.channel.prepare(createDelivery()).transmit()).rejects.toBe(submissionError)
+  submissionError = undefined
 })
 
 test('the gateway lists its keys as DKIM, SPF and DMARC records to publish', async () => {

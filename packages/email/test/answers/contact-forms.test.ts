@@ -11,7 +11,7 @@ beforeAll(async () => {
   const budgets = { ...noBudgets, unverified_per_day: 3 }
   const config = { reply_to_from: ['form@shop.example', 'No-Reply@shop.example'], budgets }
   const countingAgent: Agent = { handle: ({ history = [] }) => `I know ${history.length} earlier.` }
-  gateway = await openMailGateway({ works: true, config, agents: { echo: mailEcho, counter: countingAgent } })
+  gateway = await openMailGateway({ runsAgents: true, config, agents: { echo: mailEcho, counter: countingAgent } })
 })
 afterAll(() => gateway.close())
 
@@ -24,7 +24,7 @@ interface FormContent {
   readonly covers?: (name: string) => boolean
 }
 
-async function fillIn({
+async function submitForm({
   from = 'form@shop.example',
   replyTo = visitor,
   extraFields = [],
@@ -53,26 +53,26 @@ async function fillIn({
 
 test.each<[what: string, filled: FormContent]>([
   ['the form', {}],
-  ['a form of the name no-reply', { from: 'no-reply@shop.example', replyTo: 'Reply-To: other@example.net' }],
+  ['a form with a no-reply address', { from: 'no-reply@shop.example', replyTo: 'Reply-To: other@example.net' }],
   ['a form that says that a program wrote it', { extraFields: ['Auto-Submitted: auto-generated'] }],
-])('the visitor gets the answer to a form of %s', async (_what, filled) => {
-  const { to, flags } = await fillIn(filled)
-  expect([to, flags]).toEqual([[filled.replyTo?.split(' ')[1] ?? 'visitor@example.net'], ['by_form']])
+])('the visitor gets the answer to %s', async (_what, form) => {
+  const { to, flags } = await submitForm(form)
+  expect([to, flags]).toEqual([[form.replyTo?.split(' ')[1] ?? 'visitor@example.net'], ['by_form']])
 })
 
 test.each<[what: string, filled: FormContent, to: readonly string[]]>([
   ['another mailbox of the domain', { from: 'sales@shop.example' }, ['sales@shop.example']],
   ['a Reply-To that nobody signed', { covers: name => name !== 'Reply-To' }, ['form@shop.example']],
   ['two visitors', { replyTo: `${visitor}, b@example.net` }, ['form@shop.example']],
-  ['one of our agents as visitor', { replyTo: `Reply-To: echo@${mailDomain}` }, ['form@shop.example']],
+  ['a local agent as visitor', { replyTo: `Reply-To: echo@${mailDomain}` }, ['form@shop.example']],
   ['a no-reply form without a visitor', { from: 'no-reply@shop.example', replyTo: 'X-Form: 1' }, []],
-])('only the sender gets an answer to mail of %s', async (_what, filled, to) => {
-  expect((await fillIn(filled)).to).toEqual(to)
+])('only the sender gets an answer to mail of %s', async (_what, form, to) => {
+  expect((await submitForm(form)).to).toEqual(to)
 })
 
-test('a visitor who replies continues the conversation, and another visitor sees nothing of it', async () => {
+test('a visitor who replies continues the conversation, and another visitor does not see it', async () => {
   const replyToField = 'Reply-To: alice@alice.test'
-  const { id } = await fillIn({ replyTo: replyToField })
+  const { id } = await submitForm({ replyTo: replyToField })
   const reply = await gateway.simulation.mail.awaitReply(id, 30_000)
   const threading = { inReplyTo: reply.messageId, references: [id, reply.messageId ?? ''] }
   const askAs = async (from: string) => {
@@ -81,13 +81,13 @@ test('a visitor who replies continues the conversation, and another visitor sees
   }
   expect(await askAs('Alice <alice@alice.test>')).toBe('I know 1 earlier.')
   expect(await askAs('Bob <bob@nodmarc.test>')).toBe('I know 0 earlier.')
-  const stranger = await fillIn({ replyTo: 'Reply-To: bob@nodmarc.test', extraFields: [`References: <${id}>`] })
+  const stranger = await submitForm({ replyTo: 'Reply-To: bob@nodmarc.test', extraFields: [`References: <${id}>`] })
   expect((await gateway.simulation.mail.awaitReply(stranger.id, 30_000)).text?.trim()).toBe('I know 0 earlier.')
 })
 
-test('one address gets as few answers by forms as any unproven address', async () => {
+test('the budget of unproven authors also limits the answers to a visitor of forms', async () => {
   const replyTo = 'Reply-To: victim@example.net'
-  const answers = [await fillIn({ replyTo }), await fillIn({ replyTo }), await fillIn({ replyTo })]
+  const answers = [await submitForm({ replyTo }), await submitForm({ replyTo }), await submitForm({ replyTo })]
   expect(answers.map(({ to }) => to.length)).toEqual([1, 1, 1])
-  expect(await fillIn({ replyTo })).toMatchObject({ to: [], flags: ['by_form', 'backscatter_budget'] })
+  expect(await submitForm({ replyTo })).toMatchObject({ to: [], flags: ['by_form', 'backscatter_budget'] })
 })

@@ -8,21 +8,24 @@ const alice = 'Alice <alice@alice.test>'
 const receivedMessages: NormalizedMessage[] = []
 
 /** Returns an agent that answers and calls in another agent. */
-const calling = (other: string, text: string): Agent => ({
+const createCallingAgent = (otherAgent: string, text: string): Agent => ({
   handle(message) {
     receivedMessages.push(message)
-    return { parts: [{ kind: 'text', mime: 'text/markdown', content: text }], mentions: [`@${other}@${mailDomain}`] }
+    return {
+      parts: [{ kind: 'text', mime: 'text/markdown', content: text }],
+      mentions: [`@${otherAgent}@${mailDomain}`],
+    }
   },
 })
 
 let gateway: MailGateway
 beforeAll(async () => {
-  const agents = { echo: calling('helper', 'Ask helper.'), helper: calling('echo', 'Ask echo.') }
-  gateway = await openMailGateway({ works: true, agents })
+  const agents = { echo: createCallingAgent('helper', 'Ask helper.'), helper: createCallingAgent('echo', 'Ask echo.') }
+  gateway = await openMailGateway({ runsAgents: true, agents })
 })
 afterAll(() => gateway.close())
 
-const deliveriesOf = async () => (await gateway.store.listDeliveries({ limit: 100 })).toReversed()
+const listDeliveries = async () => (await gateway.store.listDeliveries({ limit: 100 })).toReversed()
 
 test('a mentioned local agent is in Cc and gets the answer without a mail, to the end of the chain (EM-4.8)', async () => {
   const { mail } = await gateway.postMail({ from: alice, text: 'Who knows?' })
@@ -32,7 +35,7 @@ test('a mentioned local agent is in Cc and gets the answer without a mail, to th
   await expect.poll(() => receivedMessages.length).toBe(6)
   // The last agent gets its message before its own answer has deliveries.
   const sentStates = Array(11).fill('sent')
-  await expect.poll(async () => (await deliveriesOf()).map(({ state }) => state)).toEqual(sentStates)
+  await expect.poll(async () => (await listDeliveries()).map(({ state }) => state)).toEqual(sentStates)
   expect(receivedMessages.map(({ recipient }) => recipient.slice(1).split('@')[0])).toEqual([
     'echo',
     'helper',
@@ -57,7 +60,7 @@ test('a mentioned local agent is in Cc and gets the answer without a mail, to th
     false,
     true,
   ])
-  const deliveries = await deliveriesOf()
+  const deliveries = await listDeliveries()
   expect(deliveries.filter(({ to }) => to === 'alice@alice.test')).toHaveLength(6)
   expect(deliveries.filter(({ to }) => to.endsWith(`@${mailDomain}`))).toHaveLength(5)
   const mailedRecipients = gateway.simulation.mail.received.flatMap(({ envelope }) => envelope.to)
@@ -65,9 +68,9 @@ test('a mentioned local agent is in Cc and gets the answer without a mail, to th
 })
 
 test('a mentioned local agent gets the answer and its question, with the gateway’s own proof', async () => {
-  const [, first] = receivedMessages
+  const [, messageToHelper] = receivedMessages
   const keyId = `d=${mailDomain}/s=postern`
-  expect(first?.sender).toEqual({
+  expect(messageToHelper?.sender).toEqual({
     address: `@echo@${mailDomain}`,
     display_name: 'Echo the Agent',
     auth_method: 'email-dkim',
@@ -82,23 +85,27 @@ test('a mentioned local agent gets the answer and its question, with the gateway
       }),
     ],
   })
-  const record = await gateway.store.findMessage(first?.id ?? '')
+  const record = await gateway.store.findMessage(messageToHelper?.id ?? '')
   expect(record).toMatchObject({
     flags: ['sibling', 'from_agent'],
     proofs: [{ kind: 'dkim', verdict: 'pass', key_id: keyId }],
   })
-  const text = first?.parts.map(part => (part.kind === 'text' ? part.content : '')).join('\n')
+  const text = messageToHelper?.parts.map(part => (part.kind === 'text' ? part.content : '')).join('\n')
   expect(text).toMatch(/^Ask helper\.\nOn .*2\d{3}.*, Alice wrote:\n> Who knows\?$/)
-  const [, , answered] = await deliveriesOf()
-  expect(answered?.wire).toMatchObject({
+  const [, , thirdDelivery] = await listDeliveries()
+  expect(thirdDelivery?.wire).toMatchObject({
     from: { address: `helper@${mailDomain}` },
     to: { address: 'alice@alice.test' },
   })
 })
 
 test('a mentioned local agent shares the people’s thread, which alice’s next mail to it continues', async () => {
-  const last = receivedMessages.at(-1)
-  const { mail } = await gateway.postMail({ from: alice, to: `helper@${mailDomain}`, references: [last?.id ?? ''] })
+  const lastMessage = receivedMessages.at(-1)
+  const { mail } = await gateway.postMail({
+    from: alice,
+    to: `helper@${mailDomain}`,
+    references: [lastMessage?.id ?? ''],
+  })
   await expect.poll(() => receivedMessages.some(({ id }) => id === mail.messageId)).toBe(true)
   expect(receivedMessages.find(({ id }) => id === mail.messageId)?.history?.length).toBeGreaterThanOrEqual(2)
 })

@@ -3,12 +3,12 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
-let back: Promise<unknown> | undefined
+let returnedMail: Promise<unknown> | undefined
 
 beforeAll(async () => {
   gateway = await openMailGateway({
     async submitMail({ from, to }, octets) {
-      back = gateway.post(octets, { from, to, ip: '127.0.0.1', helo: mailDomain })
+      returnedMail = gateway.post(octets, { from, to, ip: '127.0.0.1', helo: mailDomain })
       return { response: '250' }
     },
   })
@@ -18,9 +18,9 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('a test mail to ourselves has a signature, returns, passes DMARC with our own records, and reaches no agent (EM-7.4)', async () => {
+test('a test mail of the gateway to itself returns, passes DMARC with the published records, and reaches no agent (EM-7.4)', async () => {
   const id = await gateway.channel.diagnostics?.probe?.()
-  await back
+  await returnedMail
   const record = await gateway.store.findMessage(id ?? '')
   expect(record).toMatchObject({
     state: 'ignored',
@@ -45,12 +45,12 @@ test('the operator lifts a suppression, and the record shows it', async () => {
 })
 
 test('the keys of a domain rotate together, and agents have no keys of their own', async () => {
-  const before = ((await gateway.channel.keys?.list()) ?? []).length
+  const countBefore = ((await gateway.channel.keys?.list()) ?? []).length
   expect((await gateway.channel.keys?.rotate?.())?.map(({ id }) => id)).toEqual([
     expect.stringMatching(/^postern-[0-9a-f]{10}\._domainkey\.agents\.test$/),
     expect.stringMatching(/^postern-[0-9a-f]{10}-ed25519\._domainkey\.agents\.test$/),
   ])
-  expect(await gateway.channel.keys?.list())?.toHaveLength(before + 2)
+  expect(await gateway.channel.keys?.list())?.toHaveLength(countBefore + 2)
   expect(await gateway.channel.keys?.rotate?.('echo')).toEqual([])
   await expect(gateway.channel.keys?.rotate?.('nobody')).rejects.toThrow('Cannot rotate keys: there is no such agent')
 })

@@ -7,7 +7,7 @@ import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 let gateway: MailGateway
 
 beforeAll(async () => {
-  gateway = await openMailGateway({ config: { listen: { port: 0 } }, works: true })
+  gateway = await openMailGateway({ config: { listen: { port: 0 } }, runsAgents: true })
 })
 afterAll(() => gateway.close())
 

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
+import { createDkimKey, keyRecord, signText } from '../setup/sign.ts'
 
 let gateway: MailGateway
 beforeAll(async () => {
-  gateway = await openMailGateway({ works: true })
+  gateway = await openMailGateway({ runsAgents: true })
 })
 afterAll(() => gateway.close())
 
 const from = { verified: 'Alice <alice@alice.test>', unverified: 'Bob <bob@nodmarc.test>' }
 
-async function settle(id: string): Promise<void> {
+async function waitUntilAnswered(id: string): Promise<void> {
   const completion = Promise.withResolvers<void>()
   const check = async () => {
     const record = await gateway.store.findMessage(id)
@@ -22,19 +22,19 @@ async function settle(id: string): Promise<void> {
   clearInterval(timer)
 }
 
-test('an answer to our answer continues the thread with its history (EM-4.2)', async () => {
+test('a reply to an answer continues the thread with its history (EM-4.2)', async () => {
   const { mail } = await gateway.postMail({ from: from.verified, text: 'One' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
-  await settle(mail.messageId)
-  const next = await gateway.postMail({
+  await waitUntilAnswered(mail.messageId)
+  const nextMail = await gateway.postMail({
     from: from.verified,
     subject: 'Re: Hello',
     text: 'Two\n\nOn Saturday, Echo wrote:\n> One\n',
     inReplyTo: reply.messageId,
     references: [reply.messageId ?? ''],
   })
-  await gateway.simulation.mail.awaitReply(next.mail.messageId, 30_000)
-  const message = gateway.receivedMessages.find(({ id }) => id === next.mail.messageId)
+  await gateway.simulation.mail.awaitReply(nextMail.mail.messageId, 30_000)
+  const message = gateway.receivedMessages.find(({ id }) => id === nextMail.mail.messageId)
   expect(message?.thread_source).toBe(mail.messageId)
   expect(message?.in_reply_to).toBe(reply.messageId)
   expect(message?.parts).toMatchObject([
@@ -57,7 +57,7 @@ test('the first id of References names the thread of a message within it', async
 
 test('an unproven author never joins a proven author’s thread, with any ids', async () => {
   const { mail } = await gateway.postMail({ from: from.verified, text: 'A secret plan' })
-  await settle(mail.messageId)
+  await waitUntilAnswered(mail.messageId)
   // The same author is unproven here. The envelope of another host and a domain without policy would otherwise admit the mail.
   const forgedMail = await gateway.postMail({
     from: from.unverified,
@@ -66,27 +66,27 @@ test('an unproven author never joins a proven author’s thread, with any ids', 
     inReplyTo: mail.messageId,
     references: [mail.messageId],
   })
-  await settle(forgedMail.mail.messageId)
+  await waitUntilAnswered(forgedMail.mail.messageId)
   const message = gateway.receivedMessages.find(({ id }) => id === forgedMail.mail.messageId)
   expect(message?.history ?? []).toEqual([])
 })
 
 test('an unproven mail of an author has a separate thread from their proven mail', async () => {
-  const first = await gateway.postMail({ from: from.unverified, text: 'Proven' })
-  await settle(first.mail.messageId)
-  const second = await gateway.postMail({
+  const provenMail = await gateway.postMail({ from: from.unverified, text: 'Proven' })
+  await waitUntilAnswered(provenMail.mail.messageId)
+  const unprovenMail = await gateway.postMail({
     from: from.unverified,
     sign: false,
     text: 'Unproven',
-    inReplyTo: first.mail.messageId,
+    inReplyTo: provenMail.mail.messageId,
   })
-  await settle(second.mail.messageId)
-  expect((await gateway.store.findMessage(first.mail.messageId))?.message.sender.verified).toBe(true)
-  expect(gateway.receivedMessages.find(({ id }) => id === second.mail.messageId)?.history ?? []).toEqual([])
+  await waitUntilAnswered(unprovenMail.mail.messageId)
+  expect((await gateway.store.findMessage(provenMail.mail.messageId))?.message.sender.verified).toBe(true)
+  expect(gateway.receivedMessages.find(({ id }) => id === unprovenMail.mail.messageId)?.history ?? []).toEqual([])
 })
 
 test("Outlook's signed Thread-Index joins two messages without references", async () => {
-  const key = makeDkimKey(2048)
+  const key = createDkimKey(2048)
   gateway.simulation.dns.set('index._domainkey.alice.test', { TXT: [keyRecord(key)] })
   const fields = ['from', 'to', 'subject', 'date', 'message-id', 'thread-index']
   const postWithIndex = async (name: string, index: Buffer) => {
@@ -96,15 +96,15 @@ test("Outlook's signed Thread-Index joins two messages without references", asyn
     ]
     const message = `${lines.join('\r\n')}\r\n\r\n${name}\r\n`
     await gateway.post(signText(message, { domain: 'alice.test', selector: 'index', key, fields }))
-    await settle(`${name}@alice.test`)
+    await waitUntilAnswered(`${name}@alice.test`)
     return gateway.store.findMessage(`${name}@alice.test`)
   }
   const guid = Buffer.concat([Buffer.alloc(6, 1), Buffer.alloc(16, 7)])
-  const first = await postWithIndex('index-one', guid)
-  const second = await postWithIndex('index-two', Buffer.concat([guid, Buffer.alloc(5, 9)]))
+  const firstMessage = await postWithIndex('index-one', guid)
+  const secondMessage = await postWithIndex('index-two', Buffer.concat([guid, Buffer.alloc(5, 9)]))
   const reply = await gateway.simulation.mail.awaitReply('index-one@alice.test', 30_000)
   expect(reply.headers.get('thread-topic')).toEqual(['Plans'])
-  expect(second?.thread).toBe(first?.thread)
+  expect(secondMessage?.thread).toBe(firstMessage?.thread)
   expect(gateway.receivedMessages.find(({ id }) => id === 'index-two@alice.test')?.history).toHaveLength(2)
 })
 
@@ -114,7 +114,7 @@ test('the address tag returns in Reply-To', async () => {
   expect(reply.headers.get('reply-to')?.[0]).toMatch(/^echo\+case-42\+r\.[0-9a-f]{32}@agents\.test$/)
 })
 
-test('the answer goes to the Reply-To of a proven domain, but not to that of another one (EM-32, EM-4.5)', async () => {
+test('the answer goes to the Reply-To of a proven domain, but not to a Reply-To of another domain (EM-32, EM-4.5)', async () => {
   const ownReplyTo = await gateway.postMail({ from: from.verified, headers: { 'Reply-To': 'team@alice.test' } })
   expect((await gateway.simulation.mail.awaitReply(ownReplyTo.mail.messageId, 30_000)).envelope.to).toEqual([
     'team@alice.test',

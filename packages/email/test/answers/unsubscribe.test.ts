@@ -49,16 +49,16 @@ function deliver(mailbox: string, { isLetter = true, agent = 'echo' } = {}): Pro
   return gateway.channel.prepare(delivery).transmit()
 }
 
-async function send(mailbox: string, options = {}) {
+async function deliverAndRead(mailbox: string, options = {}) {
   await deliver(mailbox, options)
   const octets = submittedMails.at(-1) ?? Buffer.alloc(0)
   return { octets, ...readMail(octets) }
 }
 
-const linkIn = (mail: { headers: ReadonlyMap<string, readonly string[]> }) =>
+const readUnsubscribeLink = (mail: { headers: ReadonlyMap<string, readonly string[]> }) =>
   /^<(https:\/\/[^>]+)>$/.exec(mail.headers.get('list-unsubscribe')?.[0] ?? '')?.[1] ?? ''
 const requestPage = (url: string, init?: RequestInit) => gateway.channel.endpoint.routes.fetch(new Request(url, init))
-const click = (url: string) =>
+const clickLink = (url: string) =>
   requestPage(url, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -66,8 +66,8 @@ const click = (url: string) =>
   })
 
 test('an unsolicited mail of an agent has a one-click link that both signatures cover (RFC 8058)', async () => {
-  const mail = await send('ann@people.test')
-  expect(linkIn(mail)).toMatch(/^https:\/\/agents\.test\/email\/unsubscribe\/echo\/[\w.-]+$/)
+  const mail = await deliverAndRead('ann@people.test')
+  expect(readUnsubscribeLink(mail)).toMatch(/^https:\/\/agents\.test\/email\/unsubscribe\/echo\/[\w.-]+$/)
   expect(mail.headers.get('list-unsubscribe-post')).toEqual(['List-Unsubscribe=One-Click'])
   const keys = (await gateway.channel.keys?.list()) ?? []
   const { results } = await dkimVerify(mail.octets, {
@@ -75,20 +75,20 @@ test('an unsolicited mail of an agent has a one-click link that both signatures 
     resolver: async (name: string) => keys.flatMap(({ dns }) => (dns?.name === name ? [[dns.value]] : [])),
   } as Parameters<typeof dkimVerify>[1])
   expect(results.map(({ status }) => status.result)).toEqual(['pass', 'pass'])
-  for (const signed of mail.headers.get('dkim-signature') ?? []) {
-    const names = (/;\s*h=([^;]+);/.exec(signed)?.[1] ?? '').replace(/\s/g, '').split(':')
+  for (const signatureField of mail.headers.get('dkim-signature') ?? []) {
+    const names = (/;\s*h=([^;]+);/.exec(signatureField)?.[1] ?? '').replace(/\s/g, '').split(':')
     expect(names).toEqual(expect.arrayContaining(['list-unsubscribe', 'list-unsubscribe-post']))
   }
 })
 
 test('an answer has no unsubscribe link', async () => {
-  const { headers } = await send('ann@people.test', { isLetter: false })
+  const { headers } = await deliverAndRead('ann@people.test', { isLetter: false })
   expect([headers.has('list-unsubscribe'), headers.has('list-unsubscribe-post')]).toEqual([false, false])
 })
 
 test('one click ends only unsolicited mail of that agent to that person', async () => {
-  const url = linkIn(await send('bob@people.test'))
-  expect((await click(url)).status).toBe(200)
+  const url = readUnsubscribeLink(await deliverAndRead('bob@people.test'))
+  expect((await clickLink(url)).status).toBe(200)
   await expect(deliver('bob@people.test')).rejects.toThrow(Undeliverable)
   await expect(deliver('Bob@people.test')).rejects.toThrow(/suppressed \(unsubscribed\)/)
   await deliver('bob@people.test', { isLetter: false })
@@ -99,20 +99,20 @@ test('one click ends only unsolicited mail of that agent to that person', async 
 test('the choice remains when the person writes to the agent, until the operator lifts it', async () => {
   const { mail } = await gateway.postMail({ from: 'alice@alice.test' })
   expect(mail).toBeDefined()
-  const url = linkIn(await send('alice@alice.test'))
-  await click(url)
-  expect((await click(url)).status).toBe(200)
+  const url = readUnsubscribeLink(await deliverAndRead('alice@alice.test'))
+  await clickLink(url)
+  expect((await clickLink(url)).status).toBe(200)
   await gateway.postMail({ from: 'alice@alice.test' })
   expect((await gateway.latest()).message.sender.verified).toBe(true)
   await expect(deliver('alice@alice.test')).rejects.toThrow(/unsubscribed/)
   expect(await gateway.channel.peers?.liftSuppression?.('echo', 'unasked:alice@alice.test')).toBe(true)
   await deliver('alice@alice.test')
-  await click(url)
+  await clickLink(url)
   await expect(deliver('alice@alice.test')).rejects.toThrow(/unsubscribed/)
 })
 
 test('a link that a scanner opens only shows a question', async () => {
-  const url = linkIn(await send('cid@people.test'))
+  const url = readUnsubscribeLink(await deliverAndRead('cid@people.test'))
   const page = await requestPage(url)
   expect(page.headers.get('content-type')).toMatch(/^text\/html/)
   expect(await page.text()).toContain('<button name="List-Unsubscribe" value="One-Click">')
@@ -121,15 +121,15 @@ test('a link that a scanner opens only shows a question', async () => {
 })
 
 test('the endpoint accepts multipart like a form', async () => {
-  const url = linkIn(await send('dan@people.test'))
+  const url = readUnsubscribeLink(await deliverAndRead('dan@people.test'))
   const body = new FormData()
   body.set('List-Unsubscribe', 'One-Click')
   expect((await requestPage(url, { method: 'POST', body })).status).toBe(200)
   await expect(deliver('dan@people.test')).rejects.toThrow(/unsubscribed/)
 })
 
-test('nobody can make a link for another mailbox', async () => {
-  const url = linkIn(await send('eve@people.test'))
+test('nobody can create a link for another mailbox', async () => {
+  const url = readUnsubscribeLink(await deliverAndRead('eve@people.test'))
   const [agentPath = '', token = ''] = [url.slice(0, url.lastIndexOf('/')), url.slice(url.lastIndexOf('/') + 1)]
   const signature = token.split('.')[1]
   const otherToken = `${Buffer.from('fay@people.test').toString('base64url')}.${signature}`
@@ -139,7 +139,7 @@ test('nobody can make a link for another mailbox', async () => {
     `${agentPath}/x`,
     `${url}0`,
   ]) {
-    expect((await click(wrongUrl)).status).toBe(404)
+    expect((await clickLink(wrongUrl)).status).toBe(404)
   }
   await deliver('fay@people.test')
 })

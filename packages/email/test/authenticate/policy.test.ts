@@ -4,35 +4,35 @@ import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { writeForwardEmail, writeMailgun } from '../setup/provider-requests.ts'
 import { openSmtpClient } from '../setup/smtp-client.ts'
 
-// These tests cover the disposition of mail whose author's domain asks for refusal (EM-4.6), for each endpoint.
+// These tests cover the treatment of unproven mail under the policy `reject` (EM-4.6), for each endpoint.
 
 let gateway: MailGateway
 let counter = 0
 afterEach(() => gateway.close())
 
 /** Returns an unsigned mail of a domain with `p=reject`. */
-function forge(): string {
+function composeForgery(): string {
   counter += 1
   return `From: Alice <alice@alice.test>\r\nTo: echo@${mailDomain}\r\nSubject: ${counter}\r\nMessage-ID: <p${counter}@alice.test>\r\n\r\nHello.\r\n`
 }
 
 const secret = 'a-secret-of-a-webhook'
 
-async function bringByMailgun(): Promise<string> {
+async function deliverByMailgun(): Promise<string> {
   const timestamp = Math.floor(gateway.system.now() / 1000)
   const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
   const proof = { key: secret, timestamp, token: `token-${counter}` }
-  const { headers, body } = writeMailgun(Buffer.from(forge()), envelope, proof)
+  const { headers, body } = writeMailgun(Buffer.from(composeForgery()), envelope, proof)
   const url = '/email/inbound/mailgun'
   return `${(await gateway.channel.endpoint.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })).status}`
 }
 
-async function bringBySmtp(): Promise<string> {
+async function deliverBySmtp(): Promise<string> {
   const client = await openSmtpClient(gateway.listening?.port ?? 0)
-  await client.read()
+  await client.readReply()
   for (const line of [`${greeting} mx.test`, 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${mailDomain}>`, 'DATA'])
-    await client.say(line)
-  const reply = await client.say(`${forge()}.`)
+    await client.sendLine(line)
+  const reply = await client.sendLine(`${composeForgery()}.`)
   client.end()
   return reply.replace(/: .*/s, '').trim()
 }
@@ -40,17 +40,17 @@ let greeting = 'LHLO'
 
 type Endpoint = readonly [
   name: string,
-  bring: () => Promise<string>,
+  deliver: () => Promise<string>,
   protocol: 'lmtp' | 'smtp',
-  refused: string,
-  taken: string,
+  refusalReply: string,
+  acceptReply: string,
 ]
 
 const endpoints: readonly Endpoint[] = [
-  ['POST /email/inbound', async () => `${(await gateway.post(forge())).status}`, 'lmtp', '403', '200'],
-  ['a provider', bringByMailgun, 'lmtp', '406', '200'],
-  ['LMTP', bringBySmtp, 'lmtp', '550 5.7.1 Cannot verify mail', '250 2.6.0 accepted'],
-  ['SMTP', bringBySmtp, 'smtp', '550 5.7.1 Cannot verify mail', '250 2.6.0 accepted'],
+  ['POST /email/inbound', async () => `${(await gateway.post(composeForgery())).status}`, 'lmtp', '403', '200'],
+  ['a provider', deliverByMailgun, 'lmtp', '406', '200'],
+  ['LMTP', deliverBySmtp, 'lmtp', '550 5.7.1 Cannot verify mail', '250 2.6.0 accepted'],
+  ['SMTP', deliverBySmtp, 'smtp', '550 5.7.1 Cannot verify mail', '250 2.6.0 accepted'],
 ]
 
 async function openEndpoint(protocol: 'lmtp' | 'smtp', trust = {}): Promise<void> {
@@ -61,9 +61,9 @@ async function openEndpoint(protocol: 'lmtp' | 'smtp', trust = {}): Promise<void
 
 test.each(endpoints)(
   'the gateway refuses p=reject mail at %s, and the operator sees why',
-  async (_name, bring, protocol, refused) => {
+  async (_name, deliver, protocol, refusalReply) => {
     await openEndpoint(protocol)
-    expect(await bring()).toBe(refused)
+    expect(await deliver()).toBe(refusalReply)
     expect(await gateway.store.listMessages({ limit: 1 })).toEqual([])
     expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([
       { code: 'forbidden', reason: expect.stringContaining('the DMARC policy of the From domain is reject') },
@@ -73,9 +73,9 @@ test.each(endpoints)(
 
 test.each(endpoints)(
   'with "dmarc_reject": "quarantine" the gateway accepts p=reject mail at %s and hides it from agents',
-  async (_name, bring, protocol, _refused, taken) => {
+  async (_name, deliver, protocol, _refusalReply, acceptReply) => {
     await openEndpoint(protocol, { dmarc_reject: 'quarantine' })
-    expect(await bring()).toBe(taken)
+    expect(await deliver()).toBe(acceptReply)
     expect(await gateway.latest()).toMatchObject({
       state: 'ignored',
       flags: expect.arrayContaining(['dmarc_quarantine']),
@@ -85,17 +85,17 @@ test.each(endpoints)(
 )
 
 describe("a provider's verdict", () => {
-  const bring = async (trust_provider_verdict: boolean, dmarc: unknown) => {
+  const deliverWithVerdict = async (trust_provider_verdict: boolean, dmarc: unknown) => {
     gateway = await openMailGateway({ config: { providers: { forwardemail: { secret, trust_provider_verdict } } } })
     const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
-    const { headers, body } = writeForwardEmail(Buffer.from(forge()), envelope, secret, { dmarc })
+    const { headers, body } = writeForwardEmail(Buffer.from(composeForgery()), envelope, secret, { dmarc })
     const url = '/email/inbound/forwardemail'
     return gateway.channel.endpoint.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })
   }
-  const passed = { status: { result: 'pass' } }
+  const passVerdict = { status: { result: 'pass' } }
 
   test('proves the author if the operator allows it, and the evidence names the server (EM-2.2)', async () => {
-    expect((await bring(true, passed)).status).toBe(200)
+    expect((await deliverWithVerdict(true, passVerdict)).status).toBe(200)
     expect((await gateway.latest()).message.sender).toMatchObject({
       verified: true,
       auth_method: 'email-dmarc',
@@ -105,12 +105,12 @@ describe("a provider's verdict", () => {
   })
 
   test.each([
-    ['that the gateway does not believe', false, passed],
-    ['that is no pass', true, { status: { result: 'fail' } }],
+    ['that the operator does not trust', false, passVerdict],
+    ['other than pass', true, { status: { result: 'fail' } }],
     ['of another shape', true, 'pass'],
-    ['that is not there', true, undefined],
+    ['that is absent', true, undefined],
   ])('%s proves nothing', async (_what, isTrusted, dmarc) => {
-    const answer = await bring(isTrusted, dmarc)
+    const answer = await deliverWithVerdict(isTrusted, dmarc)
     const detail = expect.stringContaining('the DMARC policy of the From domain is reject')
     expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status: 422, body: { detail } })
     expect(await gateway.store.listMessages({ limit: 1 })).toEqual([])

@@ -5,14 +5,15 @@ import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
+import { createDkimKey, keyRecord, signText } from '../setup/sign.ts'
 
-// A proof by others holds for every copy too: by a trusted sealer, a server in front, a provider or SPF.
+// A proof by a third party is valid for every copy of a mail, so the gateway must recognize replays. The third party is
+// a trusted sealer, a server in front, a provider or SPF.
 
-const key = makeDkimKey(2048)
+const key = createDkimKey(2048)
 const author = 'ann@open.test'
 const secret = 'the-secret-of-the-webhook'
-const passes = 'dkim=pass header.d=open.test; dmarc=pass header.from=open.test'
+const passResults = 'dkim=pass header.d=open.test; dmarc=pass header.from=open.test'
 let gateway: MailGateway
 let counter = 0
 
@@ -37,7 +38,7 @@ interface Draft {
   readonly ageDays?: number
 }
 
-function write({ to = `echo@${mailDomain}`, cc, ageDays = 0 }: Draft = {}): string {
+function composeMail({ to = `echo@${mailDomain}`, cc, ageDays = 0 }: Draft = {}): string {
   counter += 1
   const date = new Date(gateway.system.now() - ageDays * 86_400_000).toUTCString()
   const fields = [`From: ${author}`, `To: ${to}`, ...(cc ? [`Cc: ${cc}`] : []), `Subject: ${counter}`, `Date: ${date}`]
@@ -45,23 +46,24 @@ function write({ to = `echo@${mailDomain}`, cc, ageDays = 0 }: Draft = {}): stri
 }
 
 const sign = (message: string, fields: readonly string[]) => signText(message, { domain: 'open.test', key, fields })
-/** Changes the body, as a server on the way does, so that the author's own signature is no longer valid. */
-const change = (message: string) => `${message}-- \r\nThe list\r\n`
-const judged = (message: string, results = passes) => `Authentication-Results: mx.front.test; ${results}\r\n${message}`
+/** Appends a footer to the body, as lists do, so that the author's own signature is no longer valid. */
+const appendFooter = (message: string) => `${message}-- \r\nThe list\r\n`
+const withAuthenticationResults = (message: string, results = passResults) =>
+  `Authentication-Results: mx.front.test; ${results}\r\n${message}`
 
 async function post(message: string, envelope = {}): Promise<void> {
   const to = `echo@${mailDomain}`
   expect((await gateway.post(Buffer.from(message, 'latin1'), { to, ...envelope })).status).toBe(200)
 }
 
-async function seal(message: string, headerList = 'from:to:cc:subject:date:message-id'): Promise<string> {
+async function sealAsList(message: string, headerList = 'from:to:cc:subject:date:message-id'): Promise<string> {
   const privateKey = key.export({ type: 'pkcs8', format: 'pem' }).toString()
   const authResults = `list.test; dmarc=pass header.from=open.test`
   const sealing = { signingDomain: 'list.test', selector: 'seal', privateKey, authResults, cv: 'none', headerList }
   return `${await sealMessage(message, sealing)}${message}`
 }
 
-async function bringByProvider(message: string): Promise<void> {
+async function deliverByProvider(message: string): Promise<void> {
   const session = { sender: author, remoteAddress: '192.0.2.66', hostNameAppearsAs: 'mx.relay.test' }
   const dmarc = { status: { result: 'pass' } }
   const body = JSON.stringify({ raw: message, recipients: [`echo@${mailDomain}`], session, dmarc })
@@ -72,74 +74,75 @@ async function bringByProvider(message: string): Promise<void> {
   expect(answer.status).toBe(200)
 }
 
-const ways: readonly (readonly [way: string, keyId: RegExp, bring: (message: string) => Promise<void>])[] = [
-  ['a trusted sealer', /^arc:/, async message => post(await seal(change(message)))],
-  ['a server in front that took the signature out', /^authserv:/, message => post(judged(message))],
+const proofCases: readonly (readonly [title: string, keyId: RegExp, deliver: (message: string) => Promise<void>])[] = [
+  ['a trusted sealer', /^arc:/, async message => post(await sealAsList(appendFooter(message)))],
+  ['a server in front that removed the signature', /^authserv:/, message => post(withAuthenticationResults(message))],
   [
-    'a server in front, for a signature that has broken since',
+    'a server in front, for a signature that is no longer valid',
     /^authserv:/,
-    message => post(judged(change(sign(message, ['from', 'to', 'date', 'subject'])))),
+    message => post(withAuthenticationResults(appendFooter(sign(message, ['from', 'to', 'date', 'subject'])))),
   ],
-  ['a provider', /^provider:/, bringByProvider],
+  ['a provider', /^provider:/, deliverByProvider],
   ['SPF', /^spf:/, message => post(message, { from: author, ip: '192.0.2.1', helo: 'mx.open.test' })],
 ]
 
 /** Returns the newest message, even if an older one has its id. */
-async function latest(): Promise<MessageRecord> {
+async function readLatestRecord(): Promise<MessageRecord> {
   const [summary] = await gateway.store.listMessages({ limit: 1 })
   const record = await gateway.store.findMessage(`#${summary?.message}`)
   if (!record) throw new Error('nothing is stored')
   return record
 }
 
-const isFlagged = ({ message }: MessageRecord) => JSON.stringify(message.parts).includes(replayFlag)
+const isFlaggedAsReplay = ({ message }: MessageRecord) => JSON.stringify(message.parts).includes(replayFlag)
 
-describe.each(ways)('a mail proven by %s', (_way, keyId, bring) => {
+describe.each(proofCases)('a mail proven by %s', (_title, keyId, deliver) => {
   test('is no replay when its author has just sent it to the agent', async () => {
-    await bring(write())
-    const record = await latest()
+    await deliver(composeMail())
+    const record = await readLatestRecord()
     expect(record.message.sender).toMatchObject({ verified: true, key_id: expect.stringMatching(keyId) })
-    expect(isFlagged(record)).toBe(false)
+    expect(isFlaggedAsReplay(record)).toBe(false)
   })
 
   test.each<[string, Draft]>([
     ['it is older than five days', { ageDays: 6 }],
     ['it names another person', { to: 'bob@open.test', cc: `echo@${mailDomain}` }],
   ])('may be a replay when %s', async (_case, draft) => {
-    await bring(write(draft))
-    const record = await latest()
+    await deliver(composeMail(draft))
+    const record = await readLatestRecord()
     expect(record.message.sender).toMatchObject({ verified: true, key_id: expect.stringMatching(keyId) })
-    expect(isFlagged(record)).toBe(true)
+    expect(isFlaggedAsReplay(record)).toBe(true)
   })
 })
 
-test('a seal that covers neither To nor Date proves no time', async () => {
-  for (const list of ['from:subject:date:message-id', 'from:to:subject:message-id']) {
-    await post(await seal(change(write()), list))
-    expect(isFlagged(await latest())).toBe(true)
+test('a seal without To or without Date does not prove when the author wrote to the agent', async () => {
+  for (const headerList of ['from:subject:date:message-id', 'from:to:subject:message-id']) {
+    await post(await sealAsList(appendFooter(composeMail()), headerList))
+    expect(isFlaggedAsReplay(await readLatestRecord())).toBe(true)
   }
 })
 
 test('a repeated seal counts as a replay at an agent that its mail does not name', async () => {
-  const message = await seal(change(write({ to: 'bob@open.test' })))
+  const message = await sealAsList(appendFooter(composeMail({ to: 'bob@open.test' })))
   await post(message)
   await post(message, { to: `helper@${mailDomain}` })
-  expect((await latest()).flags).toContain('replayed_signature')
+  expect((await readLatestRecord()).flags).toContain('replayed_signature')
 })
 
-describe('a mail whose signature does not name To, checked by a server in front,', () => {
+describe('a mail without To in its signature behind a trusted server', () => {
   const fields = ['from', 'date', 'subject', 'message-id']
-  const bring = (spf: string) => post(judged(change(sign(write(), fields)), `${spf}; ${passes}`))
+  const deliverBehindServer = (spf: string) =>
+    post(withAuthenticationResults(appendFooter(sign(composeMail(), fields)), `${spf}; ${passResults}`))
 
   test('may be a replay', async () => {
-    await bring('spf=pass smtp.mailfrom=x@evil.test')
-    expect(isFlagged(await latest())).toBe(true)
+    await deliverBehindServer('spf=pass smtp.mailfrom=x@evil.test')
+    expect(isFlaggedAsReplay(await readLatestRecord())).toBe(true)
   })
 
-  test('is no replay if that server got it from the author’s own servers', async () => {
-    await bring('spf=pass smtp.mailfrom=ann@open.test')
-    const record = await latest()
+  test('is no replay if SPF shows that the author’s own server sent it', async () => {
+    await deliverBehindServer('spf=pass smtp.mailfrom=ann@open.test')
+    const record = await readLatestRecord()
     expect(record.flags).toEqual([])
-    expect(isFlagged(record)).toBe(false)
+    expect(isFlaggedAsReplay(record)).toBe(false)
   })
 })

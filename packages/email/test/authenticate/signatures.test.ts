@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway, MailIntakeAnswer } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import type { TestSigning } from '../setup/sign.ts'
-import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
+import { createDkimKey, keyRecord, signText } from '../setup/sign.ts'
 
 /** The `Date` of the mails, because a mail that is some days old counts as a possible replay. */
 const today = new Date().toUTCString()
 
-const rsa = makeDkimKey(2048)
-const shortKey = makeDkimKey(1024)
-const tiny = makeDkimKey(768)
-const edwards = makeDkimKey('ed25519')
+const rsaKey = createDkimKey(2048)
+const shortKey = createDkimKey(1024)
+const tinyKey = createDkimKey(768)
+const ed25519Key = createDkimKey('ed25519')
 let gateway: MailGateway
 let counter = 0
 
@@ -31,29 +31,29 @@ beforeAll(async () => {
   dns.set('bare.test', { A: ['192.0.2.1'] })
   dns.set('other.test', { A: ['192.0.2.1'] })
   for (const name of ['open.test', 'shut.test', 'held.test', 'bare.test', 'other.test', 'sub.open.test']) {
-    dns.set(`s1._domainkey.${name}`, { TXT: [keyRecord(rsa)] })
+    dns.set(`s1._domainkey.${name}`, { TXT: [keyRecord(rsaKey)] })
   }
   dns.set('small._domainkey.open.test', { TXT: [keyRecord(shortKey)] })
-  dns.set('tiny._domainkey.open.test', { TXT: [keyRecord(tiny)] })
-  dns.set('ed._domainkey.open.test', { TXT: [keyRecord(edwards)] })
+  dns.set('tiny._domainkey.open.test', { TXT: [keyRecord(tinyKey)] })
+  dns.set('ed._domainkey.open.test', { TXT: [keyRecord(ed25519Key)] })
   dns.set('revoked._domainkey.open.test', { TXT: ['v=DKIM1; k=rsa; p='] })
   dns.set('none._domainkey.open.test', { TXT: ['v=DKIM1; k=rsa'] })
-  dns.set('two._domainkey.open.test', { TXT: [keyRecord(rsa), keyRecord(shortKey)] })
-  dns.set('chat._domainkey.open.test', { TXT: [keyRecord(rsa, 's=chat; ')] })
-  dns.set('sha1._domainkey.open.test', { TXT: [keyRecord(rsa, 'h=sha1; ')] })
-  dns.set('testing._domainkey.open.test', { TXT: [keyRecord(rsa, 't=y; ')] })
-  dns.set('strict._domainkey.open.test', { TXT: [keyRecord(rsa, 't=s; ')] })
+  dns.set('two._domainkey.open.test', { TXT: [keyRecord(rsaKey), keyRecord(shortKey)] })
+  dns.set('chat._domainkey.open.test', { TXT: [keyRecord(rsaKey, 's=chat; ')] })
+  dns.set('sha1._domainkey.open.test', { TXT: [keyRecord(rsaKey, 'h=sha1; ')] })
+  dns.set('testing._domainkey.open.test', { TXT: [keyRecord(rsaKey, 't=y; ')] })
+  dns.set('strict._domainkey.open.test', { TXT: [keyRecord(rsaKey, 't=s; ')] })
   dns.fail('silent._domainkey.open.test', 'servfail')
 })
 afterAll(() => gateway.close())
 
-function write(from = 'Ann <ann@open.test>', body = 'The first line.\n'): string {
+function composeMail(from = 'Ann <ann@open.test>', body = 'The first line.\n'): string {
   counter += 1
   return `From: ${from}\nTo: echo@${mailDomain}\nSubject: Number ${counter}\nDate: ${today}\nMessage-ID: <${counter}@open.test>\n\n${body}`
 }
 
-function sign(signing: Partial<TestSigning> = {}, message = write()): string {
-  return signText(message, { domain: 'open.test', key: rsa, ...signing })
+function sign(signing: Partial<TestSigning> = {}, message = composeMail()): string {
+  return signText(message, { domain: 'open.test', key: rsaKey, ...signing })
 }
 
 interface VerifiedMail {
@@ -70,11 +70,11 @@ async function postMail(message: string): Promise<VerifiedMail> {
   return { answer, record, sender: record.message.sender, dkim: record.proofs.find(({ kind }) => kind === 'dkim') }
 }
 
-async function refuse(message: string): Promise<MailIntakeAnswer> {
+async function postUnread(message: string): Promise<MailIntakeAnswer> {
   return gateway.post(message, { from: 'bounce@elsewhere.test', to: `echo@${mailDomain}` })
 }
 
-const now = () => Math.floor(Date.now() / 1000)
+const readSeconds = () => Math.floor(Date.now() / 1000)
 
 describe('a valid signature', () => {
   test("proves with rsa-sha256 the author's domain with a DMARC record", async () => {
@@ -87,19 +87,19 @@ describe('a valid signature', () => {
   })
 
   test('puts the author’s display name into the profile', async () => {
-    const { sender } = await postMail(sign({}, write('=?utf-8?q?Ann_=C3=85str=C3=B6m?= <ann@open.test>')))
+    const { sender } = await postMail(sign({}, composeMail('=?utf-8?q?Ann_=C3=85str=C3=B6m?= <ann@open.test>')))
     expect(sender).toMatchObject({ display_name: 'Ann Åström', profile: { display_name: 'Ann Åström' } })
-    expect((await postMail(sign({}, write('ann@open.test')))).sender.profile).toBeUndefined()
+    expect((await postMail(sign({}, composeMail('ann@open.test')))).sender.profile).toBeUndefined()
   })
 
   test('proves the domain without a DMARC record (EM-4.6)', async () => {
-    const { sender } = await postMail(sign({ domain: 'bare.test' }, write('ann@bare.test')))
+    const { sender } = await postMail(sign({ domain: 'bare.test' }, composeMail('ann@bare.test')))
     expect(sender).toMatchObject({ verified: true, auth_method: 'email-dkim' })
     expect(sender.identities).toMatchObject([{ subject: 'mailto:ann@bare.test', assurance: 'domain' }])
   })
 
   test('may use Ed25519 without RSA (EM-17)', async () => {
-    const { sender } = await postMail(sign({ key: edwards, selector: 'ed' }))
+    const { sender } = await postMail(sign({ key: ed25519Key, selector: 'ed' }))
     expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=ed' })
   })
 
@@ -118,21 +118,21 @@ describe('a valid signature', () => {
     ['two fields', 'Reply-To: team@open.test\nReply-To: team@open.test\n', 'duplicate_header', 'ignored'],
     ['one of two addresses', 'Reply-To: team@open.test, other@open.test\n', 'reply_to_diverted', 'received'],
   ])('ignores several Reply-To fields, as %s', async (_what, fields, flag, state) => {
-    const covered = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'reply-to']
-    const { record } = await postMail(sign({ fields: covered }, `${fields}${write()}`))
+    const coveredFields = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'reply-to']
+    const { record } = await postMail(sign({ fields: coveredFields }, `${fields}${composeMail()}`))
     expect(record).toMatchObject({ state, flags: expect.arrayContaining([flag]) })
   })
 
   test('makes the gateway ignore a Reply-To that it does not cover (EM-32, EM-4.5)', async () => {
-    const message = `Reply-To: team@open.test\n${write()}`
-    const bare = await postMail(sign({}, message))
-    expect(bare.sender.verified).toBe(true)
-    expect(bare.record.flags).toEqual(expect.arrayContaining(['reply_to_diverted', 'unsigned_reply_to']))
-    const covered = await postMail(
+    const message = `Reply-To: team@open.test\n${composeMail()}`
+    const uncoveredMail = await postMail(sign({}, message))
+    expect(uncoveredMail.sender.verified).toBe(true)
+    expect(uncoveredMail.record.flags).toEqual(expect.arrayContaining(['reply_to_diverted', 'unsigned_reply_to']))
+    const coveredMail = await postMail(
       sign({ fields: ['from', 'to', 'subject', 'date', 'message-id', 'reply-to'] }, message),
     )
     // The same text with a new signature is a second mail.
-    expect(covered.record.flags).toEqual(['message_id_reused'])
+    expect(coveredMail.record.flags).toEqual(['message_id_reused'])
   })
 
   test('of 1024 bits counts with a flag (EM-12)', async () => {
@@ -147,18 +147,18 @@ describe('a valid signature', () => {
   })
 
   test('may have a key in several strings, with 4096 bits (EM-36)', async () => {
-    const key = makeDkimKey(4096)
+    const key = createDkimKey(4096)
     gateway.simulation.dns.set('long._domainkey.open.test', { TXT: [keyRecord(key)] })
     expect((await postMail(sign({ key, selector: 'long' }))).sender.verified).toBe(true)
   })
 
   test.each<[string, () => string]>([
-    ['tags behind p=', () => `${keyRecord(rsa)}; n=note; t=`],
-    ['spaces in p=', () => keyRecord(rsa).replace(/p=.*/, value => value.replace(/.{40}/g, '$& '))],
+    ['tags behind p=', () => `${keyRecord(rsaKey)}; n=note; t=`],
+    ['spaces in p=', () => keyRecord(rsaKey).replace(/p=.*/, value => value.replace(/.{40}/g, '$& '))],
     [
       'p= as PKCS#1',
       () => {
-        const der = createPublicKey(rsa).export({ type: 'pkcs1', format: 'der' })
+        const der = createPublicKey(rsaKey).export({ type: 'pkcs1', format: 'der' })
         return `v=DKIM1; k=rsa; p=${der.toString('base64')}`
       },
     ],
@@ -188,16 +188,24 @@ test('the message of RFC 8463 passes with both of its signatures', async () => {
 })
 
 describe('a signature that proves nothing', () => {
-  const tampered = (text: string) => text.replace('first line', 'last line')
+  const tamper = (text: string) => text.replace('first line', 'last line')
   const cases: readonly (readonly [row: string, reason: string | RegExp, message: () => string])[] = [
-    ['EM-01: body changed', /^fail: body hash/, () => tampered(sign())],
+    ['EM-01: body changed', /^fail: body hash/, () => tamper(sign())],
     ['EM-02: Subject changed', /^fail: bad signature/, () => sign().replace('Subject: Number', 'Subject: Another')],
     ['EM-07: From not signed', 'not_from: From field not signed', () => sign({ fields: ['to', 'subject'] })],
-    ['EM-10: x= in the past', 'expired: expired', () => sign({ tags: { t: `${now() - 900}`, x: `${now() - 600}` } })],
-    ['EM-10: x= before t=', 'expired: invalid expiration', () => sign({ tags: { t: `${now()}`, x: `${now() - 60}` } })],
-    ['EM-11: t= 11 minutes ahead', 'not_yet', () => sign({ tags: { t: `${now() + 660}` } })],
-    ['EM-11: t= 20 minutes ahead', 'not_yet', () => sign({ tags: { t: `${now() + 1200}` } })],
-    ['EM-12: 768 bits', /^weak/, () => sign({ key: tiny, selector: 'tiny' })],
+    [
+      'EM-10: x= in the past',
+      'expired: expired',
+      () => sign({ tags: { t: `${readSeconds() - 900}`, x: `${readSeconds() - 600}` } }),
+    ],
+    [
+      'EM-10: x= before t=',
+      'expired: invalid expiration',
+      () => sign({ tags: { t: `${readSeconds()}`, x: `${readSeconds() - 60}` } }),
+    ],
+    ['EM-11: t= 11 minutes ahead', 'not_yet', () => sign({ tags: { t: `${readSeconds() + 660}` } })],
+    ['EM-11: t= 20 minutes ahead', 'not_yet', () => sign({ tags: { t: `${readSeconds() + 1200}` } })],
+    ['EM-12: 768 bits', /^weak/, () => sign({ key: tinyKey, selector: 'tiny' })],
     ['EM-13: key revoked', /^no_key/, () => sign({ selector: 'revoked' })],
     ['EM-13: no p=', /^no_key/, () => sign({ selector: 'none' })],
     ['EM-13: two key records', /^no_key/, () => sign({ selector: 'two' })],
@@ -242,8 +250,8 @@ describe('a signature that proves nothing', () => {
 
   test('of a neighbouring domain, or of a child without a policy (EM-19)', async () => {
     for (const otherDomain of ['other.test', 'sub.bare.test']) {
-      gateway.simulation.dns.set(`s1._domainkey.${otherDomain}`, { TXT: [keyRecord(rsa)] })
-      expect((await postMail(sign({ domain: otherDomain }, write('ann@bare.test')))).sender.verified).toBe(false)
+      gateway.simulation.dns.set(`s1._domainkey.${otherDomain}`, { TXT: [keyRecord(rsaKey)] })
+      expect((await postMail(sign({ domain: otherDomain }, composeMail('ann@bare.test')))).sender.verified).toBe(false)
     }
   })
 
@@ -253,19 +261,19 @@ describe('a signature that proves nothing', () => {
     ['test', 'ann@victim.test', false],
     ['victim.co.uk', 'ann@mail.victim.co.uk', true],
   ])('or one without a policy: a key of %s for %s: %s', async (signer, author, isVerified) => {
-    gateway.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(rsa)] })
-    const { sender } = await postMail(sign({ domain: signer }, write(author)))
+    gateway.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(rsaKey)] })
+    const { sender } = await postMail(sign({ domain: signer }, composeMail(author)))
     expect(sender.verified).toBe(isVerified)
   })
 
   test('or only a forged Authentication-Results (EM-23)', async () => {
-    const forgedMail = `Authentication-Results: ${mailDomain}; dmarc=pass header.from=open.test\n${write()}`
+    const forgedMail = `Authentication-Results: ${mailDomain}; dmarc=pass header.from=open.test\n${composeMail()}`
     expect((await postMail(forgedMail)).sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
 })
 
 describe('a mail with many signatures', () => {
-  const many = (count: number, signing: Partial<TestSigning>) => {
+  const signManyTimes = (count: number, signing: Partial<TestSigning>) => {
     let message = sign()
     for (let index = 0; index < count; index += 1) message = sign({ ...signing, selector: `absent${index}` }, message)
     return message
@@ -273,7 +281,7 @@ describe('a mail with many signatures', () => {
 
   test('has only its alignable ones checked if there are more than ten (EM-20)', async () => {
     const questions = gateway.simulation.dns.questions.length
-    const { sender, record } = await postMail(many(12, { domain: 'noise.example' }))
+    const { sender, record } = await postMail(signManyTimes(12, { domain: 'noise.example' }))
     expect(sender.verified).toBe(true)
     expect(record.flags).toContain('too_many_signatures')
     const keyQuestions = gateway.simulation.dns.questions.slice(questions)
@@ -281,28 +289,28 @@ describe('a mail with many signatures', () => {
   })
 
   test('has at most ten checked (EM-20)', async () => {
-    const { record } = await postMail(many(14, { domain: 'open.test' }))
+    const { record } = await postMail(signManyTimes(14, { domain: 'open.test' }))
     expect(record.proofs.filter(({ kind }) => kind === 'dkim')).toHaveLength(10)
   })
 
   test('gets a refusal above a hundred (EM-20)', async () => {
-    const answer = await refuse(many(100, { domain: 'noise.example' }))
+    const answer = await postUnread(signManyTimes(100, { domain: 'noise.example' }))
     expect(answer).toMatchObject({ status: 400, body: { detail: 'Cannot verify mail: more than 100 signatures' } })
   })
 
   test('costs no more with a hundred different l= over a large body than with ten (EM-21)', async () => {
     // Each signature is of the author's own domain, so each may prove the author.
-    const judge = async (count: number) => {
-      let message = write('ann@open.test', 'x'.repeat(70).concat('\n').repeat(14_000))
+    const measureJudging = async (count: number) => {
+      let message = composeMail('ann@open.test', 'x'.repeat(70).concat('\n').repeat(14_000))
       for (let index = 0; index < count; index += 1)
         message = sign({ domain: 'open.test', bodyOctets: 10, tags: { l: `${index}` } }, message)
-      const began = process.cpuUsage()
+      const cpuBefore = process.cpuUsage()
       const { record } = await postMail(message)
-      const { user } = process.cpuUsage(began)
+      const { user } = process.cpuUsage(cpuBefore)
       return { ms: user / 1_000, judged: record.proofs.filter(({ kind }) => kind === 'dkim') }
     }
-    const fewResult = await judge(10)
-    const manyResult = await judge(99)
+    const fewResult = await measureJudging(10)
+    const manyResult = await measureJudging(99)
     expect([fewResult.judged.length, manyResult.judged.length]).toEqual([10, 10])
     expect(manyResult.judged.filter(({ verdict }) => verdict === 'pass')).toEqual([])
     expect(manyResult.ms).toBeLessThan(fewResult.ms * 4 + 500)
@@ -337,10 +345,10 @@ ARC-Authentication-Results: i=1;${spaces}x
 })
 
 describe("the author's domain policy", () => {
-  test('has its lookup despite many keys', async () => {
+  test('is queried despite many keys', async () => {
     const strictGateway = await openMailGateway({ config: { limits: { dns_questions: 10 } } })
     strictGateway.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
-    let message = write('ann@shut.test')
+    let message = composeMail('ann@shut.test')
     for (let index = 0; index < 10; index += 1)
       message = sign({ domain: 'noise.example', selector: `s${index}` }, message)
     expect(await strictGateway.post(message)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
@@ -351,12 +359,12 @@ describe("the author's domain policy", () => {
     const { dns } = gateway.simulation
     dns.set('_dmarc.corp.co.test', { TXT: ['v=DMARC1; p=reject'] })
     dns.fail('s1._domainkey.evil.co.test', 'servfail')
-    const answer = await refuse(sign({ domain: 'evil.co.test' }, write('ann@corp.co.test')))
+    const answer = await postUnread(sign({ domain: 'evil.co.test' }, composeMail('ann@corp.co.test')))
     expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
   test('p=reject without aligned proof makes the gateway refuse', async () => {
-    const answer = await refuse(write('ann@shut.test'))
+    const answer = await postUnread(composeMail('ann@shut.test'))
     expect(answer).toMatchObject({
       status: 403,
       body: {
@@ -368,25 +376,25 @@ describe("the author's domain policy", () => {
     expect(refusal).toMatchObject({ via: 'email', code: 'forbidden', from: '127.0.0.1' })
   })
 
-  test('p=reject does not accept a signature that leaves the end open (EM-08)', async () => {
-    const signed = sign({ domain: 'shut.test', bodyOctets: 17, tags: { l: '17' } }, write('ann@shut.test'))
-    expect(await refuse(`${signed}Added.\n`)).toMatchObject({ status: 403 })
+  test('p=reject does not accept a signature that limits the signed part of the body (EM-08)', async () => {
+    const signedMail = sign({ domain: 'shut.test', bodyOctets: 17, tags: { l: '17' } }, composeMail('ann@shut.test'))
+    expect(await postUnread(`${signedMail}Added.\n`)).toMatchObject({ status: 403 })
   })
 
   test('p=quarantine without aligned proof shows the mail only to the operator', async () => {
-    const { record, sender } = await postMail(write('ann@held.test'))
+    const { record, sender } = await postMail(composeMail('ann@held.test'))
     expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['dmarc_quarantine']) })
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
 
   test('p=none accepts an unsigned mail as unverified', async () => {
-    const { record, sender } = await postMail(write())
+    const { record, sender } = await postMail(composeMail())
     expect(record).toMatchObject({ state: 'received', flags: [] })
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
 
   test('SPF alone passes DMARC without verifying anybody, and every check has its result (EM-7.2)', async () => {
-    await gateway.post(write('ann@shut.test'), {
+    await gateway.post(composeMail('ann@shut.test'), {
       from: 'ann@shut.test',
       to: `echo@${mailDomain}`,
       ip: '192.0.2.1',
@@ -405,7 +413,7 @@ describe("the author's domain policy", () => {
 describe('a DNS failure (EM-34)', () => {
   test('for an aligned signature’s key defers the mail, which is unverified after the longest deferral', async () => {
     const message = sign({ selector: 'silent' })
-    const answer = await refuse(message)
+    const answer = await postUnread(message)
     expect(answer).toMatchObject({ status: 503, body: { detail: 'Cannot verify mail: DNS did not answer' } })
     expect(answer.headers.get('retry-after')).toBe('300')
     gateway.system.advance(5 * 3_600_000)
@@ -415,26 +423,26 @@ describe('a DNS failure (EM-34)', () => {
   })
 
   test('defers no longer after a restart, and in every process', async () => {
-    const message = sign({ selector: 'silent' }, write('ann@open.test', 'Put off.'))
-    expect(await refuse(message)).toMatchObject({ status: 503 })
+    const message = sign({ selector: 'silent' }, composeMail('ann@open.test', 'Put off.'))
+    expect(await postUnread(message)).toMatchObject({ status: 503 })
     gateway.system.advance(3 * 3_600_000)
     const secondGateway = await openMailGateway({ watchStore: () => gateway.store })
     secondGateway.simulation.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
     secondGateway.simulation.dns.fail('silent._domainkey.open.test', 'servfail')
-    const answer = async () =>
+    const postToSecondGateway = async () =>
       (await secondGateway.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })).status
     secondGateway.system.advance(3 * 3_600_000)
-    expect(await answer()).toBe(503)
+    expect(await postToSecondGateway()).toBe(503)
     gateway.system.advance(2 * 3_600_000)
     secondGateway.system.advance(2 * 3_600_000)
-    expect(await answer()).toBe(200)
+    expect(await postToSecondGateway()).toBe(200)
     await secondGateway.close()
   })
 
   test('under p=reject shows the mail only to the operator after the longest deferral', async () => {
     gateway.simulation.dns.fail('silent._domainkey.shut.test', 'servfail')
-    const message = sign({ domain: 'shut.test', selector: 'silent' }, write('ann@shut.test'))
-    expect(await refuse(message)).toMatchObject({ status: 503 })
+    const message = sign({ domain: 'shut.test', selector: 'silent' }, composeMail('ann@shut.test'))
+    expect(await postUnread(message)).toMatchObject({ status: 503 })
     gateway.system.advance(5 * 3_600_000)
     const { record } = await postMail(message)
     expect(record).toMatchObject({
@@ -444,10 +452,10 @@ describe('a DNS failure (EM-34)', () => {
   })
 
   test('for the DMARC record defers the mail, even with a valid signature', async () => {
-    const fix = gateway.simulation.dns.fail('_dmarc.bare.test', 'servfail')
-    const message = sign({ domain: 'bare.test' }, write('ann@bare.test'))
-    expect(await refuse(message)).toMatchObject({ status: 503 })
-    fix()
+    const restoreDns = gateway.simulation.dns.fail('_dmarc.bare.test', 'servfail')
+    const message = sign({ domain: 'bare.test' }, composeMail('ann@bare.test'))
+    expect(await postUnread(message)).toMatchObject({ status: 503 })
+    restoreDns()
     expect((await postMail(message)).sender.verified).toBe(true)
   })
 
@@ -466,21 +474,21 @@ describe('a DMARC record without a policy (EM-39)', () => {
   ])('%s counts as none', async (_what, records) => {
     gateway.simulation.dns.set('_dmarc.odd.test', { TXT: records })
     gateway.system.advance(60_000)
-    const { record } = await postMail(write('ann@odd.test'))
+    const { record } = await postMail(composeMail('ann@odd.test'))
     expect(record.proofs.find(({ kind }) => kind === 'dmarc')).toMatchObject({ verdict: 'none' })
   })
 })
 
 describe('a second From in a signed mail', () => {
-  const often = ['from', 'from', 'to', 'subject', 'date', 'message-id']
+  const repeatedFields = ['from', 'from', 'to', 'subject', 'date', 'message-id']
   const addSecondFrom = (message: string) => message.replace('\r\nTo: ', '\r\nFrom: Eve <eve@open.test>\r\nTo: ')
   test.each<[string, () => string]>([
     ['EM-03: above', () => `From: Eve <eve@open.test>\r\n${sign()}`],
     ['EM-04: below, not signed twice', () => addSecondFrom(sign())],
-    ['EM-04: below, signed twice', () => addSecondFrom(sign({ fields: often }))],
+    ['EM-04: below, signed twice', () => addSecondFrom(sign({ fields: repeatedFields }))],
   ])('the gateway refuses %s', async (_row, message) => {
     const questions = gateway.simulation.dns.questions.length
-    expect(await refuse(message())).toMatchObject({
+    expect(await postUnread(message())).toMatchObject({
       status: 400,
       body: { detail: 'Cannot read mail: more than one From' },
     })

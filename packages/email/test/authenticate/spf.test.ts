@@ -7,22 +7,28 @@ let counter = 0
 beforeAll(async () => {
   gateway = await openMailGateway()
   const { dns } = gateway.simulation
-  const spf = (name: string, record: string) => dns.set(name, { TXT: [record] })
-  spf('soft.test', 'v=spf1 ip4:192.0.2.0/24 ~all')
-  spf('open.test', 'v=spf1 ?all')
-  spf('loop.test', 'v=spf1 include:loop.test -all')
-  spf('broken.test', 'v=spf1 ip4:nonsense -all')
-  spf('far.test', `v=spf1 ${Array.from({ length: 11 }, (_, index) => `include:n${index}.far.test`).join(' ')} -all`)
-  for (let index = 0; index < 11; index += 1) spf(`n${index}.far.test`, 'v=spf1 ip4:198.51.100.1 -all')
-  const grown = '%{d}.%{d}.%{d}.%{d}.%{d}.%{d}.%{d}.%{d}'
-  spf('macro.test', `v=spf1 ${Array.from({ length: 12 }, (_, index) => `exists:${index}.${grown}`).join(' ')} -all`)
-  spf('void.test', 'v=spf1 a:v1.none.test a:v2.none.test a:v3.none.test -all')
+  const publishSpf = (name: string, record: string) => dns.set(name, { TXT: [record] })
+  publishSpf('soft.test', 'v=spf1 ip4:192.0.2.0/24 ~all')
+  publishSpf('open.test', 'v=spf1 ?all')
+  publishSpf('loop.test', 'v=spf1 include:loop.test -all')
+  publishSpf('broken.test', 'v=spf1 ip4:nonsense -all')
+  publishSpf(
+    'far.test',
+    `v=spf1 ${Array.from({ length: 11 }, (_, index) => `include:n${index}.far.test`).join(' ')} -all`,
+  )
+  for (let index = 0; index < 11; index += 1) publishSpf(`n${index}.far.test`, 'v=spf1 ip4:198.51.100.1 -all')
+  const longMacro = '%{d}.%{d}.%{d}.%{d}.%{d}.%{d}.%{d}.%{d}'
+  publishSpf(
+    'macro.test',
+    `v=spf1 ${Array.from({ length: 12 }, (_, index) => `exists:${index}.${longMacro}`).join(' ')} -all`,
+  )
+  publishSpf('void.test', 'v=spf1 a:v1.none.test a:v2.none.test a:v3.none.test -all')
   dns.set('helo.test', { A: ['192.0.2.7'], TXT: ['v=spf1 a -all'] })
   dns.fail('down.test', 'servfail')
 })
 afterAll(() => gateway.close())
 
-async function check(from: string, ip: string, helo = 'mx.elsewhere.test') {
+async function postAndFindSpf(from: string, ip: string, helo = 'mx.elsewhere.test') {
   counter += 1
   const message = `From: a@plain.test\nTo: echo@${mailDomain}\nMessage-ID: <spf${counter}@plain.test>\n\n${counter}\n`
   expect((await gateway.post(message, { from, ip, helo, to: `echo@${mailDomain}` })).status).toBe(200)
@@ -43,11 +49,11 @@ test.each([
   ['DNS that fails, which decides nothing here', 'x@down.test', '192.0.2.9', 'temperror'],
   ['IPv6 in the clothes of IPv4', 'x@soft.test', '::ffff:192.0.2.9', 'pass'],
 ])('SPF evaluates %s', async (_what, from, ip, verdict) => {
-  expect(await check(from, ip)).toMatchObject({ verdict, domain: from.slice(2) })
+  expect(await postAndFindSpf(from, ip)).toMatchObject({ verdict, domain: from.slice(2) })
 })
 
 test('SPF of the null sender uses HELO', async () => {
-  expect(await check('', '192.0.2.7', 'helo.test')).toMatchObject({ verdict: 'pass', domain: 'helo.test' })
+  expect(await postAndFindSpf('', '192.0.2.7', 'helo.test')).toMatchObject({ verdict: 'pass', domain: 'helo.test' })
 })
 
 test("SPF has no result without the client's address", async () => {

@@ -3,16 +3,16 @@ import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
+import { createDkimKey, keyRecord, signText } from '../setup/sign.ts'
 
 /** The `Date` of the mails, because a mail that is some days old counts as a possible replay. */
 const today = new Date().toUTCString()
 
 // These tests cover the verdicts that an operator may trust in addition to the author's own signature (EM-4.6).
 
-const key = makeDkimKey(2048)
-const sealer = makeDkimKey(2048)
-const shortKey = makeDkimKey(1024)
+const key = createDkimKey(2048)
+const sealer = createDkimKey(2048)
+const shortKey = createDkimKey(1024)
 let counter = 0
 let gateway: MailGateway
 let strictGateway: MailGateway
@@ -49,23 +49,26 @@ const sign = (message: string, signer = 'shut.test', overrides: { key?: KeyObjec
   signText(message, { domain: signer, key, ...overrides })
 
 interface SealOptions {
-  readonly by?: string
+  readonly sealer?: string
   readonly results?: string
   readonly cv?: string
   readonly i?: number
 }
 
 /** Adds a set of ARC fields on top, as a list does. */
-async function seal(message: string, { by = 'list.test', results, cv = 'none', i }: SealOptions = {}): Promise<string> {
+async function sealAsList(
+  message: string,
+  { sealer: sealDomain = 'list.test', results, cv = 'none', i }: SealOptions = {},
+): Promise<string> {
   const authResults = results ?? `list.test; dmarc=pass header.from=shut.test`
   const privateKey = sealer.export({ type: 'pkcs8', format: 'pem' }).toString()
-  const sealOptions = { signingDomain: by, selector: 'seal', privateKey, authResults, cv, ...(i && { i }) }
+  const sealOptions = { signingDomain: sealDomain, selector: 'seal', privateKey, authResults, cv, ...(i && { i }) }
   return `${await sealMessage(message, sealOptions)}${message}`
 }
 
 /** Returns a mail to which a list added its footer, so that the author's signature is no longer valid. */
 const composeListMail = async (sealOptions: SealOptions = {}) =>
-  seal(sign(composeMail()).replace('Hello all.', 'Hello all.\r\n-- \r\nThe list'), sealOptions)
+  sealAsList(sign(composeMail()).replace('Hello all.', 'Hello all.\r\n-- \r\nThe list'), sealOptions)
 
 const post = (message: string, server = gateway) =>
   server.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })
@@ -85,7 +88,7 @@ describe('an ARC chain of a trusted sealer', () => {
   })
 
   test('counts if the trusted sealer made the second of two sets', async () => {
-    const twiceSealedMail = await seal(await composeListMail({ by: 'other.test' }), { cv: 'pass' })
+    const twiceSealedMail = await sealAsList(await composeListMail({ sealer: 'other.test' }), { cv: 'pass' })
     expect((await post(twiceSealedMail)).status).toBe(200)
     expect((await gateway.latest()).proofs.find(({ kind }) => kind === 'arc')).toMatchObject({
       verdict: 'pass',
@@ -101,8 +104,8 @@ describe('an ARC chain of a trusted sealer', () => {
   })
 
   const renumber = (message: string, from: number, to: number) => message.replaceAll(`i=${from};`, `i=${to};`)
-  const bad: readonly (readonly [string, () => Promise<string>])[] = [
-    ['whose last sealer is another', () => composeListMail({ by: 'other.test' })],
+  const invalidChains: readonly (readonly [string, () => Promise<string>])[] = [
+    ['whose last sealer is another', () => composeListMail({ sealer: 'other.test' })],
     ['that saw DMARC fail', () => composeListMail({ results: 'list.test; dmarc=fail header.from=shut.test' })],
     ['that saw another domain', () => composeListMail({ results: 'list.test; dmarc=pass header.from=open.test' })],
     ['that says nothing of DMARC', () => composeListMail({ results: 'list.test; spf=pass' })],
@@ -116,20 +119,20 @@ describe('an ARC chain of a trusted sealer', () => {
         return `${message.slice(0, message.indexOf('ARC-Message-Signature'))}${message}`
       },
     ],
-    ['EM-22: with cv=fail', async () => seal(await composeListMail(), { cv: 'fail' })],
+    ['EM-22: with cv=fail', async () => sealAsList(await composeListMail(), { cv: 'fail' })],
     [
       'with a field of endless white space',
       async () => `ARC-Seal: i=1; d=list.test;${' '.repeat(20_000)}\r\n${composeMail()}`,
     ],
   ]
 
-  test.each(bad)('proves nothing if it is %s', async (_what, message) => {
+  test.each(invalidChains)('proves nothing if it is %s', async (_what, message) => {
     expect(await post(await message())).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
   test('with eleven sets causes no key query (EM-22)', async () => {
     let message = await composeListMail()
-    for (let i = 2; i <= 11; i += 1) message = await seal(message, { cv: 'pass', i })
+    for (let i = 2; i <= 11; i += 1) message = await sealAsList(message, { cv: 'pass', i })
     const questionCount = gateway.simulation.dns.questions.length
     expect((await post(message)).status).toBe(403)
     expect(
@@ -151,8 +154,8 @@ describe('SPF alone', () => {
   })
 
   test('of another domain verifies nobody', async () => {
-    const strange = { ...envelope, from: 'ann@open.test' }
-    expect((await gateway.post(composeMail(), strange)).status).toBe(403)
+    const otherEnvelope = { ...envelope, from: 'ann@open.test' }
+    expect((await gateway.post(composeMail(), otherEnvelope)).status).toBe(403)
   })
 })
 
@@ -165,7 +168,7 @@ test('a configured minimum of 2048 bits makes 1024 too weak (EM-12)', async () =
 
 describe('a repeated valid signature (EM-24)', () => {
   /** Posts a mail, and returns the state and flags of its record. The mails share an id, so the record is found by its number. */
-  const hand = async (message: string, to: string) => {
+  const postAndReadFlags = async (message: string, to: string) => {
     await gateway.post(message, { to })
     const [summary] = await gateway.store.listMessages({ limit: 1 })
     const record = await gateway.store.findMessage(`#${summary?.message}`)
@@ -175,54 +178,54 @@ describe('a repeated valid signature (EM-24)', () => {
   test('gets a flag for a recipient whom its header does not name, and none for the others', async () => {
     const draft = composeMail('ann@open.test').replace('To: ', `Cc: helper@${mailDomain}\r\nTo: `)
     const message = signText(draft, { domain: 'open.test', key, fields: ['from', 'to', 'cc', 'date', 'message-id'] })
-    expect((await hand(message, `echo@${mailDomain}`)).flags).not.toContain('replayed_signature')
-    expect((await hand(message, `helper@${mailDomain}`)).flags).not.toContain('replayed_signature')
-    expect((await hand(message, `bee0@${mailDomain}`)).flags).toContain('replayed_signature')
+    expect((await postAndReadFlags(message, `echo@${mailDomain}`)).flags).not.toContain('replayed_signature')
+    expect((await postAndReadFlags(message, `helper@${mailDomain}`)).flags).not.toContain('replayed_signature')
+    expect((await postAndReadFlags(message, `bee0@${mailDomain}`)).flags).toContain('replayed_signature')
   })
 
   test('reaches no agent after twenty copies in a day', async () => {
     const message = sign(composeMail('ann@open.test'), 'open.test')
     const outcomes = []
-    for (const agentName of manyAgents) outcomes.push(await hand(message, `${agentName}@${mailDomain}`))
+    for (const agentName of manyAgents) outcomes.push(await postAndReadFlags(message, `${agentName}@${mailDomain}`))
     expect(outcomes.map(({ state }) => state)).toEqual([...Array(20).fill('received'), 'ignored', 'ignored'])
     expect(outcomes.at(-1)?.flags).toContain('signature_flood')
     gateway.system.advance(86_400_001)
-    expect((await hand(message, `helper@${mailDomain}`)).state).toBe('received')
+    expect((await postAndReadFlags(message, `helper@${mailDomain}`)).state).toBe('received')
   })
 })
 
 describe('mail from a provider that loses bytes', () => {
   const providers = { postmark: { user: 'u', password: 'p' } }
-  let lossy: MailGateway
+  let lossyGateway: MailGateway
   beforeAll(async () => {
-    lossy = await openMailGateway({ config: { providers } })
-    publishDns(lossy)
+    lossyGateway = await openMailGateway({ config: { providers } })
+    publishDns(lossyGateway)
   })
-  afterAll(() => lossy.close())
+  afterAll(() => lossyGateway.close())
 
   const postAndRead = async (octets: string) => {
     const body = JSON.stringify({ RawEmail: octets, OriginalRecipient: `echo@${mailDomain}` })
-    const response = await lossy.channel.endpoint.routes.request('/email/inbound/postmark', {
+    const response = await lossyGateway.channel.endpoint.routes.request('/email/inbound/postmark', {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Basic ${btoa('u:p')}` },
       body,
     })
     return response.status
   }
-  const damaged = (author: string) =>
+  const composeDamagedMail = (author: string) =>
     sign(composeMail(author, 'Gr\u00fc\u00dfe'), author.split('@')[1]).replace('\u00fc', '\ufffd')
 
   test('is unverifiable instead of failed if its body was not ASCII (EM-2.2)', async () => {
-    expect(await postAndRead(damaged('ann@open.test'))).toBe(200)
-    const { state, flags, proofs, message } = await lossy.latest()
+    expect(await postAndRead(composeDamagedMail('ann@open.test'))).toBe(200)
+    const { state, flags, proofs, message } = await lossyGateway.latest()
     expect(proofs[0]).toMatchObject({ kind: 'dkim', verdict: 'unverifiable' })
     expect({ state, verified: message.sender.verified }).toEqual({ state: 'received', verified: false })
     expect(flags).toContain('unverifiable')
   })
 
   test('stays with the operator instead of a refusal under p=reject', async () => {
-    expect(await postAndRead(damaged('ann@shut.test'))).toBe(200)
-    expect(await lossy.latest()).toMatchObject({
+    expect(await postAndRead(composeDamagedMail('ann@shut.test'))).toBe(200)
+    expect(await lossyGateway.latest()).toMatchObject({
       state: 'ignored',
       flags: expect.arrayContaining(['unverifiable', 'dmarc_quarantine']),
     })
@@ -233,7 +236,7 @@ describe('mail from a provider that loses bytes', () => {
   })
 
   test('fails over an endpoint of our own', async () => {
-    expect((await post(damaged('ann@shut.test'), lossy)).status).toBe(403)
+    expect((await post(composeDamagedMail('ann@shut.test'), lossyGateway)).status).toBe(403)
   })
 })
 

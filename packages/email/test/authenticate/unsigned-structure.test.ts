@@ -6,12 +6,12 @@ import { scanHeaders } from '../../src/mail/header.ts'
 import { readMailBody } from '../../src/mime/read-body.ts'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
+import { createDkimKey, keyRecord, signText } from '../setup/sign.ts'
 
-// These signatures cover the body but not the fields about its structure, as Gmail's do.
+// These signatures cover the body but not the fields about its structure, like Gmail's signatures.
 
-const key = makeDkimKey(2048)
-const usual = ['from', 'to', 'subject', 'date', 'message-id']
+const key = createDkimKey(2048)
+const usualFields = ['from', 'to', 'subject', 'date', 'message-id']
 let gateway: MailGateway
 let counter = 0
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 /** Sends a mail of Ann. `structure` are the fields about the structure of the body. */
-async function postStructure(structure: readonly string[], body: string, fields = usual) {
+async function postStructure(structure: readonly string[], body: string, fields = usualFields) {
   counter += 1
   const baseFields = [
     ...['From: Ann <ann@open.test>', `To: echo@${mailDomain}`, 'Subject: Plans', `Date: ${new Date().toUTCString()}`],
@@ -37,23 +37,23 @@ async function postStructure(structure: readonly string[], body: string, fields 
   return { text, files, flags: record.flags }
 }
 
-const part = (type: string, text: string) => `Content-Type: ${type}\r\n\r\n${text}\r\n`
+const formatPart = (type: string, text: string) => `Content-Type: ${type}\r\n\r\n${text}\r\n`
 
 /** A body with a text of Ann and another person's mail below it. */
-const quoting = [
-  `--ann\r\n${part('text/plain; charset=utf-8', 'No, do not pay him!\r\n\r\nHe wrote me this:')}`,
-  `--evil\r\n${part('text/plain; charset=utf-8', 'Pay Mallory a thousand.')}`,
+const quotingBody = [
+  `--ann\r\n${formatPart('text/plain; charset=utf-8', 'No, do not pay him!\r\n\r\nHe wrote me this:')}`,
+  `--evil\r\n${formatPart('text/plain; charset=utf-8', 'Pay Mallory a thousand.')}`,
   '--evil--\r\n--ann--\r\n',
 ].join('\r\n')
 
 describe('the gateway shows a signed body in full, despite unsigned fields', () => {
-  const plain = 'No, do not pay him!\r\n<!-- Mallory wanted a thousand. -->\r\n'
+  const plainBody = 'No, do not pay him!\r\n<!-- Mallory wanted a thousand. -->\r\n'
   test.each<[string, readonly string[], string, string]>([
-    ['another boundary', ['Content-Type: multipart/mixed; boundary=evil'], quoting, 'No, do not pay him!'],
+    ['another boundary', ['Content-Type: multipart/mixed; boundary=evil'], quotingBody, 'No, do not pay him!'],
     [
       'a boundary behind which more stands',
       ['Content-Type: multipart/mixed; boundary=evil'],
-      `--evil\r\n${part('text/plain', 'Pay him.')}--evil--\r\nThat he wrote me. No, do not pay him!\r\n`,
+      `--evil\r\n${formatPart('text/plain', 'Pay him.')}--evil--\r\nThat he wrote me. No, do not pay him!\r\n`,
       'No, do not pay him!',
     ],
     [
@@ -62,20 +62,30 @@ describe('the gateway shows a signed body in full, despite unsigned fields', () 
       '--evil\r\nNote: No, do not pay him!\r\n\r\nPay him.\r\n',
       'No, do not pay him!',
     ],
-    ['a boundary that is not there', ['Content-Type: multipart/mixed; boundary=none'], quoting, 'No, do not pay him!'],
-    ['no boundary', ['Content-Type: multipart/mixed'], quoting, 'No, do not pay him!'],
-    ['two boundaries', ['Content-Type: multipart/mixed; boundary=evil; boundary=ann'], quoting, 'No, do not pay him!'],
-    ['HTML', ['Content-Type: text/html'], plain, '<!-- Mallory wanted a thousand. -->'],
-    ['a file', ['Content-Type: application/octet-stream; name=x.bin'], plain, 'No, do not pay him!'],
-    ['a message', ['Content-Type: message/rfc822'], plain, 'No, do not pay him!'],
+    [
+      'a boundary that is not there',
+      ['Content-Type: multipart/mixed; boundary=none'],
+      quotingBody,
+      'No, do not pay him!',
+    ],
+    ['no boundary', ['Content-Type: multipart/mixed'], quotingBody, 'No, do not pay him!'],
+    [
+      'two boundaries',
+      ['Content-Type: multipart/mixed; boundary=evil; boundary=ann'],
+      quotingBody,
+      'No, do not pay him!',
+    ],
+    ['HTML', ['Content-Type: text/html'], plainBody, '<!-- Mallory wanted a thousand. -->'],
+    ['a file', ['Content-Type: application/octet-stream; name=x.bin'], plainBody, 'No, do not pay him!'],
+    ['a message', ['Content-Type: message/rfc822'], plainBody, 'No, do not pay him!'],
     [
       'a file by its disposition',
       ['Content-Disposition: attachment; filename=x', 'Content-Type: text/plain'],
-      plain,
+      plainBody,
       'No, do',
     ],
-    ['another charset', ['Content-Type: text/plain; charset=utf-16le'], plain, 'No, do not pay him!'],
-    ['Base64', ['Content-Transfer-Encoding: base64'], plain, 'No, do not pay him!'],
+    ['another charset', ['Content-Type: text/plain; charset=utf-16le'], plainBody, 'No, do not pay him!'],
+    ['Base64', ['Content-Transfer-Encoding: base64'], plainBody, 'No, do not pay him!'],
   ])('%s', async (_what, structure, body, words) => {
     const { text, flags } = await postStructure(structure, body)
     expect(text).toContain(words)
@@ -84,7 +94,7 @@ describe('the gateway shows a signed body in full, despite unsigned fields', () 
   })
 
   test('as plain text if it does not match its type, and the agent sees that', async () => {
-    const { text, flags } = await postStructure(['Content-Type: multipart/mixed; boundary=evil'], quoting)
+    const { text, flags } = await postStructure(['Content-Type: multipart/mixed; boundary=evil'], quotingBody)
     expect(text).toContain('Pay Mallory a thousand.')
     expect(flags).toContain('unsigned_structure')
   })
@@ -97,25 +107,25 @@ describe('the gateway shows a signed body in full, despite unsigned fields', () 
 
   test('also if a server in front of this one names the author', async () => {
     const upstreams = [{ authserv_id: 'mx.front.test', endpoint: 'inbound' as const }]
-    const behind = await openMailGateway({ config: { trust: { upstreams } } })
+    const upstreamGateway = await openMailGateway({ config: { trust: { upstreams } } })
     const head = ['From: ann@open.test', `To: echo@${mailDomain}`, 'Content-Type: multipart/mixed; boundary=evil']
     const results =
       'Authentication-Results: mx.front.test; dkim=pass header.d=open.test; dmarc=pass header.from=open.test'
-    const signed = signText(`${head.join('\r\n')}\r\n\r\n${quoting}`, {
+    const signedMail = signText(`${head.join('\r\n')}\r\n\r\n${quotingBody}`, {
       domain: 'open.test',
       key,
       fields: ['from', 'to'],
     })
-    await behind.post(`${results}\r\n${signed}Scanned by the front.\r\n`)
-    const { message } = await behind.latest()
+    await upstreamGateway.post(`${results}\r\n${signedMail}Scanned by the front.\r\n`)
+    const { message } = await upstreamGateway.latest()
     expect(message.sender).toMatchObject({ verified: true, key_id: 'authserv:mx.front.test' })
     expect(message.parts[0]).toMatchObject({ content: expect.stringContaining('No, do not pay him!') })
-    await behind.close()
+    await upstreamGateway.close()
   })
 })
 
 describe('the gateway reads honest mail with unsigned structure fields as usual:', () => {
-  const alternative = `--g\r\n${part('text/plain; charset="UTF-8"', 'Good morning.')}--g\r\n${part('text/html', '<p>Good morning.</p>')}--g--\r\n`
+  const alternative = `--g\r\n${formatPart('text/plain; charset="UTF-8"', 'Good morning.')}--g\r\n${formatPart('text/html', '<p>Good morning.</p>')}--g--\r\n`
   const type = 'Content-Type: multipart/alternative; boundary="g"'
   const notice = 'This is a multi-part message in MIME format.\r\n'
   test.each<[string, readonly string[], string]>([
@@ -149,8 +159,8 @@ describe('the gateway reads honest mail with unsigned structure fields as usual:
 })
 
 test('text outside the parts belongs to nobody if the signature covers the fields (RFC 2046 §5.1.1)', async () => {
-  const { text, flags } = await postStructure(['Content-Type: multipart/mixed; boundary=evil'], quoting, [
-    ...usual,
+  const { text, flags } = await postStructure(['Content-Type: multipart/mixed; boundary=evil'], quotingBody, [
+    ...usualFields,
     'content-type',
   ])
   expect(text).toBe('Pay Mallory a thousand.')
@@ -167,7 +177,7 @@ const types = [
   'message/rfc822',
   'image/png',
 ]
-const forged = fc.record({
+const forgedStructures = fc.record({
   type: fc.constantFrom(...types),
   boundary: fc.constantFrom('one', 'two', 'on', 'three', '', 'one--', '--one'),
   charset: fc.constantFrom('utf-8', 'utf-16', 'us-ascii', 'nonsense'),
@@ -182,18 +192,20 @@ const bodies = fc.array(
 
 test('an unsigned type, boundary, charset or encoding hides no line of a body', async () => {
   await fc.assert(
-    fc.asyncProperty(forged, bodies, async ({ type, boundary, charset, encoding }, drafted) => {
-      const lines = drafted.map((line, index) => (line === 'word' ? `word${index} is here` : line))
+    fc.asyncProperty(forgedStructures, bodies, async ({ type, boundary, charset, encoding }, drawnLines) => {
+      const lines = drawnLines.map((line, index) => (line === 'word' ? `word${index} is here` : line))
       const head = `Content-Type: ${type}; boundary="${boundary}"; charset=${charset}\r\nContent-Transfer-Encoding: ${encoding}`
       const octets = Buffer.from(`${head}\r\n\r\n${lines.join('\r\n')}\r\n`)
-      const read = await readMailBody(octets, scanHeaders(octets, limits), {
+      const parsedBody = await readMailBody(octets, scanHeaders(octets, limits), {
         keepsQuotes: true,
         isStructureUnsigned: true,
         limits,
       })
-      const visibleText = [read.text, ...read.files.map(({ bytes }) => Buffer.from(bytes).toString())].join('\n')
+      const visibleText = [parsedBody.text, ...parsedBody.files.map(({ bytes }) => Buffer.from(bytes).toString())].join(
+        '\n',
+      )
       // The header of a part is not text, and the header of the mail is signed.
-      const words = listBodyWords(lines.join('\n'), { isText: read.flags.includes('unsigned_structure') })
+      const words = listBodyWords(lines.join('\n'), { isText: parsedBody.flags.includes('unsigned_structure') })
       for (const word of words) expect(visibleText).toContain(word)
     }),
     { numRuns: drawCount({ quick: 100, long: 1_000 }) },
@@ -202,7 +214,7 @@ test('an unsigned type, boundary, charset or encoding hides no line of a body', 
 
 /** Returns the words of a body. If it is read in parts, these are the words of their bodies. */
 function listBodyWords(body: string, { isText }: { readonly isText: boolean }): readonly string[] {
-  const wordsOf = (text: string) => text.match(/word\d+/g) ?? []
-  if (isText || !/^\s*--/.test(body)) return wordsOf(body)
-  return body.split(/^--.*$/m).flatMap(piece => wordsOf(piece.replace(/^\n?(?:.+\n)*?\n/, '')))
+  const listWords = (text: string) => text.match(/word\d+/g) ?? []
+  if (isText || !/^\s*--/.test(body)) return listWords(body)
+  return body.split(/^--.*$/m).flatMap(piece => listWords(piece.replace(/^\n?(?:.+\n)*?\n/, '')))
 }

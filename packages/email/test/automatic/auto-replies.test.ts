@@ -4,31 +4,34 @@ import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
 beforeAll(async () => {
-  gateway = await openMailGateway({ works: true, config: { show_auto_replies: true } })
+  gateway = await openMailGateway({ runsAgents: true, config: { show_auto_replies: true } })
 })
 afterAll(() => gateway.close())
 
-const vacation = { 'Auto-Submitted': 'auto-replied (vacation)', 'X-Auto-Response-Suppress': 'All' }
+const vacationFields = { 'Auto-Submitted': 'auto-replied (vacation)', 'X-Auto-Response-Suppress': 'All' }
 
-const waitFor = (id: string, state: string) =>
+const waitForState = (id: string, state: string) =>
   vi.waitFor(async () => expect(await gateway.store.findMessage(id)).toMatchObject({ state }))
 
 test.each([
   ['with a sender', {}],
   ['with the null sender', { from: '' }],
-])('an automatic reply %s reaches the agent with a flag, and causes no mail (EM-4.1)', async (_what, changed) => {
-  const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
-    to: `echo@${mailDomain}`,
-    text: 'I am at the coast.',
-    headers: vacation,
-  })
-  await gateway.post(octets, { ...envelope, ip, helo, ...changed })
-  await waitFor(messageId, 'answered')
-  expect(await gateway.store.findMessage(messageId)).toMatchObject({ deliveries: [] })
-  const message = gateway.receivedMessages.find(({ id }) => id === messageId)
-  expect(message?.parts[0]).toMatchObject({ content: 'I am at the coast.' })
-  expect(message?.parts.find(({ kind }) => (kind as string) === 'email')).toMatchObject({ flags: ['auto_reply'] })
-})
+])(
+  'an automatic reply %s reaches the agent with a flag, and causes no mail (EM-4.1)',
+  async (_what, envelopeChanges) => {
+    const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
+      to: `echo@${mailDomain}`,
+      text: 'I am at the coast.',
+      headers: vacationFields,
+    })
+    await gateway.post(octets, { ...envelope, ip, helo, ...envelopeChanges })
+    await waitForState(messageId, 'answered')
+    expect(await gateway.store.findMessage(messageId)).toMatchObject({ deliveries: [] })
+    const message = gateway.receivedMessages.find(({ id }) => id === messageId)
+    expect(message?.parts[0]).toMatchObject({ content: 'I am at the coast.' })
+    expect(message?.parts.find(({ kind }) => (kind as string) === 'email')).toMatchObject({ flags: ['auto_reply'] })
+  },
+)
 
 test.each([
   ['a daemon', 'From: MAILER-DAEMON@nodmarc.test', 'Auto-Submitted: auto-replied'],
@@ -38,7 +41,7 @@ test.each([
   const id =
     what === 'one of our own agents' ? `${'1'.repeat(32)}@${mailDomain}` : `${what.replace(' ', '.')}@nodmarc.test`
   await gateway.post(`${from}\nTo: echo@${mailDomain}\nMessage-ID: <${id}>\n${fields}\n\nHello\n`)
-  await waitFor(id, 'ignored')
+  await waitForState(id, 'ignored')
 })
 
 test('a copy of a signed mail with automatic fields does not replace the mail', async () => {

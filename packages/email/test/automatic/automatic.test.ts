@@ -36,7 +36,7 @@ async function postDirectMessage({
   return gateway.latest()
 }
 
-test.each<[flag: string, what: string, letter: DirectMessage]>([
+test.each<[flag: string, what: string, mail: DirectMessage]>([
   ['bounce', 'the null sender', { envelopeFrom: '' }],
   ['bounce', 'an empty Return-Path', { fields: 'Return-Path: <>\n' }],
   [
@@ -102,7 +102,7 @@ test.each<[flag: string, what: string, letter: DirectMessage]>([
   expect(record).toMatchObject({ state: 'ignored', deliveries: [] })
 })
 
-test.each<[what: string, letter: DirectMessage]>([
+test.each<[what: string, mail: DirectMessage]>([
   ['nothing special', {}],
   ['Auto-Submitted: no', { fields: 'Auto-Submitted: no\n' }],
   ['Auto-Submitted: no with a comment', { fields: 'Auto-Submitted: No (really)\n' }],
@@ -135,8 +135,8 @@ test('a proven person who writes to the agent gets an answer despite X-Auto-Resp
 })
 
 test('the gateway also answers a forwarded mail with answer_bcc', async () => {
-  const open = await openMailGateway({ config: { answer_bcc: true } })
-  await open.post('From: bob@nodmarc.test\nTo: team@corp.test\n\nHello\n')
-  expect(await open.latest()).toMatchObject({ state: 'received' })
-  await open.close()
+  const bccGateway = await openMailGateway({ config: { answer_bcc: true } })
+  await bccGateway.post('From: bob@nodmarc.test\nTo: team@corp.test\n\nHello\n')
+  expect(await bccGateway.latest()).toMatchObject({ state: 'received' })
+  await bccGateway.close()
 })

@@ -3,46 +3,46 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { classifySmtpError } from '../../src/submit/smtp-error.ts'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
+import { createDkimKey, keyRecord, signText } from '../setup/sign.ts'
 
 let gateway: MailGateway
 let count = 0
 const sentAddresses = new Map<string, string>()
-let onSent = (_to: string) => {}
+let handleSent = (_to: string) => {}
 /** The immediate replies of the smarthost, by address. */
 const refusedAddresses: Record<string, string> = {}
 
 beforeAll(async () => {
   gateway = await openMailGateway({
-    works: true,
+    runsAgents: true,
     async submitMail({ from, to }) {
       const refusal = refusedAddresses[to[0] ?? '']
       if (refusal) throw classifySmtpError({ responseCode: 550, response: refusal, command: 'RCPT TO' })
       sentAddresses.set(to[0] ?? '', from)
-      onSent(to[0] ?? '')
+      handleSent(to[0] ?? '')
       return { response: '250 2.0.0' }
     },
   })
 })
 afterAll(() => gateway.close())
 
-async function deliveryTo(to: string): Promise<DeliveryRecord | undefined> {
+async function findDelivery(to: string): Promise<DeliveryRecord | undefined> {
   return (await gateway.store.listDeliveries({ limit: 100 })).find(delivery => delivery.to === to)
 }
 
-async function waitFor(to: string, state: DeliveryRecord['state']): Promise<DeliveryRecord> {
+async function waitForDelivery(to: string, state: DeliveryRecord['state']): Promise<DeliveryRecord> {
   return expect
-    .poll(() => deliveryTo(to), { interval: 10 })
+    .poll(() => findDelivery(to), { interval: 10 })
     .toMatchObject({ state })
     .then(async () => {
-      const delivery = await deliveryTo(to)
+      const delivery = await findDelivery(to)
       if (!delivery) throw new Error('no delivery')
       return delivery
     })
 }
 
 /** Lets a person write and get an answer, and returns the bounce address of the answer. */
-async function answerTo(person: string): Promise<string> {
+async function answerPerson(person: string): Promise<string> {
   count += 1
   await gateway.post(
     `From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <q${count}@nodmarc.test>\n\nHello ${count}\n`,
@@ -51,7 +51,7 @@ async function answerTo(person: string): Promise<string> {
       to: `echo@${mailDomain}`,
     },
   )
-  await waitFor(person, 'sent')
+  await waitForDelivery(person, 'sent')
   return sentAddresses.get(person) ?? ''
 }
 
@@ -61,20 +61,20 @@ interface Report {
   readonly from?: string
   readonly type?: string
   /** The part that people read. */
-  readonly words?: string
+  readonly humanText?: string
   /** The host of the author. */
   readonly host?: string
   readonly author?: string
 }
 
 /** Posts a report in the form of an MTA (RFC 3464). */
-async function report(what: Report) {
+async function acceptReport(what: Report) {
   const answer = await postReport(what)
   expect(answer.status).toBe(200)
   return gateway.latest()
 }
 
-function postReport({ to, fields, from = '', type = 'delivery-status', words = 'Sorry.', ...by }: Report) {
+function postReport({ to, fields, from = '', type = 'delivery-status', humanText = 'Sorry.', ...by }: Report) {
   const { host = 'mx.nodmarc.test', author } = by
   count += 1
   const message = [
@@ -84,7 +84,7 @@ function postReport({ to, fields, from = '', type = 'delivery-status', words = '
     'Auto-Submitted: auto-replied',
     `Content-Type: multipart/report; report-type=${type};\n boundary="=b/${count}"`,
     `\nThis is a report.\n\n--=b/${count}`,
-    `Content-Type: text/plain\n\n${words}\n`,
+    `Content-Type: text/plain\n\n${humanText}\n`,
     `--=b/${count}`,
     `Content-Type: message/${type}\n\n${fields}`,
     `--=b/${count}`,
@@ -94,20 +94,23 @@ function postReport({ to, fields, from = '', type = 'delivery-status', words = '
   return gateway.post(message, { from, to })
 }
 
-const failed = (status: string, diagnostic = '') =>
+const formatFailure = (status: string, diagnostic = '') =>
   `Reporting-MTA: dns; mx.nodmarc.test\n\nFinal-Recipient: rfc822; someone@elsewhere.test\nAction: failed\nStatus: ${status}\n${diagnostic && `Diagnostic-Code: smtp; ${diagnostic}\n`}`
 
-const suppressed = (peer: string) =>
+const findSuppression = (peer: string) =>
   gateway.store.findRelation({ via: 'email', agent: 'echo', relation: 'suppressed', peer })
 
 test('a hard bounce fails the delivery and suppresses the address, which gets no more mail (EM-4.4)', async () => {
   const person = 'gone@nodmarc.test'
-  const verp = await answerTo(person)
-  const record = await report({ to: verp, fields: failed('5.1.1', '550 5.1.1 <gone@nodmarc.test>: no such user') })
+  const verp = await answerPerson(person)
+  const record = await acceptReport({
+    to: verp,
+    fields: formatFailure('5.1.1', '550 5.1.1 <gone@nodmarc.test>: no such user'),
+  })
   expect(record).toMatchObject({ state: 'ignored', deliveries: [] })
   expect(record.flags).toEqual(expect.arrayContaining(['bounce', 'bounce_address', 'bounce_hard']))
-  expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
-  expect(await suppressed(person)).toMatchObject({ target: 'bounced: 5.1.1' })
+  expect(await waitForDelivery(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
+  expect(await findSuppression(person)).toMatchObject({ target: 'bounced: 5.1.1' })
 
   sentAddresses.delete(person)
   await gateway.post(`From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <again@nodmarc.test>\n\nAgain\n`, {
@@ -124,10 +127,10 @@ test('a hard bounce fails the delivery and suppresses the address, which gets no
 test('the bounce address proves a report, under any policy of its server’s domain', async () => {
   gateway.simulation.dns.set('_dmarc.strictmx.test', { TXT: ['v=DMARC1; p=reject'] })
   const person = 'lost@nodmarc.test'
-  const verp = await answerTo(person)
-  const fields = failed('5.1.1')
-  await report({ to: verp, fields, host: 'strictmx.test' })
-  expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
+  const verp = await answerPerson(person)
+  const fields = formatFailure('5.1.1')
+  await acceptReport({ to: verp, fields, host: 'strictmx.test' })
+  expect(await waitForDelivery(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
   const forgedVerp = verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)
   const refusedReports = await Promise.all([
     postReport({ to: forgedVerp, fields, host: 'strictmx.test' }),
@@ -143,46 +146,46 @@ test.each([
   ['a group', 'From: Postmasters:;'],
 ])('the gateway accepts a report of %s at the address for reports', async (what, author) => {
   const person = `${what.replaceAll(' ', '-')}@nodmarc.test`
-  const verp = await answerTo(person)
-  const record = await report({ to: verp, author, fields: failed('5.1.1') })
+  const verp = await answerPerson(person)
+  const record = await acceptReport({ to: verp, author, fields: formatFailure('5.1.1') })
   expect(record).toMatchObject({ state: 'ignored', message: { sender: { verified: false } } })
-  expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
+  expect(await waitForDelivery(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
   const forgedVerp = verp.replace(/.@/, char => (char === '0@' ? '1@' : '0@'))
   for (const to of [forgedVerp, `echo@${mailDomain}`]) {
-    expect((await postReport({ to, author, fields: failed('5.1.1') })).status).toBe(400)
+    expect((await postReport({ to, author, fields: formatFailure('5.1.1') })).status).toBe(400)
   }
 })
 
 test('a proven author with a suppressed address gets answers again after writing', async () => {
   const person = 'alice@alice.test'
-  const first = await gateway.postMail({ from: person })
-  await waitFor(person, 'sent')
-  await report({ to: sentAddresses.get(person) ?? '', fields: failed('5.1.1') })
-  expect(await suppressed(person)).toBeDefined()
+  const firstMail = await gateway.postMail({ from: person })
+  await waitForDelivery(person, 'sent')
+  await acceptReport({ to: sentAddresses.get(person) ?? '', fields: formatFailure('5.1.1') })
+  expect(await findSuppression(person)).toBeDefined()
   const nextMail = await gateway.postMail({ from: person, text: 'I am here.' })
-  expect([first.answer.status, nextMail.answer.status]).toEqual([200, 200])
+  expect([firstMail.answer.status, nextMail.answer.status]).toEqual([200, 200])
   await expect
     .poll(async () => (await gateway.store.findMessage(nextMail.mail.messageId))?.deliveries)
     .toMatchObject([{ state: 'sent' }])
-  expect(await suppressed(person)).toBeUndefined()
+  expect(await findSuppression(person)).toBeUndefined()
 })
 
 test('a repeated old mail from another client lifts no suppression', async () => {
-  const key = makeDkimKey(2048)
+  const key = createDkimKey(2048)
   gateway.simulation.dns.set('old._domainkey.alice.test', { TXT: [keyRecord(key)] })
   const person = 'alice@alice.test'
-  const bring = (days: number) => {
+  const postAgedMail = (days: number) => {
     const date = new Date(gateway.system.now() - days * 86_400_000).toUTCString()
     const draft = `From: ${person}\nTo: echo@${mailDomain}\nSubject: x\nDate: ${date}\nMessage-ID: <old${days}@alice.test>\n\nOld.\n`
     return gateway.post(signText(draft, { domain: 'alice.test', selector: 'old', key }), { to: `echo@${mailDomain}` })
   }
   await gateway.postMail({ from: person })
-  await waitFor(person, 'sent')
-  await report({ to: sentAddresses.get(person) ?? '', fields: failed('5.1.1') })
-  expect((await bring(6)).status).toBe(200)
-  expect(await suppressed(person)).toBeDefined()
-  expect((await bring(4)).status).toBe(200)
-  expect(await suppressed(person)).toBeUndefined()
+  await waitForDelivery(person, 'sent')
+  await acceptReport({ to: sentAddresses.get(person) ?? '', fields: formatFailure('5.1.1') })
+  expect((await postAgedMail(6)).status).toBe(200)
+  expect(await findSuppression(person)).toBeDefined()
+  expect((await postAgedMail(4)).status).toBe(200)
+  expect(await findSuppression(person)).toBeUndefined()
 })
 
 test.each([
@@ -195,27 +198,31 @@ test.each([
 ])('a report of OpenSMTPD, which only says 5.0.0, suppresses by the line "%s": %s', async (line, suppresses) => {
   count += 1
   const person = `terse${count}@nodmarc.test`
-  const to = await answerTo(person)
+  const to = await answerPerson(person)
   const mailText = `    Hi!\n\n    This is the MAILER-DAEMON, please DO NOT REPLY to this email.\n\n    someone@elsewhere.test: ${line}\n\n    Below is a copy.`
-  await report({ to, words: mailText, fields: failed('5.0.0') })
-  await waitFor(person, 'dead')
-  expect((await suppressed(person)) !== undefined).toBe(suppresses)
+  await acceptReport({ to, humanText: mailText, fields: formatFailure('5.0.0') })
+  await waitForDelivery(person, 'dead')
+  expect((await findSuppression(person)) !== undefined).toBe(suppresses)
 })
 
 test('a report of Exim has its error below the address', async () => {
-  const to = await answerTo('unrouted@nodmarc.test')
+  const to = await answerPerson('unrouted@nodmarc.test')
   const mailText =
     'This message was created automatically.\n\n  someone@elsewhere.test\n    Unrouteable address\n\nMore.'
-  await report({ to, words: mailText, fields: failed('5.0.0') })
-  await waitFor('unrouted@nodmarc.test', 'dead')
-  expect(await suppressed('unrouted@nodmarc.test')).toBeDefined()
+  await acceptReport({ to, humanText: mailText, fields: formatFailure('5.0.0') })
+  await waitForDelivery('unrouted@nodmarc.test', 'dead')
+  expect(await findSuppression('unrouted@nodmarc.test')).toBeDefined()
 })
 
 test('the text of a temporary report never makes it permanent', async () => {
-  const to = await answerTo('later@nodmarc.test')
-  const record = await report({ to, words: 'someone@elsewhere.test: 450 No such user', fields: failed('4.0.0') })
+  const to = await answerPerson('later@nodmarc.test')
+  const record = await acceptReport({
+    to,
+    humanText: 'someone@elsewhere.test: 450 No such user',
+    fields: formatFailure('4.0.0'),
+  })
   expect(record.flags).toContain('bounce_soft')
-  expect(await suppressed('later@nodmarc.test')).toBeUndefined()
+  expect(await findSuppression('later@nodmarc.test')).toBeUndefined()
 })
 
 test.each([
@@ -230,34 +237,34 @@ test.each([
     from: person,
     to: `echo@${mailDomain}`,
   })
-  await waitFor(person, 'dead')
+  await waitForDelivery(person, 'dead')
   const error = 'the mail server refused it: 550 5.1.1'
-  expect(await suppressed(person)).toEqual(suppresses ? expect.objectContaining({ target: error }) : undefined)
+  expect(await findSuppression(person)).toEqual(suppresses ? expect.objectContaining({ target: error }) : undefined)
 })
 
 test('a refusal of the content is final, and does not suppress the address', async () => {
-  const verp = await answerTo('picky@nodmarc.test')
-  await report({ to: verp, fields: failed('5.7.1', '550 5.7.1 looks like spam') })
-  expect(await waitFor('picky@nodmarc.test', 'dead')).toMatchObject({ last_error: 'bounced: 5.7.1' })
-  expect(await suppressed('picky@nodmarc.test')).toBeUndefined()
+  const verp = await answerPerson('picky@nodmarc.test')
+  await acceptReport({ to: verp, fields: formatFailure('5.7.1', '550 5.7.1 looks like spam') })
+  expect(await waitForDelivery('picky@nodmarc.test', 'dead')).toMatchObject({ last_error: 'bounced: 5.7.1' })
+  expect(await findSuppression('picky@nodmarc.test')).toBeUndefined()
 })
 
 test('the gateway retries hours after a soft bounce, and ignores a delay report', async () => {
   const person = 'full@nodmarc.test'
-  const verp = await answerTo(person)
-  const lateReport = await report({ to: verp, fields: failed('4.2.2').replace('failed', 'delayed') })
+  const verp = await answerPerson(person)
+  const lateReport = await acceptReport({ to: verp, fields: formatFailure('4.2.2').replace('failed', 'delayed') })
   expect(lateReport.flags).toContain('delivery_delayed')
-  expect(await deliveryTo(person)).toMatchObject({ state: 'sent' })
-  const soft = await report({ to: verp, fields: failed('4.2.2', '452 4.2.2 mailbox full') })
-  expect(soft.flags).toContain('bounce_soft')
-  expect(await deliveryTo(person)).toMatchObject({ state: 'later', last_error: 'bounced: 4.2.2' })
+  expect(await findDelivery(person)).toMatchObject({ state: 'sent' })
+  const softReport = await acceptReport({ to: verp, fields: formatFailure('4.2.2', '452 4.2.2 mailbox full') })
+  expect(softReport.flags).toContain('bounce_soft')
+  expect(await findDelivery(person)).toMatchObject({ state: 'later', last_error: 'bounced: 4.2.2' })
   const secondReport = Promise.withResolvers<void>()
-  onSent = to => to === person && secondReport.resolve()
+  handleSent = to => to === person && secondReport.resolve()
   gateway.system.advance(4 * 3_600_000 + 1_000)
   gateway.store.notify('work', undefined)
   await secondReport.promise
-  await waitFor(person, 'sent')
-  expect(await suppressed(person)).toBeUndefined()
+  await waitForDelivery(person, 'sent')
+  expect(await findSuppression(person)).toBeUndefined()
 })
 
 describe('a report about an unknown mail, or to an unknown address (EM-65)', () => {
@@ -268,35 +275,35 @@ describe('a report about an unknown mail, or to an unknown address (EM-65)', () 
     ['no token at all', () => `echo@${mailDomain}`],
   ])('has no effect beyond its storage if it is %s', async (_what, change) => {
     const person = `stays${count}@nodmarc.test`
-    const verp = await answerTo(person)
-    const record = await report({ to: change(verp), fields: failed('5.1.1') })
+    const verp = await answerPerson(person)
+    const record = await acceptReport({ to: change(verp), fields: formatFailure('5.1.1') })
     expect(record).toMatchObject({ state: 'ignored' })
     expect(record.flags).not.toContain('bounce_hard')
-    expect(await deliveryTo(person)).toMatchObject({ state: 'sent' })
-    expect(await suppressed(person)).toBeUndefined()
+    expect(await findDelivery(person)).toMatchObject({ state: 'sent' })
+    expect(await findSuppression(person)).toBeUndefined()
   })
 
   test('is a vacation notice without report fields, and changes nothing', async () => {
-    const verp = await answerTo('away@nodmarc.test')
+    const verp = await answerPerson('away@nodmarc.test')
     const answer = await gateway.post(
       `From: away@nodmarc.test\nTo: ${verp}\nSubject: Undelivered Mail Returned to Sender\n\nStatus: 5.1.1\nAction: failed\n`,
       { from: '', to: verp },
     )
     expect(answer.status).toBe(200)
     expect((await gateway.latest()).flags).toEqual(['bounce', 'bounce_address'])
-    expect(await deliveryTo('away@nodmarc.test')).toMatchObject({ state: 'sent' })
+    expect(await findDelivery('away@nodmarc.test')).toMatchObject({ state: 'sent' })
   })
 
   test('is a personal mail, which does not reach the agent', async () => {
-    const verp = await answerTo('odd@nodmarc.test')
+    const verp = await answerPerson('odd@nodmarc.test')
     await gateway.post(`From: odd@nodmarc.test\nTo: ${verp}\n\nHello\n`, { from: 'odd@nodmarc.test', to: verp })
     expect(await gateway.latest()).toMatchObject({ state: 'ignored', flags: ['bounce_address'] })
   })
 })
 
 describe('feedback reports (RFC 5965)', () => {
-  const complain = (verp: string, type = 'abuse') =>
-    report({
+  const postComplaint = (verp: string, type = 'abuse') =>
+    acceptReport({
       to: `echo@${mailDomain}`,
       from: 'fbl@isp.test',
       type: 'feedback-report',
@@ -304,19 +311,22 @@ describe('feedback reports (RFC 5965)', () => {
     })
 
   test('suppress the address of a complaint, and leave the delivery as sent', async () => {
-    const verp = await answerTo('angry@nodmarc.test')
-    const record = await complain(verp)
+    const verp = await answerPerson('angry@nodmarc.test')
+    const record = await postComplaint(verp)
     expect(record).toMatchObject({ state: 'ignored' })
     expect(record.flags).toContain('feedback_report')
-    expect(await deliveryTo('angry@nodmarc.test')).toMatchObject({ state: 'sent', last_error: 'complained of: abuse' })
-    expect(await suppressed('angry@nodmarc.test')).toMatchObject({ target: 'complained of: abuse' })
+    expect(await findDelivery('angry@nodmarc.test')).toMatchObject({
+      state: 'sent',
+      last_error: 'complained of: abuse',
+    })
+    expect(await findSuppression('angry@nodmarc.test')).toMatchObject({ target: 'complained of: abuse' })
   })
 
   test('have no effect for praise, or for a complaint about other mail', async () => {
-    const verp = await answerTo('fan@nodmarc.test')
-    await complain(verp, 'not-spam')
-    await complain(`echo+b.1.${'0'.repeat(20)}@${mailDomain}`)
-    expect(await suppressed('fan@nodmarc.test')).toBeUndefined()
+    const verp = await answerPerson('fan@nodmarc.test')
+    await postComplaint(verp, 'not-spam')
+    await postComplaint(`echo+b.1.${'0'.repeat(20)}@${mailDomain}`)
+    expect(await findSuppression('fan@nodmarc.test')).toBeUndefined()
   })
 })
 
@@ -336,7 +346,7 @@ describe('a report without machine-readable parts to one delivery’s address (R
   }: PlainReport) {
     count += 1
     const person = `plain${count}@nodmarc.test`
-    const verp = await answerTo(person)
+    const verp = await answerPerson(person)
     count += 1
     const head = `From: ${author}\nTo: ${verp}\nSubject: ${subject}\nMessage-ID: <p${count}@mx.nodmarc.test>`
     const copy =
@@ -347,7 +357,7 @@ describe('a report without machine-readable parts to one delivery’s address (R
     })
     expect(answer.status).toBe(200)
     const { flags } = await gateway.latest()
-    return { flags, delivery: await deliveryTo(person), isSuppressed: (await suppressed(person)) !== undefined }
+    return { flags, delivery: await findDelivery(person), isSuppressed: (await findSuppression(person)) !== undefined }
   }
 
   const qmail = 'Hi. This is the mail program at mx.nodmarc.test.\nI could not deliver your message.\n\n<person>:\n'
@@ -396,9 +406,9 @@ test.each([
 ])('a report of OpenSMTPD that says 5.0.0 without a Diagnostic-Code suppresses by "%s"', async line => {
   count += 1
   const person = `opensmtpd${count}@nodmarc.test`
-  const to = await answerTo(person)
+  const to = await answerPerson(person)
   const words = `    Hi!\n\n    This is the MAILER-DAEMON, please DO NOT REPLY to this email.\n\n    ${line}\n\n    Below is a copy of the original message:`
-  await report({ to, words, fields: failed('5.0.0') })
-  await waitFor(person, 'dead')
-  expect(await suppressed(person)).toBeDefined()
+  await acceptReport({ to, humanText: words, fields: formatFailure('5.0.0') })
+  await waitForDelivery(person, 'dead')
+  expect(await findSuppression(person)).toBeDefined()
 })

@@ -10,14 +10,14 @@ let count = 0
 async function withBudgets(
   budgets: Partial<Record<keyof typeof noBudgets, number>>,
   run: (gateway: MailGateway) => Promise<void>,
-  works = false,
+  runsAgents = false,
 ): Promise<void> {
-  const gateway = await openMailGateway({ works, config: { budgets: { ...noBudgets, ...budgets } } })
+  const gateway = await openMailGateway({ runsAgents, config: { budgets: { ...noBudgets, ...budgets } } })
   await run(gateway).finally(() => gateway.close())
 }
 
 /** Posts an unsigned mail, and returns its state and flags. */
-async function postLetter(
+async function postUnsignedMail(
   gateway: MailGateway,
   fields: { from?: string; to?: string; text?: string; thread?: string; subject?: string } = {},
 ) {
@@ -31,21 +31,21 @@ async function postLetter(
   return [record.state, ...record.flags].join(' ')
 }
 
-async function statesOf(times: number, each: (at: number) => Promise<string>): Promise<readonly string[]> {
+async function repeatAndListStates(times: number, post: (at: number) => Promise<string>): Promise<readonly string[]> {
   const states: string[] = []
-  for (let at = 0; at < times; at += 1) states.push(await each(at))
+  for (let at = 0; at < times; at += 1) states.push(await post(at))
   return states
 }
 
 describe('budgets', () => {
   test('limit a correspondent’s answers per hour across threads, without affecting others', () =>
     withBudgets({ correspondent_per_hour: 3 }, async gateway => {
-      const states = await statesOf(4, () => postLetter(gateway))
+      const states = await repeatAndListStates(4, () => postUnsignedMail(gateway))
       expect(states).toEqual([...Array(3).fill('received'), 'ignored correspondent_budget'])
-      expect(await postLetter(gateway, { from: 'carol@nodmarc.test' })).toBe('received')
-      expect(await postLetter(gateway, { to: `helper@${mailDomain}` })).toBe('received')
+      expect(await postUnsignedMail(gateway, { from: 'carol@nodmarc.test' })).toBe('received')
+      expect(await postUnsignedMail(gateway, { to: `helper@${mailDomain}` })).toBe('received')
       gateway.system.advance(3_600_001)
-      expect(await postLetter(gateway)).toBe('received')
+      expect(await postUnsignedMail(gateway)).toBe('received')
     }))
 
   test('of a proven sender stay unused by a sender who only claims the name', () =>
@@ -57,62 +57,71 @@ describe('budgets', () => {
 
   test('limit a thread’s answers per hour and per day', () =>
     withBudgets({ thread_per_hour: 2, thread_per_day: 3 }, async gateway => {
-      const inThread = () => postLetter(gateway, { thread: 'root@nodmarc.test' })
-      expect(await statesOf(3, inThread)).toEqual(['received', 'received', 'ignored thread_budget'])
+      const postInThread = () => postUnsignedMail(gateway, { thread: 'root@nodmarc.test' })
+      expect(await repeatAndListStates(3, postInThread)).toEqual(['received', 'received', 'ignored thread_budget'])
       gateway.system.advance(3_600_001)
-      expect(await statesOf(2, inThread)).toEqual(['received', 'ignored thread_budget'])
-      expect(await postLetter(gateway, { thread: 'other@nodmarc.test' })).toBe('received')
+      expect(await repeatAndListStates(2, postInThread)).toEqual(['received', 'ignored thread_budget'])
+      expect(await postUnsignedMail(gateway, { thread: 'other@nodmarc.test' })).toBe('received')
     }))
 
   test('end a conversation that repeats the same text', () =>
     withBudgets({ repeats_per_hour: 2 }, async gateway => {
-      const same = () => postLetter(gateway, { thread: 'same@nodmarc.test', text: 'We have received your request.' })
-      expect(await statesOf(3, same)).toEqual(['received', 'received', 'ignored repeated'])
-      expect(await postLetter(gateway, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
+      const postSameText = () =>
+        postUnsignedMail(gateway, { thread: 'same@nodmarc.test', text: 'We have received your request.' })
+      expect(await repeatAndListStates(3, postSameText)).toEqual(['received', 'received', 'ignored repeated'])
+      expect(await postUnsignedMail(gateway, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
     }))
 
   test('give few answers a day to a responder that begins a thread each time, with any number', () =>
     withBudgets({ restarts_per_day: 3 }, async gateway => {
-      const ticket = () => postLetter(gateway, { text: `We have your mail. Ticket #AB-${4711 + count}, please wait.` })
-      expect(await statesOf(4, ticket)).toEqual([...Array(3).fill('received'), 'ignored restart_budget'])
+      const postTicket = () =>
+        postUnsignedMail(gateway, { text: `We have your mail. Ticket #AB-${4711 + count}, please wait.` })
+      expect(await repeatAndListStates(4, postTicket)).toEqual([...Array(3).fill('received'), 'ignored restart_budget'])
       gateway.system.advance(23 * 3_600_000)
-      expect(await ticket()).toBe('ignored restart_budget')
-      expect(await postLetter(gateway, { text: 'Another question' })).toBe('received')
-      expect(await postLetter(gateway, { from: 'carol@nodmarc.test', text: 'We have your mail.' })).toBe('received')
+      expect(await postTicket()).toBe('ignored restart_budget')
+      expect(await postUnsignedMail(gateway, { text: 'Another question' })).toBe('received')
+      expect(await postUnsignedMail(gateway, { from: 'carol@nodmarc.test', text: 'We have your mail.' })).toBe(
+        'received',
+      )
       gateway.system.advance(2 * 3_600_000)
-      expect(await ticket()).toBe('received')
+      expect(await postTicket()).toBe('received')
     }))
 
   test('give few answers to mails with Re: that name no mail, but enough to people in a thread', () =>
     withBudgets({ restarts_per_day: 3 }, async gateway => {
-      const random = () => postLetter(gateway, { subject: 'Re: Your answer', text: `Word ${'x'.repeat(count)}` })
-      expect(await statesOf(4, random)).toEqual([...Array(3).fill('received'), 'ignored restart_budget'])
-      const thanks = () => postLetter(gateway, { subject: 'Re: Hello', text: 'Thanks!', thread: 'talk@nodmarc.test' })
-      expect(await statesOf(5, thanks)).toEqual(Array(5).fill('received'))
-      const news = () => postLetter(gateway, { subject: 'Hello', text: `News: ${'y'.repeat(count)}` })
-      expect(await statesOf(5, news)).toEqual(Array(5).fill('received'))
+      const postRandomText = () =>
+        postUnsignedMail(gateway, { subject: 'Re: Your answer', text: `Word ${'x'.repeat(count)}` })
+      expect(await repeatAndListStates(4, postRandomText)).toEqual([
+        ...Array(3).fill('received'),
+        'ignored restart_budget',
+      ])
+      const postThanks = () =>
+        postUnsignedMail(gateway, { subject: 'Re: Hello', text: 'Thanks!', thread: 'talk@nodmarc.test' })
+      expect(await repeatAndListStates(5, postThanks)).toEqual(Array(5).fill('received'))
+      const postNews = () => postUnsignedMail(gateway, { subject: 'Hello', text: `News: ${'y'.repeat(count)}` })
+      expect(await repeatAndListStates(5, postNews)).toEqual(Array(5).fill('received'))
     }))
 
   test('give few answers to the recipients of one domain together, since each mail reaches many', async () => {
     const config = { reply_all: true, budgets: { ...noBudgets, reply_all_per_hour: 1 } }
     const gateway = await openMailGateway({ config })
-    const write = async (cc?: string) => {
+    const postToAll = async (cc?: string) => {
       count += 1
       const { mail } = await gateway.postMail({ from: alice, text: `To you ${count}`, ...(cc && { cc: [cc] }) })
       const record = await gateway.store.findMessage(mail.messageId)
       return [record?.state, ...(record?.flags ?? [])].join(' ')
     }
-    const states = [await write(bob), await write('carol@nodmarc.test'), await write()]
+    const states = [await postToAll(bob), await postToAll('carol@nodmarc.test'), await postToAll()]
     expect(states).toEqual(['received', 'ignored reply_all_budget', 'received'])
     await gateway.close()
   })
 
   test('give few answers to each unproven author, and limited ones to all together', () =>
     withBudgets({ unverified_per_day: 2, unverified_per_hour: 3 }, async gateway => {
-      const states = await statesOf(3, () => postLetter(gateway))
+      const states = await repeatAndListStates(3, () => postUnsignedMail(gateway))
       expect(states).toEqual(['received', 'received', 'ignored backscatter_budget'])
-      expect(await postLetter(gateway, { from: 'victim1@nodmarc.test' })).toBe('received')
-      expect(await postLetter(gateway, { from: 'victim2@nodmarc.test' })).toBe('ignored backscatter_budget')
+      expect(await postUnsignedMail(gateway, { from: 'victim1@nodmarc.test' })).toBe('received')
+      expect(await postUnsignedMail(gateway, { from: 'victim2@nodmarc.test' })).toBe('ignored backscatter_budget')
       const { mail } = await gateway.postMail({ from: alice })
       expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({ state: 'received' })
     }))
@@ -120,7 +129,7 @@ describe('budgets', () => {
 
 describe('a correspondent that is a machine (EM-64)', () => {
   /** Answers every answer at once, in the same thread, with a new text. */
-  async function pingPong(gateway: MailGateway, maxTurns: number): Promise<number> {
+  async function answerRepeatedly(gateway: MailGateway, maxTurns: number): Promise<number> {
     let [inReplyTo, references]: [string | undefined, string[]] = [undefined, []]
     for (let at = 0; at < maxTurns; at += 1) {
       const { mail } = await gateway.postMail({ from: alice, text: `Thank you, message ${at}.`, inReplyTo, references })
@@ -137,7 +146,7 @@ describe('a correspondent that is a machine (EM-64)', () => {
     withBudgets(
       { rapid_per_hour: 5 },
       async gateway => {
-        expect(await pingPong(gateway, 12)).toBe(6)
+        expect(await answerRepeatedly(gateway, 12)).toBe(6)
       },
       true,
     ))
@@ -146,7 +155,7 @@ describe('a correspondent that is a machine (EM-64)', () => {
     withBudgets(
       { thread_per_hour: 10 },
       async gateway => {
-        expect(await pingPong(gateway, 12)).toBe(10)
+        expect(await answerRepeatedly(gateway, 12)).toBe(10)
       },
       true,
     ))
@@ -155,19 +164,19 @@ describe('a correspondent that is a machine (EM-64)', () => {
 describe('our own mail', () => {
   let gateway: MailGateway
   beforeAll(async () => {
-    gateway = await openMailGateway({ works: true })
+    gateway = await openMailGateway({ runsAgents: true })
   })
   afterAll(() => gateway.close())
 
   test('has a declaration, so that another gateway does not answer it (EM-64, EM-4.1)', async () => {
     const { mail } = await gateway.postMail({ from: alice })
     const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
-    const marks = Object.fromEntries(
+    const automaticFields = Object.fromEntries(
       ['auto-submitted', 'x-auto-response-suppress'].map(name => [name, reply.headers.get(name)?.[0] ?? '']),
     )
     const { mail: answer } = await gateway.postMail({
       from: alice,
-      headers: { ...marks, 'X-Postern-Hop': 'agent; hop=1' },
+      headers: { ...automaticFields, 'X-Postern-Hop': 'agent; hop=1' },
     })
     const record = await gateway.store.findMessage(answer.messageId)
     expect(record).toMatchObject({ state: 'ignored' })
@@ -179,10 +188,13 @@ describe('our own mail', () => {
     const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const hop = reply.headers.get('x-postern-hop')?.[0] ?? ''
     expect(hop).toMatch(/^echo; hop=1; max=5; id=[0-9a-f]{32}; mac=[0-9a-f]{32}$/)
-    const back = await gateway.postMail({ from: alice, headers: { 'X-Postern-Hop': hop } })
-    expect((await gateway.store.findMessage(back.mail.messageId))?.flags).toEqual(['own_mail'])
-    const forged = await gateway.postMail({ from: alice, headers: { 'X-Postern-Hop': hop.replace('echo', 'help') } })
-    expect((await gateway.store.findMessage(forged.mail.messageId))?.flags).toEqual([])
+    const returnedMail = await gateway.postMail({ from: alice, headers: { 'X-Postern-Hop': hop } })
+    expect((await gateway.store.findMessage(returnedMail.mail.messageId))?.flags).toEqual(['own_mail'])
+    const forgedMail = await gateway.postMail({
+      from: alice,
+      headers: { 'X-Postern-Hop': hop.replace('echo', 'help') },
+    })
+    expect((await gateway.store.findMessage(forgedMail.mail.messageId))?.flags).toEqual([])
   })
 })
 

@@ -5,12 +5,12 @@ import { judgeDispositions } from '../setup/judge-dispositions.ts'
 
 let gateway: MailGateway
 beforeAll(async () => {
-  // The mails are addressed to others, and here their authors decide, not their recipients.
+  // The recorded mails do not name the agent in To, so the gateway must accept blind copies.
   gateway = await openMailGateway({ config: { answer_bcc: true } })
 })
 afterAll(() => gateway.close())
 
-test('the gateway answers all of 100 mails of people, from 25 programs in 25 languages (EM-62)', async () => {
+test('the gateway answers all 100 personal mails, from 25 programs in 25 languages (EM-62)', async () => {
   const folder = new URL('../../../../fixtures/email/personal/', import.meta.url)
   const dispositions = await judgeDispositions(gateway, folder)
   expect(dispositions).toHaveLength(100)

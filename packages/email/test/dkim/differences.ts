@@ -1,4 +1,4 @@
-// Lists the rules over which our DKIM verifier and mailauth disagree.
+// Lists the rules over which the gateway's DKIM verifier and mailauth disagree.
 import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { scanHeaders } from '../../src/mail/header.ts'
 
@@ -7,35 +7,35 @@ type Tags = ReadonlyMap<string, string>
 /** A rule that the gateway's verifier enforces and mailauth does not. The gateway never accepts a signature that breaks it. */
 interface Difference {
   readonly clause: string
-  readonly isCase: (tags: Tags) => boolean
+  readonly applies: (tags: Tags) => boolean
 }
 
-const isForm = (text: string) => /^(?:simple|relaxed)(?:\/(?:simple|relaxed))?$/i.test(text)
+const isCanonicalization = (text: string) => /^(?:simple|relaxed)(?:\/(?:simple|relaxed))?$/i.test(text)
 const isBase64 = (text: string) => /^[a-z0-9+/]+={0,2}$/i.test(text.replace(/[ \t\r\n]/g, ''))
 const hasOtherBlanks = (text: string) => /[^\S \t\r\n]/.test(text)
 
 const differences: readonly Difference[] = [
   {
     clause: 'RFC 6376 §3.5, sig-c-tag-alg: one name, or two with a slash. mailauth reads a missing one as "simple".',
-    isCase: tags => tags.has('c') && !isForm(tags.get('c') ?? ''),
+    applies: tags => tags.has('c') && !isCanonicalization(tags.get('c') ?? ''),
   },
   {
     clause: 'RFC 6376 §3.5, sig-b-tag-data: base64. mailauth passes over other characters.',
-    isCase: tags => !isBase64(tags.get('b') ?? ''),
+    applies: tags => !isBase64(tags.get('b') ?? ''),
   },
   {
     clause: 'RFC 6376 §2.8: folding white space is spaces, tabs and line ends. mailauth removes other blanks, too.',
-    isCase: tags => [...tags].flat().some(hasOtherBlanks),
+    applies: tags => [...tags].flat().some(hasOtherBlanks),
   },
   {
     clause: 'RFC 8301 §3.1: rsa-sha1 must not be used for verifying. mailauth computes the body hash with it first.',
-    isCase: tags => tags.get('a')?.toLowerCase() === 'rsa-sha1',
+    applies: tags => tags.get('a')?.toLowerCase() === 'rsa-sha1',
   },
 ]
 
 /** Finds the rule over which the two verifiers may disagree about a signature. */
 export function findDifference(tags: Tags | undefined): string | undefined {
-  return tags && differences.find(({ isCase }) => isCase(tags))?.clause
+  return tags && differences.find(({ applies }) => applies(tags))?.clause
 }
 
 /** Returns true for a signature on which mailauth throws, so that it reports no other signature of the message. */

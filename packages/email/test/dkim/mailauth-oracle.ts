@@ -1,4 +1,4 @@
-// Verifies signed mail with our verifier and with mailauth.
+// Verifies signed mail with the gateway's verifier and with mailauth.
 import { domainToASCII } from 'node:url'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
@@ -9,15 +9,15 @@ import { scanHeaders } from '../../src/mail/header.ts'
 import type { SignatureVerdict } from '../../src/signatures/judge-signature.ts'
 import { classifySignature } from '../../src/signatures/judge-signature.ts'
 
-/** The judgement of a verifier on one signature. Details are compared only for good signatures. */
-export interface Opinion {
+/** The judgement of a verifier on one signature. Tests compare the details only of valid signatures. */
+export interface SignatureJudgement {
   readonly verdict: SignatureVerdict
   readonly domain: string
   readonly selector: string
   readonly detail: {
     readonly algorithm: string
     readonly bits: number | undefined
-    readonly uncovered: number
+    readonly uncoveredOctets: number
     readonly isTesting: boolean
     readonly signedAt: number | undefined
     readonly covers: readonly string[]
@@ -34,16 +34,16 @@ export interface SignedCase {
 
 const limits = mailLimitsSchema.parse({})
 
-/** Returns the judgements of our verifier. @throws Rejection for a header that the gateway refuses */
-export function verifyWithPostern({ octets, keys, now }: SignedCase): readonly Opinion[] {
+/** Returns the judgements of the gateway's verifier. @throws Rejection for a header that the gateway refuses */
+export function verifyWithPostern({ octets, keys, now }: SignedCase): readonly SignatureJudgement[] {
   const message = { octets, header: scanHeaders(octets, limits) }
   return verifySignatures(message, { keys, now, readKey: parseKeyRecord }).map(report => {
     const { verdict } = classifySignature(report, { now, minKeyBits: 1024, isDamaged: false })
-    return { verdict, domain: report.domain, selector: report.selector, detail: detailOf(report) }
+    return { verdict, domain: report.domain, selector: report.selector, detail: selectDetail(report) }
   })
 }
 
-function detailOf({
+function selectDetail({
   algorithm,
   bits,
   uncoveredOctets,
@@ -51,12 +51,15 @@ function detailOf({
   signedAt,
   covers,
   id,
-}: SignatureReport): Opinion['detail'] {
-  return { algorithm, bits, uncovered: uncoveredOctets, isTesting, signedAt, covers, id }
+}: SignatureReport): SignatureJudgement['detail'] {
+  return { algorithm, bits, uncoveredOctets, isTesting, signedAt, covers, id }
 }
 
-/** Returns the judgements of mailauth in strict mode. Its results are read as the gateway read them before it had its own verifier. */
-export async function verifyWithMailauth({ octets, keys, now }: SignedCase): Promise<readonly Opinion[]> {
+/**
+ * Returns the judgements of mailauth in strict mode. The results are converted as the gateway did before it had its own
+ * verifier.
+ */
+export async function verifyWithMailauth({ octets, keys, now }: SignedCase): Promise<readonly SignatureJudgement[]> {
   const resolver = async (name: string) => {
     const answer = keys[name.toLowerCase()]
     if (answer && 'records' in answer) return answer.records.map(strings => [...strings])
@@ -69,12 +72,12 @@ export async function verifyWithMailauth({ octets, keys, now }: SignedCase): Pro
 
 type MailauthResult = Awaited<ReturnType<typeof dkimVerify>>['results'][number]
 
-function readResult(result: MailauthResult, now: number): Opinion {
+function readResult(result: MailauthResult, now: number): SignatureJudgement {
   const { status, signingHeaders, signTime } = result
   const detail = {
     algorithm: (result.algo ?? '').toLowerCase(),
     bits: result.modulusLength,
-    uncovered: status.underSized ?? 0,
+    uncoveredOctets: status.underSized ?? 0,
     isTesting: 'testing' in status && status.testing === true,
     signedAt: signTime ? Date.parse(signTime) / 1000 : undefined,
     covers: (signingHeaders?.keys ?? '').split(':').flatMap(name => name.trim().toLowerCase() || []),
@@ -107,19 +110,21 @@ const otherVerdicts: Readonly<Record<string, SignatureVerdict>> = {
 
 function readVerdict(
   status: MailauthResult['status'],
-  { uncovered, isTesting, signedAt, covers }: Opinion['detail'],
+  { uncoveredOctets, isTesting, signedAt, covers }: SignatureJudgement['detail'],
   now: number,
 ): SignatureVerdict {
   if (status.result !== 'pass')
     return otherVerdicts[status.result] ?? neutralVerdicts[String(status.comment)] ?? 'malformed'
-  if (uncovered > 0) return 'undersized'
+  if (uncoveredOctets > 0) return 'undersized'
   if (isTesting) return 'testing'
   if (signedAt !== undefined && signedAt > now / 1000 + 600) return 'not_yet'
   return covers.includes('from') ? 'pass' : 'not_from'
 }
 
-/** Formats opinions so that verifiers that agree have equal results. A malformed signature may not even have a domain. */
-export function summarize(opinions: readonly Opinion[]) {
+/**
+ * Reduces judgements so that verifiers that agree have equal results. A malformed signature may not even have a domain.
+ */
+export function normalizeJudgements(opinions: readonly SignatureJudgement[]) {
   return opinions.map(({ verdict, domain, selector, detail }) => ({
     verdict,
     ...(verdict !== 'malformed' && { domain, selector }),

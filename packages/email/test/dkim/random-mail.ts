@@ -1,7 +1,7 @@
-// Draws random signed mail, damaged at random by the signer, on the way, in the DNS, or not at all.
+// Draws random signed mail with random damage by the signer, in transit or in the DNS, or without damage.
 import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
-import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
+import { createDkimKey, keyRecord, signText } from '../setup/sign.ts'
 import type { SignedCase } from './mailauth-oracle.ts'
 
 /** 2026-11-21T10:00:00Z, in ms since the epoch. */
@@ -9,8 +9,8 @@ const now = 1_795_255_200_000
 const seconds = now / 1000
 const domain = 'open.test'
 const selector = 's1'
-const rsa = makeDkimKey(1024)
-const privateKeys = { rsa, ed25519: makeDkimKey('ed25519'), short: makeDkimKey(768) } as const
+const rsa = createDkimKey(1024)
+const privateKeys = { rsa, ed25519: createDkimKey('ed25519'), short: createDkimKey(768) } as const
 const pss = generateKeyPairSync('rsa-pss', { modulusLength: 1024 }).publicKey
 
 const blank = fc.constantFrom(' ', '\t', '  ', ' \t ', '\r\n ', '\r\n\t')
@@ -43,7 +43,7 @@ const message = fc
     return `${header.join('\r\n')}\r\n\r\n${lines.join('\r\n')}${end}`
   })
 
-/** Good and bad values by tag, each of which concerns a rule. */
+/** Valid and invalid values by tag. Each value tests a rule. */
 const oddValues = {
   v: ['1', '1', '01', '2', '1 ', ''],
   a: ['rsa-sha256', 'RSA-SHA256', 'ed25519-sha256', 'rsa-sha1', 'ed25519-sha1', 'rsa-sha512', 'rsa', ''],
@@ -148,8 +148,8 @@ const answer = fc.oneof(
 
 /** A position as a share of the message, and the damage there. */
 const damage = fc.record({
-  at: fc.double({ min: 0, max: 0.999, noNaN: true }),
-  what: fc.constantFrom(
+  position: fc.double({ min: 0, max: 0.999, noNaN: true }),
+  change: fc.constantFrom(
     'cut',
     'space',
     'line',
@@ -169,21 +169,21 @@ const damage = fc.record({
   ),
 })
 
-type Drawn<Source> = Source extends fc.Arbitrary<infer Value> ? Value : never
-type Damage = Drawn<typeof damage>
-type Signing = Drawn<typeof signing>
+type DrawnValue<Source> = Source extends fc.Arbitrary<infer Value> ? Value : never
+type Damage = DrawnValue<typeof damage>
+type Signing = DrawnValue<typeof signing>
 
-function damageOctets(octets: Buffer, { at, what }: Damage): Buffer {
-  const offset = Math.floor(octets.length * at)
+function damageOctets(octets: Buffer, { position, change }: Damage): Buffer {
+  const offset = Math.floor(octets.length * position)
   const [head, tail] = [octets.subarray(0, offset), octets.subarray(offset)]
   const insert = (piece: string | Buffer) => Buffer.concat([head, Buffer.from(piece), tail])
-  if (what === 'cut') return Buffer.concat([head, tail.subarray(1)])
-  if (what === 'space') return insert(' ')
-  if (what === 'line') return insert('\r\n')
-  if (what === 'double') return insert(tail.subarray(0, 9))
-  if (what !== 'flip' && what !== 'case') return insert(Buffer.from(what, 'latin1'))
+  if (change === 'cut') return Buffer.concat([head, tail.subarray(1)])
+  if (change === 'space') return insert(' ')
+  if (change === 'line') return insert('\r\n')
+  if (change === 'double') return insert(tail.subarray(0, 9))
+  if (change !== 'flip' && change !== 'case') return insert(Buffer.from(change, 'latin1'))
   const changed = Buffer.from(octets)
-  changed[offset] = (changed[offset] ?? 0) ^ (what === 'case' ? 0x20 : 0x01)
+  changed[offset] = (changed[offset] ?? 0) ^ (change === 'case' ? 0x20 : 0x01)
   return changed
 }
 
@@ -194,13 +194,13 @@ interface DrawnMail {
   readonly damages: readonly Damage[]
 }
 
-function signDrawn(drawn: DrawnMail): SignedCase {
-  let signed = drawn.message
+function signDrawnMail(drawn: DrawnMail): SignedCase {
+  let signedText = drawn.message
   for (const { kind, c, fields, tags, bodyOctets } of drawn.signings) {
     const length = bodyOctets === undefined ? {} : { l: `${bodyOctets}` }
     const key = privateKeys[kind]
     const names = 'h' in tags ? String(tags.h).split(':') : fields
-    signed = signText(signed, {
+    signedText = signText(signedText, {
       domain,
       key,
       fields: names,
@@ -208,7 +208,7 @@ function signDrawn(drawn: DrawnMail): SignedCase {
       tags: { c, ...length, ...tags },
     })
   }
-  const octets = drawn.damages.reduce(damageOctets, Buffer.from(signed, 'latin1'))
+  const octets = drawn.damages.reduce(damageOctets, Buffer.from(signedText, 'latin1'))
   const kind = drawn.signings.at(-1)?.kind ?? 'rsa'
   const name = `${selector}._domainkey.${domain}`
   const keyAnswer =
@@ -239,12 +239,15 @@ const drawnMail: fc.Arbitrary<DrawnMail> = fc.record({
   damages: fc.array(damage, { maxLength: 2 }),
 })
 
-export const signedCase: fc.Arbitrary<SignedCase> = drawnMail.map(signDrawn)
+export const signedCase: fc.Arbitrary<SignedCase> = drawnMail.map(signDrawnMail)
 
-/** Draws mail, and signs only the mail that every program reads alike before DKIM. That is one in a hundred, and signing costs most. */
+/**
+ * Draws mail, and signs only the mail that every program reads alike before DKIM. Only one mail in a hundred is such a
+ * mail, and signing takes most of the time.
+ */
 export const samplePlainMail = (parameters: fc.Parameters<DrawnMail>): readonly SignedCase[] =>
   fc
     .sample(drawnMail, parameters)
     .filter(drawn => isPlain(drawn.message))
-    .map(signDrawn)
+    .map(signDrawnMail)
     .filter(({ octets }) => isPlain(octets.toString('latin1')))

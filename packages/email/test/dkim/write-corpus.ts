@@ -6,7 +6,7 @@ import { bodyCanonicalizers } from '../../src/dkim/canonicalization.ts'
 import { toCrlf } from '../../src/mail/line-ends.ts'
 import { readSignedMail } from '../suites/dkim-suite.ts'
 import { listTags } from './differences.ts'
-import type { Opinion, SignedCase } from './mailauth-oracle.ts'
+import type { SignatureJudgement, SignedCase } from './mailauth-oracle.ts'
 import { verifyWithPostern } from './mailauth-oracle.ts'
 import { samplePlainMail } from './random-mail.ts'
 
@@ -15,7 +15,7 @@ import { samplePlainMail } from './random-mail.ts'
 const fixtures = new URL('../../../../fixtures/email/', import.meta.url)
 const [, , folder = '.', count = '400'] = process.argv
 
-function tryOurs(signed: SignedCase): readonly Opinion[] | undefined {
+function judgeWithPostern(signed: SignedCase): readonly SignatureJudgement[] | undefined {
   try {
     return verifyWithPostern(signed)
   } catch (error) {
@@ -47,7 +47,7 @@ function measureBody({ octets }: SignedCase, form: 'simple' | 'relaxed'): number
 mkdirSync(folder, { recursive: true })
 const cases = listMails().flatMap(drawn => {
   const signed = { ...drawn, octets: toCrlf(drawn.octets), now: Date.now() }
-  const ours = tryOurs(signed)
+  const ours = judgeWithPostern(signed)
   const tags = ours ? listTags(signed.octets).map(pairs => Object.fromEntries(pairs)) : []
   return ours && ours.length > 0 ? [{ signed, ours, tags }] : []
 })

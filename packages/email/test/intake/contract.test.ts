@@ -13,21 +13,21 @@ const plain = { from: 'Bob <bob@nodmarc.test>', sign: false }
 
 protocolContract(emailDescriptor, async ({ watchStore }): Promise<ProtocolDriver> => {
   const gateway = await openMailGateway({ watchStore })
-  const composed = new Map<string, Promise<ComposedMail>>()
+  const composedMails = new Map<string, Promise<ComposedMail>>()
 
   function compose({ fault, id = 'one', text = 'Hello' }: ProtocolDelivery): Promise<ComposedMail> {
     const key = JSON.stringify([fault, id, text])
-    const special = fault === 'unsigned' || fault === 'deep' ? plain : {}
+    const unprovenSender = fault === 'unsigned' || fault === 'deep' ? plain : {}
     const mail =
-      composed.get(key) ??
+      composedMails.get(key) ??
       gateway.simulation.mail.compose({
         to: `echo@${mailDomain}`,
         messageId: `${id}@alice.test`,
         text,
         fault,
-        ...special,
+        ...unprovenSender,
       })
-    composed.set(key, mail)
+    composedMails.set(key, mail)
     return mail
   }
 

@@ -18,12 +18,12 @@ interface Draft {
   readonly body?: string
 }
 
-function write({ from = 'From: Bob <bob@nodmarc.test>', fields = '', body = 'Hello.\n' }: Draft = {}): string {
+function composeMail({ from = 'From: Bob <bob@nodmarc.test>', fields = '', body = 'Hello.\n' }: Draft = {}): string {
   counter += 1
   return `${from}\nTo: echo@${mailDomain}\n${fields}Subject: Hello\nMessage-ID: <i${counter}@nodmarc.test>\n\n${body}`
 }
 
-async function expectTaken(message: string | Uint8Array, envelope?: Readonly<Record<string, string | string[]>>) {
+async function expectAccepted(message: string | Uint8Array, envelope?: Readonly<Record<string, string | string[]>>) {
   const answer = await gateway.post(message, envelope)
   expect(answer).toMatchObject({ status: 200, body: { status: 'accepted' } })
   return gateway.latest()
@@ -66,15 +66,15 @@ describe('POST /email/inbound', () => {
   })
 
   describe('with a signature of Standard Webhooks', () => {
-    const body = Buffer.from(write({ body: 'Signed by its hook.\n' }).replaceAll('\n', '\r\n'))
-    const hook = (over: Partial<Record<'id' | 'secret' | 'body', string>> = {}, age = 0) => {
-      const { id = 'msg_1', secret = mailIntakeSecret } = over
+    const body = Buffer.from(composeMail({ body: 'Signed by its hook.\n' }).replaceAll('\n', '\r\n'))
+    const signWebhook = (overrides: Partial<Record<'id' | 'secret' | 'body', string>> = {}, age = 0) => {
+      const { id = 'msg_1', secret = mailIntakeSecret } = overrides
       const time = `${Math.floor(gateway.system.now() / 1000) - age}`
-      const signed = `${id}.${time}.${over.body ?? body}`
-      const signature = createHmac('sha256', secret).update(signed).digest('base64')
+      const signedText = `${id}.${time}.${overrides.body ?? body}`
+      const signature = createHmac('sha256', secret).update(signedText).digest('base64')
       return { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': `v1a,x v1,${signature}` }
     }
-    const postHook = async (headers: Record<string, string>) => {
+    const postWebhook = async (headers: Record<string, string>) => {
       const response = await gateway.channel.endpoint.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
         method: 'POST',
         headers,
@@ -83,19 +83,22 @@ describe('POST /email/inbound', () => {
       return { ...((await response.json()) as { detail?: string }), status: response.status }
     }
 
-    test('succeeds once: a repeated request proves nothing, while a new try does', async () => {
-      const headers = hook()
-      expect(await postHook(headers)).toMatchObject({ status: 200 })
-      expect(await postHook(headers)).toMatchObject({
+    test('succeeds once: a repeated request is refused, and a new attempt succeeds', async () => {
+      const headers = signWebhook()
+      expect(await postWebhook(headers)).toMatchObject({ status: 200 })
+      expect(await postWebhook(headers)).toMatchObject({
         status: 401,
         detail: 'Cannot accept webhook: it was here before',
       })
-      expect(await postHook(hook({}, 60))).toMatchObject({ status: 200, messages: [{ outcome: 'duplicate' }] })
+      expect(await postWebhook(signWebhook({}, 60))).toMatchObject({
+        status: 200,
+        messages: [{ outcome: 'duplicate' }],
+      })
     })
 
     test('cannot change its recipient, even after a restart, although no signature covers it (EM-71)', async () => {
-      const headers = hook({ id: 'msg_9' })
-      expect(await postHook(headers)).toMatchObject({ status: 200 })
+      const headers = signWebhook({ id: 'msg_9' })
+      expect(await postWebhook(headers)).toMatchObject({ status: 200 })
       const secondGateway = await openMailGateway({ watchStore: () => gateway.store })
       const url = `/email/inbound?to=helper@${mailDomain}`
       const answer = await secondGateway.channel.endpoint.routes.request(url, { method: 'POST', headers, body })
@@ -106,60 +109,64 @@ describe('POST /email/inbound', () => {
     test.each<[string, () => Record<string, string>, string]>([
       [
         'EM-71: a wrong key',
-        () => hook({ id: 'msg_3', secret: 'x' }),
+        () => signWebhook({ id: 'msg_3', secret: 'x' }),
         'Cannot accept mail: its webhook signature is wrong',
       ],
       [
         'EM-71: another body',
-        () => hook({ id: 'msg_4', body: 'x' }),
+        () => signWebhook({ id: 'msg_4', body: 'x' }),
         'Cannot accept mail: its webhook signature is wrong',
       ],
-      ['EM-71: an old time', () => hook({}, 301), 'Cannot accept webhook: its time is too far from now'],
-      ['EM-71: a time ahead', () => hook({}, -310), 'Cannot accept webhook: its time is too far from now'],
+      ['EM-71: an old time', () => signWebhook({}, 301), 'Cannot accept webhook: its time is too far from now'],
+      ['EM-71: a time ahead', () => signWebhook({}, -310), 'Cannot accept webhook: its time is too far from now'],
       [
         'EM-71: no time',
-        () => ({ ...hook(), 'webhook-timestamp': '' }),
+        () => ({ ...signWebhook(), 'webhook-timestamp': '' }),
         'Cannot accept webhook: its time is too far from now',
       ],
       [
         'a bearer token beside a wrong signature',
-        () => ({ ...hook({ id: 'msg_2', secret: 'x' }), authorization: `Bearer ${mailIntakeSecret}` }),
+        () => ({ ...signWebhook({ id: 'msg_2', secret: 'x' }), authorization: `Bearer ${mailIntakeSecret}` }),
         'Cannot accept mail: its webhook signature is wrong',
       ],
     ])('refuses %s', async (_what, headers, detail) => {
-      expect(await postHook(headers())).toMatchObject({ status: 401, detail })
+      expect(await postWebhook(headers())).toMatchObject({ status: 401, detail })
     })
 
     test('accepts a whsec_ key as base64', async () => {
       const key = Buffer.from('thirty-two octets of a good key.')
-      const hooked = await openMailGateway({ config: { intake: { secret: `whsec_${key.toString('base64')}` } } })
-      const time = `${Math.floor(hooked.system.now() / 1000)}`
+      const whsecGateway = await openMailGateway({ config: { intake: { secret: `whsec_${key.toString('base64')}` } } })
+      const time = `${Math.floor(whsecGateway.system.now() / 1000)}`
       const signature = createHmac('sha256', key).update(`a.${time}.${body}`).digest('base64')
-      const response = await hooked.channel.endpoint.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
+      const response = await whsecGateway.channel.endpoint.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
         method: 'POST',
         headers: { 'webhook-id': 'a', 'webhook-timestamp': time, 'webhook-signature': `v1,${signature}` },
         body,
       })
       expect(response.status).toBe(200)
-      await hooked.close()
+      await whsecGateway.close()
     })
   })
 
   test('fails without a configured secret, with the reason', async () => {
-    const closed = await openMailGateway({ config: { intake: undefined } })
-    const answer = await closed.post(write())
+    const closedGateway = await openMailGateway({ config: { intake: undefined } })
+    const answer = await closedGateway.post(composeMail())
     expect(answer).toMatchObject({
       status: 403,
       body: { detail: 'Cannot accept mail: email.intake.secret is not configured' },
     })
-    await closed.close()
+    await closedGateway.close()
   })
 
-  test('fails with another content type or a coded body (EM-73)', async () => {
+  test('fails with another content type or an encoded body (EM-73)', async () => {
     const authorization = `Bearer ${mailIntakeSecret}`
     expect((await request({ authorization, 'content-type': 'application/json' })).status).toBe(415)
-    const coded = await request({ authorization, 'content-type': 'message/rfc822', 'content-encoding': 'gzip' })
-    expect(coded.status).toBe(415)
+    const encodedResponse = await request({
+      authorization,
+      'content-type': 'message/rfc822',
+      'content-encoding': 'gzip',
+    })
+    expect(encodedResponse.status).toBe(415)
   })
 
   test('fails with more than 25 MB (EM-44)', async () => {
@@ -168,18 +175,18 @@ describe('POST /email/inbound', () => {
 
   test('fails for an unknown agent, another domain and an invalid address', async () => {
     for (const to of [`nobody@${mailDomain}`, 'echo@elsewhere.test', 'echo', `echo@${mailDomain}@x.test`]) {
-      await expectRefused(write(), 404, 'Cannot accept mail: no such agent here', { to })
+      await expectRefused(composeMail(), 404, 'Cannot accept mail: no such agent here', { to })
     }
   })
 
   test('requires a valid "ip"', () =>
-    expectRefused(write(), 400, 'Cannot accept mail: "ip" is not an IP address', {
+    expectRefused(composeMail(), 400, 'Cannot accept mail: "ip" is not an IP address', {
       to: `echo@${mailDomain}`,
       ip: 'localhost',
     }))
 
   test('reaches an agent once whose address comes in any case, in brackets and with a tag (EM-4.3)', async () => {
-    const { message } = await expectTaken(write(), {
+    const { message } = await expectAccepted(composeMail(), {
       to: [`<ECHO@Agents.TEST>`, `echo+shop.42@${mailDomain}`],
       from: 'bob@nodmarc.test',
     })
@@ -188,14 +195,14 @@ describe('POST /email/inbound', () => {
 
   test('gives two agents one message each (EM-2.1)', async () => {
     const before = (await gateway.store.listMessages({ limit: 100 })).length
-    await expectTaken(write(), { to: [`echo@${mailDomain}`, `helper@${mailDomain}`, `nobody@${mailDomain}`] })
+    await expectAccepted(composeMail(), { to: [`echo@${mailDomain}`, `helper@${mailDomain}`, `nobody@${mailDomain}`] })
     expect((await gateway.store.listMessages({ limit: 100 })).length).toBe(before + 2)
   })
 
   test('takes recipients from the header without an envelope', async () => {
-    const { message } = await expectTaken(`Delivered-To: helper@${mailDomain}\n${write()}`, {})
+    const { message } = await expectAccepted(`Delivered-To: helper@${mailDomain}\n${composeMail()}`, {})
     expect(message.recipient).toBe(`@helper@${mailDomain}`)
-    expect((await expectTaken(write(), {})).message.recipient).toBe(`@echo@${mailDomain}`)
+    expect((await expectAccepted(composeMail(), {})).message.recipient).toBe(`@echo@${mailDomain}`)
   })
 })
 
@@ -226,7 +233,7 @@ describe('the author of a mail', () => {
     ['EM-29: NUL', 'From: a\0@x.test', 'Cannot read mail: a header field has a bare CR or NUL'],
     ['EM-29: a host that is no name', 'From: a@[127.0.0.1]', 'Cannot read mail: From is not one plain mailbox'],
     ['an endless one', `From: ${'x'.repeat(5000)} <a@x.test>`, 'Cannot read mail: From is too long'],
-  ])('the gateway refuses %s', (_row, from, detail) => expectRefused(write({ from }), 400, detail))
+  ])('the gateway refuses %s', (_row, from, detail) => expectRefused(composeMail({ from }), 400, detail))
 
   test.each([
     '<ceo@nodmarc.test> <bob@nodmarc.test>',
@@ -236,12 +243,12 @@ describe('the author of a mail', () => {
     '<bob@nodmarc.test',
     '"ceo@nodmarc.test',
     'Bob (<ceo@nodmarc.test>) <bob@nodmarc.test>',
-  ])('From: %s has two readings, and the gateway refuses it (EM-29)', from =>
-    expectRefused(write({ from: `From: ${from}` }), 400, 'Cannot read mail: From is not one plain mailbox'),
+  ])('From: %s is ambiguous, and the gateway refuses it (EM-29)', from =>
+    expectRefused(composeMail({ from: `From: ${from}` }), 400, 'Cannot read mail: From is not one plain mailbox'),
   )
 
   test('the gateway refuses a second From below everything else (EM-04)', () =>
-    expectRefused(write({ fields: 'From: other@x.test\n' }), 400, 'Cannot read mail: more than one From'))
+    expectRefused(composeMail({ fields: 'From: other@x.test\n' }), 400, 'Cannot read mail: more than one From'))
 
   test.each([
     ['EM-27: an address in the display name', '"ceo@corp.test" <x@evil.test>', '@x@evil.test', 'ceo@corp.test'],
@@ -261,7 +268,7 @@ describe('the author of a mail', () => {
     ['EM-31: a dot at the end and upper case', 'Bob@NoDmarc.TEST.', '@Bob@nodmarc.test', undefined],
     ['EM-30: letters of another alphabet', 'a@пример.test', '@a@xn--e1afmkfd.test', undefined],
   ])('%s', async (_row, from, address, name) => {
-    const { message, flags } = await expectTaken(write({ from: `From: ${from}` }))
+    const { message, flags } = await expectAccepted(composeMail({ from: `From: ${from}` }))
     expect(message.sender.address).toBe(address)
     expect(message.sender.display_name).toBe(name)
     expect(flags.includes('display_name_spoof')).toBe(name?.includes('@') ?? false)
@@ -275,18 +282,18 @@ describe('the author of a mail', () => {
     '<@relay.test:j@x.test>',
     '=?utf-8?q?ceo=40corp=2Etest?= <x@evil.test>',
   ])('is the same here and in nodemailer for From: %s (EM-29)', async from => {
-    const { message } = await expectTaken(write({ from: `From: ${from}` }))
+    const { message } = await expectAccepted(composeMail({ from: `From: ${from}` }))
     expect(message.sender.address).toBe(`@${parseAddresses(from, { flatten: true })[0]?.address}`)
   })
 
   test('cannot be one of our own agents from outside (EM-33)', async () => {
     const detail = 'Cannot accept mail: its From is one of our own agents'
-    await expectRefused(write({ from: `From: Echo <echo@${mailDomain}>` }), 403, detail)
-    await expectRefused(write({ from: `From: Helper+x <HELPER+x@${mailDomain}>` }), 403, detail)
+    await expectRefused(composeMail({ from: `From: Echo <echo@${mailDomain}>` }), 403, detail)
+    await expectRefused(composeMail({ from: `From: Helper+x <HELPER+x@${mailDomain}>` }), 403, detail)
   })
 
   test('may be another address of the same domain', async () => {
-    expect((await expectTaken(write({ from: `From: person@${mailDomain}` }))).message.sender.address).toBe(
+    expect((await expectAccepted(composeMail({ from: `From: person@${mailDomain}` }))).message.sender.address).toBe(
       `@person@${mailDomain}`,
     )
   })
@@ -296,7 +303,7 @@ describe('the author of a mail', () => {
     ['in the same place, but the sender is not verified', 'reply@nodmarc.test', 'bob@nodmarc.test', true],
     ['the author itself', 'bob@nodmarc.test', 'bob@nodmarc.test', false],
   ])('keeps the Reply-To %s', async (_what, replyTo, _mailbox, isDiverted) => {
-    const { flags } = await expectTaken(write({ fields: `Reply-To: ${replyTo}\n` }))
+    const { flags } = await expectAccepted(composeMail({ fields: `Reply-To: ${replyTo}\n` }))
     expect(flags.includes('reply_to_diverted')).toBe(isDiverted)
   })
 
@@ -304,7 +311,7 @@ describe('the author of a mail', () => {
     'the gateway keeps a second %s for the operator (EM-05)',
     async name => {
       const line = `${name}: ${name === 'Content-Type' ? 'text/plain' : '<a@b.test>'}\n`
-      const { state, flags } = await expectTaken(write({ fields: line + line }))
+      const { state, flags } = await expectAccepted(composeMail({ fields: line + line }))
       expect({ state, flags }).toEqual({ state: 'ignored', flags: expect.arrayContaining(['duplicate_header']) })
     },
   )
@@ -312,7 +319,7 @@ describe('the author of a mail', () => {
 
 describe('the structure and size of a mail', () => {
   test('may be only a header without an empty line (EM-40)', async () => {
-    const { message } = await expectTaken(`From: bob@nodmarc.test\nTo: echo@${mailDomain}\nSubject: All there is`)
+    const { message } = await expectAccepted(`From: bob@nodmarc.test\nTo: echo@${mailDomain}\nSubject: All there is`)
     expect(message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'All there is' }])
     expect(message.id).toMatch(/^sha256:[0-9a-f]{64}$/)
   })
@@ -326,10 +333,10 @@ describe('the structure and size of a mail', () => {
   ])('the gateway refuses %s (EM-41)', (_what, message, detail) => expectRefused(message, 400, detail))
 
   test('does not include the line that pipes put before a message', async () => {
-    await expectRefused(`From : bob@nodmarc.test\n${write()}`, 400, 'Cannot read mail: more than one From')
-    const { message } = await expectTaken(`From bob@nodmarc.test Sat Nov 21 10:00:00 2026\n${write()}`)
+    await expectRefused(`From : bob@nodmarc.test\n${composeMail()}`, 400, 'Cannot read mail: more than one From')
+    const { message } = await expectAccepted(`From bob@nodmarc.test Sat Nov 21 10:00:00 2026\n${composeMail()}`)
     expect(message.raw).toMatch(/^From: Bob/)
-    await expectRefused(`From bob\nFrom bob\n${write()}`, 400, 'Cannot read mail: a header line is not a field')
+    await expectRefused(`From bob\nFrom bob\n${composeMail()}`, 400, 'Cannot read mail: a header line is not a field')
   })
 
   test('the gateway refuses a lone CR inside a header (EM-41)', () =>
@@ -356,11 +363,11 @@ describe('the structure and size of a mail', () => {
       'Cannot read mail: a header field is larger than 65536 bytes',
     ],
     ['over 1000 fields', 'X-A: a\n'.repeat(1001), 'Cannot read mail: more than 1000 header fields'],
-  ])('the gateway refuses %s (EM-42)', (_what, fields, detail) => expectRefused(write({ fields }), 413, detail))
+  ])('the gateway refuses %s (EM-42)', (_what, fields, detail) => expectRefused(composeMail({ fields }), 413, detail))
 
   test('the gateway refuses over 1000 recipients in the header (EM-43)', () =>
     expectRefused(
-      write({ fields: `Cc: ${'a@x.test,'.repeat(1001)}\n` }),
+      composeMail({ fields: `Cc: ${'a@x.test,'.repeat(1001)}\n` }),
       400,
       'Cannot read mail: more than 1000 recipients in the header',
     ))
@@ -371,7 +378,7 @@ describe('the structure and size of a mail', () => {
     ['Cc', ','],
   ])('lead to a refusal for far too many entries in %s before any parsing', (name, entry) => {
     const fields = `${name}: ${entry.repeat(6000)}\n`.repeat(3)
-    return expectRefused(write({ fields }), 400, 'Cannot read mail: more than 1000 recipients in the header')
+    return expectRefused(composeMail({ fields }), 400, 'Cannot read mail: more than 1000 recipients in the header')
   })
 
   const nest = (depth: number): Draft => {
@@ -396,7 +403,7 @@ describe('the structure and size of a mail', () => {
     ['100 000 parts in 1 MB (EM-46)', divide(100_000)],
     ['6 messages one in another', embed(6)],
   ])('the gateway keeps %s for the operator, unread (EM-45)', async (_what, draft) => {
-    const { state, flags, message } = await expectTaken(write(draft))
+    const { state, flags, message } = await expectAccepted(composeMail(draft))
     expect({ state, flags }).toEqual({ state: 'ignored', flags: ['mime_limits'] })
     expect(message.parts.filter(({ kind }) => kind === 'file')).toEqual([])
   })
@@ -406,11 +413,11 @@ describe('the structure and size of a mail', () => {
     ['500 parts', divide(500)],
     ['2 messages one in another', embed(2)],
   ])('the gateway reads %s', async (_what, draft) => {
-    expect(await expectTaken(write(draft))).toMatchObject({ state: 'received', flags: [] })
+    expect(await expectAccepted(composeMail(draft))).toMatchObject({ state: 'received', flags: [] })
   })
 
   test('may include bare LF, bare CR and NUL in the body (EM-51)', async () => {
-    const { message } = await expectTaken(Buffer.from(write({ body: 'one\ntwo\rthree\0\n' })))
+    const { message } = await expectAccepted(Buffer.from(composeMail({ body: 'one\ntwo\rthree\0\n' })))
     expect(message.parts).toEqual([
       { kind: 'text', mime: 'text/plain', content: 'one\ntwo\nthree' },
       { kind: 'email', subject: 'Hello', flags: ['invisible_characters'], invisible_characters: 1 },
@@ -420,7 +427,7 @@ describe('the structure and size of a mail', () => {
 
   test('may include an unreadable or absurd Date (EM-54)', async () => {
     for (const date of ['yesterday', 'Thu, 01 Jan 1970 00:00:00 +0000', 'Mon, 01 Jan 2090 00:00:00 +0000']) {
-      const { message } = await expectTaken(write({ fields: `Date: ${date}\n` }))
+      const { message } = await expectAccepted(composeMail({ fields: `Date: ${date}\n` }))
       expect(Math.abs(Date.parse(message.received_at) - Date.now())).toBeLessThan(60_000)
     }
   })
@@ -438,7 +445,9 @@ describe('the structure and size of a mail', () => {
     const file = (name: string) =>
       `--b\nContent-Type: application/pdf\nContent-Disposition: attachment; filename="=?utf-8?b?${Buffer.from(name).toString('base64')}?="\n\nbytes\n`
     const body = `--b\n\nLook\n${names.map(file).join('')}--b--\n`
-    const { message } = await expectTaken(write({ fields: 'Content-Type: multipart/mixed; boundary=b\n', body }))
+    const { message } = await expectAccepted(
+      composeMail({ fields: 'Content-Type: multipart/mixed; boundary=b\n', body }),
+    )
     const files = message.parts.filter(part => part.kind === 'file')
     expect(files.map(({ name }) => name)).toEqual([
       'passwd',
@@ -460,14 +469,16 @@ describe('the structure and size of a mail', () => {
   })
 
   test('lead a mail that outlasts its parser only to the operator', async () => {
-    const hasty = await openMailGateway({ config: { limits: { parse_timeout_ms: 10 } } })
-    expect(await hasty.post(write({ fields: 'Content-Type: application/pdf\n' }))).toMatchObject({ status: 200 })
-    expect(await hasty.latest()).toMatchObject({
+    const hastyGateway = await openMailGateway({ config: { limits: { parse_timeout_ms: 10 } } })
+    expect(await hastyGateway.post(composeMail({ fields: 'Content-Type: application/pdf\n' }))).toMatchObject({
+      status: 200,
+    })
+    expect(await hastyGateway.latest()).toMatchObject({
       state: 'ignored',
       flags: ['parser_killed'],
       message: { sender: { verified: false, auth_method: 'none' } },
       proofs: [{ kind: 'dkim', verdict: 'unverifiable', reason: 'the parser was stopped' }],
     })
-    await hasty.close()
+    await hastyGateway.close()
   })
 })

@@ -13,8 +13,8 @@ function runExample(code: string, names: Readonly<Record<string, unknown>>): Pro
 test('the example in the README of email sends a mail to an agent', async () => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
-  const opened = await openMailGateway()
-  const { system, store } = opened
+  const mailGateway = await openMailGateway()
+  const { system, store } = mailGateway
   const gateway: ChannelContext = {
     channels: [],
     system,
@@ -25,6 +25,6 @@ test('the example in the README of email sends a mail to an agent', async () => 
   }
   const names = { openEmail, emailConfigSchema, secret: mailIntakeSecret, gateway }
   expect(await runExample(code, names)).toBe('accepted')
-  expect((await opened.latest()).message).toMatchObject({ parts: [{ kind: 'text', content: 'Hello there.' }, {}] })
-  await opened.close()
+  expect((await mailGateway.latest()).message).toMatchObject({ parts: [{ kind: 'text', content: 'Hello there.' }, {}] })
+  await mailGateway.close()
 })

@@ -33,11 +33,12 @@ describe('LMTP by a socket in the file system', () => {
 
   test('accepts a mail, and takes its client from XFORWARD', async () => {
     const client = await openSmtpClient(path)
-    await client.read()
-    expect(await client.say('LHLO mx.nodmarc.test')).toMatch(/250[ -]XFORWARD NAME ADDR/)
-    expect(await client.say('XFORWARD ADDR=192.0.2.77 HELO=mx.nodmarc.test')).toMatch(/^250 /)
-    for (const line of ['MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${mailDomain}>`, 'DATA']) await client.say(line)
-    expect(await client.say(mail)).toMatch(/^250 /)
+    await client.readReply()
+    expect(await client.sendLine('LHLO mx.nodmarc.test')).toMatch(/250[ -]XFORWARD NAME ADDR/)
+    expect(await client.sendLine('XFORWARD ADDR=192.0.2.77 HELO=mx.nodmarc.test')).toMatch(/^250 /)
+    for (const line of ['MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${mailDomain}>`, 'DATA'])
+      await client.sendLine(line)
+    expect(await client.sendLine(mail)).toMatch(/^250 /)
     client.end()
     const { proofs } = await gateway.latest()
     expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({ ip: '192.0.2.77' })
@@ -45,20 +46,20 @@ describe('LMTP by a socket in the file system', () => {
 })
 
 describe('the socket file', () => {
-  const open: { close(): unknown }[] = []
+  const openGateways: { close(): unknown }[] = []
   afterEach(async () => {
-    for (const each of open.splice(0)) await each.close()
+    for (const gateway of openGateways.splice(0)) await gateway.close()
     rmSync(path, { force: true })
   })
 
   test('gives SPF no client address for mail by SMTP', async () => {
     const gateway = await openGateway('smtp')
-    open.push(gateway)
+    openGateways.push(gateway)
     const client = await openSmtpClient(path)
-    await client.read()
+    await client.readReply()
     for (const line of ['EHLO mx.nodmarc.test', 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${mailDomain}>`, 'DATA'])
-      await client.say(line)
-    expect(await client.say(mail)).toMatch(/^250 /)
+      await client.sendLine(line)
+    expect(await client.sendLine(mail)).toMatch(/^250 /)
     client.end()
     expect((await gateway.latest()).proofs.find(({ kind }) => kind === 'spf')).toMatchObject({
       verdict: 'unverifiable',
@@ -74,9 +75,9 @@ describe('the socket file', () => {
     const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
     expect(() => execFileSync(process.execPath, ['-e', script])).toThrow()
     expect(statSync(path).isSocket()).toBe(true)
-    open.push(await openGateway())
+    openGateways.push(await openGateway())
     const client = await openSmtpClient(path)
-    expect(await client.read()).toMatch(/^220 /)
+    expect(await client.readReply()).toMatch(/^220 /)
     client.end()
   })
 
@@ -93,7 +94,7 @@ describe('the socket file', () => {
 })
 
 test('a listener requires a port or a path', () => {
-  const problem = /must have either .*port.* or .*path/
-  expect(() => emailConfigSchema.parse({ listen: {} })).toThrow(problem)
-  expect(() => emailConfigSchema.parse({ listen: { port: 1, path: '/x' } })).toThrow(problem)
+  const expectedError = /must have either .*port.* or .*path/
+  expect(() => emailConfigSchema.parse({ listen: {} })).toThrow(expectedError)
+  expect(() => emailConfigSchema.parse({ listen: { port: 1, path: '/x' } })).toThrow(expectedError)
 })

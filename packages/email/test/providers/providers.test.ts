@@ -7,9 +7,9 @@ import { emailConfigSchema } from '../../src/index.ts'
 
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
-import type { Recorded } from '../setup/provider-requests.ts'
+import type { RecordedRequest } from '../setup/provider-requests.ts'
 import {
-  basicOf,
+  formatBasicAuthorization,
   writeCloudMailin,
   writeMailgun,
   writeMultipart,
@@ -20,10 +20,10 @@ import {
   writeSns,
 } from '../setup/provider-requests.ts'
 import { openSmtpClient } from '../setup/smtp-client.ts'
-import { readCertificatePem, readProviderConfig, readRecorded, recordedAt } from './recorded-request.ts'
+import { readCertificatePem, readProviderConfig, readRecordedRequest, recordedAt } from './recorded-request.ts'
 
 const names = ['postal', 'mailgun', 'sendgrid', 'postmark', 'ses', 'cloudmailin', 'forwardemail']
-const refusals: Readonly<Record<string, number>> = {
+const refusalStatuses: Readonly<Record<string, number>> = {
   postal: 422,
   mailgun: 406,
   sendgrid: 200,
@@ -33,15 +33,17 @@ const refusals: Readonly<Record<string, number>> = {
   forwardemail: 422,
 }
 const snsHost = 'sns.eu-west-1.amazonaws.com'
-const fetched: string[] = []
+const fetchedPaths: string[] = []
 /** Returns the answer of the simulated Amazon SNS to a request for its certificate. */
-let certificate: () => { readonly status: number; readonly body: Buffer }
+let answerCertificateRequest: () => { readonly status: number; readonly body: Buffer }
 const amazon = createServer((request, response) => {
-  fetched.push(request.url ?? '')
-  const { status, body } = request.url?.endsWith('.pem') ? certificate() : { status: 200, body: Buffer.from('<xml/>') }
+  fetchedPaths.push(request.url ?? '')
+  const { status, body } = request.url?.endsWith('.pem')
+    ? answerCertificateRequest()
+    : { status: 200, body: Buffer.from('<xml/>') }
   response.writeHead(status).end(body)
 })
-const byPolicy = 'Cannot verify mail: no aligned proof, and the DMARC policy of the From domain is reject'
+const policyRefusal = 'Cannot verify mail: no aligned proof, and the DMARC policy of the From domain is reject'
 const amazonCertificate = makeCertificate(snsHost)
 const ownKey = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
@@ -50,24 +52,24 @@ afterAll(() => amazon.close())
 
 let gateway: MailGateway
 beforeEach(async () => {
-  fetched.length = 0
-  certificate = () => ({ status: 200, body: readCertificatePem() })
-  gateway = await openAt({})
+  fetchedPaths.length = 0
+  answerCertificateRequest = () => ({ status: 200, body: readCertificatePem() })
+  gateway = await openAtRecordedTime({})
 })
 afterEach(() => gateway.close())
 
-async function openAt(providers: Readonly<Record<string, unknown>>, limits = {}): Promise<MailGateway> {
-  const all = Object.fromEntries(names.map(name => [name, readProviderConfig(name)]))
+async function openAtRecordedTime(providers: Readonly<Record<string, unknown>>, limits = {}): Promise<MailGateway> {
+  const recordedConfigs = Object.fromEntries(names.map(name => [name, readProviderConfig(name)]))
   const loopback = { [snsHost]: (amazon.address() as AddressInfo).port }
   const opened = await openMailGateway({
-    config: { providers: { ...all, ...providers }, limits, listen: { port: 0, protocol: 'lmtp' } },
+    config: { providers: { ...recordedConfigs, ...providers }, limits, listen: { port: 0, protocol: 'lmtp' } },
     loopback,
   })
   opened.system.advance(recordedAt - opened.system.now())
   return opened
 }
 
-async function deliver(name: string, { headers, body }: Recorded, at = gateway) {
+async function deliver(name: string, { headers, body }: RecordedRequest, at = gateway) {
   const response = await at.channel.endpoint.routes.fetch(
     new Request(`https://${mailDomain}/email/inbound/${name}`, { method: 'POST', headers, body: new Uint8Array(body) }),
     { incoming: { socket: { remoteAddress: '192.0.2.200' } } },
@@ -77,12 +79,12 @@ async function deliver(name: string, { headers, body }: Recorded, at = gateway) 
   return { status: response.status, text, json: isJson ? JSON.parse(text) : undefined }
 }
 
-const replay = (name: string, title: string) => deliver(name, readRecorded(name, title))
+const deliverRecorded = (name: string, title: string) => deliver(name, readRecordedRequest(name, title))
 const countStored = async () => (await gateway.store.listMessages({ limit: 10 })).length
 
 describe.each(names)('the webhook of %s', name => {
   test('delivers the mail unchanged and gets 200 if it is valid (EM-2.3)', async () => {
-    const { status, json } = await replay(name, 'good')
+    const { status, json } = await deliverRecorded(name, 'good')
     expect({ status, json }).toEqual({ status: 200, json: { status: 'accepted', messages: [{ outcome: 'accepted' }] } })
     const { message } = await gateway.latest()
     expect(message).toMatchObject({ id: 'recorded@nodmarc.test', recipient: `@echo@${mailDomain}` })
@@ -94,7 +96,7 @@ describe.each(names)('the webhook of %s', name => {
   })
 
   test('gets a refusal for a wrong signature or password, and the operator sees it (EM-71)', async () => {
-    const { status, json } = await replay(name, 'wrong-signature')
+    const { status, json } = await deliverRecorded(name, 'wrong-signature')
     expect(status).toBe(name === 'ses' ? 403 : 401)
     expect(json.detail).toMatch(/^Cannot accept webhook: (its signature is wrong|wrong or missing user and password)$/)
     expect(await countStored()).toBe(0)
@@ -102,8 +104,8 @@ describe.each(names)('the webhook of %s', name => {
   })
 
   test('starts no second turn when it repeats', async () => {
-    await replay(name, 'good')
-    const { status, json } = await replay(name, 'good')
+    await deliverRecorded(name, 'good')
+    const { status, json } = await deliverRecorded(name, 'good')
     if (name === 'mailgun' || name === 'sendgrid') {
       expect({ status, detail: json.detail }).toEqual({
         status: 401,
@@ -116,32 +118,32 @@ describe.each(names)('the webhook of %s', name => {
   })
 
   test('gets a status that ends the delivery of an oversized mail (EM-44)', async () => {
-    const small = await openAt({}, { message_bytes: 200 })
-    const { status, text } = await deliver(name, readRecorded(name, 'good'), small)
-    expect(status).toBe(refusals[name])
+    const smallGateway = await openAtRecordedTime({}, { message_bytes: 200 })
+    const { status, text } = await deliver(name, readRecordedRequest(name, 'good'), smallGateway)
+    expect(status).toBe(refusalStatuses[name])
     expect(text).toContain('Cannot accept mail: larger than 200 bytes')
-    const tiny = { ...readRecorded(name, 'good'), body: Buffer.alloc(1024 * 1024, 'x') }
-    expect((await deliver(name, tiny, small)).status).toBe(refusals[name])
-    await small.close()
+    const oversizedRequest = { ...readRecordedRequest(name, 'good'), body: Buffer.alloc(1024 * 1024, 'x') }
+    expect((await deliver(name, oversizedRequest, smallGateway)).status).toBe(refusalStatuses[name])
+    await smallGateway.close()
   })
 
   test('gets a status that ends the delivery of a mail for no local agent', async () => {
-    const request = readRecorded(name, 'good')
-    const closed = await openMailGateway({
+    const request = readRecordedRequest(name, 'good')
+    const otherGateway = await openMailGateway({
       config: { providers: { [name]: readProviderConfig(name) } },
       agents: { helper: { handle: () => undefined } },
       loopback: { [snsHost]: (amazon.address() as AddressInfo).port },
     })
-    closed.system.advance(recordedAt - closed.system.now())
-    const { status, text } = await deliver(name, request, closed)
-    expect(status).toBe(refusals[name])
+    otherGateway.system.advance(recordedAt - otherGateway.system.now())
+    const { status, text } = await deliver(name, request, otherGateway)
+    expect(status).toBe(refusalStatuses[name])
     expect(text).toContain('Cannot accept mail: no such agent here')
-    await closed.close()
+    await otherGateway.close()
   })
 
   test('gets a refusal without a proof in its header, before its body', async () => {
     if (name === 'mailgun' || name === 'ses') return
-    const { headers } = readRecorded(name, 'good')
+    const { headers } = readRecordedRequest(name, 'good')
     const body = new ReadableStream({
       pull() {
         throw new Error('somebody reads')
@@ -158,14 +160,14 @@ describe.each(names)('the webhook of %s', name => {
 
   test('does not exist for a provider outside the configuration', async () => {
     const otherGateway = await openMailGateway()
-    expect((await deliver(name, readRecorded(name, 'good'), otherGateway)).status).toBe(404)
+    expect((await deliver(name, readRecordedRequest(name, 'good'), otherGateway)).status).toBe(404)
     await otherGateway.close()
   })
 
   test('gets a refusal for an encoded body and another content type (EM-73)', async () => {
-    const { headers, body } = readRecorded(name, 'good')
-    const coded = { headers: { ...headers, 'content-encoding': 'gzip' }, body }
-    expect(await deliver(name, coded)).toMatchObject({ status: 415 })
+    const { headers, body } = readRecordedRequest(name, 'good')
+    const encodedRequest = { headers: { ...headers, 'content-encoding': 'gzip' }, body }
+    expect(await deliver(name, encodedRequest)).toMatchObject({ status: 415 })
     if (name === 'ses') return
     const { status } = await deliver(name, { headers: { ...headers, 'content-type': 'application/xml' }, body })
     expect(status).toBe(415)
@@ -174,7 +176,7 @@ describe.each(names)('the webhook of %s', name => {
 
 describe('without DNS answers', () => {
   test.each(names)('the gateway asks %s to retry', async name => {
-    const request = readRecorded(name, 'good')
+    const request = readRecordedRequest(name, 'good')
     gateway.simulation.dns.fail('_dmarc.nodmarc.test', 'servfail')
     const { status, json } = await deliver(name, request)
     expect({ status, detail: json.detail }).toEqual({ status: 503, detail: 'Cannot verify mail: DNS did not answer' })
@@ -188,17 +190,19 @@ describe('a mail whose refusal must not reach its claimed sender', () => {
   const envelope = { from: 'a@x.test', to: `echo@${mailDomain}` }
 
   test('ends without a refusal if that would go to an address in the mail', async () => {
-    const bouncing = await openAt({ postal: { public_key: ownKey.publicKey.export({ type: 'spki', format: 'pem' }) } })
-    const { status, json } = await deliver('postal', writePostal(octets, envelope, ownKey.privateKey), bouncing)
+    const bouncingGateway = await openAtRecordedTime({
+      postal: { public_key: ownKey.publicKey.export({ type: 'spki', format: 'pem' }) },
+    })
+    const { status, json } = await deliver('postal', writePostal(octets, envelope, ownKey.privateKey), bouncingGateway)
     expect(status).toBe(200)
     expect(json).toEqual({ status: 'refused', code: 'malformed', detail: 'Cannot read mail: more than one From' })
-    expect(await bouncing.store.listRefusals({ limit: 1 })).toMatchObject([{ code: 'malformed' }])
-    await bouncing.close()
+    expect(await bouncingGateway.store.listRefusals({ limit: 1 })).toMatchObject([{ code: 'malformed' }])
+    await bouncingGateway.close()
   })
 
   test('ends with a refusal if only the provider sees it', async () => {
     const { user, password } = readProviderConfig('postmark') as { user: string; password: string }
-    const request = writePostmark(octets, envelope, basicOf(user, password))
+    const request = writePostmark(octets, envelope, formatBasicAuthorization(user, password))
     expect(await deliver('postmark', request)).toMatchObject({
       status: 403,
       json: { detail: 'Cannot read mail: more than one From' },
@@ -210,7 +214,9 @@ test('the refusal for CloudMailin is a sentence for the sender', async () => {
   const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
   const octets = Buffer.from(`From: bob@nodmarc.test\r\nTo: nobody@${mailDomain}\r\n\r\nHi\r\n`)
   const envelope = { from: 'bob@nodmarc.test', to: `nobody@${mailDomain}` }
-  expect(await deliver('cloudmailin', writeCloudMailin(octets, envelope, basicOf(user, password)))).toMatchObject({
+  expect(
+    await deliver('cloudmailin', writeCloudMailin(octets, envelope, formatBasicAuthorization(user, password))),
+  ).toMatchObject({
     status: 422,
     text: 'Cannot accept mail: no such agent here',
   })
@@ -219,7 +225,7 @@ test('the refusal for CloudMailin is a sentence for the sender', async () => {
 test.each(['mailgun', 'sendgrid', 'ses'])(
   'the gateway refuses a webhook of %s with an old time (EM-71)',
   async name => {
-    const { status, json } = await replay(name, 'old-timestamp')
+    const { status, json } = await deliverRecorded(name, 'old-timestamp')
     expect({ status, detail: json.detail }).toEqual({
       status: name === 'ses' ? 403 : 401,
       detail: 'Cannot accept webhook: its time is too far from now',
@@ -228,51 +234,53 @@ test.each(['mailgun', 'sendgrid', 'ses'])(
 )
 
 test('two webhooks of SendGrid with different signature formats count as one (EM-71)', async () => {
-  const { headers, body } = readRecorded('sendgrid', 'good')
+  const { headers, body } = readRecordedRequest('sendgrid', 'good')
   const name = 'x-twilio-email-event-webhook-signature'
   const text = headers[name] ?? ''
-  await replay('sendgrid', 'good')
-  const again = { headers: { ...headers, [name]: `${text.slice(0, 8)} ${text.slice(8)}` }, body }
-  expect((await deliver('sendgrid', again)).json.detail).toBe('Cannot accept webhook: it was here before')
+  await deliverRecorded('sendgrid', 'good')
+  const respelledRequest = { headers: { ...headers, [name]: `${text.slice(0, 8)} ${text.slice(8)}` }, body }
+  expect((await deliver('sendgrid', respelledRequest)).json.detail).toBe('Cannot accept webhook: it was here before')
 })
 
 test('a repeated Mailgun token delivers no second mail, even after a restart (EM-71)', async () => {
   const signing_key = 'key-of-sixteen-characters'
-  const first = await openAt({ mailgun: { signing_key } })
-  const again = await openMailGateway({
+  const firstGateway = await openAtRecordedTime({ mailgun: { signing_key } })
+  const restartedGateway = await openMailGateway({
     config: { providers: { mailgun: { signing_key } } },
-    watchStore: () => first.store,
+    watchStore: () => firstGateway.store,
   })
-  again.system.advance(recordedAt - again.system.now())
-  const write = (text: string, to = 'echo') =>
+  restartedGateway.system.advance(recordedAt - restartedGateway.system.now())
+  const createWebhook = (text: string, to = 'echo') =>
     writeMailgun(
       Buffer.from(`From: bob@nodmarc.test\r\nMessage-ID: <${text}@nodmarc.test>\r\n\r\n${text}\r\n`),
       { from: 'bob@nodmarc.test', to: `${to}@${mailDomain}` },
       { key: signing_key, timestamp: recordedAt / 1000, token: 'one-token' },
     )
-  expect((await deliver('mailgun', write('good'), first)).status).toBe(200)
-  for (const otherBody of [write('other'), write('good', 'helper')]) {
-    const { status, json } = await deliver('mailgun', otherBody, again)
+  expect((await deliver('mailgun', createWebhook('good'), firstGateway)).status).toBe(200)
+  for (const otherBody of [createWebhook('other'), createWebhook('good', 'helper')]) {
+    const { status, json } = await deliver('mailgun', otherBody, restartedGateway)
     expect({ status, detail: json.detail }).toEqual({
       status: 401,
       detail: 'Cannot accept webhook: it was here before',
     })
   }
   // A retry after a lost answer has the same content.
-  expect((await deliver('mailgun', write('good'), again)).json.messages).toEqual([{ outcome: 'duplicate' }])
-  await again.close()
-  await first.close()
+  expect((await deliver('mailgun', createWebhook('good'), restartedGateway)).json.messages).toEqual([
+    { outcome: 'duplicate' },
+  ])
+  await restartedGateway.close()
+  await firstGateway.close()
 })
 
 describe('the clock of a webhook', () => {
   const signing_key = 'key-of-sixteen-characters'
-  const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const public_key = curve.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
+  const keyPair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const public_key = keyPair.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
   const octets = Buffer.from('From: bob@nodmarc.test\r\nMessage-ID: <clock@nodmarc.test>\r\n\r\nHello\r\n')
   const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
-  const writers: Readonly<Record<'mailgun' | 'sendgrid', (timestamp: number) => Recorded>> = {
+  const writers: Readonly<Record<'mailgun' | 'sendgrid', (timestamp: number) => RecordedRequest>> = {
     mailgun: timestamp => writeMailgun(octets, envelope, { key: signing_key, timestamp, token: `t${timestamp}` }),
-    sendgrid: timestamp => writeSendGrid(octets, envelope, { key: curve.privateKey, timestamp }),
+    sendgrid: timestamp => writeSendGrid(octets, envelope, { key: keyPair.privateKey, timestamp }),
   }
   const [minute, hour, day] = [60, 3600, 86_400]
 
@@ -286,12 +294,12 @@ describe('the clock of a webhook', () => {
     ['sendgrid', -4 * day - minute, false],
     ['sendgrid', 4 * minute, true],
     ['sendgrid', 6 * minute, false],
-  ] as const)('%s may differ by %i seconds: %s', async (name, seconds, isTaken) => {
-    const opened = await openAt({ mailgun: { signing_key }, sendgrid: { public_key } })
+  ] as const)('%s may differ by %i seconds: %s', async (name, seconds, isAccepted) => {
+    const opened = await openAtRecordedTime({ mailgun: { signing_key }, sendgrid: { public_key } })
     const timestamp = Math.floor(opened.system.now() / 1000) + seconds
     const { json } = await deliver(name, writers[name](timestamp), opened)
     const late = expect.objectContaining({ detail: 'Cannot accept webhook: its time is too far from now' })
-    expect(json).toEqual(isTaken ? expect.objectContaining({ messages: [{ outcome: 'accepted' }] }) : late)
+    expect(json).toEqual(isAccepted ? expect.objectContaining({ messages: [{ outcome: 'accepted' }] }) : late)
     await opened.close()
   })
 })
@@ -321,7 +329,7 @@ describe('the recipient list of CloudMailin', () => {
   })
 
   async function postBody(body: Buffer, type = 'multipart/form-data; boundary=b'): Promise<readonly string[]> {
-    const headers = { 'content-type': type, authorization: basicOf(user, password) }
+    const headers = { 'content-type': type, authorization: formatBasicAuthorization(user, password) }
     const { json } = await deliver('cloudmailin', { headers, body })
     return json.messages.map(({ outcome }: { outcome: string }) => outcome)
   }
@@ -329,9 +337,9 @@ describe('the recipient list of CloudMailin', () => {
 
 test('the gateway refuses a body that differs from the signed one by a line ending (EM-71)', async () => {
   for (const name of ['postal', 'forwardemail', 'sendgrid']) {
-    const { headers, body } = readRecorded(name, 'good')
-    const again = { headers, body: Buffer.concat([body, Buffer.from('\n')]) }
-    expect((await deliver(name, again)).status, name).toBe(401)
+    const { headers, body } = readRecordedRequest(name, 'good')
+    const changedRequest = { headers, body: Buffer.concat([body, Buffer.from('\n')]) }
+    expect((await deliver(name, changedRequest)).status, name).toBe(401)
   }
 })
 
@@ -340,9 +348,9 @@ test.each([
   ['forwardemail', { raw: '' }, 'Its webhook must carry "raw".'],
 ])('the gateway asks %s to retry without the raw mail, and shows the operator the fix', async (name, change, fix) => {
   const config = { postal: { public_key: ownKey.publicKey.export({ type: 'spki', format: 'pem' }) } }
-  const opened = await openAt(config)
+  const opened = await openAtRecordedTime(config)
   const { sign, createHmac } = await import('node:crypto')
-  const json = JSON.parse(readRecorded(name, 'good').body.toString())
+  const json = JSON.parse(readRecordedRequest(name, 'good').body.toString())
   const body = Buffer.from(JSON.stringify({ ...json, ...change }))
   const { secret = '' } = readProviderConfig(name) as { secret?: string }
   const proofs = {
@@ -360,15 +368,15 @@ test.each([
 
 describe('Amazon SNS', () => {
   test('the gateway accepts signature versions 1 and 2 after one fetch of the certificate (EM-2.5)', async () => {
-    expect((await replay('ses', 'good')).status).toBe(200)
-    expect((await replay('ses', 'version-1')).status).toBe(200)
-    expect(fetched).toEqual(['/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem'])
+    expect((await deliverRecorded('ses', 'good')).status).toBe(200)
+    expect((await deliverRecorded('ses', 'version-1')).status).toBe(200)
+    expect(fetchedPaths).toEqual(['/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem'])
   })
 
   test('the gateway confirms the subscription of a configured topic', async () => {
-    expect(await replay('ses', 'confirmation')).toMatchObject({ status: 200, json: { messages: [] } })
-    expect(fetched).toHaveLength(2)
-    expect(fetched[1]).toMatch(
+    expect(await deliverRecorded('ses', 'confirmation')).toMatchObject({ status: 200, json: { messages: [] } })
+    expect(fetchedPaths).toHaveLength(2)
+    expect(fetchedPaths[1]).toMatch(
       /^\/\?Action=ConfirmSubscription&TopicArn=arn:aws:sns:eu-west-1:123456789012:mail&Token=/,
     )
   })
@@ -379,35 +387,35 @@ describe('Amazon SNS', () => {
     ['a certificate over plain HTTP', 'certificate-over-http', 'an address in it is not of Amazon SNS in its region'],
     ['a certificate of another region', 'certificate-elsewhere', 'an address in it is not of Amazon SNS in its region'],
   ])('the gateway refuses %s without a fetch (EM-72)', async (_what, title, problem) => {
-    const { status, json } = await replay('ses', title)
+    const { status, json } = await deliverRecorded('ses', title)
     expect({ status, detail: json.detail }).toEqual({ status: 403, detail: `Cannot accept webhook: ${problem}` })
-    expect(fetched).toEqual([])
+    expect(fetchedPaths).toEqual([])
   })
 
   test.each(['confirmation-inside', 'confirmation-plain'])('the gateway does not confirm %s (EM-72)', async title => {
-    const { status } = await replay('ses', title)
+    const { status } = await deliverRecorded('ses', title)
     expect(status).toBe(403)
-    expect(fetched.filter(path => !path.endsWith('.pem'))).toEqual([])
+    expect(fetchedPaths.filter(path => !path.endsWith('.pem'))).toEqual([])
   })
 
   test.each([
     ['an answer that is no certificate', () => ({ status: 200, body: Buffer.from('<html>') }), 403],
     ['a certificate that cannot be had', () => ({ status: 404, body: Buffer.from('') }), 503],
-  ])('%s proves nothing, and the gateway fetches it again', async (_what, answer, status) => {
-    certificate = answer
-    expect((await replay('ses', 'good')).status).toBe(status)
-    certificate = () => ({ status: 200, body: readCertificatePem() })
-    expect((await replay('ses', 'good')).status).toBe(200)
+  ])('%s proves nothing, and the gateway fetches it again', async (_what, certificateResponse, status) => {
+    answerCertificateRequest = certificateResponse
+    expect((await deliverRecorded('ses', 'good')).status).toBe(status)
+    answerCertificateRequest = () => ({ status: 200, body: readCertificatePem() })
+    expect((await deliverRecorded('ses', 'good')).status).toBe(200)
   })
 
   test.each([
     ['proves the author where the operator says so', true, 'PASS', { status: 200, verified: true }],
-    ['that is not believed proves nothing', false, 'PASS', { status: 403, detail: byPolicy }],
-    ['that is no pass proves nothing', true, 'GRAY', { status: 403, detail: byPolicy }],
+    ['that is not believed proves nothing', false, 'PASS', { status: 403, detail: policyRefusal }],
+    ['that is no pass proves nothing', true, 'GRAY', { status: 403, detail: policyRefusal }],
   ])("the gateway handles Amazon's verdict %s", async (_what, trust_provider_verdict, status, expected) => {
     const topics = readProviderConfig('ses').topics as string[]
-    const opened = await openAt({ ses: { topics, trust_provider_verdict } })
-    certificate = () => ({ status: 200, body: Buffer.from(amazonCertificate.cert) })
+    const opened = await openAtRecordedTime({ ses: { topics, trust_provider_verdict } })
+    answerCertificateRequest = () => ({ status: 200, body: Buffer.from(amazonCertificate.cert) })
     const octets = Buffer.from('From: alice@alice.test\r\nMessage-ID: <v@alice.test>\r\n\r\nHello.\r\n')
     const envelope = { from: 'alice@alice.test', to: `echo@${mailDomain}` }
     const draft = {
@@ -429,20 +437,20 @@ describe('Amazon SNS', () => {
 
   test('the gateway refuses a notification whose time is a week away', async () => {
     gateway.system.advance(-7 * 86_400_000)
-    const { json } = await replay('ses', 'good')
+    const { json } = await deliverRecorded('ses', 'good')
     expect(json.detail).toBe('Cannot accept webhook: its time is too far from now')
   })
 })
 
 describe('a webhook form (EM-73)', () => {
   const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
-  const authorization = basicOf(user, password)
+  const authorization = formatBasicAuthorization(user, password)
   const post = (type: string, body: Buffer) =>
     deliver('cloudmailin', { headers: { 'content-type': type, authorization }, body })
-  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`f${index}`, 'x']))
+  const manyFields = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`f${index}`, 'x']))
 
   test.each<[string, string, Buffer, string]>([
-    ['10 000 parts', 'multipart/form-data; boundary=b', writeMultipart('b', many), 'more than 1000 fields'],
+    ['10 000 parts', 'multipart/form-data; boundary=b', writeMultipart('b', manyFields), 'more than 1000 fields'],
     ['10 000 pairs', 'application/x-www-form-urlencoded', Buffer.from('a=b&'.repeat(10_000)), 'more than 1000 fields'],
     ['no boundary', 'multipart/form-data', Buffer.from('--b--'), 'it has no boundary'],
     ['a boundary that never comes', 'multipart/form-data; boundary=b', Buffer.from('x'), 'its boundary does not occur'],
@@ -476,16 +484,16 @@ describe('a webhook form (EM-73)', () => {
 })
 
 test('one mail from three webhooks, the intake and LMTP is one turn (EM-74, EM-2.4)', async () => {
-  for (const name of ['postal', 'cloudmailin', 'ses']) expect((await replay(name, 'good')).status).toBe(200)
+  for (const name of ['postal', 'cloudmailin', 'ses']) expect((await deliverRecorded(name, 'good')).status).toBe(200)
   const { message } = await gateway.latest()
   expect((await gateway.post(String(message.raw))).status).toBe(200)
   const client = await openSmtpClient(gateway.listening?.port ?? 0)
-  await client.read()
+  await client.readReply()
   for (const line of ['LHLO mx.nodmarc.test', 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${mailDomain}>`, 'DATA']) {
-    await client.say(line)
+    await client.sendLine(line)
   }
   const octets = Buffer.from(String(message.raw)).toString('latin1')
-  expect(await client.say(`Return-Path: <bob@nodmarc.test>\r\nReceived: by us\r\n${octets}.`)).toMatch(/^250 /)
+  expect(await client.sendLine(`Return-Path: <bob@nodmarc.test>\r\nReceived: by us\r\n${octets}.`)).toMatch(/^250 /)
   client.end()
   expect(await countStored()).toBe(1)
   expect((await gateway.latest()).duplicates).toBe(4)

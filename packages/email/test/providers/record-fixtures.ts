@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import type { Recorded } from '../setup/provider-requests.ts'
+import type { RecordedRequest } from '../setup/provider-requests.ts'
 import {
-  basicOf,
+  formatBasicAuthorization,
   writeCloudMailin,
   writeForwardEmail,
   writeMailgun,
@@ -36,31 +36,31 @@ const envelope = { from: 'bob@nodmarc.test', to: 'echo@agents.test' }
 const timestamp = Date.parse('2026-11-22T12:00:00Z') / 1000
 const [user, password, secret] = ['postern', 'a-password-of-a-webhook', 'a-secret-of-a-webhook']
 
-function record(name: string, config: object, requests: Readonly<Record<string, Recorded>>): void {
+function writeRequests(name: string, config: object, requests: Readonly<Record<string, RecordedRequest>>): void {
   const target = new URL(`${name}/`, folder)
   mkdirSync(target, { recursive: true })
   writeFileSync(new URL('config.json', target), `${JSON.stringify(config, undefined, 2)}\n`)
-  for (const [title, { headers, body }] of Object.entries(requests)) {
+  for (const [caseName, { headers, body }] of Object.entries(requests)) {
     const lines = Object.entries(headers).map(([field, value]) => `${field}: ${value}\r\n`)
     const head = `POST /email/inbound/${name} HTTP/1.1\r\n${lines.join('')}content-length: ${body.length}\r\n\r\n`
-    writeFileSync(new URL(`${title}.http`, target), Buffer.concat([Buffer.from(head), body]))
+    writeFileSync(new URL(`${caseName}.http`, target), Buffer.concat([Buffer.from(head), body]))
   }
 }
 
-const exported = { type: 'spki', format: 'der' } as const
-const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
-const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 })
-record(
+const derPublicKey = { type: 'spki', format: 'der' } as const
+const rsaKeyPair = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const otherRsaKeyPair = generateKeyPairSync('rsa', { modulusLength: 2048 })
+writeRequests(
   'postal',
-  { public_key: rsa.publicKey.export(exported).toString('base64') },
+  { public_key: rsaKeyPair.publicKey.export(derPublicKey).toString('base64') },
   {
-    good: writePostal(mail, envelope, rsa.privateKey),
-    'wrong-signature': writePostal(mail, envelope, stranger.privateKey),
+    good: writePostal(mail, envelope, rsaKeyPair.privateKey),
+    'wrong-signature': writePostal(mail, envelope, otherRsaKeyPair.privateKey),
   },
 )
 
 const signing = { key: secret, timestamp, token: 'f'.repeat(50) }
-record(
+writeRequests(
   'mailgun',
   { signing_key: secret },
   {
@@ -70,33 +70,33 @@ record(
   },
 )
 
-const curve = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
-const [own, other] = [curve(), curve()]
-record(
+const generateEcKeyPair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const [ecKeyPair, otherEcKeyPair] = [generateEcKeyPair(), generateEcKeyPair()]
+writeRequests(
   'sendgrid',
-  { public_key: own.publicKey.export(exported).toString('base64') },
+  { public_key: ecKeyPair.publicKey.export(derPublicKey).toString('base64') },
   {
-    good: writeSendGrid(mail, envelope, { key: own.privateKey, timestamp }),
-    'wrong-signature': writeSendGrid(mail, envelope, { key: other.privateKey, timestamp }),
-    'old-timestamp': writeSendGrid(mail, envelope, { key: own.privateKey, timestamp: timestamp - 5 * 86_400 }),
+    good: writeSendGrid(mail, envelope, { key: ecKeyPair.privateKey, timestamp }),
+    'wrong-signature': writeSendGrid(mail, envelope, { key: otherEcKeyPair.privateKey, timestamp }),
+    'old-timestamp': writeSendGrid(mail, envelope, { key: ecKeyPair.privateKey, timestamp: timestamp - 5 * 86_400 }),
   },
 )
 
-for (const [name, write] of [
+for (const [name, writeRequest] of [
   ['postmark', writePostmark],
   ['cloudmailin', writeCloudMailin],
 ] as const) {
-  record(
+  writeRequests(
     name,
     { user, password },
     {
-      good: write(mail, envelope, basicOf(user, password)),
-      'wrong-signature': write(mail, envelope, basicOf(user, 'another-password')),
+      good: writeRequest(mail, envelope, formatBasicAuthorization(user, password)),
+      'wrong-signature': writeRequest(mail, envelope, formatBasicAuthorization(user, 'another-password')),
     },
   )
 }
 
-record(
+writeRequests(
   'forwardemail',
   { secret },
   {
@@ -106,7 +106,7 @@ record(
 )
 
 /** Creates a certificate like that of Amazon SNS, with openssl, because Node cannot create one. */
-function makeCertificate(): { readonly key: ReturnType<typeof createPrivateKey>; readonly pem: string } {
+function createCertificate(): { readonly key: ReturnType<typeof createPrivateKey>; readonly pem: string } {
   const scratch = mkdtempSync(`${tmpdir()}/sns-`)
   const [keyFile, pemFile] = [`${scratch}/key.pem`, `${scratch}/cert.pem`]
   const options = ['-newkey', 'rsa:2048', '-nodes', '-days', '36500', '-subj', '/CN=sns.amazonaws.com']
@@ -116,7 +116,7 @@ function makeCertificate(): { readonly key: ReturnType<typeof createPrivateKey>;
   return keyPair
 }
 
-const certificate = makeCertificate()
+const certificate = createCertificate()
 const topic = 'arn:aws:sns:eu-west-1:123456789012:mail'
 const host = 'https://sns.eu-west-1.amazonaws.com'
 const message = {
@@ -139,29 +139,35 @@ const confirmation = {
   Message: `You have chosen to subscribe to the topic ${topic}.`,
   SubscribeURL: `${host}/?Action=ConfirmSubscription&TopicArn=${topic}&Token=2336412f37`,
 } as const
-const bySns = (draft: Parameters<typeof writeSns>[0]) => writeSns(draft, certificate.key)
-record(
+const signForSns = (draft: Parameters<typeof writeSns>[0]) => writeSns(draft, certificate.key)
+writeRequests(
   'ses',
   { topics: [topic] },
   {
-    good: bySns(notification),
-    'version-1': bySns({ ...notification, SignatureVersion: '1' }),
-    'as-utf8': bySns({ ...notification, Message: writeSesNotification(mail, envelope, 'UTF8') }),
-    'wrong-signature': writeSns(notification, stranger.privateKey),
-    confirmation: bySns(confirmation),
-    'confirmation-inside': bySns({ ...confirmation, SubscribeURL: 'https://169.254.169.254/latest/meta-data/' }),
-    'confirmation-plain': bySns({ ...confirmation, SubscribeURL: confirmation.SubscribeURL.replace('https', 'http') }),
-    'foreign-topic': bySns({ ...notification, TopicArn: topic.replace('123456789012', '210987654321') }),
-    'certificate-in-s3': bySns({ ...notification, SigningCertURL: 'https://sns.s3.eu-west-1.amazonaws.com/a.pem' }),
-    'certificate-over-http': bySns({
+    good: signForSns(notification),
+    'version-1': signForSns({ ...notification, SignatureVersion: '1' }),
+    'as-utf8': signForSns({ ...notification, Message: writeSesNotification(mail, envelope, 'UTF8') }),
+    'wrong-signature': writeSns(notification, otherRsaKeyPair.privateKey),
+    confirmation: signForSns(confirmation),
+    'confirmation-inside': signForSns({ ...confirmation, SubscribeURL: 'https://169.254.169.254/latest/meta-data/' }),
+    'confirmation-plain': signForSns({
+      ...confirmation,
+      SubscribeURL: confirmation.SubscribeURL.replace('https', 'http'),
+    }),
+    'foreign-topic': signForSns({ ...notification, TopicArn: topic.replace('123456789012', '210987654321') }),
+    'certificate-in-s3': signForSns({
+      ...notification,
+      SigningCertURL: 'https://sns.s3.eu-west-1.amazonaws.com/a.pem',
+    }),
+    'certificate-over-http': signForSns({
       ...notification,
       SigningCertURL: notification.SigningCertURL.replace('https', 'http'),
     }),
-    'certificate-elsewhere': bySns({
+    'certificate-elsewhere': signForSns({
       ...notification,
       SigningCertURL: notification.SigningCertURL.replace('eu-west-1', 'us-east-1'),
     }),
-    'old-timestamp': bySns({ ...notification, Timestamp: '2026-11-21T12:00:00.000Z' }),
+    'old-timestamp': signForSns({ ...notification, Timestamp: '2026-11-21T12:00:00.000Z' }),
   },
 )
 writeFileSync(new URL('ses/certificate.pem', folder), certificate.pem)

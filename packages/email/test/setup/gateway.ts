@@ -25,6 +25,7 @@ import { createMailSubmitter } from '../../src/submit/submit-mail.ts'
 export const mailDomain = 'agents.test'
 export const mailIntakeSecret = 'a-secret-for-the-intake'
 
+/** The response of the mail intake. */
 export interface MailIntakeAnswer {
   readonly status: number
   readonly headers: Headers
@@ -36,6 +37,7 @@ export interface MailIntakeAnswer {
   }
 }
 
+/** A gateway with the mail channel, for a test. */
 export interface MailGateway {
   readonly simulation: Simulation
   readonly system: System & { advance(ms: number): void }
@@ -59,8 +61,8 @@ export interface MailGateway {
 interface MailGatewayOptions {
   readonly config?: z.input<typeof emailConfigSchema> | undefined
   readonly agents?: Readonly<Record<string, Agent>> | undefined
-  /** True if a worker runs. By default none runs, and messages keep their first state. */
-  readonly works?: boolean | undefined
+  /** True if a worker runs the agents. By default no worker runs, and messages keep their first state. */
+  readonly runsAgents?: boolean | undefined
   readonly bodies?: ChannelContext['bodies']
   /** Replaces real time. */
   readonly sleep?: System['sleep'] | undefined
@@ -77,6 +79,7 @@ function listPartTexts(part: NormalizedMessage['parts'][number]): string[] {
   return part.kind === 'file' ? ['[file]'] : []
 }
 
+/** An agent that answers with the text of the message. */
 export const mailEcho: Agent = {
   handle: ({ parts }) => parts.flatMap(listPartTexts).join('\n'),
 }
@@ -103,12 +106,13 @@ let sharedPool: MimePool | undefined
  * most tests.
  */
 function findSharedPool(limits: MailLimits): MimePool | undefined {
-  const usual = mailLimitsSchema.parse({})
-  if (!isDeepStrictEqual(limits, usual)) return undefined
-  sharedPool ??= createMimePool({ limits: usual, system: { sleep, log: noLog } })
+  const usualLimits = mailLimitsSchema.parse({})
+  if (!isDeepStrictEqual(limits, usualLimits)) return undefined
+  sharedPool ??= createMimePool({ limits: usualLimits, system: { sleep, log: noLog } })
   return { run: sharedPool.run, close: async () => undefined }
 }
 
+/** Opens a gateway with the mail channel, a store in memory, agents and the simulation. */
 export async function openMailGateway(options: MailGatewayOptions = {}): Promise<MailGateway> {
   const simulation = await openSimulation()
   let shift = 0
@@ -133,13 +137,13 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
   const receivedMessages: NormalizedMessage[] = []
   const agents = new Map(Object.entries(options.agents ?? { echo: mailEcho, helper: mailEcho }))
   const channels: Channel<Hono>[] = []
-  const watched = options.watchStore?.(store) ?? store
+  const watchedStore = options.watchStore?.(store) ?? store
   const gateway: ChannelContext = {
     channels,
     system,
-    store: watched,
-    admission: { rules: [], store: watched },
-    decisions: watched,
+    store: watchedStore,
+    admission: { rules: [], store: watchedStore },
+    decisions: watchedStore,
     agents: createMailDirectory([...agents.keys()]),
     bodies: options.bodies,
   }
@@ -167,11 +171,11 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     smtpPort: listening?.port,
     intakeSecret: mailIntakeSecret,
   })
-  const stop = options.works ? startTestWorker({ store, system, channel, agents, receivedMessages }) : undefined
+  const stop = options.runsAgents ? startTestWorker({ store, system, channel, agents, receivedMessages }) : undefined
 
   const post: MailGateway['post'] = async (octets, envelope = { to: `echo@${mailDomain}` }) => {
     const query = new URLSearchParams(
-      Object.entries(envelope).flatMap(([name, value]) => [value].flat().map(each => [name, each])),
+      Object.entries(envelope).flatMap(([name, value]) => [value].flat().map(text => [name, text])),
     )
     const request = new Request(`https://${mailDomain}/email/inbound?${query}`, {
       method: 'POST',
@@ -215,6 +219,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
   }
 }
 
+/** Creates the directory of agents with these names. */
 export function createMailDirectory(names: readonly string[]): AgentDirectory {
   const profiles = names.map(name => ({
     name,

@@ -25,11 +25,15 @@ async function judgeDisposition(gateway: MailGateway, file: string, mail: string
   const octets = Buffer.from(mail.replace(/^From .*\r?\n/, ''), 'latin1')
   const from = /^Return-Path:\s*<?([^<>\s]*)>?/im.exec(octets.toString('latin1').split(/\r?\n\r?\n/, 1)[0] ?? '')?.[1]
   const envelope = { to: `echo@${mailDomain}`, ...(from !== undefined && { from }) }
-  const before = (await gateway.store.count()).messages
+  const countsBefore = (await gateway.store.count()).messages
   const answer = await gateway.post(octets, envelope)
   if (answer.status !== 200) return { file, disposition: 'refused', why: [answer.body.detail ?? ''] }
-  const after = (await gateway.store.count()).messages
+  const countsAfter = (await gateway.store.count()).messages
   const [summary] = await gateway.store.listMessages({ limit: 1 })
   const record = summary && (await gateway.store.findMessage(`#${summary.message}`))
-  return { file, disposition: after.received > before.received ? 'answered' : 'kept', why: record?.flags ?? [] }
+  return {
+    file,
+    disposition: countsAfter.received > countsBefore.received ? 'answered' : 'kept',
+    why: record?.flags ?? [],
+  }
 }

@@ -1,9 +1,9 @@
-// Writes webhooks in the forms of mail providers.
+// Creates webhooks in the formats of mail providers.
 import type { KeyObject } from 'node:crypto'
 import { createHmac, sign } from 'node:crypto'
 
-/** A webhook in the form that a provider sends. */
-export interface Recorded {
+/** A webhook in the format that a provider sends. */
+export interface RecordedRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }
@@ -14,7 +14,7 @@ interface ProviderEnvelope {
 }
 
 /** Writes a webhook of Postal ("HTTP endpoints" and its source): base64 with line ends in JSON, and RSA-SHA256 over the body. */
-export function writePostal(octets: Buffer, { from, to }: ProviderEnvelope, key: KeyObject): Recorded {
+export function writePostal(octets: Buffer, { from, to }: ProviderEnvelope, key: KeyObject): RecordedRequest {
   const message = `${octets.toString('base64').replace(/.{60}/g, '$&\n')}\n`
   const payload = { id: 7, rcpt_to: to, mail_from: from || null, message, base64: true, size: octets.length }
   const body = Buffer.from(JSON.stringify(payload))
@@ -34,7 +34,7 @@ export function writeMailgun(
   octets: Buffer,
   { from, to }: ProviderEnvelope,
   { key, timestamp, token }: { key: string; timestamp: number; token: string },
-): Recorded {
+): RecordedRequest {
   const signature = createHmac('sha256', key).update(`${timestamp}${token}`).digest('hex')
   const fields = { recipient: to, sender: from, timestamp: `${timestamp}`, token, signature }
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
@@ -47,7 +47,7 @@ export function writeSendGrid(
   octets: Buffer,
   { from, to }: ProviderEnvelope,
   { key, timestamp, ip = '192.0.2.1' }: { key: KeyObject; timestamp: number; ip?: string },
-): Recorded {
+): RecordedRequest {
   const body = writeMultipart('xYzZY', {
     email: octets,
     envelope: JSON.stringify({ to: [to], from }),
@@ -66,7 +66,7 @@ export function writeSendGrid(
 }
 
 /** Writes a webhook of Postmark ("Inbound webhook"): user and password from the URL, and the raw mail as a JSON string. */
-export function writePostmark(octets: Buffer, { to }: ProviderEnvelope, basic: string): Recorded {
+export function writePostmark(octets: Buffer, { to }: ProviderEnvelope, basic: string): RecordedRequest {
   const payload = { OriginalRecipient: to, MailboxHash: '', RawEmail: octets.toString('utf8'), Attachments: [] }
   return {
     headers: { 'content-type': 'application/json; charset=utf-8', authorization: basic },
@@ -74,7 +74,7 @@ export function writePostmark(octets: Buffer, { to }: ProviderEnvelope, basic: s
   }
 }
 
-export function basicOf(user: string, password: string): string {
+export function formatBasicAuthorization(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }
 
@@ -93,7 +93,7 @@ interface SnsDraft {
 }
 
 /** Writes a signed message of Amazon SNS ("Verifying the signatures"): names and values on separate lines, in alphabetical order. */
-export function writeSns(draft: SnsDraft, key: KeyObject): Recorded {
+export function writeSns(draft: SnsDraft, key: KeyObject): RecordedRequest {
   const names = ['Message', 'MessageId', 'SubscribeURL', 'Subject', 'Timestamp', 'Token', 'TopicArn', 'Type'] as const
   const text = names.flatMap(name => (draft[name] === undefined ? [] : `${name}\n${draft[name]}\n`)).join('')
   const Signature = sign(draft.SignatureVersion === '1' ? 'sha1' : 'sha256', Buffer.from(text), key).toString('base64')
@@ -119,7 +119,7 @@ export function writeSesNotification(
 }
 
 /** Writes a webhook of CloudMailin ("Raw format"): a form with the mail and the envelope, and Basic authentication over HTTPS. */
-export function writeCloudMailin(octets: Buffer, { from, to }: ProviderEnvelope, basic: string): Recorded {
+export function writeCloudMailin(octets: Buffer, { from, to }: ProviderEnvelope, basic: string): RecordedRequest {
   const body = writeMultipart('----cloudmailinboundry', {
     'envelope[to]': to,
     'envelope[from]': from,
@@ -139,7 +139,7 @@ export function writeForwardEmail(
   { from, to }: ProviderEnvelope,
   secret: string,
   overrides = {},
-): Recorded {
+): RecordedRequest {
   const payload = {
     recipients: [to],
     session: { sender: from, remoteAddress: '192.0.2.1', hostNameAppearsAs: 'mx.nodmarc.test' },

@@ -1,4 +1,4 @@
-// Signs mail with DKIM, with mistakes if a test wants them.
+// Signs mail with DKIM, with errors if a test asks for them.
 import type { KeyObject } from 'node:crypto'
 import { createHash, createPublicKey, createSign, generateKeyPairSync, sign as signOnce } from 'node:crypto'
 
@@ -19,7 +19,8 @@ export interface TestSigning {
 
 const crlf = '\r\n'
 
-export function makeDkimKey(bits: number | 'ed25519'): KeyObject {
+/** Creates a private key for DKIM. */
+export function createDkimKey(bits: number | 'ed25519'): KeyObject {
   return bits === 'ed25519'
     ? generateKeyPairSync('ed25519').privateKey
     : generateKeyPairSync('rsa', { modulusLength: bits }).privateKey
@@ -35,11 +36,14 @@ export function keyRecord(key: KeyObject, tags = ''): string {
 /** Returns `message` with one DKIM-Signature on top. The canonicalization is relaxed/relaxed unless the tag `c` says otherwise. */
 export function signText(message: string, signing: TestSigning): string {
   const text = message.replace(/\r?\n/g, crlf)
-  const at = text.indexOf(crlf + crlf)
-  const fields = text.slice(0, at).split(/\r\n(?![ \t])/)
-  const [ofFields, ofBody = 'simple'] = (signing.tags?.c ?? 'relaxed/relaxed').toLowerCase().split('/')
-  const canonicalize = ofFields === 'relaxed' ? relaxField : (field: string) => field
-  const body = (ofBody === 'relaxed' ? relaxBody : simplifyBody)(text.slice(at + 4)).slice(0, signing.bodyOctets)
+  const headerEnd = text.indexOf(crlf + crlf)
+  const fields = text.slice(0, headerEnd).split(/\r\n(?![ \t])/)
+  const [fieldForm, bodyForm = 'simple'] = (signing.tags?.c ?? 'relaxed/relaxed').toLowerCase().split('/')
+  const canonicalize = fieldForm === 'relaxed' ? relaxField : (field: string) => field
+  const body = (bodyForm === 'relaxed' ? relaxBody : simplifyBody)(text.slice(headerEnd + 4)).slice(
+    0,
+    signing.bodyOctets,
+  )
   const names = signing.fields ?? ['from', 'to', 'subject', 'date', 'message-id']
   const algorithm = signing.algorithm ?? (signing.key.asymmetricKeyType === 'rsa' ? 'rsa-sha256' : 'ed25519-sha256')
   const hash = algorithm.endsWith('sha1') ? 'sha1' : 'sha256'
@@ -55,33 +59,33 @@ export function signText(message: string, signing: TestSigning): string {
     b: '',
   }
   const list = Object.entries(tags).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]))
-  const unsigned = `DKIM-Signature: ${list.join('; ')}`
-  const data = Buffer.from([...chooseFields(fields, names), unsigned].map(canonicalize).join(crlf), 'latin1')
-  return `${unsigned}${makeSignature(data, hash, signing.key)}${crlf}${text}`
+  const unsignedField = `DKIM-Signature: ${list.join('; ')}`
+  const data = Buffer.from([...chooseFields(fields, names), unsignedField].map(canonicalize).join(crlf), 'latin1')
+  return `${unsignedField}${createSignature(data, hash, signing.key)}${crlf}${text}`
 }
 
 /** Chooses the lowest field of a name first. A name beyond the existing fields adds nothing (RFC 6376 §5.4.2). */
 function chooseFields(fields: readonly string[], names: readonly string[]): readonly string[] {
   const remainingFields = [...fields]
   return names.flatMap(name => {
-    const at = remainingFields.findLastIndex(field => nameOf(field) === name.trim().toLowerCase())
-    return at < 0 ? [] : remainingFields.splice(at, 1)
+    const index = remainingFields.findLastIndex(field => readFieldName(field) === name.trim().toLowerCase())
+    return index < 0 ? [] : remainingFields.splice(index, 1)
   })
 }
 
-function makeSignature(data: Buffer, hash: string, key: KeyObject): string {
+function createSignature(data: Buffer, hash: string, key: KeyObject): string {
   if (key.asymmetricKeyType === 'rsa') return createSign(hash).update(data).sign(key, 'base64')
   return signOnce(null, createHash('sha256').update(data).digest(), key).toString('base64')
 }
 
-function nameOf(field: string): string {
+function readFieldName(field: string): string {
   return field.slice(0, field.indexOf(':')).trim().toLowerCase()
 }
 
 /** Relaxes a header field (RFC 6376 §3.4.2). */
 function relaxField(field: string): string {
   const value = field.slice(field.indexOf(':') + 1)
-  return `${nameOf(field)}:${value
+  return `${readFieldName(field)}:${value
     .replace(/\r\n/g, '')
     .replace(/[ \t]+/g, ' ')
     .trim()}`

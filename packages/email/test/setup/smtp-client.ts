@@ -5,10 +5,10 @@ import { connect } from 'node:net'
 /** A client that speaks SMTP line by line, so that a test sees every reply. */
 export interface SmtpClient {
   /** Sends one line (or raw text with its line ends) and resolves with the next complete reply. */
-  say(line: string): Promise<string>
-  write(text: string): void
+  sendLine(line: string): Promise<string>
+  sendText(text: string): void
   /** Reads the next complete reply. */
-  read(): Promise<string>
+  readReply(): Promise<string>
   /** Resolves once the server has closed the connection. */
   readonly closed: Promise<unknown>
   end(): void
@@ -18,34 +18,34 @@ export interface SmtpClient {
 export async function openSmtpClient(address: number | string): Promise<SmtpClient> {
   const socket = typeof address === 'string' ? connect(address) : connect(address, '127.0.0.1')
   const closed = once(socket, 'close')
-  const waiting: ((reply: string) => void)[] = []
+  const pendingReads: ((reply: string) => void)[] = []
   const replies: string[] = []
-  let buffered = ''
-  const hand = (reply: string) => {
-    const next = waiting.shift()
+  let receivedText = ''
+  const passReply = (reply: string) => {
+    const next = pendingReads.shift()
     if (next) next(reply)
     else replies.push(reply)
   }
   socket.on('error', () => undefined)
   socket.on('data', chunk => {
-    buffered += chunk.toString('latin1')
-    for (let match = complete.exec(buffered); match; match = complete.exec(buffered)) {
-      buffered = buffered.slice(match[0].length)
-      hand(match[0].trimEnd())
+    receivedText += chunk.toString('latin1')
+    for (let match = replyPattern.exec(receivedText); match; match = replyPattern.exec(receivedText)) {
+      receivedText = receivedText.slice(match[0].length)
+      passReply(match[0].trimEnd())
     }
   })
   const read = () =>
     new Promise<string>(resolve => {
       const reply = replies.shift()
-      if (reply === undefined) waiting.push(resolve)
+      if (reply === undefined) pendingReads.push(resolve)
       else resolve(reply)
     })
   const write = (text: string) => void socket.write(text, 'latin1')
   await once(socket, 'connect')
   return {
-    read,
-    write,
-    say(line) {
+    readReply: read,
+    sendText: write,
+    sendLine(line) {
       write(`${line}\r\n`)
       return read()
     },
@@ -54,4 +54,4 @@ export async function openSmtpClient(address: number | string): Promise<SmtpClie
   }
 }
 
-const complete = /^(?:\d{3}-[^\r\n]*\r\n)*\d{3} [^\r\n]*\r\n/
+const replyPattern = /^(?:\d{3}-[^\r\n]*\r\n)*\d{3} [^\r\n]*\r\n/

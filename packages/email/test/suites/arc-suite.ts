@@ -11,7 +11,7 @@ interface ArcDocument {
 
 /** Scores ValiMail's validation suite with the code that the worker runs. */
 export async function scoreArc(file: URL): Promise<readonly ScoredCase[]> {
-  const scored: ScoredCase[] = []
+  const cases: ScoredCase[] = []
   for (const document of readDocuments(file) as readonly ArcDocument[]) {
     const records = Object.entries(document['txt-records'] ?? {})
     const keys = Object.fromEntries(records.map(([name, text]) => [name.toLowerCase(), { records: [[text]] }]))
@@ -19,8 +19,8 @@ export async function scoreArc(file: URL): Promise<readonly ScoredCase[]> {
       const octets = toCrlf(Buffer.from(message, 'latin1'))
       const { result } = await verifyChain(octets, { keys, now: Date.now() })
       const expected = cv.trim().toLowerCase()
-      scored.push({ name, isRight: result === expected, note: `${result} instead of "${expected}"` })
+      cases.push({ name, isRight: result === expected, note: `${result} instead of "${expected}"` })
     }
   }
-  return scored
+  return cases
 }

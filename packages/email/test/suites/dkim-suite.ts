@@ -16,7 +16,7 @@ const now = 1_667_843_664_000
 
 /** Scores Stalwart's six signed mails. Every signature must pass. */
 export async function scoreDkim(folder: URL): Promise<readonly ScoredCase[]> {
-  return scoreEach(folder, async ({ message, keys }) => {
+  return scoreFiles(folder, async ({ message, keys }) => {
     const header = scanHeaders(message, limits)
     const signatures = verifySignatures({ octets: message, header }, { keys, now, readKey: parseKeyRecord })
     const verdicts = signatures.map(report => classifySignature(report, { now, minKeyBits: 1024, isDamaged: false }))
@@ -27,7 +27,7 @@ export async function scoreDkim(folder: URL): Promise<readonly ScoredCase[]> {
 
 /** Scores Stalwart's two sealed mails. Each chain must pass. */
 export async function scoreChains(folder: URL): Promise<readonly ScoredCase[]> {
-  return scoreEach(folder, async ({ message, keys }) => {
+  return scoreFiles(folder, async ({ message, keys }) => {
     const { result, comment } = await verifyChain(message, { keys, now })
     return { isRight: result === 'pass', note: `${result} ${comment}` }
   })
@@ -38,27 +38,27 @@ interface SignedMail {
   readonly keys: MimeJob['keys']
 }
 
-async function scoreEach(
+async function scoreFiles(
   folder: URL,
   judge: (mail: SignedMail) => Promise<Omit<ScoredCase, 'name'>>,
 ): Promise<readonly ScoredCase[]> {
-  const scored: ScoredCase[] = []
+  const cases: ScoredCase[] = []
   for (const name of readdirSync(folder).toSorted()) {
-    scored.push({ name, ...(await judge(readSignedMail(readFileSync(new URL(name, folder))))) })
+    cases.push({ name, ...(await judge(readSignedMail(readFileSync(new URL(name, folder))))) })
   }
-  return scored
+  return cases
 }
 
 /** Reads a file with records above an empty line and the mail below it. */
 export function readSignedMail(file: Buffer): SignedMail {
   const octets = toCrlf(file)
-  const end = octets.indexOf('\r\n\r\n')
-  const records = octets.toString('utf8', 0, end).split('\r\n')
+  const recordsEnd = octets.indexOf('\r\n\r\n')
+  const records = octets.toString('utf8', 0, recordsEnd).split('\r\n')
   const keys = Object.fromEntries(
     records.map(line => {
       const gap = line.indexOf(' ')
       return [line.slice(0, gap).toLowerCase(), { records: [[line.slice(gap + 1)]] }]
     }),
   )
-  return { message: octets.subarray(end + 4), keys }
+  return { message: octets.subarray(recordsEnd + 4), keys }
 }

@@ -1,4 +1,4 @@
-// Runs foreign suites by hand, on copies of them.
+// Runs the test suites of other projects by hand, on copies of the suites.
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { scoreArc } from './arc-suite.ts'
@@ -7,11 +7,11 @@ import { scoreMime } from './mime-suite.ts'
 import { scoreNeverAnswered } from './never-answered-suite.ts'
 import { scoreReplies } from './replies-suite.ts'
 import type { ScoredCase } from './score.ts'
-import { printScore, sayLine } from './score.ts'
+import { printLine, printScore } from './score.ts'
 import { scoreSpf } from './spf-suite.ts'
 
-// `node packages/email/test/suites/main.ts <folder>` runs the suites that docs/explanation/conformance.md lists. The repository contains
-// those that may be copied, and `suites.test.ts` runs these.
+// `node packages/email/test/suites/main.ts <folder>` runs the suites that docs/explanation/conformance.md lists. The
+// repository contains the suites whose licence allows copies, and `suites.test.ts` runs these.
 
 const suites: readonly (readonly [
   title: string,
@@ -34,5 +34,5 @@ const folder = pathToFileURL(`${process.argv[2] ?? '.'}/`)
 for (const [title, path, score] of suites) {
   const file = new URL(path, folder)
   if (existsSync(file)) printScore(title, await score(file))
-  else sayLine(`${title}: not there (${path})`)
+  else printLine(`${title}: not there (${path})`)
 }

@@ -1,4 +1,4 @@
-// Runs the MIME parser on messages of other parsers' tests.
+// Runs the MIME parser on the test messages of other parsers.
 import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { domainToASCII } from 'node:url'
@@ -14,16 +14,19 @@ import { readMailBody } from '../../src/mime/read-body.ts'
 import type { ScoredCase } from './score.ts'
 
 const limits = mailLimitsSchema.parse({})
-const slowMs = 1000
+const maxParseMs = 1000
 
-/** Scores whole messages. None may throw or take a second, and the author must be the one that nodemailer finds. */
+/**
+ * Scores whole messages. No message may throw or take a second, and the author must be the author that nodemailer
+ * finds.
+ */
 export async function scoreMime(folder: URL): Promise<readonly ScoredCase[]> {
   const names = readdirSync(folder, { recursive: true }).map(String)
-  const scored: ScoredCase[] = []
-  for (const name of names.filter(each => /\.(?:eml|msg)$/.test(each))) {
-    scored.push(await scoreMessage(name, toCrlf(readFileSync(new URL(encodeURI(name), folder)))))
+  const cases: ScoredCase[] = []
+  for (const name of names.filter(name => /\.(?:eml|msg)$/.test(name))) {
+    cases.push(await scoreMessage(name, toCrlf(readFileSync(new URL(encodeURI(name), folder)))))
   }
-  return scored
+  return cases
 }
 
 async function scoreMessage(name: string, octets: Buffer): Promise<ScoredCase> {
@@ -39,7 +42,7 @@ async function scoreMessage(name: string, octets: Buffer): Promise<ScoredCase> {
     const ms = Math.round(performance.now() - start)
     if (flags.includes('unparsable') && text === '') return { name, isRight: false, note: 'not parsed' }
     const problem = await compareAuthor(fieldValues(header, 'from'))
-    return { name, isRight: !problem && ms < slowMs, note: problem ?? `${ms} ms` }
+    return { name, isRight: !problem && ms < maxParseMs, note: problem ?? `${ms} ms` }
   } catch (error) {
     // A refusal with a Rejection is a valid outcome.
     return { name, isRight: error instanceof Rejection, isRefused: true, note: String(error) }
@@ -48,7 +51,7 @@ async function scoreMessage(name: string, octets: Buffer): Promise<ScoredCase> {
 
 async function compareAuthor(from: readonly string[]): Promise<string | undefined> {
   const author = readAuthor(from, await openAddressReader())
-  const [other] = parseAddresses(from[0] ?? '', { flatten: true })
-  const address = other?.address.replace(/[^@]*$/, domain => domainToASCII(domain.toLowerCase()))
+  const [expectedAuthor] = parseAddresses(from[0] ?? '', { flatten: true })
+  const address = expectedAuthor?.address.replace(/[^@]*$/, domain => domainToASCII(domain.toLowerCase()))
   return address === formatMailbox(author) ? undefined : `${formatMailbox(author)} instead of ${address}`
 }

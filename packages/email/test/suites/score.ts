@@ -1,4 +1,4 @@
-// Formats the scores of foreign suites.
+// Formats the scores of the test suites of other projects.
 /** The outcome of one case of a suite. */
 export interface ScoredCase {
   readonly name: string
@@ -8,19 +8,19 @@ export interface ScoredCase {
   readonly isRefused?: true
 }
 
-/** Prints one line for the suite, and one for every case with a different result. */
+/** Prints one line for the suite, and one line for every case with a different result. */
 export function printScore(title: string, cases: readonly ScoredCase[]): void {
-  sayLine(`${title}: ${formatScore(cases)}`)
-  for (const { name, note } of cases.filter(({ isRight }) => !isRight)) sayLine(`  ${name}${note ? `: ${note}` : ''}`)
+  printLine(`${title}: ${formatScore(cases)}`)
+  for (const { name, note } of cases.filter(({ isRight }) => !isRight)) printLine(`  ${name}${note ? `: ${note}` : ''}`)
 }
 
 /** Formats the score, such as `203 of 203`, with the number of right cases that were refused. */
 export function formatScore(cases: readonly ScoredCase[]): string {
-  const right = cases.filter(({ isRight }) => isRight)
-  const refused = right.filter(({ isRefused }) => isRefused).length
-  return `${right.length} of ${cases.length}${refused > 0 ? `, ${refused} of them refused` : ''}`
+  const rightCases = cases.filter(({ isRight }) => isRight)
+  const refusedCount = rightCases.filter(({ isRefused }) => isRefused).length
+  return `${rightCases.length} of ${cases.length}${refusedCount > 0 ? `, ${refusedCount} of them refused` : ''}`
 }
 
-export function sayLine(text: string): void {
+export function printLine(text: string): void {
   process.stdout.write(`${text}\n`)
 }

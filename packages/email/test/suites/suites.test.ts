@@ -5,7 +5,8 @@ import type { ScoredCase } from './score.ts'
 import { formatScore, printScore } from './score.ts'
 import { scoreSpf } from './spf-suite.ts'
 
-// Runs foreign suites unchanged (fixtures/email/suites). Different results are listed with their reason.
+// These tests run the test suites of other projects unchanged (fixtures/email/suites). Different results are listed
+// with their reason.
 
 interface Suite {
   readonly title: string
@@ -28,7 +29,7 @@ const suites: readonly Suite[] = [
     differingCases: ['004.txt'],
   },
   { title: 'ARC, sealed mail of Stalwart', path: 'mail-auth/arc/', score: scoreChains, expected: '2 of 2' },
-  // Mails without a readable From are refused, but their bodies are read too.
+  // The gateway refuses mail without a readable From, but the suite reads its body too.
   {
     title: 'messages, mail-parser',
     path: 'mail-parser/',
