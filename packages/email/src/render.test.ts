@@ -41,8 +41,8 @@ function render(
   changes: Partial<NormalizedResponse> = {},
   options: Partial<RenderMailDeps> & { quote?: boolean; text?: string; target?: object } = {},
 ) {
-  const { quote = false, text: words, target: aim = {}, ...rest } = options
-  const parts: Part[] = words === undefined ? message.parts : [{ kind: 'text', mime: 'text/plain', content: words }]
+  const { quote = false, text, target = {}, ...rest } = options
+  const parts: Part[] = text === undefined ? message.parts : [{ kind: 'text', mime: 'text/plain', content: text }]
   const delivery: Delivery = {
     id: '1',
     token: 1,
@@ -51,7 +51,7 @@ function render(
     via: 'email',
     agent: 'echo',
     to: 'alice@alice.test',
-    target: { mailbox: 'alice@alice.test', subject: 'Hi', references: [], ...aim },
+    target: { mailbox: 'alice@alice.test', subject: 'Hi', references: [], ...target },
     correlationId: 'c',
     message: { ...message, parts },
     response: { ...response, ...changes },
