@@ -174,7 +174,7 @@ describe('a mail part', () => {
     expect(mail.html).not.toMatch(/<script|href="javascript/)
   })
 
-  test('in plain text is not rendered as Markdown', async () => {
+  test('in plain text keeps its signs of Markdown', async () => {
     const mail = await deliverParts({ kind: 'text', mime: 'text/plain', content: 'a *b*\n<c>' })
     expect(mail).toMatchObject({ text: 'a *b*\n<c>', html: '<p dir="auto">a *b*<br>\n&lt;c&gt;</p>' })
   })
@@ -245,7 +245,7 @@ describe('a mail part', () => {
     expect(mail.octets.split(bytes.toString('base64'))).toHaveLength(3)
   })
 
-  test('with a missing or oversized file becomes a note, and the mail is still sent', async () => {
+  test('with a missing or oversized file becomes a note, and the gateway sends the mail', async () => {
     const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
     const missingFile: Part = { kind: 'file', name: 'gone & away.txt', bytes_ref }
     const data_base64 = Buffer.alloc(19 * 2 ** 20).toString('base64')

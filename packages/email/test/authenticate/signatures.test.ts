@@ -345,7 +345,7 @@ ARC-Authentication-Results: i=1;${spaces}x
 })
 
 describe("the author's domain policy", () => {
-  test('is queried despite many keys', async () => {
+  test('has its own query despite many keys', async () => {
     const strictGateway = await openMailGateway({ config: { limits: { dns_questions: 10 } } })
     strictGateway.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
     let message = composeMail('ann@shut.test')

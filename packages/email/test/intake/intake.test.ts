@@ -83,7 +83,7 @@ describe('POST /email/inbound', () => {
       return { ...((await response.json()) as { detail?: string }), status: response.status }
     }
 
-    test('succeeds once: a repeated request is refused, and a new attempt succeeds', async () => {
+    test('succeeds once: the gateway refuses a repeated request and accepts a new attempt', async () => {
       const headers = signWebhook()
       expect(await postWebhook(headers)).toMatchObject({ status: 200 })
       expect(await postWebhook(headers)).toMatchObject({

@@ -7,7 +7,7 @@ import { scoreMime } from './mime-suite.ts'
 import { scoreNeverAnswered } from './never-answered-suite.ts'
 import { scoreReplies } from './replies-suite.ts'
 import type { ScoredCase } from './score.ts'
-import { printLine, printScore } from './score.ts'
+import { printScore, printScoreLine } from './score.ts'
 import { scoreSpf } from './spf-suite.ts'
 
 // `node packages/email/test/suites/main.ts <folder>` runs the suites that docs/explanation/conformance.md lists. The
@@ -34,5 +34,5 @@ const folder = pathToFileURL(`${process.argv[2] ?? '.'}/`)
 for (const [title, path, score] of suites) {
   const file = new URL(path, folder)
   if (existsSync(file)) printScore(title, await score(file))
-  else printLine(`${title}: not there (${path})`)
+  else printScoreLine(`${title}: not there (${path})`)
 }

@@ -10,8 +10,9 @@ export interface ScoredCase {
 
 /** Prints one line for the suite, and one line for every case with a different result. */
 export function printScore(title: string, cases: readonly ScoredCase[]): void {
-  printLine(`${title}: ${formatScore(cases)}`)
-  for (const { name, note } of cases.filter(({ isRight }) => !isRight)) printLine(`  ${name}${note ? `: ${note}` : ''}`)
+  printScoreLine(`${title}: ${formatScore(cases)}`)
+  for (const { name, note } of cases.filter(({ isRight }) => !isRight))
+    printScoreLine(`  ${name}${note ? `: ${note}` : ''}`)
 }
 
 /** Formats the score, such as `203 of 203`, with the number of right cases that were refused. */
@@ -21,6 +22,6 @@ export function formatScore(cases: readonly ScoredCase[]): string {
   return `${rightCases.length} of ${cases.length}${refusedCount > 0 ? `, ${refusedCount} of them refused` : ''}`
 }
 
-export function printLine(text: string): void {
+export function printScoreLine(text: string): void {
   process.stdout.write(`${text}\n`)
 }
