@@ -4,24 +4,26 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '@postern/testing/free-port'
 
-export const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
+export const everythingServerPath = fileURLToPath(
+  import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'),
+)
 
 /** The command with which a gateway starts this server. */
-export const everythingCommand = { command: process.execPath, args: [everything, 'stdio'] }
+export const everythingCommand = { command: process.execPath, args: [everythingServerPath, 'stdio'] }
 
 /** Starts this server with Streamable HTTP, on the given port or a free one. */
-export async function openEverything(port?: number) {
+export async function startEverythingServer(port?: number) {
   const listenPort = port ?? (await findFreePort())
-  const child = spawn(process.execPath, [everything, 'streamableHttp'], {
+  const child = spawn(process.execPath, [everythingServerPath, 'streamableHttp'], {
     env: { ...process.env, PORT: String(listenPort) },
   })
-  let printed = ''
+  let output = ''
   await new Promise<void>((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`the MCP server ended: ${printed}`)))
+    child.once('exit', () => reject(new Error(`the MCP server ended: ${output}`)))
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', chunk => {
-        printed += String(chunk)
-        if (/listening on port/i.test(printed)) resolve()
+        output += String(chunk)
+        if (/listening on port/i.test(output)) resolve()
       })
     }
   })

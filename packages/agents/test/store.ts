@@ -14,28 +14,28 @@ interface TestStore {
   /** Leases the turns that are ready. */
   lease(): Promise<readonly Turn[]>
   /** Leases the one turn that is ready and runs it. */
-  workNext(handle: RunningAgent['agent']['handle'] | RunningAgent, signal?: AbortSignal): Promise<void>
+  runNextTurn(handle: RunningAgent['agent']['handle'] | RunningAgent, signal?: AbortSignal): Promise<void>
   turnContext(running: RunningAgent): TurnContext & { readonly store: Store }
   /** Advances the clock, ms. */
-  wait(ms: number): void
+  advanceClock(ms: number): void
   now(): number
-  record(text: string): Promise<NonNullable<Awaited<ReturnType<Store['findMessage']>>>>
+  findRecord(text: string): Promise<NonNullable<Awaited<ReturnType<Store['findMessage']>>>>
 }
 
 const retry: RetryPolicy = { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 }
-const start = Date.UTC(2026, 0, 1)
+const startTime = Date.UTC(2026, 0, 1)
 
 /** Opens a real store in memory, with a clock that tests advance and a channel that addresses everything to one inbox. */
 export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore> {
-  let time = start
+  let time = startTime
   const now = () => time
   const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: noLog })
   onTestFinished(() => store.close())
   const deliveries: readonly PlannedDelivery[] = [{ to: 'https://peer.test/inbox', target: null }]
-  let messageCount = 0
+  let randomCallCount = 0
   const randomBytes = (count: number) => {
-    messageCount += 1
-    return new Uint8Array(count).fill(messageCount)
+    randomCallCount += 1
+    return new Uint8Array(count).fill(randomCallCount)
   }
   const turnContext: TestStore['turnContext'] = running => ({
     store,
@@ -54,19 +54,19 @@ export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore
     lease,
     now,
     turnContext,
-    wait(ms) {
+    advanceClock(ms) {
       time += ms
     },
     async sendText(text) {
       const { message } = await store.admit(createIntake(text, now()), `correlation-${text}`)
       return message
     },
-    async workNext(handle, signal = new AbortController().signal) {
+    async runNextTurn(handle, signal = new AbortController().signal) {
       const [turn, ...otherTurns] = await lease()
       if (!turn || otherTurns.length > 0) throw new Error(`expected one turn, got ${turn ? 1 + otherTurns.length : 0}`)
-      await workTurn(turn, turnContext(toRunning(handle)), signal)
+      await workTurn(turn, turnContext(toRunningAgent(handle)), signal)
     },
-    async record(text) {
+    async findRecord(text) {
       const record = await store.findMessage(nameMessage(text))
       if (!record) throw new Error(`nobody said "${text}"`)
       return record
@@ -74,7 +74,7 @@ export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore
   }
 }
 
-export function toRunning(handle: RunningAgent['agent']['handle'] | RunningAgent): RunningAgent {
+export function toRunningAgent(handle: RunningAgent['agent']['handle'] | RunningAgent): RunningAgent {
   if (typeof handle !== 'function') return handle
   return { agent: { handle }, history: createSlidingWindowPolicy(), deadlineMs: 10_000 }
 }

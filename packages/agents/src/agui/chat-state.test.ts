@@ -33,8 +33,8 @@ test('a chat removes a shown state that the agent deletes', async () => {
   expect(chatStates).toEqual([{ cart: ['cake'] }, {}, undefined])
 })
 
-test('the configuration cannot show the messages of a state', async () => {
-  const opened = openTestAgent({ use: 'ag-ui', url: 'http://127.0.0.1:1/', chat_state: ['cart', 'messages'] })
-  await expect(opened).rejects.toThrow(ConfigError)
-  await expect(opened).rejects.toThrow(/messages/)
+test('the configuration refuses to show the messages of a state', async () => {
+  const agent = openTestAgent({ use: 'ag-ui', url: 'http://127.0.0.1:1/', chat_state: ['cart', 'messages'] })
+  await expect(agent).rejects.toThrow(ConfigError)
+  await expect(agent).rejects.toThrow(/messages/)
 })

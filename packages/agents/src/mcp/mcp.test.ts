@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTestAgent } from '../../test/gateway.ts'
-import { everything, everythingCommand, openEverything } from '../../test/mcp-server.ts'
+import { everythingCommand, everythingServerPath, startEverythingServer } from '../../test/mcp-server.ts'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { Complete } from '../../test/model-server.ts'
 import { call, replyWith } from '../../test/model-server.ts'
@@ -15,7 +15,7 @@ const callOnce =
   }
 
 async function openHttp() {
-  const server = await openEverything()
+  const server = await startEverythingServer()
   onTestFinished(server.close)
   return server
 }
@@ -85,7 +85,7 @@ describe('a tool of an MCP server', () => {
     expect(textOfAnswer((await agent.ask()).answer)).toContain('is 2.')
     await server.close()
     expect(textOfAnswer((await agent.ask()).answer)).toContain('connection failed')
-    const again = await openEverything(server.port)
+    const again = await startEverythingServer(server.port)
     onTestFinished(again.close)
     expect(textOfAnswer((await agent.ask()).answer)).toContain('is 2.')
   })
@@ -189,6 +189,6 @@ test('the programs of servers end with the gateway', async () => {
   const running = execFileSync('ps', ['-eo', 'ppid,args'], { encoding: 'utf8' })
   const ownProcesses = running
     .split('\n')
-    .filter(line => line.includes(everything) && line.trim().startsWith(`${process.pid} `))
+    .filter(line => line.includes(everythingServerPath) && line.trim().startsWith(`${process.pid} `))
   expect(ownProcesses).toEqual([])
 })

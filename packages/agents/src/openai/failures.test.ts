@@ -6,7 +6,7 @@ import { replyWith, streamOf } from '../../test/model-server.ts'
 
 const secret = 'correct-horse-battery-staple'
 
-async function failureOf(reply: ModelReply, config: object = {}): Promise<unknown> {
+async function findFailure(reply: ModelReply, config: object = {}): Promise<unknown> {
   const { ask } = await openModelAgent(() => reply, { config: { ...config } })
   return ask().then(
     () => 'no failure',
@@ -16,7 +16,7 @@ async function failureOf(reply: ModelReply, config: object = {}): Promise<unknow
 
 describe('a model is temporarily Unavailable', () => {
   test.each([408, 425, 429, 500, 502, 503, 504, 529])('when it answers %i, with its Retry-After', async status => {
-    const error = await failureOf({ status, headers: { 'retry-after': '17' }, body: { error: { message: secret } } })
+    const error = await findFailure({ status, headers: { 'retry-after': '17' }, body: { error: { message: secret } } })
     expect(error).toBeInstanceOf(Unavailable)
     expect(error).toMatchObject({
       message: expect.stringMatching(
@@ -53,9 +53,11 @@ describe('a model is temporarily Unavailable', () => {
 
   test('when the connection breaks, or its stream reports an error', async () => {
     const pieces = ['data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n']
-    expect(await failureOf({ pieces, breaks: true })).toBeInstanceOf(Unavailable)
-    expect(await failureOf(streamOf([{ content: 'Hel' }], 'abort'))).toBeInstanceOf(Unavailable)
-    expect(await failureOf({ pieces: ['data: {"error":{"type":"overloaded_error"}}\n\n'] })).toBeInstanceOf(Unavailable)
+    expect(await findFailure({ pieces, breaks: true })).toBeInstanceOf(Unavailable)
+    expect(await findFailure(streamOf([{ content: 'Hel' }], 'abort'))).toBeInstanceOf(Unavailable)
+    expect(await findFailure({ pieces: ['data: {"error":{"type":"overloaded_error"}}\n\n'] })).toBeInstanceOf(
+      Unavailable,
+    )
   })
 })
 
@@ -69,7 +71,7 @@ describe('a model fails permanently', () => {
     [307, '', ', a redirect to http://127.0.0.1:1/ that is not followed'],
     [418, { error: { code: `${secret} ${secret}` } }, ': it names no reason'],
   ])('when it answers %i, without its own message in the error', async (status, body, problem) => {
-    const error = await failureOf({ status, body, headers: { location: 'http://127.0.0.1:1/' } })
+    const error = await findFailure({ status, body, headers: { location: 'http://127.0.0.1:1/' } })
     expect(error).not.toBeInstanceOf(Unavailable)
     const { message } = error as Error
     expect(message.replace(/ at http:\/\/127\.0\.0\.1:\d+\/\S*\/chat\/completions/, '')).toBe(
@@ -77,35 +79,35 @@ describe('a model fails permanently', () => {
     )
   })
 
-  test('and only the log has its own message, without a key', async () => {
+  test('and the cause for the log contains the message of the model without the key', async () => {
     const message = `Incorrect API key provided: sk-proj-abcdefgh12345678.\nSee the console.`
-    const error = await failureOf({ status: 401, body: { error: { message } } })
+    const error = await findFailure({ status: 401, body: { error: { message } } })
     expect(error).toMatchObject({ cause: { message: 'Incorrect API key provided: (key). See the console.' } })
   })
 
   test.each([
-    ['what it streams is no JSON', { pieces: ['data: {"choices":[\n\n'] }, 'it is not valid JSON'],
-    ['what it streams is something else', { pieces: ['data: {"text":"hi"}\n\n'] }, 'it is not a chat completion'],
-    ['its whole answer is no JSON', { body: `{"${secret}` }, 'it is not valid JSON'],
-    ['its whole answer is something else', { body: { models: [] } }, 'it is not a chat completion'],
+    ['its stream is not JSON', { pieces: ['data: {"choices":[\n\n'] }, 'it is not valid JSON'],
+    ['its stream is not a chat completion', { pieces: ['data: {"text":"hi"}\n\n'] }, 'it is not a chat completion'],
+    ['its whole answer is not JSON', { body: `{"${secret}` }, 'it is not valid JSON'],
+    ['its whole answer is not a chat completion', { body: { models: [] } }, 'it is not a chat completion'],
   ])('when %s', async (_, reply, problem) => {
-    expect(await failureOf(reply)).toEqual(new Error(`Cannot read the answer of the model: ${problem}`))
+    expect(await findFailure(reply)).toEqual(new Error(`Cannot read the answer of the model: ${problem}`))
   })
 
   test.each([
     ['a page', { body: '<html>', headers: { 'content-type': 'text/html' } }, /no chat completion; check "base_url"/],
     ['nothing', replyWith('  \n '), /answered with nothing/],
-    ['thoughts alone', replyWith('<think>well</think>'), /answered with nothing/],
+    ['only thoughts', replyWith('<think>well</think>'), /answered with nothing/],
     ['thoughts until it was cut off', streamOf([{ reasoning_content: 'w' }], 'length'), /before it said anything/],
     [
-      'more than anybody reads',
+      'more text than the limit',
       streamOf(Array(5).fill({ content: 'x'.repeat(1_000_000) })),
       /more than 4194304 characters/,
     ],
     ['an endless event', { pieces: Array(40).fill('x'.repeat(64 * 1024)) }, /an event is too large/],
     ['endless heartbeats', { pieces: Array(300).fill(`: ${'x'.repeat(64 * 1024)}\n`) }, /too large/],
   ])('when it answers with %s', async (_, reply: ModelReply, problem) => {
-    const error = await failureOf(reply)
+    const error = await findFailure(reply)
     expect(error).not.toBeInstanceOf(Unavailable)
     expect(error).toMatchObject({ message: expect.stringMatching(problem) })
   })
@@ -122,7 +124,7 @@ describe('a model fails permanently', () => {
 })
 
 describe('a model’s refusal', () => {
-  test('by a status is a refusal too', async () => {
+  test('may be an error status', async () => {
     const { ask } = await openModelAgent([
       { status: 400, body: { error: { code: 'content_filter', message: secret } } },
     ])

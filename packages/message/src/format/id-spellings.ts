@@ -1,7 +1,7 @@
 // Lists the spellings of an id that a person may have copied.
 
 /** An id of the gateway (`makeId`), with which the Message-IDs of its own mails begin. */
-const ownMessageId = /^([\da-f]{32})@/
+const ownMessageIdPattern = /^([\da-f]{32})@/
 
 /**
  * Returns the spellings under which an id may be stored, the given one first. Mail programs show a Message-ID with angle brackets, as in the header
@@ -9,6 +9,6 @@ const ownMessageId = /^([\da-f]{32})@/
  */
 export function listIdSpellings(id: string): readonly string[] {
   const withoutBrackets = id.trim().replace(/^<|>$/g, '')
-  const [, own] = ownMessageId.exec(withoutBrackets) ?? []
-  return [...new Set([id, withoutBrackets, `<${withoutBrackets}>`, ...(own === undefined ? [] : [own])])]
+  const [, answerId] = ownMessageIdPattern.exec(withoutBrackets) ?? []
+  return [...new Set([id, withoutBrackets, `<${withoutBrackets}>`, ...(answerId === undefined ? [] : [answerId])])]
 }

@@ -38,23 +38,23 @@ const plainOptions = { parseNumber: Number, onDuplicateKey: ({ newValue }: { rea
 
 /** Returns true if a member name contains an escape. Backslashes occur only in strings, and a string before a colon is a name. */
 function hasEscapedName(text: string): boolean {
-  let at = text.indexOf('\\')
-  while (at >= 0) {
-    const end = endOfString(text, at)
+  let index = text.indexOf('\\')
+  while (index >= 0) {
+    const end = endOfString(text, index)
     if (text.charCodeAt(skipSpace(text, end + 1)) === colon) return true
-    at = text.indexOf('\\', end)
+    index = text.indexOf('\\', end)
   }
   return false
 }
 
-function endOfString(text: string, inside: number): number {
-  let at = inside
-  while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1
-  return at
+function endOfString(text: string, start: number): number {
+  let index = start
+  while (index < text.length && text.charCodeAt(index) !== quote) index += text.charCodeAt(index) === backslash ? 2 : 1
+  return index
 }
 
-function skipSpace(text: string, from: number): number {
-  let at = from
-  while (' \t\r\n'.includes(text.charAt(at)) && at < text.length) at += 1
-  return at
+function skipSpace(text: string, start: number): number {
+  let index = start
+  while (' \t\r\n'.includes(text.charAt(index)) && index < text.length) index += 1
+  return index
 }

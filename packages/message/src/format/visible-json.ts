@@ -4,7 +4,7 @@ import type { Json } from './json.ts'
 
 /** Matches characters that are invisible or change the order of others. */
 const invisiblePattern = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu
-const turning = /[\u202a-\u202e\u2066-\u2069]/g
+const directionControlPattern = /[\u202a-\u202e\u2066-\u2069]/g
 
 /**
  * Writes JSON for a person who bases a decision on it, with invisible characters as `\u` escapes. The text parses to the
@@ -16,7 +16,7 @@ export function writeVisibleJson(json: Json, space?: number): string {
 
 /** Returns foreign text without the characters that could reverse the direction of our own text around it. */
 export function withoutTurning(text: string): string {
-  return text.replace(turning, '\ufffd')
+  return text.replace(directionControlPattern, '\ufffd')
 }
 
 function writeNumbers(character: string): string {

@@ -3,7 +3,7 @@ import { parseUrl } from './web-url.ts'
 
 const host253 = `${'a'.repeat(61)}.`.repeat(4).slice(0, -1).padEnd(253, '.bcdefg')
 
-test('parseUrl() accepts at most 2,048 characters and a host of 253 bytes, with or without its dot', () => {
+test('parseUrl() accepts at most 2,048 characters and a host of 253 bytes, with or without a trailing dot', () => {
   expect(host253).toHaveLength(253)
   expect(parseUrl(`https://${host253}/`)?.hostname).toBe(host253)
   expect(parseUrl(`https://${host253}./`)?.hostname).toBe(`${host253}.`)

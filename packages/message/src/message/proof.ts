@@ -1,7 +1,7 @@
-// Describes the result of one check of a transport's proof, such as a signature or DKIM.
+// The results of checks of a transport's own proof, such as a signature or DKIM.
 import type { Json } from '../format/json.ts'
 
-/** One check of a transport's own proof, with its result, as the operator sees it. */
+/** The result of one check, as the operator sees it. */
 export interface Proof {
   /** `http-signature`, `digest`, `jwt`, `dkim`, `spf`, `dmarc`, … */
   readonly kind: string

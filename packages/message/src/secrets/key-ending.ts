@@ -6,12 +6,12 @@ interface SecretPort {
   hasSecret(name: string): Promise<boolean>
 }
 
-/** The name of a secret that exists only in a store restored from a backup. After the backup, names that this store does not know may have been used. */
+/** The name of a secret that exists only in a store restored from a backup. Names that this store does not know may have been used after the backup. */
 export const restoredSecret = 'restored-at'
 
-/** Returns the ending of an existing generation. `secret` is its name in the store; without it the ending is the number, as in earlier releases. */
-export async function findKeyEnding(store: SecretPort, secret: string, generation: number): Promise<string> {
-  if (await store.hasSecret(secret)) return `-${await store.secret(secret, async () => '')}`
+/** Returns the ending of an existing generation. `secretName` is its name in the store. Without that secret, the ending is the number, as in earlier releases. */
+export async function findKeyEnding(store: SecretPort, secretName: string, generation: number): Promise<string> {
+  if (await store.hasSecret(secretName)) return `-${await store.secret(secretName, async () => '')}`
   return generation === 1 ? '' : `-${generation}`
 }
 
@@ -19,7 +19,7 @@ export async function findKeyEnding(store: SecretPort, secret: string, generatio
  * Creates the ending of a new generation. It is random, because a counter would restart in a restored store, and peers still have the keys of the
  * names that were published before. Only the first generation of a store that was never restored has no ending.
  */
-export async function makeKeyEnding(store: SecretPort, secret: string, generation: number): Promise<void> {
+export async function makeKeyEnding(store: SecretPort, secretName: string, generation: number): Promise<void> {
   if (generation === 1 && !(await store.hasSecret(restoredSecret))) return
-  await store.secret(secret, async () => randomBytes(5).toString('hex'))
+  await store.secret(secretName, async () => randomBytes(5).toString('hex'))
 }

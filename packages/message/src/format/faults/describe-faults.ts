@@ -14,9 +14,9 @@ export function parseInput<Schema extends z.ZodType>(
   label: string,
   Fault: new (message: string) => Error = Error,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  throw new Fault(`Cannot read ${label}: ${describeFaults(parsed.error, value)}`)
+  const parseResult = schema.safeParse(value)
+  if (parseResult.success) return parseResult.data
+  throw new Fault(`Cannot read ${label}: ${describeFaults(parseResult.error, value)}`)
 }
 
 /** Parses the answer of an agent, or a piece of it. @throws InvalidAnswer */
@@ -42,9 +42,11 @@ type Issue = z.core.$ZodIssue
 
 /** Returns the faults of a value that fits none of several forms. They are the faults by the first form, which is the intended one. */
 function findInFirstForm(issue: Issue): readonly Issue[] {
-  const [first] = issue.code === 'invalid_union' ? issue.errors : []
-  if (!first) return [issue]
-  return first.flatMap(findInFirstForm).map(inner => ({ ...inner, path: [...issue.path, ...inner.path] }))
+  const [firstFormIssues] = issue.code === 'invalid_union' ? issue.errors : []
+  if (!firstFormIssues) return [issue]
+  return firstFormIssues
+    .flatMap(findInFirstForm)
+    .map(innerIssue => ({ ...innerIssue, path: [...issue.path, ...innerIssue.path] }))
 }
 
 function describeFault(issue: Issue, value: unknown): string {

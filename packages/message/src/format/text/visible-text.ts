@@ -9,7 +9,7 @@ interface VisibleText {
   readonly removedCount: number
 }
 
-/** The flag of a message from which such characters were removed. */
+/** The flag of a message from which invisible characters were removed. */
 export const invisibleFlag = 'invisible_characters'
 
 /** Scripts whose letters join or form conjuncts, for which they need joiners (UAX #31 §2.3, The Unicode Standard §23.2). */
@@ -34,10 +34,10 @@ const hieroglyphControls = '\\u{13430}-\\u{1343f}'
 const musicControls = '\\u{1d173}-\\u{1d17a}'
 
 /**
- * Match characters without a glyph of their own where they belong to the text. Each pattern looks only at neighbouring characters. None of these
- * characters is a base for others, so that each needs a character that people see.
+ * Patterns of invisible characters that belong to the text. Each pattern looks only at neighbouring characters, and each needs a visible character
+ * before or after it.
  */
-const belonging = [
+const neededPatterns = [
   // Flags of regions, and keycaps (UTS #51 §1.4.6).
   '\\p{RGI_Emoji_Tag_Sequence}|\\p{Emoji_Keycap_Sequence}',
   // One variation selector after its base character: text or emoji style, ideographs, mathematics, some scripts.
@@ -57,14 +57,14 @@ const belonging = [
   `(?<=[[\\u{1d100}-\\u{1d1ff}]--[${musicControls}]][${musicControls}]?)[${musicControls}]`,
 ]
 
-const bidi = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
+const bidiControls = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
 
 /** Characters that show nothing: default ignorable (UAX #44), controls, annotations, noncharacters, formats of scripts. */
 const invisiblePattern =
   '[[\\p{Default_Ignorable_Code_Point}\\p{Cc}\\p{Noncharacter_Code_Point}\\ufff9-\\ufffb\\u{13430}-\\u{1343f}]--[\\t\\n\\r\\v\\f\\u0085]]'
 
-const mayBeUnseen = new RegExp(`${invisiblePattern}|[\\v\\f\\u0085]|\\r(?!\\n)|\\p{Cs}`, 'v')
-const pattern = new RegExp(`(${belonging.join('|')})|([${bidi}])|${invisiblePattern}`, 'gv')
+const invisibleCandidatePattern = new RegExp(`${invisiblePattern}|[\\v\\f\\u0085]|\\r(?!\\n)|\\p{Cs}`, 'v')
+const removablePattern = new RegExp(`(${neededPatterns.join('|')})|([${bidiControls}])|${invisiblePattern}`, 'gv')
 const ideographSelector = /[\u{e0100}-\u{e01ef}]/gu
 /** The maximum number of different selectors of ideographs in one text. A text with more uses them as letters: 240 of them carry a byte each. */
 const maxIdeographSelectors = 8
@@ -78,24 +78,27 @@ const lineEnds = /[\v\f\u0085]|\r(?!\n)/g
  * right-to-left letters. Private-use characters stay as well, because they show a sign or a box. Takes linear time.
  */
 export function readVisibleText(text: string): VisibleText {
-  if (!mayBeUnseen.test(text)) return { text, removedCount: 0 }
-  const sound = text.toWellFormed().replace(lineEnds, '\n')
-  const belongs = createBidiReader(sound)
-  const hidesLetters = new Set(sound.match(ideographSelector)).size > maxIdeographSelectors
-  let removed = 0
-  const visible = sound.replace(pattern, (character, kept?: string, turning?: string, at = 0) => {
-    const isKept = kept !== undefined && !(hidesLetters && kept.search(ideographSelector) === 0)
-    if (isKept || (turning !== undefined && belongs(at))) return character
-    removed += 1
-    return ''
-  })
-  return { text: visible, removedCount: removed }
+  if (!invisibleCandidatePattern.test(text)) return { text, removedCount: 0 }
+  const wellFormedText = text.toWellFormed().replace(lineEnds, '\n')
+  const isNeededBidiControl = createBidiReader(wellFormedText)
+  const hidesLetters = new Set(wellFormedText.match(ideographSelector)).size > maxIdeographSelectors
+  let removedCount = 0
+  const visibleText = wellFormedText.replace(
+    removablePattern,
+    (character, neededCharacter?: string, bidiControl?: string, index = 0) => {
+      const isKept = neededCharacter !== undefined && !(hidesLetters && neededCharacter.search(ideographSelector) === 0)
+      if (isKept || (bidiControl !== undefined && isNeededBidiControl(index))) return character
+      removedCount += 1
+      return ''
+    },
+  )
+  return { text: visibleText, removedCount }
 }
 
 /**
- * Returns `value` with `readVisibleText` applied to every string in it, at any depth, and to the names of members. A name that another member has
- * already gets a number. Members of the outermost object that `except` names are left alone, but all text becomes well formed. If nothing changes,
- * the value itself is returned and not a copy.
+ * Returns `value` with `readVisibleText` applied to every string in it, at any depth, and to the names of members. If the new name is already
+ * taken, it gets a number. Members of the outermost object that `except` names are left alone, but all text becomes well formed. If nothing
+ * changes, the value itself is returned and not a copy.
  */
 export function readVisibleValue<Value>(
   value: Value,
@@ -109,12 +112,16 @@ export function readVisibleValue<Value>(
   }
   const read = (input: unknown): unknown =>
     typeof input === 'string' ? readText(input) : mapMembers(input, read, readText)
-  const sound = toWellFormed(value)
-  const visible = mapMembers(sound, (member, name) => (except?.has(name) ? member : read(member)), readText)
-  return { value: (typeof value === 'string' ? read(value) : visible) as Value, removed }
+  const wellFormedValue = toWellFormed(value)
+  const visibleValue = mapMembers(
+    wellFormedValue,
+    (member, name) => (except?.has(name) ? member : read(member)),
+    readText,
+  )
+  return { value: (typeof value === 'string' ? read(value) : visibleValue) as Value, removed }
 }
 
-/** Returns a list or an object with each member and each name changed; the same one if none changes. */
+/** Returns a list or an object with each member and each name changed. Returns the value itself if nothing changes. */
 function mapMembers(
   value: unknown,
   change: (member: unknown, name: string) => unknown,
@@ -140,15 +147,15 @@ function mapMembers(
 
 /** Returns a function that gives a new name a number if it is taken. It takes linear time for any number of names. */
 function createUniqueNames(names: readonly string[]): (name: string) => string {
-  const taken = new Set(names)
+  const usedNames = new Set(names)
   const counts = new Map<string, number>()
   return name => {
     let unique = name
-    for (let count = counts.get(name) ?? 2; taken.has(unique); count += 1) {
+    for (let count = counts.get(name) ?? 2; usedNames.has(unique); count += 1) {
       unique = `${name}_${count}`
       counts.set(name, count + 1)
     }
-    taken.add(unique)
+    usedNames.add(unique)
     return unique
   }
 }

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { toWellFormed } from './well-formed.ts'
 
 test('toWellFormed() replaces every lone surrogate, in texts and names, at any depth', () => {
-  const value = { text: 'ok \ud83d done', '\ude00': [{ deep: '\ude00' }, 7, null, true] }
-  expect(toWellFormed(value)).toEqual({ text: 'ok \ufffd done', '\ufffd': [{ deep: '\ufffd' }, 7, null, true] })
+  const value = { text: 'ok \ud83d done', '\ude00': [{ inner: '\ude00' }, 7, null, true] }
+  expect(toWellFormed(value)).toEqual({ text: 'ok \ufffd done', '\ufffd': [{ inner: '\ufffd' }, 7, null, true] })
 })
 
 test('toWellFormed() returns a well-formed value unchanged and without a copy', () => {
@@ -13,14 +13,14 @@ test('toWellFormed() returns a well-formed value unchanged and without a copy', 
 })
 
 test('toWellFormed() keeps instances of classes unchanged', () => {
-  const [bytes, at] = [new Uint8Array([1]), new Date(0)]
-  const changed = toWellFormed({ bytes, at, text: '\ud83d' })
-  expect(changed.bytes).toBe(bytes)
-  expect(changed.at).toBe(at)
+  const [bytes, date] = [new Uint8Array([1]), new Date(0)]
+  const wellFormed = toWellFormed({ bytes, date, text: '\ud83d' })
+  expect(wellFormed.bytes).toBe(bytes)
+  expect(wellFormed.date).toBe(date)
 })
 
-test('toWellFormed() does not set the prototype by a member’s name', () => {
-  const changed = toWellFormed(JSON.parse('{"__proto__": {"x": "\\ud83d"}}') as Record<string, unknown>)
-  expect(Object.getPrototypeOf(changed)).toBe(Object.prototype)
-  expect(Object.entries(changed)).toEqual([['__proto__', { x: '\ufffd' }]])
+test('toWellFormed() copies a member named `__proto__` as an own member', () => {
+  const wellFormed = toWellFormed(JSON.parse('{"__proto__": {"x": "\\ud83d"}}') as Record<string, unknown>)
+  expect(Object.getPrototypeOf(wellFormed)).toBe(Object.prototype)
+  expect(Object.entries(wellFormed)).toEqual([['__proto__', { x: '\ufffd' }]])
 })

@@ -8,26 +8,26 @@ interface MentionLimits {
   readonly maxMentions: number
 }
 
-/** The maximum of mentions in an answer, unless the operator sets another one. */
+/** The maximum number of mentions in an answer, unless the operator sets another one. */
 export const defaultMaxMentions = 10
 
 /**
  * Chooses the mentions of an answer: each address once, none of `excluded`, and at most `maxMentions`. It ignores texts that
- * are not addresses. Pure.
+ * are not addresses. It has no side effects.
  */
 export function chooseMentions(
   mentions: readonly string[],
   { excluded, maxMentions }: MentionLimits,
 ): readonly string[] {
   const usedNames = new Set(excluded.map(canonicalName))
-  const chosen: string[] = []
+  const chosenMentions: string[] = []
   for (const text of mentions) {
     const name = canonicalName(text)
-    if (name === undefined || usedNames.has(name) || chosen.length >= maxMentions) continue
+    if (name === undefined || usedNames.has(name) || chosenMentions.length >= maxMentions) continue
     usedNames.add(name)
-    chosen.push(`@${text.trim().replace(/^(acct:)?@?/i, '')}`)
+    chosenMentions.push(`@${text.trim().replace(/^(acct:)?@?/i, '')}`)
   }
-  return chosen
+  return chosenMentions
 }
 
 /** Returns the one spelling by which an address is compared; undefined for a text that is not an address. */

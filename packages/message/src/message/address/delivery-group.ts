@@ -29,13 +29,13 @@ export const callerGroupPrefix = 'addresses of callers '
 export function findShareGroup({ to, target }: { readonly to: string; readonly target: Json }): string | undefined {
   if (!isJsonObject(target) || typeof target.watch !== 'string' || typeof target.owner !== 'string')
     return findDeliveryGroup(to)
-  return `${callerGroupPrefix}${foldText(target.owner) % callerGroups}`
+  return `${callerGroupPrefix}${hashText(target.owner) % callerGroups}`
 }
 
 /** Computes FNV-1a over UTF-16 code units, in 32 bits. */
-function foldText(text: string): number {
-  let folded = 0x811c9dc5
+function hashText(text: string): number {
+  let hashValue = 0x811c9dc5
   for (let index = 0; index < text.length; index += 1)
-    folded = Math.imul(folded ^ text.charCodeAt(index), 0x01000193) >>> 0
-  return folded
+    hashValue = Math.imul(hashValue ^ text.charCodeAt(index), 0x01000193) >>> 0
+  return hashValue
 }

@@ -1,4 +1,4 @@
-// Finds the names in an agent's text, and limits those that count as mentions.
+// Finds the names in an agent's text, and limits those that count as mentions. No function here has side effects.
 import type { Part } from '../part.ts'
 import { formatAddress, parseIfAddress } from './address.ts'
 
@@ -17,7 +17,7 @@ const maxNames = 500
 const namePattern =
   /(?<![\p{L}\p{N}_@/.+-])@[\w.-]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}.-]{0,251}[\p{L}\p{M}\p{N}])?/gu
 
-/** Returns the addresses that text parts name, each once, as `@local@domain`. Pure. */
+/** Returns the addresses that text parts name, each once, as `@local@domain`. */
 export function listNamedAddresses(parts: readonly Part[]): readonly string[] {
   const addresses = new Set<string>()
   for (const part of parts) {
@@ -30,7 +30,7 @@ export function listNamedAddresses(parts: readonly Part[]): readonly string[] {
   return [...addresses]
 }
 
-/** Returns a text in which addresses that do not count lack their first `@`. `before`: the character that the text follows. Pure. */
+/** Returns a text in which addresses that do not count lack their first `@`. `before` is the character that the text follows. */
 export function writeNamesAsText(text: string, counts: (address: string) => boolean, before = ''): string {
   if (!text.includes('@')) return text
   return text.replace(namePattern, (name, at: number) => {
@@ -39,14 +39,14 @@ export function writeNamesAsText(text: string, counts: (address: string) => bool
   })
 }
 
-/** Returns true if text parts may contain a name in any markup; HTML also writes `@` as a character reference. Pure. */
+/** Returns true if text parts may contain a name in any markup. HTML also writes `@` as a character reference. */
 function mayNameAddresses(parts: readonly Part[]): boolean {
   return parts.some(part => part.kind === 'text' && /[@&]/.test(part.content))
 }
 
 /**
  * Returns the names of a text that count as mentions: those of `people`. Undefined leaves the text unbounded, because the policy allows everybody
- * or because there is no name in it. Pure.
+ * or because there is no name in it.
  */
 export function boundTextMentions(
   parts: readonly Part[],

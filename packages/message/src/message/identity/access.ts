@@ -85,11 +85,11 @@ function listPrincipals({ on_behalf_of = [], ...evidence }: IdentityEvidence): r
 }
 
 const tests: { readonly [Name in Criterion]: (evidence: IdentityEvidence, expected: string) => boolean } = {
-  method: ({ method }, wanted) => method === wanted,
-  issuer: ({ issuer }, wanted) => issuer === wanted,
-  assurance: ({ assurance }, wanted) => assurance === wanted,
-  subject: ({ subject }, wanted) => subject === wanted,
-  subject_prefix: ({ subject }, wanted) => hasSubjectPrefix(subject, wanted),
+  method: ({ method }, expected) => method === expected,
+  issuer: ({ issuer }, expected) => issuer === expected,
+  assurance: ({ assurance }, expected) => assurance === expected,
+  subject: ({ subject }, expected) => subject === expected,
+  subject_prefix: ({ subject }, expected) => hasSubjectPrefix(subject, expected),
 }
 
 /** Returns true if evidence meets a query. An unknown or empty criterion is never met, so that a typo in a query grants nothing. */
@@ -114,9 +114,9 @@ function isNamedByIssuer({ proof, assurance }: IdentityEvidence): boolean {
  * role of each name (a bot for its boss is not the boss for the bot). A sender without proof is known only by their address.
  */
 export function subjectOf({ address, identities = [], verified }: Sender): string {
-  const proven = verified ? identities.find(({ proof }) => proof.type === 'transport') : undefined
-  if (!proven) return `unverified ${address}`
-  const { issuer, subject, proof } = proven
+  const provenIdentity = verified ? identities.find(({ proof }) => proof.type === 'transport') : undefined
+  if (!provenIdentity) return `unverified ${address}`
+  const { issuer, subject, proof } = provenIdentity
   const kind = proof.type === 'transport' && proof.credential ? [proof.credential] : []
   const people = identities.filter(identity => identity.proof.type !== 'transport').map(describeBehind)
   return JSON.stringify([...kind, issuer, subject, ...new Set(people.sort())])
