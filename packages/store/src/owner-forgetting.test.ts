@@ -57,7 +57,7 @@ describe('forgetting an owner', () => {
     expect(left.map(({ key }) => key)).toEqual(subjects.slice(1))
   })
 
-  test('returns the number of removed runs', async () => {
+  test('returns the number of removed tasks', async () => {
     for (const id of ['one', 'two']) await say(ada, id)
     await say(eve, 'three')
     expect(await store.forgetTasks(ada)).toBe(2)

@@ -74,7 +74,7 @@ function skipNumbersTo(file: string, next: number): void {
   db.close()
 }
 
-test('forgetPerson() counts all that it deletes, and deletes nothing for an unknown person', async () => {
+test('forgetPerson() counts all deleted data, and deletes nothing for an unknown person', async () => {
   const { store } = await openStoreUnderTest()
   const refused = { via: 'email', from: 'mx.test', code: 'forbidden', reason: 'no' } as const
   store.refuse({ ...refused, at: '2026-01-01T00:00:00.000Z', claimed_sender: '@ada@mail.test' })

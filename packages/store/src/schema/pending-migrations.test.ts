@@ -8,7 +8,7 @@ import { findPendingSteps, openSqliteStore } from '../index.ts'
 import { schemaMigrations } from './migrations.ts'
 import { describePendingMigrations } from './pending-migrations.ts'
 
-test('describePendingSteps() names the tables and columns that a start would add', () => {
+test('describePendingMigrations() names the tables and columns that a start would add', () => {
   const steps = [
     'CREATE TABLE one (a TEXT)',
     'ALTER TABLE one ADD COLUMN b TEXT; CREATE TABLE two (c TEXT)',

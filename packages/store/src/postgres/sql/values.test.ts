@@ -12,7 +12,7 @@ test('any text returns unchanged, and PostgreSQL never gets a NUL', () => {
   )
 })
 
-test('two texts are equal only if they were before', () => {
+test('escapeText() keeps different texts different', () => {
   expect(escapeText('\0')).not.toBe(escapeText('\u001a0'))
 })
 

@@ -95,7 +95,7 @@ test('a gateway can start while a command checks whether one runs', async () => 
   await (await start(path)).close()
 })
 
-test('a reader copies a killed gateway’s files once, and no copy keeps a name', async () => {
+test('a reader copies a killed gateway’s files once, and unlinks the copy at once', async () => {
   const path = await createKilledStore()
   const folder = useTemporaryFolder()
   const copies = countCopies()

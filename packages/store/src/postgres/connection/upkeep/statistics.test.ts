@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createOutdatedTableChoice } from './statistics.ts'
 
-test('outdated() names a table once, and again after it doubles or some time after forget()', () => {
+test('chooseOutdated() returns a table once, and again after it doubles or some time after recordFailure()', () => {
   const statistics = createOutdatedTableChoice()
   const tablesOf = (pages: number) => statistics.chooseOutdated([{ name: 'messages', pages }])
   expect(tablesOf(10)).toEqual(['messages'])
