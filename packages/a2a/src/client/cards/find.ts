@@ -163,7 +163,7 @@ function listOffers(card: Readonly<Record<string, unknown>>): readonly Interface
   return defaultOffers.length > 0 ? defaultOffers : listLegacyOffers(card)
 }
 
-/** Lists the interfaces of a card of A2A 0.3 (§5.5 of that version). The main interface precedes the additional ones. */
+/** Lists the interfaces of a card of A2A 0.3 (its §5.5). The main interface precedes the additional ones. */
 function listLegacyOffers(card: Readonly<Record<string, unknown>>): readonly InterfaceOffer[] {
   const { url, preferredTransport = 'JSONRPC', additionalInterfaces: interfaces, protocolVersion = '0.3' } = card
   const furtherInterfaces = Array.isArray(interfaces) ? interfaces.slice(0, maxInterfaces).filter(isJsonObject) : []
