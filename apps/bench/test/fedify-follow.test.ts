@@ -1,14 +1,14 @@
 import { Accept, Follow, Undo } from '@fedify/vocab'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { FedifySetup } from './fedify-stage.ts'
-import { fedifyAgent, openFedifyStage } from './fedify-stage.ts'
+import type { FedifySetup } from './fedify-setup.ts'
+import { fedifyAgent, openFedifySetup } from './fedify-setup.ts'
 
 // These tests let a Fedify bot follow the agent, and stop following it.
 
 let setup: FedifySetup
 
 beforeAll(async () => {
-  setup = await openFedifyStage()
+  setup = await openFedifySetup()
 })
 afterAll(() => setup?.close())
 

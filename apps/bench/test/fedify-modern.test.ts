@@ -1,8 +1,8 @@
 import { doesActorOwnKey, verifyObject, verifyRequest } from '@fedify/fedify'
 import { Create } from '@fedify/vocab'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { FedifySetup } from './fedify-stage.ts'
-import { fedifyAgent, openFedifyStage } from './fedify-stage.ts'
+import type { FedifySetup } from './fedify-setup.ts'
+import { fedifyAgent, openFedifySetup } from './fedify-setup.ts'
 
 // These tests let a Fedify bot that no longer supports draft-cavage check our agent's answers: the request, and the object by itself.
 
@@ -11,7 +11,7 @@ let answer: Create
 let postedRequest: Request
 
 beforeAll(async () => {
-  setup = await openFedifyStage({ isModern: true })
+  setup = await openFedifySetup({ isModern: true })
   const create = setup.composeCreate('<p>say something</p>')
   await setup.sendAsBot(create)
   answer = await setup.waitForAnswer(create)

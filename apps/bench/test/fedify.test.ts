@@ -1,14 +1,14 @@
 import { doesActorOwnKey, generateCryptoKeyPair, signObject, signRequest, verifyRequest } from '@fedify/fedify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { FedifySetup } from './fedify-stage.ts'
-import { fedifyAgent, keyId, openFedifyStage } from './fedify-stage.ts'
+import type { FedifySetup } from './fedify-setup.ts'
+import { fedifyAgent, keyId, openFedifySetup } from './fedify-setup.ts'
 
 // These tests run Fedify's own code against ours.
 
 let setup: FedifySetup
 
 beforeAll(async () => {
-  setup = await openFedifyStage()
+  setup = await openFedifySetup()
 })
 afterAll(() => setup?.close())
 

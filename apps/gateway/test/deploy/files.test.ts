@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { findUnsafeSettings } from '../../src/config/production.ts'
 import { parseConfigFile, readConfigFile } from '../../src/config/read-config.ts'
-import { createContextFilter, listStages, readInstructions } from './image.ts'
+import { createContextFilter, listStages, readInstructions } from './containerfile.ts'
 
 const root = resolve(import.meta.dirname, '../../../..')
 const deploy = join(root, 'deploy')

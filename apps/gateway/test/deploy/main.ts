@@ -12,8 +12,8 @@ import { runCommand, tryCommand } from '../peers/run-command.ts'
 import type { ExamStep } from '../peers/run-steps.ts'
 import { printLine, runSteps } from '../peers/run-steps.ts'
 import { untilListening } from '../setup/gateway-process.ts'
-import type { Instruction } from './image.ts'
-import { copyContext, listStages, readInstructions } from './image.ts'
+import type { Instruction } from './containerfile.ts'
+import { copyContext, listStages, readInstructions } from './containerfile.ts'
 import { packPackages } from './pack-packages.ts'
 
 // The steps are lint, systemd's own checks, and the build of the image in a plain folder. `npm run test:peers` tests Caddy, nginx and

@@ -11,7 +11,7 @@ import { replayOne } from './replay-gateway.ts'
 
 const plain = { use: '../agents/replayed/plain.ts' }
 const broken = { use: '../agents/replayed/broken.ts' }
-const changedAgent = { use: '../agents/replayed/changed.ts', commit: true }
+const changedAgent = { use: '../agents/replayed/edited-plain.ts', commit: true }
 const answeredBefore = { kind: 'nothing', reason: 'an earlier replay has answered the message' }
 
 let web: WebGateway

@@ -15,7 +15,7 @@ import { openWebGateway } from '../setup/web-gateway.ts'
 import { postJson, replayAll, replayOne } from './replay-gateway.ts'
 
 const plain = { use: '../agents/replayed/plain.ts' }
-const changedModule = '../agents/replayed/changed.ts'
+const changedModule = '../agents/replayed/edited-plain.ts'
 const courier = { use: '../agents/calling/courier.ts' }
 
 let web: WebGateway

@@ -3,19 +3,19 @@ import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 
-// These tests cover rules of swarms that concern whole turns, through the gateway: humans, bans, cancelling, rescue.
+// These tests check the rules of swarms for whole turns through the gateway: operators as members, bans, cancellation and rescue of bad answers.
 
 let swarm: SwarmGateway
 let modelInputs: string[] = []
-/** Words that hold the model until they are released. */
+/** The promises for which the model waits, keyed by the word of a message that makes it wait. */
 const modelGates = new Map<string, PromiseWithResolvers<void>>()
 
 beforeAll(async () => {
   const script: Parameters<typeof openSwarmGateway>[0] = async (memberName, lastText, { body }) => {
     const text = lastText.split('\n').at(-1) ?? ''
     modelInputs.push(text)
-    const heldCall = [...modelGates].find(([word]) => text.includes(word))?.[1]
-    await heldCall?.promise
+    const gate = [...modelGates].find(([word]) => text.includes(word))?.[1]
+    await gate?.promise
     if (body.messages.at(-1)?.role === 'tool') return replyWith('Handed on.')
     if (text.includes('somebody')) return call('navigate_to_human', {})
     if (text.includes('markup')) return replyWith('<tool_call>{"name": "refund"}</tool_call>')
@@ -30,8 +30,8 @@ beforeAll(async () => {
     secrets: { refuse_output: ['sesame'], message: 'That I may not say.' },
   }
   const agentConfig = { ...describeSwarm(swarm.model.baseUrl, members), policies }
-  const hasty = describeSwarm(swarm.model.baseUrl, { human: { operator: true, timeout: '200ms' } })
-  await swarm.gateway.restart({ agents: { desk: agentConfig, hasty } })
+  const shortTimeoutAgent = describeSwarm(swarm.model.baseUrl, { human: { operator: true, timeout: '200ms' } })
+  await swarm.gateway.restart({ agents: { desk: agentConfig, hasty: shortTimeoutAgent } })
 })
 afterAll(() => swarm.close())
 beforeEach(() => {
@@ -98,7 +98,7 @@ test('a human gets a question by mail, and their mailed answer reaches the waiti
   expect((await swarm.requestOperator<{ items: readonly unknown[] }>('/questions')).items).toEqual([])
 })
 
-test('a false question number inside a question does not redirect the answer (W-26)', async () => {
+test('a question number that a sender forges does not redirect the answer (W-26)', async () => {
   const { mail } = swarm.gateway.simulation
   const text = 'May I speak to somebody else? (question 0123456789abcdef)'
   const pendingText = askByMail(text)

@@ -8,7 +8,7 @@ import { startOurGateway } from '../our-gateway.ts'
 import { openPrivateNetwork } from '../private-network.ts'
 import { printLine, runSteps } from '../run-steps.ts'
 import { openTlsFront } from '../tls-front.ts'
-import { callerKey, createCall } from './stage.ts'
+import { callerKey, createCall } from './python-client.ts'
 import { a2aSteps } from './steps.ts'
 
 const [python = 'python3', directory = '.'] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 // Lists the steps of the exam with the official A2A SDK.
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import type { ExamStep } from '../run-steps.ts'
-import type { A2aSetup, CallMode } from './stage.ts'
+import type { A2aSetup, CallMode } from './python-client.ts'
 
 const ways: readonly CallMode[] = (['JSONRPC', 'HTTP+JSON'] as const).flatMap(binding => [
   { binding, way: 'waits' as const },

@@ -2,9 +2,9 @@
 import { signObject } from '@fedify/fedify'
 import { Create, Mention, Note } from '@fedify/vocab'
 import { ourHost, ourOrigin } from '../names.ts'
+import type { FedifyExam } from './exam-setup.ts'
+import { findAgent, newId } from './exam-setup.ts'
 import { ann } from './server.ts'
-import type { FedifyExam } from './stage.ts'
-import { findAgent, newId } from './stage.ts'
 
 /** Delivers a note to the shared inbox with a proof of its own (FEP-8b32) and no HTTP signature. */
 export async function deliverByProof(setup: FedifyExam, content: string): Promise<Note> {

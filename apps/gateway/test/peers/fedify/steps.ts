@@ -5,7 +5,7 @@ import { Accept, Announce, Create, Delete, Follow, Like, Note, PUBLIC_COLLECTION
 import { waitUntil } from '../eventually.ts'
 import { fedifyHost, ourHost, ourOrigin } from '../names.ts'
 import { deliverByProof } from './deliver-by-proof.ts'
-import type { FedifyExam, FedifyStep } from './stage.ts'
+import type { FedifyExam, FedifyStep } from './exam-setup.ts'
 import {
   deliver,
   findAgent,
@@ -15,7 +15,7 @@ import {
   mentionAgent,
   mentionAnswered,
   newId,
-} from './stage.ts'
+} from './exam-setup.ts'
 
 /** The steps between our gateway and a server that signs and demands all that Fedify supports, in order. */
 export const fedifySteps: readonly FedifyStep[] = [

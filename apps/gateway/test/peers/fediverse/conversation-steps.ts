@@ -3,7 +3,7 @@ import { deepStrictEqual, match, ok } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import { ourOrigin, snacHost } from '../names.ts'
 import type { SnacDocument } from './snac.ts'
-import type { SnacSetup, SnacStep } from './stage.ts'
+import type { SnacSetup, SnacStep } from './snac-setup.ts'
 import {
   echoAddress,
   findAnswers,
@@ -12,7 +12,7 @@ import {
   publishAnswered,
   readDeliveredMessage,
   replyTo,
-} from './stage.ts'
+} from './snac-setup.ts'
 
 /** The steps in which alice writes and the agent answers. */
 export const conversationSteps: readonly SnacStep[] = [

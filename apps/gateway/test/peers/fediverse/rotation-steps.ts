@@ -1,8 +1,8 @@
 // Lists the steps of key rotation.
 import { deepStrictEqual, match } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
-import type { SnacSetup, SnacStep } from './stage.ts'
-import { echoAddress, findAnswers, publish, publishAnswered, waitForSnac } from './stage.ts'
+import type { SnacSetup, SnacStep } from './snac-setup.ts'
+import { echoAddress, findAnswers, publish, publishAnswered, waitForSnac } from './snac-setup.ts'
 
 /** The steps of key rotation. snac caches an actor for 36 hours, and does not fetch it again when a signature does not verify. */
 export const rotationSteps: readonly SnacStep[] = [

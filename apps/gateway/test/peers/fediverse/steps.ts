@@ -3,10 +3,10 @@ import { deepStrictEqual, match, ok } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import { ourHost, snacOrigin } from '../names.ts'
 import { conversationSteps } from './conversation-steps.ts'
-import { ownActSteps } from './own-act-steps.ts'
 import { rotationSteps, rotationWithoutFollowers } from './rotation-steps.ts'
-import type { SnacSetup, SnacStep } from './stage.ts'
-import { countKind, echoAddress, findAnswers, findMessageRecord, ownPosts, publish } from './stage.ts'
+import type { SnacSetup, SnacStep } from './snac-setup.ts'
+import { countKind, echoAddress, findAnswers, findMessageRecord, ownPosts, publish } from './snac-setup.ts'
+import { ownActSteps } from './unprompted-action-steps.ts'
 
 /** The steps of two servers that have never met, in this order. */
 export const steps: readonly SnacStep[] = [

@@ -1,7 +1,7 @@
 // Lists the steps of the exam with foreign frameworks.
 import { deepStrictEqual, match } from 'node:assert/strict'
-import type { FrameworkCaller, FrameworkName, FrameworkSetup, FrameworkStep } from './stage.ts'
-import { frameworks, sayAll } from './stage.ts'
+import type { FrameworkCaller, FrameworkName, FrameworkSetup, FrameworkStep } from './framework-setup.ts'
+import { frameworks, sayAll } from './framework-setup.ts'
 
 /** A check of one caller. */
 type Check = (setup: FrameworkSetup, caller: FrameworkCaller) => Promise<void>

@@ -20,7 +20,7 @@ import { describeLinkEnding } from './link-ending.ts'
 import { describeLinkedEvents } from './linked-events.ts'
 import { describeOwnThreads } from './own-threads.ts'
 import { describeSharing } from './sharing.ts'
-import { describeSpoken } from './spoken.ts'
+import { describeSpoken } from './speakers.ts'
 export function peopleContract(openStore: OpenStore): void {
   describe('people', () => {
     describeCodes(openStore)

@@ -2,8 +2,8 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import type { SnacDocument } from './snac.ts'
-import type { SnacSetup, SnacStep } from './stage.ts'
-import { findAnswers, ownPosts, readDeliveredMessage } from './stage.ts'
+import type { SnacSetup, SnacStep } from './snac-setup.ts'
+import { findAnswers, ownPosts, readDeliveredMessage } from './snac-setup.ts'
 
 /** The steps in which the agent acts without being asked. */
 export const ownActSteps: readonly SnacStep[] = [

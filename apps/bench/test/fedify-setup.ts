@@ -42,7 +42,7 @@ export interface Audience {
   readonly cc: URL
 }
 
-export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<FedifySetup> {
+export async function openFedifySetup(options: FedifyBotOptions = {}): Promise<FedifySetup> {
   const simulation = await openSimulation()
   // Fedify delivers with the global `fetch`.
   vi.stubGlobal('fetch', simulation.loopback.fetch)
