@@ -15,8 +15,8 @@ import { createReloadableGateway } from './compose/reloadable-gateway.ts'
 import type { GatewayResources, ResourceOptions } from './compose/resources.ts'
 import { openResources } from './compose/resources.ts'
 import type { AnyChannelModule } from './config/channel-slices.ts'
+import { noTrustedProxy, trustsNoProxy } from './config/missing-proxy.ts'
 import type { Config } from './config/schema.ts'
-import { noTrustedProxy, trustsNoProxy } from './config/trusted-proxies.ts'
 import { listenHttp } from './http/listen.ts'
 import { createReadiness } from './http/readiness.ts'
 import type { SecretMask } from './masking/secret-mask.ts'
@@ -91,9 +91,9 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
   const { store, agents, system } = firstResources
   const meter = createTokenMeter()
   const metrics = createMetrics(store.forOperators, { meter, stageMeter: stages.meter }, system.now)
-  const readiness = openReadiness(() => reloadableGateway.current().resources, system)
+  const readiness = openReadiness(() => reloadableGateway.findCurrentComposition().resources, system)
   const signInCodes = createSignInCodes()
-  const activity = describeActivity({ running: () => reloadableGateway, http: () => http })
+  const activity = describeActivity({ findCompositions: () => reloadableGateway, findHttpSocket: () => http })
   const reporting = { meter, metrics, telemetry: stages.telemetry, isReady: readiness.isReady }
   const deps = { operatorToken, ...reporting, extraOperations, signInCodes, listSettings, activity }
   const reloadDeps = { deps, options: resourceOptions }
@@ -104,19 +104,19 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     ...{ store, agents, system, operatorToken },
     createSignInCode: signInCodes.create,
     get app() {
-      return reloadableGateway.current().app
+      return reloadableGateway.findCurrentComposition().app
     },
     get channels() {
-      return reloadableGateway.current().resources.channels
+      return reloadableGateway.findCurrentComposition().resources.channels
     },
     get requirements() {
-      return reloadableGateway.current().resources.requirements
+      return reloadableGateway.findCurrentComposition().resources.requirements
     },
     async start() {
       if (trustsNoProxy(config)) system.log.warn({ fix: noTrustedProxy.fix }, noTrustedProxy.message)
       endRun = await beginRun(firstResources, { isSimulating, adopts })
       http = await listenHttp(
-        isReloadable ? { fetch: reloadableGateway.serve } : reloadableGateway.current().app,
+        isReloadable ? { fetch: reloadableGateway.serve } : reloadableGateway.findCurrentComposition().app,
         config.listen,
       )
       const listening = [http, ...(await reloadableGateway.start())]
@@ -140,12 +140,15 @@ async function closeInOrder(resources: readonly ({ close(): unknown } | undefine
 }
 
 interface ActivityDeps {
-  running(): Pick<ReloadableGateway, 'listSockets' | 'listLeftAlone' | 'starts'>
+  findCompositions(): Pick<ReloadableGateway, 'listSockets' | 'listLeftAlone' | 'starts'>
   /** Returns the HTTP server's socket, or undefined before it runs. */
-  http(): Listening | undefined
+  findHttpSocket(): Listening | undefined
 }
 
-function describeActivity({ running, http }: ActivityDeps): CompositionDeps['activity'] {
+function describeActivity({
+  findCompositions: running,
+  findHttpSocket: http,
+}: ActivityDeps): CompositionDeps['activity'] {
   return {
     listListening: () => [http() ?? [], http() ? running().listSockets() : []].flat(),
     listLeftAlone: () => running().listLeftAlone(),

@@ -154,7 +154,7 @@ function createContext(readOptions: () => CommonOptions, mask: SecretMask): Gate
     },
     async examineUnopened(fault, groups) {
       const { examineUnopenedGateway } = await import('./running/unopened-doctor.ts')
-      return examineUnopenedGateway({ fault, groups, readFile })
+      return examineUnopenedGateway({ openError: fault, groups, readFile })
     },
     output: options => ({ ...access, json: options.json === true, ...describeScreen(), print, printStyled }),
     print,

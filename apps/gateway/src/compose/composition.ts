@@ -111,7 +111,7 @@ export function listReceivingChannels({
   return hasRole(config, 'ingress') ? channels : []
 }
 
-/** @throws ConfigError */
+/** Opens the socket of a channel. Returns undefined if the channel has none. @throws ConfigError */
 export async function openSocket(channel: Channel<Hono>, formerListening?: Listening): Promise<Listening | undefined> {
   try {
     return await channel.endpoint.listen?.(formerListening)
@@ -146,7 +146,7 @@ export function startComposition(
       formerCompositions.reduce((sum, formerComposition) => sum + formerComposition.work.countTurns(agent), 0),
   })
   const watchEnd = new AbortController()
-  const watching = Promise.all([
+  const runningWatches = Promise.all([
     watchOverdue({ store, decisions, system: resources.system }, watchEnd.signal),
     watchRetention(resources, watchEnd.signal),
     resources.agentForgetting.watch(watchEnd.signal),
@@ -154,12 +154,12 @@ export function startComposition(
   ])
   const endWatch = async () => {
     watchEnd.abort()
-    await watching
+    await runningWatches
   }
   return { ...composition, sockets, work, endWatch }
 }
 
-/** Answers waiting peers at once with the current state of their messages. */
+/** Ends the event streams, and answers waiting peers at once with the current state of their messages. */
 export function releaseChannels({ resources, endStreams }: Composition): void {
   endStreams()
   for (const channel of resources.channels) channel.endpoint.release?.()
@@ -175,7 +175,8 @@ interface OpenChannelsDeps extends Pick<AppOptions, 'operatorToken' | 'bodies'>,
 }
 
 /**
- * Opens each channel of the list. @returns the system for channels and agents, which answers fetches of the gateway’s own agents without the
+ * Opens each channel of the list.
+ * @returns the system for channels and agents, which answers fetches of the gateway’s own agents without the
  * network, but through all checks of the endpoints
  */
 async function openChannels(
@@ -223,7 +224,7 @@ interface OpenRequests {
   /** Counts a request until its answer ends. `env` holds the server’s own objects for the request. */
   add(env: unknown): void
   /** Resolves when no request is open. */
-  untilIdle(): Promise<void>
+  waitUntilIdle(): Promise<void>
 }
 
 function createOpenRequests(): OpenRequests {
@@ -237,12 +238,12 @@ function createOpenRequests(): OpenRequests {
   }
   return {
     add(env) {
-      const answer = (env as { readonly outgoing?: ServerResponse } | undefined)?.outgoing
-      if (!answer) return
+      const response = (env as { readonly outgoing?: ServerResponse } | undefined)?.outgoing
+      if (!response) return
       openCount += 1
-      answer.once('close', removeRequest)
+      response.once('close', removeRequest)
     },
-    async untilIdle() {
+    async waitUntilIdle() {
       if (openCount > 0) await new Promise<void>(resolve => waiters.add(resolve))
     },
   }

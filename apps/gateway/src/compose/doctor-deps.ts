@@ -4,10 +4,10 @@ import { noLog } from '@postern/message'
 import type { DoctorDeps, OpenedGateway } from '@postern/operator'
 import type { WhyStore } from '@postern/pipeline'
 import type { ChannelSlice } from '../config/channel-slices.ts'
+import { noTrustedProxy, trustsNoProxy } from '../config/missing-proxy.ts'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { Config } from '../config/schema.ts'
-import { handleHostOf } from '../config/schema.ts'
-import { noTrustedProxy, trustsNoProxy } from '../config/trusted-proxies.ts'
+import { findHandleHost } from '../config/schema.ts'
 import type { UnknownProxies } from '../http/clients/unknown-proxies.ts'
 import { untrustedProxyFix } from '../http/clients/unknown-proxies.ts'
 import { describeSetup, toSetupError } from '../storage/run-setup.ts'
@@ -20,7 +20,7 @@ export function describeInstallation(
 ): Pick<DoctorDeps, 'config' | 'handleHost' | 'listUnsafeSettings' | 'inspectIssuer'> {
   return {
     config,
-    handleHost: handleHostOf(config),
+    handleHost: findHandleHost(config),
     listUnsafeSettings: () => findUnsafeSettings(config),
     inspectIssuer: issuer => inspectIssuer(issuer, { fetch: network.fetch, now }),
   }

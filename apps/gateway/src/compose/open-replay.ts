@@ -1,4 +1,4 @@
-// Gives replays the dependencies of real turns, without those that send or change something.
+// Opens the dependencies of replays: those of real turns, without those that send or change something.
 import { agentKinds } from '@postern/agents'
 import type { ReplayRouteDeps } from '@postern/operator'
 import { openPublisherDeps, openTurnDeps } from '../work/work.ts'
@@ -6,7 +6,6 @@ import { openAgentFile } from './replay-agent.ts'
 import type { GatewayResources } from './resources.ts'
 import { createAgentOptions } from './resources.ts'
 
-/** Returns the dependencies of real turns, without those that would send or change something. */
 export function openReplay(resources: GatewayResources): ReplayRouteDeps {
   const { config, agents, requirements } = resources
   const { forOperators: store } = resources.store

@@ -1,4 +1,4 @@
-// Replaces the configuration of a running gateway, while work that began under the former one continues.
+// Replaces the configuration of a running gateway, while work that began under the former configuration continues.
 import type { ReplacedAgent } from '@postern/agents'
 import type { LeftAloneHost, Listening } from '@postern/pipeline'
 import type { Config } from '../config/schema.ts'
@@ -19,7 +19,7 @@ import { listAgents, reopenResources } from './resources.ts'
 
 /** The compositions of a running gateway. The newest one takes requests, and former ones finish their work. */
 export interface ReloadableGateway {
-  current(): Composition
+  findCurrentComposition(): Composition
   /** Answers a request with the newest composition. */
   serve(request: Request, env?: object): Response | Promise<Response>
   /** Opens the sockets and starts the work. @throws ConfigError when a socket cannot be opened */
@@ -49,71 +49,78 @@ interface StopOptions {
 const maxTimerMs = 2 ** 31 - 1
 
 interface State extends ReloadableGatewayDeps {
-  readonly first: Composition
-  current: Composition
+  readonly firstComposition: Composition
+  currentComposition: Composition
   /** The compositions at work, the newest last. */
-  readonly started: Set<StartedComposition>
+  readonly startedCompositions: Set<StartedComposition>
   /** The sockets of the first start, even if it failed. */
   readonly sockets: ChannelSocket[]
 }
 
 export function createReloadableGateway(
-  first: Composition,
+  firstComposition: Composition,
   { deps, options }: ReloadableGatewayDeps,
 ): ReloadableGateway {
-  const state: State = { first, current: first, deps, options, started: new Set(), sockets: [] }
+  const state: State = {
+    firstComposition,
+    currentComposition: firstComposition,
+    deps,
+    options,
+    startedCompositions: new Set(),
+    sockets: [],
+  }
   return {
-    current: () => state.current,
+    findCurrentComposition: () => state.currentComposition,
     serve(request, env) {
-      const { app, requests } = state.current
+      const { app, requests } = state.currentComposition
       requests.add(env)
       return app.fetch(request, env)
     },
     async start() {
-      await openChannelSockets(first, state.sockets)
-      state.started.add(startComposition(first, state.sockets, deps))
+      await openChannelSockets(firstComposition, state.sockets)
+      state.startedCompositions.add(startComposition(firstComposition, state.sockets, deps))
       return state.sockets.map(({ listening }) => listening)
     },
     async reloadAgents() {
-      const { agents, system, operators, config } = state.current.resources
+      const { agents, system, operators, config } = state.currentComposition.resources
       const change = await agents.prepare(listAgents(config), { system, operators })
       const replacedAgents = change.commit()
-      newestOf(state).work.restartAgents()
-      void closeReplaced(replacedAgents, state)
+      requireNewestComposition(state).work.restartAgents()
+      void closeReplacedAgents(replacedAgents, state)
     },
-    listSockets: () => [...state.started].at(-1)?.sockets.map(({ listening }) => listening) ?? [],
-    listLeftAlone: () => [...state.started].flatMap(({ work }) => work.listLeftAlone()),
-    starts: () => ([...state.started].at(-1)?.work ?? noWork).starts(),
+    listSockets: () => [...state.startedCompositions].at(-1)?.sockets.map(({ listening }) => listening) ?? [],
+    listLeftAlone: () => [...state.startedCompositions].flatMap(({ work }) => work.listLeftAlone()),
+    starts: () => ([...state.startedCompositions].at(-1)?.work ?? noWork).starts(),
     reload: config => replaceConfig(config, state),
-    stop: options => stopAll(state, options),
+    stop: options => stopCompositions(state, options),
   }
 }
 
-function newestOf({ started }: State): StartedComposition {
-  const newest = [...started].at(-1)
-  if (!newest) throw new Error('the gateway was not started')
-  return newest
+function requireNewestComposition({ startedCompositions: started }: State): StartedComposition {
+  const newestComposition = [...started].at(-1)
+  if (!newestComposition) throw new Error('the gateway was not started')
+  return newestComposition
 }
 
 /**
- * Replaces the configuration. All steps that may fail come before the first one that cannot be undone.
+ * Replaces the configuration. All steps that may fail come before the first step that cannot be undone.
  * @throws ConfigError, AggregateError of ConfigErrors
  */
 async function replaceConfig(config: Config, state: State): Promise<readonly Listening[]> {
-  const formerComposition = newestOf(state)
+  const formerComposition = requireNewestComposition(state)
   const { resources, change } = await reopenResources(config, state.options, formerComposition.resources)
   let nextComposition: Composition | undefined
   try {
     nextComposition = await compose(resources, state.deps)
-    const { sockets, released } = await replaceSockets(nextComposition, formerComposition)
+    const { sockets, releasedSockets: released } = await replaceSockets(nextComposition, formerComposition)
     const replacedAgents = change.commit()
-    state.current = nextComposition
+    state.currentComposition = nextComposition
     const workEnd = formerComposition.work.stop(maxTimerMs)
-    state.started.add(
-      startComposition(nextComposition, sockets, { ...state.deps, formerCompositions: [...state.started] }),
+    state.startedCompositions.add(
+      startComposition(nextComposition, sockets, { ...state.deps, formerCompositions: [...state.startedCompositions] }),
     )
-    const agentsClosed = closeReplaced(replacedAgents, state)
-    void retire(formerComposition, {
+    const agentsClosed = closeReplacedAgents(replacedAgents, state)
+    void closeFormerComposition(formerComposition, {
       state,
       pendingWork: [workEnd, released, agentsClosed, formerComposition.endWatch()],
     })
@@ -128,13 +135,16 @@ async function replaceConfig(config: Config, state: State): Promise<readonly Lis
 }
 
 /** Closes each replaced agent when its last turn in any composition has ended. */
-async function closeReplaced(replacedAgents: readonly ReplacedAgent[], { started }: State): Promise<void> {
+async function closeReplacedAgents(
+  replacedAgents: readonly ReplacedAgent[],
+  { startedCompositions: started }: State,
+): Promise<void> {
   const works = [...started].map(({ work }) => work)
-  const closing = replacedAgents.map(async ({ name, close }) => {
+  const pendingClosings = replacedAgents.map(async ({ name, close }) => {
     await Promise.all(works.map(work => work.untilTurnsEnd(name)))
     await close()
   })
-  await Promise.all(closing)
+  await Promise.all(pendingClosings)
 }
 
 interface RetireOptions {
@@ -143,26 +153,26 @@ interface RetireOptions {
 }
 
 /** Closes a former composition when nothing uses it any more. */
-async function retire(
+async function closeFormerComposition(
   formerComposition: StartedComposition,
-  { state, pendingWork: until }: RetireOptions,
+  { state, pendingWork }: RetireOptions,
 ): Promise<void> {
   const { resources } = formerComposition
   try {
-    await Promise.all([...until, formerComposition.requests.untilIdle()])
-    if (!state.started.delete(formerComposition)) return
+    await Promise.all([...pendingWork, formerComposition.requests.waitUntilIdle()])
+    if (!state.startedCompositions.delete(formerComposition)) return
     releaseChannels(formerComposition)
     await closeChannels(resources)
     // The store uses the system of the first composition.
-    if (formerComposition.app !== state.first.app) resources.system.close()
+    if (formerComposition.app !== state.firstComposition.app) resources.system.close()
   } catch (error) {
     resources.system.log.error({ err: error }, 'the former configuration cannot be closed')
   }
 }
 
 /** Accepts no new requests or work, and finishes or returns the work that runs. */
-async function stopAll(state: State, { graceMs, http }: StopOptions): Promise<void> {
-  const { first, started, sockets } = state
+async function stopCompositions(state: State, { graceMs, http }: StopOptions): Promise<void> {
+  const { firstComposition: first, startedCompositions: started, sockets } = state
   const compositions: readonly Composition[] = started.size > 0 ? [...started] : [first]
   for (const composition of compositions) releaseChannels(composition)
   const openSockets = new Set([...sockets, ...[...started].flatMap(composition => composition.sockets)])
@@ -176,11 +186,11 @@ async function stopAll(state: State, { graceMs, http }: StopOptions): Promise<vo
   for (const { resources } of compositions) if (resources !== first.resources) resources.system.close()
 }
 
-/** The sockets of a new composition, and the end of the former ones. */
+/** The sockets of a new composition, and the release of the former sockets. */
 interface SocketReplacement {
   readonly sockets: readonly ChannelSocket[]
   /** Resolves when the last connection to a former socket has ended. */
-  readonly released: Promise<unknown>
+  readonly releasedSockets: Promise<unknown>
 }
 
 /**
@@ -188,41 +198,47 @@ interface SocketReplacement {
  * former ones listen again.
  * @throws ConfigError
  */
-async function replaceSockets(next: Composition, formerComposition: StartedComposition): Promise<SocketReplacement> {
+async function replaceSockets(
+  nextComposition: Composition,
+  formerComposition: StartedComposition,
+): Promise<SocketReplacement> {
   const releases = new Map<ChannelSocket, Promise<void>>()
-  const release = (socket: ChannelSocket) => {
+  const releaseSocket = (socket: ChannelSocket) => {
     const { listening } = socket
     if (!releases.has(socket)) releases.set(socket, listening.release?.() ?? listening.close())
   }
   const sockets: ChannelSocket[] = []
   try {
-    for (const channel of listReceivingChannels(next.resources)) {
+    for (const channel of listReceivingChannels(nextComposition.resources)) {
       const { name } = channel.descriptor
       const formerSocket = formerComposition.sockets.find(socket => socket.channel.descriptor.name === name)
       const open = () => openSocket(channel, formerSocket?.listening)
       const listening = await open().catch(error => {
         // The former socket may hold the same address.
         if (!formerSocket) throw error
-        release(formerSocket)
+        releaseSocket(formerSocket)
         return open()
       })
       if (listening) sockets.push({ channel, listening })
     }
   } catch (error) {
     await Promise.all(sockets.map(({ listening }) => listening.close()))
-    await reopen(formerComposition, [...releases.keys()])
+    await reopenSockets(formerComposition, [...releases.keys()])
     throw error
   }
-  for (const socket of formerComposition.sockets) release(socket)
-  return { sockets, released: Promise.all(releases.values()) }
+  for (const socket of formerComposition.sockets) releaseSocket(socket)
+  return { sockets, releasedSockets: Promise.all(releases.values()) }
 }
 
 /** Reopens former sockets. The closed ones stay on the list, because peers may still be connected to them. */
-async function reopen(formerComposition: StartedComposition, lostSockets: readonly ChannelSocket[]): Promise<void> {
-  const reopened: ChannelSocket[] = []
+async function reopenSockets(
+  formerComposition: StartedComposition,
+  lostSockets: readonly ChannelSocket[],
+): Promise<void> {
+  const reopenedSockets: ChannelSocket[] = []
   for (const { channel, listening } of lostSockets) {
     const reopenedListening = await openSocket(channel, listening)
-    if (reopenedListening) reopened.push({ channel, listening: reopenedListening })
+    if (reopenedListening) reopenedSockets.push({ channel, listening: reopenedListening })
   }
-  formerComposition.sockets = [...reopened, ...formerComposition.sockets]
+  formerComposition.sockets = [...reopenedSockets, ...formerComposition.sockets]
 }

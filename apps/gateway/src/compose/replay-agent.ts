@@ -19,7 +19,7 @@ interface AgentFileDeps {
  */
 export async function openAgentFile(name: string, file: string, deps: AgentFileDeps): Promise<ReplayAgent> {
   const { config, agentOptions } = deps
-  const use = findInProject(file, listRoots(config.agents[name], agentOptions.baseDir), agentOptions.baseDir)
+  const use = findInProject(file, listAllowedFolders(config.agents[name], agentOptions.baseDir), agentOptions.baseDir)
   try {
     const agent = { ...pickCommonSettings(config.agents[name]), use }
     const agents = await withReloadedModules(() =>
@@ -42,7 +42,7 @@ function pickCommonSettings(agent: Readonly<Record<string, unknown>> = {}): Reco
 }
 
 /** Returns the folders of the project’s modules: beside its configuration, and beside the agent’s present module. */
-function listRoots(agent: Readonly<Record<string, unknown>> = {}, baseDir: string): readonly string[] {
+function listAllowedFolders(agent: Readonly<Record<string, unknown>> = {}, baseDir: string): readonly string[] {
   const ownFolder =
     typeof agent.use === 'string' && modulePattern.test(agent.use) ? [dirname(resolve(baseDir, agent.use))] : []
   return [baseDir, ...ownFolder].flatMap(folder => findRealPath(folder) ?? [])
@@ -51,11 +51,11 @@ function listRoots(agent: Readonly<Record<string, unknown>> = {}, baseDir: strin
 const modulePattern = /^\.{0,2}\/.*\.(?:ts|mts|js|mjs)$/
 
 /** Returns the absolute path of a module of the project. @throws Rejection */
-function findInProject(file: string, roots: readonly string[], baseDir: string): string {
+function findInProject(file: string, allowedFolders: readonly string[], baseDir: string): string {
   const realPath = findRealPath(resolve(baseDir, file))
   if (realPath === undefined)
     throw new Rejection('malformed', `Cannot replay: there is no file "${file}" in the project`)
-  if (!roots.some(root => realPath.startsWith(root + sep)) || realPath.split(sep).includes('node_modules')) {
+  if (!allowedFolders.some(root => realPath.startsWith(root + sep)) || realPath.split(sep).includes('node_modules')) {
     throw new Rejection('forbidden', `Cannot replay: "${file}" is outside of the project's folder`)
   }
   if (modulePattern.test(realPath)) return realPath

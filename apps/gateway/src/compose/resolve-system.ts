@@ -4,7 +4,7 @@ import type { ResolveSystem } from '@postern/operator'
 import type { Channel, PublishedKey } from '@postern/pipeline'
 import type { Hono } from 'hono'
 import type { Config } from '../config/schema.ts'
-import { handleHostOf } from '../config/schema.ts'
+import { findHandleHost } from '../config/schema.ts'
 import { knownExtensionUris } from '../discovery/extensions.ts'
 import { openLocalFetch } from '../system/local-fetch.ts'
 import type { GatewaySystem } from '../system/system.ts'
@@ -19,7 +19,7 @@ interface ResolveSystemDeps {
 
 /** Creates the system. In dev mode it fetches the gateway’s own addresses locally, because nobody else could reach them. */
 export function createResolveSystem({ config, system, channels, app }: ResolveSystemDeps): ResolveSystem {
-  const ownDomain = handleHostOf(config)
+  const ownDomain = findHandleHost(config)
   const origins = [config.origin, `https://${ownDomain}`]
   const { fetch } = config.dev ? openLocalFetch(system, { app, origins, channels }) : system
   const { fetch: fetchOwn } = config.dev ? { fetch } : toConfigured(system)

@@ -1,4 +1,4 @@
-// Opens what channels and routes use: system, store, agents, limits and requirements.
+// Opens the system, store, agents, limits and requirements that channels and routes use.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -18,7 +18,7 @@ import { joinChannelTokenRules, listSlices, readChannelFiles } from '../config/c
 import { readLoopLimits } from '../config/loops.ts'
 import { hasRole } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
-import { handleHostOf } from '../config/schema.ts'
+import { findHandleHost } from '../config/schema.ts'
 import { createPublishedAttachments } from '../files/attachments.ts'
 import type { Limits } from '../http/clients/limits.ts'
 import { createLimits } from '../http/clients/limits.ts'
@@ -98,7 +98,7 @@ export async function openResources(config: Config, options: ResourceOptions): P
   const openedStore = await openConfiguredStore(config, {
     ...{ baseDir, system, holder, onUnusable, mayMigrate, isReadOnly, slices },
   })
-  // A start compares the whole setup, and may adopt the data.
+  // A command that does not start the gateway checks only the origin. A start compares the whole setup, and may adopt the data.
   if (mayMigrate === false && !isReadOnly) {
     await checkStoredOrigin(config, { slices, store: openedStore }).catch(async error => {
       system.close()
@@ -139,13 +139,13 @@ export async function openResources(config: Config, options: ResourceOptions): P
   })
 }
 
-/** A foundation for a changed configuration. Its agents answer once `change` is committed. */
+/** The resources of a changed configuration. Their agents answer once `change` is committed. */
 interface ReopenedResources {
   readonly resources: GatewayResources
   readonly change: AgentChange
 }
 
-/** Opens a foundation for a changed configuration, on the store and agents of the running gateway. @throws ConfigError, AggregateError of them */
+/** Opens the resources of a changed configuration, on the store and agents of the running gateway. @throws ConfigError, AggregateError of them */
 export async function reopenResources(
   config: Config,
   options: ResourceOptions,
@@ -176,12 +176,12 @@ export function createAgentOptions(
   { baseDir, system, store: stores, operators }: Pick<GatewayResources, 'baseDir' | 'system' | 'store' | 'operators'>,
 ): AgentDepsOptions {
   return {
-    ...{ domain: handleHostOf(config), origin: config.origin, version: softwareVersion },
+    ...{ domain: findHandleHost(config), origin: config.origin, version: softwareVersion },
     ...{ baseDir, system, stores, operators, log: system.log },
   }
 }
 
-/** Returns the agents with the default one, which is the first if the configuration names none. */
+/** Returns the agents and the name of the default agent, which is the first one if the configuration names none. */
 export function listAgents({ agents, default_agent }: Config): Pick<Config, 'agents' | 'default_agent'> {
   return { agents, default_agent: default_agent ?? Object.keys(agents)[0] }
 }
@@ -214,7 +214,7 @@ async function completeResources(
     ...(findLocalAddress && { findLocalAddress }),
   })
   const openPublishers = () => openPublisherDeps({ store, system, channels, attachments, agents })
-  const domain = handleHostOf(config)
+  const domain = findHandleHost(config)
   const operators = createOperatorQuestions({ records: store.records, store, system, domain, openPublishers })
   const agents = await prepareAgents(operators)
   const decisions = createRequirementDecisions(store, name => config.agents[name])
@@ -282,7 +282,7 @@ async function openConfiguredStore(
   })
 }
 
-/** Watches the disk of the embedded store. A PostgreSQL server watches its own. */
+/** Watches the disk of the embedded store. A PostgreSQL server watches its own disk. */
 function openFreeSpace(
   config: Pick<Config, 'data' | 'store' | 'limits' | 'dev'>,
   { baseDir, system: { now, log } }: Pick<GatewayResources, 'baseDir' | 'system'>,
@@ -290,7 +290,7 @@ function openFreeSpace(
   const minFreeBytes = config.store === 'sqlite' ? readStorageLimits(config).free_bytes : undefined
   return createFreeSpace({
     minFreeBytes,
-    readFree: () => readFreeBytes(resolve(baseDir, config.data)),
+    measureFreeBytes: () => readFreeBytes(resolve(baseDir, config.data)),
     now,
     log,
   })

@@ -17,12 +17,12 @@ export type ChannelConfigs = {
 /** A channel of the list with its part of the configuration. */
 export interface ChannelSlice {
   readonly module: AnyChannelModule
-  // biome-ignore lint/suspicious/noExplicitAny: as above
+  // biome-ignore lint/suspicious/noExplicitAny: each module parses its own slice, so no common type fits
   readonly config: any
 }
 
 /** Returns the members of channels as a shape, for the schema of the whole configuration. */
-export function shapeOfChannels(modules: readonly AnyChannelModule[]): Readonly<Record<string, z.ZodType>> {
+export function createChannelShape(modules: readonly AnyChannelModule[]): Readonly<Record<string, z.ZodType>> {
   return Object.fromEntries(modules.map(({ descriptor, configSchema }) => [descriptor.name, configSchema.prefault({})]))
 }
 

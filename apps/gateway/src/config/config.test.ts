@@ -7,7 +7,7 @@ import { parseEffectiveConfig } from '../dev/dev-configs.ts'
 import { applyEnvironment, listVariables } from './environment.ts'
 import { findUnsafeSettings } from './production.ts'
 import { parseConfig, readConfigFile } from './read-config.ts'
-import { handleHostOf } from './schema.ts'
+import { findHandleHost } from './schema.ts'
 import { resolveSecrets } from './secrets.ts'
 
 const smallest = {
@@ -100,9 +100,9 @@ describe('parseConfig()', () => {
 })
 
 test('handleHostOf() returns the host of the origin, unless handles have a domain of their own', () => {
-  expect(handleHostOf(parseConfig({ ...smallest, origin: 'https://agents.example:8443' }))).toBe('agents.example')
+  expect(findHandleHost(parseConfig({ ...smallest, origin: 'https://agents.example:8443' }))).toBe('agents.example')
   const tree = applyEnvironment(smallest, { POSTERN_HANDLE_HOST: 'BÜRO.example.' })
-  expect(handleHostOf(parseConfig(tree))).toBe('xn--bro-hoa.example')
+  expect(findHandleHost(parseConfig(tree))).toBe('xn--bro-hoa.example')
 })
 
 describe('a configuration in dev mode', () => {
@@ -131,11 +131,11 @@ describe('invalid secret references', () => {
     const read = () => resolveSecrets(nest(10_000), sources)
     expect(read).toThrow(ConfigError)
     expect(read).toThrow(/^agents\.a\.0: is nested deeper than 64 levels/)
-    expect(resolveSecrets(nest(40), sources).missing).toEqual([])
+    expect(resolveSecrets(nest(40), sources).missingSettings).toEqual([])
   })
 
   test('report a variable as missing when its name is a member of every object', () => {
-    const { missing } = resolveSecrets({ operator_token: { env: 'toString' } }, sources)
+    const { missingSettings: missing } = resolveSecrets({ operator_token: { env: 'toString' } }, sources)
     expect(missing.map(({ error }) => error.message)).toEqual([expect.stringContaining('toString is not set')])
   })
 
@@ -292,7 +292,7 @@ describe('resolveSecrets()', () => {
 
   test('names every key whose secret is missing, and omits its value', () => {
     const tree = { a: { b: { env: 'NONE' } }, c: { file: 'none' }, d: 1 }
-    const { value, missing } = resolveSecrets(tree, { baseDir, environment: {} })
+    const { value, missingSettings: missing } = resolveSecrets(tree, { baseDir, environment: {} })
     expect(value).toEqual({ a: {}, d: 1 })
     expect(missing.map(({ error }) => error.message)).toEqual([
       'a.b: the environment variable NONE is not set. Set NONE in the environment, or in the file .env of the folder where you start Postern.',

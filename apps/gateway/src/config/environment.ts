@@ -12,12 +12,12 @@ interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>
 }
 
-/** Lists the variables: `POSTERN_LISTEN_PORT` → `listen.port`. Each plain value of the schema has one, and each list of texts. */
+/** Lists the variables with their paths: `POSTERN_LISTEN_PORT` sets `listen.port`. Each plain value and each list of texts in the schema has a variable. */
 export function listVariables(): ReadonlyMap<string, { readonly path: readonly string[]; readonly type: string }> {
   const schema = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchema
   const variables = new Map<string, { path: readonly string[]; type: string }>()
   const visit = (node: JsonSchema, path: readonly string[]): void => {
-    const type = variableTypeOf(node)
+    const type = findVariableType(node)
     if (type) variables.set(`POSTERN_${path.join('_').toUpperCase()}`, { path, type })
     for (const [name, child] of Object.entries(node.properties ?? {})) visit(child, [...path, name])
   }
@@ -25,12 +25,12 @@ export function listVariables(): ReadonlyMap<string, { readonly path: readonly s
   return variables
 }
 
-function variableTypeOf({ type = '', items }: JsonSchema): string | undefined {
+function findVariableType({ type = '', items }: JsonSchema): string | undefined {
   if (type === 'array' && items?.type === 'string') return 'list'
   return ['string', 'number', 'integer', 'boolean'].includes(type) ? type : undefined
 }
 
-/** Overrides values of the file. `referenced`: variables that the file itself refers to, which need not be keys. @throws ConfigError */
+/** Overrides values of the file. A variable in `referencedVariables` need not be a key, because the file itself refers to it. @throws ConfigError */
 export function applyEnvironment(
   fileTree: ConfigTree,
   environment: Readonly<Record<string, string | undefined>>,
@@ -50,15 +50,15 @@ export function applyEnvironment(
       const fix = suggestion === undefined ? 'Unset it, or correct its spelling.' : `Did you mean ${suggestion}?`
       throw new ConfigError(name, 'is not a known variable', fix)
     }
-    tree = setAt(tree, variable.path, readValue(name, text ?? '', variable.type))
+    tree = setAt(tree, variable.path, parseVariable(name, text ?? '', variable.type))
   }
   return tree as ConfigTree
 }
 
-/** Variables that are not settings: the path of the file, and the address of a gateway for commands without a file. */
+/** The variables that set no value: the path of the file, and the address of a gateway for commands without a file. */
 const nonSettingVariables = new Set(['POSTERN_CONFIG', 'POSTERN_URL'])
 
-function readValue(name: string, text: string, type: string): unknown {
+function parseVariable(name: string, text: string, type: string): unknown {
   if (type === 'string') return text
   if (type === 'list') return text.split(',').map(item => item.trim())
   if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true'

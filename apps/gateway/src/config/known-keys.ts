@@ -16,21 +16,21 @@ interface SchemaNode {
   readonly allOf?: readonly SchemaNode[]
 }
 
-/** Returns the keys that the configuration may have at `path`; for an agent, those of the kind that `tree` names. */
+/** Returns the keys that the configuration may have at `path`; for an agent, the keys of the kind of agent that `tree` names. */
 export function listKnownKeys(path: readonly PropertyKey[], tree: unknown): readonly string[] {
-  const [first, name, ...agentPath] = path.map(String)
-  const agent = first === 'agents' && name !== undefined ? readAt(tree, ['agents', name]) : undefined
+  const [topLevelKey, name, ...agentPath] = path.map(String)
+  const agent = topLevelKey === 'agents' && name !== undefined ? readAt(tree, ['agents', name]) : undefined
   const use = isJsonObject(agent) ? agent.use : undefined
   const kind = typeof use === 'string' ? agentKinds.find(({ usePattern }) => usePattern.test(use)) : undefined
   const schema = kind?.schema ?? configSchema
   const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as SchemaNode
-  let nodes = listForms([root], root)
+  let nodes = expandAlternatives([root], root)
   for (const step of kind ? agentPath : path.map(String)) {
     const innerNodes = nodes.flatMap(({ properties, additionalProperties, items }) => [
       properties?.[step] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined),
       items,
     ])
-    nodes = listForms(
+    nodes = expandAlternatives(
       innerNodes.filter(node => node !== undefined),
       root,
     )
@@ -38,14 +38,14 @@ export function listKnownKeys(path: readonly PropertyKey[], tree: unknown): read
   return nodes.flatMap(({ properties = {} }) => Object.keys(properties))
 }
 
-/** Resolves references and alternatives. A schema that refers to itself does so below a key, so this ends. */
-function listForms(nodes: readonly SchemaNode[], root: SchemaNode): readonly SchemaNode[] {
+/** Resolves references and alternatives. The recursion ends, because a schema refers to itself only below a key. */
+function expandAlternatives(nodes: readonly SchemaNode[], root: SchemaNode): readonly SchemaNode[] {
   return nodes.flatMap(node => {
     const referencedNode = node.$ref === undefined ? undefined : root.$defs?.[node.$ref.split('/').at(-1) ?? '']
     const alternatives = [referencedNode, ...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])]
     return [
       node,
-      ...listForms(
+      ...expandAlternatives(
         alternatives.filter(alternative => alternative !== undefined),
         root,
       ),

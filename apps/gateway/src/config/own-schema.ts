@@ -24,21 +24,21 @@ const handleHostSchema = z
   )
   .transform(name => toAsciiDomain(name) ?? name)
 
-const perMinute = z.int().positive()
+const perMinuteSchema = z.int().positive()
 
 export const limitsConfigSchema = z.strictObject({
   /** Requests of one network address per minute; the count precedes everything else. */
-  per_address: perMinute.optional(),
+  per_address: perMinuteSchema.optional(),
   /** Messages of one sending host per minute. */
-  per_host: perMinute.optional(),
+  per_host: perMinuteSchema.optional(),
   /** Messages of one sender per minute; behind a connector, of one of its people. */
-  per_identity: perMinute.optional(),
+  per_identity: perMinuteSchema.optional(),
   /** Messages per minute of one connector, of all its people together; it counts instead of `limits.per_host`. */
-  per_connector: perMinute.optional(),
+  per_connector: perMinuteSchema.optional(),
   /** Messages per minute of one sender who proves nothing, and of all of them at one network address together. */
-  per_unverified: perMinute.optional(),
+  per_unverified: perMinuteSchema.optional(),
   /** Messages to one agent per minute; half of them from senders who prove nothing. */
-  per_agent: perMinute.optional(),
+  per_agent: perMinuteSchema.optional(),
   /** Bytes of all bodies of requests and mails at a time: an eighth for small ones, and half of the rest for one channel. */
   held_bytes: z
     .int()
@@ -91,7 +91,7 @@ export function hasRole({ roles }: { readonly roles: readonly GatewayRole[] }, r
   return roles.includes(role)
 }
 
-const days = z.number().nonnegative()
+const daysSchema = z.number().nonnegative()
 
 const privateOriginsSchema = z
   .array(
@@ -157,15 +157,15 @@ export const ownShape = {
   retention: z
     .strictObject({
       /** Days that messages stay, with all that belongs to them. */
-      messages_days: days.default(0),
+      messages_days: daysSchema.default(0),
       /** Days that the raw bytes of a message stay, which signatures and replay need. */
-      raw_days: days.default(0),
+      raw_days: daysSchema.default(0),
       /** Days that the files of a message stay. */
-      files_days: days.default(0),
+      files_days: daysSchema.default(0),
       /** Days that messages of senders who prove nothing stay. */
-      unproven_days: days.default(30),
+      unproven_days: daysSchema.default(30),
       /** Days that entries of the list of refusals stay. */
-      refused_days: days.default(30),
+      refused_days: daysSchema.default(30),
     })
     .prefault({}),
   delivery: z

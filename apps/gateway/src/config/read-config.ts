@@ -41,26 +41,31 @@ const fileNames = ['postern.config.ts', 'postern.config.js', 'postern.config.jso
 
 /** Reads the configuration file and resolves its references to variables and files. @throws ConfigError */
 export async function readConfigFile({ path, environment, workingDir, settings }: ConfigSource): Promise<ConfigFile> {
-  const givenPath = path ?? environment.POSTERN_CONFIG
-  const candidates = (givenPath ? [givenPath] : fileNames).map(name => resolve(workingDir, name))
+  const requestedPath = path ?? environment.POSTERN_CONFIG
+  const candidates = (requestedPath ? [requestedPath] : fileNames).map(name => resolve(workingDir, name))
   const file = settings ? undefined : candidates.find(existsSync)
-  if (givenPath && !file && !settings)
-    throw new ConfigError('--config', `there is no file "${givenPath}"`, 'Correct the path.')
+  if (requestedPath && !file && !settings)
+    throw new ConfigError('--config', `there is no file "${requestedPath}"`, 'Correct the path.')
   const baseDir = file ? dirname(file) : workingDir
   const loadedSettings = settings ?? (file ? await loadFile(file) : {})
   if (typeof loadedSettings !== 'object' || loadedSettings === null || Array.isArray(loadedSettings)) {
     throw new ConfigError('configuration', 'is not an object', 'Export one object (default export in .ts and .js).')
   }
-  const { value, missing, variables, references } = resolveSecrets(loadedSettings, { baseDir, environment })
+  const {
+    value,
+    missingSettings: missing,
+    variables,
+    referencePaths: references,
+  } = resolveSecrets(loadedSettings, { baseDir, environment })
   const tree = applyEnvironment(value as Record<string, unknown>, environment, variables)
   // A `POSTERN_*` variable may give a value that a reference in the file lacks.
-  const unsetSettings = missing.filter(({ path }) => readAt(tree, path) === undefined)
-  return { tree, missing: unsetSettings, references, baseDir, path: file }
+  const unresolvedSettings = missing.filter(({ path }) => readAt(tree, path) === undefined)
+  return { tree, missing: unresolvedSettings, references, baseDir, path: file }
 }
 
 async function loadFile(path: string): Promise<unknown> {
   try {
-    if (extname(path) === '.json') return parseJsonText(blankComments(await readText(path)))
+    if (extname(path) === '.json') return parseJsonText(blankComments(await readFileText(path)))
     return ((await importOperatorModule(pathToFileURL(path).href)) as { default?: unknown }).default
   } catch (cause) {
     const { problem, fix = `Correct ${path}.` } = describeLoadFault(cause, dirname(path))
@@ -69,7 +74,7 @@ async function loadFile(path: string): Promise<unknown> {
 }
 
 /** Reads a file without the byte order mark that editors on Windows put first. */
-async function readText(path: string): Promise<string> {
+async function readFileText(path: string): Promise<string> {
   return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '')
 }
 
@@ -99,8 +104,8 @@ export function parseConfigFile(
   const errors = result.success
     ? findOtherFaults(result.data)
     : [...toConfigErrors(result.error, tree), ...findMissingSettings(tree)]
-  const unsetErrors = missing.map(({ error }) => error)
-  const faults = [...unsetErrors, ...errors.filter(({ key }) => !unsetErrors.some(error => error.key === key))]
+  const missingErrors = missing.map(({ error }) => error)
+  const faults = [...missingErrors, ...errors.filter(({ key }) => !missingErrors.some(error => error.key === key))]
   if (result.success && faults.length === 0) return result.data
   throw createConfigFaults(faults)
 }
@@ -111,8 +116,10 @@ export function createConfigFaults(faults: readonly ConfigError[]): AggregateErr
 
 type Issue = z.core.$ZodIssue
 
-/** The fix for each kind of fault, or the schema’s own sentence if it has one. */
-const fixes: { readonly [Code in Issue['code']]?: (issue: Extract<Issue, { code: Code }>) => string | undefined } = {
+/** The fix for each kind of fault. For a custom fault, the schema itself has the fix. */
+const fixesByCode: {
+  readonly [Code in Issue['code']]?: (issue: Extract<Issue, { code: Code }>) => string | undefined
+} = {
   custom: ({ params }) => (params as { readonly fix?: string } | undefined)?.fix,
   invalid_type: ({ expected }) => `Give a value of type ${expected}.`,
   invalid_value: ({ values }) => `Use one of ${values.map(value => JSON.stringify(value)).join(', ')}.`,
@@ -120,13 +127,13 @@ const fixes: { readonly [Code in Issue['code']]?: (issue: Extract<Issue, { code:
   too_big: () => 'Make it smaller or shorter.',
 }
 
-/** Turns the faults that zod found into errors that name the key and the fix. */
+/** Converts the issues of zod to errors that name the key and the fix. */
 function toConfigErrors(error: z.ZodError, tree: unknown): readonly ConfigError[] {
-  return error.issues.flatMap(findNearest).flatMap(issue => {
+  return error.issues.flatMap(findNearestIssues).flatMap(issue => {
     const path = issue.path.map(String).join('.')
-    const findFix = fixes[issue.code] as ((issue: Issue) => string | undefined) | undefined
+    const findFix = fixesByCode[issue.code] as ((issue: Issue) => string | undefined) | undefined
     const fix = findFix?.(issue) ?? 'Correct it; docs/reference/configuration.md lists every key.'
-    if (issue.code !== 'unrecognized_keys') return [new ConfigError(path || 'configuration', describe(issue), fix)]
+    if (issue.code !== 'unrecognized_keys') return [new ConfigError(path || 'configuration', describeIssue(issue), fix)]
     const validKeys = listKnownKeys(issue.path, tree)
     return issue.keys.map(key => {
       const suggestion = suggestName(key, validKeys)
@@ -137,23 +144,23 @@ function toConfigErrors(error: z.ZodError, tree: unknown): readonly ConfigError[
   })
 }
 
-/** Returns the faults against the one form that a value nearly matches, or else the fault that it matches no form. */
-function findNearest(issue: Issue): readonly Issue[] {
+/** Returns the faults of the alternative that a value nearly matches, or else the fault that it matches no alternative. */
+function findNearestIssues(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const forms = issue.errors
-    .map(faults => faults.flatMap(findNearest))
+    .map(faults => faults.flatMap(findNearestIssues))
     .map(faults => ({ faults, count: faults.reduce((sum, fault) => sum + countFaults(fault), 0) }))
-    .toSorted((a, b) => a.count - b.count)
-  const [nearest, next] = forms
-  if (!nearest || nearest.count === next?.count) return [issue]
-  return nearest.faults.map(fault => ({ ...fault, path: [...issue.path, ...fault.path] }))
+    .toSorted((left, right) => left.count - right.count)
+  const [nearestForm, nextForm] = forms
+  if (!nearestForm || nearestForm.count === nextForm?.count) return [issue]
+  return nearestForm.faults.map(fault => ({ ...fault, path: [...issue.path, ...fault.path] }))
 }
 
 function countFaults(issue: Issue): number {
   return issue.code === 'unrecognized_keys' ? issue.keys.length : 1
 }
 
-function describe({ code, message }: Issue): string {
+function describeIssue({ code, message }: Issue): string {
   if (code === 'invalid_type' && message.endsWith('received undefined')) return 'is missing'
   if (code === 'invalid_union' && message === 'Invalid input') return 'has none of the allowed forms'
   return message.charAt(0).toLowerCase() + message.slice(1)

@@ -1,4 +1,4 @@
-// Reads values that the configuration leaves to environment variables and to files.
+// Resolves references of the configuration to environment variables and files.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError } from '@postern/message'
@@ -20,11 +20,11 @@ export interface MissingSetting {
 }
 
 interface CollectedSecrets {
-  readonly missing: MissingSetting[]
+  readonly missingSettings: MissingSetting[]
   /** The variables that the configuration refers to, whether or not they are set. */
   readonly variables: Set<string>
-  /** Paths of the values that came from a variable or a file. */
-  readonly references: (readonly string[])[]
+  /** The paths of the values that came from a variable or a file. */
+  readonly referencePaths: (readonly string[])[]
 }
 
 interface ResolvedSettings extends Readonly<CollectedSecrets> {
@@ -32,39 +32,44 @@ interface ResolvedSettings extends Readonly<CollectedSecrets> {
   readonly value: unknown
 }
 
-/** Deeper nesting is a mistake, and would exhaust the stack. */
+/** The maximum depth of a configuration. Deeper nesting is a mistake, and would exhaust the stack. */
 const maxDepth = 64
 
 /** Replaces each `{ "env": "NAME" }` and `{ "file": "path" }` with its value. @throws ConfigError */
 export function resolveSecrets(value: unknown, sources: SecretSources): ResolvedSettings {
-  const collectedSecrets: CollectedSecrets = { missing: [], variables: new Set(), references: [] }
-  return { value: resolveAt(value, [], sources, collectedSecrets), ...collectedSecrets }
+  const collectedSecrets: CollectedSecrets = { missingSettings: [], variables: new Set(), referencePaths: [] }
+  return { value: resolveValue(value, [], { sources, collectedSecrets }), ...collectedSecrets }
 }
 
-function resolveAt(
-  value: unknown,
-  path: readonly string[],
-  sources: SecretSources,
-  collectedSecrets: CollectedSecrets,
-): unknown {
+interface ResolveContext {
+  readonly sources: SecretSources
+  readonly collectedSecrets: CollectedSecrets
+}
+
+function resolveValue(value: unknown, path: readonly string[], context: ResolveContext): unknown {
   if (path.length > maxDepth)
     throw new ConfigError(path.slice(0, 3).join('.'), `is nested deeper than ${maxDepth} levels`, 'Correct it.')
-  if (Array.isArray(value))
-    return value.map((item, index) => resolveAt(item, [...path, String(index)], sources, collectedSecrets))
+  if (Array.isArray(value)) return value.map((item, index) => resolveValue(item, [...path, String(index)], context))
   if (typeof value !== 'object' || value === null) return value
   const reference = findReference(value)
   if (!reference) {
-    const entries = Object.entries(value).map(([key, child]) => [
-      key,
-      resolveAt(child, [...path, key], sources, collectedSecrets),
-    ])
+    const entries = Object.entries(value).map(([key, child]) => [key, resolveValue(child, [...path, key], context)])
     return Object.fromEntries(entries.filter(([, child]) => child !== undefined))
   }
-  const resolvedSecret = reference.read(sources)
+  return resolveReference(reference, path, context)
+}
+
+/** Returns the value of a reference, and records the reference. */
+function resolveReference(
+  reference: Reference,
+  path: readonly string[],
+  { sources, collectedSecrets }: ResolveContext,
+): string | undefined {
+  const value = reference.read(sources)
   if (reference.variable !== undefined) collectedSecrets.variables.add(reference.variable)
-  if (resolvedSecret === undefined) collectedSecrets.missing.push(describeMissing(path, reference))
-  else collectedSecrets.references.push(path)
-  return resolvedSecret
+  if (value === undefined) collectedSecrets.missingSettings.push(describeMissing(path, reference))
+  else collectedSecrets.referencePaths.push(path)
+  return value
 }
 
 interface Reference {
@@ -79,10 +84,10 @@ interface Reference {
 function findReference(value: object): Reference | undefined {
   const [onlyEntry, ...otherEntries] = Object.entries(value)
   if (!onlyEntry || otherEntries.length > 0 || typeof onlyEntry[1] !== 'string') return undefined
-  return Object.hasOwn(references, onlyEntry[0]) ? references[onlyEntry[0]]?.(onlyEntry[1]) : undefined
+  return Object.hasOwn(referenceReaders, onlyEntry[0]) ? referenceReaders[onlyEntry[0]]?.(onlyEntry[1]) : undefined
 }
 
-const references: Readonly<Record<string, (name: string) => Reference>> = {
+const referenceReaders: Readonly<Record<string, (name: string) => Reference>> = {
   env: name => ({
     source: name,
     variable: name,

@@ -23,7 +23,7 @@ test('defineConfig() accepts the values of the schema, and secret references in 
     },
   })
   const environment = { TOKEN: 'a-long-enough-token' }
-  const { value, missing } = resolveSecrets(settings, { baseDir: '.', environment })
+  const { value, missingSettings: missing } = resolveSecrets(settings, { baseDir: '.', environment })
   expect(missing).toEqual([])
   expect(configSchema.parse(value)).toMatchObject({
     operator_token: environment.TOKEN,

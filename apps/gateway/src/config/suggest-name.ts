@@ -7,6 +7,6 @@ export function suggestName(name: string, validNames: Iterable<string>): string 
     .map(candidate => ({ candidate, letters: distance(name, candidate) }))
     // In a short name, two changed letters make a different name.
     .filter(({ letters }) => letters <= Math.min(2, name.length / 2))
-    .toSorted((a, b) => a.letters - b.letters)
+    .toSorted((left, right) => left.letters - right.letters)
   return nearNames[0]?.candidate
 }

@@ -16,16 +16,16 @@ const noChat = 'Cannot chat: no channel of this gateway has a chat. Set "enabled
 const forwardedPaths =
   /^(runs|runs\/[^/]{1,200}\/(cancel|events)|history|threads|threads\/[^/]{1,200}\/events|attachments)$/
 
-/** Forwards requests of a signed-in console to the chat’s own routes, with the operator token, which no page sees. */
+/** Forwards requests of a signed-in console to the chat’s own routes, with the operator token, which stays hidden from pages. */
 export function createConsoleChatRoutes({ operatorOnly, channels, token, fetch }: ChatRouteOptions): Hono {
-  const forward = (context: Context, path: string) => {
-    const [entrance] = channels.flatMap(channel => channel.endpoint.chatPage?.path ?? [])
-    if (entrance === undefined || !forwardedPaths.test(path)) throw new Rejection('no_recipient', noChat)
-    const base = entrance.split('/').slice(0, -2).join('/')
+  const forwardRequest = (context: Context, path: string) => {
+    const [chatPath] = channels.flatMap(channel => channel.endpoint.chatPage?.path ?? [])
+    if (chatPath === undefined || !forwardedPaths.test(path)) throw new Rejection('no_recipient', noChat)
+    const basePath = chatPath.split('/').slice(0, -2).join('/')
     const agent = encodeURIComponent(context.req.param('agent') ?? '')
     const agentPath = path === 'attachments' ? 'agent' : `agents/${agent}`
     const { method, url, headers, body } = context.req.raw
-    const target = new URL(`${base}/${agentPath}/${path}${new URL(url).search}`, url)
+    const target = new URL(`${basePath}/${agentPath}/${path}${new URL(url).search}`, url)
     const forwardedHeaders = new Headers({ authorization: `Bearer ${token}` })
     for (const name of ['content-type', 'accept', 'content-length']) {
       const value = headers.get(name)
@@ -39,7 +39,7 @@ export function createConsoleChatRoutes({ operatorOnly, channels, token, fetch }
   const methods = ['GET', 'POST', 'DELETE']
   return new Hono()
     .on(methods, '/operator/chat/agents/:agent/:path{.+}', operatorOnly, context =>
-      forward(context, context.req.param('path')),
+      forwardRequest(context, context.req.param('path')),
     )
-    .on(methods, '/operator/chat/agent/attachments', operatorOnly, context => forward(context, 'attachments'))
+    .on(methods, '/operator/chat/agent/attachments', operatorOnly, context => forwardRequest(context, 'attachments'))
 }

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import type { Context, Next } from 'hono'
 import { Hono } from 'hono'
 
-/** The console's folder in the repository, and in the npm package, which has all code in one folder. */
-const folders = ['../../../../packages/console/public/', '../console/']
+/** The possible folders of the console: in the repository, and in the npm package, which has all code in one folder. */
+const folderCandidates = ['../../../../packages/console/public/', '../console/']
 
 const mediaTypes: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -19,10 +19,11 @@ const mediaTypes: Readonly<Record<string, string>> = {
 }
 
 /**
- * All resources come from this gateway, and nothing that a peer wrote runs: no inline script, no `eval`, no foreign address. Mail is shown in a
+ * The policy of the console. All resources come from this gateway, and no text of a peer runs as a script: no inline script, no `eval`, no foreign
+ * address. Mail is shown in a
  * frame without scripts, from a `srcdoc`, which inherits this policy.
  */
-const policy = [
+const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -38,10 +39,10 @@ const policy = [
 
 export function createConsoleFiles(): Hono {
   const folder = findFolder()
-  const names = new Set(folder === undefined ? [] : listFiles(folder))
+  const fileNames = new Set(folder === undefined ? [] : listFiles(folder))
   const serveFile = async (context: Context, name: string, next: Next) => {
     // Only listed files are opened, so a name never becomes a path.
-    if (folder === undefined || !names.has(name)) return next()
+    if (folder === undefined || !fileNames.has(name)) return next()
     const bytes = await readFile(join(folder, name))
     const etag = `"${hash('sha256', bytes).slice(0, 32)}"`
     const headers = { etag, 'cache-control': 'no-cache', ...securityHeaders, ...crossOriginHeaders(name) }
@@ -66,10 +67,10 @@ export function createConsoleFiles(): Hono {
 }
 
 /** Matches the embeddable chat and the files that it loads, which pages of other origins use. */
-const chatFiles = /^postern-chat[./]/
+const chatFilePattern = /^postern-chat[./]/
 
 const securityHeaders = {
-  'content-security-policy': policy,
+  'content-security-policy': contentSecurityPolicy,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
@@ -77,12 +78,12 @@ const securityHeaders = {
 
 /** Allows other origins to load the chat, and only this origin to load everything else. */
 function crossOriginHeaders(name: string): Readonly<Record<string, string>> {
-  if (!chatFiles.test(name)) return { 'cross-origin-resource-policy': 'same-origin' }
+  if (!chatFilePattern.test(name)) return { 'cross-origin-resource-policy': 'same-origin' }
   return { 'cross-origin-resource-policy': 'cross-origin', 'access-control-allow-origin': '*' }
 }
 
 function findFolder(): string | undefined {
-  return folders
+  return folderCandidates
     .map(path => fileURLToPath(new URL(path, import.meta.url)))
     .find(path => existsSync(join(path, 'index.html')))
 }

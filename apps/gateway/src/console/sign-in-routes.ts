@@ -18,11 +18,14 @@ interface SignInOptions {
   readonly now: () => number
 }
 
+/** The maximum length of a token or code, and the maximum size of a request body. */
+const [maxSecretChars, maxBodyBytes] = [1_000, 65_536]
+
 const signInSchema = z.union([
-  z.strictObject({ token: z.string().max(1_000) }),
-  z.strictObject({ code: z.string().max(1_000) }),
+  z.strictObject({ token: z.string().max(maxSecretChars) }),
+  z.strictObject({ code: z.string().max(maxSecretChars) }),
 ])
-const problem =
+const invalidBodyMessage =
   'Cannot sign in: send "token", the operator token, or "code", the end of a link that "postern dev" printed'
 
 /** The number of failed attempts that one network may make per minute. */
@@ -30,7 +33,7 @@ const attemptsPerMinute = 10
 
 export function createSignInRoutes({ sessions, codes, token, origin, now }: SignInOptions): Hono {
   const isOperator = createTokenCheck(token)
-  const failures = createRateLimit(
+  const failureLimit = createRateLimit(
     { perMinute: attemptsPerMinute, refusal: 'Cannot sign in: too many attempts failed. Wait a minute and try again.' },
     now,
   )
@@ -50,43 +53,43 @@ export function createSignInRoutes({ sessions, codes, token, origin, now }: Sign
     .post('/operator/session', async context => {
       requireOwnPage(context)
       const clientNetwork = networkOf((context.env as { clientAddress?: string }).clientAddress ?? '')
-      failures.check(clientNetwork)
-      const credentials = await readSignIn(context)
+      failureLimit.check(clientNetwork)
+      const credentials = await readCredentials(context)
       const isValid =
         'code' in credentials ? codes.consume(credentials.code) : isOperator(`Bearer ${credentials.token}`)
       if (!isValid) {
-        failures.consume(clientNetwork)
-        throw new Rejection('forbidden', describeFailure('code' in credentials))
+        failureLimit.consume(clientNetwork)
+        throw new Rejection('forbidden', failureMessages['code' in credentials ? 'code' : 'token'])
       }
       const { secret, seconds } = await sessions.begin()
-      setCookie(context, sessionCookie, secret, { ...cookieOf(origin, context), maxAge: seconds })
+      setCookie(context, sessionCookie, secret, { ...createCookieOptions(origin, context), maxAge: seconds })
       return context.json({ open: true, seconds })
     })
     .delete('/operator/session', async context => {
       requireOwnPage(context)
       const secret = readSession(context)
       if (secret !== undefined) await sessions.end(secret)
-      deleteCookie(context, sessionCookie, cookieOf(origin, context))
+      deleteCookie(context, sessionCookie, createCookieOptions(origin, context))
       return context.json({ open: false })
     })
 }
 
-function describeFailure(isCode: boolean): string {
-  return isCode
-    ? 'Cannot sign in: this link was used before, or the gateway has restarted. Use the operator token instead.'
-    : 'Cannot sign in: this is not the operator token. The configuration has it as "operator_token"; "postern dev" prints it.'
-}
+const failureMessages = {
+  code: 'Cannot sign in: this link was used before, or the gateway has restarted. Use the operator token instead.',
+  token:
+    'Cannot sign in: this is not the operator token. The configuration has it as "operator_token"; "postern dev" prints it.',
+} as const
 
 /** Returns the options of the cookie. A page of `http://127.0.0.1` gets no `Secure` cookie, because not all browsers would keep it. */
-function cookieOf(origin: string, context: Context) {
+function createCookieOptions(origin: string, context: Context) {
   const isHttps = context.req.header('origin')?.startsWith('https:') ?? origin.startsWith('https:')
   return { path: '/operator', httpOnly: true, sameSite: 'Strict', secure: isHttps } as const
 }
 
 /** Reads the body of a sign-in request. @throws Rejection `malformed`, `too_large` */
-async function readSignIn({ req }: Context): Promise<z.output<typeof signInSchema>> {
-  const bytes = await readBody(req.raw, 65_536)
+async function readCredentials({ req }: Context): Promise<z.output<typeof signInSchema>> {
+  const bytes = await readBody(req.raw, maxBodyBytes)
   const result = signInSchema.safeParse(parseBoundedJson(bytes, { maxDepth: 4, label: 'request' }))
   if (result.success) return result.data
-  throw new Rejection('malformed', problem)
+  throw new Rejection('malformed', invalidBodyMessage)
 }

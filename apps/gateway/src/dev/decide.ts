@@ -10,7 +10,7 @@ type RequirementReference = string | { readonly number?: number | undefined }
 
 export type DecidingGateway = Pick<Gateway, 'store' | 'requirements'>
 
-interface GivenDecision {
+interface RequestedDecision {
   readonly outcome: ResolutionOutcome
   /** Arguments that replace those of the tool call; absent to keep them. */
   readonly args?: Json | undefined
@@ -22,17 +22,17 @@ interface GivenDecision {
  */
 export async function decideByReference(
   reference: RequirementReference,
-  { outcome, args }: GivenDecision,
+  { outcome, args }: RequestedDecision,
   gateway: DecidingGateway,
 ): Promise<number> {
   const { requirements } = gateway
   const requirement = await findRequirement(reference, gateway)
-  const isSender = !isForOperator(requirement.policy) && requirement.kind === 'consent_required'
+  const isDecidedBySender = !isForOperator(requirement.policy) && requirement.kind === 'consent_required'
   const approval = await requirements.approvals.find(requirement.id)
   if (args !== undefined && !approval) throw new Error('Cannot decide: there are no arguments to change')
   const resolution = approval
     ? await requirements.approvals.decide(approval, { method: 'operator', isGranted: outcome === 'granted', args })
-    : await requirements.decide(requirement, { method: isSender ? 'link' : 'operator', outcome })
+    : await requirements.decide(requirement, { method: isDecidedBySender ? 'link' : 'operator', outcome })
   if (resolution.outcome === 'refused') throw new Error(`Cannot decide: ${describeObjection(resolution.reason)}`)
   return resolution.message
 }

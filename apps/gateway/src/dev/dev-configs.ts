@@ -1,4 +1,4 @@
-// Completes a configuration file for dev mode: defaults, made-up secrets and the simulated network.
+// Completes a configuration file for dev mode with defaults, generated secrets and the simulated network.
 import { randomBytes } from 'node:crypto'
 import type { ConfigFilling, SimulationAccess } from '@postern/http'
 import { isJsonObject, listConfigFaults } from '@postern/message'
@@ -13,12 +13,12 @@ import type { MissingSetting } from '../config/secrets.ts'
 import type { GeneratedSecret } from './generated-secrets.ts'
 import { fillSecrets, generateSecrets } from './generated-secrets.ts'
 
-/** The configurations of one run in its simulated network. Made-up secrets stay the same when a file changes. */
+/** The configurations of one run in its simulated network. Generated secrets stay the same when a file changes. */
 interface DevConfigs {
   /** Completes a file with dev mode's values and parses it. @throws AggregateError of ConfigErrors */
   parse(file: ConfigFile): Config
-  /** Returns the made-up secrets of the last file. */
-  generatedSecrets(): readonly GeneratedSecret[]
+  /** Returns the generated secrets of the last file. */
+  listGeneratedSecrets(): readonly GeneratedSecret[]
 }
 
 export function createDevConfigs({ network, mail, a2a }: Simulation): DevConfigs {
@@ -33,9 +33,9 @@ export function createDevConfigs({ network, mail, a2a }: Simulation): DevConfigs
       for (const secret of generatedSecrets) secretsBySource.set(secret.source, secret)
       const filledTree = fillAll(fillSecrets(tree, generatedSecrets), devDefaults)
       const access = { submit: mail.submit, issuers, origin: String(filledTree.origin), secret }
-      return parseFilled(fillAll(filledTree, simulatedDefaults({ dns, loopback, ...access })), missing)
+      return parseFilledConfig(fillAll(filledTree, simulatedDefaults({ dns, loopback, ...access })), missing)
     },
-    generatedSecrets: () => generatedSecrets,
+    listGeneratedSecrets: () => generatedSecrets,
   }
 }
 
@@ -73,7 +73,7 @@ export function simulatedDefaults({ dns, loopback, ...access }: SimulatedNetwork
   ]
 }
 
-/** Puts a value at `path`, and never replaces a value of the file. */
+/** Fills the value at `path`. A plain value of the file on the path stays as it is. */
 function fillAt(tree: ConfigTree, path: readonly string[], fill: (presentValue: unknown) => unknown): ConfigTree {
   const [key, ...innerPath] = path
   if (key === undefined) return tree
@@ -83,11 +83,12 @@ function fillAt(tree: ConfigTree, path: readonly string[], fill: (presentValue: 
   return { ...tree, [key]: fillAt(presentValue ?? {}, innerPath, fill) }
 }
 
+/** Appends the items of `value` that no present item has by their `identifyingMember`. */
 function appendMissingItems(presentItems: unknown, value: unknown, identifyingMember: string): unknown {
   if (!Array.isArray(presentItems) || !Array.isArray(value)) return presentItems
-  const nameOf = (item: unknown) => (isJsonObject(item) ? item[identifyingMember] : undefined)
-  const presentNames = new Set(presentItems.map(nameOf))
-  return [...presentItems, ...value.filter(item => !presentNames.has(nameOf(item)))]
+  const readIdentity = (item: unknown) => (isJsonObject(item) ? item[identifyingMember] : undefined)
+  const presentNames = new Set(presentItems.map(readIdentity))
+  return [...presentItems, ...value.filter(item => !presentNames.has(readIdentity(item)))]
 }
 
 export function fillAll(tree: ConfigTree, fillings: readonly ConfigFilling[]): ConfigTree {
@@ -116,17 +117,19 @@ export function isForProduction({ path, tree }: Pick<ConfigFile, 'path' | 'tree'
 
 /** Returns the configuration of a command that runs beside a gateway in dev mode. */
 export function parseDevConfig({ tree, missing }: ConfigFile): Config {
-  return parseFilled(fillAll(fillSecrets(tree, generateSecrets(missing)), devDefaults), missing)
+  return parseFilledConfig(fillAll(fillSecrets(tree, generateSecrets(missing)), devDefaults), missing)
 }
 
 /** Parses a filled configuration. The fault of a value from a missing variable or file names that variable or file. */
-function parseFilled(tree: ConfigTree, missing: readonly MissingSetting[]): Config {
+function parseFilledConfig(tree: ConfigTree, missingSettings: readonly MissingSetting[]): Config {
   try {
     return parseConfig(tree)
   } catch (error) {
     const faults = listConfigFaults(error)
     if (faults.length === 0) throw error
-    const explainedFaults = faults.map(fault => missing.find(({ error: { key } }) => key === fault.key)?.error ?? fault)
+    const explainedFaults = faults.map(
+      fault => missingSettings.find(({ error: { key } }) => key === fault.key)?.error ?? fault,
+    )
     throw createConfigFaults(explainedFaults)
   }
 }

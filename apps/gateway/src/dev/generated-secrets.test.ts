@@ -6,7 +6,7 @@ import { parseDevConfig } from './dev-configs.ts'
 import { generateSecrets } from './generated-secrets.ts'
 
 function read(tree: object): ConfigFile {
-  const { value, missing } = resolveSecrets(tree, { baseDir: '/nowhere', environment: {} })
+  const { value, missingSettings: missing } = resolveSecrets(tree, { baseDir: '/nowhere', environment: {} })
   return { tree: value as ConfigFile['tree'], missing, baseDir: '/nowhere', path: undefined }
 }
 

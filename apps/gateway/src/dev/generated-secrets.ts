@@ -16,7 +16,7 @@ export interface GeneratedSecret {
 }
 
 /** Matches the names of members that hold a secret. The operator’s token is excluded, because dev mode stores one beside the data. */
-const secretName = /(?:^|_)(?:secret|password|token|key)$/
+const secretNamePattern = /(?:^|_)(?:secret|password|token|key)$/
 const excludedNames = new Set(['operator_token', 'public_key'])
 /** The configuration holds the digest of a secret under this name, and callers send the secret. */
 const digestName = 'sha256'
@@ -26,11 +26,11 @@ const digestName = 'sha256'
  * `earlierSecrets` keep their values.
  */
 export function generateSecrets(
-  missing: readonly MissingSetting[],
+  missingSettings: readonly MissingSetting[],
   earlierSecrets: readonly GeneratedSecret[] = [],
 ): readonly GeneratedSecret[] {
   const secretsBySource = new Map(earlierSecrets.map(secret => [secret.source, secret]))
-  return missing.filter(isSecret).map(({ path, source }) => {
+  return missingSettings.filter(isSecretSetting).map(({ path, source }) => {
     const { value, plainSecret } =
       secretsBySource.get(source) ?? generateSecret({ isDigest: path.at(-1) === digestName })
     const secret = { source, key: path.join('.'), path, value, ...(plainSecret !== undefined && { plainSecret }) }
@@ -44,9 +44,9 @@ function generateSecret({ isDigest }: { readonly isDigest: boolean }): Pick<Gene
   return isDigest ? { value: hash('sha256', secret), plainSecret: secret } : { value: secret }
 }
 
-function isSecret({ path }: MissingSetting): boolean {
+function isSecretSetting({ path }: MissingSetting): boolean {
   const name = path.at(-1) ?? ''
-  return name === digestName || (secretName.test(name) && !excludedNames.has(name))
+  return name === digestName || (secretNamePattern.test(name) && !excludedNames.has(name))
 }
 
 /** Returns the configuration with these secrets. */

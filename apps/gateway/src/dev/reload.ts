@@ -26,8 +26,8 @@ interface ReloadState extends ReloadDeps {
   runningConfig: Config
   /** The last configuration that was tried. */
   attemptedConfig: Config
-  /** Settings that the log has already reported as waiting for a restart. */
-  waiting: readonly string[]
+  /** The settings that the log has already reported as waiting for a restart. */
+  waitingSettings: readonly string[]
 }
 
 /**
@@ -36,30 +36,35 @@ interface ReloadState extends ReloadDeps {
  */
 export function reloadOnChange(deps: ReloadDeps): () => void {
   const { gateway, folder, initialConfig } = deps
-  const reloading: ReloadState = { ...deps, runningConfig: initialConfig, attemptedConfig: initialConfig, waiting: [] }
+  const state: ReloadState = {
+    ...deps,
+    runningConfig: initialConfig,
+    attemptedConfig: initialConfig,
+    waitingSettings: [],
+  }
   const { log } = gateway.system
-  return watchFiles({ folder, data: resolve(folder, initialConfig.data), log }, paths => reload(paths, reloading))
+  return watchFiles({ folder, dataFolder: resolve(folder, initialConfig.data), log }, paths => reload(paths, state))
 }
 
-async function reload(paths: ReadonlySet<string>, reloading: ReloadState): Promise<void> {
-  const { gateway, folder } = reloading
+async function reload(paths: ReadonlySet<string>, state: ReloadState): Promise<void> {
+  const { gateway, folder } = state
   const { log } = gateway.system
   const otherPaths = [...paths].filter(path => !isModule(path, folder))
   const isModuleChanged = otherPaths.length < paths.size
   if (isModuleChanged) reloadAllModules()
   let subject = 'configuration cannot be reloaded; the former one stays in use'
   try {
-    const { config, waiting } = restoreFixedSettings(await reloading.readConfig(), reloading.runningConfig)
-    reportWaiting(waiting, reloading)
-    const referencedFiles = new Set(listFiles(config, folder))
-    const isNamed = otherPaths.some(path => referencedFiles.has(path))
+    const { config, waitingSettings: waiting } = restoreFixedSettings(await state.readConfig(), state.runningConfig)
+    reportWaitingSettings(waiting, state)
+    const referencedFiles = new Set(listReferencedFiles(config, folder))
+    const isReferencedFileChanged = otherPaths.some(path => referencedFiles.has(path))
     // A failed configuration is tried again only when a module or a value changes, because agents may write files themselves.
-    const mayDiffer = isModuleChanged || !isDeepStrictEqual(config, reloading.attemptedConfig)
-    if (isNamed || (mayDiffer && !isDeepStrictEqual(config, reloading.runningConfig))) {
-      reloading.attemptedConfig = config
-      await reloading.reload(config)
-      const changedSettings = listChanged(config, reloading.runningConfig)
-      reloading.runningConfig = config
+    const isUntried = isModuleChanged || !isDeepStrictEqual(config, state.attemptedConfig)
+    if (isReferencedFileChanged || (isUntried && !isDeepStrictEqual(config, state.runningConfig))) {
+      state.attemptedConfig = config
+      await state.reload(config)
+      const changedSettings = listChangedSettings(config, state.runningConfig)
+      state.runningConfig = config
       log.info({ changed: changedSettings }, 'configuration reloaded')
     } else if (isModuleChanged) {
       subject = 'agents cannot be reloaded; the former ones stay in use'
@@ -71,16 +76,13 @@ async function reload(paths: ReadonlySet<string>, reloading: ReloadState): Promi
   }
 }
 
-/** Reports each setting once, not with every change. */
-function reportWaiting(waiting: readonly string[], reloading: ReloadState): void {
-  const newWaiting = waiting.filter(name => !reloading.waiting.includes(name))
-  reloading.waiting = waiting
+/** Reports settings that wait for a restart, each of them once. */
+function reportWaitingSettings(waitingSettings: readonly string[], state: ReloadState): void {
+  const newWaiting = waitingSettings.filter(name => !state.waitingSettings.includes(name))
+  state.waitingSettings = waitingSettings
   if (newWaiting.length === 0) return
   const fix = 'Restart postern dev to apply them.'
-  reloading.gateway.system.log.warn(
-    { settings: newWaiting, fix },
-    'these settings cannot change while the gateway runs',
-  )
+  state.gateway.system.log.warn({ settings: newWaiting, fix }, 'these settings cannot change while the gateway runs')
 }
 
 function isModule(path: string, folder: string): boolean {
@@ -89,13 +91,13 @@ function isModule(path: string, folder: string): boolean {
 }
 
 /** Lists the files that texts of the configuration may name, such as pictures, keys and instructions. */
-function listFiles(tree: unknown, folder: string): readonly string[] {
+function listReferencedFiles(tree: unknown, folder: string): readonly string[] {
   if (typeof tree === 'string') return tree.length > 0 && tree.length < 1_000 ? [resolve(folder, tree)] : []
   if (typeof tree !== 'object' || tree === null) return []
-  return Object.values(tree).flatMap(value => listFiles(value, folder))
+  return Object.values(tree).flatMap(value => listReferencedFiles(value, folder))
 }
 
-function listChanged(config: Config, runningConfig: Config): readonly string[] {
+function listChangedSettings(config: Config, runningConfig: Config): readonly string[] {
   const [newSettings, oldSettings] = [config, runningConfig] as unknown as Readonly<Record<string, unknown>>[]
   const names = Object.keys({ ...newSettings, ...oldSettings })
   return names.filter(name => !isDeepStrictEqual(newSettings?.[name], oldSettings?.[name]))
@@ -118,7 +120,7 @@ interface FixedConfig {
   /** The new configuration with the running one's fixed settings. */
   readonly config: Config
   /** Names of settings that a restart would change. */
-  readonly waiting: readonly string[]
+  readonly waitingSettings: readonly string[]
 }
 
 /** Returns a new configuration without the changes that need a restart. */
@@ -131,5 +133,5 @@ function restoreFixedSettings(changedConfig: Config, runningConfig: Config): Fix
     config = setAt(config, path, runningValue)
     return true
   })
-  return { config: config as Config, waiting }
+  return { config: config as Config, waitingSettings: waiting }
 }

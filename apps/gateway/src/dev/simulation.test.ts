@@ -8,8 +8,11 @@ import { createSimulationRoutes } from './simulation.ts'
 
 const simulation = { send: async (request: SendRequest) => ({ request }) } as unknown as Simulation
 const agents = { find: (name: string) => (name === 'slow' ? ({ deadlineMs: 90_000 } as AgentProfile) : undefined) }
-const deciding = {} as DecidingGateway
-const deps = { simulation, findGateway: () => ({ agents, store: { findMessage: async () => undefined }, deciding }) }
+const decidingGateway = {} as DecidingGateway
+const deps = {
+  simulation,
+  findGateway: () => ({ agents, store: { findMessage: async () => undefined }, decidingGateway }),
+}
 const app = createOperationRouter(createSimulationRoutes(deps), { authenticate: (_, next) => next() })
 app.onError(error => toProblem(error))
 

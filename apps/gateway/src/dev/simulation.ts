@@ -1,4 +1,4 @@
-// Lets operators send from the simulation, and tells the simulation where the gateway is.
+// Lets operators send messages from the simulation, and connects the simulation to the gateway.
 import { ReadableStream } from 'node:stream/web'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Rejection, Unavailable } from '@postern/message'
@@ -56,10 +56,10 @@ interface AnsweringGateway {
 interface SimulationRouteDeps {
   readonly simulation: Pick<Simulation, 'send' | 'listInbox' | 'follow'>
   /** Finds the gateway, which opens after its routes are created. */
-  findGateway(): AnsweringGateway & { readonly deciding: DecidingGateway }
+  findGateway(): AnsweringGateway & { readonly decidingGateway: DecidingGateway }
 }
 
-const linesType = 'application/x-ndjson'
+const ndjsonType = 'application/x-ndjson'
 
 /** Creates the routes that let `postern send` and the console send through the simulation, in dev mode only. */
 export function createSimulationRoutes(deps: SimulationRouteDeps): readonly OperatorRoute[] {
@@ -67,48 +67,51 @@ export function createSimulationRoutes(deps: SimulationRouteDeps): readonly Oper
     handleOperation(simulationOperations.describe, async () => simulationCatalogue),
     handleOperation(sendOperation, async ({ body: { timeout_seconds: seconds, files = [], ...fields }, context }) => {
       const request = { ...fields, parts: files.map(toSentPart) }
-      const { expected } = findEntry(request)
+      const { expected } = findRequestEntry(request)
       const timeoutMs = seconds === undefined ? findWaitMs(request.to, deps) : seconds * 1000
       const clientSignal = context.req.raw.signal
-      const { stored, result } = startSending({ ...request, timeoutMs }, { ...deps, clientSignal })
+      const { storedMessage: stored, result } = startSending({ ...request, timeoutMs }, { ...deps, clientSignal })
       const answer = result.then((sentResult): SentMessage => ({ ...sentResult, expected }))
-      if (!context.req.header('accept')?.includes(linesType)) return context.json(await answer)
+      if (!context.req.header('accept')?.includes(ndjsonType)) return context.json(await answer)
       const message = await Promise.race([stored, answer.then(() => undefined)])
-      const lines = writeLines(message && { ...message, status: 'working', wait_seconds: timeoutMs / 1000 }, answer)
-      return new Response(ReadableStream.from(lines) as BodyInit, { headers: { 'content-type': linesType } })
+      const lines = writeProgressLines(
+        message && { ...message, status: 'working', wait_seconds: timeoutMs / 1000 },
+        answer,
+      )
+      return new Response(ReadableStream.from(lines) as BodyInit, { headers: { 'content-type': ndjsonType } })
     }),
     ...createPersonaRoutes(deps),
   ]
 }
 
-/** Creates the routes that let tests in other languages do the same as `postern/testing`. */
+/** Creates the routes that give tests in other languages the functions of `postern/testing`. */
 function createPersonaRoutes({ simulation, findGateway }: SimulationRouteDeps): readonly OperatorRoute[] {
   return [
     handleOperation(simulationOperations.inbox, async ({ query: { persona } }) => {
-      const items = await simulation.listInbox(persona).catch(refuseAs('no_recipient'))
+      const items = await simulation.listInbox(persona).catch(createRefusal('no_recipient'))
       return { items: items.map(({ raw, files, ...item }) => ({ ...item, files: files.map(toCarriedFile) })) }
     }),
     handleOperation(simulationOperations.follow, async ({ body: { persona, agent } }) => {
-      await simulation.follow(persona, agent).catch(refuseAs('forbidden'))
+      await simulation.follow(persona, agent).catch(createRefusal('forbidden'))
       return { persona, agent }
     }),
     handleOperation(
       simulationOperations.decide,
       async ({ body: { requirement, message, outcome, arguments: args } }) => {
-        const { store, deciding } = findGateway()
+        const { store, decidingGateway } = findGateway()
         const record = message === undefined ? undefined : await store.findMessage(message)
         const number = await decideByReference(
           requirement ?? { number: record?.number },
           { outcome, args },
-          deciding,
-        ).catch(refuseAs('forbidden'))
+          decidingGateway,
+        ).catch(createRefusal('forbidden'))
         return { message: number }
       },
     ),
   ]
 }
 
-const refuseAs = (code: 'no_recipient' | 'forbidden') => (cause: unknown) => {
+const createRefusal = (code: 'no_recipient' | 'forbidden') => (cause: unknown) => {
   throw new Rejection(code, cause instanceof Error ? cause.message : 'It failed', { cause })
 }
 
@@ -120,15 +123,15 @@ function toSentPart({ name, mime, data_base64 }: CarriedFile): SentPart {
   return { kind: 'file', name, mime, bytes: Buffer.from(data_base64, 'base64') }
 }
 
-/** Returns how long an answer of this agent may take, ms. */
+/** Returns the time that an answer of this agent may take, ms. */
 function findWaitMs(to: string, { findGateway }: SimulationRouteDeps): number {
   const [name = ''] = to.replace(/^@/, '').toLowerCase().split('@')
   const { deadlineMs = unknownAgentMs } = findGateway().agents.find(name) ?? {}
   return deadlineMs + turnOverheadMs
 }
 
-interface Sending {
-  readonly stored: Promise<AcknowledgedMessage>
+interface StartedSend {
+  readonly storedMessage: Promise<AcknowledgedMessage>
   /** Rejects with Unavailable if the gateway stored nothing. */
   readonly result: Promise<SendResult>
 }
@@ -137,7 +140,7 @@ interface Sending {
 function startSending(
   request: SendRequest,
   { simulation, findGateway, clientSignal }: SimulationRouteDeps & { readonly clientSignal: AbortSignal },
-): Sending {
+): StartedSend {
   const acknowledgement = Promise.withResolvers<AcknowledgedMessage>()
   const [waitEnd, pollEnd] = [new AbortController(), new AbortController()]
   const signal = AbortSignal.any([waitEnd.signal, clientSignal])
@@ -154,18 +157,18 @@ function startSending(
       () => undefined,
     )
   }
-  const explain = (cause: unknown): SendResult => {
+  const toSendResult = (cause: unknown): SendResult => {
     if (message) return { ...message, status: 'no_reply' }
     throw new Unavailable(`Cannot send: ${cause instanceof Error ? cause.message : 'it failed'}`, { cause })
   }
   const result = simulation
     .send({ ...request, signal, onStored })
-    .catch(explain)
+    .catch(toSendResult)
     .finally(() => pollEnd.abort())
     .then(sendResult =>
       sendResult.status === 'no_reply' && !isOver ? { ...sendResult, status: 'working' } : sendResult,
     )
-  return { stored: acknowledgement.promise, result }
+  return { storedMessage: acknowledgement.promise, result }
 }
 
 /** Resolves once the turn of a message has ended and its answer has had time to arrive. @throws Error when `signal` aborts first */
@@ -185,7 +188,7 @@ export function isMessageOver({ state, deliveries }: MessageRecord): boolean {
 }
 
 /** Writes the progress at once and repeatedly while the agent works, and the result as the last line. */
-async function* writeLines(
+async function* writeProgressLines(
   progress: SendProgress | undefined,
   answer: Promise<SentMessage>,
 ): AsyncGenerator<Uint8Array> {
@@ -198,7 +201,7 @@ async function* writeLines(
   yield encode(sentMessage)
 }
 
-function findEntry(request: SendRequest): ReturnType<typeof findCatalogueEntry> {
+function findRequestEntry(request: SendRequest): ReturnType<typeof findCatalogueEntry> {
   try {
     return findCatalogueEntry(request)
   } catch (cause) {
@@ -222,8 +225,8 @@ export function connectSimulation(simulation: Simulation, config: Config, listen
 
 /** Publishes the gateway’s DNS records in the simulated DNS, as its operator would in the real one. */
 export async function publishKeys(simulation: Simulation, { channels }: Gateway): Promise<void> {
-  const published = await Promise.all(channels.map(channel => channel.keys?.list() ?? []))
-  for (const { dns } of published.flat()) {
+  const keysByChannel = await Promise.all(channels.map(channel => channel.keys?.list() ?? []))
+  for (const { dns } of keysByChannel.flat()) {
     if (dns) simulation.dns.addRecord(dns.name, dns.type, dns.value)
   }
 }

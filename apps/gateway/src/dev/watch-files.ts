@@ -7,20 +7,20 @@ interface WatchOptions {
   /** Folder of the configuration file, where the modules of agents are. */
   readonly folder: string
   /** The data folder, which is not watched because the gateway itself writes there. */
-  readonly data: string
+  readonly dataFolder: string
   readonly log: Log
 }
 
-/** Editors write a file in several steps, so the watch waits this long for further ones. */
+/** The time for which the watch waits for further changes, ms, because editors write a file in several steps. */
 const settleMs = 100
 
 /**
- * Calls `onChange` with the absolute paths of changed files, never for two changes at once. Many editors and `git checkout` write a new file and
+ * Calls `onChange` with the absolute paths of changed files. Calls do not overlap. Many editors and `git checkout` write a new file and
  * rename it over the old one; chokidar continues to watch the name.
  * @returns a function that ends the watch
  */
 export function watchFiles(
-  { folder, data, log }: WatchOptions,
+  { folder, dataFolder: data, log }: WatchOptions,
   onChange: (paths: ReadonlySet<string>) => Promise<void>,
 ): () => void {
   let timer: NodeJS.Timeout | undefined
@@ -47,7 +47,7 @@ export function watchFiles(
   }
 }
 
-function isIgnored(path: string, data: string): boolean {
-  const isData = data !== '' && (path === data || path.startsWith(`${data}${sep}`))
+function isIgnored(path: string, dataFolder: string): boolean {
+  const isData = dataFolder !== '' && (path === dataFolder || path.startsWith(`${dataFolder}${sep}`))
   return isData || /(?:^|[/\\])(?:node_modules|\.git)(?:[/\\]|$)/.test(path)
 }

@@ -1,15 +1,15 @@
 // Describes agents to programs: the Mentionable agent card, and the directory of all agents as JSON-LD.
 import type { AgentDirectory, AgentProfile, Channel } from '@postern/pipeline'
 
-type GatewayNames = Pick<AgentDirectory, 'domain' | 'origin'>
+export type GatewayAddress = Pick<AgentDirectory, 'domain' | 'origin'>
 
-/** The channels and extensions that all agents of the gateway announce. */
-export interface AnnouncedSetup {
+/** The channels and extensions of the gateway. Agents announce all extensions, and the channels that have a `discovery`. */
+export interface AnnouncedFeatures {
   readonly channels: readonly Channel[]
   readonly extensions: readonly { readonly uri: string; readonly description: string }[]
 }
 
-/** Returns the channels that peers outside the gateway can send by. */
+/** Returns the channels by which peers outside the gateway can send messages. */
 export function listAnnouncedChannels(channels: readonly Channel[]): readonly Channel[] {
   return channels.filter(({ discovery }) => discovery !== undefined)
 }
@@ -17,8 +17,8 @@ export function listAnnouncedChannels(channels: readonly Channel[]): readonly Ch
 /** Returns the Mentionable agent card, v0.1, for other agents and servers. */
 export function describeAgentCard(
   agent: AgentProfile,
-  { domain, origin }: GatewayNames,
-  { channels, extensions }: AnnouncedSetup,
+  { domain, origin }: GatewayAddress,
+  { channels, extensions }: AnnouncedFeatures,
 ): object {
   const { name, displayName, description, version, iconUrl, iconType } = agent
   const sections = channels.map(channel => channel.discovery?.describeAgent?.(agent, { extensions }))
@@ -40,8 +40,8 @@ export function describeAgentCard(
 /** Returns the agents as schema.org JSON-LD (`/.well-known/mentionable-agents.json`). */
 export function describeDirectory(
   agents: readonly AgentProfile[],
-  { origin, domain }: GatewayNames,
-  { channels }: Pick<AnnouncedSetup, 'channels'>,
+  { origin, domain }: GatewayAddress,
+  { channels }: Pick<AnnouncedFeatures, 'channels'>,
 ): object {
   const announcedChannels = listAnnouncedChannels(channels)
   return {

@@ -13,9 +13,13 @@ interface ExtensionConfig {
   readonly identity: Pick<Config['identity'], 'trusted_issuers'>
 }
 
-/** Returns true if the gateway trusts an issuer of v0.2, which is a DID, or of v0.1, which is a host. */
-const trustsIssuer = ({ identity }: ExtensionConfig, isDid: boolean) =>
-  identity.trusted_issuers.some(({ issuer }) => issuer.startsWith('did:') === isDid)
+const isDid = (issuer: string) => issuer.startsWith('did:')
+
+/** Returns true if the gateway trusts an issuer of v0.1, which is a host. */
+const trustsHost = ({ identity }: ExtensionConfig) => identity.trusted_issuers.some(({ issuer }) => !isDid(issuer))
+
+/** Returns true if the gateway trusts an issuer of v0.2, which is a DID. */
+const trustsDid = ({ identity }: ExtensionConfig) => identity.trusted_issuers.some(({ issuer }) => isDid(issuer))
 
 const namespace = 'https://mentionable.dev/ns'
 
@@ -34,12 +38,12 @@ export const mentionableExtensions: readonly MentionableExtension[] = [
   {
     uri: `${namespace}/identity/v0.1`,
     description: 'Identity evidence of trusted issuers is verified and given to the agent.',
-    isSupported: config => trustsIssuer(config, false),
+    isSupported: trustsHost,
   },
   {
     uri: `${namespace}/identity/v0.2`,
     description: 'Verifiable credentials of trusted issuers are verified and given to the agent.',
-    isSupported: config => trustsIssuer(config, true),
+    isSupported: trustsDid,
   },
   {
     uri: `${namespace}/oauth-federation/v0.1`,

@@ -6,10 +6,10 @@ import type { ProfileField } from '@postern/message'
 import { isLinkField } from '@postern/message'
 import type { AgentDirectory, AgentProfile, PublicProfile } from '@postern/pipeline'
 import { html, raw } from 'hono/html'
-import type { AnnouncedSetup } from './agent-card.ts'
+import type { AnnouncedFeatures } from './agent-card.ts'
 import { describeDirectory, listAnnouncedChannels } from './agent-card.ts'
 
-interface ProfilePage extends Pick<AnnouncedSetup, 'channels'> {
+interface ProfilePage extends Pick<AnnouncedFeatures, 'channels'> {
   readonly agents: AgentDirectory
   /** Absent if no channel publishes posts of agents. */
   readonly publicProfile?: PublicProfile | undefined
@@ -23,14 +23,14 @@ export function renderProfilePage(agent: AgentProfile, page: ProfilePage): PageM
     icon: iconUrl,
     isIndexable,
     head: html`${renderLinks(agent, page)}${renderPreview(agent, page)}${renderJsonLd(agent, page)}`,
-    body: html`${renderHead(agent, address, page.publicProfile)}
+    body: html`${renderHeader(agent, address, page.publicProfile)}
 ${renderInvitations(agent, page)}
 ${renderPosts(page.publicProfile)}
 <footer>${displayName} is an automated agent on ${page.agents.domain}.</footer>`,
   })
 }
 
-function renderHead(
+function renderHeader(
   { displayName, description, iconUrl, fields = [] }: AgentProfile,
   address: string,
   publicProfile?: PublicProfile,
@@ -64,12 +64,12 @@ function renderPosts(publicProfile: PublicProfile | undefined): PageMarkup | '' 
 }
 
 function renderLinks({ name }: AgentProfile, { agents: { origin }, channels, publicProfile }: ProfilePage): PageMarkup {
-  const announcedChannels = listAnnouncedChannels(channels)
+  const actorLinks = listAnnouncedChannels(channels)
     .flatMap(channel => channel.discovery?.links?.(name) ?? [])
     .filter(({ rel }) => rel === 'self')
-  const feed = html`<link rel="alternate" type="application/atom+xml" title="Public posts" href="${publicProfile?.feed ?? ''}">`
+  const feedLink = html`<link rel="alternate" type="application/atom+xml" title="Public posts" href="${publicProfile?.feed ?? ''}">`
   return html`<link rel="canonical" href="${origin}/agents/${name}">
-${announcedChannels.map(({ type, href }) => html`<link rel="alternate" type="${type ?? ''}" href="${href}">\n`)}${publicProfile?.feed ? feed : ''}`
+${actorLinks.map(({ type, href }) => html`<link rel="alternate" type="${type ?? ''}" href="${href}">\n`)}${publicProfile?.feed ? feedLink : ''}`
 }
 
 function renderPreview({ name, displayName, description, iconUrl }: AgentProfile, { agents }: ProfilePage): PageMarkup {
@@ -85,15 +85,15 @@ ${iconUrl ? html`<meta property="og:image" content="${iconUrl}">` : ''}`
 /** The maximum number of agents in the page. The directory has all of them. */
 const maxListedAgents = 100
 
-/** Renders the directory entry of this agent. The page of the default agent stands for the host, and has its agents (MN-1.5). */
+/** Renders the directory entry of this agent. The page of the default agent represents the host, so it lists all agents (MN-1.5). */
 function renderJsonLd(agent: AgentProfile, { agents, channels }: ProfilePage): PageMarkup {
   const { domain, origin, defaultAgent } = agents
   const listedAgents = agent.name === defaultAgent ? agents.list().slice(0, maxListedAgents) : [agent]
-  const text = JSON.stringify(describeDirectory(listedAgents, { domain, origin }, { channels })).replaceAll(
+  const jsonLd = JSON.stringify(describeDirectory(listedAgents, { domain, origin }, { channels })).replaceAll(
     '<',
     '\\u003c',
   )
-  return html`<script type="application/ld+json">${raw(text)}</script>`
+  return html`<script type="application/ld+json">${raw(jsonLd)}</script>`
 }
 
 function renderFieldLine(field: ProfileField): PageMarkup {
@@ -103,6 +103,6 @@ function renderFieldLine(field: ProfileField): PageMarkup {
 }
 
 /** Returns headers that let the page load only its own style and the agent’s picture. */
-export function profilePageHeaders({ iconUrl }: Pick<AgentProfile, 'iconUrl'>): Readonly<Record<string, string>> {
+export function createProfilePageHeaders({ iconUrl }: Pick<AgentProfile, 'iconUrl'>): Readonly<Record<string, string>> {
   return { ...htmlPageHeaders([iconUrl]), vary: 'Accept' }
 }

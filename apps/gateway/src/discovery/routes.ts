@@ -1,26 +1,26 @@
-// Serves discovery by the agent's address: WebFinger, agent card, directory and the page for people.
+// Serves the documents by which peers discover agents: WebFinger, agent card, directory and the page for people.
 import type { AgentDeps } from '@postern/agents'
 import { favicon, faviconPath, writeProblem } from '@postern/http'
 import { Rejection } from '@postern/message'
 import type { AgentDirectory, AgentProfile } from '@postern/pipeline'
 import { Hono } from 'hono'
-import type { AnnouncedSetup } from './agent-card.ts'
+import type { AnnouncedFeatures } from './agent-card.ts'
 import { describeAgentCard, describeDirectory, listAnnouncedChannels } from './agent-card.ts'
-import { profilePageHeaders, renderProfilePage } from './profile-page.ts'
+import { createProfilePageHeaders, renderProfilePage } from './profile-page.ts'
 import { describeGatewayAccount, describeResource, readAgentName, renderHostMeta } from './webfinger.ts'
 
-interface DiscoveryOptions extends AnnouncedSetup {
+interface DiscoveryOptions extends AnnouncedFeatures {
   readonly agents: AgentDirectory & Pick<AgentDeps, 'findIcon'>
 }
 
-export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): Hono {
-  const { channels } = setup
+export function createDiscoveryRoutes({ agents, ...features }: DiscoveryOptions): Hono {
+  const { channels } = features
   const announcedChannels = listAnnouncedChannels(channels)
   const isFormerAgent = async (name: string) =>
     (await Promise.all(channels.map(channel => channel.discovery?.isFormerAgent?.(name)))).includes(true)
-  const linksOf = (agent: string) => announcedChannels.flatMap(channel => channel.discovery?.links?.(agent) ?? [])
+  const listLinks = (agent: string) => announcedChannels.flatMap(channel => channel.discovery?.links?.(agent) ?? [])
   const gatewayLinks = announcedChannels.flatMap(channel => channel.discovery?.gatewayLinks ?? [])
-  const formatDirectory = createDirectoryFormat(agents, setup)
+  const formatDirectory = createDirectoryFormatter(agents, features)
   const publicHeaders = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
   return new Hono()
     .get('/.well-known/webfinger', async context => {
@@ -30,8 +30,8 @@ export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): H
       if (await isFormerAgent(name)) return answerGone()
       const gatewayAccount = agents.find(name)
         ? undefined
-        : describeGatewayAccount(resources[0] ?? '', agents, gatewayLinks, rels)
-      const jrd = gatewayAccount ?? describeResource(resources, agents, linksOf, rels)
+        : describeGatewayAccount(resources[0] ?? '', agents, { links: gatewayLinks, rels })
+      const jrd = gatewayAccount ?? describeResource(resources, agents, { listLinks, rels })
       return context.body(JSON.stringify(jrd), 200, { ...publicHeaders, 'content-type': 'application/jrd+json' })
     })
     .get('/.well-known/host-meta', context =>
@@ -39,7 +39,7 @@ export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): H
     )
     .get('/.well-known/agent-card/:agent', context => {
       return context.json(
-        describeAgentCard(requireAgent(agents, context.req.param('agent')), agents, setup),
+        describeAgentCard(requireAgent(agents, context.req.param('agent')), agents, features),
         200,
         publicHeaders,
       )
@@ -54,7 +54,7 @@ export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): H
         channels.flatMap(channel => channel.discovery?.readProfile?.(agent.name) ?? []),
       )
       const page = renderProfilePage(agent, { agents, channels, publicProfile })
-      return context.html(page, 200, profilePageHeaders(agent))
+      return context.html(page, 200, createProfilePageHeaders(agent))
     })
     .get('/agents/:agent/icon/:file', context => {
       const icon = agents.findIcon(context.req.param('agent'))
@@ -71,13 +71,13 @@ export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): H
     .get('/', context => context.redirect(`/agents/${agents.defaultAgent ?? agents.list()[0]?.name ?? ''}`))
 }
 
-/** Returns a function that formats the directory. A gateway may have very many agents, so they are formatted again only when they change. */
-function createDirectoryFormat(agents: AgentDirectory, setup: AnnouncedSetup): () => string {
-  const texts = new WeakMap<readonly AgentProfile[], string>()
+/** Creates the function that formats the directory. It formats the agents again only when the list changes, because a gateway may have very many agents. */
+function createDirectoryFormatter(agents: AgentDirectory, features: AnnouncedFeatures): () => string {
+  const textsByAgents = new WeakMap<readonly AgentProfile[], string>()
   return () => {
     const profiles = agents.list()
-    const text = texts.get(profiles) ?? JSON.stringify(describeDirectory(profiles, agents, setup))
-    texts.set(profiles, text)
+    const text = textsByAgents.get(profiles) ?? JSON.stringify(describeDirectory(profiles, agents, features))
+    textsByAgents.set(profiles, text)
     return text
   }
 }

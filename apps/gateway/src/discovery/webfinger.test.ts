@@ -10,7 +10,7 @@ const agents: AgentDirectory = {
   find: name => (name === 'echo' ? echo : undefined),
   list: () => [echo],
 }
-const linksOf = (agent: string) => [
+const listLinks = (agent: string) => [
   { rel: 'mailto', href: `mailto:${agent}@agents.example` },
   { rel: 'self', type: 'application/activity+json', href: `https://agents.example/agents/${agent}` },
 ]
@@ -22,7 +22,7 @@ describe('describeResource()', () => {
     '@echo@agents.example',
     'https://agents.example/agents/echo',
   ])('finds the agent by %s (MN-1.3)', resource => {
-    expect(describeResource([resource], agents, linksOf).subject).toBe('acct:echo@agents.example')
+    expect(describeResource([resource], agents, { listLinks }).subject).toBe('acct:echo@agents.example')
   })
 
   test.each([
@@ -32,14 +32,14 @@ describe('describeResource()', () => {
     'https://agents.example/agents/echo',
     'HTTPS://Agents.Example/agents/Echo/',
   ])('finds an agent whose handle has a separate domain by %s, with that domain in its subject', resource => {
-    const split = { ...agents, domain: 'example.com' }
-    const { subject, aliases } = describeResource([resource], split, linksOf)
+    const agentsWithHandleDomain = { ...agents, domain: 'example.com' }
+    const { subject, aliases } = describeResource([resource], agentsWithHandleDomain, { listLinks })
     expect(subject).toBe('acct:echo@example.com')
     expect(aliases).toEqual(['https://agents.example/agents/echo'])
   })
 
   test('puts the links in the normative order', () => {
-    const { links } = describeResource(['acct:echo@agents.example'], agents, linksOf)
+    const { links } = describeResource(['acct:echo@agents.example'], agents, { listLinks })
     expect(links.map(({ rel }) => rel)).toEqual([
       'self',
       'https://mentionable.dev/ns/rel/agent-card',
@@ -87,8 +87,8 @@ describe('describeResource()', () => {
       'no_recipient',
       'Cannot look up resource: there is no such agent here',
     ],
-    ['a malformed one', ['acct:@@'], 'no_recipient', 'Cannot look up resource: there is no such agent here'],
+    ['a malformed account', ['acct:@@'], 'no_recipient', 'Cannot look up resource: there is no such agent here'],
   ])('refuses %s', (_, resources, code, message) => {
-    expect(() => describeResource(resources, agents, linksOf)).toThrow(expect.objectContaining({ code, message }))
+    expect(() => describeResource(resources, agents, { listLinks })).toThrow(expect.objectContaining({ code, message }))
   })
 })

@@ -2,6 +2,7 @@
 
 import { escapeHtml, parseIfAddress, Rejection } from '@postern/message'
 import type { AgentDirectory, WebLink } from '@postern/pipeline'
+import type { GatewayAddress } from './agent-card.ts'
 
 /** The normative order of link relations (Mentionable, WebFinger). Other relations follow. */
 const relationOrder = [
@@ -17,59 +18,58 @@ interface Jrd {
   readonly links: readonly WebLink[]
 }
 
+interface AgentLinkOptions {
+  /** Returns the links of an agent. */
+  listLinks(agent: string): readonly WebLink[]
+  /** The requested relations of links. If there are none, all links are returned (RFC 7033 §4.3). */
+  readonly rels?: readonly string[] | undefined
+}
+
 /**
  * Returns the JRD of an agent of this gateway (RFC 7033), by account or by its address on the web.
- * `rels`: returns only links of these relations; none means all (RFC 7033 §4.3).
  * @throws Rejection `malformed`, `no_recipient`
  */
 export function describeResource(
   resources: readonly string[],
   agents: AgentDirectory,
-  linksOf: (agent: string) => readonly WebLink[],
-  rels: readonly string[] = [],
+  { listLinks, rels = [] }: AgentLinkOptions,
 ): Jrd {
   const name = readAgentName(resources, agents)
   const agent = name === undefined ? undefined : agents.find(name)
   if (!agent) throw new Rejection('no_recipient', 'Cannot look up resource: there is no such agent here')
-  const page = `${agents.origin}/agents/${agent.name}`
+  const pageUrl = `${agents.origin}/agents/${agent.name}`
   const links: WebLink[] = [
-    ...linksOf(agent.name),
+    ...listLinks(agent.name),
     {
       rel: 'https://mentionable.dev/ns/rel/agent-card',
       type: 'application/json',
       href: `${agents.origin}/.well-known/agent-card/${agent.name}`,
     },
-    { rel: 'http://webfinger.net/rel/profile-page', type: 'text/html', href: page },
+    { rel: 'http://webfinger.net/rel/profile-page', type: 'text/html', href: pageUrl },
   ]
   return {
     subject: `acct:${agent.name}@${agents.domain}`,
-    aliases: [page],
+    aliases: [pageUrl],
     links: links
       .filter(({ rel }) => rels.length === 0 || rels.includes(rel))
-      .toSorted((left, right) => rank(left) - rank(right)),
+      .toSorted((left, right) => rankLink(left) - rankLink(right)),
   }
 }
 
-/** Returns the requested name, even if no agent has it; undefined for a name of another host. @throws Rejection `malformed` */
-export function readAgentName(
-  resources: readonly string[],
-  agents: Pick<AgentDirectory, 'domain' | 'origin'>,
-): string | undefined {
+/** Returns the requested name, even if no agent has it, or undefined for a name of another host. @throws Rejection `malformed` */
+export function readAgentName(resources: readonly string[], gatewayAddress: GatewayAddress): string | undefined {
   const [resource] = resources
-  if (resource && resources.length === 1) return findAgentName(resource, agents)
+  if (resource && resources.length === 1) return findAgentName(resource, gatewayAddress)
   throw new Rejection('malformed', 'Cannot look up resource: expected exactly one "resource"')
 }
 
-function rank({ rel }: WebLink): number {
+function rankLink({ rel }: WebLink): number {
   const position = relationOrder.indexOf(rel)
   return position < 0 ? relationOrder.length : position
 }
 
 /** Finds the name in an account at the handles’ domain or the origin’s host, or in the actor’s address. Ignores case. */
-function findAgentName(
-  resource: string,
-  { domain, origin }: Pick<AgentDirectory, 'domain' | 'origin'>,
-): string | undefined {
+function findAgentName(resource: string, { domain, origin }: GatewayAddress): string | undefined {
   if (/^https:/i.test(resource)) {
     const url = URL.parse(resource)
     if (url?.origin !== origin || url.search || url.hash || url.username || url.password) return undefined
@@ -79,29 +79,26 @@ function findAgentName(
   return address?.domain === domain || address?.domain === new URL(origin).hostname ? address.local : undefined
 }
 
-type GatewayNames = Pick<AgentDirectory, 'domain' | 'origin'>
-
 /**
  * Returns the JRD of the gateway's own account, `acct:HOST@HOST` (RFC 7033), by the domain of the handles or the origin's host, or by an
  * address in its links. GoToSocial looks up the signer of a request, and the gateway signs its fetches as this account.
- * Undefined if the resource is something else.
+ * Returns undefined if the resource is something else.
  */
 export function describeGatewayAccount(
   resource: string,
-  names: GatewayNames,
-  links: readonly WebLink[],
-  rels: readonly string[] = [],
+  address: GatewayAddress,
+  { links, rels = [] }: { readonly links: readonly WebLink[]; readonly rels?: readonly string[] | undefined },
 ): Jrd | undefined {
   const aliases = links.map(({ href }) => href)
-  if (links.length === 0 || !(aliases.includes(resource) || isGatewayAccount(resource, names))) return undefined
+  if (links.length === 0 || !(aliases.includes(resource) || isGatewayAccount(resource, address))) return undefined
   return {
-    subject: `acct:${names.domain}@${names.domain}`,
+    subject: `acct:${address.domain}@${address.domain}`,
     aliases,
     links: links.filter(({ rel }) => rels.length === 0 || rels.includes(rel)),
   }
 }
 
-function isGatewayAccount(resource: string, { domain, origin }: GatewayNames): boolean {
+function isGatewayAccount(resource: string, { domain, origin }: GatewayAddress): boolean {
   const hosts = [domain, new URL(origin).hostname]
   const account = parseIfAddress(resource)
   return account !== undefined && hosts.includes(account.local) && hosts.includes(account.domain)

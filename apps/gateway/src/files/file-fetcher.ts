@@ -12,22 +12,22 @@ const dayMs = 24 * 3_600_000
 const maxHosts = 10_000
 /** The number of concurrent fetches, each of which holds its bytes in memory. */
 const maxConcurrentFetches = 8
-const request = { timeoutMs: 15_000, redirects: 3 } as const
+const requestOptions = { timeoutMs: 15_000, redirects: 3 } as const
 
 /** Creates the fetcher. It accepts only files of types that people may attach in the chat, and only from public addresses. */
 export function createFileFetcher(
   slices: readonly ChannelSlice[],
   { fetch, now }: { readonly fetch: GuardedFetch; readonly now: () => number },
 ): FetchFile | undefined {
-  const isKeeping = slices.some(({ module, config }) => module.keepsFiles?.(config))
+  const keepsFiles = slices.some(({ module, config }) => module.keepsFiles?.(config))
   const [rules] = slices.flatMap(({ module, config }) => module.fileRules?.(config) ?? [])
-  if (!isKeeping || !rules) return undefined
+  if (!keepsFiles || !rules) return undefined
   const dailyBytes = createDayBudget(now)
   const semaphore = createKeyedSemaphore({ maxRunning: maxConcurrentFetches, maxWaiting: Number.POSITIVE_INFINITY })
   return async (url, signal) => {
     const { host } = new URL(url)
     if (dailyBytes.count(host) >= maxDailyBytes) return undefined
-    const options = { ...request, signal, maxBytes: rules.max_bytes }
+    const options = { ...requestOptions, signal, maxBytes: rules.max_bytes }
     // A failed fetch may have received as many bytes as the limit of a file.
     const { status, body } = await semaphore
       .run('', signal, () => fetch(url, options))
@@ -43,18 +43,18 @@ export function createFileFetcher(
 }
 
 function createDayBudget(now: () => number) {
-  const bytes = new Map<string, number>()
+  const bytesByHost = new Map<string, number>()
   let day = 0
   const startDay = () => {
     const today = Math.floor(now() / dayMs)
-    if (today !== day || bytes.size > maxHosts) bytes.clear()
+    if (today !== day || bytesByHost.size > maxHosts) bytesByHost.clear()
     day = today
   }
   return {
     count(host: string): number {
       startDay()
-      return bytes.get(host) ?? 0
+      return bytesByHost.get(host) ?? 0
     },
-    add: (host: string, count: number) => void bytes.set(host, (bytes.get(host) ?? 0) + count),
+    add: (host: string, count: number) => void bytesByHost.set(host, (bytesByHost.get(host) ?? 0) + count),
   }
 }

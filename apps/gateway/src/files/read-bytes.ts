@@ -20,8 +20,8 @@ export function createBytesReader({ store, origin, fetch }: BytesReaderOptions) 
     if (ref.kind === 'url') return fetchBytes(fetch, ref.url, signal)
     const { digest, url } = ref
     // A file of another host may be fetched from there. The gateway’s own files are only in its store.
-    const isElsewhere = url !== undefined && !url.startsWith(`${origin}/`) && !(await findBlob(store, digest))
-    return isElsewhere ? fetchVerifiedBytes(fetch, { url, digest }, signal) : (await readBlob(store, digest)).bytes
+    const isOnOtherHost = url !== undefined && !url.startsWith(`${origin}/`) && !(await findBlob(store, digest))
+    return isOnOtherHost ? fetchVerifiedBytes(fetch, { url, digest }, signal) : (await readBlob(store, digest)).bytes
   }
 }
 

@@ -25,13 +25,13 @@ export function createFileUrlSigner({ origin, secret, now }: UrlSignerOptions): 
       `${base}/attachments/${digest}?token=${expiresAt}.${listSignatures(digest, expiresAt)[0]}`,
     checkToken(digest, token) {
       const [expiresAt = '', signature = ''] = token.split('.')
-      const givenSignature = Buffer.from(signature)
+      const claimedSignature = Buffer.from(signature)
       const expectedSignatures = listSignatures(digest, Number(expiresAt)).map(expectedSignature =>
         Buffer.from(expectedSignature),
       )
       const isValid = expectedSignatures.some(
         expectedSignature =>
-          givenSignature.length === expectedSignature.length && timingSafeEqual(givenSignature, expectedSignature),
+          claimedSignature.length === expectedSignature.length && timingSafeEqual(claimedSignature, expectedSignature),
       )
       if (!isValid) throw new Rejection('forbidden', 'Cannot read attachment: the token is not valid')
       if (Number(expiresAt) < now()) throw new Rejection('forbidden', 'Cannot read attachment: the token has expired')

@@ -24,7 +24,7 @@ interface ListenOptions {
   readonly port: number
   /** The stall time, ms. Default: 60 s. */
   readonly stallMs?: number | undefined
-  /** The speed that bodies of requests must have. */
+  /** The minimum pace of request bodies. */
   readonly pace?: MinPace | undefined
 }
 

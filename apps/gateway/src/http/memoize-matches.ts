@@ -1,7 +1,7 @@
-// Remembers which routes a path matches, because matching it again takes longer than reading the request.
+// Caches the routes that a path matches, because matching takes longer than reading the request.
 import type { Result, Router } from 'hono/router'
 
-/** Peers ask for the same few paths over and over. Paths that they make up may be long, and new each time. */
+/** The limits of the cache. Peers request the same few paths again and again. Paths that they invent may be long and different each time. */
 const [maxMatches, maxPathChars] = [1_000, 200]
 
 export function memoizeMatches<T>(router: Router<T>): Router<T> {
@@ -14,8 +14,8 @@ export function memoizeMatches<T>(router: Router<T>): Router<T> {
     },
     match(method, path) {
       const key = `${method} ${path}`
-      const knownResult = matches.get(key)
-      if (knownResult) return knownResult
+      const cachedResult = matches.get(key)
+      if (cachedResult) return cachedResult
       const result = router.match(method, path)
       if (matches.size >= maxMatches) matches.clear()
       if (path.length <= maxPathChars) matches.set(key, result)

@@ -17,22 +17,22 @@ interface Readiness {
   isReady(): Promise<boolean>
 }
 
-/** The longest wait for the database, ms. One that answers later is not usable. */
+/** The longest wait for the database, ms. A database that answers later is not usable. */
 const maxWaitMs = 3_000
 
-/** Creates the check. The gateway is ready while work continues and the database accepts writes. Concurrent callers share one check. */
+/** Creates the check of readiness. The gateway is ready while work continues and the database accepts writes. Concurrent callers share one check. */
 export function createReadiness({ checkWork, sleep, log }: ReadinessDeps): Readiness {
   let isOpen = false
   let wasReady = true
   const checkOnceAtATime = createSingleFlight<boolean>()
   /** The cause of the last failed check. */
-  let reason: unknown
+  let failure: unknown
 
-  function check(): Promise<boolean> {
+  function runCheck(): Promise<boolean> {
     return checkWork().then(
       () => true,
       error => {
-        reason = error
+        failure = error
         return false
       },
     )
@@ -44,17 +44,17 @@ export function createReadiness({ checkWork, sleep, log }: ReadinessDeps): Readi
       () => false,
       () => false,
     )
-    const isReady = await Promise.race([checkOnceAtATime('', check), timeout])
+    const isReady = await Promise.race([checkOnceAtATime('', runCheck), timeout])
     waitEnd.abort()
-    if (isReady !== wasReady) notify(isReady)
+    if (isReady !== wasReady) logChange(isReady)
     wasReady = isReady
     return isReady
   }
 
-  function notify(isReady: boolean): void {
+  function logChange(isReady: boolean): void {
     if (isReady) log.warn({}, 'ready again')
-    else log.warn({ err: reason }, 'not ready: the database takes no writes, or does not answer, at the moment')
-    reason = undefined
+    else log.warn({ err: failure }, 'not ready: the database takes no writes, or does not answer, at the moment')
+    failure = undefined
   }
 
   return {

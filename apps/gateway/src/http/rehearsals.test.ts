@@ -21,7 +21,7 @@ async function openPasses(key = 'key') {
 }
 
 test('a pass is valid once, for half a minute', async () => {
-  const { take, makePass, clock } = await openPasses()
+  const { consume: take, makePass, clock } = await openPasses()
   const [pass, late] = [await makePass(), await makePass()]
   expect([take(pass), take(pass)]).toEqual(['refused', undefined])
   clock.now += 30_001
@@ -29,7 +29,7 @@ test('a pass is valid once, for half a minute', async () => {
 })
 
 test('a forged or changed pass is not valid', async () => {
-  const { take, makePass, clock } = await openPasses()
+  const { consume: take, makePass, clock } = await openPasses()
   const foreign = await openPasses('another key')
   const pass = await makePass()
   const changedPass = pass.replace(/\d+/, String(clock.now + 60_000))

@@ -1,4 +1,4 @@
-// Signs and checks passes by which the gateway recognizes its own test requests, and lists no refusals of them.
+// Signs and checks the passes by which the gateway recognizes its own test requests, whose refusals it does not list.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FetchRequest, GuardedFetch } from '@postern/message'
 import type { RehearsalEnd, SecretStore } from '@postern/pipeline'
@@ -10,10 +10,10 @@ export const rehearsalField = 'postern-rehearsal'
 const validMs = 30_000
 
 export interface Rehearsals {
-  /** Adds a new pass to each request of a fetch. `end` says how the request should end. */
+  /** Adds a new pass to each request of a fetch. `end` is the expected end of the request. */
   withPass(fetch: GuardedFetch, end: RehearsalEnd): GuardedFetch
-  /** Returns how the request should end, if this gateway made its pass, the pass is still valid, and nobody has used it here. Uses up the pass. */
-  take(pass: string): RehearsalEnd | undefined
+  /** Uses up a pass. Returns the expected end of its request if this gateway signed the pass, the pass is still valid, and nobody has used it here. */
+  consume(pass: string): RehearsalEnd | undefined
 }
 
 /**
@@ -35,11 +35,14 @@ export async function openRehearsals(store: Pick<SecretStore, 'openSecret'>, now
       (fetch, end) =>
       (url, request: FetchRequest = {}) =>
         fetch(url, { ...request, headers: { ...request.headers, [rehearsalField]: createPass(end) } }),
-    take(pass) {
+    consume(pass) {
       const [, claim = '', end, expiresAtMs, mac = ''] =
         /^((refused|taken)\.(\d{13,15})\.[\w-]{16})\.([\w-]{43})$/.exec(pass) ?? []
       const signature = Buffer.from(mac, 'base64url')
-      if (claim === '' || !listSignatures(claim).some(expected => timingSafeEqual(signature, expected)))
+      if (
+        claim === '' ||
+        !listSignatures(claim).some(expectedSignature => timingSafeEqual(signature, expectedSignature))
+      )
         return undefined
       for (const [usedClaim, expiresAt] of usedClaims) if (expiresAt < now()) usedClaims.delete(usedClaim)
       if (Number(expiresAtMs) < now() || usedClaims.has(claim)) return undefined

@@ -12,8 +12,8 @@ import { RegExpRouter } from 'hono/router/reg-exp-router'
 import { SmartRouter } from 'hono/router/smart-router'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { Metrics } from '../observe/metrics.ts'
-import { createRefusalRecorder } from '../observe/refusal-recorder.ts'
-import { createRouteOwners, ownRoutes } from '../observe/route-owners.ts'
+import { changingMethods, createRefusalRecorder } from '../observe/refusal-recorder.ts'
+import { createRouteOwnerFinder, gatewayOwnerName } from '../observe/route-owners.ts'
 import { isOwnVisit } from '../system/local-fetch.ts'
 import type { Limits } from './clients/limits.ts'
 import type { TrustedProxies } from './clients/trusted-proxies.ts'
@@ -33,11 +33,11 @@ interface ServerDeps {
   readonly metrics: Metrics
   readonly log: Log
   readonly trustedProxies: TrustedProxies
-  readonly unknownProxies: Pick<UnknownProxies, 'notice'>
+  readonly unknownProxies: Pick<UnknownProxies, 'checkRequest'>
   readonly store: Pick<IntakeStore, 'refuse'>
   readonly now: () => number
   /** Recognizes the gateway's own test requests, whose refusals are not listed. */
-  readonly rehearsals: Pick<Rehearsals, 'take'>
+  readonly rehearsals: Pick<Rehearsals, 'consume'>
   /** False if only the other gateways at this address accept messages. */
   readonly acceptsMessages: boolean
   isReady(): Promise<boolean>
@@ -53,22 +53,22 @@ export function createServer(deps: ServerDeps): Hono {
   const { channels, routers, limits, bodies, metrics, log, trustedProxies, unknownProxies, store, now } = deps
   const { isReady, listMissingAgents } = deps
   const app = new Hono({ router: memoizeMatches(new SmartRouter({ routers: [new RegExpRouter(), new TrieRouter()] })) })
-  const addressOf = ({ env, req }: Context) => findClientAddress(env, req.header('x-forwarded-for'), trustedProxies)
-  const findOwner = createRouteOwners(channels)
-  const recordRefusal = createRefusalRecorder({ findOwner, store, now, addressOf })
-  app.use(async function watchAnswers(context, next) {
+  const findAddress = ({ env, req }: Context) => findClientAddress(env, req.header('x-forwarded-for'), trustedProxies)
+  const findOwner = createRouteOwnerFinder(channels)
+  const recordRefusal = createRefusalRecorder({ findOwner, store, now, findAddress })
+  app.use(async function recordRefusals(context, next) {
     await next()
     if (context.res.status >= 400) await recordRefusal(context)
   })
-  app.use(async function checkAtTheEndpoint(context, next) {
+  app.use(async function checkRequest(context, next) {
     if (countHeaders(context.env) > maxHeaders)
       return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
-    const clientAddress = addressOf(context)
-    unknownProxies.notice(context.env, context.req.raw.headers)
-    const rehearsalEnd = deps.rehearsals.take(context.req.header(rehearsalField) ?? '')
+    const clientAddress = findAddress(context)
+    unknownProxies.checkRequest(context.env, context.req.raw.headers)
+    const rehearsalEnd = deps.rehearsals.consume(context.req.header(rehearsalField) ?? '')
     if (rehearsalEnd) markRehearsal(context.req.raw, rehearsalEnd)
     context.env = { ...(context.env as object | undefined), clientAddress }
-    if (isCounted(context.req, channels) && !isOwnVisit(context.env)) {
+    if (countsAgainstLimit(context.req, channels) && !isOwnVisit(context.env)) {
       if (!deps.acceptsMessages)
         throw new Unavailable('Cannot take message: this gateway takes none, but others at its address do', {
           retryAfter: 5,
@@ -76,16 +76,18 @@ export function createServer(deps: ServerDeps): Hono {
       limits.consumeAddress(clientAddress)
     }
     if (context.req.method === 'GET') return next()
-    const hold = bodies.forChannel(findOwner(context)?.channel ?? ownRoutes).hold(networkOf(clientAddress))
-    countBodyIn(context.req.raw, hold)
-    return next().finally(hold.release)
+    const bodyReservation = bodies
+      .forChannel(findOwner(context)?.channel ?? gatewayOwnerName)
+      .hold(networkOf(clientAddress))
+    countBodyIn(context.req.raw, bodyReservation)
+    return next().finally(bodyReservation.release)
   })
   app.get('/healthz', context => context.json({ status: 'ok' }))
   app.get('/readyz', async context => {
     const agents = listMissingAgents()
     if (agents.length === 0 && !bodies.isFull() && (await isReady())) return context.json({ status: 'ready' })
-    const answer = { status: 'not ready', ...(agents.length > 0 && { agents }) }
-    return context.json(answer, 503, { 'retry-after': '5', 'cache-control': 'no-store' })
+    const readinessReport = { status: 'not ready', ...(agents.length > 0 && { agents }) }
+    return context.json(readinessReport, 503, { 'retry-after': '5', 'cache-control': 'no-store' })
   })
   app.get('/metrics', async context =>
     context.text(await metrics.render(), 200, { 'content-type': 'text/plain; version=0.0.4' }),
@@ -97,10 +99,8 @@ export function createServer(deps: ServerDeps): Hono {
   return app
 }
 
-const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
-
 /** Returns true if a request counts against the limit of its address: changes and operations count, and documents are cheap. */
-function isCounted(
+function countsAgainstLimit(
   { method, path }: Pick<HonoRequest, 'method' | 'path'>,
   channels: readonly Pick<Channel, 'descriptor'>[],
 ): boolean {

@@ -24,23 +24,23 @@ export function cutSlowBodies(server: Server, { checkIntervalMs, minBytes }: Min
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (!hasBody(request)) return
     openBodies.set(request, { response })
-    const forget = () => void openBodies.delete(request)
-    request.once('end', forget).once('close', forget)
-    response.once('close', forget)
+    const removeBody = () => void openBodies.delete(request)
+    request.once('end', removeBody).once('close', removeBody)
+    response.once('close', removeBody)
   })
 
-  function check(): void {
+  function checkBodies(): void {
     for (const [request, progress] of openBodies) {
       const bytesRead = request.socket.bytesRead
       const isUnread = request.readableLength > 0 || request.complete
       const isSlow = progress.bytesAtLastCheck !== undefined && bytesRead - progress.bytesAtLastCheck < minBytes
-      if (!isUnread && isSlow) cutOff(request, progress.response)
+      if (!isUnread && isSlow) endRequest(request, progress.response)
       // Nothing arrives while the gateway does not read, so the next check begins a new measurement.
       progress.bytesAtLastCheck = isUnread ? undefined : bytesRead
     }
   }
 
-  const timer = setInterval(check, checkIntervalMs).unref()
+  const timer = setInterval(checkBodies, checkIntervalMs).unref()
   server.once('close', () => clearInterval(timer))
 }
 
@@ -48,7 +48,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-function cutOff(request: IncomingMessage, response: ServerResponse): void {
+function endRequest(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request
   if (!response.headersSent)
     socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')

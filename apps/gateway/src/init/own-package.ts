@@ -12,16 +12,16 @@ interface OwnPackage {
   readonly tarball?: string
 }
 
-const ownPath = '/apps/gateway/src/init/own-package.ts'
+const modulePathInClone = '/apps/gateway/src/init/own-package.ts'
 
 /**
  * Returns the dependency of a project. A clone may be of a release that npm does not have, so its projects get a packed copy.
  * @throws CommandError in a clone without a packed copy
  */
 export function findOwnPackage(moduleUrl: string = import.meta.url): OwnPackage {
-  if (!moduleUrl.endsWith(ownPath)) return { dependency: softwareVersion }
-  const clone = fileURLToPath(moduleUrl.slice(0, -ownPath.length))
-  const tarball = join(clone, `build/postern-${softwareVersion}.tgz`)
+  if (!moduleUrl.endsWith(modulePathInClone)) return { dependency: softwareVersion }
+  const cloneFolder = fileURLToPath(moduleUrl.slice(0, -modulePathInClone.length))
+  const tarball = join(cloneFolder, `build/postern-${softwareVersion}.tgz`)
   if (existsSync(tarball)) return { dependency: `file:${basename(tarball)}`, tarball }
   throw new CommandError(
     `Cannot write a project that installs postern: ${tarball} does not exist. Run npm run package in the clone first.`,

@@ -69,19 +69,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 let gateway: StartedGateway
 
 // A gateway and its simulated network take a moment on a busy machine.
-const patience = 30_000
+const timeoutMs = 30_000
 
 beforeAll(async () => {
   gateway = await startGateway()
-}, patience)
+}, timeoutMs)
 afterAll(() => gateway.stop())
 
-test.each([${channels}] as const)('${agent} answers a signed message by %s', { timeout: patience }, async via => {
+test.each([${channels}] as const)('${agent} answers a signed message by %s', { timeout: timeoutMs }, async via => {
   const { reply } = await gateway.send({ via, to: '${agent}', text: 'hello' })
   expect(reply?.text).toContain('You said: hello')
 })
 
-test('${agent} remembers a conversation in the chat', { timeout: patience }, async () => {
+test('${agent} remembers a conversation in the chat', { timeout: timeoutMs }, async () => {
   const { thread } = await gateway.chat({ to: '${agent}', text: 'hello' })
   const { text } = await gateway.chat({ to: '${agent}', text: 'hello again', thread })
   expect(text).toBe('You said: hello again (message 2 of our conversation)')
@@ -90,7 +90,7 @@ test('${agent} remembers a conversation in the chat', { timeout: patience }, asy
 }
 
 /** The versions that were tested with this release. */
-const tools = { '@types/node': '24.19.2', typescript: '7.0.2', vitest: '5.1.0' } as const
+const toolVersions = { '@types/node': '24.19.2', typescript: '7.0.2', vitest: '5.1.0' } as const
 
 function describeManifest(agent: string, postern: string): object {
   const program = 'node --max-semi-space-size=8 --min-semi-space-size=4 node_modules/postern/bin/postern.mjs'
@@ -106,7 +106,7 @@ function describeManifest(agent: string, postern: string): object {
       types: 'tsc',
     },
     dependencies: { postern },
-    devDependencies: tools,
+    devDependencies: toolVersions,
   }
 }
 
@@ -193,23 +193,23 @@ export async function askForProject(givenAnswers: AnswersFromFlags, terminal: Te
   const dialogue = terminal.input.isTTY === true ? openDialogue(terminal) : undefined
   try {
     return {
-      agent: await answerQuestion(questions.agent, givenAnswers.agent, dialogue?.read),
-      origin: await answerQuestion(questions.origin, givenAnswers.origin, dialogue?.read),
+      agent: await answerQuestion(questions.agent, givenAnswers.agent, dialogue?.ask),
+      origin: await answerQuestion(questions.origin, givenAnswers.origin, dialogue?.ask),
     }
   } finally {
     dialogue?.close()
   }
 }
 
-type Read = (question: string) => Promise<string>
+type AskQuestion = (question: string) => Promise<string>
 
 async function answerQuestion(
   question: Question,
   givenAnswer: string | undefined,
-  read: Read | undefined,
+  ask: AskQuestion | undefined,
 ): Promise<string> {
   const { prompt, fallback, findFault } = question
-  if (givenAnswer === undefined && read !== undefined) return readAnswer(question, read)
+  if (givenAnswer === undefined && ask !== undefined) return readAnswer(question, ask)
   const answer = givenAnswer ?? fallback
   const fault = findFault(answer)
   if (fault !== undefined) throw new CommandError(`${prompt}: ${fault}.`)
@@ -217,17 +217,17 @@ async function answerQuestion(
 }
 
 /** Asks until the answer is valid. */
-async function readAnswer({ prompt: promptText, fallback, findFault }: Question, read: Read): Promise<string> {
+async function readAnswer({ prompt: promptText, fallback, findFault }: Question, ask: AskQuestion): Promise<string> {
   let prompt = `${promptText} (${fallback}): `
   for (;;) {
-    const answer = (await read(prompt)).trim() || fallback
+    const answer = (await ask(prompt)).trim() || fallback
     const fault = findFault(answer)
     if (fault === undefined) return answer
     prompt = `${fault}.\n${promptText} (${fallback}): `
   }
 }
 
-function openDialogue({ input, output }: Terminal): { readonly read: Read; close(): void } {
+function openDialogue({ input, output }: Terminal): { readonly ask: AskQuestion; close(): void } {
   const dialogue = createInterface({ input, output })
   const closed = new Promise<never>((_, reject) =>
     dialogue.once('close', () =>
@@ -235,5 +235,5 @@ function openDialogue({ input, output }: Terminal): { readonly read: Read; close
     ),
   )
   closed.catch(() => undefined)
-  return { read: question => Promise.race([dialogue.question(question), closed]), close: () => dialogue.close() }
+  return { ask: question => Promise.race([dialogue.question(question), closed]), close: () => dialogue.close() }
 }

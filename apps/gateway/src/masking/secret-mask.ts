@@ -38,7 +38,7 @@ function createPattern(forms: ReadonlySet<string>): RegExp {
 function toPattern(form: string): string {
   const escapedForm = escapeForm(form)
   if (form.length < minInsideChars) return `(?<![\\p{L}\\p{N}_])${escapedForm}(?![\\p{L}\\p{N}_])`
-  return urlStart.test(form) ? escapedForm + urlEnd : escapedForm
+  return urlStartPattern.test(form) ? escapedForm + urlEndPattern : escapedForm
 }
 
 function escapeForm(form: string): string {
@@ -46,12 +46,12 @@ function escapeForm(form: string): string {
 }
 
 /** Matches no longer address that begins with a secret one, because a longer address has secrets of its own. */
-const urlEnd = String.raw`(?![\w%~#?&=+-]|[/.:@][\w%~])`
-const urlStart = /^[a-z][a-z0-9+.-]*(?::\/\/|%3A%2F%2F)/i
+const urlEndPattern = String.raw`(?![\w%~#?&=+-]|[/.:@][\w%~])`
+const urlStartPattern = /^[a-z][a-z0-9+.-]*(?::\/\/|%3A%2F%2F)/i
 
 /** Lists the forms in which a text may quote a secret: as it is, in a URL, and in JSON. */
 function listForms(secret: string): readonly string[] {
-  const form = urlStart.test(secret) && secret.endsWith('/') ? secret.slice(0, -1) : secret
+  const form = urlStartPattern.test(secret) && secret.endsWith('/') ? secret.slice(0, -1) : secret
   return [form, encodeURIComponent(form), JSON.stringify(form).slice(1, -1)].filter(text => text.length >= minChars)
 }
 
@@ -62,7 +62,7 @@ function hideInAll(value: unknown, hideIn: (text: string) => string): unknown {
       value,
       value.map(item => hideInAll(item, hideIn)),
     )
-  if (!isPlain(value)) return value
+  if (!isPlainObject(value)) return value
   const members = Object.entries(value)
   const maskedMembers = members.map(([, child]) => hideInAll(child, hideIn))
   const isSame = maskedMembers.every((child, index) => child === members[index]?.[1])
@@ -73,7 +73,7 @@ function keepIfSame(items: readonly unknown[], maskedItems: readonly unknown[]):
   return maskedItems.every((item, index) => item === items[index]) ? items : maskedItems
 }
 
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false
   const prototype = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null

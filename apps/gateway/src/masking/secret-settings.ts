@@ -11,21 +11,21 @@ interface SecretTree {
   readonly references?: readonly Path[] | undefined
 }
 
-interface HiddenText {
+interface FoundSecret {
   readonly text: string
   readonly path: Path
   /** The URL that contains the text. */
   readonly url?: string
   /** True if the name of its list or of an option marks it as a secret. */
-  readonly isNamed?: boolean
+  readonly hasSecretName?: boolean
   /** True if its value comes from a variable or a file. */
-  readonly isReferenced?: boolean
+  readonly isFromReference?: boolean
   /** True if only its path or form makes it a secret, so that other texts may hold it by chance. */
-  readonly isOpaque?: boolean
+  readonly hasUnknownMeaning?: boolean
 }
 
 /** Returns the text that replaces a secret. */
-type Hide = (hidden: HiddenText) => string
+type ReplaceSecret = (hidden: FoundSecret) => string
 
 /** Returns a configuration as operators may see it, with `(set)` in place of each secret. */
 export function maskSettings(settings: SecretTree): unknown {
@@ -38,11 +38,17 @@ export function maskSettings(settings: SecretTree): unknown {
  */
 export function listSecretTexts(settings: SecretTree): readonly string[] {
   const texts = new Set<string>()
-  replaceSecrets(settings, hidden => {
-    const { text, path, url, isNamed = isSecretName(nameOf(path)), isOpaque } = hidden
-    const isOfServer = path.at(-3) === 'mcp' || path.at(-4) === 'mcp'
-    const isReferenced = hidden.isReferenced || isOfServer
-    const isHarmless = (isPublic(path) && !isOfServer) || (isOpaque && !isReferenced && !isNamed)
+  replaceSecrets(settings, secret => {
+    const {
+      text,
+      path,
+      url,
+      hasSecretName: isNamed = isSecretName(findSettingName(path)),
+      hasUnknownMeaning: isOpaque,
+    } = secret
+    const isForMcpServer = path.at(-3) === 'mcp' || path.at(-4) === 'mcp'
+    const isReferenced = secret.isFromReference || isForMcpServer
+    const isHarmless = (isPublic(path) && !isForMcpServer) || (isOpaque && !isReferenced && !isNamed)
     const value = url === undefined ? { text, isNamed, isWhole: true, isReferenced } : { text: url }
     if (!isHarmless) for (const secret of findSecretTexts(value)) texts.add(secret)
     return text
@@ -56,46 +62,55 @@ const publicAgentSettings = new Set(['use', 'description', 'icon', 'fields', 'al
 const publicMembers = new Set(['name', 'issuer', 'subject', 'bucket'])
 
 function isPublic(path: Path): boolean {
-  const [first = '', , member = ''] = path
-  const isOfAgent = first === 'agents' && publicAgentSettings.has(member)
-  return publicSettings.has(first) || isOfAgent || publicMembers.has(path.at(-1) ?? '')
+  const [topLevelName = '', , agentSetting = ''] = path
+  const isOfAgent = topLevelName === 'agents' && publicAgentSettings.has(agentSetting)
+  return publicSettings.has(topLevelName) || isOfAgent || publicMembers.has(path.at(-1) ?? '')
 }
 
 /** Returns the name of a value, or of the list that contains it. */
-function nameOf(path: Path): string {
+function findSettingName(path: Path): string {
   return path.findLast(part => !/^\d+$/.test(part)) ?? ''
 }
 
-function replaceSecrets({ tree, references = [] }: SecretTree, hideText: Hide): unknown {
-  const referenced = new Set(references.map(path => path.join('\0')))
-  const hide: Hide = hidden => hideText({ ...hidden, isReferenced: referenced.has(hidden.path.join('\0')) })
+function replaceSecrets({ tree, references = [] }: SecretTree, replaceSecret: ReplaceSecret): unknown {
+  const referencePaths = new Set(references.map(path => path.join('\0')))
+  const replaceMarked: ReplaceSecret = hidden =>
+    replaceSecret({ ...hidden, isFromReference: referencePaths.has(hidden.path.join('\0')) })
   const visit = (value: unknown, path: Path): unknown => {
-    if (referenced.has(path.join('\0'))) return hideAll(value, path, hide)
-    if (typeof value === 'string') return hideInUrl(value, path, hide)
+    if (referencePaths.has(path.join('\0'))) return replaceAllTexts(value, path, replaceMarked)
+    if (typeof value === 'string') return replaceInUrl(value, path, replaceMarked)
     if (Array.isArray(value))
       return value.map((item, index) =>
         typeof item === 'string' && isSecretArgument([...path, String(index)], value)
-          ? hide({ text: item, path: [...path, String(index)], isNamed: isValueOfSecretOption(item, value[index - 1]) })
+          ? replaceMarked({
+              text: item,
+              path: [...path, String(index)],
+              hasSecretName: isValueOfSecretOption(item, value[index - 1]),
+            })
           : visitItem(item, [...path, String(index)]),
       )
-    return isTree(value) ? mapMembers(value, (child, name) => visitMember(child, [...path, name], value)) : value
+    return isObject(value) ? mapMembers(value, (child, name) => visitMember(child, [...path, name], value)) : value
   }
   // A list with the name of a secret contains secrets, or objects whose members have their own names.
   const visitItem = (item: unknown, path: Path): unknown =>
-    typeof item === 'string' && secretNames.test(path.at(-2) ?? '')
-      ? hide({ text: item, path, isNamed: true })
+    typeof item === 'string' && secretNamePattern.test(path.at(-2) ?? '')
+      ? replaceMarked({ text: item, path, hasSecretName: true })
       : visit(item, path)
   const visitMember = (child: unknown, path: Path, parent: object): unknown => {
     const name = path.at(-1) ?? ''
     if (isOpaqueMember(path))
-      return hideAll(child, path, hidden => hide({ ...hidden, isOpaque: name === 'forwarded_props' }))
-    const isSecret = secretNames.test(name) || (isJwk(parent) && privateJwkMembers.has(name))
-    return typeof child === 'string' && isSecret ? hide({ text: child, path, isNamed: true }) : visit(child, path)
+      return replaceAllTexts(child, path, hidden =>
+        replaceMarked({ ...hidden, hasUnknownMeaning: name === 'forwarded_props' }),
+      )
+    const isSecret = secretNamePattern.test(name) || (isJwk(parent) && privateJwkMembers.has(name))
+    return typeof child === 'string' && isSecret
+      ? replaceMarked({ text: child, path, hasSecretName: true })
+      : visit(child, path)
   }
   return visit(tree, [])
 }
 
-const secretNames = /(^|[_-])(token|secret|password|key|authorization|cookie)s?$/i
+const secretNamePattern = /(^|[_-])(token|secret|password|key|authorization|cookie)s?$/i
 
 /** The private members of a key (RFC 7518 §6); `oth` holds objects with such members. */
 const privateJwkMembers = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k'])
@@ -114,8 +129,8 @@ function isOpaqueMember(path: Path): boolean {
 function isSecretArgument(path: Path, args: readonly unknown[]): boolean {
   if (path.at(-4) !== 'mcp' || path.at(-2) !== 'args') return false
   const index = Number(path.at(-1))
-  const shownCount = args[0] === '-y' || args[0] === '--yes' ? 2 : 1
-  return index >= shownCount || String(args[index]).includes('=')
+  const publicCount = args[0] === '-y' || args[0] === '--yes' ? 2 : 1
+  return index >= publicCount || String(args[index]).includes('=')
 }
 
 /** Returns true if an argument is the value of the option before it, as in `--token x`. */
@@ -124,17 +139,20 @@ function isValueOfSecretOption(argument: string, previousArgument: unknown): boo
   return isOption(previousArgument) && !isOption(argument) && isSecretName(String(previousArgument))
 }
 
-function hideAll(value: unknown, path: Path, hide: Hide): unknown {
-  if (typeof value === 'string') return hide({ text: value, path })
-  if (Array.isArray(value)) return value.map((item, index) => hideAll(item, [...path, String(index)], hide))
-  return isTree(value) ? mapMembers(value, (child, name) => hideAll(child, [...path, name], hide)) : value
+function replaceAllTexts(value: unknown, path: Path, replaceSecret: ReplaceSecret): unknown {
+  if (typeof value === 'string') return replaceSecret({ text: value, path })
+  if (Array.isArray(value))
+    return value.map((item, index) => replaceAllTexts(item, [...path, String(index)], replaceSecret))
+  return isObject(value)
+    ? mapMembers(value, (child, name) => replaceAllTexts(child, [...path, name], replaceSecret))
+    : value
 }
 
-function hideInUrl(text: string, path: Path, hide: Hide): string {
-  return isUrl(text) ? replaceUrlSecrets(text, part => hide({ text: part, path, url: text })) : text
+function replaceInUrl(text: string, path: Path, replaceSecret: ReplaceSecret): string {
+  return isUrl(text) ? replaceUrlSecrets(text, part => replaceSecret({ text: part, path, url: text })) : text
 }
 
-function isTree(value: unknown): value is object {
+function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 

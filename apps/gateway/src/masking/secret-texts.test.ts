@@ -53,10 +53,10 @@ test.each([
 })
 
 test('the mask hides a whole value with a secret’s name, line by line and without its scheme', () => {
-  expect(findSecretTexts({ text: 'plain words', isNamed: true })).toContain('plain words')
-  expect(findSecretTexts({ text: 'Bearer spoken-word', isNamed: true })).toContain('spoken-word')
+  expect(findSecretTexts({ text: 'plain words', hasSecretName: true })).toContain('plain words')
+  expect(findSecretTexts({ text: 'Bearer spoken-word', hasSecretName: true })).toContain('spoken-word')
   const pem = '-----BEGIN KEY-----\nfirst-line\n-----END KEY-----'
-  expect([...new Set(findSecretTexts({ text: pem, isNamed: true }))]).toEqual([pem, 'first-line'])
+  expect([...new Set(findSecretTexts({ text: pem, hasSecretName: true }))]).toEqual([pem, 'first-line'])
 })
 
 test.each([
@@ -66,7 +66,7 @@ test.each([
   ['https://x.test/?format=activity&version=2026-01-01', ['https://x.test/?format=activity&version=2026-01-01']],
   [`https://x.test/services/T1/${opaque}`, [`https://x.test/services/T1/${opaque}`, opaque]],
 ])('the secret URL %s hides neither a short path nor the name of a database', (text, secrets) => {
-  expect([...new Set(findSecretTexts({ text, isWhole: true, isReferenced: true }))]).toEqual(secrets)
+  expect([...new Set(findSecretTexts({ text, isWholeUrlSecret: true, isFromReference: true }))]).toEqual(secrets)
 })
 
 test.each([
@@ -80,10 +80,14 @@ test.each([
 test.each(['words of a prompt, ', 'a=', 'a:', 'a=b&', '?a=https://x.test', 'aB1-', 'a.', 'aB'])(
   'the mask reads a file that repeats "%s" in linear time',
   piece => {
-    const grown = measureGrowth(text => findSecretTexts({ text, isNamed: true, isWhole: true }), piece, 38912)
+    const grown = measureGrowth(
+      text => findSecretTexts({ text, hasSecretName: true, isWholeUrlSecret: true }),
+      piece,
+      38912,
+    )
     expect(grown).toBeLessThan(24)
     const address = measureGrowth(
-      text => findSecretTexts({ text: `https://x.test/${text}`, isWhole: true }),
+      text => findSecretTexts({ text: `https://x.test/${text}`, isWholeUrlSecret: true }),
       piece,
       38912,
     )

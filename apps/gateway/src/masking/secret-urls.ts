@@ -2,9 +2,9 @@
 
 type UrlComponent = 'user' | 'password' | 'query'
 
-const databasePassword = /^(postgres(?:ql)?:\/\/[^:@/?#]*:)([^?#]*)@/
-const userInfo = /^((?!postgres)[a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
-const query = /\?([^#]+)/
+const databasePasswordPattern = /^(postgres(?:ql)?:\/\/[^:@/?#]*:)([^?#]*)@/
+const userInfoPattern = /^((?!postgres)[a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
+const queryPattern = /\?([^#]+)/
 
 export function isUrl(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
@@ -13,7 +13,10 @@ export function isUrl(text: string): boolean {
 /** Replaces the user, the password and the query of a URL. Keeps a database’s user; in other URLs even a name alone may be a secret. */
 export function replaceUrlSecrets(url: string, replace: (part: string, kind: UrlComponent) => string): string {
   return url
-    .replace(databasePassword, (_, start: string, password: string) => `${start}${replace(password, 'password')}@`)
-    .replace(userInfo, (_, start: string, user: string) => `${start}${replace(user, 'user')}@`)
-    .replace(query, (_, parameters: string) => `?${replace(parameters, 'query')}`)
+    .replace(
+      databasePasswordPattern,
+      (_, start: string, password: string) => `${start}${replace(password, 'password')}@`,
+    )
+    .replace(userInfoPattern, (_, start: string, user: string) => `${start}${replace(user, 'user')}@`)
+    .replace(queryPattern, (_, parameters: string) => `?${replace(parameters, 'query')}`)
 }

@@ -1,7 +1,7 @@
 import type { Log, LogFields } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { describeLogged, joinRepeated } from './log-causes.ts'
+import { joinRepeatedLines, serializeError } from './log-causes.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers())
 function openLog() {
   const lines: (readonly [level: string, text: string, fields: LogFields])[] = []
   const collect = (level: string) => (fields: LogFields, text: string) => void lines.push([level, text, fields])
-  const log: Log = joinRepeated({
+  const log: Log = joinRepeatedLines({
     debug: collect('debug'),
     info: collect('info'),
     warn: collect('warn'),
@@ -59,9 +59,9 @@ test('new causes without end use bounded memory, and the log loses none of their
 
 test('the log has the message of an expected error, and the stack of an unexpected one', () => {
   const cause = new SyntaxError('Unexpected token')
-  expect(describeLogged(new Rejection('malformed', 'Cannot read activity', { cause }))).toEqual({
+  expect(serializeError(new Rejection('malformed', 'Cannot read activity', { cause }))).toEqual({
     type: 'Rejection',
     message: 'Cannot read activity: Unexpected token',
   })
-  expect(describeLogged(new TypeError('x is undefined'))).toHaveProperty('stack')
+  expect(serializeError(new TypeError('x is undefined'))).toHaveProperty('stack')
 })

@@ -6,50 +6,56 @@ import { codeRefusal, hasRefusal } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import type { FindRouteOwner } from './route-owners.ts'
-import { ownRoutes } from './route-owners.ts'
+import { gatewayOwnerName } from './route-owners.ts'
 
-interface RefusedAnswersDeps {
+interface RefusalRecorderDeps {
   readonly findOwner: FindRouteOwner
   readonly store: Pick<IntakeStore, 'refuse'>
   readonly now: () => number
-  addressOf(context: Context): string
+  findAddress(context: Context): string
 }
 
-/** Paths that monitoring polls every few seconds. Their failures are reported elsewhere. */
-const watchedPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+/** The paths that monitoring polls every few seconds. Their failures are reported elsewhere. */
+const monitoringPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
 /** The console forwards these requests to a channel, which records its own refusals. */
 const chatPrefix = '/operator/chat/'
 
 /**
- * Records refused requests to channels, and requests to any route that failed through no fault of the peer. Skips refusals that a channel has
+ * Records refused requests to channels, and requests to any route that failed because of the gateway itself. Skips refusals that a channel has
  * already recorded with more detail.
  */
-export function createRefusalRecorder({ findOwner, store, now, addressOf }: RefusedAnswersDeps) {
+export function createRefusalRecorder({ findOwner, store, now, findAddress: addressOf }: RefusalRecorderDeps) {
   return async function recordRefusal(context: Context): Promise<void> {
     if (hasRefusal(context.req.raw)) return
     const { status } = context.res
     const { method } = context.req
-    const matchedRouterRoutes = matchedRoutes(context)
+    const routes = matchedRoutes(context)
     const owner = findOwner(context)
     const via = owner?.channel
-    if (!(isOurFault(status) || (via !== undefined && isWriting(method, status)))) return
-    const path = owner?.path ?? matchedRouterRoutes.find(route => route.method !== 'ALL')?.path ?? '*'
-    if (watchedPaths.has(path) || path.startsWith(chatPrefix)) return
-    const request = { via: via ?? ownRoutes, endpoint: `${method} ${path}`, agent: findAgent(path, context.req.path) }
-    const problem = context.error ? codeRefusal(context.error) : await readProblem(context.res)
-    store.refuse({ at: isoTime(now()), from: addressOf(context), status, ...request, ...problem })
+    if (!(isGatewayFault(status) || (via !== undefined && isChangingRequest(method, status)))) return
+    const path = owner?.path ?? routes.find(route => route.method !== 'ALL')?.path ?? '*'
+    if (monitoringPaths.has(path) || path.startsWith(chatPrefix)) return
+    const request = {
+      via: via ?? gatewayOwnerName,
+      endpoint: `${method} ${path}`,
+      agent: findAgent(path, context.req.path),
+    }
+    const refusal = context.error ? codeRefusal(context.error) : await readProblem(context.res)
+    store.refuse({ at: isoTime(now()), from: addressOf(context), status, ...request, ...refusal })
   }
 }
 
-const writingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
+/** The methods of requests that change something. */
+export const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 
-/** Returns true if a refused request tried to write. Refused reads are not recorded, because peers ask for missing documents all day. */
-function isWriting(method: string, status: number): boolean {
-  return writingMethods.has(method) && status !== 405
+/** Returns true if a refused request tried to change something. Refused reads are not recorded, because peers ask for missing documents all day. */
+function isChangingRequest(method: string, status: number): boolean {
+  return changingMethods.has(method) && status !== 405
 }
 
-function isOurFault(status: number): boolean {
+/** Returns true if the gateway itself caused the failure. It answers 451 if it could not reach a service that it needs. */
+function isGatewayFault(status: number): boolean {
   return status >= 500 || status === 451
 }
 
@@ -60,7 +66,7 @@ function findAgent(pattern: string, path: string): string | undefined {
   return name?.toLowerCase()
 }
 
-const ownCodes: ReadonlySet<unknown> = new Set(rejectionCodes)
+const knownCodes: ReadonlySet<unknown> = new Set(rejectionCodes)
 const codesByStatus: Readonly<Record<number, RefusalCode>> = {
   401: 'unsigned',
   403: 'forbidden',
@@ -72,13 +78,13 @@ const codesByStatus: Readonly<Record<number, RefusalCode>> = {
   503: 'unavailable',
 }
 
-async function readProblem(answer: Response): Promise<Pick<Refusal, 'code' | 'reason'>> {
-  const { status } = answer
-  const isProblem = answer.headers.get('content-type')?.startsWith('application/problem+json') === true
-  const problem = isProblem ? parseIfJson(await answer.clone().text()) : undefined
-  const { code, detail, title } = (problem ?? {}) as Readonly<Record<string, unknown>>
-  const fault = status === 500 ? 'a fault of the gateway: its log has it' : undefined
+async function readProblem(response: Response): Promise<Pick<Refusal, 'code' | 'reason'>> {
+  const { status } = response
+  const isProblem = response.headers.get('content-type')?.startsWith('application/problem+json') === true
+  const problemDetails = isProblem ? parseIfJson(await response.clone().text()) : undefined
+  const { code, detail, title } = (problemDetails ?? {}) as Readonly<Record<string, unknown>>
+  const internalReason = status === 500 ? 'a fault of the gateway: its log has it' : undefined
   const fallback = codesByStatus[status] ?? (status >= 500 ? 'internal' : 'malformed')
-  const reason = [detail, fault, title].find(text => typeof text === 'string') ?? `answered ${status}`
-  return { code: ownCodes.has(code) ? (code as RefusalCode) : fallback, reason: String(reason) }
+  const reason = [detail, internalReason, title].find(text => typeof text === 'string') ?? `answered ${status}`
+  return { code: knownCodes.has(code) ? (code as RefusalCode) : fallback, reason: String(reason) }
 }

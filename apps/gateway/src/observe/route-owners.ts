@@ -3,8 +3,8 @@ import type { Channel } from '@postern/pipeline'
 import type { Context, Hono } from 'hono'
 import { matchedRoutes } from 'hono/route'
 
-/** The owner’s name for pages, discovery, files and the operator’s API. */
-export const ownRoutes = 'gateway'
+/** The name of the gateway itself as the owner of a route: pages, discovery, files and the operator’s API. */
+export const gatewayOwnerName = 'gateway'
 
 interface RouteOwner {
   /** The name of the channel. */
@@ -16,7 +16,9 @@ interface RouteOwner {
 /** Finds the channel whose route a request has matched; undefined if the route is the gateway’s own. */
 export type FindRouteOwner = (context: Context) => RouteOwner | undefined
 
-export function createRouteOwners(channels: readonly Pick<Channel<Hono>, 'descriptor' | 'endpoint'>[]): FindRouteOwner {
+export function createRouteOwnerFinder(
+  channels: readonly Pick<Channel<Hono>, 'descriptor' | 'endpoint'>[],
+): FindRouteOwner {
   const owners = new Map(
     channels.flatMap(({ descriptor, endpoint }) =>
       endpoint.routes.routes.map(({ path }) => [path, descriptor.name] as const),

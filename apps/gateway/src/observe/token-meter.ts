@@ -10,11 +10,11 @@ export interface TokenMeter {
   count(agent: string, usages: readonly TokenUsage[]): void
   /** Lists the input and output tokens. Their sum is the total. */
   list(): readonly TokenCount[]
-  /** Lists the cached and the reasoning tokens, which these totals include. */
+  /** Lists the cached and the reasoning tokens, which the totals of `list()` include. */
   listSubtotals(): readonly TokenCount[]
 }
 
-const kinds = [
+const totalKinds = [
   ['input_tokens', 'input'],
   ['output_tokens', 'output'],
 ] as const
@@ -25,9 +25,9 @@ const subtotalKinds = [
   ['reasoning_tokens', 'reasoning'],
 ] as const
 
-type Member = (typeof kinds)[number][0] | (typeof subtotalKinds)[number][0]
+type UsageMember = (typeof totalKinds)[number][0] | (typeof subtotalKinds)[number][0]
 
-/** Agents may name models as they like. Tokens of further models are counted together as `other`. */
+/** The maximum number of counted models, because agents choose the names. Tokens of further models are counted together as `other`. */
 const maxModels = 200
 
 /** Creates a meter that starts at zero. */
@@ -37,27 +37,27 @@ export function createTokenMeter(): TokenMeter {
 
   function chooseLabels(agent: string, { provider, model = 'unnamed' }: TokenUsage): TokenCount['labels'] {
     const labels = { agent, ...(provider !== undefined && { provider }), model }
-    const name = JSON.stringify(labels)
-    if (!models.has(name) && models.size >= maxModels) return { agent, model: 'other' }
-    models.add(name)
+    const labelKey = JSON.stringify(labels)
+    if (!models.has(labelKey) && models.size >= maxModels) return { agent, model: 'other' }
+    models.add(labelKey)
     return labels
   }
 
-  function add(counts: Map<string, TokenCount>, labels: TokenCount['labels'], tokens: number | undefined): void {
+  function addTokens(counts: Map<string, TokenCount>, labels: TokenCount['labels'], tokens: number | undefined): void {
     if (tokens === undefined) return
-    const name = JSON.stringify(labels)
-    counts.set(name, { labels, tokens: tokens + (counts.get(name)?.tokens ?? 0) })
+    const labelKey = JSON.stringify(labels)
+    counts.set(labelKey, { labels, tokens: tokens + (counts.get(labelKey)?.tokens ?? 0) })
   }
 
   return {
     count(agent, usages) {
       for (const usage of usages) {
         const labels = chooseLabels(agent, usage)
-        const addAll = (counts: Map<string, TokenCount>, members: readonly (readonly [Member, string])[]) => {
-          for (const [member, kind] of members) add(counts, { ...labels, kind }, usage[member])
+        const addKinds = (counts: Map<string, TokenCount>, members: readonly (readonly [UsageMember, string])[]) => {
+          for (const [member, kind] of members) addTokens(counts, { ...labels, kind }, usage[member])
         }
-        addAll(totals, kinds)
-        addAll(subtotals, subtotalKinds)
+        addKinds(totals, totalKinds)
+        addKinds(subtotals, subtotalKinds)
       }
     },
     list: () => [...totals.values()],

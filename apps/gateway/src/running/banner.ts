@@ -39,7 +39,7 @@ export function formatBanner(
   return lines.join('\n')
 }
 
-/** Prints the values, because other programs, such as webhook agents, need them, too. */
+/** Formats the secrets with their values, because other programs, such as webhook agents, need them too. */
 function formatGeneratedSecrets(generatedSecrets: readonly GeneratedSecret[]): string[] {
   if (generatedSecrets.length === 0) return []
   const lines = generatedSecrets.map(({ source, key, value, plainSecret }) => {
@@ -50,14 +50,14 @@ function formatGeneratedSecrets(generatedSecrets: readonly GeneratedSecret[]): s
 }
 
 function formatTryLines(agent: string, configPath: string | undefined): string[] {
-  const postern = configPath === undefined ? 'npx postern' : `npx postern --config ${configPath}`
-  const sends = simulatedChannels.map(via => `  ${postern} send --via ${via} --to ${agent} "hello"`)
+  const program = configPath === undefined ? 'npx postern' : `npx postern --config ${configPath}`
+  const sendCommands = simulatedChannels.map(via => `  ${program} send --via ${via} --to ${agent} "hello"`)
   return [
     'Try it from another terminal. The messages are really signed and verified:',
     '',
-    ...sends,
+    ...sendCommands,
     '',
-    `Then: ${postern} messages, and ${postern} show <id>`,
+    `Then: ${program} messages, and ${program} show <id>`,
     '',
   ]
 }

@@ -21,7 +21,7 @@ import { readIncompleteConfig } from './incomplete-config.ts'
  */
 export async function printConfig(file: ConfigFile, output: Output): Promise<void> {
   const { config, reasons, faults } = readIncompleteConfig(file)
-  printMasked(config, file, { reasons, output })
+  printMaskedConfig(config, file, { reasons, output })
   if (faults.length > 0) throw createConfigFaults(faults)
 }
 
@@ -33,7 +33,10 @@ export async function printDevConfig(file: ConfigFile, output: Output): Promise<
   const { openSimulation } = await import('@postern/simulation')
   const simulation = await openSimulation()
   try {
-    printMasked(createDevConfigs(simulation).parse(file), file, { reasons: readIncompleteConfig(file).reasons, output })
+    printMaskedConfig(createDevConfigs(simulation).parse(file), file, {
+      reasons: readIncompleteConfig(file).reasons,
+      output,
+    })
   } finally {
     await simulation.close()
   }
@@ -43,7 +46,7 @@ interface PrintOptions extends Pick<IncompleteConfig, 'reasons'> {
   readonly output: Output
 }
 
-function printMasked(config: unknown, { references }: ConfigFile, { reasons, output }: PrintOptions): void {
+function printMaskedConfig(config: unknown, { references }: ConfigFile, { reasons, output }: PrintOptions): void {
   const maskedTree = maskSettings({ tree: config, references })
   const shownTree = reasons.reduce((tree, { path, reason }) => setAt(tree, path, reason), maskedTree)
   output.print(JSON.stringify(shownTree, null, 2))
@@ -53,7 +56,7 @@ interface SettingSources {
   /** The configuration of the running gateway. */
   readonly config: object
   /** The values of the file and the variables, before defaults. */
-  readonly givenConfig: object
+  readonly fileConfig: object
   /** The paths of values that came from variables and files. */
   readonly references?: readonly (readonly string[])[] | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -62,17 +65,17 @@ interface SettingSources {
 /** Lists every value of the configuration with its source. Dev mode is the source of values that are neither given nor defaults. */
 export function listSettings({
   config,
-  givenConfig,
+  fileConfig: givenConfig,
   references,
   environment,
 }: SettingSources): readonly ListedSetting[] {
   const variables = new Set(
     [...listVariables()].filter(([name]) => environment[name] !== undefined).map(([, { path }]) => path.join('.')),
   )
-  const fileValues = new Map(flatten(givenConfig))
-  const defaults = new Map(flatten(findDefaults(givenConfig)))
-  const unmaskedValues = new Map(flatten(config))
-  return flatten(maskSettings({ tree: config, references }) as object).map(([key, value]) => {
+  const fileValues = new Map(listValues(givenConfig))
+  const defaults = new Map(listValues(findDefaults(givenConfig)))
+  const unmaskedValues = new Map(listValues(config))
+  return listValues(maskSettings({ tree: config, references }) as object).map(([key, value]) => {
     const isDefault = isDeepStrictEqual(defaults.get(key), unmaskedValues.get(key))
     const source = variables.has(key) ? 'environment' : fileValues.has(key) ? 'file' : isDefault ? 'default' : 'dev'
     return { key, value, source }
@@ -80,16 +83,18 @@ export function listSettings({
 }
 
 /** Returns the defaults that the file would have without dev mode. */
-function findDefaults(givenConfig: object): object {
-  const result = configSchema.safeParse({ origin: 'https://agents.example', agents: {}, ...givenConfig, dev: false })
+function findDefaults(fileConfig: object): object {
+  const result = configSchema.safeParse({ origin: 'https://agents.example', agents: {}, ...fileConfig, dev: false })
   return result.success ? result.data : {}
 }
 
 /** Lists the values of a tree with their paths. Lists count as values. */
-function flatten(tree: object, path = ''): readonly (readonly [string, Json])[] {
+function listValues(tree: object, path = ''): readonly (readonly [string, Json])[] {
   return Object.entries(tree).flatMap(([name, value]) => {
     const key = path === '' ? name : `${path}.${name}`
     if (value === undefined) return []
-    return isJsonObject(value) && Object.keys(value).length > 0 ? flatten(value, key) : [[key, value as Json] as const]
+    return isJsonObject(value) && Object.keys(value).length > 0
+      ? listValues(value, key)
+      : [[key, value as Json] as const]
   })
 }

@@ -18,31 +18,33 @@ export interface IncompleteConfig {
   readonly faults: readonly ConfigError[]
 }
 
-/** Every kind of text in the schema accepts one of these values. */
+/** The placeholders. Every kind of text in the schema accepts one of them. */
 const placeholders = ['0'.repeat(64), 'https://unset.invalid', 'postgres://unset.invalid/unset', 'unset', '1h', '1']
 
 /** Reads the configuration with placeholders for its missing values. */
 export function readIncompleteConfig({
   tree,
-  missing,
+  missing: missingSettings,
   path,
 }: Pick<ConfigFile, 'tree' | 'missing' | 'path'>): IncompleteConfig {
-  const filledTree = missing.reduce(
+  const filledTree = missingSettings.reduce(
     (partial, setting) => fillBestPlaceholder(partial, setting.path, path),
     tree as ConfigTree,
   )
   const generatedKeys = new Set(
-    isForProduction({ path, tree: filledTree }) ? [] : generateSecrets(missing).map(({ key }) => key),
+    isForProduction({ path, tree: filledTree }) ? [] : generateSecrets(missingSettings).map(({ key }) => key),
   )
-  const unsetErrors = missing.filter(setting => !generatedKeys.has(setting.path.join('.'))).map(({ error }) => error)
-  const { config, faults } = parse(filledTree, path)
+  const missingErrors = missingSettings
+    .filter(setting => !generatedKeys.has(setting.path.join('.')))
+    .map(({ error }) => error)
+  const { config, faults } = parseTree(filledTree, path)
   return {
     config: config ?? tree,
-    reasons: missing.map(({ path: settingPath, problem }) => ({
+    reasons: missingSettings.map(({ path: settingPath, problem }) => ({
       path: settingPath,
       reason: generatedKeys.has(settingPath.join('.')) ? `(dev mode makes it up: ${problem})` : `(missing: ${problem})`,
     })),
-    faults: [...unsetErrors, ...faults.filter(({ key }) => !unsetErrors.some(error => error.key === key))],
+    faults: [...missingErrors, ...faults.filter(({ key }) => !missingErrors.some(error => error.key === key))],
   }
 }
 
@@ -50,16 +52,16 @@ export function readIncompleteConfig({
 function fillBestPlaceholder(tree: ConfigTree, missingPath: readonly string[], path: string | undefined): ConfigTree {
   const trees = placeholders.map(placeholder => setAt(tree, missingPath, placeholder) as ConfigTree)
   const candidates = [...trees, tree].map(candidate => ({
-    filled: candidate,
-    count: parse(candidate, path).faults.length,
+    config: candidate,
+    faultCount: parseTree(candidate, path).faults.length,
   }))
-  return candidates.toSorted((a, b) => a.count - b.count)[0]?.filled ?? tree
+  return candidates.toSorted((left, right) => left.faultCount - right.faultCount)[0]?.config ?? tree
 }
 
-function parse(tree: ConfigTree, path: string | undefined): { config?: unknown; faults: readonly ConfigError[] } {
-  const isComplete = isForProduction({ path, tree: { ...tree } })
+function parseTree(tree: ConfigTree, path: string | undefined): { config?: unknown; faults: readonly ConfigError[] } {
+  const isProductionFile = isForProduction({ path, tree: { ...tree } })
   try {
-    return { config: parseConfig(isComplete ? tree : fillAll(tree, devDefaults)), faults: [] }
+    return { config: parseConfig(isProductionFile ? tree : fillAll(tree, devDefaults)), faults: [] }
   } catch (error) {
     return { faults: listConfigFaults(error) }
   }

@@ -27,7 +27,7 @@ export interface RunningGateway {
   readonly gateway: Gateway
   readonly config: Config
   readonly listening: readonly Listening[]
-  /** Secrets that dev mode made up for this run. */
+  /** The secrets that dev mode generated for this run. */
   readonly generatedSecrets?: readonly GeneratedSecret[]
   stop(): Promise<void>
 }
@@ -43,7 +43,7 @@ export interface SimulatedGateway extends RunningGateway {
   reload(config: Config): Promise<void>
 }
 
-/** Runs `postern dev`: a gateway in a simulated network that applies changes to its files. `readFile` reads them again. */
+/** Runs `postern dev`: a gateway in a simulated network that applies changes to its files. `readFile` reads the files again. */
 export async function runDev(
   file: ConfigFile,
   { readFile = async () => file, adopts }: RunOptions & { readFile?(): Promise<ConfigFile> } = {},
@@ -84,7 +84,7 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
   const closeOwnSimulation = async () => {
     if (!options.simulation) await simulation.close()
   }
-  const { initialConfig, configs, running } = await openSimulated(file, { ...options, simulation }).catch(
+  const { initialConfig, configs, running } = await openSimulatedGateway(file, { ...options, simulation }).catch(
     async error => {
       await closeOwnSimulation()
       throw error
@@ -92,10 +92,10 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
   )
   const { gateway } = running
   connectSimulation(simulation, initialConfig, running.listening)
-  let publishing = publishKeys(simulation, gateway)
+  let pendingPublication = publishKeys(simulation, gateway)
   return {
     ...running,
-    generatedSecrets: configs.generatedSecrets(),
+    generatedSecrets: configs.listGeneratedSecrets(),
     simulation,
     initialConfig,
     parse: configs.parse,
@@ -104,19 +104,19 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
         admitDevCallers(config, { operatorToken: gateway.operatorToken, simulation }),
       )
       connectSimulation(simulation, config, listening)
-      publishing = publishKeys(simulation, gateway)
-      await publishing
+      pendingPublication = publishKeys(simulation, gateway)
+      await pendingPublication
     },
     async stop() {
       // Publishing reads the store, so it ends before the store closes.
-      await publishing.catch(() => undefined)
+      await pendingPublication.catch(() => undefined)
       await running.stop()
       await closeOwnSimulation()
     },
   }
 }
 
-async function openSimulated(file: ConfigFile, options: RunningOptions & { readonly simulation: Simulation }) {
+async function openSimulatedGateway(file: ConfigFile, options: RunningOptions & { readonly simulation: Simulation }) {
   const configs = createDevConfigs(options.simulation)
   const initialConfig = configs.parse(file)
   const mask = createSecretMask(listSecretTexts(file))
@@ -126,36 +126,45 @@ async function openSimulated(file: ConfigFile, options: RunningOptions & { reado
     mask.addSecrets(listSecretTexts(changedFile))
     return configs.parse(changedFile)
   }
-  const running = await openRunning(initialConfig, file, { ...options, mask, readGiven: () => newestFile })
+  const running = await openRunningGateway(initialConfig, file, { ...options, mask, readFileConfig: () => newestFile })
   return { initialConfig, configs: { ...configs, parse }, running }
 }
 
 /** Runs `postern start`: a gateway with exactly the configuration of the file. @throws AggregateError if settings are unsafe outside of dev mode */
 export async function runProduction(file: ConfigFile, { adopts }: RunOptions = {}): Promise<RunningGateway> {
   const tree = file.tree.dev === true ? fillAll(file.tree, devDefaults) : file.tree
-  const running = await openRunning(parseConfigFile({ ...file, tree }, findUnsafeSettings), file, { adopts })
+  const running = await openRunningGateway(parseConfigFile({ ...file, tree }, findUnsafeSettings), file, { adopts })
   handleProcessEvents(running)
   return running
 }
 
 interface RunningOptions extends OpenOptions {
   /** Returns the values of the file and the variables, before defaults. */
-  readGiven?(): Pick<ConfigFile, 'tree' | 'references'>
+  readFileConfig?(): Pick<ConfigFile, 'tree' | 'references'>
   readonly mask?: SecretMask
 }
 
-async function openRunning(
-  givenConfig: Config,
+async function openRunningGateway(
+  initialConfig: Config,
   file: ConfigFile,
-  { simulation, log: givenLog, isReloadable, adopts, clock, readGiven = () => file, ...masking }: RunningOptions = {},
+  {
+    simulation,
+    log: requestedLog,
+    isReloadable,
+    adopts,
+    clock,
+    readFileConfig: readGiven = () => file,
+    ...masking
+  }: RunningOptions = {},
 ): Promise<RunningGateway> {
   const { baseDir, path: configPath } = file
   const { mask = createSecretMask(listSecretTexts(file)) } = masking
-  const operatorToken = readOperatorToken(givenConfig, baseDir)
-  const config = givenConfig.dev ? admitDevCallers(givenConfig, { operatorToken, simulation }) : givenConfig
+  const operatorToken = readOperatorToken(initialConfig, baseDir)
+  const config = initialConfig.dev ? admitDevCallers(initialConfig, { operatorToken, simulation }) : initialConfig
   const directory = resolve(baseDir, config.data)
-  const log = givenLog ?? createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
-  const findGateway = () => ({ agents: gateway.agents, store: gateway.store.forOperators, deciding: gateway })
+  const log =
+    requestedLog ?? createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
+  const findGateway = () => ({ agents: gateway.agents, store: gateway.store.forOperators, decidingGateway: gateway })
   const extraOperations = simulation ? createSimulationRoutes({ simulation, findGateway }) : []
   const onUnusable = (error: Error) => {
     process.stderr.write(`${mask.hideIn(error.message)}\n`)
@@ -179,7 +188,7 @@ async function openRunning(
     },
     listSettings: config => {
       const { tree: givenTree, references } = readGiven()
-      return listSettings({ config, givenConfig: givenTree, references, environment: process.env })
+      return listSettings({ config, fileConfig: givenTree, references, environment: process.env })
     },
   })
   const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {

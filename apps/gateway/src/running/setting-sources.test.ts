@@ -12,7 +12,7 @@ test('each setting shows its source, and secrets stay hidden', () => {
   const config = { ...configSchema.parse(settings), data: '/elsewhere' }
   const environment = { POSTERN_LISTEN_PORT: '9000' }
   const sourcesByKey = new Map(
-    listSettings({ config, givenConfig: settings, environment }).map(({ key, ...rest }) => [key, rest]),
+    listSettings({ config, fileConfig: settings, environment }).map(({ key, ...rest }) => [key, rest]),
   )
   expect(sourcesByKey.get('origin')).toEqual({ value: 'https://agents.example', source: 'file' })
   expect(sourcesByKey.get('listen.port')).toEqual({ value: 9000, source: 'environment' })

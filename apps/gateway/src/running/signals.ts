@@ -3,8 +3,8 @@ import { closeSync, openSync } from 'node:fs'
 import type { Log } from '@postern/message'
 
 /**
- * Stops on SIGINT and SIGTERM, within ten seconds. SIGHUP only logs a warning, because the gateway does not reload its configuration on it
- * like other programs.
+ * Stops on SIGINT and SIGTERM, within ten seconds. SIGHUP only logs a warning. Other programs reload their configuration on
+ * SIGHUP, and the gateway does not.
  */
 export function handleSignals(stop: () => Promise<void>, log: Log): void {
   let isStopping = false

@@ -32,14 +32,14 @@ export async function openStoredClient(file: ConfigFile): Promise<OperatorClient
   }
 
   function openInMode({ isReadOnly }: { readonly isReadOnly: boolean }): Promise<Gateway> {
-    const opening = openedGateway.then(async current => {
-      if (current && (isReadOnly || !current.isReadOnly)) return current
-      await current?.gateway.stop()
+    const pendingStore = openedGateway.then(async currentStore => {
+      if (currentStore && (isReadOnly || !currentStore.isReadOnly)) return currentStore
+      await currentStore?.gateway.stop()
       return { gateway: await openStoredGateway(isReadOnly), isReadOnly }
     })
     // The next operation retries.
-    openedGateway = opening.catch(() => undefined)
-    return opening.then(({ gateway }) => gateway)
+    openedGateway = pendingStore.catch(() => undefined)
+    return pendingStore.then(({ gateway }) => gateway)
   }
 
   const request: Parameters<typeof createClient>[1] = async (path, init) => {
@@ -69,6 +69,6 @@ interface OpenedStore {
   readonly isReadOnly: boolean
 }
 
-function isReading({ method, isReading: decide }: ApiOperation, body: unknown): boolean {
-  return decide?.(body) ?? method === 'GET'
+function isReading({ method, isReading: readsOnly }: ApiOperation, body: unknown): boolean {
+  return readsOnly?.(body) ?? method === 'GET'
 }

@@ -15,15 +15,19 @@ import { createSystem } from '../system/system.ts'
 
 interface UnopenedOptions {
   /** The error that kept the gateway from opening. */
-  readonly fault: unknown
+  readonly openError: unknown
   readonly groups: readonly CheckGroup[]
   readFile(): Promise<ConfigFile>
 }
 
 /** Runs the checks in this process, without those that need a gateway. */
-export async function examineUnopenedGateway({ fault, groups, readFile }: UnopenedOptions): Promise<DoctorReport> {
+export async function examineUnopenedGateway({
+  openError: fault,
+  groups,
+  readFile,
+}: UnopenedOptions): Promise<DoctorReport> {
   const { file, config } = await readUsableFile(readFile)
-  const settings = config ?? unreadConfig
+  const settings = config ?? fallbackConfig
   const system = createSystem(settings, { log: noLog, slices: [] })
   const faults = listConfigFaults(fault)
   const machine: MachineDeps = {
@@ -63,7 +67,7 @@ async function readUsableFile(readFile: () => Promise<ConfigFile>): Promise<Usab
 }
 
 /** The settings for checks of the machine and the clock if the configuration cannot be read. */
-const unreadConfig = {
+const fallbackConfig = {
   origin: 'https://unread.invalid',
   data: '.postern',
   dev: false,

@@ -13,7 +13,7 @@ const callRecords = { kind: 'agent-forgetting', owner: 'gateway' }
 
 /** The pauses between retries double from the first to the longest, ms. */
 const [minRetryMs, maxRetryMs] = [15_000, 6 * 3_600_000]
-/** The time after an agent's deadline at which a call is repeated, ms, because its process must have died. */
+/** The time after an agent's deadline, ms, at which a call is repeated, because the process that made it must have ended. */
 const graceMs = 60_000
 /** The bounds of the time between two polls for due calls, ms. */
 const [minPollMs, maxPollMs] = [500, 15_000]
@@ -58,35 +58,35 @@ export function createAgentForgetting(deps: AgentForgettingDeps): AgentForgettin
   let sleepEnd = new AbortController()
   const slots = new CallSlots()
   /** Makes a call, which stays planned if the store does not answer. */
-  async function makeCall(id: string, stop: AbortSignal): Promise<AgentOutcome | undefined> {
+  async function makeCall(id: string, stopSignal: AbortSignal): Promise<AgentOutcome | undefined> {
     try {
-      return await callAgent(id, deps, stop)
+      return await callAgent(id, deps, stopSignal)
     } catch (error) {
       system.log.warn({ err: error, forgetting: id }, 'cannot call an agent to forget somebody')
       return undefined
     }
   }
-  const beginCall = (id: string, agent: string, stop: AbortSignal) =>
-    slots.run(id, agent, () => makeCall(id, stop))?.finally(() => sleepEnd.abort())
+  const beginCall = (id: string, agent: string, stopSignal: AbortSignal) =>
+    slots.run(id, agent, () => makeCall(id, stopSignal))?.finally(() => sleepEnd.abort())
 
   /** Begins the due calls, and returns the time until the next ones, ms. Calls without a slot begin when another call ends. */
-  async function beginDue(signal: AbortSignal): Promise<number> {
-    const plannedCalls = (await listPlanned(deps)).filter(({ id }) => !slots.isRunning(id))
+  async function beginDueCalls(signal: AbortSignal): Promise<number> {
+    const plannedCalls = (await listPlannedCalls(deps)).filter(({ id }) => !slots.isRunning(id))
     for (const { id, agent } of plannedCalls.filter(isDue)) void beginCall(id, agent, signal)
-    const waitsMs = plannedCalls.filter(call => !isDue(call)).map(({ due_at }) => due_at - system.now())
-    return Math.max(minPollMs, Math.min(maxPollMs, ...waitsMs))
+    const pausesMs = plannedCalls.filter(call => !isDue(call)).map(({ due_at }) => due_at - system.now())
+    return Math.max(minPollMs, Math.min(maxPollMs, ...pausesMs))
   }
 
   return {
     plan: request => planCalls(request, deps),
     async call(ids) {
-      const stop = watchSignal
+      const stopSignal = watchSignal
       return waitForCalls(ids, {
         deps,
         async call(id) {
           const agent = await findCalledAgent(id, store.records)
-          const ownCall = stop && agent !== undefined ? beginCall(id, agent, stop) : undefined
-          return ownCall ?? makeDueNow(id, deps)
+          const ownCall = stopSignal && agent !== undefined ? beginCall(id, agent, stopSignal) : undefined
+          return ownCall ?? requestCall(id, deps)
         },
       })
     },
@@ -94,13 +94,13 @@ export function createAgentForgetting(deps: AgentForgettingDeps): AgentForgettin
       watchSignal = signal
       while (!signal.aborted) {
         sleepEnd = new AbortController()
-        const pauseMs = await beginDue(signal)
+        const pauseMs = await beginDueCalls(signal)
         await system.sleep(pauseMs, AbortSignal.any([signal, sleepEnd.signal]))
       }
-      await slots.settle()
+      await slots.waitForCalls()
     },
     async listWaiting() {
-      const plannedCalls = await listPlanned(deps)
+      const plannedCalls = await listPlannedCalls(deps)
       return plannedCalls.map(({ agent, failures, error, due_at: nextCallAt }) => ({
         agent,
         failures,
@@ -122,34 +122,34 @@ async function planCalls(
   for (const { agent, ...forgotten } of await listForgotten(request, { store, channels, agents: names })) {
     const id = makeId(system)
     // The call is due later, because the agent could read the person's messages again until the gateway has forgotten them.
-    const planned: PlannedCall = { agent, forgotten, due_at: system.now() + graceMs, failures: 0 }
-    await store.records.insert({ ...callRecords, key: id }, planned as unknown as Json)
+    const plannedCall: PlannedCall = { agent, forgotten, due_at: system.now() + graceMs, failures: 0 }
+    await store.records.insert({ ...callRecords, key: id }, plannedCall as unknown as Json)
     ids.push(id)
   }
   return ids
 }
 
-interface FirstCalls {
+interface CallWaitDeps {
   readonly deps: AgentForgettingDeps
   call(id: string): Promise<AgentOutcome | undefined>
 }
 
-/** Waits for the calls, but no longer than an operator would. */
+/** Waits for the calls, ten seconds at most. */
 async function waitForCalls(
   ids: readonly string[],
-  { deps: { store, system }, call }: FirstCalls,
+  { deps: { store, system }, call }: CallWaitDeps,
 ): Promise<readonly AgentOutcome[]> {
   const waitEnd = new AbortController()
   const timeout = system.sleep(maxWaitMs, waitEnd.signal).then(() => undefined)
   const outcomes = ids.map(
     async id => (await Promise.race([call(id), timeout])) ?? findPendingOutcome(id, store.records),
   )
-  const settled = await Promise.all(outcomes)
+  const settledOutcomes = await Promise.all(outcomes)
   waitEnd.abort()
-  return settled.flatMap(outcome => outcome ?? [])
+  return settledOutcomes.flatMap(outcome => outcome ?? [])
 }
 
-async function listPlanned({ store, system }: AgentForgettingDeps) {
+async function listPlannedCalls({ store, system }: AgentForgettingDeps) {
   const records = await store.records.list(callRecords.kind, callRecords.owner).catch(error => {
     system.log.warn({ err: error }, 'cannot read which agents have to forget somebody')
     return []
@@ -161,12 +161,12 @@ function toOutcome({ agent, error = 'it has not answered yet' }: PlannedCall): A
   return { agent, has_forgotten: false, error }
 }
 
-/** Makes another gateway perform the call soon. */
-async function makeDueNow(id: string, { store: { records }, system }: AgentForgettingDeps): Promise<undefined> {
+/** Makes a call due at once, so that another gateway performs it soon. */
+async function requestCall(id: string, { store: { records }, system }: AgentForgettingDeps): Promise<undefined> {
   const key = { ...callRecords, key: id }
   const record = await records.get(key)
-  const planned = record && { ...(record.value as unknown as PlannedCall), due_at: system.now() }
-  if (planned) await records.swap(key, record.version, planned as unknown as Json)
+  const plannedCall = record && { ...(record.value as unknown as PlannedCall), due_at: system.now() }
+  if (plannedCall) await records.swap(key, record.version, plannedCall as unknown as Json)
 }
 
 async function findCalledAgent(id: string, records: GatewayStore['records']): Promise<string | undefined> {
@@ -183,28 +183,28 @@ async function findPendingOutcome(id: string, records: GatewayStore['records']):
 async function callAgent(
   id: string,
   { store: { records }, system, agents }: AgentForgettingDeps,
-  stop: AbortSignal,
+  stopSignal: AbortSignal,
 ): Promise<AgentOutcome | undefined> {
   const key = { ...callRecords, key: id }
   const record = await records.get(key)
   if (!record) return undefined
-  const planned = record.value as unknown as PlannedCall
-  const { agent: name } = planned
+  const plannedCall = record.value as unknown as PlannedCall
+  const { agent: name } = plannedCall
   const deadlineMs = Math.min(maxCallMs, agents()?.findRunning(name)?.deadlineMs ?? maxCallMs)
-  const write = (version: number, value: PlannedCall) => records.swap(key, version, value as unknown as Json)
-  const isClaimed = await write(record.version, { ...planned, due_at: system.now() + deadlineMs + graceMs })
+  const replaceCall = (version: number, value: PlannedCall) => records.swap(key, version, value as unknown as Json)
+  const isClaimed = await replaceCall(record.version, { ...plannedCall, due_at: system.now() + deadlineMs + graceMs })
   if (!isClaimed) return undefined
   const log = bindLog(system.log, { agent: name })
   try {
-    const signal = AbortSignal.any([stop, AbortSignal.timeout(deadlineMs)])
-    await forget(planned, { id, signal, log, agents })
+    const signal = AbortSignal.any([stopSignal, AbortSignal.timeout(deadlineMs)])
+    await forget(plannedCall, { id, signal, log, agents })
     await records.remove(key)
     log.info({ forgetting: id }, 'an agent has forgotten somebody')
     return { agent: name, has_forgotten: true }
   } catch (error) {
-    const failedCall = describeFailed(planned, error, system.now())
+    const failedCall = planRetry(plannedCall, error, system.now())
     log.warn({ err: error, forgetting: id, failures: failedCall.failures }, 'an agent has not forgotten somebody yet')
-    await write(record.version + 1, failedCall)
+    await replaceCall(record.version + 1, failedCall)
     return toOutcome(failedCall)
   }
 }
@@ -217,24 +217,24 @@ interface ForgetOptions extends Pick<AgentForgettingDeps, 'agents'> {
 
 /** Calls `forget()` of an agent. Does not wait for an agent that ignores its signal. */
 async function forget({ agent, forgotten }: PlannedCall, { id, signal, log, agents }: ForgetOptions): Promise<void> {
-  const running = agents()?.findRunning(agent)?.agent
-  if (!running?.forget) throw new Error('there is no such agent, or it has no forget()')
-  const aborted = new Promise<never>((_, reject) =>
+  const runningAgent = agents()?.findRunning(agent)?.agent
+  if (!runningAgent?.forget) throw new Error('there is no such agent, or it has no forget()')
+  const abortRejection = new Promise<never>((_, reject) =>
     signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
   )
   // An error that is thrown at once rejects, too, so that the race handles both promises.
-  const forgetting = (async () => running.forget?.(forgotten, { id, signal, log }))()
-  await Promise.race([forgetting, aborted])
+  const forgetting = (async () => runningAgent.forget?.(forgotten, { id, signal, log }))()
+  await Promise.race([forgetting, abortRejection])
 }
 
-function describeFailed(planned: PlannedCall, error: unknown, now: number): PlannedCall {
-  const failures = planned.failures + 1
-  const pauseMs = Math.min(maxRetryMs, minRetryMs * 2 ** Math.min(20, planned.failures))
+function planRetry(plannedCall: PlannedCall, error: unknown, now: number): PlannedCall {
+  const failures = plannedCall.failures + 1
+  const pauseMs = Math.min(maxRetryMs, minRetryMs * 2 ** Math.min(20, plannedCall.failures))
   const retryAfterSeconds = error instanceof Unavailable ? boundRetryAfter(error.retryAfter) : undefined
   const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000
   const reason = error instanceof Error ? error.message : String(error)
   return {
-    ...planned,
+    ...plannedCall,
     due_at: Math.ceil(now + Math.min(maxRetryMs, Math.max(1_000, retryAfterMs ?? pauseMs))),
     failures,
     error: reason.slice(0, 300).toWellFormed(),

@@ -16,16 +16,16 @@ export class CallSlots {
     const callsOfAgent = [...this.#agents.values()].filter(name => name === agent).length
     if (this.isRunning(id) || this.#agents.size >= maxCalls || callsOfAgent >= maxCallsOfAgent) return undefined
     this.#agents.set(id, agent)
-    const running = call().finally(() => {
+    const runningCall = call().finally(() => {
       this.#agents.delete(id)
-      this.#running.delete(running)
+      this.#running.delete(runningCall)
     })
-    this.#running.add(running)
-    return running
+    this.#running.add(runningCall)
+    return runningCall
   }
 
   /** Resolves when no calls are running. */
-  async settle(): Promise<void> {
+  async waitForCalls(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 }

@@ -37,7 +37,7 @@ test('a list whose first line is incomplete counts what it lost, and accepts peo
   const lostId = add('ada')
   truncateSync(pathOf(), 20)
   const keptIds = [add('bob'), add('cleo')]
-  expect(openForgottenList(pathOf()).unreadable).toBe(1)
+  expect(openForgottenList(pathOf()).unreadableCount).toBe(1)
   expect([...find('bob'), ...find('cleo')]).toEqual(keptIds)
   expect(find('ada')).not.toContain(lostId)
 })

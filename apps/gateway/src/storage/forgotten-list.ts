@@ -1,11 +1,11 @@
-// Keeps the list of forgotten people in a file, as keyed digests that reveal no names.
+// Stores the list of forgotten people in a file, as keyed digests that reveal no names.
 import { createHmac, randomBytes } from 'node:crypto'
 import { appendFileSync, readFileSync } from 'node:fs'
 import type { Json } from '@postern/message'
 import { isJsonObject, parseIfJson } from '@postern/message'
 import type { ForgetPersonRequest } from '@postern/pipeline'
 
-/** The agent that forgot the person; absent if the operator forgot them for all agents. */
+/** The origin of a forgetting: one agent, or the operator for all agents if `agent` is absent. `isOwn` is true if the person asked. */
 export type ForgottenBy = Pick<ForgetPersonRequest, 'agent' | 'isOwn'>
 
 export interface ForgottenLine extends ForgottenBy {
@@ -16,14 +16,14 @@ export interface ForgottenLine extends ForgottenBy {
 
 interface ForgottenList {
   readonly lines: readonly ForgottenLine[]
-  /** The number of unreadable lines. A crash has truncated them or lost their key. */
-  readonly unreadable: number
-  /** Lists the lines that a new forgetting fulfils, because it covers all of them. */
-  listCovered(names: readonly string[], whose: ForgottenBy): readonly ForgottenLine[]
+  /** The number of unreadable lines. A crash has truncated these lines or lost their key. */
+  readonly unreadableCount: number
+  /** Lists the lines that a new forgetting covers completely. */
+  listCoveredLines(names: readonly string[], forgottenBy: ForgottenBy): readonly ForgottenLine[]
   /** Creates a function that finds the lines for any of some names. */
   createFinder(lines: readonly ForgottenLine[]): (names: readonly string[]) => readonly ForgottenLine[]
   /** Creates a line that is not in the file yet. */
-  createLine(names: readonly string[], whose: ForgottenBy): ForgottenLine
+  createLine(names: readonly string[], forgottenBy: ForgottenBy): ForgottenLine
   /** Writes a line, and returns once it is on disk. */
   append(line: ForgottenLine): void
 }
@@ -36,18 +36,18 @@ const listFormat = 'postern-forgotten/1'
  */
 export function openForgottenList(path: string): ForgottenList {
   const writtenLines = readLines(path)
-  const keys = new Map(writtenLines.flatMap(readKey).map(key => [nameKey(key), key]))
-  const entries = writtenLines.filter(line => readKey(line).length === 0)
+  const keys = new Map(writtenLines.flatMap(findKey).map(key => [formatKeyName(key), key]))
+  const entries = writtenLines.filter(line => findKey(line).length === 0)
   const lines = entries.flatMap(line => readLine(line, keys))
   const [firstKey] = keys.values()
   const ownKey = firstKey ?? randomBytes(32).toString('base64url')
-  keys.set(nameKey(ownKey), ownKey)
+  keys.set(formatKeyName(ownKey), ownKey)
   const digestAll = (names: readonly string[]) =>
-    names.flatMap(name => [...keys.values()].map(key => digestWith(key, name)))
+    names.flatMap(name => [...keys.values()].map(key => digestName(key, name)))
   return {
     lines,
-    unreadable: entries.length - lines.length,
-    listCovered(names, forgottenBy) {
+    unreadableCount: entries.length - lines.length,
+    listCoveredLines(names, forgottenBy) {
       const digests = new Set(digestAll(names))
       return lines.filter(line => isCovered(line, forgottenBy, digests))
     },
@@ -60,21 +60,21 @@ export function openForgottenList(path: string): ForgottenList {
     },
     createLine: (names, { agent, isOwn }) => ({
       ...{ id: randomBytes(16).toString('base64url'), agent, isOwn },
-      digests: new Set(names.map(name => digestWith(ownKey, name))),
+      digests: new Set(names.map(name => digestName(ownKey, name))),
     }),
     append({ id, agent, isOwn = false, digests }) {
       const forgottenBy = { ...(agent !== undefined && { agent }), ...(isOwn && { isOwn }) }
-      const line = formatLine({ key: nameKey(ownKey), id, ...forgottenBy, digests: [...digests] })
-      const head = firstKey === undefined ? formatLine({ format: listFormat, key: ownKey }) : ''
+      const line = formatLine({ key: formatKeyName(ownKey), id, ...forgottenBy, digests: [...digests] })
+      const header = firstKey === undefined ? formatLine({ format: listFormat, key: ownKey }) : ''
       // `appendFileSync` completes a short write, or throws.
-      appendFileSync(path, head + line, { mode: 0o600, flush: true })
+      appendFileSync(path, header + line, { mode: 0o600, flush: true })
     },
   }
 }
 
-const digestWith = (key: string, name: string) => createHmac('sha256', key).update(name).digest('base64url')
+const digestName = (key: string, name: string) => createHmac('sha256', key).update(name).digest('base64url')
 
-const nameKey = (key: string) => digestWith(key, 'list').slice(0, 22)
+const formatKeyName = (key: string) => digestName(key, 'list').slice(0, 22)
 
 /** Returns true if a forgetting covers a line. The operator's forgetting also deletes data that a person's own request leaves. */
 function isCovered(line: ForgottenLine, { agent, isOwn = false }: ForgottenBy, digests: ReadonlySet<string>): boolean {
@@ -95,7 +95,7 @@ function readLines(path: string): readonly Json[] {
   }
 }
 
-function readKey(line: Json): readonly string[] {
+function findKey(line: Json): readonly string[] {
   return isJsonObject(line) && line.format === listFormat && typeof line.key === 'string' ? [line.key] : []
 }
 

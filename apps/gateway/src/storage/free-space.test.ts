@@ -6,7 +6,7 @@ function openSpace(minFreeBytes: number | undefined) {
   let [time, free] = [0, 2_000]
   const warnings: string[] = []
   const log = { ...noLog, warn: (_: object, line: string) => void warnings.push(line) }
-  const space = createFreeSpace({ minFreeBytes: minFreeBytes, readFree: () => free, now: () => time, log })
+  const space = createFreeSpace({ minFreeBytes, measureFreeBytes: () => free, now: () => time, log })
   return {
     told: warnings,
     set(bytes: number) {

@@ -5,7 +5,7 @@ import { Unavailable } from '@postern/message'
 
 /** The check that the disk has space for one more message. */
 export interface FreeSpace {
-  /** @throws Unavailable if the disk is too full for a sender of this kind */
+  /** Checks the free space. @throws Unavailable if the disk is too full for a sender of this kind */
   check(sender: { readonly isProven: boolean }): void
 }
 
@@ -16,7 +16,7 @@ interface FreeSpaceOptions {
    */
   readonly minFreeBytes: number | undefined
   /** Returns the number of free bytes. */
-  readonly readFree: () => number
+  readonly measureFreeBytes: () => number
   readonly now: () => number
   readonly log: Log
 }
@@ -26,7 +26,7 @@ type Level = 'enough' | 'low' | 'full'
 const refusal = 'Cannot store message: the disk is almost full'
 const retryAfter = 300
 /** The time for which a measurement of the disk is valid, ms. The mail of one second cannot fill the reserve. */
-const freshMs = 1_000
+const measurementTtlMs = 1_000
 
 const fix = 'Free space on the disk, or lower limits.free_bytes.'
 const logTexts: Readonly<Record<Level, string>> = {
@@ -41,13 +41,13 @@ export function readFreeBytes(directory: string): number {
   return bavail * bsize
 }
 
-export function createFreeSpace({ minFreeBytes, readFree, now, log }: FreeSpaceOptions): FreeSpace {
+export function createFreeSpace({ minFreeBytes, measureFreeBytes: readFree, now, log }: FreeSpaceOptions): FreeSpace {
   if (!minFreeBytes) return { check() {} }
   let level: Level = 'enough'
   let measuredAt = Number.NEGATIVE_INFINITY
 
   function measure(minBytes: number): void {
-    if (Math.abs(now() - measuredAt) < freshMs) return
+    if (Math.abs(now() - measuredAt) < measurementTtlMs) return
     measuredAt = now()
     const freeBytes = readFree()
     const measuredLevel = freeBytes >= minBytes ? 'enough' : freeBytes >= minBytes / 2 ? 'low' : 'full'

@@ -15,10 +15,8 @@ const [kind, listOwner] = ['forgotten-line', 'list']
 /** The time after which the gateway retries to record applied lines, ms. */
 const retryMs = 10_000
 
-type RecordsOf = Pick<GatewayStore, 'records'>
-
 export interface PeopleForgetting extends PersonForgetting {
-  /** Forgets again those people of the list whom this store still knows. Returns their number. */
+  /** Forgets the people of the list whom this store still knows again. Returns their number. */
   applyList(): Promise<number>
 }
 
@@ -35,14 +33,14 @@ export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
   const { store, directory, log } = deps
   const openList = () => openForgottenList(join(directory, fileName))
 
-  /** Adds a line to the list. A failure does not stop the forgetting, because a full disk needs it most. */
+  /** Adds a line to the list. A failure does not stop the forgetting, because a full disk needs the deletion most. */
   function addLine(names: readonly string[], forgottenBy: ForgottenBy): readonly ForgottenLine[] {
     const notedLines: ForgottenLine[] = []
     try {
       const list = openList()
       const line = list.createLine(names, forgottenBy)
       // The line counts even before it is written, because a line whose flush failed may be on disk.
-      notedLines.push(...list.listCovered(names, forgottenBy), line)
+      notedLines.push(...list.listCoveredLines(names, forgottenBy), line)
       list.append(line)
     } catch (error) {
       log.error(
@@ -54,54 +52,59 @@ export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
   }
 
   /** Records lines as applied. At the next start, a pending line would also delete messages that its people have sent since. */
-  async function recordApplied(lines: readonly ForgottenLine[]): Promise<void> {
+  async function recordAppliedLines(lines: readonly ForgottenLine[]): Promise<void> {
     try {
-      for (const { id } of await findPending(store, lines)) {
+      for (const { id } of await findPendingLines(store, lines)) {
         await store.records.insert({ kind, owner: listOwner, key: id }, true)
       }
     } catch (error) {
       log.error({ err: error }, 'cannot record that people are forgotten; the gateway retries')
-      setTimeout(() => void recordApplied(lines), retryMs).unref()
+      setTimeout(() => void recordAppliedLines(lines), retryMs).unref()
     }
   }
 
-  async function withListing<T>(names: readonly string[], forgottenBy: ForgottenBy, forget: () => Promise<T>) {
+  async function forgetAndList<T>(names: readonly string[], forgottenBy: ForgottenBy, forget: () => Promise<T>) {
     const notedLines = addLine(names, forgottenBy)
     const result = await forget()
-    await recordApplied(notedLines)
+    await recordAppliedLines(notedLines)
     return result
   }
 
   return {
     forgetPerson: forgetting =>
-      withListing(forgetting.addresses.flatMap(nameAddress), forgetting, () => forgetOne(forgetting, deps)),
+      forgetAndList(forgetting.addresses.flatMap(formatAddressKeys), forgetting, () =>
+        forgetPersonAndCallAgents(forgetting, deps),
+      ),
     forgetOwner: (owner, leavesBytes) =>
-      withListing([nameOwner(owner)], {}, () => removeOwner(owner, leavesBytes, deps)),
+      forgetAndList([formatOwnerKey(owner)], {}, () => removeOwner(owner, { leavesBytes }, deps)),
     async applyList() {
       const list = openList()
-      if (list.unreadable > 0) log.warn({ lines: list.unreadable }, unreadableText)
-      const pending = await findPending(store, list.lines)
-      if (pending.length === 0) return 0
-      const count = await forgetAgain(deps, list.createFinder(pending))
-      await recordApplied(pending)
-      log.warn({ lines: pending.length, people: count }, 'forgot people again whom this store still knew')
+      if (list.unreadableCount > 0) log.warn({ lines: list.unreadableCount }, unreadableWarning)
+      const pendingLines = await findPendingLines(store, list.lines)
+      if (pendingLines.length === 0) return 0
+      const count = await forgetListedPeople(deps, list.createFinder(pendingLines))
+      await recordAppliedLines(pendingLines)
+      log.warn({ lines: pendingLines.length, people: count }, 'forgot people again whom this store still knew')
       return count
     },
   }
 }
 
-const unreadableText =
+const unreadableWarning =
   'some lines of the list of forgotten people cannot be read; after a restore of an older backup, forget those people again'
 
-async function findPending({ records }: RecordsOf, lines: readonly ForgottenLine[]): Promise<readonly ForgottenLine[]> {
+async function findPendingLines(
+  { records }: Pick<GatewayStore, 'records'>,
+  lines: readonly ForgottenLine[],
+): Promise<readonly ForgottenLine[]> {
   const appliedIds = new Set((await records.list(kind, listOwner)).map(({ key }) => key))
   return lines.filter(({ id }) => !appliedIds.has(id))
 }
 
 type FindLines = (names: readonly string[]) => readonly ForgottenLine[]
 
-/** Stores the calls of agents before the gateway forgets, because it does not know the person afterwards. */
-async function withCalls<Result>(
+/** Plans the calls of agents before the gateway forgets the person, because it does not know the person afterwards. */
+async function planCallsAndForget<Result>(
   request: PersonMessagesRequest,
   agents: ForgettingDeps['agents'],
   forget: () => Promise<Result>,
@@ -110,34 +113,34 @@ async function withCalls<Result>(
   return { ...(await forget()), calls }
 }
 
-function forgetOne(
+function forgetPersonAndCallAgents(
   forgetting: ForgetPersonRequest,
   { store, agents }: ForgettingDeps,
 ): Promise<WithCalls<ForgetPersonResult>> {
-  return withCalls(forgetting, agents, () => store.forgetPerson(forgetting))
+  return planCallsAndForget(forgetting, agents, () => store.forgetPerson(forgetting))
 }
 
-async function forgetAgain(deps: ForgettingDeps, findLines: FindLines): Promise<number> {
+async function forgetListedPeople(deps: ForgettingDeps, findLines: FindLines): Promise<number> {
   const { store } = deps
   const forgottenKeys = new Set<string>()
   const forgetListed = async (person: PersonAddress & { readonly agent?: string | undefined }) => {
     for (const forgetting of findForgettings(person, findLines)) {
-      await forgetOne(forgetting, deps)
+      await forgetPersonAndCallAgents(forgetting, deps)
       forgottenKeys.add(`${person.via} ${person.address}`)
     }
   }
   const otherPeople = await store.readOtherPeople()
   for (const owner of otherPeople.owners) {
-    if (findLines([nameOwner(owner)]).length === 0) continue
-    await removeOwner(owner, false, deps)
+    if (findLines([formatOwnerKey(owner)]).length === 0) continue
+    await removeOwner(owner, { leavesBytes: false }, deps)
     forgottenKeys.add(owner)
   }
   for (const person of otherPeople.persons) await forgetListed(person)
-  for (let last = 0; ; ) {
-    const senders = await store.readSenders(last)
+  for (let lastSender = 0; ; ) {
+    const senders = await store.readSenders(lastSender)
     if (!senders) return forgottenKeys.size
     for (const person of senders.persons) await forgetListed(person)
-    last = senders.last
+    lastSender = senders.last
   }
 }
 
@@ -146,10 +149,10 @@ function findForgettings(
   { via, address, subject, agent }: PersonAddress & { readonly agent?: string | undefined },
   findLines: FindLines,
 ): readonly ForgetPersonRequest[] {
-  const byAddress = { via, address }
-  const withSubject = subject === undefined ? [] : [{ ...byAddress, subject }]
-  return [byAddress, ...withSubject].flatMap(personAddress => {
-    const lines = findLines(nameAddress(personAddress)).filter(
+  const addressOnly = { via, address }
+  const withSubject = subject === undefined ? [] : [{ ...addressOnly, subject }]
+  return [addressOnly, ...withSubject].flatMap(personAddress => {
+    const lines = findLines(formatAddressKeys(personAddress)).filter(
       line => line.agent === undefined || agent === undefined || line.agent === agent,
     )
     // A person may have asked several times.
@@ -162,25 +165,30 @@ function findForgettings(
   })
 }
 
-function nameAddress({ via, address, subject }: PersonAddress): readonly string[] {
+function formatAddressKeys({ via, address, subject }: PersonAddress): readonly string[] {
   return [JSON.stringify(subject === undefined ? ['address', via, address.toLowerCase()] : ['subject', via, subject])]
 }
 
-function nameOwner(owner: string): string {
+function formatOwnerKey(owner: string): string {
   return JSON.stringify(['owner', owner])
+}
+
+interface OwnerRemovalOptions {
+  /** True if the bytes of the owner's attachments stay in the object storage. */
+  readonly leavesBytes: boolean
 }
 
 function removeOwner(
   owner: string,
-  leavesBytes: boolean,
+  options: OwnerRemovalOptions,
   { store, agents }: ForgettingDeps,
 ): Promise<WithCalls<ForgottenOwner>> {
-  return withCalls({ addresses: [], owner }, agents, () => removeOwnedData(owner, leavesBytes, store))
+  return planCallsAndForget({ addresses: [], owner }, agents, () => removeOwnedData(owner, options, store))
 }
 
 async function removeOwnedData(
   owner: string,
-  leavesBytes: boolean,
+  { leavesBytes }: OwnerRemovalOptions,
   { forgetTasks, unlinkAll, transcript, objects, records }: ForgettingDeps['store'],
 ): Promise<ForgottenOwner> {
   const links = await unlinkAll(owner)

@@ -1,4 +1,4 @@
-// Deletes data every hour that is older than the configuration keeps.
+// Deletes data that is older than the configuration allows, every hour.
 import type { Log } from '@postern/message'
 import { isoTime } from '@postern/message'
 import type { GatewayStore } from '@postern/store'
@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.ts'
 type Cutoffs = Parameters<GatewayStore['prune']>[0]
 
 const dayMs = 24 * 3_600_000
-const everyMs = 3_600_000
+const pruneIntervalMs = 3_600_000
 
 /** Returns the instants before which data of each kind is deleted. */
 export function listCutoffs(retention: Config['retention'], now: number): Cutoffs {
@@ -35,7 +35,7 @@ interface RetentionDeps {
 export async function watchRetention({ config, store, system }: RetentionDeps, signal: AbortSignal): Promise<void> {
   const { now, log, sleep } = system
   while (!signal.aborted) {
-    await sleep(everyMs, signal).catch(() => undefined)
+    await sleep(pruneIntervalMs, signal).catch(() => undefined)
     if (signal.aborted) return
     try {
       const pruned = await store.prune(listCutoffs(config.retention, now()), { signal })

@@ -1,4 +1,4 @@
-// Compares the setup of a gateway with that of the data in its store.
+// Compares the setup of a gateway with the setup that its store has recorded.
 
 import { ConfigError } from '@postern/message'
 import type { RunSetup, SetupDifference, WhyStore } from '@postern/pipeline'
@@ -20,16 +20,19 @@ export function describeSetup(
   }
 }
 
-const commands = { production: 'postern start', simulation: 'postern dev' } as const
+const commandsByMode = { production: 'postern start', simulation: 'postern dev' } as const
 
 /** Describes a difference with both values and its fix. */
 export function toSetupError({ fact, stored, given, isRunning }: SetupDifference): ConfigError {
   if (isRunning) {
-    const problem = `a gateway that runs on the same store has ${nameFact(fact, stored)}, and this one has ${nameFact(fact, given)}`
+    const problem = `a gateway that runs on the same store has ${describeFact(fact, stored)}, and this one has ${describeFact(fact, given)}`
     return new ConfigError('store', problem, 'Give both the same configuration, or stop the other one first.')
   }
   if (fact === 'mode') {
-    const [formerCommand, command] = [commands[stored as RunSetup['mode']], commands[given as RunSetup['mode']]]
+    const [formerCommand, command] = [
+      commandsByMode[stored as RunSetup['mode']],
+      commandsByMode[given as RunSetup['mode']],
+    ]
     const problem = `holds the data of "${formerCommand}", and "${command}" would send its waiting messages ${given === 'simulation' ? 'to simulated peers' : 'to real peers'}`
     return new ConfigError(
       'data',
@@ -37,7 +40,7 @@ export function toSetupError({ fact, stored, given, isRunning }: SetupDifference
       `Name another folder or store, or run "${command} --adopt" to take the data over.`,
     )
   }
-  const problem = `holds the data of ${nameFact(fact, stored)}, and this gateway has ${nameFact(fact, given)}`
+  const problem = `holds the data of ${describeFact(fact, stored)}, and this gateway has ${describeFact(fact, given)}`
   const fix = 'Correct "origin", name another folder or store, or run "postern start --adopt" to take the data over.'
   return new ConfigError('data', problem, fix)
 }
@@ -57,6 +60,6 @@ export async function checkStoredOrigin(
   if (difference?.fact === 'origin') throw toSetupError(difference)
 }
 
-function nameFact(fact: keyof RunSetup, value: string): string {
+function describeFact(fact: keyof RunSetup, value: string): string {
   return `the ${fact} ${value === '' ? '(none)' : value}`
 }

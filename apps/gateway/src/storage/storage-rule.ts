@@ -29,10 +29,10 @@ export function createStorageRule(config: Pick<Config, 'limits' | 'dev'>, freeSp
 function planQuota({ message }: Intake, stored: Config['limits']['stored']): StorageQuota {
   const { sender, received_via: via } = message
   const isProven = sender.verified
-  const [name = sender.address] = listPeopleBehind(sender)
+  const [senderName = sender.address] = listPeopleBehind(sender)
   return {
     // The key is a digest, because the store must not keep an address longer than its sender's messages.
-    sender: hash('sha256', JSON.stringify([via, name]), 'base64url'),
+    sender: hash('sha256', JSON.stringify([via, senderName]), 'base64url'),
     isProven,
     maxBytes: isProven ? stored.per_identity : stored.per_unverified,
     maxUnprovenBytes: stored.unverified,

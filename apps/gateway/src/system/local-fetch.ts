@@ -21,7 +21,7 @@ export function localizeFetches(system: GatewaySystem, deps: LocalFetchDeps): Ga
 
 interface LocalFetchDeps {
   readonly app: Pick<Hono, 'fetch'>
-  /** The origins of the gateway’s own addresses. */
+  /** The origins of the gateway's own addresses. */
   readonly origins: readonly string[]
   /** The channels that have opened so far. The list grows while the gateway starts. */
   readonly channels: readonly { readonly descriptor: Pick<ChannelDescriptor, 'openPaths'> }[]
@@ -34,8 +34,8 @@ const defaultMaxBytes = 1024 * 1024
 
 const defaultTimeoutMs = 10_000
 
-/** Marks a request to the server as the gateway's own. An IP address would not do, because others may share it. */
-const ownVisit = { isOwnVisit: true } as const
+/** Marks a request to the server as the gateway's own. An IP address is no such mark, because other programs may share it. */
+const ownVisitMark = { isOwnVisit: true } as const
 
 /** Returns true if a request comes from the gateway itself. No peer can set this mark. */
 export function isOwnVisit(env: unknown): boolean {
@@ -60,13 +60,13 @@ export function openLocalFetch(
       channels.some(({ descriptor }) => descriptor.openPaths?.includes(firstSegment))
     )
   }
-  const call = async (url: string, request: FetchRequest | StreamRequest): Promise<Response> => {
+  const callApp = async (url: string, request: FetchRequest | StreamRequest): Promise<Response> => {
     const { method = 'GET', headers = {}, body } = request
-    const sentRequest = new Request(url, { method, headers, ...(body !== undefined && { body: body as BodyInit }) })
-    const answer = Promise.resolve(app.fetch(sentRequest, ownVisit))
-    return rejectOnAbort(request.signal, answer).catch(error => {
+    const appRequest = new Request(url, { method, headers, ...(body !== undefined && { body: body as BodyInit }) })
+    const pendingResponse = Promise.resolve(app.fetch(appRequest, ownVisitMark))
+    return rejectOnAbort(request.signal, pendingResponse).catch(error => {
       // The answer of a caller that has left may be a stream, which would continue without a reader.
-      void answer.then(response => response.body?.cancel()).catch(() => undefined)
+      void pendingResponse.then(response => response.body?.cancel()).catch(() => undefined)
       throw error
     })
   }
@@ -74,14 +74,14 @@ export function openLocalFetch(
     async fetch(url, request = {}) {
       if (!isOwnUrl(url)) return fetch(url, request)
       return withTimeout(request, async signal => {
-        const { status, headers, body } = await call(url, { ...request, signal })
-        return { status, headers, url, body: await readAll(readChunks(body, signal), request.maxBytes) }
+        const { status, headers, body } = await callApp(url, { ...request, signal })
+        return { status, headers, url, body: await readBody(readChunks(body, signal), request.maxBytes) }
       })
     },
     ...(openStream && {
       async openStream(url: string, request: StreamRequest = {}) {
         if (!isOwnUrl(url)) return openStream(url, request)
-        const { status, headers, body } = await call(url, request)
+        const { status, headers, body } = await callApp(url, request)
         return { status, headers, body: readChunks(body, request.signal) }
       },
     }),
@@ -93,21 +93,21 @@ async function withTimeout<Value>(
   { timeoutMs = defaultTimeoutMs, signal }: FetchRequest,
   work: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
-  const fetchEnd = new AbortController()
-  const expire = () => fetchEnd.abort(new Unavailable('Cannot fetch: no answer in time'))
-  const abort = () => fetchEnd.abort(signal?.reason)
+  const fetchController = new AbortController()
+  const expire = () => fetchController.abort(new Unavailable('Cannot fetch: no answer in time'))
+  const abort = () => fetchController.abort(signal?.reason)
   const timer = setTimeout(expire, timeoutMs)
   if (signal?.aborted) abort()
   signal?.addEventListener('abort', abort, { once: true })
   try {
-    return await work(fetchEnd.signal)
+    return await work(fetchController.signal)
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)
   }
 }
 
-async function readAll(body: AsyncIterable<Uint8Array>, maxBytes = defaultMaxBytes): Promise<Uint8Array> {
+async function readBody(body: AsyncIterable<Uint8Array>, maxBytes = defaultMaxBytes): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body) {

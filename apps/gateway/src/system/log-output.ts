@@ -5,7 +5,7 @@ const flushChars = 8_192
 
 const flushAfterMs = 250
 
-/** The largest text that waits for a slow reader, in characters. Beyond it the gateway drops lines instead of blocking. */
+/** The largest text that waits for a slow reader, in characters. Beyond this size the gateway drops lines instead of blocking. */
 const maxWaitingChars = 1_048_576
 
 /**
@@ -21,8 +21,8 @@ export function createLogOutput(descriptor: number, write: typeof writeSync = wr
     timer = undefined
     const bytes = Buffer.from(pendingText)
     try {
-      const writtenBytes = write(descriptor, bytes)
-      pendingText = bytes.subarray(writtenBytes).toString()
+      const writtenCount = write(descriptor, bytes)
+      pendingText = bytes.subarray(writtenCount).toString()
     } catch (error) {
       const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN' && pendingText.length < maxWaitingChars
       if (!isFull) pendingText = ''

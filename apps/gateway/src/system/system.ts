@@ -1,4 +1,4 @@
-// Opens everything outside the process: HTTP, DNS, mail submission, clock, randomness and log.
+// Opens the system outside the process: HTTP, DNS, mail submission, clock, randomness and log.
 import { Resolver } from 'node:dns/promises'
 import { checkFetchUrl, createGuardedFetch } from '@postern/http'
 import type { DnsResolver, GuardedFetch, Log, OpenStream, SubmitMail, System } from '@postern/message'
@@ -11,7 +11,7 @@ import { softwareVersion } from './version.ts'
 
 export interface GatewaySystem extends System {
   /**
-   * Returns a guarded fetch that may also reach this one origin and no other opened one, for a destination in the configuration such as a webhook
+   * Returns a guarded fetch that may also reach this one private origin and no other one, for a destination in the configuration such as a webhook
    * agent or a model.
    */
   fetchFor(origin: string): GuardedFetch & { readonly openStream: OpenStream }

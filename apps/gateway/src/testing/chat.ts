@@ -29,14 +29,14 @@ export async function readChatRun(
     runId: crypto.randomUUID(),
     messages: [{ id: messageId, role: 'user', content }],
   }
-  const answer = await fetch(url, {
+  const response = await fetch(url, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  const stream = await answer.text()
-  if (!answer.ok) throw new Error(`Cannot chat: the gateway answered ${answer.status} ${stream}`)
-  const events = readEvents(stream)
+  const eventStream = await response.text()
+  if (!response.ok) throw new Error(`Cannot chat: the gateway answered ${response.status} ${eventStream}`)
+  const events = readEvents(eventStream)
   return { thread, messageId, text: readAnswerText(events, messageId), events }
 }
 

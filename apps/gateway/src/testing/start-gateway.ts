@@ -83,21 +83,21 @@ export async function startGateway(options: StartGatewayOptions = {}): Promise<S
   const clock = createTestClock()
   const simulation = await openSimulation(clock)
   const run = createRuns({ ...options, data, simulation, clock })
-  const end = lazy(async () => {
+  const endGateway = lazy(async () => {
     await run.stop()
     await simulation.close()
     rmSync(data, { recursive: true, force: true })
   })
   try {
     await run.start()
-    return describeGateway(run, end)
+    return describeGateway(run, endGateway)
   } catch (error) {
-    await end()
+    await endGateway()
     throw error
   }
 }
 
-/** Free ports, because tests run in parallel, and next to a developer's own gateway. */
+/** The variables that request free ports, because tests run in parallel, and next to a developer's own gateway. */
 const freePorts = { POSTERN_LISTEN_PORT: '0', POSTERN_EMAIL_LISTEN_PORT: '0' }
 
 /** The successive runs of one gateway, with the same data and network. */
@@ -147,12 +147,12 @@ function createRuns(options: RunsOptions): Runs {
 }
 
 /** The time that `start()` of the agents gets, ms. Some agents keep running in it as long as the gateway runs. */
-const startMs = 1_000
+const startTimeoutMs = 1_000
 
-/** @throws Error, AggregateError of them, if an agent has failed to start */
+/** Waits for the first `start()` of every agent, one second at most. @throws Error, AggregateError of them, if an agent has failed to start */
 async function checkStarts({ firstEnded, listFailed }: AgentStarts): Promise<void> {
   const waitEnd = new AbortController()
-  await Promise.race([firstEnded, sleep(startMs, undefined, waitEnd).catch(() => undefined)])
+  await Promise.race([firstEnded, sleep(startTimeoutMs, undefined, waitEnd).catch(() => undefined)])
   waitEnd.abort()
   const [fault, ...furtherFaults] = listFailed().map(
     ({ agent, error }) => new Error(`The agent "${agent}" failed to start: ${describeError(error)}`, { cause: error }),

@@ -151,7 +151,7 @@ export function createTestContext<State = Json>(options: TestContextOptions<Stat
     stages,
     attached,
     ...createActing(),
-    ...createRequirementList({ origin, ttlMs: 86_400_000, ...states }, system),
+    ...createRequirementList({ origin, ttlMs: 86_400_000, ...requirementStates }, system),
     state: createState(options.state),
     signal,
     log: noLog,
@@ -169,8 +169,8 @@ export function createTestContext<State = Json>(options: TestContextOptions<Stat
   }
 }
 
-/** Creates states of requirements, which nobody decides in a test. */
-const states = {
+/** The states of requirements, which nobody decides in a test. */
+const requirementStates = {
   stateOf: (id: string) => hash('sha256', id, 'base64url'),
   digestOf: (state: string) => hash('sha256', state),
 }
@@ -195,29 +195,29 @@ type RecordedActions = Pick<RecordedContext, 'acts' | 'post' | 'reply' | 'edit' 
 /** Creates actions that always succeed. */
 function createActing(): RecordedActions {
   const acts: AgentAction[] = []
-  const note = (act: Readonly<Record<string, unknown>>) => void acts.push(agentActionSchema.parse(act))
+  const recordAction = (act: Readonly<Record<string, unknown>>) => void acts.push(agentActionSchema.parse(act))
   return {
     acts,
     post(content, options) {
       const id = makeId(system)
-      note({ ...options, act: 'post', id, parts: toGivenParts(content) })
+      recordAction({ ...options, act: 'post', id, parts: toGivenParts(content) })
       return id
     },
     async reply(thread, content) {
       const id = makeId(system)
-      note({ act: 'reply', id, thread, parts: toGivenParts(content) })
+      recordAction({ act: 'reply', id, thread, parts: toGivenParts(content) })
       return id
     },
     async edit(response, content) {
-      note({ act: 'edit', response, parts: toGivenParts(content) })
+      recordAction({ act: 'edit', response, parts: toGivenParts(content) })
       return undefined
     },
     async delete(response) {
-      note({ act: 'delete', response })
+      recordAction({ act: 'delete', response })
       return undefined
     },
     async react(reaction, message) {
-      note({ act: reaction, ...(message !== undefined && { message }) })
+      recordAction({ act: reaction, ...(message !== undefined && { message }) })
       return undefined
     },
   }
@@ -228,7 +228,7 @@ function toGivenParts(content: string | readonly GivenPart[]): readonly Part[] {
   return [{ kind: 'text', mime: 'text/markdown', content }]
 }
 
-/** @throws Undeliverable */
+/** Returns the inline bytes of a file, or else those that `readFile` returns. @throws Undeliverable without `readFile` */
 async function readBytes(
   part: FilePart | ArtifactPart,
   { readFile }: Pick<TestContextOptions, 'readFile'>,
@@ -242,16 +242,16 @@ async function readBytes(
   return readFile(part)
 }
 
-interface Asking {
+interface CallOptions {
   readonly askOptions: AgentAskOptions
   readonly options: Pick<TestContextOptions, 'call'>
 }
 
-/** @throws Undeliverable */
+/** Answers a call to another agent with `call`, completed by defaults. @throws Undeliverable without `call` */
 async function callTestAgent(
   address: string,
   parts: readonly Part[],
-  { askOptions, options }: Asking,
+  { askOptions, options }: CallOptions,
 ): Promise<AgentCallAnswer> {
   if (!options.call) throw new Undeliverable(`Cannot call ${address}: set createTestContext({ call })`)
   const answer = await options.call(address, parts, askOptions)

@@ -41,7 +41,7 @@ export function startAgents({ agents, system, openPublisher }: StartDeps, signal
     }
   }
 
-  function noteFailure(agent: string, { error, ranMs }: { readonly error: unknown; readonly ranMs: number }): number {
+  function recordFailure(agent: string, { error, ranMs }: { readonly error: unknown; readonly ranMs: number }): number {
     // A long run before the failure means that the agent had started.
     const earlierFailures = ranMs > maxRetryMs ? 0 : (failedStarts.get(agent)?.failures ?? 0)
     const pauseMs = Math.min(maxRetryMs, minRetryMs * 2 ** earlierFailures)
@@ -50,14 +50,14 @@ export function startAgents({ agents, system, openPublisher }: StartDeps, signal
     return pauseMs
   }
 
-  async function startUntilSuccess(name: string, onFirst: () => void): Promise<void> {
+  async function startUntilSuccess(name: string, onFirstEnd: () => void): Promise<void> {
     while (!signal.aborted) {
-      const beganAt = system.now()
+      const startedAt = system.now()
       const failure = await tryStart(name)
       // An agent may fail because it learns that the gateway stops.
-      if (!failure || signal.aborted) return onFirst()
-      const pauseMs = noteFailure(name, { ...failure, ranMs: system.now() - beganAt })
-      onFirst()
+      if (!failure || signal.aborted) return onFirstEnd()
+      const pauseMs = recordFailure(name, { ...failure, ranMs: system.now() - startedAt })
+      onFirstEnd()
       await system.sleep(pauseMs, signal)
     }
   }

@@ -22,7 +22,7 @@ interface RunOptions {
 }
 
 /** The time between two records that the gateway still runs, ms. */
-const everyMs = 60_000
+const recordIntervalMs = 60_000
 
 /**
  * Begins a run before anything is delivered. The store records when gateways ran, so that it can explain a message that waited without one.
@@ -35,16 +35,16 @@ export async function beginRun(
   { isSimulating = false, adopts }: RunOptions,
 ): Promise<() => Promise<void>> {
   const setup = describeSetup(config, slices, isSimulating ? 'simulation' : 'production')
-  const warn = (error: unknown) => system.log.warn({ err: error }, 'cannot record that the gateway runs')
-  const difference = await store.beginGatewayRun(holder, setup, { adopts }).catch(warn)
+  const warnOfRun = (error: unknown) => system.log.warn({ err: error }, 'cannot record that the gateway runs')
+  const difference = await store.beginGatewayRun(holder, setup, { adopts }).catch(warnOfRun)
   if (difference) throw toSetupError(difference)
   // The list applies before any new message, so that it deletes only earlier data.
   const warnOfList = (error: unknown) =>
     system.log.error({ err: error }, 'the store still knows forgotten people; restart the gateway')
   await forgetting.applyList().catch(warnOfList)
-  const timer = setInterval(() => void store.noteGatewayRun(holder, 'runs').catch(warn), everyMs).unref()
+  const timer = setInterval(() => void store.noteGatewayRun(holder, 'runs').catch(warnOfRun), recordIntervalMs).unref()
   return () => {
     clearInterval(timer)
-    return store.noteGatewayRun(holder, 'ends').catch(warn)
+    return store.noteGatewayRun(holder, 'ends').catch(warnOfRun)
   }
 }

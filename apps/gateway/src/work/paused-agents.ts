@@ -1,4 +1,4 @@
-// Remembers the agents that an operator has paused, for all gateways of the store.
+// Stores the agents that an operator has paused, for all gateways of the store.
 import type { Store } from '@postern/pipeline'
 import type { RecordStore } from '@postern/transcript'
 
@@ -15,7 +15,7 @@ interface PausedAgentsOptions {
   readonly store: Pick<Store, 'listen' | 'notify'> & { readonly records: RecordStore }
   /** The number of concurrent turns outside of pauses, by agent. */
   readonly concurrency: ReadonlyMap<string, number>
-  /** The time between two reads of the pauses, ms, because a hint of a change may be lost. Default: 5 s. */
+  /** The time between two reads of the pauses, ms, because a notice of a change may be lost. Default: 5 s. */
   readonly everyMs?: number
 }
 
@@ -40,9 +40,9 @@ export async function openPausedAgents({
   }
   await readPauses()
   // While the store does not answer, the last known pauses apply.
-  const readAgain = () => void readPauses().catch(() => undefined)
-  const unlisten = store.listen(topic, readAgain)
-  const timer = setInterval(readAgain, everyMs).unref()
+  const refreshPauses = () => void readPauses().catch(() => undefined)
+  const unlisten = store.listen(topic, refreshPauses)
+  const timer = setInterval(refreshPauses, everyMs).unref()
   return {
     turnsOf,
     close() {

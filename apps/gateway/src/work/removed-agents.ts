@@ -1,4 +1,4 @@
-// Tells the peers of an agent once that it has left the configuration.
+// Notifies the peers of an agent, once, that the agent has left the configuration.
 import type { System } from '@postern/message'
 import type { AgentDirectory, Channel, RelationStore } from '@postern/pipeline'
 import type { RecordStore } from '@postern/transcript'
@@ -20,20 +20,20 @@ const pageSize = 1_000
  */
 export async function announceRemovedAgents(deps: RemovedAgentsDeps): Promise<void> {
   try {
-    await announceAll(deps)
+    await announceRemovals(deps)
   } catch (error) {
     deps.system.log.error({ err: error }, 'cannot find the agents that have left the configuration')
   }
 }
 
-async function announceAll({ store, agents, channels, system }: RemovedAgentsDeps): Promise<void> {
+async function announceRemovals({ store, agents, channels, system }: RemovedAgentsDeps): Promise<void> {
   const configuredNames = agents.list().map(({ name }) => name)
   const formerNames = readNames((await store.records.get(recordKey))?.value) ?? (await listRelatedAgents(store))
   const pendingNames: string[] = []
   for (const name of formerNames.filter(formerName => !configuredNames.includes(formerName))) {
     try {
       for (const channel of channels) await channel.actions?.announceRemoval?.(name)
-      system.log.info({ agent: name }, 'an agent has left the configuration: told its peers')
+      system.log.info({ agent: name }, 'notified the peers of an agent that has left the configuration')
     } catch (error) {
       pendingNames.push(name)
       system.log.error({ agent: name, err: error }, 'cannot tell the peers of an agent that it was removed')

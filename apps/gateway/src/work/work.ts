@@ -69,7 +69,7 @@ export const noWork: Work = {
 
 /**
  * The numbers of concurrent turns and deliveries. A host that hangs blocks its eight deliveries for the whole attempt, and strangers can
- * make up hosts. Sixty such hosts still leave slots for everybody else. All mail together has a quarter of the slots.
+ * invent hosts. Sixty such hosts still leave slots for everybody else. All mail together has a quarter of the slots.
  */
 export const slots = {
   turnSlots: 128,
@@ -87,9 +87,9 @@ function countTurnSlots({ agents }: Pick<Config, 'agents'>): number {
 }
 
 /**
- * The number of crashes during a turn after which the turn fails. After the first one, only crashes count in which the turn ran alone. A
- * smaller number would fail turns that ran when somebody killed the gateway, because they run first at each start. In tests that kill it
- * thirty times, two was too small.
+ * The number of crashes during a turn after which the turn fails. After the first crash, a crash counts only if the turn ran alone. A smaller
+ * number would fail turns that were running when somebody killed the gateway, because such turns run first at each start. In tests with
+ * thirty kills, a limit of two failed good turns.
  */
 const maxCrashes = 5
 
@@ -97,7 +97,7 @@ export function startWork(gateway: WorkDeps): Work {
   const { channels, requirements, people, countUsage, traceparentOf, noteStep } = gateway
   // Work becomes due by the store's clock.
   const system = { ...gateway.system, now: gateway.store.now }
-  const retry = retryPolicyOf(gateway.config)
+  const retry = readRetryPolicy(gateway.config)
   const turnContext = {
     ...openTurnDeps({ ...gateway, system }),
     callBudget: createCallBudget(gateway.config.limits.loop.calls_per_message),
@@ -135,7 +135,7 @@ export function startWork(gateway: WorkDeps): Work {
   }
 }
 
-function retryPolicyOf({ delivery }: Config): RetryPolicy {
+function readRetryPolicy({ delivery }: Config): RetryPolicy {
   return {
     initialDelayMs: delivery.retry_after * 1000,
     maxDelayMs: 6 * 3_600_000,
@@ -143,10 +143,10 @@ function retryPolicyOf({ delivery }: Config): RetryPolicy {
   }
 }
 
-type TurnSources = Pick<WorkDeps, 'config' | 'store' | 'system' | 'channels' | 'attachments'>
+type TurnDepsSources = Pick<WorkDeps, 'config' | 'store' | 'system' | 'channels' | 'attachments'>
 
 /** Returns the dependencies of turns, for the worker and for a replay. The channels are open. */
-export function openTurnDeps({ config, store, system, channels, attachments }: TurnSources) {
+export function openTurnDeps({ config, store, system, channels, attachments }: TurnDepsSources) {
   return {
     ...{ store, system, channels, readNote: readStoreNote, ...attachments },
     fanout: readMentionFanoutLimits(config.limits.loop),

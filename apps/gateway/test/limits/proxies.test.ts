@@ -1,7 +1,7 @@
 import type { DoctorReport } from '@postern/operator'
 import { expect, onTestFinished, test } from 'vitest'
+import { trustsNoProxy } from '../../src/config/missing-proxy.ts'
 import { parseConfig } from '../../src/config/read-config.ts'
-import { trustsNoProxy } from '../../src/config/trusted-proxies.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 

@@ -40,7 +40,11 @@ test('backup, doctor and commands that read leave the tables of an earlier relea
   const fault = await client.get('/healthz').catch((error: unknown) => error)
   await client.close()
   expect(String(fault)).toMatch(/is of an earlier release: its tables have number 1, and a start .* \(adds /)
-  const { findings } = await examineUnopenedGateway({ fault, groups: ['store'], readFile: async () => configFile })
+  const { findings } = await examineUnopenedGateway({
+    openError: fault,
+    groups: ['store'],
+    readFile: async () => configFile,
+  })
   expect(findings.find(({ id }) => id === 'store.schema')).toMatchObject({
     verdict: 'failure',
     fix: expect.stringContaining('Back the data up, then start the gateway of this release'),

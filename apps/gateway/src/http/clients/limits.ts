@@ -1,4 +1,4 @@
-// Limits how many requests and messages each network address, host, connector, sender and agent gets a minute.
+// Limits the requests and messages per minute of each network address, host, connector, sender and agent.
 import { hash } from 'node:crypto'
 import { networkOf } from '@postern/http'
 import type { RateLimit } from '@postern/limits'
@@ -16,10 +16,10 @@ export interface Limits {
   readonly messages: AdmissionRule
 }
 
-/** One bucket, and the key of the peer that uses it. */
-type Share = readonly [limit: RateLimit, key: string]
+/** The use of a limit: the limit, and the key that it counts. */
+type LimitUse = readonly [limit: RateLimit, key: string]
 
-type Counting = (intake: Intake, from: string) => readonly Share[]
+type ListLimitUses = (intake: Intake, from: string) => readonly LimitUse[]
 
 /** Creates the limits. They have defaults in production; dev mode has only those that the configuration sets. */
 export function createLimits(
@@ -28,51 +28,53 @@ export function createLimits(
   isChat: (via: string) => boolean,
 ): Limits {
   const activeLimits = dev ? limits : { ...productionLimits, ...limits }
-  const addresses = activeLimits.per_address ? createRateLimit({ perMinute: activeLimits.per_address }, now) : undefined
-  const allCountings = [
-    openHosts(activeLimits, now, isChat),
-    openConnectors(activeLimits, now),
-    openSenders(activeLimits, now),
-    openAgentShares(activeLimits, now),
+  const addressLimit = activeLimits.per_address
+    ? createRateLimit({ perMinute: activeLimits.per_address }, now)
+    : undefined
+  const optionalListers = [
+    createHostLister(activeLimits, now, isChat),
+    createConnectorLister(activeLimits, now),
+    createSenderLister(activeLimits, now),
+    createAgentLister(activeLimits, now),
   ]
-  const countings = allCountings.filter(counting => counting !== undefined)
+  const listers = optionalListers.filter(listUses => listUses !== undefined)
   return {
-    consumeAddress: address => addresses?.consume(networkOf(address)),
-    messages: createRateLimitRule(countings),
+    consumeAddress: address => addressLimit?.consume(networkOf(address)),
+    messages: createRateLimitRule(listers),
   }
 }
 
 type RateLimits = Config['limits']
 
-/** Creates a rule that counts a message in all buckets, or in none if one of them is empty. */
-function createRateLimitRule(countings: readonly Counting[]): AdmissionRule {
+/** Creates a rule that counts a message against all limits, or against none if one of them is exhausted. */
+function createRateLimitRule(listers: readonly ListLimitUses[]): AdmissionRule {
   return {
     name: 'rate limits',
     count(intakes, from) {
-      const shares = countOnce(intakes.flatMap(intake => countings.flatMap(counting => counting(intake, from))))
-      for (const [limit, key] of shares) limit.check(key)
-      for (const [limit, key] of shares) limit.consume(key)
+      const uses = removeRepeatedUses(intakes.flatMap(intake => listers.flatMap(listUses => listUses(intake, from))))
+      for (const [limit, key] of uses) limit.check(key)
+      for (const [limit, key] of uses) limit.consume(key)
     },
   }
 }
 
-/** Keeps one share of each bucket and key, so that a message to several agents counts once for its sender. */
-function countOnce(shares: readonly Share[]): readonly Share[] {
-  const sharesByLimit = new Map<RateLimit, Map<string, Share>>()
-  for (const share of shares) {
-    const [limit, key] = share
-    const sharesByKey = sharesByLimit.get(limit) ?? new Map<string, Share>()
-    sharesByLimit.set(limit, sharesByKey.set(key, share))
+/** Removes repeated uses of a limit with the same key, so that a message to several agents counts once for its sender. */
+function removeRepeatedUses(uses: readonly LimitUse[]): readonly LimitUse[] {
+  const usesByLimit = new Map<RateLimit, Map<string, LimitUse>>()
+  for (const use of uses) {
+    const [limit, key] = use
+    const usesByKey = usesByLimit.get(limit) ?? new Map<string, LimitUse>()
+    usesByLimit.set(limit, usesByKey.set(key, use))
   }
-  return [...sharesByLimit.values()].flatMap(ofLimit => [...ofLimit.values()])
+  return [...usesByLimit.values()].flatMap(usesOfLimit => [...usesOfLimit.values()])
 }
 
 /** Counts proven senders apart from the others, so that a forger of a name does not use up its owner’s limit. */
-function openHosts(
+function createHostLister(
   { per_host: perMinute }: RateLimits,
   now: () => number,
   isChat: (via: string) => boolean,
-): Counting | undefined {
+): ListLimitUses | undefined {
   if (!perMinute) return undefined
   const refusal = 'Cannot take message: too many from this host in a short time'
   const [provenLimit, claimedLimit] = [0, 1].map(() => createRateLimit({ perMinute, refusal }, now)) as [
@@ -83,30 +85,33 @@ function openHosts(
     // People who chat share one host, as do people behind a connector. A few of them would use up the limit of all.
     if (isChat(via) || listPeopleBehind(sender).length > 0) return []
     const host = sender.address.slice(sender.address.lastIndexOf('@') + 1)
-    return [[sender.verified ? provenLimit : claimedLimit, nameKey(via, host)]]
+    return [[sender.verified ? provenLimit : claimedLimit, formatKey(via, host)]]
   }
 }
 
-/** Counts all people together who write through one connector. */
-function openConnectors({ per_connector: perMinute }: RateLimits, now: () => number): Counting | undefined {
+/** Counts all people who write through one connector together. */
+function createConnectorLister({ per_connector: perMinute }: RateLimits, now: () => number): ListLimitUses | undefined {
   if (!perMinute) return undefined
   const refusal = 'Cannot take message: too many from this connector in a short time'
   const limit = createRateLimit({ perMinute, refusal }, now)
   return ({ message: { sender, received_via: via } }) =>
-    listPeopleBehind(sender).length > 0 ? [[limit, nameKey(via, sender.address)]] : []
+    listPeopleBehind(sender).length > 0 ? [[limit, formatKey(via, sender.address)]] : []
 }
 
-/** Counts unproven senders by the claimed name and by the network address, so that made-up names do not help them. */
-function openSenders({ per_identity, per_unverified }: RateLimits, now: () => number): Counting | undefined {
+/** Counts unproven senders by the claimed name and by the network address, so that invented names do not help them. */
+function createSenderLister(
+  { per_identity, per_unverified }: RateLimits,
+  now: () => number,
+): ListLimitUses | undefined {
   const refusal = 'Cannot take message: too many from this sender in a short time'
-  const openLimit = (perMinute: number | undefined) => perMinute && createRateLimit({ perMinute, refusal }, now)
-  const provenLimit = openLimit(per_identity)
-  const [claimedLimit, originLimit] = [openLimit(per_unverified ?? per_identity), openLimit(per_unverified)]
+  const createLimit = (perMinute: number | undefined) => perMinute && createRateLimit({ perMinute, refusal }, now)
+  const provenLimit = createLimit(per_identity)
+  const [claimedLimit, originLimit] = [createLimit(per_unverified ?? per_identity), createLimit(per_unverified)]
   if (!provenLimit && !claimedLimit) return undefined
   return ({ message: { sender, received_via: via } }, from) => {
-    const key = nameKey(via, sender.address)
-    if (sender.verified) return listProvenNames(sender).flatMap(name => share(provenLimit, nameKey(via, name)))
-    return [...share(claimedLimit, key), ...share(originLimit, nameKey(via, networkOf(from)))]
+    const key = formatKey(via, sender.address)
+    if (sender.verified) return listProvenNames(sender).flatMap(name => listUse(provenLimit, formatKey(via, name)))
+    return [...listUse(claimedLimit, key), ...listUse(originLimit, formatKey(via, networkOf(from)))]
   }
 }
 
@@ -117,7 +122,7 @@ function listProvenNames(sender: Sender): readonly string[] {
 }
 
 /** Leaves at least half of an agent’s limit to proven senders. */
-function openAgentShares({ per_agent: perMinute }: RateLimits, now: () => number): Counting | undefined {
+function createAgentLister({ per_agent: perMinute }: RateLimits, now: () => number): ListLimitUses | undefined {
   if (!perMinute) return undefined
   const refusal = 'Cannot take message: too many for this agent in a short time'
   const agentLimit = createRateLimit({ perMinute, refusal }, now)
@@ -128,14 +133,14 @@ function openAgentShares({ per_agent: perMinute }: RateLimits, now: () => number
   ]
 }
 
-function share(limit: RateLimit | 0 | undefined, key: string): readonly Share[] {
+function listUse(limit: RateLimit | 0 | undefined, key: string): readonly LimitUse[] {
   return limit ? [[limit, key]] : []
 }
 
-/** The maximum length of a key, characters. Names that peers make up may be long, and the gateway remembers ten thousand keys of each kind. */
+/** The maximum length of a key, characters. Names that peers invent may be long, and each limit stores ten thousand keys. */
 const maxKeyChars = 300
 
-function nameKey(via: string, name: string): string {
+function formatKey(via: string, name: string): string {
   const key = `${via} ${name}`
   return key.length > maxKeyChars ? hash('sha256', key) : key
 }

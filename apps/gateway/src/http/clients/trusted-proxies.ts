@@ -10,22 +10,22 @@ export interface TrustedProxies {
 /** A remote client can reach a loopback socket only through a program on this machine. */
 const loopbackNetworks = ['127.0.0.0/8', '::1']
 
-/** Reads the proxies of the configuration. Without any, a gateway that listens on loopback trusts those on its own machine. */
+/** Reads the proxies of the configuration. If the configuration names none, a gateway that listens on loopback trusts the proxies on its own machine. */
 export function createTrustedProxies({ listen, network }: Pick<Config, 'listen' | 'network'>): TrustedProxies {
   const networks = network.trusted_proxies ?? (isLoopbackHost(listen.host) ? loopbackNetworks : [])
-  const blockList = new BlockList()
-  for (const trustedNetwork of networks) addNetwork(blockList, trustedNetwork)
-  return { isTrusted: address => isIP(address) !== 0 && blockList.check(address, familyOf(address)) }
+  const trustedNetworks = new BlockList()
+  for (const trustedNetwork of networks) addNetwork(trustedNetworks, trustedNetwork)
+  return { isTrusted: address => isIP(address) !== 0 && trustedNetworks.check(address, findFamily(address)) }
 }
 
-function addNetwork(blockList: BlockList, network: string): void {
+function addNetwork(networks: BlockList, network: string): void {
   const [address = '', prefix] = network.split('/')
-  if (prefix === undefined) blockList.addAddress(address, familyOf(address))
-  else blockList.addSubnet(address, Number(prefix), familyOf(address))
+  if (prefix === undefined) networks.addAddress(address, findFamily(address))
+  else networks.addSubnet(address, Number(prefix), findFamily(address))
 }
 
-/** Returns the family of a valid address. Node’s own check compiles an expression that takes longer than the rest of the configuration. */
-function familyOf(address: string): 'ipv4' | 'ipv6' {
+/** Returns the family of a valid address. Node's own check compiles a regular expression, which takes longer than reading the rest of the configuration. */
+function findFamily(address: string): 'ipv4' | 'ipv6' {
   return address.includes(':') ? 'ipv6' : 'ipv4'
 }
 
@@ -47,8 +47,8 @@ export function findClientAddress(
 
 /** Reads the address of a hop, without a port. Returns undefined for anything else, because no trusted proxy has verified the hops to the left of it. */
 function parseHop(hop: string): string | undefined {
-  const text = hop.trim()
-  const withoutPort = text.replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
-  const address = withoutPort.replace(/^::ffff:(?=\d+\.)/i, '')
+  const trimmedHop = hop.trim()
+  const hopAddress = trimmedHop.replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+  const address = hopAddress.replace(/^::ffff:(?=\d+\.)/i, '')
   return isIP(address) ? address : undefined
 }

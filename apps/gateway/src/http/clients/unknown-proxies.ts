@@ -5,8 +5,8 @@ import type { Log } from '@postern/message'
 import type { TrustedProxies } from './trusted-proxies.ts'
 
 export interface UnknownProxies {
-  /** Checks one request, and remembers its peer if it is an untrusted proxy. */
-  notice(env: unknown, headers: Headers): void
+  /** Checks one request, and records its peer if the peer is an untrusted proxy. */
+  checkRequest(env: unknown, headers: Headers): void
   /** Returns the addresses of the untrusted proxies, the oldest first. */
   list(): readonly string[]
 }
@@ -21,7 +21,7 @@ const maxProxies = 16
 export function createUnknownProxies({ isTrusted }: TrustedProxies, log: Log): UnknownProxies {
   const warnedProxies = new Set<string>()
 
-  function notice(env: unknown, headers: Headers): void {
+  function checkRequest(env: unknown, headers: Headers): void {
     if (warnedProxies.size >= maxProxies || !(headers.has('x-forwarded-for') || headers.has('forwarded'))) return
     const proxy = peerAddress(env)
     if (proxy === '' || warnedProxies.has(proxy) || isTrusted(proxy) || isPublicAddress(proxy)) return
@@ -29,5 +29,5 @@ export function createUnknownProxies({ isTrusted }: TrustedProxies, log: Log): U
     log.warn({ proxy }, `a proxy that is not trusted forwards requests: ${untrustedProxyFix}`)
   }
 
-  return { notice, list: () => [...warnedProxies] }
+  return { checkRequest, list: () => [...warnedProxies] }
 }

@@ -4,38 +4,46 @@ import { findDeliveryGroup } from '@postern/message'
 import type { AdmitResult, Delivery, Intake, Settlement, Turn } from '@postern/pipeline'
 import type { GatewayStore } from '@postern/store'
 import type { MessageStage, SpanDetails, StageListener } from './stage.ts'
-import { turnKey } from './stage.ts'
+import { formatTurnKey } from './stage.ts'
 
 /** The operations of a store that end a stage. */
-type Observed = Pick<GatewayStore, 'admit' | 'commit' | 'release' | 'settle'>
+type ObservedOperations = Pick<GatewayStore, 'admit' | 'commit' | 'release' | 'settle'>
 
-/** The number of waiting messages whose admission time is remembered. Beyond it, the oldest lose their `queue` stage. */
+/** The maximum number of waiting messages whose admission time is stored. Beyond this number, the oldest message loses its `queue` stage. */
 const maxWaitingMessages = 10_000
 
 /** Wraps a store so that it reports each ended stage. A listener must not throw. */
-export function observeStore<Store extends Observed>(store: Store, onStage: StageListener, now: () => number): Store {
+export function observeStore<Store extends ObservedOperations>(
+  store: Store,
+  onStage: StageListener,
+  now: () => number,
+): Store {
   const admittedAt = new Map<number, number>()
   const reportedTraces = new WeakSet<IntakeTrace>()
   const reportAll = (stages: readonly MessageStage[]) => stages.forEach(onStage)
   return {
     ...store,
     async admit(intake, correlationId) {
-      const admitted = await store.admit(intake, correlationId)
-      const at = now()
-      if (admitted.outcome === 'accepted') rememberBounded(admittedAt, admitted.message, at)
+      const admitResult = await store.admit(intake, correlationId)
+      const recordedAt = now()
+      if (admitResult.outcome === 'accepted') rememberAdmission(admittedAt, admitResult.message, recordedAt)
       // One request may bring several messages, but is received and checked once.
-      const isFirst = intake.trace !== undefined && !reportedTraces.has(intake.trace)
+      const isFirstIntake = intake.trace !== undefined && !reportedTraces.has(intake.trace)
       if (intake.trace) reportedTraces.add(intake.trace)
-      reportAll(describeIntake(intake, { admitted, correlationId, at, isFirst }))
-      return admitted
+      reportAll(describeIntake(intake, { admitResult, correlationId, recordedAt, isFirstIntake }))
+      return admitResult
     },
     async commit(turn, answer) {
       await store.commit(turn, answer)
-      reportAll(describeTurn(turn, answer.attempt, { at: now(), admittedAt: consumeTime(admittedAt, turn.message) }))
+      reportAll(
+        describeTurn(turn, answer.attempt, { at: now(), admittedAt: consumeAdmissionTime(admittedAt, turn.message) }),
+      )
     },
     async release(turn, retry) {
       await store.release(turn, retry)
-      reportAll(describeTurn(turn, retry.attempt, { at: now(), admittedAt: consumeTime(admittedAt, turn.message) }))
+      reportAll(
+        describeTurn(turn, retry.attempt, { at: now(), admittedAt: consumeAdmissionTime(admittedAt, turn.message) }),
+      )
     },
     async settle(delivery, settlement) {
       await store.settle(delivery, settlement)
@@ -44,53 +52,59 @@ export function observeStore<Store extends Observed>(store: Store, onStage: Stag
   }
 }
 
-function rememberBounded(times: Map<number, number>, message: number, at: number): void {
+function rememberAdmission(times: Map<number, number>, message: number, at: number): void {
   times.set(message, at)
-  const [oldest] = times.keys()
-  if (times.size > maxWaitingMessages && oldest !== undefined) times.delete(oldest)
+  const [oldestMessage] = times.keys()
+  if (times.size > maxWaitingMessages && oldestMessage !== undefined) times.delete(oldestMessage)
 }
 
-function consumeTime(times: Map<number, number>, message: number): number | undefined {
-  const at = times.get(message)
+function consumeAdmissionTime(times: Map<number, number>, message: number): number | undefined {
+  const admittedAt = times.get(message)
   times.delete(message)
-  return at
+  return admittedAt
 }
 
 interface IntakeEnd {
-  readonly admitted: AdmitResult
+  readonly admitResult: AdmitResult
   readonly correlationId: string
-  readonly at: number
-  readonly isFirst: boolean
+  readonly recordedAt: number
+  readonly isFirstIntake: boolean
 }
 
 function describeIntake(
   { trace, agent, message: { received_via: via }, proofs = [] }: Intake,
-  { admitted, correlationId, at, isFirst }: IntakeEnd,
+  { admitResult, correlationId, recordedAt, isFirstIntake }: IntakeEnd,
 ): readonly MessageStage[] {
   // A message of the gateway to itself was not received.
   if (!trace) return []
   const { received_at: startAt, steps } = trace
-  const common = { via, correlationId }
+  const commonFields = { via, correlationId }
   const stages: MessageStage[] = []
   let checkedAt = startAt
-  if (isFirst) {
+  if (isFirstIntake) {
     const describe = () => {
       const isProven = proofs.some(({ verdict }) => verdict === 'pass')
-      const caller = isProven ? trace.caller : undefined
-      return { key: 'receive', kind: 'server', attributes: { proven: isProven }, caller } as const
+      const callerTraceparent = isProven ? trace.caller : undefined
+      return { key: 'receive', kind: 'server', attributes: { proven: isProven }, callerTraceparent } as const
     }
-    stages.push({ ...common, name: 'receive', startAt, endAt: Math.max(startAt, at), describe })
+    stages.push({ ...commonFields, name: 'receive', startAt, endAt: Math.max(startAt, recordedAt), describe })
   }
   for (const [index, step] of steps.entries()) {
-    const begunAt = startAt + step.after
-    const endAt = begunAt + step.ms
+    const stepStartedAt = startAt + step.after
+    const endAt = stepStartedAt + step.ms
     checkedAt = Math.max(checkedAt, endAt)
-    if (!isFirst) continue
-    stages.push({ ...common, name: 'verify', startAt: begunAt, endAt, describe: () => describeCheck(step, index) })
+    if (!isFirstIntake) continue
+    stages.push({
+      ...commonFields,
+      name: 'verify',
+      startAt: stepStartedAt,
+      endAt,
+      describe: () => describeCheck(step, index),
+    })
   }
-  const { message, outcome } = admitted
+  const { message, outcome } = admitResult
   const describe = () => ({ key: `admit ${message}`, attributes: { agent, message, outcome } })
-  stages.push({ ...common, name: 'admit', startAt: Math.min(checkedAt, at), endAt: at, describe })
+  stages.push({ ...commonFields, name: 'admit', startAt: Math.min(checkedAt, recordedAt), endAt: recordedAt, describe })
   return stages
 }
 
@@ -103,7 +117,7 @@ function describeCheck({ kind, verdict, key_from }: VerifyStep, index: number): 
   }
 }
 
-/** Outcomes of a turn that are not failures. */
+/** The outcomes of a turn that are not failures. */
 const successfulOutcomes: ReadonlySet<TurnAttempt['outcome']> = new Set([
   'answered',
   'silent',
@@ -116,17 +130,17 @@ const successfulOutcomes: ReadonlySet<TurnAttempt['outcome']> = new Set([
 function describeTurn(
   turn: Turn,
   attempt: TurnAttempt | undefined,
-  { at, admittedAt }: { readonly at: number; readonly admittedAt: number | undefined },
+  { at: recordedAt, admittedAt }: { readonly at: number; readonly admittedAt: number | undefined },
 ): readonly MessageStage[] {
   if (!attempt) return []
   const { agent, message, via, correlationId } = turn
   const { leased_at, ended_at } = attempt
-  const common = { via, correlationId }
+  const commonFields = { via, correlationId }
   const stages: MessageStage[] = []
   const describeAs = (key: string) => () => ({ key, attributes: { agent, message, attempt: attempt.attempt } })
   if (admittedAt !== undefined)
     stages.push({
-      ...common,
+      ...commonFields,
       name: 'queue',
       // A turn that is leased at once may begin before the end of its admission is recorded.
       startAt: Math.min(admittedAt, leased_at),
@@ -135,12 +149,12 @@ function describeTurn(
     })
   const describeRun = () => describeAttempt(turn, attempt)
   stages.push(
-    { ...common, name: 'turn', startAt: leased_at, endAt: ended_at, describe: describeRun },
+    { ...commonFields, name: 'turn', startAt: leased_at, endAt: ended_at, describe: describeRun },
     {
-      ...common,
+      ...commonFields,
       name: 'commit',
-      startAt: Math.min(ended_at, at),
-      endAt: at,
+      startAt: Math.min(ended_at, recordedAt),
+      endAt: recordedAt,
       describe: describeAs(`commit ${message} ${turn.token}`),
     },
   )
@@ -150,8 +164,8 @@ function describeTurn(
 function describeAttempt(turn: Turn, attempt: TurnAttempt): SpanDetails {
   const { leased_at, called_at, first_output_at, outcome, tools = [], error } = attempt
   return {
-    key: turnKey(turn),
-    conventional: {
+    key: formatTurnKey(turn),
+    semanticAttributes: {
       'gen_ai.operation.name': 'invoke_agent',
       'gen_ai.agent.name': turn.agent,
       'gen_ai.conversation.id': String(turn.thread),
@@ -162,7 +176,7 @@ function describeAttempt(turn: Turn, attempt: TurnAttempt): SpanDetails {
       ...(first_output_at !== undefined && called_at !== undefined && { first_output_ms: first_output_at - called_at }),
       ...(tools.length > 0 && { tool_calls: tools.length }),
     },
-    fault: successfulOutcomes.has(outcome) ? undefined : (error?.name ?? outcome),
+    errorCode: successfulOutcomes.has(outcome) ? undefined : (error?.name ?? outcome),
   }
 }
 

@@ -1,4 +1,4 @@
-// Opens what records the durations of stages: the histograms, and the trace collector if one is configured.
+// Opens the recorders of stages: the histograms, and the trace collector if one is configured.
 import type { Config } from '../../config/schema.ts'
 import type { Telemetry } from './open-telemetry.ts'
 import { openTelemetry } from './open-telemetry.ts'

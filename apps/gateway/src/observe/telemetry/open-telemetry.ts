@@ -7,8 +7,8 @@ import type { Turn } from '@postern/pipeline'
 import type { Config } from '../../config/schema.ts'
 import { softwareVersion } from '../../system/version.ts'
 import type { TracedSpan } from './stage.ts'
-import { turnKey } from './stage.ts'
-import { stepKey } from './turn-step.ts'
+import { formatTurnKey } from './stage.ts'
+import { formatStepKey } from './turn-step.ts'
 
 export interface Telemetry {
   /** Sends a span if its message is traced. Never throws and never waits. */
@@ -19,7 +19,7 @@ export interface Telemetry {
   close(): Promise<void>
 }
 
-/** The largest number of spans that wait for the collector. Further ones are dropped. */
+/** The maximum number of spans that wait for the collector. Further spans are dropped. */
 const maxWaiting = 2_048
 /** The timeout of a request to the collector, ms. It keeps a hanging request from holding sockets. */
 const exportTimeoutMs = 10_000
@@ -38,15 +38,18 @@ export async function openTelemetry(config: Config['telemetry']): Promise<Teleme
   })
   const sampler = new sdk.TraceIdRatioBasedSampler(config.sampling)
   const isSampled = (traceId: string) => sdk.isRecorded(sampler, traceId)
-  const scope = { name: 'postern', version: softwareVersion }
+  const instrumentationScope = { name: 'postern', version: softwareVersion }
   return {
     send(span) {
-      const traceId = traceIdOf(span.correlationId)
-      if (isSampled(traceId)) processor.onEnd(describeSpan(span, traceId, { resource, instrumentationScope: scope }))
+      const traceId = deriveTraceId(span.correlationId)
+      if (isSampled(traceId)) processor.onEnd(describeSpan(span, traceId, { resource, instrumentationScope }))
     },
     traceparentOf(turn, step) {
-      const traceId = traceIdOf(turn.correlationId)
-      const spanId = spanIdOf(turn.correlationId, step === undefined ? turnKey(turn) : stepKey(turn, step))
+      const traceId = deriveTraceId(turn.correlationId)
+      const spanId = deriveSpanId(
+        turn.correlationId,
+        step === undefined ? formatTurnKey(turn) : formatStepKey(turn, step),
+      )
       return formatTraceparent({ traceId, spanId, isSampled: isSampled(traceId) })
     },
     async close() {
@@ -56,40 +59,53 @@ export async function openTelemetry(config: Config['telemetry']): Promise<Teleme
   }
 }
 
-/** `SpanKind` and `SpanStatusCode` of the API, which is loaded only where there is a collector. */
-const kinds = { internal: 0, server: 1, client: 2 } as const
-const statuses = { unset: 0, error: 2 } as const
-const sampled = 1
+/** The values of `SpanKind` and `SpanStatusCode` of the API, which is loaded only if a collector is configured. */
+const spanKinds = { internal: 0, server: 1, client: 2 } as const
+const statusCodes = { unset: 0, error: 2 } as const
+const sampledFlag = 1
 
 function describeSpan(
   { name, via, correlationId, startAt, endAt, describe }: TracedSpan,
   traceId: string,
   origin: Pick<ReadableSpan, 'resource' | 'instrumentationScope'>,
 ): ReadableSpan {
-  const { key, parent = 'receive', title = name, kind = 'internal', ...details } = describe()
-  const { attributes, conventional, fault } = details
-  const contextOf = (subject: string) => ({ traceId, spanId: spanIdOf(correlationId, subject), traceFlags: sampled })
-  const link = details.caller === undefined ? undefined : parseTraceparent(details.caller)
+  const { key, parentKey: parent = 'receive', title = name, kind = 'internal', ...details } = describe()
+  const { attributes, semanticAttributes: conventional, errorCode: fault } = details
+  const createSpanContext = (subject: string) => ({
+    traceId,
+    spanId: deriveSpanId(correlationId, subject),
+    traceFlags: sampledFlag,
+  })
+  const callerContext =
+    details.callerTraceparent === undefined ? undefined : parseTraceparent(details.callerTraceparent)
   const ownAttributes = Object.entries(attributes).map(([attributeName, value]) => [`postern.${attributeName}`, value])
   return {
     name: title,
-    kind: kinds[kind],
-    spanContext: () => contextOf(key),
-    ...(key !== parent && { parentSpanContext: contextOf(parent) }),
+    kind: spanKinds[kind],
+    spanContext: () => createSpanContext(key),
+    ...(key !== parent && { parentSpanContext: createSpanContext(parent) }),
     startTime: toHrTime(startAt),
     endTime: toHrTime(endAt),
     duration: toHrTime(Math.max(0, endAt - startAt)),
-    status: fault === undefined ? { code: statuses.unset } : { code: statuses.error, message: fault },
+    status: fault === undefined ? { code: statusCodes.unset } : { code: statusCodes.error, message: fault },
     attributes: {
       ...{ 'postern.channel': via, 'postern.correlation_id': correlationId },
       ...Object.fromEntries(ownAttributes),
       ...(conventional as Attributes),
     },
     links: [
-      ...(link
-        ? [{ context: { traceId: link.traceId, spanId: link.spanId, traceFlags: link.isSampled ? 1 : 0 } }]
+      ...(callerContext
+        ? [
+            {
+              context: {
+                traceId: callerContext.traceId,
+                spanId: callerContext.spanId,
+                traceFlags: callerContext.isSampled ? 1 : 0,
+              },
+            },
+          ]
         : []),
-      ...(details.cause === undefined ? [] : [{ context: contextOf(details.cause) }]),
+      ...(details.causeKey === undefined ? [] : [{ context: createSpanContext(details.causeKey) }]),
     ],
     events: [],
     ended: true,
@@ -104,10 +120,10 @@ function toHrTime(ms: number): HrTime {
 }
 
 /** Returns the trace id of a message (W3C Trace Context §3.2.2.3). */
-export const traceIdOf = (correlationId: string) => hash('sha256', `trace ${correlationId}`).slice(0, 32)
+export const deriveTraceId = (correlationId: string) => hash('sha256', `trace ${correlationId}`).slice(0, 32)
 
-/** Returns the span id of a stage (W3C Trace Context §3.2.2.4). `key`: unique in its message. */
-export const spanIdOf = (correlationId: string, key: string) =>
+/** Returns the span id of a stage (W3C Trace Context §3.2.2.4). `key` is unique within its message. */
+export const deriveSpanId = (correlationId: string, key: string) =>
   hash('sha256', `span ${correlationId} ${key}`).slice(0, 16)
 
 interface TraceParent {
@@ -121,11 +137,11 @@ export function formatTraceparent({ traceId, spanId, isSampled }: TraceParent): 
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
 }
 
-const traceparent = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
+const traceparentPattern = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
 
 /** Parses a `traceparent`. Returns undefined for any other text. */
 export function parseTraceparent(text: string): TraceParent | undefined {
-  const [, traceId, spanId, flags] = traceparent.exec(text) ?? []
+  const [, traceId, spanId, flags] = traceparentPattern.exec(text) ?? []
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }

@@ -13,8 +13,8 @@ test('the meter counts durations in buckets, by stage and channel', () => {
   meter.count(lasting(40, 'email'))
   const [calls, mails] = meter.list()
   expect(calls).toMatchObject({ stage: 'turn', via: 'a2a', sum: expect.closeTo(600.003) })
-  expect(calls?.cumulative).toEqual([2, ...Array(stageBounds.length - 2).fill(3), 4, 5])
-  expect(mails?.cumulative.at(-1)).toBe(1)
+  expect(calls?.cumulativeCounts).toEqual([2, ...Array(stageBounds.length - 2).fill(3), 4, 5])
+  expect(mails?.cumulativeCounts.at(-1)).toBe(1)
 })
 
 test('a clock that goes back does not make a duration negative', () => {

@@ -1,7 +1,7 @@
-// Counts how long stages take, for the histograms of `/metrics`.
+// Counts the durations of stages, for the histograms of `/metrics`.
 import type { MessageStage } from './stage.ts'
 
-/** The upper bounds in seconds, the same for all stages, so that they can be compared. */
+/** The upper bounds in seconds. They are the same for all stages, so that stages can be compared. */
 export const stageBounds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300] as const
 
 /** The durations of one stage on one channel, since this process began. */
@@ -9,7 +9,7 @@ export interface StageHistogram {
   readonly stage: MessageStage['name']
   readonly via: MessageStage['via']
   /** The number of stages that took no longer than each bound; the last one counts all. */
-  readonly cumulative: readonly number[]
+  readonly cumulativeCounts: readonly number[]
   /** The sum of all durations, seconds. */
   readonly sum: number
 }
@@ -27,7 +27,7 @@ export interface StageMeter {
 export function createStageMeter(): StageMeter {
   const channels = new Map<MessageStage['via'], Map<MessageStage['name'], ChannelCounters>>()
 
-  function histogramOf({ name, via }: MessageStage): ChannelCounters {
+  function requireHistogram({ name, via }: MessageStage): ChannelCounters {
     const counters = channels.get(via)?.get(name)
     if (counters) return counters
     const histogram = { counts: Array<number>(stageBounds.length + 1).fill(0), sum: 0 }
@@ -39,7 +39,7 @@ export function createStageMeter(): StageMeter {
   return {
     count(stage) {
       const seconds = Math.max(0, stage.endAt - stage.startAt) / 1000
-      const histogram = histogramOf(stage)
+      const histogram = requireHistogram(stage)
       let bucketIndex = 0
       while (bucketIndex < stageBounds.length && seconds > (stageBounds[bucketIndex] ?? 0)) bucketIndex += 1
       histogram.counts[bucketIndex] = (histogram.counts[bucketIndex] ?? 0) + 1
@@ -49,7 +49,7 @@ export function createStageMeter(): StageMeter {
       [...channels].flatMap(([via, stages]) =>
         [...stages].map(([stage, { counts, sum }]) => {
           let total = 0
-          return { stage, via, sum, cumulative: counts.map(count => (total += count)) }
+          return { stage, via, sum, cumulativeCounts: counts.map(count => (total += count)) }
         }),
       ),
   }

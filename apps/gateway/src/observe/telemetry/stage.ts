@@ -1,4 +1,4 @@
-// Types for the stages of a message, and for the spans that a trace shows of them.
+// Defines the stages of a message, and the spans that show them in a trace.
 import type { ChannelName } from '@postern/message'
 import type { Turn } from '@postern/pipeline'
 
@@ -13,7 +13,7 @@ export interface TracedSpan {
   readonly correlationId: string
   readonly startAt: number
   readonly endAt: number
-  /** Describes the span. Only traces call it, because every message has ten stages, and most gateways only count them. */
+  /** Describes the span. It is a function, because only traces need the details and most gateways only count their stages. */
   describe(): SpanDetails
 }
 
@@ -26,7 +26,7 @@ export interface SpanDetails {
   /** Distinguishes spans of the same name and message. */
   readonly key: string
   /** The key of the parent span; default: that of `receive`. */
-  readonly parent?: string | undefined
+  readonly parentKey?: string | undefined
   /** The title of the span. Absent for the name of the stage. */
   readonly title?: string | undefined
   /** The kind of span; absent for work within the process. */
@@ -34,18 +34,18 @@ export interface SpanDetails {
   /** Attributes for the operator, without texts or addresses of people. */
   readonly attributes: Readonly<Record<string, string | number | boolean>>
   /** Attributes with names of the semantic conventions of OpenTelemetry. */
-  readonly conventional?: Readonly<Record<string, string | number | readonly string[]>> | undefined
+  readonly semanticAttributes?: Readonly<Record<string, string | number | readonly string[]>> | undefined
   /** The key of the span that caused this one; absent if there is none. */
-  readonly cause?: string | undefined
-  /** The reason of a failure as a short code; absent on success. */
-  readonly fault?: string | undefined
+  readonly causeKey?: string | undefined
+  /** The code of the failure; absent on success. */
+  readonly errorCode?: string | undefined
   /** The `traceparent` of a proven caller. */
-  readonly caller?: string | undefined
+  readonly callerTraceparent?: string | undefined
 }
 
 export type StageListener = (stage: MessageStage) => void
 
-/** Returns the key of a turn. A retried turn has another one. */
-export function turnKey({ message, token }: Pick<Turn, 'message' | 'token'>): string {
+/** Returns the key of a turn. A retried turn has another key. */
+export function formatTurnKey({ message, token }: Pick<Turn, 'message' | 'token'>): string {
   return `turn ${message} ${token}`
 }

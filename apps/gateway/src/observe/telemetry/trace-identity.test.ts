@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
-import { formatTraceparent, parseTraceparent, spanIdOf, traceIdOf } from './open-telemetry.ts'
+import { deriveSpanId, deriveTraceId, formatTraceparent, parseTraceparent } from './open-telemetry.ts'
 
 test('a message always has the same trace id, in every process', () => {
-  expect(traceIdOf('0123456789abcdef')).toMatch(/^[0-9a-f]{32}$/)
-  expect(traceIdOf('0123456789abcdef')).toBe(traceIdOf('0123456789abcdef'))
-  expect(traceIdOf('0123456789abcdee')).not.toBe(traceIdOf('0123456789abcdef'))
-  expect(spanIdOf('0123456789abcdef', 'turn 1 1')).toMatch(/^[0-9a-f]{16}$/)
-  expect(spanIdOf('0123456789abcdef', 'turn 1 1')).not.toBe(spanIdOf('0123456789abcdef', 'turn 1 2'))
+  expect(deriveTraceId('0123456789abcdef')).toMatch(/^[0-9a-f]{32}$/)
+  expect(deriveTraceId('0123456789abcdef')).toBe(deriveTraceId('0123456789abcdef'))
+  expect(deriveTraceId('0123456789abcdee')).not.toBe(deriveTraceId('0123456789abcdef'))
+  expect(deriveSpanId('0123456789abcdef', 'turn 1 1')).toMatch(/^[0-9a-f]{16}$/)
+  expect(deriveSpanId('0123456789abcdef', 'turn 1 1')).not.toBe(deriveSpanId('0123456789abcdef', 'turn 1 2'))
 })
 
 test('the reader returns the identity that the writer formatted', () => {
-  const parent = { traceId: traceIdOf('a'), spanId: spanIdOf('a', 'b'), isSampled: true }
+  const parent = { traceId: deriveTraceId('a'), spanId: deriveSpanId('a', 'b'), isSampled: true }
   expect(parseTraceparent(formatTraceparent(parent))).toEqual(parent)
   expect(parseTraceparent(formatTraceparent({ ...parent, isSampled: false }))).toEqual({ ...parent, isSampled: false })
 })

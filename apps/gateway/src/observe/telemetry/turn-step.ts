@@ -1,10 +1,10 @@
 // Describes the steps of a turn as spans, in the words of OpenTelemetry's conventions for generative AI.
 import type { EndedStep, Turn } from '@postern/pipeline'
 import type { SpanDetails, TracedSpan } from './stage.ts'
-import { turnKey } from './stage.ts'
+import { formatTurnKey } from './stage.ts'
 
-/** Returns the key of a step's span. A turn that is taken up again has other steps. */
-export function stepKey({ message, token }: Pick<Turn, 'message' | 'token'>, step: number): string {
+/** Returns the key of a step's span. Another attempt at the turn has other steps. */
+export function formatStepKey({ message, token }: Pick<Turn, 'message' | 'token'>, step: number): string {
   return `step ${message} ${token} ${step}`
 }
 
@@ -15,34 +15,34 @@ export function describeTurnStep(turn: Turn, step: EndedStep): TracedSpan {
   return {
     ...{ name: kind, via, correlationId, startAt: startedAt, endAt: endedAt },
     describe() {
-      const { conventional, ...described } = describers[kind](step)
+      const { semanticAttributes: conventional, ...described } = describers[kind](step)
       return {
-        key: stepKey(turn, number),
-        parent: parent === undefined ? turnKey(turn) : stepKey(turn, parent),
+        key: formatStepKey(turn, number),
+        parentKey: parent === undefined ? formatTurnKey(turn) : formatStepKey(turn, parent),
         attributes: { agent: turn.agent, message: turn.message },
         ...described,
-        conventional: {
+        semanticAttributes: {
           ...conventional,
           'gen_ai.conversation.id': String(turn.thread),
           ...(failureCode !== undefined && { 'error.type': failureCode }),
         },
-        fault: failureCode,
-        ...(requestedByStep !== undefined && { cause: stepKey(turn, requestedByStep) }),
+        errorCode: failureCode,
+        ...(requestedByStep !== undefined && { causeKey: formatStepKey(turn, requestedByStep) }),
       }
     },
   }
 }
 
-type StepDescriber = (step: EndedStep) => Pick<SpanDetails, 'title' | 'kind' | 'conventional'>
+type StepDescriber = (step: EndedStep) => Pick<SpanDetails, 'title' | 'kind' | 'semanticAttributes'>
 
 /** Semantic conventions for generative AI: spans of inference, tools and agents. */
 const describers: Readonly<Record<EndedStep['kind'], StepDescriber>> = {
   model: ({ name, server, usage, finishReason }) => ({
     title: `chat ${name}`,
     kind: 'client',
-    conventional: {
+    semanticAttributes: {
       'gen_ai.operation.name': 'chat',
-      // The interface of OpenAI is the one that these models speak, whoever runs them.
+      // These models speak OpenAI's interface, regardless of who runs them.
       'gen_ai.provider.name': usage?.provider ?? 'openai',
       'gen_ai.request.model': name,
       ...describeServer(server),
@@ -52,10 +52,10 @@ const describers: Readonly<Record<EndedStep['kind'], StepDescriber>> = {
     },
   }),
   tool({ name, id }) {
-    const shownName = showToolName(name)
+    const shownName = findSafeToolName(name)
     return {
       title: shownName === undefined ? 'execute_tool' : `execute_tool ${shownName}`,
-      conventional: {
+      semanticAttributes: {
         'gen_ai.operation.name': 'execute_tool',
         'gen_ai.tool.type': 'function',
         ...(shownName !== undefined && { 'gen_ai.tool.name': shownName }),
@@ -66,16 +66,16 @@ const describers: Readonly<Record<EndedStep['kind'], StepDescriber>> = {
   call: ({ name }) => ({
     title: `invoke_agent ${name}`,
     kind: 'client',
-    conventional: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': name },
+    semanticAttributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': name },
   }),
   stage: ({ name }) => ({ title: `stage ${name}` }),
 }
 
-/** Characters of an agent's id for a call. */
+/** The maximum length of the id of a tool call in a span. */
 const maxIdChars = 128
 
-/** A model may call what it has made up from somebody's words. A name with spaces stays out. */
-function showToolName(name: string): string | undefined {
+/** Returns the name of a tool for a span. Leaves out names with spaces, because a model may build a name from a person's words. */
+function findSafeToolName(name: string): string | undefined {
   return /^[\w.:/-]{1,64}$/.test(name) ? name : undefined
 }
 

@@ -16,7 +16,7 @@ export function recordFetches<Outer extends RecordedSystem & Pick<System, 'now'>
   store: NoteLookup,
 ): Outer {
   const { fetch, configured, configuredFor, resolveDns, now } = system
-  const note = (key: string, answer: Json | undefined, document: ShownDocument = {}) => {
+  const recordAnswer = (key: string, answer: Json | undefined, document: ShownDocument = {}) => {
     if (answer !== undefined) store.noteLookup({ key, at: now(), answer, ...document })
   }
   async function fetchAndRecord(
@@ -26,15 +26,15 @@ export function recordFetches<Outer extends RecordedSystem & Pick<System, 'now'>
   ): Promise<FetchAnswer> {
     try {
       const answer = await fetch(...fetchArguments)
-      note(key, describeAnswer(answer), findShownDocument(answer))
+      recordAnswer(key, describeAnswer(answer), findShownDocument(answer))
       return answer
     } catch (error) {
-      note(key, describeFetchFailure(error))
+      recordAnswer(key, describeFetchFailure(error))
       throw error
     }
   }
   // A request that is not recorded costs no additional promise, because deliveries pass here, too.
-  const recordEach =
+  const wrapFetch =
     (fetch: GuardedFetch): GuardedFetch =>
     (url, request) => {
       const key = fetchKeyOf(url, request)
@@ -42,22 +42,22 @@ export function recordFetches<Outer extends RecordedSystem & Pick<System, 'now'>
     }
   const recordNetwork = <Network extends Pick<System, 'fetch'>>(network: Network): Network => ({
     ...network,
-    fetch: recordEach(network.fetch),
+    fetch: wrapFetch(network.fetch),
   })
 
   return {
     ...system,
-    fetch: recordEach(fetch),
+    fetch: wrapFetch(fetch),
     ...(configured && { configured: recordNetwork(configured) }),
     ...(configuredFor && { configuredFor: (origins: readonly string[]) => recordNetwork(configuredFor(origins)) }),
     resolveDns: async (name, type) => {
       const key = dnsKeyOf(name, type)
       try {
         const records = await resolveDns(name, type)
-        note(key, { records: records as Json })
+        recordAnswer(key, { records: records as Json })
         return records
       } catch (error) {
-        note(key, describeDnsFailure(error))
+        recordAnswer(key, describeDnsFailure(error))
         throw error
       }
     },

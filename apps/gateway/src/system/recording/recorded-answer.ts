@@ -34,19 +34,19 @@ export function findShownDocument({ headers, body }: FetchAnswer): ShownDocument
   if (!isJsonObject(document)) return {}
   const posts = [document, document.object].filter(isJsonObject)
   const post = posts.find(({ attributedTo }) => findId(attributedTo) !== undefined)
-  if (post) return withoutAbsent({ owner: findId(post.attributedTo), object: findId(post) })
+  if (post) return omitAbsentMembers({ owner: findId(post.attributedTo), object: findId(post) })
   const { links, actor } = document
   const selfLink = (Array.isArray(links) ? links : []).find(link => isJsonObject(link) && link.rel === 'self')
-  return withoutAbsent({ owner: findId(isJsonObject(selfLink) ? selfLink.href : (actor ?? document)) })
+  return omitAbsentMembers({ owner: findId(isJsonObject(selfLink) ? selfLink.href : (actor ?? document)) })
 }
 
 /** Returns the id of a reference, of an object, or of the first of several. */
 function findId(value: unknown): string | undefined {
-  const first: unknown = Array.isArray(value) ? value[0] : value
-  const id = isJsonObject(first) ? first.id : first
+  const firstValue: unknown = Array.isArray(value) ? value[0] : value
+  const id = isJsonObject(firstValue) ? firstValue.id : firstValue
   return typeof id === 'string' ? id : undefined
 }
 
-function withoutAbsent({ owner, object }: ShownDocument): ShownDocument {
+function omitAbsentMembers({ owner, object }: ShownDocument): ShownDocument {
   return { ...(owner !== undefined && { owner }), ...(object !== undefined && { object }) }
 }

@@ -1,4 +1,4 @@
-// Keeps the files that let commands on the same machine find a running gateway and its token.
+// Stores the files by which commands on the same machine find a running gateway and its token.
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ export interface RunFile {
 const runFileName = 'gateway.json'
 const tokenFileName = 'operator-token'
 
-/** @throws ConfigError `data` */
+/** Writes the run file of this process. @throws ConfigError `data` */
 export function writeRunFile(directory: string, run: Omit<RunFile, 'secret'>): void {
   writeOwnFile(join(directory, runFileName), JSON.stringify({ ...run, secret: ownRunSecret } satisfies RunFile))
 }
@@ -37,7 +37,7 @@ export function findRunFile(directory: string): RunFile | undefined {
   }
 }
 
-/** @throws ConfigError `data` */
+/** Creates the data folder, readable by its owner only. @throws ConfigError `data` */
 export function createDataDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })

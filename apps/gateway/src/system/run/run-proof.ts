@@ -5,6 +5,8 @@ import { parseIfJson } from '@postern/message'
 /** The secret of this process. Only the process and the readers of its data folder know it. */
 export const ownRunSecret: string = randomBytes(32).toString('base64url')
 
+export const runProofPath = '/operator/proof'
+
 interface RunChallenge {
   /** A random value of the command, 32 bytes in base64url. */
   readonly nonce: string
@@ -20,7 +22,7 @@ export function proveRun(secret: string, { nonce, url }: RunChallenge): string {
 /** The longest wait for the proof, ms. A gateway under load is slow, and a command must not treat it as stopped. */
 const proofTimeoutMs = 10_000
 
-/** Requests the proof of the program at an address. Returns false if it has none, or does not answer in time. */
+/** Requests the proof of the program at an address. Returns false if the program has no proof, or does not answer in time. */
 export async function isProvenRun({
   url,
   secret,
@@ -30,11 +32,9 @@ export async function isProvenRun({
 }): Promise<boolean> {
   const nonce = randomBytes(32).toString('base64url')
   const address = `${url}${runProofPath}?${new URLSearchParams({ nonce })}`
-  const answer = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(proofTimeoutMs) })
+  const proofText = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(proofTimeoutMs) })
     .then(response => response.text())
     .catch(() => '')
-  const { proof } = (parseIfJson(answer) ?? {}) as { readonly proof?: unknown }
+  const { proof } = (parseIfJson(proofText) ?? {}) as { readonly proof?: unknown }
   return proof === proveRun(secret, { nonce, url })
 }
-
-export const runProofPath = '/operator/proof'

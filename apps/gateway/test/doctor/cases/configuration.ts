@@ -22,7 +22,7 @@ export async function examineFile(text: string, id: string) {
     .then(client => client.get('/healthz').finally(() => client.close()))
     .catch((error: unknown) => error)
   const group = id.split('.')[0] as 'configuration' | 'gateway'
-  const { findings } = await examineUnopenedGateway({ fault, groups: [group], readFile })
+  const { findings } = await examineUnopenedGateway({ openError: fault, groups: [group], readFile })
   return findings.filter(finding => finding.id === id)
 }
 
