@@ -23,6 +23,7 @@ import type { SecretMask } from './masking/secret-mask.ts'
 import { createSecretMask } from './masking/secret-mask.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { openStages } from './observe/telemetry/open-stages.ts'
+import type { Telemetry } from './observe/telemetry/open-telemetry.ts'
 import { createTokenMeter } from './observe/token-meter.ts'
 import type { GatewaySystem } from './system/system.ts'
 import type { AgentStarts } from './work/agent-starts.ts'
@@ -89,19 +90,21 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
   const resourceOptions = toResourceOptions(options, stages, () => http?.description)
   const firstResources = await openResources(config, resourceOptions)
   const { store, agents, system } = firstResources
-  const meter = createTokenMeter()
-  const metrics = createMetrics(store.forOperators, { meter, stageMeter: stages.meter }, system.now)
+  const reporting = openReporting(stages, firstResources)
   const readiness = openReadiness(() => reloadableGateway.findCurrentComposition().resources, system)
   const signInCodes = createSignInCodes()
   const activity = describeActivity({ findCompositions: () => reloadableGateway, findHttpSocket: () => http })
-  const reporting = { meter, metrics, telemetry: stages.telemetry, isReady: readiness.isReady }
-  const deps = { operatorToken, ...reporting, extraOperations, signInCodes, listSettings, activity }
+  const { isReady } = readiness
+  const deps = { operatorToken, ...reporting, isReady, extraOperations, signInCodes, listSettings, activity }
   const reloadDeps = { deps, options: resourceOptions }
   const reloadableGateway: ReloadableGateway = createReloadableGateway(await compose(firstResources, deps), reloadDeps)
   let http: Listening | undefined
   let endRun: (() => Promise<void>) | undefined
   return {
-    ...{ store, agents, system, operatorToken },
+    store,
+    agents,
+    system,
+    operatorToken,
     createSignInCode: signInCodes.create,
     get app() {
       return reloadableGateway.findCurrentComposition().app
@@ -115,23 +118,31 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     async start() {
       if (trustsNoProxy(config)) system.log.warn({ fix: noTrustedProxy.fix }, noTrustedProxy.message)
       endRun = await beginRun(firstResources, { isSimulating, adopts })
-      http = await listenHttp(
-        isReloadable ? { fetch: reloadableGateway.serve } : reloadableGateway.findCurrentComposition().app,
-        config.listen,
-      )
+      const { app } = reloadableGateway.findCurrentComposition()
+      http = await listenHttp(isReloadable ? { fetch: reloadableGateway.serve } : app, config.listen)
       const listening = [http, ...(await reloadableGateway.start())]
       readiness.open()
       return listening
     },
-    ...{ starts: reloadableGateway.starts, reloadAgents: reloadableGateway.reloadAgents },
+    starts: reloadableGateway.starts,
+    reloadAgents: reloadableGateway.reloadAgents,
     reload: async changedConfig => [...(http ? [http] : []), ...(await reloadableGateway.reload(changedConfig))],
     async stop() {
       readiness.close()
       await reloadableGateway.stop({ graceMs: shutdownGraceMs, http })
       await endRun?.()
-      await closeInOrder([agents, metrics, stages.telemetry, system, store])
+      await closeInOrder([agents, reporting.metrics, reporting.telemetry, system, store])
     },
   }
+}
+
+/** Opens the meter of tokens and the metrics, which report on the work of the gateway. */
+function openReporting(
+  { meter: stageMeter, telemetry }: Awaited<ReturnType<typeof openStages>>,
+  { store, system }: Pick<GatewayResources, 'store' | 'system'>,
+): Pick<CompositionDeps, 'meter' | 'metrics' | 'telemetry'> & { readonly telemetry: Telemetry | undefined } {
+  const meter = createTokenMeter()
+  return { meter, metrics: createMetrics(store.forOperators, { meter, stageMeter }, system.now), telemetry }
 }
 
 /** Closes each of the resources, one after the other. */
@@ -156,7 +167,7 @@ function describeActivity({
   }
 }
 
-/** Completes the options. In a simulated network the origin leads nowhere, so agents get the address on this machine. */
+/** Completes the options. In a simulated network nobody can reach the origin, so agents get the address on this machine. */
 function toResourceOptions(
   options: GatewayOptions,
   { onStage }: Pick<ResourceOptions, 'onStage'>,

@@ -10,7 +10,11 @@ const secret = 'first-secret'
 
 function openApp(run: () => Promise<Response>, { isExport }: { readonly isExport?: true } = {}) {
   const operation = defineOperation({
-    ...{ id: 'tell', method: 'GET', path: '/tell', summary: 'Tells.', task: 'tell' },
+    id: 'tell',
+    method: 'GET',
+    path: '/tell',
+    summary: 'Tells.',
+    task: 'tell',
     ...(isExport && { isExport }),
   })
   const mask = createAnswerMask(createSecretMask([secret]))

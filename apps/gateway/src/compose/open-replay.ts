@@ -13,7 +13,8 @@ export function openReplay(resources: GatewayResources): ReplayRouteDeps {
   return {
     turn: {
       ...openTurnDeps(resources),
-      ...{ store, requirements: requirements.states },
+      store,
+      requirements: requirements.states,
       // A replay makes one attempt and reports its failure.
       retry: { initialDelayMs: 1_000, maxDelayMs: 1_000, giveUpAfterMs: 0 },
       maxCrashes: 1,

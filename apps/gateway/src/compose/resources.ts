@@ -96,7 +96,13 @@ export async function openResources(config: Config, options: ResourceOptions): P
   // A restarted container has the same host name and process id as before.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
   const openedStore = await openConfiguredStore(config, {
-    ...{ baseDir, system, holder, onUnusable, mayMigrate, isReadOnly, slices },
+    baseDir,
+    system,
+    holder,
+    onUnusable,
+    mayMigrate,
+    isReadOnly,
+    slices,
   })
   // A command that does not start the gateway checks only the origin. A start compares the whole setup, and may adopt the data.
   if (mayMigrate === false && !isReadOnly) {
@@ -110,15 +116,12 @@ export async function openResources(config: Config, options: ResourceOptions): P
     maskRecords(observeStore(wrappedStore, onStage, system.now), mask)
   const operatorStore = observe(openedStore.forOperators)
   let openedAgents: AgentDeps | undefined
-  const agentForgetting = createAgentForgetting({
-    ...{ store: operatorStore, system, agents: () => openedAgents },
-    channels: slices.map(({ module }) => module),
-  })
-  const forgetting = createPeopleForgetting({
+  const { agentForgetting, forgetting } = openForgetting({
     store: operatorStore,
+    system,
+    slices,
     directory: resolve(baseDir, config.data),
-    log: system.log,
-    agents: agentForgetting,
+    findAgents: () => openedAgents,
   })
   // Each request to forget adds the person to the list. A person who asks does not wait for the agents.
   const forgetPerson: GatewayStore['forgetPerson'] = async request => {
@@ -128,7 +131,12 @@ export async function openResources(config: Config, options: ResourceOptions): P
   }
   const store = { ...observe(openedStore), forgetPerson, forOperators: { ...operatorStore, forgetPerson } }
   return completeResources(config, options, {
-    ...{ slices, system, holder, store, forgetting, agentForgetting },
+    slices,
+    system,
+    holder,
+    store,
+    forgetting,
+    agentForgetting,
     async prepareAgents(operators) {
       openedAgents = await openAgents(
         listAgents(config),
@@ -137,6 +145,25 @@ export async function openResources(config: Config, options: ResourceOptions): P
       return openedAgents
     },
   })
+}
+
+interface ForgettingDeps extends Pick<GatewayResources, 'system' | 'slices'> {
+  readonly store: GatewayStore['forOperators']
+  /** The data folder. */
+  readonly directory: string
+  findAgents(): AgentDeps | undefined
+}
+
+/** Opens the forgetting of people, by the gateway itself and by its agents. */
+function openForgetting({ store, system, slices, directory, findAgents }: ForgettingDeps) {
+  const agentForgetting = createAgentForgetting({
+    store,
+    system,
+    agents: findAgents,
+    channels: slices.map(({ module }) => module),
+  })
+  const forgetting = createPeopleForgetting({ store, directory, log: system.log, agents: agentForgetting })
+  return { agentForgetting, forgetting }
 }
 
 /** The resources of a changed configuration. Their agents answer once `change` is committed. */
@@ -155,7 +182,12 @@ export async function reopenResources(
   let change: AgentChange | undefined
   try {
     const resources = await completeResources(config, options, {
-      ...{ slices, system, holder, store, forgetting, agentForgetting },
+      slices,
+      system,
+      holder,
+      store,
+      forgetting,
+      agentForgetting,
       async prepareAgents(operators) {
         change = await agents.prepare(listAgents(config), { system, operators })
         return agents
@@ -176,8 +208,14 @@ export function createAgentOptions(
   { baseDir, system, store: stores, operators }: Pick<GatewayResources, 'baseDir' | 'system' | 'store' | 'operators'>,
 ): AgentDepsOptions {
   return {
-    ...{ domain: findHandleHost(config), origin: config.origin, version: softwareVersion },
-    ...{ baseDir, system, stores, operators, log: system.log },
+    domain: findHandleHost(config),
+    origin: config.origin,
+    version: softwareVersion,
+    baseDir,
+    system,
+    stores,
+    operators,
+    log: system.log,
   }
 }
 
@@ -222,7 +260,11 @@ async function completeResources(
     config: config.requirements,
     payments: config.payments,
     findCall: createCallFinder(store.records),
-    ...{ baseDir, store, decisions, system, agents },
+    baseDir,
+    store,
+    decisions,
+    system,
+    agents,
   })
   const limits = createLimits(config, system.now, via => findDescriptor(via)?.speaker.isChat === true)
   const answersCalls = (via: ChannelName) => findDescriptor(via)?.answersCalls === true
@@ -230,22 +272,26 @@ async function completeResources(
   const storage = createStorageRule(config, freeSpace)
   const admissionRules = listAdmissionRules(config, { limits, storage, answersCalls })
   return {
-    ...{
-      config,
-      slices,
-      channels,
-      system,
-      holder,
-      store,
-      forgetting,
-      agentForgetting,
-      freeSpace,
-      admissionRules,
-      decisions,
-      limits,
-      domain,
-    },
-    ...{ operators, agents, attachments, requirements, baseDir, configPath, mask },
+    config,
+    slices,
+    channels,
+    system,
+    holder,
+    store,
+    forgetting,
+    agentForgetting,
+    freeSpace,
+    admissionRules,
+    decisions,
+    limits,
+    domain,
+    operators,
+    agents,
+    attachments,
+    requirements,
+    baseDir,
+    configPath,
+    mask,
   }
 }
 

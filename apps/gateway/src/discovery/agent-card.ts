@@ -1,7 +1,7 @@
 // Describes agents to programs: the Mentionable agent card, and the directory of all agents as JSON-LD.
 import type { AgentDirectory, AgentProfile, Channel } from '@postern/pipeline'
 
-export type GatewayAddress = Pick<AgentDirectory, 'domain' | 'origin'>
+export type GatewayHosts = Pick<AgentDirectory, 'domain' | 'origin'>
 
 /** The channels and extensions of the gateway. Agents announce all extensions, and the channels that have a `discovery`. */
 export interface AnnouncedFeatures {
@@ -17,7 +17,7 @@ export function listAnnouncedChannels(channels: readonly Channel[]): readonly Ch
 /** Returns the Mentionable agent card, v0.1, for other agents and servers. */
 export function describeAgentCard(
   agent: AgentProfile,
-  { domain, origin }: GatewayAddress,
+  { domain, origin }: GatewayHosts,
   { channels, extensions }: AnnouncedFeatures,
 ): object {
   const { name, displayName, description, version, iconUrl, iconType } = agent
@@ -40,7 +40,7 @@ export function describeAgentCard(
 /** Returns the agents as schema.org JSON-LD (`/.well-known/mentionable-agents.json`). */
 export function describeDirectory(
   agents: readonly AgentProfile[],
-  { origin, domain }: GatewayAddress,
+  { origin, domain }: GatewayHosts,
   { channels }: Pick<AnnouncedFeatures, 'channels'>,
 ): object {
   const announcedChannels = listAnnouncedChannels(channels)

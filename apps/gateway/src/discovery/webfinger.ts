@@ -2,7 +2,7 @@
 
 import { escapeHtml, parseIfAddress, Rejection } from '@postern/message'
 import type { AgentDirectory, WebLink } from '@postern/pipeline'
-import type { GatewayAddress } from './agent-card.ts'
+import type { GatewayHosts } from './agent-card.ts'
 
 /** The normative order of link relations (Mentionable, WebFinger). Other relations follow. */
 const relationOrder = [
@@ -57,9 +57,9 @@ export function describeResource(
 }
 
 /** Returns the requested name, even if no agent has it, or undefined for a name of another host. @throws Rejection `malformed` */
-export function readAgentName(resources: readonly string[], gatewayAddress: GatewayAddress): string | undefined {
+export function readAgentName(resources: readonly string[], gatewayHosts: GatewayHosts): string | undefined {
   const [resource] = resources
-  if (resource && resources.length === 1) return findAgentName(resource, gatewayAddress)
+  if (resource && resources.length === 1) return findAgentName(resource, gatewayHosts)
   throw new Rejection('malformed', 'Cannot look up resource: expected exactly one "resource"')
 }
 
@@ -69,7 +69,7 @@ function rankLink({ rel }: WebLink): number {
 }
 
 /** Finds the name in an account at the handles’ domain or the origin’s host, or in the actor’s address. Ignores case. */
-function findAgentName(resource: string, { domain, origin }: GatewayAddress): string | undefined {
+function findAgentName(resource: string, { domain, origin }: GatewayHosts): string | undefined {
   if (/^https:/i.test(resource)) {
     const url = URL.parse(resource)
     if (url?.origin !== origin || url.search || url.hash || url.username || url.password) return undefined
@@ -86,19 +86,19 @@ function findAgentName(resource: string, { domain, origin }: GatewayAddress): st
  */
 export function describeGatewayAccount(
   resource: string,
-  address: GatewayAddress,
+  hosts: GatewayHosts,
   { links, rels = [] }: { readonly links: readonly WebLink[]; readonly rels?: readonly string[] | undefined },
 ): Jrd | undefined {
   const aliases = links.map(({ href }) => href)
-  if (links.length === 0 || !(aliases.includes(resource) || isGatewayAccount(resource, address))) return undefined
+  if (links.length === 0 || !(aliases.includes(resource) || isGatewayAccount(resource, hosts))) return undefined
   return {
-    subject: `acct:${address.domain}@${address.domain}`,
+    subject: `acct:${hosts.domain}@${hosts.domain}`,
     aliases,
     links: links.filter(({ rel }) => rels.length === 0 || rels.includes(rel)),
   }
 }
 
-function isGatewayAccount(resource: string, { domain, origin }: GatewayAddress): boolean {
+function isGatewayAccount(resource: string, { domain, origin }: GatewayHosts): boolean {
   const hosts = [domain, new URL(origin).hostname]
   const account = parseIfAddress(resource)
   return account !== undefined && hosts.includes(account.local) && hosts.includes(account.domain)

@@ -12,7 +12,7 @@ import { RegExpRouter } from 'hono/router/reg-exp-router'
 import { SmartRouter } from 'hono/router/smart-router'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { Metrics } from '../observe/metrics.ts'
-import { changingMethods, createRefusalRecorder } from '../observe/refusal-recorder.ts'
+import { createRefusalRecorder, mutatingMethods } from '../observe/refusal-recorder.ts'
 import { createRouteOwnerFinder, gatewayOwnerName } from '../observe/route-owners.ts'
 import { isOwnVisit } from '../system/local-fetch.ts'
 import type { Limits } from './clients/limits.ts'
@@ -104,7 +104,7 @@ function countsAgainstLimit(
   { method, path }: Pick<HonoRequest, 'method' | 'path'>,
   channels: readonly Pick<Channel, 'descriptor'>[],
 ): boolean {
-  if (changingMethods.has(method)) return !path.startsWith('/operator/')
+  if (mutatingMethods.has(method)) return !path.startsWith('/operator/')
   return channels.some(({ descriptor }) => descriptor.operationPaths?.test(path))
 }
 

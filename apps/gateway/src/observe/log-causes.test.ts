@@ -1,7 +1,7 @@
 import type { Log, LogFields } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { joinRepeatedLines, serializeError } from './log-causes.ts'
+import { joinRepeatedLines, serializeLoggedError } from './log-causes.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -59,9 +59,9 @@ test('new causes without end use bounded memory, and the log loses none of their
 
 test('the log has the message of an expected error, and the stack of an unexpected one', () => {
   const cause = new SyntaxError('Unexpected token')
-  expect(serializeError(new Rejection('malformed', 'Cannot read activity', { cause }))).toEqual({
+  expect(serializeLoggedError(new Rejection('malformed', 'Cannot read activity', { cause }))).toEqual({
     type: 'Rejection',
     message: 'Cannot read activity: Unexpected token',
   })
-  expect(serializeError(new TypeError('x is undefined'))).toHaveProperty('stack')
+  expect(serializeLoggedError(new TypeError('x is undefined'))).toHaveProperty('stack')
 })

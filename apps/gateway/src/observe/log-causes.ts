@@ -82,7 +82,7 @@ function replaceStacks({ err, ...fields }: LogFields): LogFields {
 const expectedErrors = [Rejection, Unavailable, Undeliverable, ConfigError]
 
 /** Returns an error in the form that the log writes. Expected errors need no stack, because their messages say everything. */
-export function serializeError(error: unknown): unknown {
+export function serializeLoggedError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   if (!expectedErrors.some(kind => error instanceof kind)) return stdSerializers.err(error)
   return { type: error.name, message: listMessages(error).join(': ') }

@@ -4,7 +4,7 @@ import { parseJsonText } from '@postern/message'
 import { toTerminalLine } from '@postern/operator/terminal'
 import { pino } from 'pino'
 import { createLogOutput } from '../system/log-output.ts'
-import { joinRepeatedLines, serializeError } from './log-causes.ts'
+import { joinRepeatedLines, serializeLoggedError } from './log-causes.ts'
 
 /** The file descriptor of standard output. */
 const stdoutDescriptor = 1
@@ -27,7 +27,7 @@ const redactedPaths = [
 
 /** Creates a log that writes structured lines to standard output, or readable ones in dev mode. */
 export function createLog({ level, readable }: { readonly level: LogLevel; readonly readable: boolean }): Log {
-  const serializers = { err: serializeError }
+  const serializers = { err: serializeLoggedError }
   const options = { level, base: null, redact: { paths: redactedPaths, remove: true }, serializers }
   if (!readable) return joinRepeatedLines(pino(options, createLogOutput(stdoutDescriptor)))
   return joinRepeatedLines(pino(options, { write: line => void process.stdout.write(formatLogLine(line)) }))

@@ -47,11 +47,11 @@ export function createRefusalRecorder({ findOwner, store, now, findAddress: addr
 }
 
 /** The methods of requests that change something. */
-export const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
+export const mutatingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 
 /** Returns true if a refused request tried to change something. Refused reads are not recorded, because peers ask for missing documents all day. */
 function isChangingRequest(method: string, status: number): boolean {
-  return changingMethods.has(method) && status !== 405
+  return mutatingMethods.has(method) && status !== 405
 }
 
 /** Returns true if the gateway itself caused the failure. It answers 451 if it could not reach a service that it needs. */

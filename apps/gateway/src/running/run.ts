@@ -173,19 +173,17 @@ async function openRunningGateway(
   }
   const isSimulating = simulation !== undefined
   const gateway: Gateway = await openGateway(config, {
-    ...{
-      baseDir,
-      configPath,
-      log,
-      operatorToken,
-      onUnusable,
-      extraOperations,
-      isReloadable,
-      isSimulating,
-      adopts,
-      clock,
-      mask,
-    },
+    baseDir,
+    configPath,
+    log,
+    operatorToken,
+    onUnusable,
+    extraOperations,
+    isReloadable,
+    isSimulating,
+    adopts,
+    clock,
+    mask,
     listSettings: config => {
       const { tree: givenTree, references } = readGiven()
       return listSettings({ config, fileConfig: givenTree, references, environment: process.env })

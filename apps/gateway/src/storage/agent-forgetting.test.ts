@@ -27,7 +27,9 @@ async function openWatch(forgets: Readonly<Record<string, () => Promise<void>>>)
     return store.records.insert({ kind: 'agent-forgetting', owner: 'gateway', key }, planned)
   }
   return {
-    ...{ plan, forgetting, leave: () => leaving.abort() },
+    plan,
+    forgetting,
+    leave: () => leaving.abort(),
     begin() {
       const watching = forgetting.watch(leaving.signal)
       onTestFinished(async () => {

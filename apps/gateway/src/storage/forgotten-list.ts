@@ -59,7 +59,9 @@ export function openForgottenList(path: string): ForgottenList {
       return names => digestAll(names).flatMap(digest => (linesByDigest.get(digest) ?? []).map(({ line }) => line))
     },
     createLine: (names, { agent, isOwn }) => ({
-      ...{ id: randomBytes(16).toString('base64url'), agent, isOwn },
+      id: randomBytes(16).toString('base64url'),
+      agent,
+      isOwn,
       digests: new Set(names.map(name => digestName(ownKey, name))),
     }),
     append({ id, agent, isOwn = false, digests }) {

@@ -101,7 +101,12 @@ export function startWork(gateway: WorkDeps): Work {
   const turnContext = {
     ...openTurnDeps({ ...gateway, system }),
     callBudget: createCallBudget(gateway.config.limits.loop.calls_per_message),
-    ...{ retry, maxCrashes, findAgent: gateway.agents.findRunning, requirements, people, countUsage },
+    retry,
+    maxCrashes,
+    findAgent: gateway.agents.findRunning,
+    requirements,
+    people,
+    countUsage,
     fetchFile: createFileFetcher(gateway.slices, system),
     ...(traceparentOf && { traceparentOf }),
     ...(noteStep && { noteStep }),
@@ -148,7 +153,11 @@ type TurnDepsSources = Pick<WorkDeps, 'config' | 'store' | 'system' | 'channels'
 /** Returns the dependencies of turns, for the worker and for a replay. The channels are open. */
 export function openTurnDeps({ config, store, system, channels, attachments }: TurnDepsSources) {
   return {
-    ...{ store, system, channels, readNote: readStoreNote, ...attachments },
+    store,
+    system,
+    channels,
+    readNote: readStoreNote,
+    ...attachments,
     fanout: readMentionFanoutLimits(config.limits.loop),
     callAgent: channels.map(({ actions }) => actions?.call).find(call => call !== undefined),
   }
@@ -162,7 +171,10 @@ export function openPublisherDeps(
 ): PublisherDeps {
   const { store, system, channels, attachments, agents } = deps
   return {
-    ...{ store, system, channels, storeFiles: attachments.storeFiles },
+    store,
+    system,
+    channels,
+    storeFiles: attachments.storeFiles,
     findAgent: name => agents.findRunning(name),
   }
 }

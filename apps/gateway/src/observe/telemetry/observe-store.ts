@@ -171,7 +171,10 @@ function describeAttempt(turn: Turn, attempt: TurnAttempt): SpanDetails {
       'gen_ai.conversation.id': String(turn.thread),
     },
     attributes: {
-      ...{ agent: turn.agent, message: turn.message, attempt: attempt.attempt, outcome },
+      agent: turn.agent,
+      message: turn.message,
+      attempt: attempt.attempt,
+      outcome,
       ...(called_at !== undefined && { called_after_ms: called_at - leased_at }),
       ...(first_output_at !== undefined && called_at !== undefined && { first_output_ms: first_output_at - called_at }),
       ...(tools.length > 0 && { tool_calls: tools.length }),
@@ -191,7 +194,9 @@ function describeDelivery(delivery: Delivery, settlement: Settlement): readonly 
       key: `deliver ${id} ${delivery.token}`,
       kind: 'client',
       attributes: {
-        ...{ agent, attempt, outcome: settlement.state },
+        agent,
+        attempt,
+        outcome: settlement.state,
         ...(host !== undefined && { host }),
         ...(status !== undefined && { status }),
       },

@@ -33,8 +33,12 @@ export async function openTelemetry(config: Config['telemetry']): Promise<Teleme
   if (endpoint === undefined) return undefined
   const sdk = await loadOptional(() => import('./sdk.ts'), { key: 'telemetry.endpoint', libraries })
   const { processor, resource } = sdk.createPipeline({
-    ...{ endpoint, headers: config.headers, serviceName: config.service_name, version: softwareVersion },
-    ...{ maxWaiting, exportTimeoutMs },
+    endpoint,
+    headers: config.headers,
+    serviceName: config.service_name,
+    version: softwareVersion,
+    maxWaiting,
+    exportTimeoutMs,
   })
   const sampler = new sdk.TraceIdRatioBasedSampler(config.sampling)
   const isSampled = (traceId: string) => sdk.isRecorded(sampler, traceId)
@@ -89,7 +93,8 @@ function describeSpan(
     duration: toHrTime(Math.max(0, endAt - startAt)),
     status: fault === undefined ? { code: statusCodes.unset } : { code: statusCodes.error, message: fault },
     attributes: {
-      ...{ 'postern.channel': via, 'postern.correlation_id': correlationId },
+      'postern.channel': via,
+      'postern.correlation_id': correlationId,
       ...Object.fromEntries(ownAttributes),
       ...(conventional as Attributes),
     },
@@ -110,7 +115,9 @@ function describeSpan(
     events: [],
     ended: true,
     ...origin,
-    ...{ droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
   }
 }
 

@@ -4,7 +4,8 @@ import { createStageMeter, stageBounds } from './stage-meter.ts'
 
 const lasting = (ms: number, via = 'a2a'): MessageStage => ({
   ...{ name: 'turn', via, correlationId: 'c', describe: () => ({ key: 'k', attributes: {} }) },
-  ...{ startAt: 1_000, endAt: 1_000 + ms },
+  startAt: 1_000,
+  endAt: 1_000 + ms,
 })
 
 test('the meter counts durations in buckets, by stage and channel', () => {

@@ -13,7 +13,11 @@ export function describeTurnStep(turn: Turn, step: EndedStep): TracedSpan {
   const { via, correlationId } = turn
   const { kind, number, parent, requestedByStep, startedAt, endedAt, failureCode } = step
   return {
-    ...{ name: kind, via, correlationId, startAt: startedAt, endAt: endedAt },
+    name: kind,
+    via,
+    correlationId,
+    startAt: startedAt,
+    endAt: endedAt,
     describe() {
       const { semanticAttributes: conventional, ...described } = describers[kind](step)
       return {
