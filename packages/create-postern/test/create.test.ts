@@ -7,8 +7,11 @@ import { expect, test } from 'vitest'
 const root = join(import.meta.dirname, '../../..')
 const program = join(import.meta.dirname, '../bin/create-postern.mjs')
 
-/** In a clone a project holds the packed package. Where none is packed, its file stands for it: nobody installs this project. */
-function packNothing(): () => void {
+/**
+ * Creates an empty package file if none is packed, because a project in a clone needs the packed package. Nobody installs this project. Returns the
+ * function that removes the file.
+ */
+function createPackageFile(): () => void {
   const tarball = join(root, 'build/postern-0.1.0.tgz')
   if (existsSync(tarball)) return () => undefined
   mkdirSync(join(root, 'build'), { recursive: true })
@@ -18,7 +21,7 @@ function packNothing(): () => void {
 
 test('create-postern writes a project into the named folder, with the given options', () => {
   const folder = mkdtempSync(join(tmpdir(), 'create-postern-'))
-  const unpack = packNothing()
+  const removePackageFile = createPackageFile()
   try {
     execFileSync(process.execPath, [program, 'mine', '--agent', 'till'], { cwd: folder, stdio: 'pipe' })
     expect(readdirSync(join(folder, 'mine/agents')).toSorted()).toEqual(['till.test.ts', 'till.ts'])
@@ -26,7 +29,7 @@ test('create-postern writes a project into the named folder, with the given opti
       /exist already/,
     )
   } finally {
-    unpack()
+    removePackageFile()
     rmSync(folder, { recursive: true, force: true })
   }
 })

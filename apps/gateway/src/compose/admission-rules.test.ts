@@ -26,7 +26,7 @@ function openRules() {
 
 const stranger = { address: '@stranger@b.test', auth_method: 'dkim', verified: true }
 
-function take(agent: string, via: string, rules = openRules()): Intake | string {
+function applyRules(agent: string, via: string, rules = openRules()): Intake | string {
   const message = { kind: 'message', sender: stranger, received_via: via, parts: [] }
   let intake = { agent, message, disposition: 'answer', flags: ['from_agent'] } as unknown as Intake
   try {
@@ -40,19 +40,19 @@ function take(agent: string, via: string, rules = openRules()): Intake | string 
   }
 }
 
-test('openRules() orders the rules: queue modes, access, rate limits, storage, loops', () => {
+test('listAdmissionRules() orders the rules: queue modes, access, rate limits, storage, loops', () => {
   expect(openRules().map(({ name }) => name)).toEqual(['queue modes', 'access', 'rate limits', 'storage', 'loops'])
 })
 
 test('the gateway refuses a sender without access every time, without spending their rate limit', () => {
   const rules = openRules()
-  expect([take('desk', 'calls', rules), take('desk', 'calls', rules)]).toEqual(['forbidden', 'forbidden'])
-  expect(take('open', 'calls', rules)).toMatchObject({ agent: 'open' })
-  expect(take('open', 'calls', rules)).toBe('rate_limited')
+  expect([applyRules('desk', 'calls', rules), applyRules('desk', 'calls', rules)]).toEqual(['forbidden', 'forbidden'])
+  expect(applyRules('open', 'calls', rules)).toMatchObject({ agent: 'open' })
+  expect(applyRules('open', 'calls', rules)).toBe('rate_limited')
 })
 
 test('a message that only the operator reads has a queue mode, but does not count as a turn for loop limits', () => {
-  expect(take('desk', 'letters')).toMatchObject({ disposition: 'keep', queueMode: expect.anything() })
-  expect(take('desk', 'letters')).not.toHaveProperty('loop')
-  expect(take('open', 'letters')).toMatchObject({ disposition: 'answer', loop: expect.anything() })
+  expect(applyRules('desk', 'letters')).toMatchObject({ disposition: 'keep', queueMode: expect.anything() })
+  expect(applyRules('desk', 'letters')).not.toHaveProperty('loop')
+  expect(applyRules('open', 'letters')).toMatchObject({ disposition: 'answer', loop: expect.anything() })
 })

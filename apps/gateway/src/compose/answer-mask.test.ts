@@ -19,11 +19,11 @@ function openApp(run: () => Promise<Response>, { isExport }: { readonly isExport
   })
   const mask = createAnswerMask(createSecretMask([secret]))
   const router = createOperationRouter([handleOperation(operation, run)], { authenticate: (_, next) => next(), mask })
-  const logged: unknown[] = []
-  const write = (...line: readonly unknown[]) => void logged.push(line)
+  const logLines: unknown[] = []
+  const write = (...line: readonly unknown[]) => void logLines.push(line)
   const log = { debug: write, info: write, warn: write, error: write }
   const app = new Hono().route('/', router).onError(error => toProblem(error, log))
-  return { ask: (path = '/operator/api/tell') => app.request(path), logged }
+  return { request: (path = '/operator/api/tell') => app.request(path), logLines }
 }
 
 test.each([
@@ -31,12 +31,12 @@ test.each([
   [new Unavailable(`no ${secret}`, { retryAfter: 7 }), 503],
   [new Error(`no ${secret}`), 500],
 ])('the problem document of an error masks secrets and keeps its status: %s', async (error, status) => {
-  const { ask, logged } = openApp(() => Promise.reject(error))
-  const answer = await ask()
+  const { request, logLines } = openApp(() => Promise.reject(error))
+  const answer = await request()
   expect(answer.status).toBe(status)
   expect(await answer.text()).not.toContain(secret)
   expect(
-    logged
+    logLines
       .flat()
       .map(part => (part as { err?: Error }).err?.message ?? '')
       .join(),
@@ -44,7 +44,7 @@ test.each([
 })
 
 test('a refusal masks a secret that the request quotes', async () => {
-  const answer = await openApp(async () => new Response()).ask(`/operator/api/tell?${secret}=1`)
+  const answer = await openApp(async () => new Response()).request(`/operator/api/tell?${secret}=1`)
   expect(await answer.json()).toMatchObject({
     status: 400,
     detail: 'Cannot tell: there is no parameter "(set)"; it takes none',
@@ -52,7 +52,7 @@ test('a refusal masks a secret that the request quotes', async () => {
 })
 
 test('the gateway masks secrets in raw responses, except in exports', async () => {
-  const write = async () => new Response(`data: ${secret}\n\n`)
-  expect(await (await openApp(write).ask()).text()).toBe('data: (set)\n\n')
-  expect(await (await openApp(write, { isExport: true }).ask()).text()).toBe(`data: ${secret}\n\n`)
+  const respond = async () => new Response(`data: ${secret}\n\n`)
+  expect(await (await openApp(respond).request()).text()).toBe('data: (set)\n\n')
+  expect(await (await openApp(respond, { isExport: true }).request()).text()).toBe(`data: ${secret}\n\n`)
 })

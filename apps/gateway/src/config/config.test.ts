@@ -10,15 +10,15 @@ import { parseConfig, readConfigFile } from './read-config.ts'
 import { findHandleHost } from './schema.ts'
 import { resolveSecrets } from './secrets.ts'
 
-const smallest = {
+const minimalConfig = {
   origin: 'https://agents.example',
   operator_token: 'o'.repeat(24),
   agents: { echo: { use: 'builtin:echo' } },
 }
 
-const withMember = (desk: unknown) => ({ use: 'swarm', default_agent: 'desk', members: { desk } })
+const createSwarm = (desk: unknown) => ({ use: 'swarm', default_agent: 'desk', members: { desk } })
 
-function faultsOf(tree: unknown): string[] {
+function listFaults(tree: unknown): string[] {
   try {
     parseConfig(tree)
   } catch (error) {
@@ -29,79 +29,97 @@ function faultsOf(tree: unknown): string[] {
 
 describe('parseConfig()', () => {
   test('fills in every default from the smallest file', () => {
-    const config = parseConfig(smallest)
+    const config = parseConfig(minimalConfig)
     expect(config.listen).toEqual({ host: '127.0.0.1', port: 8787 })
     expect(config.dev).toBe(false)
     expect(config.network).toEqual({ allow_private: [], allow_private_push: [], loopback: {} })
   })
 
   test.each([
-    ['a missing origin', { ...smallest, origin: undefined }, /^origin: is missing\. Give a value of type string\.$/],
-    ['an origin without https', { ...smallest, origin: 'http://agents.example' }, /^origin: must be an https origin/],
-    ['an origin with a path', { ...smallest, origin: 'https://agents.example/x' }, /^origin: must be an https origin/],
-    ['an origin with one label', { ...smallest, origin: 'https://localhost' }, /^origin: must be an https origin/],
-    ['a misspelt key', { ...smallest, orign: 'x' }, /^orign: is not a known key\. Did you mean "origin"\?$/],
+    [
+      'a missing origin',
+      { ...minimalConfig, origin: undefined },
+      /^origin: is missing\. Give a value of type string\.$/,
+    ],
+    [
+      'an origin without https',
+      { ...minimalConfig, origin: 'http://agents.example' },
+      /^origin: must be an https origin/,
+    ],
+    [
+      'an origin with a path',
+      { ...minimalConfig, origin: 'https://agents.example/x' },
+      /^origin: must be an https origin/,
+    ],
+    ['an origin with one label', { ...minimalConfig, origin: 'https://localhost' }, /^origin: must be an https origin/],
+    ['a misspelt key', { ...minimalConfig, orign: 'x' }, /^orign: is not a known key\. Did you mean "origin"\?$/],
     [
       'a misspelt key inside',
-      { ...smallest, listen: { prot: 1 } },
+      { ...minimalConfig, listen: { prot: 1 } },
       /^listen\.prot: is not a known key\. Did you mean "port"\?$/,
     ],
     [
       'a key like no other',
-      { ...smallest, colour: 'red' },
+      { ...minimalConfig, colour: 'red' },
       /^colour: is not a known key\. Remove it, or correct its spelling\.$/,
     ],
     [
       'a misspelt key of an agent',
-      { ...smallest, agents: { desk: { use: 'openai', base_url: 'https://model.example/v1', modle: 'm' } } },
+      { ...minimalConfig, agents: { desk: { use: 'openai', base_url: 'https://model.example/v1', modle: 'm' } } },
       /^agents\.desk\.modle: is not a known key\. Did you mean "model"\?$/m,
     ],
     [
       'a handle host with a scheme',
-      { ...smallest, handle_host: 'https://example.com' },
+      { ...minimalConfig, handle_host: 'https://example.com' },
       /^handle_host: must be a domain name/,
     ],
     [
       'a handle host with a port',
-      { ...smallest, handle_host: 'a.example:8443' },
+      { ...minimalConfig, handle_host: 'a.example:8443' },
       /^handle_host: must be a domain name/,
     ],
-    ['a handle host of one label', { ...smallest, handle_host: 'localhost' }, /^handle_host: must be a domain name/],
+    [
+      'a handle host of one label',
+      { ...minimalConfig, handle_host: 'localhost' },
+      /^handle_host: must be a domain name/,
+    ],
     [
       'a port out of range',
-      { ...smallest, listen: { port: 70_000 } },
+      { ...minimalConfig, listen: { port: 70_000 } },
       /^listen\.port: .*Make it smaller or shorter\.$/,
     ],
     [
-      'a member of a swarm with a fault, which still shows what it is to be',
-      { ...smallest, agents: { a: withMember({ operator: true, timeout: '1h' }) } },
+      'a swarm member of a recognizable kind with a fault',
+      { ...minimalConfig, agents: { a: createSwarm({ operator: true, timeout: '1h' }) } },
       /^agents\.a\.members\.desk\.timeout: must be a time such as "60s"/,
     ],
     [
-      'a member of a swarm that could be anything',
-      { ...smallest, agents: { a: withMember(7) } },
+      'a swarm member of no recognizable kind',
+      { ...minimalConfig, agents: { a: createSwarm(7) } },
       /^agents\.a\.members\.desk: has none of the allowed forms/,
     ],
-    ['an empty operator token', { ...smallest, operator_token: '' }, /^operator_token: must not be empty/],
+    ['an empty operator token', { ...minimalConfig, operator_token: '' }, /^operator_token: must not be empty/],
     [
-      'a private origin that is none',
-      { ...smallest, network: { allow_private: ['10.0.0.1'] } },
+      'a private origin that is not an origin',
+      { ...minimalConfig, network: { allow_private: ['10.0.0.1'] } },
       /^network\.allow_private\.0: must be an origin/,
     ],
     [
-      'a DNS server that is none',
-      { ...smallest, network: { dns: ['resolver.example'] } },
+      'a DNS server that is not an address',
+      { ...minimalConfig, network: { dns: ['resolver.example'] } },
       /^network\.dns\.0: must be "address:port"/,
     ],
-    ['no agents', { ...smallest, agents: {} }, /^agents: needs at least one agent/],
+    ['no agents', { ...minimalConfig, agents: {} }, /^agents: needs at least one agent/],
   ])('names the key and the fix for %s', (_, tree, expected) => {
-    expect(faultsOf(tree).join('\n')).toMatch(expected)
+    expect(listFaults(tree).join('\n')).toMatch(expected)
   })
 })
 
-test('handleHostOf() returns the host of the origin, unless handles have a domain of their own', () => {
-  expect(findHandleHost(parseConfig({ ...smallest, origin: 'https://agents.example:8443' }))).toBe('agents.example')
-  const tree = applyEnvironment(smallest, { POSTERN_HANDLE_HOST: 'BÜRO.example.' })
+test('findHandleHost() returns the host of the origin, unless handles have a domain of their own', () => {
+  expect(findHandleHost(parseConfig({ ...minimalConfig, origin: 'https://agents.example:8443' }))).toBe(
+    'agents.example',
+  )
+  const tree = applyEnvironment(minimalConfig, { POSTERN_HANDLE_HOST: 'BÜRO.example.' })
   expect(findHandleHost(parseConfig(tree))).toBe('xn--bro-hoa.example')
 })
 
@@ -114,7 +132,7 @@ describe('a configuration in dev mode', () => {
     ['localhost', []],
     ['::1', []],
   ])('fails at start when it listens on %s: %j', (host, keys) => {
-    const config = parseConfig({ ...smallest, dev: true, listen: { host } })
+    const config = parseConfig({ ...minimalConfig, dev: true, listen: { host } })
     expect(findUnsafeSettings(config).map(({ key }) => key)).toEqual(keys)
   })
 })
@@ -128,35 +146,35 @@ describe('invalid secret references', () => {
   }
 
   test('are a ConfigError at 10,000 levels, but not at 40', () => {
-    const read = () => resolveSecrets(nest(10_000), sources)
-    expect(read).toThrow(ConfigError)
-    expect(read).toThrow(/^agents\.a\.0: is nested deeper than 64 levels/)
+    const resolveNested = () => resolveSecrets(nest(10_000), sources)
+    expect(resolveNested).toThrow(ConfigError)
+    expect(resolveNested).toThrow(/^agents\.a\.0: is nested deeper than 64 levels/)
     expect(resolveSecrets(nest(40), sources).missingSettings).toEqual([])
   })
 
   test('report a variable as missing when its name is a member of every object', () => {
-    const { missingSettings: missing } = resolveSecrets({ operator_token: { env: 'toString' } }, sources)
-    expect(missing.map(({ error }) => error.message)).toEqual([expect.stringContaining('toString is not set')])
+    const { missingSettings } = resolveSecrets({ operator_token: { env: 'toString' } }, sources)
+    expect(missingSettings.map(({ error }) => error.message)).toEqual([expect.stringContaining('toString is not set')])
   })
 
   test.each<[secret: object]>([[{ env: { a: 1 } }], [{ file: ['x'] }], [{ constructor: 'x' }], [{ toString: 'x' }]])(
     'like %j are a ConfigError',
     secret => {
-      const { value } = resolveSecrets({ ...smallest, operator_token: secret }, sources)
-      expect(faultsOf(value)).toEqual([expect.stringMatching(/^operator_token: /)])
+      const { value } = resolveSecrets({ ...minimalConfig, operator_token: secret }, sources)
+      expect(listFaults(value)).toEqual([expect.stringMatching(/^operator_token: /)])
     },
   )
 })
 
 describe('roles', () => {
-  const dividedAlone =
+  const missingRoleFault =
     'roles: leaves work to other gateways, but no other gateway can share the embedded store. ' +
     'Name both roles or none, or set store to the postgres:// address that the others have.'
 
   test.each([[['ingress']], [['worker', 'worker']]])(
     '%j leave work undone with the embedded store, in dev mode too',
     roles => {
-      for (const dev of [false, true]) expect(faultsOf({ ...smallest, roles, dev })).toEqual([dividedAlone])
+      for (const dev of [false, true]) expect(listFaults({ ...minimalConfig, roles, dev })).toEqual([missingRoleFault])
     },
   )
 
@@ -165,7 +183,7 @@ describe('roles', () => {
     ['postgres://user@db.example/postern', ['ingress']],
     ['postgres://user@db.example/postern', ['worker']],
   ])('a gateway with the store %s may have the roles %j', (store, roles) => {
-    expect(parseConfig({ ...smallest, store, roles }).roles).toEqual(roles)
+    expect(parseConfig({ ...minimalConfig, store, roles }).roles).toEqual(roles)
   })
 })
 
@@ -201,13 +219,13 @@ describe('findUnsafeSettings()', () => {
       { email: { providers: { postmark: { user: 'u', password: 'short' } } } },
       'email.providers',
     ],
-  ])('refuses %s outside of dev mode and allows it there', (_, change, key) => {
-    expect(findUnsafeSettings(parseConfig({ ...smallest, ...change })).map(fault => fault.key)).toEqual([key])
-    expect(findUnsafeSettings(parseConfig({ ...smallest, ...change, dev: true }))).toEqual([])
+  ])('refuses %s outside of dev mode, and allows it in dev mode', (_, change, key) => {
+    expect(findUnsafeSettings(parseConfig({ ...minimalConfig, ...change })).map(fault => fault.key)).toEqual([key])
+    expect(findUnsafeSettings(parseConfig({ ...minimalConfig, ...change, dev: true }))).toEqual([])
   })
 
   test.each(['', ' ', 'whsec_', 'whsec_%%%'])('refuses the secret %j of a webhook, under any key', secret => {
-    const faults = (change: object) => faultsOf({ ...smallest, ...change, dev: true }).join('\n')
+    const faults = (change: object) => listFaults({ ...minimalConfig, ...change, dev: true }).join('\n')
     const fix = 'must be some text, or "whsec_" followed by base64'
     expect(faults({ email: { intake: { secret } } })).toContain(`email.intake.secret: ${fix}`)
     const providers = { forwardemail: { secret }, postmark: { user: 'u', password: secret } }
@@ -218,13 +236,13 @@ describe('findUnsafeSettings()', () => {
 
   test('accepts a private network of the operator that is not this machine', () => {
     expect(
-      findUnsafeSettings(parseConfig({ ...smallest, network: { allow_private: ['http://10.0.0.5:8080'] } })),
+      findUnsafeSettings(parseConfig({ ...minimalConfig, network: { allow_private: ['http://10.0.0.5:8080'] } })),
     ).toEqual([])
   })
 })
 
 describe('applyEnvironment()', () => {
-  test('knows one variable for each plain value of the schema', () => {
+  test('has one variable for each plain value of the schema', () => {
     const names = [...listVariables().keys()]
     expect(names).toEqual(
       expect.arrayContaining([
@@ -237,15 +255,15 @@ describe('applyEnvironment()', () => {
     )
   })
 
-  test('sets typed values over those of the file without changing the file', () => {
+  test('sets typed values over the values of the file without changing the file', () => {
     const file = { listen: { host: '127.0.0.1', port: 1 } }
-    const overlaid = applyEnvironment(file, { POSTERN_LISTEN_PORT: '9000', POSTERN_DEV: 'true', HOME: '/x' })
-    expect(overlaid).toEqual({ listen: { host: '127.0.0.1', port: 9000 }, dev: true })
+    const config = applyEnvironment(file, { POSTERN_LISTEN_PORT: '9000', POSTERN_DEV: 'true', HOME: '/x' })
+    expect(config).toEqual({ listen: { host: '127.0.0.1', port: 9000 }, dev: true })
     expect(file.listen.port).toBe(1)
   })
 
   test('keeps a list where the schema wants an object, so that the schema refuses it', () => {
-    const tree = applyEnvironment({ ...smallest, listen: ['80'] }, { POSTERN_LISTEN_PORT: '9000' })
+    const tree = applyEnvironment({ ...minimalConfig, listen: ['80'] }, { POSTERN_LISTEN_PORT: '9000' })
     expect(() => parseConfig(tree)).toThrow(
       expect.objectContaining({ errors: [expect.objectContaining({ key: 'listen' })] }),
     )
@@ -254,7 +272,7 @@ describe('applyEnvironment()', () => {
   test('splits a list of texts at its commas', () => {
     const tree = applyEnvironment({ roles: ['ingress'] }, { POSTERN_ROLES: 'worker, ingress' })
     expect(tree).toEqual({ roles: ['worker', 'ingress'] })
-    expect(() => parseConfig({ ...smallest, ...applyEnvironment({}, { POSTERN_ROLES: 'workr' }) })).toThrow()
+    expect(() => parseConfig({ ...minimalConfig, ...applyEnvironment({}, { POSTERN_ROLES: 'workr' }) })).toThrow()
   })
 
   test.each([
@@ -264,12 +282,12 @@ describe('applyEnvironment()', () => {
       'POSTERN_LISTEN_PROT: is not a known variable. Did you mean POSTERN_LISTEN_PORT?',
     ],
     [
-      'a port that is no number',
+      'a port that is not a number',
       { POSTERN_LISTEN_PORT: 'many' },
       'POSTERN_LISTEN_PORT: "many" is not of type integer. Give a value of type integer.',
     ],
     [
-      'a switch that is neither',
+      'a switch that is neither true nor false',
       { POSTERN_DEV: 'yes' },
       'POSTERN_DEV: "yes" is not of type boolean. Give a value of type boolean.',
     ],
@@ -286,15 +304,15 @@ describe('resolveSecrets()', () => {
     const tree = { operator_token: { env: 'TOKEN' }, agents: { py: { secret: { file: 'token' }, name: 'Py' } } }
     const resolvedSettings = resolveSecrets(tree, { baseDir, environment: { TOKEN: 'from outside' } })
     const value = { operator_token: 'from outside', agents: { py: { secret: 'from a file', name: 'Py' } } }
-    const references = [['operator_token'], ['agents', 'py', 'secret']]
-    expect(resolvedSettings).toEqual({ value, missing: [], variables: new Set(['TOKEN']), references })
+    const referencePaths = [['operator_token'], ['agents', 'py', 'secret']]
+    expect(resolvedSettings).toEqual({ value, missingSettings: [], variables: new Set(['TOKEN']), referencePaths })
   })
 
   test('names every key whose secret is missing, and omits its value', () => {
     const tree = { a: { b: { env: 'NONE' } }, c: { file: 'none' }, d: 1 }
-    const { value, missingSettings: missing } = resolveSecrets(tree, { baseDir, environment: {} })
+    const { value, missingSettings } = resolveSecrets(tree, { baseDir, environment: {} })
     expect(value).toEqual({ a: {}, d: 1 })
-    expect(missing.map(({ error }) => error.message)).toEqual([
+    expect(missingSettings.map(({ error }) => error.message)).toEqual([
       'a.b: the environment variable NONE is not set. Set NONE in the environment, or in the file .env of the folder where you start Postern.',
       'c: the file "none" cannot be read. Create it, or correct its path.',
     ])
@@ -302,7 +320,7 @@ describe('resolveSecrets()', () => {
 })
 
 describe('readConfigFile()', () => {
-  test('finds a variable that the file assigns for itself, and no others', async () => {
+  test('accepts a variable of the gateway only if a setting or a reference in the file names it', async () => {
     const workingDir = mkdtempSync(join(tmpdir(), 'postern-named-'))
     const agents = { bot: { use: 'webhook', secret: { env: 'POSTERN_WEBHOOK_SECRET' } } }
     const environment = { POSTERN_WEBHOOK_SECRET: 'shared' }
@@ -335,12 +353,12 @@ describe('readConfigFile()', () => {
   })
 
   test('returns an empty configuration without a file', async () => {
-    const empty = mkdtempSync(join(tmpdir(), 'postern-empty-'))
-    expect(await readConfigFile({ environment: {}, workingDir: empty })).toEqual({
+    const emptyFolder = mkdtempSync(join(tmpdir(), 'postern-empty-'))
+    expect(await readConfigFile({ environment: {}, workingDir: emptyFolder })).toEqual({
       tree: {},
       missing: [],
       references: [],
-      baseDir: empty,
+      baseDir: emptyFolder,
       path: undefined,
     })
   })
@@ -363,16 +381,20 @@ describe('readConfigFile()', () => {
   })
 })
 
-describe('effectiveConfig()', () => {
-  const of = (tree: Record<string, unknown>) =>
+describe('parseEffectiveConfig()', () => {
+  const parseEffective = (tree: Record<string, unknown>) =>
     parseEffectiveConfig({ tree, missing: [], path: '/postern.config.json', baseDir: '/' })
 
   test('returns a production file unchanged', () => {
-    expect(of(smallest)).toMatchObject({ dev: false, origin: smallest.origin })
+    expect(parseEffective(minimalConfig)).toMatchObject({ dev: false, origin: minimalConfig.origin })
   })
 
-  test('fills in only values that dev mode does not need, with or without a token', () => {
-    const { operator_token } = smallest
-    expect(of({ operator_token })).toMatchObject({ dev: true, origin: 'https://agents.test', operator_token })
+  test('fills in the values of dev mode, and keeps the token of the file', () => {
+    const { operator_token } = minimalConfig
+    expect(parseEffective({ operator_token })).toMatchObject({
+      dev: true,
+      origin: 'https://agents.test',
+      operator_token,
+    })
   })
 })

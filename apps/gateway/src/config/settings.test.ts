@@ -23,8 +23,8 @@ test('defineConfig() accepts the values of the schema, and secret references in 
     },
   })
   const environment = { TOKEN: 'a-long-enough-token' }
-  const { value, missingSettings: missing } = resolveSecrets(settings, { baseDir: '.', environment })
-  expect(missing).toEqual([])
+  const { value, missingSettings } = resolveSecrets(settings, { baseDir: '.', environment })
+  expect(missingSettings).toEqual([])
   expect(configSchema.parse(value)).toMatchObject({
     operator_token: environment.TOKEN,
     agents: { py: { secret: environment.TOKEN } },

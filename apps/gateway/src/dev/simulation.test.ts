@@ -24,14 +24,14 @@ test.each([
   ['is no JSON', () => '{'],
   ['names an agent that is no text', () => '{"via":"email","to":{"trim":1},"text":"x"}'],
   ['is cut', () => new ReadableStream({ pull: controller => controller.error(new Error('aborted')) })],
-])('the simulation answers a request that %s with 400', async (_, write) => {
-  expect((await send(write())).status).toBe(400)
+])('the simulation answers a request that %s with 400', async (_, createBody) => {
+  expect((await send(createBody())).status).toBe(400)
 })
 
 test.each([
   ['as long as the agent may take for one turn', { to: '@slow@agents.test' }, 95_000],
   ['as long as the request says', { to: 'slow', timeout_seconds: 30 }, 30_000],
-  ['ten seconds and some for an agent that is not here', { to: 'nobody' }, 15_000],
+  ['fifteen seconds for an agent that does not exist', { to: 'nobody' }, 15_000],
 ])('the simulation passes a request on unchanged and waits %s', async (_, overrides, timeoutMs) => {
   const { to } = overrides
   const request = { via: 'email', text: 'hello', ...overrides }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createDiscoveryRoutes } from './routes.ts'
 
 const bytes = new Uint8Array([1, 2, 3])
-const mail = {
+const mailChannel = {
   descriptor: { name: 'email' },
   discovery: {
     describeContact: (agent: string) => ({ email: `${agent}@agents.example` }),
@@ -11,7 +11,7 @@ const mail = {
     links: (agent: string) => [{ rel: 'mailto', href: `mailto:${agent}@agents.example` }],
   },
 } as unknown as Channel
-const accounts = {
+const fediverseChannel = {
   descriptor: { name: 'activitypub' },
   discovery: {
     isFormerAgent: async (name: string) => name === 'gone',
@@ -20,10 +20,14 @@ const accounts = {
     ],
   },
 } as unknown as Channel
-const plain: AgentProfile = { name: 'echo', displayName: 'Echo', description: 'Echoes', version: '1.0.0' }
+const echoProfile: AgentProfile = { name: 'echo', displayName: 'Echo', description: 'Echoes', version: '1.0.0' }
 
-function openRoutes(face: Partial<AgentProfile> = {}, channels: readonly Channel[] = [mail], life?: PublicProfile) {
-  const echo = { ...plain, ...face }
+function openRoutes(
+  profileMembers: Partial<AgentProfile> = {},
+  channels: readonly Channel[] = [mailChannel],
+  publicProfile?: PublicProfile,
+) {
+  const echo = { ...echoProfile, ...profileMembers }
   const agents = {
     domain: 'agents.example',
     origin: 'https://agents.example',
@@ -35,7 +39,10 @@ function openRoutes(face: Partial<AgentProfile> = {}, channels: readonly Channel
   const app = createDiscoveryRoutes({
     agents,
     channels: [
-      { ...accounts, discovery: { ...accounts.discovery, ...(life && { readProfile: async () => life }) } },
+      {
+        ...fediverseChannel,
+        discovery: { ...fediverseChannel.discovery, ...(publicProfile && { readProfile: async () => publicProfile }) },
+      },
       ...channels,
     ],
     extensions: [],
@@ -49,28 +56,33 @@ test('the page shows picture and fields with escaped text', async () => {
     { name: '<i>Owner', value: '<script>alert(1)</script>' },
     { name: 'Source', value: 'https://example.com/?a=1&b="2"' },
   ]
-  const answer = await openRoutes({ fields, iconUrl: 'https://cdn.example/a"b.png' }).request('/agents/echo')
-  const page = await answer.text()
+  const response = await openRoutes({ fields, iconUrl: 'https://cdn.example/a"b.png' }).request('/agents/echo')
+  const page = await response.text()
   expect(page).toContain('<dt>&lt;i&gt;Owner</dt><dd>&lt;script&gt;alert(1)&lt;/script&gt;</dd>')
   const href = 'https://example.com/?a=1&amp;b=&quot;2&quot;'
   expect(page).toContain(`<dt>Source</dt><dd><a href="${href}" rel="me nofollow noopener">${href}</a></dd>`)
   expect(page).toContain('<img src="https://cdn.example/a&quot;b.png"')
-  const policy = answer.headers.get('content-security-policy')
+  const policy = response.headers.get('content-security-policy')
   expect(policy).toMatch(
     /^default-src 'none'; script-src 'none'; style-src 'sha256-[^']+'; img-src 'self' https:\/\/cdn\.example; /,
   )
 })
 
 test('the page of an agent without a picture loads no picture', async () => {
-  const answer = await openRoutes().request('/agents/echo')
-  expect(answer.headers.get('content-security-policy')).toContain("; img-src 'self'; ")
-  expect(await answer.text()).not.toMatch(/<img|<dl>/)
+  const response = await openRoutes().request('/agents/echo')
+  expect(response.headers.get('content-security-policy')).toContain("; img-src 'self'; ")
+  expect(await response.text()).not.toMatch(/<img|<dl>/)
 })
 
 test('the page shows what the agent does in public', async () => {
-  const life = { bio: '<p>Echoes</p>', followers: 1, follows: 'manual', posts: ['<article>first</article>'] } as const
+  const profile = {
+    bio: '<p>Echoes</p>',
+    followers: 1,
+    follows: 'manual',
+    posts: ['<article>first</article>'],
+  } as const
   const feed = 'https://agents.example/agents/echo/feed.atom'
-  const page = await (await openRoutes({}, [mail], { ...life, feed }).request('/agents/echo')).text()
+  const page = await (await openRoutes({}, [mailChannel], { ...profile, feed }).request('/agents/echo')).text()
   expect(page).toContain('1 follower<')
   expect(page).toContain('<article>first</article>')
   expect(page).toContain(`<link rel="alternate" type="application/atom+xml" title="Public posts" href="${feed}">`)
@@ -82,7 +94,7 @@ test('the page shows what the agent does in public', async () => {
   expect(icon.headers.get('content-type')).toBe('image/svg+xml')
 })
 
-test('robots.txt excludes search engines unless the agent allows them', async () => {
+test('the page excludes search engines unless the agent allows them', async () => {
   const noindex = '<meta name="robots" content="noindex">'
   expect(await (await openRoutes().request('/agents/echo')).text()).toContain(noindex)
   expect(await (await openRoutes({ isIndexable: true }).request('/agents/echo')).text()).not.toContain(noindex)
@@ -90,9 +102,9 @@ test('robots.txt excludes search engines unless the agent allows them', async ()
 
 test('the gateway serves a picture only under its own name, with its real type', async () => {
   const app = openRoutes()
-  const answer = await app.request('/agents/echo/icon/0123.png')
-  expect(new Uint8Array(await answer.arrayBuffer())).toEqual(bytes)
-  expect(Object.fromEntries(answer.headers)).toMatchObject({
+  const response = await app.request('/agents/echo/icon/0123.png')
+  expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytes)
+  expect(Object.fromEntries(response.headers)).toMatchObject({
     'content-type': 'image/png',
     'x-content-type-options': 'nosniff',
     'cache-control': 'public, max-age=31536000, immutable',
@@ -110,7 +122,7 @@ test('the page of a removed agent answers 410', async () => {
 test.each([[true], [false]])(
   'discovery lists an email address only if the gateway receives mail: %s (MN-1.4)',
   async isOffered => {
-    const app = openRoutes({}, isOffered ? [mail] : [{ ...mail, discovery: undefined }])
+    const app = openRoutes({}, isOffered ? [mailChannel] : [{ ...mailChannel, discovery: undefined }])
     for (const path of ['/.well-known/webfinger?resource=acct:echo@agents.example', '/agents/echo']) {
       expect((await (await app.request(path)).text()).includes('mailto:')).toBe(isOffered)
     }

@@ -12,13 +12,13 @@ const origin = 'https://agents.test'
 const dayMs = 24 * 3_600_000
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-function openRecords(...files: readonly (readonly [text: string, mime?: string | undefined])[]) {
+function openAttachments(...files: readonly (readonly [text: string, mime?: string | undefined])[]) {
   const blobs: readonly Blob[] = files.map(([text, mime]) => {
     const bytes = new TextEncoder().encode(text)
     return { digest: digestOf(bytes), bytes, mime }
   })
   let time = Date.UTC(2026, 5, 1, 12)
-  let local: string | undefined
+  let localAddress: string | undefined
   const attachments = createPublishedAttachments({
     store: {
       findBlob: async (digest: string) => blobs.find(blob => blob.digest === digest),
@@ -27,22 +27,22 @@ function openRecords(...files: readonly (readonly [text: string, mime?: string |
     secret: createFixedSecret('key of the tests'),
     fetch: (async () => ({ status: 404, body: new Uint8Array() })) as unknown as GuardedFetch,
     now: () => time,
-    findLocalAddress: () => local,
+    findLocalAddress: () => localAddress,
   })
   attachments.routes.onError(error => toProblem(error))
   const fetchFrom = (url: string) => attachments.routes.request(url.slice(origin.length))
   const advance = (ms: number) => {
     time += ms
   }
-  const lieAt = (address: string) => {
-    local = address
+  const setLocalAddress = (address: string) => {
+    localAddress = address
   }
-  return { attachments, lieAt, digests: blobs.map(({ digest }) => digest), fetchFrom, advance }
+  return { attachments, setLocalAddress, digests: blobs.map(({ digest }) => digest), fetchFrom, advance }
 }
 
 describe('storeFiles()', () => {
   test('stores the bytes of files and artifacts under their digests', () => {
-    const { attachments } = openRecords()
+    const { attachments } = openAttachments()
     const bytes = Buffer.from('picture')
     const ref = { kind: 'inline', data_base64: bytes.toString('base64') } as const
     const link: Part = { kind: 'link', url: 'https://peer.test/' }
@@ -65,22 +65,22 @@ describe('storeFiles()', () => {
 
 describe('a URL of stored bytes', () => {
   test('has a local host for agents when the origin leads elsewhere, and the origin for peers', () => {
-    const { attachments, digests, lieAt } = openRecords(['picture', 'image/png'])
+    const { attachments, digests, setLocalAddress } = openAttachments(['picture', 'image/png'])
     const [digest = ''] = digests
-    lieAt('http://127.0.0.1:8787')
+    setLocalAddress('http://127.0.0.1:8787')
     const stored: Part = { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }
     const url = expect.stringMatching(/^http:\/\/127\.0\.0\.1:8787\/attachments\//)
     expect(attachments.presentParts([stored])).toMatchObject([{ bytes_ref: { url } }])
-    const foreign = expect.stringMatching(/^https:\/\/agents\.test\/attachments\//)
-    expect(attachments.presentParts([stored], 'peer')).toMatchObject([{ bytes_ref: { url: foreign } }])
+    const peerUrl = expect.stringMatching(/^https:\/\/agents\.test\/attachments\//)
+    expect(attachments.presentParts([stored], 'peer')).toMatchObject([{ bytes_ref: { url: peerUrl } }])
   })
 
   test('serves the bytes as a download, never as a page of our origin', async () => {
-    const { attachments, digests, fetchFrom } = openRecords(['<script>', 'text/html'])
-    const answer = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
-    expect(answer.status).toBe(200)
-    expect(await answer.text()).toBe('<script>')
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
+    const { attachments, digests, fetchFrom } = openAttachments(['<script>', 'text/html'])
+    const response = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
+    expect(response.status).toBe(200)
+    expect(await response.text()).toBe('<script>')
+    expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'application/octet-stream',
       'content-disposition': 'attachment',
       'content-security-policy': "sandbox; default-src 'none'",
@@ -89,10 +89,10 @@ describe('a URL of stored bytes', () => {
   })
 
   test.each(['image/png', 'image/jpeg', 'video/mp4', 'audio/mpeg'])('keeps the media type %s', async mime => {
-    const { attachments, digests, fetchFrom } = openRecords(['media', mime])
-    const answer = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
-    expect(answer.headers.get('content-type')).toBe(mime)
-    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+    const { attachments, digests, fetchFrom } = openAttachments(['media', mime])
+    const response = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
+    expect(response.headers.get('content-type')).toBe(mime)
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })
 
   test.each([
@@ -103,13 +103,13 @@ describe('a URL of stored bytes', () => {
     'IMAGE/PNG\r\nx: y',
     undefined,
   ])('does not keep the media type %s', async mime => {
-    const { attachments, digests, fetchFrom } = openRecords(['anything', mime])
-    const answer = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
-    expect(answer.headers.get('content-type')).toBe('application/octet-stream')
+    const { attachments, digests, fetchFrom } = openAttachments(['anything', mime])
+    const response = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
+    expect(response.headers.get('content-type')).toBe('application/octet-stream')
   })
 
   test('stays the same for a day, and works for a year', async () => {
-    const { attachments, digests, fetchFrom, advance } = openRecords(['media', 'image/png'])
+    const { attachments, digests, fetchFrom, advance } = openAttachments(['media', 'image/png'])
     const [digest = ''] = digests
     const address = attachments.fileAddress(digest)
     advance(dayMs / 2 - 1)
@@ -117,8 +117,8 @@ describe('a URL of stored bytes', () => {
     advance(365 * dayMs)
     expect((await fetchFrom(address)).status).toBe(200)
     advance(3 * dayMs)
-    const answer = await fetchFrom(address)
-    expect(await answer.json()).toMatchObject({
+    const response = await fetchFrom(address)
+    expect(await response.json()).toMatchObject({
       status: 403,
       code: 'forbidden',
       detail: 'Cannot read attachment: the token has expired',
@@ -126,7 +126,7 @@ describe('a URL of stored bytes', () => {
   })
 
   test('works for a day if an agent received it', async () => {
-    const { attachments, digests, fetchFrom, advance } = openRecords(['media'])
+    const { attachments, digests, fetchFrom, advance } = openAttachments(['media'])
     const [digest = ''] = digests
     const ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
     const [part] = attachments.presentParts([{ kind: 'file', bytes_ref: ref }])
@@ -138,12 +138,12 @@ describe('a URL of stored bytes', () => {
   })
 
   test('has a token that is valid only for these bytes and this time', async () => {
-    const { attachments, digests, fetchFrom } = openRecords(['one'], ['two'])
+    const { attachments, digests, fetchFrom } = openAttachments(['one'], ['two'])
     const [one = '', two = ''] = digests
     const address = attachments.fileAddress(one)
     const [, token = ''] = address.split('?token=')
     const [expires = '', signature = ''] = token.split('.')
-    const forged = [
+    const forgedUrls = [
       address.replace(one, two),
       address.replace(expires, String(Number(expires) + 1)),
       address.replace(expires, `${expires}0`),
@@ -153,9 +153,9 @@ describe('a URL of stored bytes', () => {
       address.replace(`?token=${token}`, ''),
       address.replace(expires, 'NaN'),
     ]
-    for (const url of forged) {
-      const answer = await fetchFrom(url)
-      expect(await answer.json(), url).toMatchObject({
+    for (const url of forgedUrls) {
+      const response = await fetchFrom(url)
+      expect(await response.json(), url).toMatchObject({
         status: 403,
         code: 'forbidden',
         detail: 'Cannot read attachment: the token is not valid',
@@ -164,16 +164,16 @@ describe('a URL of stored bytes', () => {
   })
 
   test('answers 404 for deleted bytes', async () => {
-    const { attachments, fetchFrom } = openRecords()
-    const answer = await fetchFrom(attachments.fileAddress('ab'.repeat(32)))
-    expect(answer.status).toBe(404)
+    const { attachments, fetchFrom } = openAttachments()
+    const response = await fetchFrom(attachments.fileAddress('ab'.repeat(32)))
+    expect(response.status).toBe(404)
   })
 })
 
 describe('readAttachment()', () => {
   const signal = new AbortController().signal
   test('reads bytes from every kind of location', async () => {
-    const { attachments, digests } = openRecords(['kept'])
+    const { attachments, digests } = openAttachments(['kept'])
     const inline = { kind: 'inline', data_base64: 'YQ==' } as const
     const ref = { kind: 'content_addressed', algo: 'sha256', digest: digests[0] ?? '' } as const
     const read = async (bytes_ref: typeof inline | typeof ref) =>
@@ -181,8 +181,8 @@ describe('readAttachment()', () => {
     expect([await read(inline), await read(ref)]).toEqual(['a', 'kept'])
   })
 
-  test('says why bytes are not available', async () => {
-    const { attachments } = openRecords()
+  test('reports the reason why bytes are not available', async () => {
+    const { attachments } = openAttachments()
     const url = { kind: 'url', url: 'https://peer.test/a.png' } as const
     const reading = attachments.readAttachment({ kind: 'file', bytes_ref: url }, signal)
     await expect(reading).rejects.toThrow(new Undeliverable('Cannot fetch attachment: its host answered 404'))

@@ -4,7 +4,7 @@ import { createReadiness } from './readiness.ts'
 const log = { debug() {}, info() {}, warn: vi.fn(), error() {} }
 const sleepLong = () => new Promise<void>(() => {})
 
-function open(checkWork: () => Promise<void>, sleep: (ms: number) => Promise<void> = sleepLong) {
+function openReadiness(checkWork: () => Promise<void>, sleep: (ms: number) => Promise<void> = sleepLong) {
   const readiness = createReadiness({ checkWork, sleep, log })
   readiness.open()
   return readiness
@@ -21,7 +21,7 @@ test('isReady() is true while the worker runs and the store accepts writes', asy
 
 test('isReady() is false while the store accepts no writes, and logs that once', async () => {
   const checkWork = vi.fn().mockRejectedValueOnce(new Error('full')).mockRejectedValueOnce(new Error('full'))
-  const { isReady } = open(checkWork.mockResolvedValue(undefined))
+  const { isReady } = openReadiness(checkWork.mockResolvedValue(undefined))
   log.warn.mockClear()
   expect([await isReady(), await isReady(), await isReady()]).toEqual([false, false, true])
   expect(log.warn.mock.calls.map(([, text]) => text)).toEqual([
@@ -32,14 +32,14 @@ test('isReady() is false while the store accepts no writes, and logs that once',
 })
 
 test('isReady() does not wait for a silent database, and sends no second query before the first returns', async () => {
-  let answer = () => {}
-  const checkWork = vi.fn(() => new Promise<void>(resolve => (answer = resolve)))
+  let finishQuery = () => {}
+  const checkWork = vi.fn(() => new Promise<void>(resolve => (finishQuery = resolve)))
   const waits: number[] = []
-  const { isReady } = open(checkWork, async ms => void waits.push(ms))
+  const { isReady } = openReadiness(checkWork, async ms => void waits.push(ms))
   expect([await isReady(), await isReady()]).toEqual([false, false])
   expect(waits).toEqual([3_000, 3_000])
   expect(checkWork).toHaveBeenCalledTimes(1)
-  answer()
+  finishQuery()
   await vi.waitFor(() => {
     void isReady()
     expect(checkWork).toHaveBeenCalledTimes(2)
@@ -48,7 +48,7 @@ test('isReady() does not wait for a silent database, and sends no second query b
 
 test('isReady() makes one query for simultaneous requests', async () => {
   const checkWork = vi.fn(async () => {})
-  const { isReady } = open(checkWork)
+  const { isReady } = openReadiness(checkWork)
   expect(await Promise.all([isReady(), isReady(), isReady()])).toEqual([true, true, true])
   expect(checkWork).toHaveBeenCalledTimes(1)
 })

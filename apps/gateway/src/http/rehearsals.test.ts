@@ -21,21 +21,21 @@ async function openPasses(key = 'key') {
 }
 
 test('a pass is valid once, for half a minute', async () => {
-  const { consume: take, makePass, clock } = await openPasses()
-  const [pass, late] = [await makePass(), await makePass()]
-  expect([take(pass), take(pass)]).toEqual(['refused', undefined])
+  const { consume, makePass, clock } = await openPasses()
+  const [pass, latePass] = [await makePass(), await makePass()]
+  expect([consume(pass), consume(pass)]).toEqual(['refused', undefined])
   clock.now += 30_001
-  expect(take(late)).toBeUndefined()
+  expect(consume(latePass)).toBeUndefined()
 })
 
 test('a forged or changed pass is not valid', async () => {
-  const { consume: take, makePass, clock } = await openPasses()
-  const foreign = await openPasses('another key')
+  const { consume, makePass, clock } = await openPasses()
+  const foreignPasses = await openPasses('another key')
   const pass = await makePass()
   const changedPass = pass.replace(/\d+/, String(clock.now + 60_000))
-  const other = pass.replace('refused', 'taken')
-  expect([await foreign.makePass(), changedPass, other, `${pass}A`, '', 'x.y.z'].map(take)).toEqual(
+  const passWithOtherEnd = pass.replace('refused', 'taken')
+  expect([await foreignPasses.makePass(), changedPass, passWithOtherEnd, `${pass}A`, '', 'x.y.z'].map(consume)).toEqual(
     Array(6).fill(undefined),
   )
-  expect(take(pass)).toBe('refused')
+  expect(consume(pass)).toBe('refused')
 })

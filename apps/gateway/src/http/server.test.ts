@@ -14,14 +14,14 @@ function refuseAddress(): void {
 
 const emptyBudget = createBodyBudget({ total: 1_000, refusal: 'Too much' })
 
-/** Creates a server whose limit of requests per address is used up, unless `takeAddress` accepts them. */
-function openFullServer({ takesMessages = true, takeAddress = refuseAddress, bodies = emptyBudget } = {}) {
+/** Creates a server whose limit of requests per address is used up, unless `consumeAddress` accepts them. */
+function openServerAtLimit({ acceptsMessages = true, consumeAddress = refuseAddress, bodies = emptyBudget } = {}) {
   const answer = async ({ req, text }: Context) => text(`took ${(await readBody(req.raw, 1_000_000)).length}`)
   const routers = [new Hono().post('/other', answer).all('*', context => context.text('through'))]
   const mail = { descriptor: { name: 'mail' }, endpoint: { routes: new Hono().post('/mail', answer) } }
-  const limits = { takeAddress, messages: { name: 'rate limits' } }
+  const limits = { consumeAddress, messages: { name: 'rate limits' } }
   const metrics = { render: async () => '', close() {} }
-  const parts = {
+  const deps = {
     channels: [
       mail,
       {
@@ -35,15 +35,15 @@ function openFullServer({ takesMessages = true, takeAddress = refuseAddress, bod
     metrics,
     log,
     trustedProxies: { isTrusted: () => false },
-    unknownProxies: { notice() {} },
-    rehearsals: { take: () => undefined },
-    takesMessages,
+    unknownProxies: { checkRequest() {} },
+    rehearsals: { consume: () => undefined },
+    acceptsMessages,
     store: { refuse() {} },
     now: Date.now,
     isReady: async () => true,
     listMissingAgents: () => [],
   }
-  return createServer(parts as unknown as Parameters<typeof createServer>[0])
+  return createServer(deps as unknown as Parameters<typeof createServer>[0])
 }
 
 test.each([
@@ -58,31 +58,31 @@ test.each([
   ['GET', '/.well-known/agent-card.json', 200],
   ['GET', '/agents/echo', 200],
   ['POST', '/operator/api/messages', 200],
-])('createServer() counts %s %s or not: %s', async (method, path, status) => {
-  expect((await openFullServer().request(path, { method })).status).toBe(status)
+])('createServer() answers %s %s with %s when the limit of the address is used up', async (method, path, status) => {
+  expect((await openServerAtLimit().request(path, { method })).status).toBe(status)
   // A gateway that accepts no messages refuses, with 503, every request that counts.
-  const other = await openFullServer({ takesMessages: false }).request(path, { method })
+  const other = await openServerAtLimit({ acceptsMessages: false }).request(path, { method })
   expect([other.status, other.headers.get('retry-after')]).toEqual(status === 429 ? [503, '5'] : [status, null])
 })
 
 test('the server refuses bodies and is not ready only while memory cannot hold even a small body', async () => {
   const bodies = createBodyBudget({ total: 1_024 * 1_024, refusal: 'Too much' })
-  const server = openFullServer({ bodies, takeAddress() {} })
-  const ready = async () => (await server.request('/readyz')).status
+  const server = openServerAtLimit({ bodies, consumeAddress() {} })
+  const readStatus = async () => (await server.request('/readyz')).status
   const post = async (path: string) => (await server.request(path, { method: 'POST', body: 'hello' })).status
   const channels = ['email', 'a2a', 'web', 'activitypub']
-  const large = channels.flatMap(channel => ['a', 'b'].map(owner => bodies.forChannel(channel).hold(owner)))
-  for (const hold of large.slice(0, 4)) hold.add(224 * 1_024)
-  expect([await ready(), await post('/mail'), await post('/other')]).toEqual([200, 200, 200])
-  for (const hold of large.slice(4)) hold.add(32 * 1_024)
-  expect([await ready(), await post('/mail'), await post('/other')]).toEqual([503, 503, 503])
-  for (const hold of large) hold.release()
-  expect(await ready()).toBe(200)
+  const reservations = channels.flatMap(channel => ['a', 'b'].map(owner => bodies.forChannel(channel).hold(owner)))
+  for (const reservation of reservations.slice(0, 4)) reservation.add(224 * 1_024)
+  expect([await readStatus(), await post('/mail'), await post('/other')]).toEqual([200, 200, 200])
+  for (const reservation of reservations.slice(4)) reservation.add(32 * 1_024)
+  expect([await readStatus(), await post('/mail'), await post('/other')]).toEqual([503, 503, 503])
+  for (const reservation of reservations) reservation.release()
+  expect(await readStatus()).toBe(200)
 })
 
 test('the server counts a body towards the memory share of its channel', async () => {
   const bodies = createBodyBudget({ total: 1_024 * 1_024, refusal: 'Too much' })
-  const server = openFullServer({ bodies, takeAddress() {} })
+  const server = openServerAtLimit({ bodies, consumeAddress() {} })
   for (const owner of ['a', 'b'])
     bodies
       .forChannel('mail')

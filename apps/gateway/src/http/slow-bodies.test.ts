@@ -16,7 +16,7 @@ async function listen(app: Hono, usedPace = pace): Promise<number> {
 }
 
 /** Sends `bytes` of a body of 100 000 bytes every 50 ms, and returns everything that arrives before the connection ends. */
-function drip(port: number, bytes: number): Promise<string> {
+function sendSlowly(port: number, bytes: number): Promise<string> {
   return new Promise(resolve => {
     let receivedText = ''
     let remainingBytes = 100_000
@@ -39,18 +39,19 @@ function drip(port: number, bytes: number): Promise<string> {
 const echoSize = () => new Hono().post('/', async c => c.text(`took ${(await c.req.arrayBuffer()).byteLength}`))
 
 test('the server ends a slow body with 408', async () => {
-  expect(await drip(await listen(echoSize()), 1)).toMatch(/^HTTP\/1\.1 408 /)
+  expect(await sendSlowly(await listen(echoSize()), 1)).toMatch(/^HTTP\/1\.1 408 /)
 })
 
 test('the server ends a body that never arrives with 408, even if no handler reads it', async () => {
-  const deaf = new Hono().post('/', () => new Promise<Response>(() => undefined))
-  for (const app of [echoSize(), deaf]) expect(await drip(await listen(app), 0)).toMatch(/^HTTP\/1\.1 408 /)
+  const unreadingApp = new Hono().post('/', () => new Promise<Response>(() => undefined))
+  for (const app of [echoSize(), unreadingApp])
+    expect(await sendSlowly(await listen(app), 0)).toMatch(/^HTTP\/1\.1 408 /)
 })
 
 test('the server reads a fast enough body completely', async () => {
   // The body takes five seconds, so the server checks twice, and a busy machine may send late in between.
-  const patient = { checkIntervalMs: 2_000, minBytes: 1_000 }
-  expect(await drip(await listen(echoSize(), patient), 1_000)).toContain('took 100000')
+  const slowPace = { checkIntervalMs: 2_000, minBytes: 1_000 }
+  expect(await sendSlowly(await listen(echoSize(), slowPace), 1_000)).toContain('took 100000')
 })
 
 test('a handler may take as long as it needs after the whole body has arrived', async () => {
@@ -58,7 +59,7 @@ test('a handler may take as long as it needs after the whole body has arrived', 
     await delay(3 * pace.checkIntervalMs)
     return c.text(`took ${(await c.req.arrayBuffer()).byteLength}`)
   })
-  expect(await drip(await listen(app), 100_000)).toContain('took 100000')
+  expect(await sendSlowly(await listen(app), 100_000)).toContain('took 100000')
 })
 
 test('the server does not close a kept-alive connection because of an earlier request', async () => {
@@ -67,15 +68,18 @@ test('the server does not close a kept-alive connection because of an earlier re
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  const ask = () =>
+  const sendRequest = () =>
     new Promise<number | undefined>((resolve, reject) => {
-      const sent = request({ port, method: 'POST', agent: undefined, headers: { 'content-length': 2 } }, answer => {
-        answer.resume().on('end', () => resolve(answer.statusCode))
-      })
-      sent.on('error', reject)
-      sent.end('{}')
+      const outgoingRequest = request(
+        { port, method: 'POST', agent: undefined, headers: { 'content-length': 2 } },
+        response => {
+          response.resume().on('end', () => resolve(response.statusCode))
+        },
+      )
+      outgoingRequest.on('error', reject)
+      outgoingRequest.end('{}')
     })
-  expect(await ask()).toBe(200)
+  expect(await sendRequest()).toBe(200)
   await delay(3 * pace.checkIntervalMs)
-  expect(await ask()).toBe(200)
+  expect(await sendRequest()).toBe(200)
 })

@@ -17,11 +17,11 @@ test('the record of a fetch keeps its document for a replay, and masks only whol
     },
   }
   const references = [['store'], ['agents', 'a', 'url']]
-  const noted: Lookup[] = []
+  const recordedLookups: Lookup[] = []
   const requestedUrls: string[] = []
   const store = maskRecords(
     {
-      noteLookup: (lookup: Lookup) => void noted.push(lookup),
+      noteLookup: (lookup: Lookup) => void recordedLookups.push(lookup),
       findLookup: async (key: string) => void requestedUrls.push(key),
     } as unknown as GatewayStore,
     createSecretMask(listSecretTexts({ tree, references })),
@@ -35,6 +35,8 @@ test('the record of a fetch keeps its document for a replay, and masks only whol
   }
   store.noteLookup({ key: url, at: 1, answer })
   await store.findLookup(url, 1)
-  expect(noted).toEqual([{ key: url, at: 1, answer: { ...answer, headers: { ...answer.headers, 'x-echo': '(set)' } } }])
+  expect(recordedLookups).toEqual([
+    { key: url, at: 1, answer: { ...answer, headers: { ...answer.headers, 'x-echo': '(set)' } } },
+  ])
   expect(requestedUrls).toEqual([url])
 })

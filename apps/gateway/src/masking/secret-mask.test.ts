@@ -7,7 +7,7 @@ test.each([
   ['its form in JSON', 'say "hello" to me', '{"k":"say \\"hello\\" to me"}', '{"k":"(set)"}'],
   ['a URL as it stands', 'https://x.test/T1/B2/', 'POST https://x.test/T1/B2: 404', 'POST (set): 404'],
   ['a URL at the end of a sentence', 'https://x.test/T1/B2', 'no https://x.test/T1/B2.', 'no (set).'],
-])('a text shows %s as "(set)"', (_what, secret, text, maskedText) => {
+])('a text shows %s as "(set)"', (_, secret, text, maskedText) => {
   expect(createSecretMask([secret]).hideIn(text)).toBe(maskedText)
 })
 
@@ -33,7 +33,7 @@ test('a mask hides a value of four characters that stands alone, and none inside
   )
 })
 
-test('a mask learns more secrets and forgets none', () => {
+test('a mask accepts more secrets and keeps the earlier ones', () => {
   const mask = createSecretMask(['first-secret'])
   mask.addSecrets(['second-secret'])
   expect(mask.hideIn('first-secret second-secret')).toBe('(set) (set)')
@@ -41,8 +41,8 @@ test('a mask learns more secrets and forgets none', () => {
 
 test('a value without a secret stays the same object, and one with a secret keeps its structure', () => {
   const mask = createSecretMask(['first-secret'])
-  const clean = { a: ['b', { c: 1 }], at: new Date(0) }
-  expect(mask.hideInAll(clean)).toBe(clean)
+  const harmlessValue = { a: ['b', { c: 1 }], at: new Date(0) }
+  expect(mask.hideInAll(harmlessValue)).toBe(harmlessValue)
   expect(mask.hideInAll({ a: ['b', { c: 'the first-secret' }], n: null })).toEqual({
     a: ['b', { c: 'the (set)' }],
     n: null,

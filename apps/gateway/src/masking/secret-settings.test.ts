@@ -3,7 +3,7 @@ import { listSecretTexts, maskSettings } from './secret-settings.ts'
 
 const mask = (tree: object, references?: readonly (readonly string[])[]) => maskSettings({ tree, references })
 
-test('settings hide secrets by the names of their keys, and in URLs', () => {
+test('maskSettings() hides secrets by the names of their keys, and in URLs', () => {
   const config = {
     operator_token: 'x',
     store: 'postgres://me:p%2Fss@db.example:5432/house',
@@ -26,11 +26,11 @@ test.each([
   ['SMTPS://me:pass@mail.example', 'SMTPS://(set)@mail.example'],
   ['https://agents.example/@me', 'https://agents.example/@me'],
   ['no URL?token=x', 'no URL?token=x'],
-])('settings hide the secrets of the URL %s', (url, printed) => {
-  expect(mask({ url, urls: [url] })).toEqual({ url: printed, urls: [printed] })
+])('maskSettings() hides the secrets of the URL %s', (url, maskedUrl) => {
+  expect(mask({ url, urls: [url] })).toEqual({ url: maskedUrl, urls: [maskedUrl] })
 })
 
-test('settings hide lists under a secret’s name, and the values of members whose names say nothing', () => {
+test('maskSettings() hides lists under a secret’s name, and all values of headers and forwarded properties', () => {
   const forwarded_props = { tenant: 'a', nested: [{ mode: 'b' }], count: 3 }
   expect(
     mask({
@@ -54,18 +54,18 @@ test('an MCP server shows only its command and first argument', () => {
 })
 
 test('an MCP server shows the package after "npx -y", and no value of its first option', () => {
-  const shownArgs = (args: readonly string[]) => mask({ agents: { a: { mcp: [{ command: 'npx', args }] } } })
-  const toTree = (args: readonly string[]) => ({ agents: { a: { mcp: [{ command: 'npx', args }] } } })
-  expect(shownArgs(['-y', '@tools/files', 'x'])).toEqual(toTree(['-y', '@tools/files', '(set)']))
-  expect(shownArgs(['--pass=sunshineprincess'])).toEqual(toTree(['(set)']))
+  const maskArgs = (args: readonly string[]) => mask({ agents: { a: { mcp: [{ command: 'npx', args }] } } })
+  const createConfig = (args: readonly string[]) => ({ agents: { a: { mcp: [{ command: 'npx', args }] } } })
+  expect(maskArgs(['-y', '@tools/files', 'x'])).toEqual(createConfig(['-y', '@tools/files', '(set)']))
+  expect(maskArgs(['--pass=sunshineprincess'])).toEqual(createConfig(['(set)']))
 })
 
-test('settings hide private members of a JWK, and show its public ones', () => {
+test('maskSettings() hides private members of a JWK, and shows its public members', () => {
   const jwk = { kty: 'EC', crv: 'P-256', x: 'px', y: 'py', d: 'secret', kid: 'one' }
   expect(mask({ payments: { jwk } })).toEqual({ payments: { jwk: { ...jwk, d: '(set)' } } })
 })
 
-test('settings hide every value that another setting keeps secret, under any name', () => {
+test('maskSettings() hides every value that comes from a variable or a file, under any name', () => {
   const tree = { origin: 'https://agents.example', agents: { a: { url: 'https://x.test/T1/B2' } }, list: ['a', 'b'] }
   const references = [['origin'], ['agents', 'a', 'url'], ['list', '1']]
   expect(mask(tree, references)).toEqual({
@@ -75,7 +75,7 @@ test('settings hide every value that another setting keeps secret, under any nam
   })
 })
 
-test('texts hide secrets, and show public values', () => {
+test('listSecretTexts() lists secrets, and leaves out public values', () => {
   const tree = {
     origin: 'https://agents.example',
     operator_token: 'token-of-the-operator',
@@ -91,35 +91,35 @@ test('texts hide secrets, and show public values', () => {
   ])
 })
 
-const opaque = 'f83OJ3D2xF1Bg8vub9tL'
+const randomToken = 'f83OJ3D2xF1Bg8vub9tL'
 
-test('texts hide values that look like secrets in headers, variables, arguments and references, under any name', () => {
+test('listSecretTexts() lists values that look like secrets in headers, variables, arguments and references', () => {
   const server = {
     command: 'npx',
-    args: ['files', '--token', 'spoken-word', opaque.slice(1)],
-    env: { ID: opaque.slice(2) },
+    args: ['files', '--token', 'spoken-word', randomToken.slice(1)],
+    env: { ID: randomToken.slice(2) },
   }
   const tree = {
     agents: {
       a: {
-        headers: { id: opaque, accept: 'application/json' },
+        headers: { id: randomToken, accept: 'application/json' },
         mcp: [server],
-        forwarded_props: { a: opaque, b: `${opaque}z`, key: `${opaque}y` },
+        forwarded_props: { a: randomToken, b: `${randomToken}z`, key: `${randomToken}y` },
       },
     },
   }
   const references = [['agents', 'a', 'forwarded_props', 'b']]
   expect(listSecretTexts({ tree, references })).toEqual([
-    opaque,
+    randomToken,
     'spoken-word',
-    opaque.slice(1),
-    opaque.slice(2),
-    `${opaque}z`,
-    `${opaque}y`,
+    randomToken.slice(1),
+    randomToken.slice(2),
+    `${randomToken}z`,
+    `${randomToken}y`,
   ])
 })
 
-test('texts hide whole values of variables and files, and of arguments and variables of MCP servers', () => {
+test('listSecretTexts() lists whole values of variables and files, and of arguments and variables of MCP servers', () => {
   const server = {
     command: 'npx',
     args: ['-y', '@tools/files', '--pass', 'sunshineprincess', '-p=hunter two three', '--read-only'],
@@ -141,7 +141,7 @@ test('texts hide whole values of variables and files, and of arguments and varia
   ])
 })
 
-test('texts show harmless values of databases, models, headers, variables and addresses', () => {
+test('listSecretTexts() leaves out harmless values of databases, models, headers, variables and addresses', () => {
   const tree = {
     store: 'postgres://db.example/postern',
     agents: {

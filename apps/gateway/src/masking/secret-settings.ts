@@ -25,7 +25,7 @@ interface FoundSecret {
 }
 
 /** Returns the text that replaces a secret. */
-type ReplaceSecret = (hidden: FoundSecret) => string
+type ReplaceSecret = (secret: FoundSecret) => string
 
 /** Returns a configuration as operators may see it, with `(set)` in place of each secret. */
 export function maskSettings(settings: SecretTree): unknown {
@@ -39,21 +39,27 @@ export function maskSettings(settings: SecretTree): unknown {
 export function listSecretTexts(settings: SecretTree): readonly string[] {
   const texts = new Set<string>()
   replaceSecrets(settings, secret => {
-    const {
-      text,
-      path,
-      url,
-      hasSecretName: isNamed = isSecretName(findSettingName(path)),
-      hasUnknownMeaning: isOpaque,
-    } = secret
-    const isForMcpServer = path.at(-3) === 'mcp' || path.at(-4) === 'mcp'
-    const isReferenced = secret.isFromReference || isForMcpServer
-    const isHarmless = (isPublic(path) && !isForMcpServer) || (isOpaque && !isReferenced && !isNamed)
-    const value = url === undefined ? { text, isNamed, isWhole: true, isReferenced } : { text: url }
-    if (!isHarmless) for (const secret of findSecretTexts(value)) texts.add(secret)
-    return text
+    for (const text of listQuotableTexts(secret)) texts.add(text)
+    return secret.text
   })
   return [...texts]
+}
+
+/** Lists the texts of a secret that other texts must not quote. A harmless setting has none. */
+function listQuotableTexts(secret: FoundSecret): readonly string[] {
+  const { text, path, url, hasSecretName = isSecretName(findSettingName(path)), hasUnknownMeaning } = secret
+  const isForMcpServer = isInMcpServer(path)
+  const isFromReference = secret.isFromReference || isForMcpServer
+  if (isPublic(path) && !isForMcpServer) return []
+  if (hasUnknownMeaning && !isFromReference && !hasSecretName) return []
+  return findSecretTexts(
+    url === undefined ? { text, hasSecretName, isWholeUrlSecret: true, isFromReference } : { text: url },
+  )
+}
+
+/** Returns true for `…/mcp/<index>/<member>`, and for `…/mcp/<index>/env/<name>`. */
+function isInMcpServer(path: Path): boolean {
+  return path.at(-3) === 'mcp' || path.at(-4) === 'mcp'
 }
 
 /** Settings that the gateway publishes, and members that are parts of addresses. */
@@ -72,10 +78,16 @@ function findSettingName(path: Path): string {
   return path.findLast(part => !/^\d+$/.test(part)) ?? ''
 }
 
+const secretNamePattern = /(^|[_-])(token|secret|password|key|authorization|cookie)s?$/i
+
+/** The private members of a key (RFC 7518 §6); `oth` holds objects with such members. */
+const privateJwkMembers = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k'])
+
+/** Replaces each secret of a configuration. */
 function replaceSecrets({ tree, references = [] }: SecretTree, replaceSecret: ReplaceSecret): unknown {
   const referencePaths = new Set(references.map(path => path.join('\0')))
-  const replaceMarked: ReplaceSecret = hidden =>
-    replaceSecret({ ...hidden, isFromReference: referencePaths.has(hidden.path.join('\0')) })
+  const replaceMarked: ReplaceSecret = secret =>
+    replaceSecret({ ...secret, isFromReference: referencePaths.has(secret.path.join('\0')) })
   const visit = (value: unknown, path: Path): unknown => {
     if (referencePaths.has(path.join('\0'))) return replaceAllTexts(value, path, replaceMarked)
     if (typeof value === 'string') return replaceInUrl(value, path, replaceMarked)
@@ -99,8 +111,8 @@ function replaceSecrets({ tree, references = [] }: SecretTree, replaceSecret: Re
   const visitMember = (child: unknown, path: Path, parent: object): unknown => {
     const name = path.at(-1) ?? ''
     if (isOpaqueMember(path))
-      return replaceAllTexts(child, path, hidden =>
-        replaceMarked({ ...hidden, hasUnknownMeaning: name === 'forwarded_props' }),
+      return replaceAllTexts(child, path, secret =>
+        replaceMarked({ ...secret, hasUnknownMeaning: name === 'forwarded_props' }),
       )
     const isSecret = secretNamePattern.test(name) || (isJwk(parent) && privateJwkMembers.has(name))
     return typeof child === 'string' && isSecret
@@ -109,11 +121,6 @@ function replaceSecrets({ tree, references = [] }: SecretTree, replaceSecret: Re
   }
   return visit(tree, [])
 }
-
-const secretNamePattern = /(^|[_-])(token|secret|password|key|authorization|cookie)s?$/i
-
-/** The private members of a key (RFC 7518 §6); `oth` holds objects with such members. */
-const privateJwkMembers = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k'])
 
 function isJwk(value: object): boolean {
   return 'kty' in value
@@ -125,7 +132,7 @@ function isOpaqueMember(path: Path): boolean {
   return name === 'headers' || name === 'forwarded_props' || (name === 'env' && path.at(-3) === 'mcp')
 }
 
-/** Returns true if an argument of an MCP server may be a secret. The first one, also after `npx -y`, names a package or a script. */
+/** Returns true if an argument of an MCP server may be a secret. The first argument, or the first one after `npx -y`, names a package or a script. */
 function isSecretArgument(path: Path, args: readonly unknown[]): boolean {
   if (path.at(-4) !== 'mcp' || path.at(-2) !== 'args') return false
   const index = Number(path.at(-1))

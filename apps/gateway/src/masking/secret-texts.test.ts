@@ -2,7 +2,7 @@ import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
 import { findSecretTexts, isLikelySecret } from './secret-texts.ts'
 
-const opaque = 'f83OJ3D2xF1Bg8vub9tL'
+const randomToken = 'f83OJ3D2xF1Bg8vub9tL'
 
 test.each([
   'production',
@@ -28,7 +28,7 @@ test.each([
 })
 
 test.each([
-  opaque,
+  randomToken,
   'ab12-cd34-ef56-gh78',
   '550e8400-e29b-41d4-a716-446655440000',
   'sk-proj-7Hq2LmZ0',
@@ -42,13 +42,15 @@ test.each([
 test.each([
   ['an option', '--token=hunter-two', 'hunter-two'],
   ['a query', 'size=large-enough&api-key=hunter-two', 'hunter-two'],
-  ['a sentence', `the key is "${opaque}", and no other`, opaque],
+  ['a sentence', `the key is "${randomToken}", and no other`, randomToken],
   ['the URL of an option', '--store=postgres://me:hunter-two@db.example/house', 'hunter-two'],
-  ['JSON', `{"id":"${opaque}"}`, opaque],
-  ['a user with a password', `me:${opaque}`, opaque],
+  ['JSON', `{"id":"${randomToken}"}`, randomToken],
+  ['a user with a password', `me:${randomToken}`, randomToken],
 ])('the mask recognizes a secret in %s by its form or its name', (_what, text, secret) => {
   expect(
-    findSecretTexts({ text }).filter(each => !each.includes(`:${secret}`) && !each.includes(`"${secret}`)),
+    findSecretTexts({ text }).filter(
+      candidate => !candidate.includes(`:${secret}`) && !candidate.includes(`"${secret}`),
+    ),
   ).toContain(secret)
 })
 
@@ -64,7 +66,7 @@ test.each([
   ['https://x.test', []],
   ['https://x.test/v1/chat', ['https://x.test/v1/chat']],
   ['https://x.test/?format=activity&version=2026-01-01', ['https://x.test/?format=activity&version=2026-01-01']],
-  [`https://x.test/services/T1/${opaque}`, [`https://x.test/services/T1/${opaque}`, opaque]],
+  [`https://x.test/services/T1/${randomToken}`, [`https://x.test/services/T1/${randomToken}`, randomToken]],
 ])('the secret URL %s hides neither a short path nor the name of a database', (text, secrets) => {
   expect([...new Set(findSecretTexts({ text, isWholeUrlSecret: true, isFromReference: true }))]).toEqual(secrets)
 })
@@ -80,17 +82,17 @@ test.each([
 test.each(['words of a prompt, ', 'a=', 'a:', 'a=b&', '?a=https://x.test', 'aB1-', 'a.', 'aB'])(
   'the mask reads a file that repeats "%s" in linear time',
   piece => {
-    const grown = measureGrowth(
+    const valueGrowth = measureGrowth(
       text => findSecretTexts({ text, hasSecretName: true, isWholeUrlSecret: true }),
       piece,
       38912,
     )
-    expect(grown).toBeLessThan(24)
-    const address = measureGrowth(
+    expect(valueGrowth).toBeLessThan(24)
+    const urlGrowth = measureGrowth(
       text => findSecretTexts({ text: `https://x.test/${text}`, isWholeUrlSecret: true }),
       piece,
       38912,
     )
-    expect(address).toBeLessThan(24)
+    expect(urlGrowth).toBeLessThan(24)
   },
 )

@@ -28,8 +28,8 @@ test('the log prints a repeated cause at once, then as one line with a count, an
   expect(lines).toHaveLength(1)
   vi.advanceTimersByTime(60_000)
   const cause = 'Cannot reach key host: connect ECONNREFUSED'
-  const counted = { via: 'email', from: '192.0.2.1', cause, repeated: 999 }
-  expect(lines.slice(1)).toEqual([['warn', 'message not taken', counted]])
+  const fieldsWithCount = { via: 'email', from: '192.0.2.1', cause, repeated: 999 }
+  expect(lines.slice(1)).toEqual([['warn', 'message not taken', fieldsWithCount]])
   fail()
   expect(lines).toHaveLength(3)
   vi.advanceTimersByTime(60_000)

@@ -7,13 +7,13 @@ import { createTokenMeter } from './token-meter.ts'
 const counts = { messages: {}, deliveries: {}, refusals: 0, refused: [], stopped: { loop_guard: 0, hop_limit: 0 } }
 const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
 
-test('one reader of the metrics does not reset them for the next one', async () => {
+test('one reader of the metrics does not reset them for the next reader', async () => {
   const metrics = createMetrics(store, { meter: createTokenMeter(), stageMeter: createStageMeter() }, Date.now)
-  const delayOf = async () => Number(/^postern_event_loop_delay_seconds (\S+)$/m.exec(await metrics.render())?.[1])
+  const readDelay = async () => Number(/^postern_event_loop_delay_seconds (\S+)$/m.exec(await metrics.render())?.[1])
   await new Promise(resolve => setTimeout(resolve, 50))
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150)
   await new Promise(resolve => setTimeout(resolve, 50))
-  expect(await delayOf()).toBeGreaterThan(0.1)
-  expect(await delayOf()).toBeGreaterThan(0.1)
+  expect(await readDelay()).toBeGreaterThan(0.1)
+  expect(await readDelay()).toBeGreaterThan(0.1)
   metrics.close()
 })

@@ -6,13 +6,13 @@ import { readConfigFile } from '../config/read-config.ts'
 import { printConfig, printDevConfig } from './config-print.ts'
 
 /** Returns the output of `config print` for a file, and the faults with which the command ends. */
-async function print(settings: object, environment: Record<string, string> = {}, printing = printConfig) {
+async function runPrint(settings: object, environment: Record<string, string> = {}, printCommand = printConfig) {
   const workingDir = mkdtempSync(join(tmpdir(), 'postern-print-'))
   writeFileSync(join(workingDir, 'postern.config.json'), JSON.stringify(settings))
   const file = await readConfigFile({ environment, workingDir })
   let text = ''
   const output = { json: false, print: (line: string) => (text += line) }
-  const faults = await printing(file, output).then(
+  const faults = await printCommand(file, output).then(
     () => [],
     (error: AggregateError) => error.errors.map(({ message }: Error) => message),
   )
@@ -30,19 +30,19 @@ const settings = {
   agents: { py: { use: 'webhook', url: { env: 'HOOK_URL' }, secret: 'a-secret-that-nobody-should-see' } },
 }
 
-const unset = (name: string) => `(missing: the environment variable ${name} is not set)`
+const formatMissing = (name: string) => `(missing: the environment variable ${name} is not set)`
 
 test('the printed configuration has every default, and a reason for each missing value', async () => {
-  const { printed, faults } = await print(settings)
+  const { printed, faults } = await runPrint(settings)
   expect(printed).toMatchObject({
     origin: 'https://agents.example',
-    operator_token: unset('TOKEN'),
-    store: unset('DATABASE'),
-    log: { level: unset('LEVEL') },
+    operator_token: formatMissing('TOKEN'),
+    store: formatMissing('DATABASE'),
+    log: { level: formatMissing('LEVEL') },
     listen: { port: 8787 },
-    web: { auth: { tokens: [{ name: 'ann', sha256: unset('SHA') }] }, attachments: { bucket: 'agent-inputs' } },
+    web: { auth: { tokens: [{ name: 'ann', sha256: formatMissing('SHA') }] }, attachments: { bucket: 'agent-inputs' } },
     email: { intake: { secret: '(missing: the file "./intake.txt" cannot be read)' } },
-    agents: { py: { url: unset('HOOK_URL'), secret: '(set)', deadline: '60s' } },
+    agents: { py: { url: formatMissing('HOOK_URL'), secret: '(set)', deadline: '60s' } },
   })
   expect(faults).toHaveLength(6)
   expect(faults[0]).toBe(
@@ -51,13 +51,13 @@ test('the printed configuration has every default, and a reason for each missing
 })
 
 test('the printed configuration names only the missing values', async () => {
-  const { printed, faults } = await print(settings, { TOKEN: 'x'.repeat(24), SHA: '0'.repeat(64), LEVEL: 'warn' })
-  expect(printed).toMatchObject({ operator_token: '(set)', log: { level: '(set)' }, store: unset('DATABASE') })
+  const { printed, faults } = await runPrint(settings, { TOKEN: 'x'.repeat(24), SHA: '0'.repeat(64), LEVEL: 'warn' })
+  expect(printed).toMatchObject({ operator_token: '(set)', log: { level: '(set)' }, store: formatMissing('DATABASE') })
   expect(faults.map(fault => fault.split(':')[0])).toEqual(['store', 'email.intake.secret', 'agents.py.url'])
 })
 
 test('a secret that dev mode generates is not an error', async () => {
-  const { printed, faults } = await print({
+  const { printed, faults } = await runPrint({
     agents: { py: { use: 'webhook', url: 'https://hook.example', secret: { env: 'HOOK' } } },
   })
   expect(printed.agents.py.secret).toBe('(dev mode makes it up: the environment variable HOOK is not set)')
@@ -66,15 +66,15 @@ test('a secret that dev mode generates is not an error', async () => {
 })
 
 test('the printed configuration of a file with other errors hides secrets and names every error', async () => {
-  const { printed, faults } = await print({ ...settings, listen: { prt: 1 }, password: 'never shown' })
-  expect(printed).toMatchObject({ listen: { prt: 1 }, operator_token: unset('TOKEN'), password: '(set)' })
+  const { printed, faults } = await runPrint({ ...settings, listen: { prt: 1 }, password: 'never shown' })
+  expect(printed).toMatchObject({ listen: { prt: 1 }, operator_token: formatMissing('TOKEN'), password: '(set)' })
   expect(printed.agents.py.secret).toBe('(set)')
   expect(faults).toContain('listen.prt: is not a known key. Did you mean "port"?')
   expect(faults).toHaveLength(8)
 })
 
 test('the configuration printed for dev mode has the values of the simulation and dev mode, without secrets', async () => {
-  const { printed, faults } = await print(
+  const { printed, faults } = await runPrint(
     { agents: { py: { use: 'webhook', url: 'https://hook.test/', secret: { env: 'SECRET' } } } },
     {},
     printDevConfig,

@@ -11,12 +11,12 @@ test('each setting shows its source, and secrets stay hidden', () => {
   }
   const config = { ...configSchema.parse(settings), data: '/elsewhere' }
   const environment = { POSTERN_LISTEN_PORT: '9000' }
-  const sourcesByKey = new Map(
-    listSettings({ config, fileConfig: settings, environment }).map(({ key, ...rest }) => [key, rest]),
+  const settingsByKey = new Map(
+    listSettings({ config, fileConfig: settings, environment }).map(({ key, ...setting }) => [key, setting]),
   )
-  expect(sourcesByKey.get('origin')).toEqual({ value: 'https://agents.example', source: 'file' })
-  expect(sourcesByKey.get('listen.port')).toEqual({ value: 9000, source: 'environment' })
-  expect(sourcesByKey.get('operator_token')).toEqual({ value: '(set)', source: 'file' })
-  expect(sourcesByKey.get('listen.host')?.source).toBe('default')
-  expect(sourcesByKey.get('data')?.source).toBe('dev')
+  expect(settingsByKey.get('origin')).toEqual({ value: 'https://agents.example', source: 'file' })
+  expect(settingsByKey.get('listen.port')).toEqual({ value: 9000, source: 'environment' })
+  expect(settingsByKey.get('operator_token')).toEqual({ value: '(set)', source: 'file' })
+  expect(settingsByKey.get('listen.host')?.source).toBe('default')
+  expect(settingsByKey.get('data')?.source).toBe('dev')
 })

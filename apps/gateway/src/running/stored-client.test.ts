@@ -5,10 +5,10 @@ import { expect, test } from 'vitest'
 import { describeTestConfig, openTestGateway } from '../../test/setup/gateway.ts'
 import { openOperatorClient } from './operator-client.ts'
 
-const forget = { body: { address: 'nobody@sender.test', leave_files: undefined } }
+const forgetRequest = { body: { address: 'nobody@sender.test', leave_files: undefined } }
 
-/** Opens the data of a gateway that has stopped, whose agent counts how often it closes. */
-async function openStopped(overrides: Readonly<Record<string, unknown>> = {}) {
+/** Opens the data of a gateway that has stopped, whose agent counts its closings. */
+async function openStoppedGateway(overrides: Readonly<Record<string, unknown>> = {}) {
   const gateway = await openTestGateway()
   await gateway.close()
   const [agent, closed] = ['agent.mjs', 'closed'].map(name => join(gateway.dataDir, name)) as [string, string]
@@ -23,37 +23,37 @@ async function openStopped(overrides: Readonly<Record<string, unknown>> = {}) {
     ...overrides,
   })
   const client = await openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
-  return { client, countClosed: () => (existsSync(closed) ? readFileSync(closed, 'utf8').length : 0) }
+  return { client, countClosings: () => (existsSync(closed) ? readFileSync(closed, 'utf8').length : 0) }
 }
 
 test('consecutive commands that write share the open agents', async () => {
-  const { client, countClosed } = await openStopped()
-  expect(await client.call(peopleOperations.forget, forget)).toMatchObject({ messages: 0 })
+  const { client, countClosings } = await openStoppedGateway()
+  expect(await client.call(peopleOperations.forget, forgetRequest)).toMatchObject({ messages: 0 })
   expect(await client.call(peopleOperations.list, { query: {} })).toMatchObject({ items: [] })
   await client.close()
-  expect(countClosed()).toBe(1)
+  expect(countClosings()).toBe(1)
 })
 
 test('a command that writes after one that reads opens the gateway again, with its agents', async () => {
-  const { client, countClosed } = await openStopped()
+  const { client, countClosings } = await openStoppedGateway()
   await Promise.all([client.call(peopleOperations.list, { query: {} }), client.get('/healthz')])
-  expect(await client.call(peopleOperations.forget, forget)).toMatchObject({ messages: 0 })
+  expect(await client.call(peopleOperations.forget, forgetRequest)).toMatchObject({ messages: 0 })
   await client.close()
-  expect(countClosed()).toBe(2)
+  expect(countClosings()).toBe(2)
 })
 
 test('an unused client opens no agents', async () => {
-  const { client, countClosed } = await openStopped()
+  const { client, countClosings } = await openStoppedGateway()
   await client.close()
-  expect(countClosed()).toBe(0)
+  expect(countClosings()).toBe(0)
 })
 
 test('a command that writes refuses the data of another origin, and one that reads does not', async () => {
-  const { client, countClosed } = await openStopped({ origin: 'https://third.example' })
-  await expect(client.call(peopleOperations.forget, forget)).rejects.toThrow(
+  const { client, countClosings } = await openStoppedGateway({ origin: 'https://third.example' })
+  await expect(client.call(peopleOperations.forget, forgetRequest)).rejects.toThrow(
     'holds the data of the origin https://agents.test, and this gateway has the origin https://third.example',
   )
   expect(await client.call(peopleOperations.list, { query: {} })).toMatchObject({ items: [] })
   await client.close()
-  expect(countClosed()).toBe(1)
+  expect(countClosings()).toBe(1)
 })

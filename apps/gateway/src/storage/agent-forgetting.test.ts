@@ -15,7 +15,7 @@ async function openWatch(forgets: Readonly<Record<string, () => Promise<void>>>)
     parseConfig({ origin: 'https://agents.test', agents: { desk: { use: 'builtin:echo' } } }),
     { log: noLog, slices: [] },
   )
-  const leaving = new AbortController()
+  const gatewayEnd = new AbortController()
   const agents = {
     list: () => Object.keys(forgets).map(name => ({ name })),
     findRunning: (name: string) => ({ agent: { forget: forgets[name] } }),
@@ -29,12 +29,12 @@ async function openWatch(forgets: Readonly<Record<string, () => Promise<void>>>)
   return {
     plan,
     forgetting,
-    leave: () => leaving.abort(),
-    begin() {
-      const watching = forgetting.watch(leaving.signal)
+    stop: () => gatewayEnd.abort(),
+    startWatch() {
+      const watch = forgetting.watch(gatewayEnd.signal)
       onTestFinished(async () => {
-        leaving.abort()
-        await watching
+        gatewayEnd.abort()
+        await watch
         system.close()
         await store.close()
       })
@@ -44,32 +44,32 @@ async function openWatch(forgets: Readonly<Record<string, () => Promise<void>>>)
 
 test('an agent whose forget() hangs does not delay calls of other agents', async () => {
   const forget = vi.fn(async () => undefined)
-  const { plan, begin, forgetting } = await openWatch({ stuck: () => new Promise(() => undefined), desk: forget })
+  const { plan, startWatch, forgetting } = await openWatch({ stuck: () => new Promise(() => undefined), desk: forget })
   await plan('stuck', 'a')
   await plan('desk', 'b', 700)
-  begin()
+  startWatch()
   await vi.waitFor(() => expect(forget).toHaveBeenCalledOnce(), 10_000)
   const stuck = [{ agent: 'stuck', failures: 0 }]
   await vi.waitFor(async () => expect(await forgetting.listWaiting()).toMatchObject(stuck))
 })
 
 test('four calls of one agent run in parallel, and the next starts when one ends', async () => {
-  const ends: (() => void)[] = []
-  const hang = () => new Promise<void>(resolve => void ends.push(resolve))
-  const { plan, begin } = await openWatch({ desk: hang })
+  const finishCalls: (() => void)[] = []
+  const hang = () => new Promise<void>(resolve => void finishCalls.push(resolve))
+  const { plan, startWatch } = await openWatch({ desk: hang })
   for (const key of ['a', 'b', 'c', 'd', 'e']) await plan('desk', key)
-  begin()
-  await vi.waitFor(() => expect(ends).toHaveLength(4))
+  startWatch()
+  await vi.waitFor(() => expect(finishCalls).toHaveLength(4))
   await sleep(800)
-  expect(ends).toHaveLength(4)
-  ends[0]?.()
-  await vi.waitFor(() => expect(ends).toHaveLength(5))
+  expect(finishCalls).toHaveLength(4)
+  finishCalls[0]?.()
+  await vi.waitFor(() => expect(finishCalls).toHaveLength(5))
 })
 
 test('failed calls wait with their reason', async () => {
-  const { plan, begin, forgetting } = await openWatch({ desk: () => Promise.reject(new Error('no disk')) })
+  const { plan, startWatch, forgetting } = await openWatch({ desk: () => Promise.reject(new Error('no disk')) })
   await plan('desk', 'a')
-  begin()
+  startWatch()
   const failed = { agent: 'desk', failures: 1, error: 'no disk', nextCallAt: expect.any(Number) }
   await vi.waitFor(async () => expect(await forgetting.listWaiting()).toEqual([failed]))
 })
@@ -78,15 +78,15 @@ test('a forget() that throws at once leaves no promise without a handler', async
   const unhandled = vi.fn()
   process.on('unhandledRejection', unhandled)
   onTestFinished(() => void process.off('unhandledRejection', unhandled))
-  const { plan, begin, forgetting, leave } = await openWatch({
+  const { plan, startWatch, forgetting, stop } = await openWatch({
     desk() {
       throw new Error('no disk')
     },
   })
   await plan('desk', 'a')
-  begin()
+  startWatch()
   await vi.waitFor(async () => expect(await forgetting.listWaiting()).toMatchObject([{ error: 'no disk' }]))
-  leave()
+  stop()
   await sleep(50)
   expect(unhandled).not.toHaveBeenCalled()
 })
@@ -95,9 +95,9 @@ test.each([1e14, 3 * 86_400, Number.NaN])(
   'the gateway repeats a call within six hours, although forget() asks for %d s',
   async retryAfter => {
     const forget = vi.fn(() => Promise.reject(new Unavailable('later', { retryAfter })))
-    const { plan, begin, forgetting } = await openWatch({ desk: forget })
+    const { plan, startWatch, forgetting } = await openWatch({ desk: forget })
     await plan('desk', 'a')
-    begin()
+    startWatch()
     await vi.waitFor(async () => expect(await forgetting.listWaiting()).toMatchObject([{ failures: 1 }]))
     const [{ nextCallAt = 0 } = {}] = await forgetting.listWaiting()
     expect(nextCallAt - Date.now()).toBeGreaterThan(10_000)

@@ -2,19 +2,20 @@ import { noLog } from '@postern/message'
 import { expect, test } from 'vitest'
 import { createFreeSpace } from './free-space.ts'
 
-function openSpace(minFreeBytes: number | undefined) {
-  let [time, free] = [0, 2_000]
+function openFreeSpaceCheck(minFreeBytes: number | undefined) {
+  let [time, freeBytes] = [0, 2_000]
   const warnings: string[] = []
   const log = { ...noLog, warn: (_: object, line: string) => void warnings.push(line) }
-  const space = createFreeSpace({ minFreeBytes, measureFreeBytes: () => free, now: () => time, log })
+  const space = createFreeSpace({ minFreeBytes, measureFreeBytes: () => freeBytes, now: () => time, log })
   return {
-    told: warnings,
-    set(bytes: number) {
-      free = bytes
+    warnings,
+    /** Sets the free space, and waits until the last measurement has expired. */
+    setFreeBytes(bytes: number) {
+      freeBytes = bytes
       time += 1_000
     },
-    /** Lists the senders that may write. */
-    list() {
+    /** Returns the results of the check for a proven and an unproven sender: true, or the text of the refusal. */
+    checkSenders() {
       return [true, false].map(isProven => {
         try {
           space.check({ isProven })
@@ -30,18 +31,18 @@ function openSpace(minFreeBytes: number | undefined) {
 const refusal = 'Cannot store message: the disk is almost full'
 
 test('the gateway refuses unproven senders below the minimum, everybody below half of it, and logs each change once', () => {
-  const { told, set, list } = openSpace(1_000)
-  expect(list()).toEqual([true, true])
-  set(999)
-  expect([list(), list()]).toEqual([
+  const { warnings, setFreeBytes, checkSenders } = openFreeSpaceCheck(1_000)
+  expect(checkSenders()).toEqual([true, true])
+  setFreeBytes(999)
+  expect([checkSenders(), checkSenders()]).toEqual([
     [true, refusal],
     [true, refusal],
   ])
-  set(499)
-  expect(list()).toEqual([refusal, refusal])
-  set(1_000)
-  expect(list()).toEqual([true, true])
-  expect(told).toEqual([
+  setFreeBytes(499)
+  expect(checkSenders()).toEqual([refusal, refusal])
+  setFreeBytes(1_000)
+  expect(checkSenders()).toEqual([true, true])
+  expect(warnings).toEqual([
     'the disk is almost full: the gateway refuses unproven senders for now',
     'the disk is almost full: the gateway refuses all senders for now',
     'the disk has space again: all senders may write',
@@ -49,7 +50,7 @@ test('the gateway refuses unproven senders below the minimum, everybody below ha
 })
 
 test('without a configured minimum everybody may write to a full disk', () => {
-  const { set, list } = openSpace(undefined)
-  set(0)
-  expect(list()).toEqual([true, true])
+  const { setFreeBytes, checkSenders } = openFreeSpaceCheck(undefined)
+  setFreeBytes(0)
+  expect(checkSenders()).toEqual([true, true])
 })

@@ -9,7 +9,7 @@ const rule = createStorageRule(
   { check() {} } as unknown as Parameters<typeof createStorageRule>[1],
 )
 
-function quotaOf(address: string, people: readonly string[] = [], verified = true) {
+function readQuota(address: string, people: readonly string[] = [], verified = true) {
   const identities = people.map(
     subject => ({ issuer: 'slack.test', subject, proof: { type: 'signed-attestation' } }) as IdentityEvidence,
   )
@@ -18,15 +18,17 @@ function quotaOf(address: string, people: readonly string[] = [], verified = tru
 }
 
 test('the quota counts each person behind a connector separately', () => {
-  const [one, other, repeated] = ['U1', 'U2', 'U1'].map(person => quotaOf('@slack@connector.test', [person]))
-  expect(one).toEqual(repeated)
-  expect(one?.sender).not.toBe(other?.sender)
-  expect(one?.sender).not.toBe(quotaOf('@slack@connector.test')?.sender)
-  expect(one).toMatchObject({ isProven: true, maxBytes: 10, sender: expect.stringMatching(/^[\w-]{43}$/) })
+  const [quota, otherQuota, repeatedQuota] = ['U1', 'U2', 'U1'].map(person =>
+    readQuota('@slack@connector.test', [person]),
+  )
+  expect(quota).toEqual(repeatedQuota)
+  expect(quota?.sender).not.toBe(otherQuota?.sender)
+  expect(quota?.sender).not.toBe(readQuota('@slack@connector.test')?.sender)
+  expect(quota).toMatchObject({ isProven: true, maxBytes: 10, sender: expect.stringMatching(/^[\w-]{43}$/) })
 })
 
 test('evidence about others does not change the quota of an unproven sender', () => {
-  const [one, other] = ['U1', 'U2'].map(person => quotaOf('@slack@connector.test', [person], false))
-  expect(one).toEqual(other)
-  expect(one).toMatchObject({ isProven: false, maxBytes: 1 })
+  const [quota, otherQuota] = ['U1', 'U2'].map(person => readQuota('@slack@connector.test', [person], false))
+  expect(quota).toEqual(otherQuota)
+  expect(quota).toMatchObject({ isProven: false, maxBytes: 1 })
 })

@@ -15,7 +15,7 @@ test('createLogOutput() writes lines in batches, within a short time', async () 
   expect(String(write.mock.calls[0]?.[1])).toBe('one\ntwo\n')
 })
 
-test('createLogOutput() stops writing to a reader that has gone, and keeps unread lines for a slow one', async () => {
+test('createLogOutput() stops writing to a reader that has gone, and keeps unread lines for a slow reader', async () => {
   const errors = ['EAGAIN', 'EPIPE']
   const writtenLines: string[] = []
   const write = (_: number, octets: NodeJS.ArrayBufferView) => {
@@ -25,9 +25,9 @@ test('createLogOutput() stops writing to a reader that has gone, and keeps unrea
     return octets.byteLength
   }
   const output = createLogOutput(1, write as never)
-  const long = `${'x'.repeat(9_000)}\n`
-  output.write(long)
-  output.write('kept, then lost\n')
-  output.write('heard\n')
-  await expect.poll(() => writtenLines).toEqual(['heard\n'])
+  const longLine = `${'x'.repeat(9_000)}\n`
+  output.write(longLine)
+  output.write('waiting, then lost\n')
+  output.write('written\n')
+  await expect.poll(() => writtenLines).toEqual(['written\n'])
 })

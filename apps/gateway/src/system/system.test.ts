@@ -19,7 +19,7 @@ test('a private origin is open only for the addresses that its list names', asyn
   onTestFinished(() => system.close())
   const { fetch, openStream, configured, configuredFor, push, fetchFor } = system
   const namedNetwork = configuredFor?.([ownService, receiver])
-  const ways = {
+  const requests = {
     fetch,
     openStream: openStream ?? fetch,
     configured: configured?.fetch ?? fetch,
@@ -31,17 +31,19 @@ test('a private origin is open only for the addresses that its list names', asyn
     unnamed: configuredFor?.(['http://127.0.0.1:1']).fetch ?? fetch,
     fetchFor: fetchFor(receiver),
   }
-  const reach = async (way: (url: string) => Promise<unknown>) =>
+  const checkAccess = async (request: (url: string) => Promise<unknown>) =>
     Promise.all(
       [ownService, receiver].map(origin =>
-        way(`${origin}/`).then(
+        request(`${origin}/`).then(
           () => true,
           () => false,
         ),
       ),
     )
-  const reached = await Promise.all(Object.entries(ways).map(async ([name, way]) => [name, await reach(way)]))
-  expect(Object.fromEntries(reached)).toEqual({
+  const accessByName = await Promise.all(
+    Object.entries(requests).map(async ([name, request]) => [name, await checkAccess(request)]),
+  )
+  expect(Object.fromEntries(accessByName)).toEqual({
     fetch: [false, false],
     openStream: [false, false],
     configured: [true, false],

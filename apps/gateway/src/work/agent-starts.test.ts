@@ -22,14 +22,14 @@ function openClock() {
 function openStarts(starts: Readonly<Record<string, (publisher: AgentPublisher) => unknown>>) {
   const { clock, pauses, sleep } = openClock()
   const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }
-  const leaving = new AbortController()
+  const shutdown = new AbortController()
   const agents = {
     list: () => Object.keys(starts).map(name => ({ name })),
     findRunning: (name: string) => ({ agent: { start: starts[name] } }),
   } as unknown as Pick<AgentDeps, 'list' | 'findRunning'>
-  const openPublisher = () => ({ signal: leaving.signal }) as AgentPublisher
+  const openPublisher = () => ({ signal: shutdown.signal }) as AgentPublisher
   const system = { now: () => clock.at, sleep, log }
-  return { ...startAgents({ agents, system, openPublisher }, leaving.signal), clock, pauses, log, leaving }
+  return { ...startAgents({ agents, system, openPublisher }, shutdown.signal), clock, pauses, log, shutdown }
 }
 
 test('startAgents() calls a failed start() again after growing pauses, until it succeeds', async () => {
@@ -65,7 +65,7 @@ test('startAgents() pauses for five minutes at most, and for one second after a 
 })
 
 test('startAgents() does not count a start() that keeps running, or that shutdown ends, as a failure', async () => {
-  const { firstEnded, listFailed, leaving } = openStarts({
+  const { firstEnded, listFailed, shutdown } = openStarts({
     endless: ({ signal }) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason))),
     done: () => undefined,
   })
@@ -74,16 +74,16 @@ test('startAgents() does not count a start() that keeps running, or that shutdow
   await new Promise(resolve => setImmediate(resolve))
   expect(onEnd).not.toHaveBeenCalled()
   expect(listFailed()).toEqual([])
-  leaving.abort()
+  shutdown.abort()
   await firstEnded
   expect(listFailed()).toEqual([])
 })
 
 test('startAgents() does not retry after shutdown', async () => {
   const start = vi.fn().mockRejectedValue(new Error('away'))
-  const { pauses, leaving } = openStarts({ desk: start })
+  const { pauses, shutdown } = openStarts({ desk: start })
   await vi.waitFor(() => expect(pauses).toHaveLength(1))
-  leaving.abort()
+  shutdown.abort()
   await new Promise(resolve => setImmediate(resolve))
   expect(start).toHaveBeenCalledTimes(1)
 })

@@ -7,8 +7,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../../test/setup/gateway.ts'
 import { openPausedAgents } from './paused-agents.ts'
 
-/** Opens two gateways on one database that do not receive each other's hints. */
-async function openTwo() {
+/** Opens two gateways on one database that do not receive each other's notices. */
+async function openTwoGateways() {
   const path = join(mkdtempSync(join(tmpdir(), 'postern-paused-')), 'postern.db')
   const open = async () => {
     const store = await openSqliteStore({ path, now: Date.now, log: noLog, channels: [] })
@@ -23,11 +23,11 @@ async function openTwo() {
 }
 
 test('a gateway that missed the notification still learns of a pause and its end', async () => {
-  const [one, other] = await openTwo()
-  await one.setPaused('desk', true)
-  await eventually(async () => other.isPaused('desk'))
-  expect(other.turnsOf.get('desk')).toBe(0)
-  await one.setPaused('desk', false)
-  await eventually(async () => !other.isPaused('desk'))
-  expect(other.turnsOf.get('desk')).toBe(4)
+  const [firstGateway, secondGateway] = await openTwoGateways()
+  await firstGateway.setPaused('desk', true)
+  await eventually(async () => secondGateway.isPaused('desk'))
+  expect(secondGateway.turnsOf.get('desk')).toBe(0)
+  await firstGateway.setPaused('desk', false)
+  await eventually(async () => !secondGateway.isPaused('desk'))
+  expect(secondGateway.turnsOf.get('desk')).toBe(4)
 })

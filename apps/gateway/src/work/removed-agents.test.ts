@@ -11,43 +11,43 @@ function openChannel(related: readonly string[] = []) {
     if (faults.delete(name)) throw new Error('the disk is full')
     announcements.push(name)
   }
-  const listRelations = async () => related.map((agent, at) => ({ agent, number: at + 1 }))
-  const begin = (...names: readonly string[]) =>
+  const listRelations = async () => related.map((agent, index) => ({ agent, number: index + 1 }))
+  const startGateway = (...names: readonly string[]) =>
     announceRemovedAgents({
       store: { records, listRelations: listRelations as never },
       agents: { list: () => names.map(name => ({ name, displayName: name, description: '', version: '1.0.0' })) },
       channels: [{ actions: { announceRemoval } }, {}],
       system: { log },
     })
-  return { told: announcements, faults, begin }
+  return { announcements, faults, startGateway }
 }
 
 test('channels announce the removal of an agent once, and again after it came back', async () => {
-  const { told, begin } = openChannel()
-  await begin('one', 'two')
-  await begin('one')
-  await begin('one')
-  expect(told).toEqual(['two'])
-  await begin('one', 'two')
-  await begin('two')
-  await begin('two')
-  expect(told).toEqual(['two', 'one'])
+  const { announcements, startGateway } = openChannel()
+  await startGateway('one', 'two')
+  await startGateway('one')
+  await startGateway('one')
+  expect(announcements).toEqual(['two'])
+  await startGateway('one', 'two')
+  await startGateway('two')
+  await startGateway('two')
+  expect(announcements).toEqual(['two', 'one'])
 })
 
 test('the next start retries a failed announcement of a removal', async () => {
-  const { told, faults, begin } = openChannel()
-  await begin('one', 'two', 'three')
+  const { announcements, faults, startGateway } = openChannel()
+  await startGateway('one', 'two', 'three')
   faults.add('two')
-  await begin('one')
-  expect(told).toEqual(['three'])
-  await begin('one')
-  await begin('one')
-  expect(told).toEqual(['three', 'two'])
+  await startGateway('one')
+  expect(announcements).toEqual(['three'])
+  await startGateway('one')
+  await startGateway('one')
+  expect(announcements).toEqual(['three', 'two'])
 })
 
 test('a store of an earlier release finds removed agents by their followers', async () => {
-  const { told, begin } = openChannel(['former', 'one', 'former'])
-  await begin('one')
-  await begin('one')
-  expect(told).toEqual(['former'])
+  const { announcements, startGateway } = openChannel(['former', 'one', 'former'])
+  await startGateway('one')
+  await startGateway('one')
+  expect(announcements).toEqual(['former'])
 })

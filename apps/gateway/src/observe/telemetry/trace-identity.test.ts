@@ -9,7 +9,7 @@ test('a message always has the same trace id, in every process', () => {
   expect(deriveSpanId('0123456789abcdef', 'turn 1 1')).not.toBe(deriveSpanId('0123456789abcdef', 'turn 1 2'))
 })
 
-test('the reader returns the identity that the writer formatted', () => {
+test('parseTraceparent() returns the identity that formatTraceparent() formatted', () => {
   const parent = { traceId: deriveTraceId('a'), spanId: deriveSpanId('a', 'b'), isSampled: true }
   expect(parseTraceparent(formatTraceparent(parent))).toEqual(parent)
   expect(parseTraceparent(formatTraceparent({ ...parent, isSampled: false }))).toEqual({ ...parent, isSampled: false })
@@ -23,6 +23,6 @@ test.each([
   `00-${'a'.repeat(32)}-${'0'.repeat(16)}-01`,
   `00-${'A'.repeat(32)}-${'b'.repeat(16)}-01`,
   `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01-more`,
-])('the reader rejects %j as a traceparent', text => {
+])('parseTraceparent() rejects %j', text => {
   expect(parseTraceparent(text)).toBeUndefined()
 })

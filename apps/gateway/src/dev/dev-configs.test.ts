@@ -1,34 +1,37 @@
 import { expect, test } from 'vitest'
 import { fillAll } from './dev-configs.ts'
 
-test('fillAll() fills in absent values and never overrides those of the file', () => {
+test('fillAll() fills in absent values and never overrides values of the file', () => {
   const file = {
     network: { loopback: { 'mastodon.test': 9001 }, dns: ['127.0.0.1:53'] },
     email: { submit: { host: 'mx.example', port: 25 } },
   }
-  const filled = fillAll(file, [
+  const config = fillAll(file, [
     ['network/dns', ['127.0.0.1:5353']],
     ['network/loopback/mastodon.test', 1],
     ['network/loopback/issuer.test', 2],
     ['email/submit', { host: '127.0.0.1', port: 2 }],
     ['dev', true],
   ])
-  expect(filled).toEqual({
+  expect(config).toEqual({
     network: { loopback: { 'mastodon.test': 9001, 'issuer.test': 2 }, dns: ['127.0.0.1:53'] },
     email: { submit: { host: 'mx.example', port: 25 } },
     dev: true,
   })
 })
 
-test('fillAll() leaves a plain value alone where it expects an object', () => {
+test('fillAll() leaves a plain value unchanged where it expects an object', () => {
   expect(fillAll({ network: 'none' }, [['network/dns', []]])).toEqual({ network: 'none' })
 })
 
 test('fillAll() adds list items whose names the file does not have', () => {
   const ownIssuer = { issuer: 'https://login.example', audience: 'mine' }
-  const simulated = [{ issuer: 'https://issuer.test' }, { issuer: 'https://login.example', audience: 'simulated' }]
-  const fill = (issuers: unknown) => fillAll({ issuers }, [['issuers', simulated, 'issuer']])
-  expect(fill([ownIssuer])).toEqual({ issuers: [ownIssuer, simulated[0]] })
-  expect(fill(undefined)).toEqual({ issuers: simulated })
+  const simulatedIssuers = [
+    { issuer: 'https://issuer.test' },
+    { issuer: 'https://login.example', audience: 'simulated' },
+  ]
+  const fill = (issuers: unknown) => fillAll({ issuers }, [['issuers', simulatedIssuers, 'issuer']])
+  expect(fill([ownIssuer])).toEqual({ issuers: [ownIssuer, simulatedIssuers[0]] })
+  expect(fill(undefined)).toEqual({ issuers: simulatedIssuers })
   expect(fill('none')).toEqual({ issuers: 'none' })
 })
