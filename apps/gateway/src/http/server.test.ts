@@ -58,7 +58,7 @@ test.each([
   ['GET', '/.well-known/agent-card.json', 200],
   ['GET', '/agents/echo', 200],
   ['POST', '/operator/api/messages', 200],
-])('createServer() answers %s %s with %s when the limit of the address is used up', async (method, path, status) => {
+])('createServer() answers %s %s with %s for an address without free requests', async (method, path, status) => {
   expect((await openServerAtLimit().request(path, { method })).status).toBe(status)
   // A gateway that accepts no messages refuses, with 503, every request that counts.
   const other = await openServerAtLimit({ acceptsMessages: false }).request(path, { method })
